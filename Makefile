@@ -1,0 +1,50 @@
+# The ways in. Each one sets up by itself whatever the machine lacks; `make help` says what each is for.
+.DEFAULT_GOAL := help
+.PHONY: help setup plugins lint test demo bench clean
+
+# Fixtures and examples are guests and nothing else; they are tested inside the host.
+guests = $$(plugins/build.sh packages | sed 's/^/--exclude /')
+
+help:
+	@echo 'Lazaret runs agents, tools and model-written scripts in WebAssembly quarantine.'
+	@echo
+	@echo '  make demo     build the host and its plugins, then watch the gate at work; start here'
+	@echo '  make test     all tests: host, sdk, plugins, attacks, the tidiness of the tree'
+	@echo '  make lint     formatting and clippy; warnings are errors'
+	@echo '  make bench    measure, and print one table'
+	@echo '  make plugins  only compile the plugins, into plugins/dist/NAME.wasm'
+	@echo '  make setup    only make this machine able to compile plugins'
+	@echo '  make clean    remove everything that was built'
+	@echo
+	@echo 'Needed: Rust 1.95 or newer, a C compiler. Everything else is set up on first use.'
+	@echo 'The first build compiles the WebAssembly engine and takes some minutes; later ones take seconds.'
+	@echo 'LAZARET_WASM_ROUTE=rustup|debian|auto chooses the compiler of plugins (plugins/setup.sh tells more).'
+
+setup:
+	@plugins/setup.sh
+	@echo "setup: plugins are compiled by the route \`$$(head -n 1 target/wasm-route)\`; next: make demo"
+
+plugins:
+	@plugins/build.sh plugins
+
+demo: plugins
+	@cargo build -p lazaret
+	@./target/debug/lazaret demo
+
+# Two calls of cargo: together, the features of the guests' crates would build a second engine, some minutes for nothing.
+test:
+	@plugins/build.sh
+	@cargo build -p lazaret
+	@cargo test -p lazaret -p lazaret-tests
+	@cargo test --workspace --exclude lazaret --exclude lazaret-tests $(guests)
+
+# The host embeds plugins/dist, so that even a check needs the plugins.
+lint: plugins
+	@cargo fmt --all --check
+	@cargo clippy --workspace --all-targets -- -D warnings
+
+bench: plugins
+	@cargo bench --profile dev -p lazaret --bench table
+
+clean:
+	@rm -rf target plugins/dist

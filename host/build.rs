@@ -1,0 +1,44 @@
+//! Embeds the bundled plugins, which `make plugins` leaves in `plugins/dist`, with their digests.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use sha2::{Digest as _, Sha256};
+
+fn main() {
+    let host = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let folder = host.join("../plugins/dist");
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let mut components: Vec<PathBuf> = fs::read_dir(&folder)
+        .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
+        .unwrap_or_default();
+    components.retain(|path| path.extension().is_some_and(|ending| ending == "wasm"));
+    components.sort();
+    assert!(
+        !components.is_empty(),
+        "no bundled plugins in plugins/dist: run `make plugins` first, which builds them"
+    );
+    let mut list = String::from("const BUNDLED: &[PluginBytes] = &[\n");
+    for path in &components {
+        write_entry(&mut list, path);
+    }
+    list.push_str("];\n");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    fs::write(out.join("bundled.rs"), list).expect("the build folder can be written");
+}
+
+fn write_entry(list: &mut String, path: &Path) {
+    println!("cargo::rerun-if-changed={}", path.display());
+    let bytes = fs::read(path).expect("a component that was listed can be read");
+    let digest = Sha256::digest(&bytes).iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    });
+    let name = path.file_stem().and_then(|name| name.to_str()).expect("a plugin's file has a plain name");
+    let path = fs::canonicalize(path).expect("a component that was read has a path");
+    let _ = writeln!(
+        list,
+        "    PluginBytes::Bundled {{ name: {name:?}, bytes: include_bytes!({path:?}), digest: {digest:?} }},"
+    );
+}

@@ -1,0 +1,10 @@
+//! Edges: the few files that touch the world, each taking a permit by value.
+//!
+//! An edge does not decide. It does what the permit says, within the limits, and reports what
+//! influenced the outcome.
+
+pub mod egress;
+pub mod files;
+pub mod notes;
+pub mod state;
+pub mod vault;

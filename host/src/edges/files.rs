@@ -1,0 +1,326 @@
+//! Files: the only file in which a path of a guest is opened.
+//!
+//! Every mount is a directory handle, and every path is resolved beneath it by handle, name by name,
+//! so that a link that leads out, or is swapped between check and use, leads nowhere. Only regular
+//! files are read or written: never a device, pipe or socket.
+
+use std::collections::BTreeMap;
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, File as OpenFile, MetadataExt, OpenOptions, OpenOptionsExt};
+use rustix::fs::{OFlags, RenameFlags, renameat_with};
+
+use crate::gate::{Performed, Permit};
+use crate::rules::file::{File, FileWish, Place, Places, WriteMode};
+use crate::rules::policy::Policy;
+use crate::words::clock::Clock;
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::{Content, Spent};
+use crate::words::id::shown;
+use crate::words::label::Label;
+use crate::words::limits::{FILE_ENTRIES, FILE_READ_BYTES, FILE_WRITE_BYTES};
+
+/// The mounted folders.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    mounts: Arc<BTreeMap<Arc<str>, Dir>>,
+}
+
+/// What there is at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// What kind of thing.
+    pub kind: FileKind,
+    /// In bytes.
+    pub size: u64,
+    /// Milliseconds since 1970, 0 where unknown.
+    pub modified_ms: u64,
+}
+
+/// A kind of thing in a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link.
+    Link,
+    /// A device, pipe or socket; never opened.
+    Other,
+}
+
+/// What came of a wish.
+#[derive(Clone, Debug)]
+pub enum FileOutcome {
+    /// A folder's entries in order of name.
+    Entries(Vec<(String, Stat)>),
+    /// One thing.
+    Stat(Stat),
+    /// Bytes of a file.
+    Bytes(Vec<u8>),
+    /// It was done.
+    Done,
+}
+
+impl Files {
+    /// Opens each mount's folder. From here on the folders' paths are not used again.
+    ///
+    /// # Errors
+    /// `NotFound` and others, with the mount's name.
+    pub fn open(mounts: &BTreeMap<Arc<str>, PathBuf>) -> Result<Self> {
+        let mut open = BTreeMap::new();
+        for (name, path) in mounts {
+            let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(|error| {
+                let what = format!("the mount `{name}` cannot be opened: `{}`: {}", path.display(), error.kind());
+                Error::new(Code::NotFound, what).hint("make the folder, or correct `path` of the mount")
+            })?;
+            open.insert(name.clone(), dir);
+        }
+        Ok(Self { mounts: Arc::new(open) })
+    }
+
+    /// Does what the permit says.
+    pub(crate) async fn perform(&self, permit: Permit<File>) -> Performed<FileOutcome> {
+        let began = Clock::instant();
+        let files = self.clone();
+        let (file, places) = permit.redeem();
+        let label = label_of(&places);
+        // The file system may block for as long as it likes; a worker of the runtime may not.
+        let work = tokio::task::spawn_blocking(move || files.perform_now(file, places)).await;
+        let result = work.unwrap_or_else(|_| Err(Error::bug("the files edge panicked")));
+        let bytes = match &result {
+            Ok(FileOutcome::Bytes(bytes)) => bytes.len(),
+            Ok(FileOutcome::Entries(entries)) => entries.len(),
+            Ok(FileOutcome::Stat(_) | FileOutcome::Done) | Err(_) => 0,
+        };
+        let us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        Performed { result, content: Content::Size { bytes }, label, spent: Spent { us, ..Spent::default() } }
+    }
+
+    fn perform_now(&self, file: File, places: Places) -> Result<FileOutcome> {
+        match places {
+            Places::Root(names) => root(&file.wish, &names),
+            Places::One(place) => self.perform_one(&file.path, file.wish, &place),
+            Places::Two(from, to) => self.rename(&file.path, &from, &to),
+        }
+    }
+
+    fn perform_one(&self, path: &str, wish: FileWish, place: &Place) -> Result<FileOutcome> {
+        let dir = self.dir(place)?;
+        let explain = |error: std::io::Error| explain(path, &error);
+        match wish {
+            FileWish::List => list(dir, &relative(place)).map_err(explain).map(FileOutcome::Entries),
+            FileWish::Stat => {
+                let found = if place.names.is_empty() { dir.dir_metadata() } else { dir.symlink_metadata(relative(place)) };
+                found.map(|found| FileOutcome::Stat(stat(&found))).map_err(explain)
+            }
+            FileWish::Read { offset, length } => read(dir, path, place, offset, length).map(FileOutcome::Bytes),
+            FileWish::Write { bytes, mode } => write(dir, path, place, &bytes, mode).map(|()| FileOutcome::Done),
+            FileWish::Remove => remove(dir, path, place).map(|()| FileOutcome::Done),
+            FileWish::Move { .. } => Err(Error::bug("a move has two places")),
+        }
+    }
+
+    fn rename(&self, path: &str, from: &Place, to: &Place) -> Result<FileOutcome> {
+        let explain = |error: std::io::Error| explain(path, &error);
+        let dir = self.dir(from)?;
+        let (from_folder, from_name) = folder_of(dir, path, from, Missing::Refuse)?;
+        let (to_folder, to_name) = folder_of(dir, path, to, Missing::Create)?;
+        renameat_with(&from_folder, from_name, &to_folder, to_name, RenameFlags::NOREPLACE)
+            .map_err(|error| explain(error.into()))?;
+        Ok(FileOutcome::Done)
+    }
+
+    fn dir(&self, place: &Place) -> Result<&Dir> {
+        self.mounts.get(&place.mount).ok_or_else(|| Error::bug("a granted mount is not open"))
+    }
+}
+
+fn label_of(places: &Places) -> Label {
+    match places {
+        Places::Root(_) => Label::default(),
+        Places::One(place) | Places::Two(place, _) => Label::of(Policy::mount_source(&place.mount)),
+    }
+}
+
+fn root(wish: &FileWish, names: &[Arc<str>]) -> Result<FileOutcome> {
+    let folder = Stat { kind: FileKind::Folder, size: 0, modified_ms: 0 };
+    match wish {
+        FileWish::List => Ok(FileOutcome::Entries(names.iter().map(|name| (name.to_string(), folder)).collect())),
+        FileWish::Stat => Ok(FileOutcome::Stat(folder)),
+        FileWish::Read { .. } | FileWish::Write { .. } | FileWish::Move { .. } | FileWish::Remove => {
+            Err(Error::bug("the root is only listed"))
+        }
+    }
+}
+
+fn relative(place: &Place) -> PathBuf {
+    if place.names.is_empty() { PathBuf::from(".") } else { place.names.iter().collect() }
+}
+
+fn list(dir: &Dir, path: &PathBuf) -> std::io::Result<Vec<(String, Stat)>> {
+    let mut entries = Vec::new();
+    for entry in dir.read_dir(path)?.take(FILE_ENTRIES) {
+        let entry = entry?;
+        // A name that is no text cannot be asked for, so it is not shown.
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        // Gone since the listing began.
+        let Ok(found) = entry.metadata() else { continue };
+        entries.push((name, stat(&found)));
+    }
+    entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(entries)
+}
+
+fn stat(found: &cap_std::fs::Metadata) -> Stat {
+    let kind = if found.is_file() {
+        FileKind::File
+    } else if found.is_dir() {
+        FileKind::Folder
+    } else if found.is_symlink() {
+        FileKind::Link
+    } else {
+        FileKind::Other
+    };
+    let seconds = u64::try_from(found.mtime()).unwrap_or(0);
+    let nanos = u64::try_from(found.mtime_nsec()).unwrap_or(0);
+    Stat { kind, size: found.len(), modified_ms: seconds.saturating_mul(1_000).saturating_add(nanos / 1_000_000) }
+}
+
+/// Opens without waiting for the other end of a pipe, and looks at what was opened.
+fn open_regular(dir: &Dir, path: &str, name: &PathBuf, options: &mut OpenOptions) -> Result<OpenFile> {
+    let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    options.custom_flags(nonblock);
+    // A device may act on being opened, so the name is looked at first; what is opened, again.
+    if let Ok(found) = dir.metadata(name) {
+        check_regular(path, &found)?;
+    }
+    let file = dir.open_with(name, options).map_err(|error| explain(path, &error))?;
+    let found = file.metadata().map_err(|error| explain(path, &error))?;
+    check_regular(path, &found)?;
+    Ok(file)
+}
+
+fn check_regular(path: &str, found: &cap_std::fs::Metadata) -> Result<()> {
+    if found.is_dir() {
+        return Err(Error::bad_input(format!("`{}` is a folder", shown(path))).hint("`files.list` lists it"));
+    }
+    if !found.is_file() {
+        return Err(Error::new(Code::Denied, format!("`{}` is no regular file", shown(path))));
+    }
+    Ok(())
+}
+
+fn read(dir: &Dir, path: &str, place: &Place, offset: u64, length: usize) -> Result<Vec<u8>> {
+    if length > FILE_READ_BYTES {
+        return Err(Error::too_big("one read", FILE_READ_BYTES, length));
+    }
+    let mut file = open_regular(dir, path, &relative(place), OpenOptions::new().read(true))?;
+    let explain = |error: std::io::Error| explain(path, &error);
+    file.seek(SeekFrom::Start(offset)).map_err(explain)?;
+    let mut bytes = Vec::new();
+    file.take(u64::try_from(length).unwrap_or(u64::MAX)).read_to_end(&mut bytes).map_err(explain)?;
+    Ok(bytes)
+}
+
+fn write(dir: &Dir, path: &str, place: &Place, bytes: &[u8], mode: WriteMode) -> Result<()> {
+    if bytes.len() > FILE_WRITE_BYTES {
+        return Err(Error::too_big("one write", FILE_WRITE_BYTES, bytes.len()));
+    }
+    let explain = |error: std::io::Error| explain(path, &error);
+    let (folder, name) = folder_of(dir, path, place, Missing::Create)?;
+    if let Ok(found) = folder.symlink_metadata(name) {
+        check_writable(path, &found)?;
+    }
+    match mode {
+        WriteMode::Create => {
+            let mut file = folder.open_with(name, OpenOptions::new().write(true).create_new(true)).map_err(explain)?;
+            file.write_all(bytes).and_then(|()| file.sync_all()).map_err(explain)
+        }
+        WriteMode::Append => {
+            let mut options = OpenOptions::new();
+            options.append(true).create(true).follow(FollowSymlinks::No);
+            let mut file = open_regular(&folder, path, &PathBuf::from(name), &mut options)?;
+            file.write_all(bytes).and_then(|()| file.sync_all()).map_err(explain)
+        }
+        WriteMode::Replace => replace(&folder, name, bytes).map_err(explain),
+    }
+}
+
+/// Writes beside and renames over, so that a reader sees the old bytes or the new ones.
+fn replace(folder: &Dir, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+    let beside = format!(".lazaret-{}-{:?}", std::process::id(), std::thread::current().id());
+    let mut file = folder.open_with(&beside, OpenOptions::new().write(true).create_new(true))?;
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    let renamed = written.and_then(|()| folder.rename(&beside, folder, name));
+    if renamed.is_err() {
+        // The first failure is the one to report.
+        let _ = folder.remove_file(&beside);
+    }
+    renamed
+}
+
+/// A file with a second name may belong to somebody outside the mount.
+fn check_writable(path: &str, found: &cap_std::fs::Metadata) -> Result<()> {
+    if found.is_symlink() || (found.is_file() && found.nlink() > 1) {
+        let what = format!("`{}` is a link, and what it leads to may lie elsewhere", shown(path));
+        return Err(Error::new(Code::Denied, what));
+    }
+    check_regular(path, found)
+}
+
+fn remove(dir: &Dir, path: &str, place: &Place) -> Result<()> {
+    let explain = |error: std::io::Error| explain(path, &error);
+    let (folder, name) = folder_of(dir, path, place, Missing::Refuse)?;
+    let found = folder.symlink_metadata(name).map_err(explain)?;
+    if found.is_dir() { folder.remove_dir(name) } else { folder.remove_file(name) }.map_err(explain)
+}
+
+/// What to do about folders on the way that are not there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    Refuse,
+    Create,
+}
+
+/// The folder that holds a place, opened, and the place's name in it.
+fn folder_of<'a>(dir: &Dir, path: &str, place: &'a Place, missing: Missing) -> Result<(Dir, &'a str)> {
+    let Some((name, above)) = place.names.split_last() else {
+        return Err(Error::bad_input(format!("`{}` is the mount itself", shown(path))));
+    };
+    let explain = |error: std::io::Error| explain(path, &error);
+    let above: PathBuf = if above.is_empty() { PathBuf::from(".") } else { above.iter().collect() };
+    if missing == Missing::Create {
+        dir.create_dir_all(&above).map_err(explain)?;
+    }
+    dir.open_dir(&above).map_err(explain).map(|folder| (folder, name.as_str()))
+}
+
+/// What a failure of the file system means, without any path of the host.
+fn explain(path: &str, error: &std::io::Error) -> Error {
+    let shown = shown(path);
+    if rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::LOOP) {
+        return Error::new(Code::Denied, format!("`{shown}` leads through a link that may not be followed"));
+    }
+    match error.kind() {
+        ErrorKind::NotFound => Error::not_found(format!("`{shown}`")),
+        ErrorKind::PermissionDenied => {
+            Error::new(Code::Denied, format!("`{shown}` leads out of its mount, or its owner does not allow it"))
+        }
+        ErrorKind::AlreadyExists => {
+            Error::bad_input(format!("`{shown}`: there is something of that name already"))
+        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            Error::new(Code::DiskFailed, format!("`{shown}`: the disk is full"))
+        }
+        ErrorKind::DirectoryNotEmpty => Error::bad_input(format!("`{shown}` is a folder with something in it")),
+        ErrorKind::NotADirectory => Error::bad_input(format!("`{shown}`: a part of the path is no folder")),
+        ErrorKind::IsADirectory => Error::bad_input(format!("`{shown}` is a folder")),
+        kind => Error::new(Code::DiskFailed, format!("`{shown}`: {kind}")),
+    }
+}

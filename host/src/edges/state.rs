@@ -1,0 +1,141 @@
+//! The state folders: what the host itself keeps on disk, and nobody else may read or plant.
+//!
+//! The user's own folder holds the compile cache, its key and the pins of trusted policies. It
+//! belongs to this user alone (0700). A workspace's folder holds its journal and notes.
+
+use std::fs;
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::words::error::{Code, Error, Result};
+use crate::words::limits::ARTIFACT_CODE_BYTES;
+
+/// A folder of the host's own.
+#[derive(Clone, Debug)]
+pub struct StateFolder(PathBuf);
+
+#[expect(clippy::disallowed_methods, reason = "this file owns what the host keeps on disk")]
+impl StateFolder {
+    /// Opens or creates the folder, with its parents.
+    ///
+    /// # Errors
+    /// `DiskFailed` where it cannot be made; `Denied` where it is a link, or others may write to it.
+    pub fn open(path: &Path) -> Result<Self> {
+        let failed = |error: std::io::Error| disk(path, "cannot be created", error);
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
+        let found = fs::symlink_metadata(path).map_err(failed)?;
+        let own = found.uid() == rustix::process::geteuid().as_raw();
+        if !found.is_dir() || !own || found.permissions().mode() & 0o022 != 0 {
+            let what = format!("`{}` is a link, or others may write to it", path.display());
+            return Err(Error::new(Code::Denied, what).hint("remove it; lazaret makes a new one"));
+        }
+        Ok(Self(path.to_owned()))
+    }
+
+    /// The folder's path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// A folder below.
+    ///
+    /// # Errors
+    /// As [`StateFolder::open`].
+    pub fn below(&self, name: &str) -> Result<Self> {
+        Self::open(&self.0.join(name))
+    }
+
+    /// The path of a file that a library opens by name, such as a database. Neither the file nor what
+    /// SQLite puts beside it may be a link or have a second name.
+    ///
+    /// # Errors
+    /// `Denied` for one that is.
+    pub fn plain_file(&self, name: &str) -> Result<PathBuf> {
+        for ending in ["", "-wal", "-shm", "-journal"] {
+            let path = self.0.join(format!("{name}{ending}"));
+            let Ok(found) = fs::symlink_metadata(&path) else { continue };
+            let own = found.uid() == rustix::process::geteuid().as_raw();
+            if !found.is_file() || found.nlink() != 1 || !own {
+                let what = format!("`{}` is a link or belongs to somebody else", path.display());
+                return Err(Error::new(Code::Denied, what).hint("move it away"));
+            }
+        }
+        Ok(self.0.join(name))
+    }
+
+    /// A file's bytes, if there is one of that name.
+    ///
+    /// # Errors
+    /// `DiskFailed`, `TooBig`.
+    pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        let path = self.0.join(name);
+        let file = fs::OpenOptions::new()
+            .read(true)
+            .custom_flags(i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0))
+            .open(&path);
+        let file = match file {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(disk(&path, "cannot be read", error)),
+        };
+        let limit = ARTIFACT_CODE_BYTES;
+        let mut bytes = Vec::with_capacity(
+            file.metadata().map_or(0, |found| usize::try_from(found.len()).unwrap_or(0).min(limit)),
+        );
+        let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+        file.take(most).read_to_end(&mut bytes).map_err(|error| disk(&path, "cannot be read", error))?;
+        if bytes.len() > limit {
+            return Err(Error::too_big(&path.display().to_string(), limit, bytes.len()));
+        }
+        Ok(Some(bytes))
+    }
+
+    /// Writes a file in one step: whoever reads it sees the old bytes or the new ones.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let failed = |error: std::io::Error| disk(&self.0.join(name), "cannot be written", error);
+        let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(&self.0).map_err(failed)?;
+        file.write_all(bytes).map_err(failed)?;
+        file.persist(self.0.join(name)).map_err(|error| failed(error.error))?;
+        Ok(())
+    }
+
+    /// The key of this user's host, made at first use.
+    ///
+    /// # Errors
+    /// `DiskFailed`, `Corrupt` where the file is not one of ours.
+    pub fn key(&self) -> Result<[u8; 32]> {
+        const NAME: &str = "key";
+        if let Some(bytes) = self.read(NAME)? {
+            return bytes.try_into().map_err(|_| {
+                Error::new(Code::Corrupt, format!("`{}` is no key", self.0.join(NAME).display()))
+                    .hint("remove it; the compile cache and trusted policies are then asked for anew")
+            });
+        }
+        let mut key = [0; 32];
+        let random = Path::new("/dev/urandom");
+        fs::File::open(random)
+            .and_then(|mut source| source.read_exact(&mut key))
+            .map_err(|error| disk(random, "gives no random bytes", error))?;
+        // Of two processes that come here at once, one wins, and both use its key.
+        let mut file = tempfile::Builder::new()
+            .prefix(".new-")
+            .tempfile_in(&self.0)
+            .map_err(|error| disk(&self.0, "cannot be written", error))?;
+        file.write_all(&key).map_err(|error| disk(&self.0, "cannot be written", error))?;
+        match file.persist_noclobber(self.0.join(NAME)) {
+            Ok(_) => Ok(key),
+            Err(_) => self.read(NAME)?.and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| {
+                Error::new(Code::Corrupt, format!("`{}` is no key", self.0.join(NAME).display()))
+            }),
+        }
+    }
+}
+
+fn disk(path: &Path, what: &str, error: std::io::Error) -> Error {
+    Error::new(Code::DiskFailed, format!("`{}` {what}: {}", path.display(), error.kind())).because(error)
+}

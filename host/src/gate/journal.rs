@@ -1,0 +1,377 @@
+//! The journal: all records of all runs, append-only, the only truth.
+//!
+//! Appending puts a record into the open batch and costs no input or output. One thread owns the
+//! database; it writes a batch in one transaction when somebody needs it committed (or synced), or
+//! when it has grown. After a write has failed the journal refuses everything: what was not
+//! written must not be acted upon.
+
+mod store;
+
+use std::collections::{HashMap, VecDeque};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use rusqlite::Connection;
+use serde_json::Value;
+use tokio::sync::{Notify, mpsc, oneshot};
+
+use crate::words::clock::Clock;
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::{Content, Event, Glimpse, Record, Sight};
+use crate::words::id::{Digest, RunId, Seq};
+use crate::words::limits::{BATCH_RECORDS, BATCH_RECORDS_MAX, RECORD_INLINE_BYTES, WATCH_EVENTS};
+
+/// Orders that may wait for the writer.
+const ORDERS: usize = 1_024;
+/// Bytes of large contents in the open batch before the writer is woken, and before an append is
+/// refused.
+const BATCH_BYTES: usize = 4 << 20;
+const BATCH_BYTES_MAX: usize = 256 << 20;
+
+/// All records of all runs. Cheap to clone; the last clone writes what is left.
+#[derive(Clone)]
+pub struct Journal(Arc<Inner>);
+
+struct Inner {
+    batch: Arc<Mutex<Batch>>,
+    orders: mpsc::Sender<Order>,
+    writer: Mutex<Option<thread::JoinHandle<()>>>,
+    watches: Mutex<HashMap<RunId, Arc<Watch>>>,
+    clock: Clock,
+}
+
+#[derive(Default)]
+struct Batch {
+    records: Vec<Record>,
+    contents: Vec<(Digest, String)>,
+    bytes: usize,
+    next: HashMap<RunId, Seq>,
+    broken: Option<(Code, String)>,
+}
+
+enum Order {
+    Write { sync: bool, done: oneshot::Sender<Result<()>> },
+    Ask(Box<dyn FnOnce(&Connection) + Send>),
+    Nudge,
+}
+
+impl Journal {
+    /// Opens the journal at `path`, or creates it. Its folder must exist.
+    ///
+    /// # Errors
+    /// `Corrupt` for a damaged or foreign file, `BadInput` for one of a newer version, `Busy` where
+    /// another process holds it, `DiskFailed` otherwise.
+    pub fn open(path: &Path, clock: Clock) -> Result<Self> {
+        store::open(path).map(|database| Self::start(database, clock))
+    }
+
+    /// A journal that is forgotten with the process.
+    ///
+    /// # Errors
+    /// `DiskFailed` where even that cannot be had.
+    pub fn in_memory(clock: Clock) -> Result<Self> {
+        store::in_memory().map(|database| Self::start(database, clock))
+    }
+
+    fn start(database: Connection, clock: Clock) -> Self {
+        let batch = Arc::new(Mutex::new(Batch::default()));
+        let (orders, inbox) = mpsc::channel(ORDERS);
+        let writer = thread::Builder::new().name("journal".to_owned()).spawn({
+            let batch = batch.clone();
+            move || write_until_closed(database, &batch, inbox)
+        });
+        if let Err(error) = &writer {
+            lock(&batch).broken = Some((Code::DiskFailed, format!("the journal's thread did not start: {error}")));
+        }
+        let writer = Mutex::new(writer.ok());
+        Self(Arc::new(Inner { batch, orders, writer, watches: Mutex::default(), clock }))
+    }
+
+    /// Appends a record to the open batch and returns its place in the run.
+    ///
+    /// # Errors
+    /// `DiskFailed` after a failed write, `Busy` when the writer cannot keep up.
+    pub fn append(&self, run: &RunId, parent: Seq, event: Event) -> Result<Seq> {
+        let at = self.0.clock.now_ms();
+        let (record, nudge) = {
+            let mut batch = lock(&self.0.batch);
+            batch.check()?;
+            let next = batch.next.entry(run.clone()).or_insert(0);
+            let seq = *next;
+            *next += 1;
+            let mut record = Record { run: run.clone(), seq, at, parent: parent.min(seq), event };
+            batch.set_aside_contents(&mut record.event);
+            batch.records.push(record.clone());
+            (record, batch.records.len() == BATCH_RECORDS || batch.bytes > BATCH_BYTES)
+        };
+        if nudge {
+            // A full queue means that the writer is about to write anyway.
+            let _ = self.0.orders.try_send(Order::Nudge);
+        }
+        let seq = record.seq;
+        self.show(run, Sight::Record(record));
+        Ok(seq)
+    }
+
+    /// Returns when everything that was appended before is committed: it survives this process.
+    ///
+    /// # Errors
+    /// `DiskFailed`; then it is not safe to act on what was appended.
+    pub async fn commit(&self) -> Result<()> {
+        self.write(false).await
+    }
+
+    /// Returns when everything that was appended before is on the disk: it survives this machine.
+    ///
+    /// # Errors
+    /// `DiskFailed`; then it is not safe to act on what was appended.
+    pub async fn sync(&self) -> Result<()> {
+        self.write(true).await
+    }
+
+    async fn write(&self, sync: bool) -> Result<()> {
+        let (done, outcome) = oneshot::channel();
+        let gone = || Error::new(Code::DiskFailed, "the journal's writer is gone");
+        self.0.orders.send(Order::Write { sync, done }).await.map_err(|_| gone())?;
+        outcome.await.map_err(|_| gone())?
+    }
+
+    /// The newest runs, newest first: of each its first and, if it has ended, its last record.
+    ///
+    /// # Errors
+    /// `Corrupt`, `DiskFailed`.
+    pub async fn runs(&self, limit: usize) -> Result<Vec<(Record, Option<Record>)>> {
+        self.ask(move |database| store::runs(database, limit)).await
+    }
+
+    /// All records of a run in order; large contents stand in full.
+    ///
+    /// # Errors
+    /// `NotFound`, `Corrupt`, `DiskFailed`.
+    pub async fn records(&self, run: &RunId) -> Result<Vec<Record>> {
+        let run = run.clone();
+        self.ask(move |database| store::records(database, &run)).await
+    }
+
+    /// The one run whose name begins with `start`, or the newest for `last`.
+    ///
+    /// # Errors
+    /// `NotFound` for none, `BadInput` for more than one.
+    pub async fn find(&self, start: &str) -> Result<RunId> {
+        let start = start.to_owned();
+        self.ask(move |database| store::find(database, &start)).await
+    }
+
+    async fn ask<T: Send + 'static>(&self, question: impl FnOnce(&Connection) -> Result<T> + Send + 'static) -> Result<T> {
+        let gone = || Error::new(Code::DiskFailed, "the journal's writer is gone");
+        let (done, outcome) = oneshot::channel();
+        let ask = Order::Ask(Box::new(move |database| {
+            // Whoever asked may have stopped waiting.
+            let _ = done.send(question(database));
+        }));
+        self.0.orders.send(ask).await.map_err(|_| gone())?;
+        outcome.await.map_err(|_| gone())?
+    }
+
+    /// Watches a run from now on.
+    #[must_use]
+    pub fn watch(&self, run: &RunId) -> Watcher {
+        let watch = lock(&self.0.watches).entry(run.clone()).or_default().clone();
+        Watcher { watch, journal: self.clone(), run: run.clone() }
+    }
+
+    /// Shows the run's watcher something that is not kept.
+    pub fn glimpse(&self, run: &RunId, glimpse: Glimpse) {
+        self.show(run, Sight::Glimpse { run: run.clone(), glimpse });
+    }
+
+    fn show(&self, run: &RunId, sight: Sight) {
+        if let Some(watch) = lock(&self.0.watches).get(run) {
+            watch.push(sight);
+        }
+    }
+
+    /// The clock that stamps the records.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.0.clock
+    }
+}
+
+impl std::fmt::Debug for Journal {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Journal")
+    }
+}
+
+impl Drop for Inner {
+    /// Closing the queue ends the writer, which writes the open batch first.
+    fn drop(&mut self) {
+        let (closed, _) = mpsc::channel(1);
+        drop(std::mem::replace(&mut self.orders, closed));
+        if let Some(writer) = lock(&self.writer).take() {
+            let _ = writer.join();
+        }
+    }
+}
+
+impl Batch {
+    fn check(&self) -> Result<()> {
+        if let Some((code, why)) = &self.broken {
+            return Err(Error::new(*code, why.clone()));
+        }
+        if self.records.len() >= BATCH_RECORDS_MAX || self.bytes > BATCH_BYTES_MAX {
+            return Err(Error::new(Code::Busy, "the journal cannot keep up with this many records"));
+        }
+        Ok(())
+    }
+
+    /// Large contents are stored once, by digest, beside the records.
+    fn set_aside_contents(&mut self, event: &mut Event) {
+        let Some(content) = event.content_mut() else { return };
+        let Content::Inline(value) = content else { return };
+        if !is_larger(value, &mut RECORD_INLINE_BYTES.clone()) {
+            return;
+        }
+        let text = value.to_string();
+        let digest = Digest::of(text.as_bytes());
+        *content = Content::Stored { digest, bytes: text.len() };
+        self.bytes += text.len();
+        self.contents.push((digest, text));
+    }
+}
+
+/// Whether a value is larger than `left` bytes, without writing it down.
+fn is_larger(value: &Value, left: &mut usize) -> bool {
+    let own = match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+        Value::String(text) => text.len(),
+        Value::Array(items) => {
+            if items.iter().any(|item| is_larger(item, left)) {
+                return true;
+            }
+            2
+        }
+        Value::Object(map) => {
+            if map.iter().any(|(key, item)| key.len() > *left || is_larger(item, left)) {
+                return true;
+            }
+            2 + map.keys().map(String::len).sum::<usize>()
+        }
+    };
+    match left.checked_sub(own) {
+        Some(rest) => {
+            *left = rest;
+            false
+        }
+        None => true,
+    }
+}
+
+fn write_until_closed(mut database: Connection, batch: &Mutex<Batch>, mut inbox: mpsc::Receiver<Order>) {
+    while let Some(first) = inbox.blocking_recv() {
+        let mut waiting = Vec::new();
+        let mut asks = Vec::new();
+        let mut sync = false;
+        let mut order = Some(first);
+        while let Some(next) = order {
+            match next {
+                Order::Write { sync: synced, done } => {
+                    sync |= synced;
+                    waiting.push(done);
+                }
+                Order::Ask(ask) => asks.push(ask),
+                Order::Nudge => {}
+            }
+            order = inbox.try_recv().ok();
+        }
+        let outcome = write_batch(&mut database, batch, sync);
+        for done in waiting {
+            let _ = done.send(outcome.clone().map_err(|(code, why)| Error::new(code, why)));
+        }
+        for ask in asks {
+            ask(&database);
+        }
+    }
+    let _ = write_batch(&mut database, batch, false);
+}
+
+fn write_batch(database: &mut Connection, batch: &Mutex<Batch>, sync: bool) -> Result<(), (Code, String)> {
+    let (records, contents) = {
+        let mut open = lock(batch);
+        if let Some(broken) = &open.broken {
+            return Err(broken.clone());
+        }
+        open.bytes = 0;
+        (std::mem::take(&mut open.records), std::mem::take(&mut open.contents))
+    };
+    let written = store::write(database, &records, &contents, sync).map_err(|error| {
+        let why = format!("the journal could not be written, so nothing more is done: {}", error.message());
+        (error.code(), why)
+    });
+    let mut open = lock(batch);
+    if let Err(broken) = &written {
+        tracing::error!(error = %broken.1, "journal");
+        open.broken = Some(broken.clone());
+    }
+    for record in &records {
+        if matches!(record.event, Event::Stopped(_)) {
+            open.next.remove(&record.run);
+        }
+    }
+    written
+}
+
+/// What one watcher has not seen yet. What is not kept is dropped first, and records never: they
+/// are bounded by the run's own limits.
+#[derive(Default)]
+struct Watch {
+    queue: Mutex<VecDeque<Sight>>,
+    news: Notify,
+}
+
+impl Watch {
+    fn push(&self, sight: Sight) {
+        let mut queue = lock(&self.queue);
+        let droppable = matches!(sight, Sight::Glimpse { .. });
+        if droppable && queue.len() >= WATCH_EVENTS {
+            return;
+        }
+        queue.push_back(sight);
+        drop(queue);
+        self.news.notify_one();
+    }
+}
+
+/// Sees what happens in a run, in order.
+pub struct Watcher {
+    watch: Arc<Watch>,
+    journal: Journal,
+    run: RunId,
+}
+
+impl Watcher {
+    /// The next thing that happens. Waits as long as it takes; a run's last record is `Stopped`.
+    pub async fn next(&mut self) -> Sight {
+        loop {
+            let waiting = self.watch.news.notified();
+            if let Some(sight) = lock(&self.watch.queue).pop_front() {
+                return sight;
+            }
+            waiting.await;
+        }
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        lock(&self.journal.0.watches).remove(&self.run);
+    }
+}
+
+/// A lock that was held by a thread that panicked is still consistent: every change under these
+/// locks is one step.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

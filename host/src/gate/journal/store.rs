@@ -1,0 +1,225 @@
+//! The journal's database: its tables, its version, and what each failure of SQLite means.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, TransactionBehavior, params};
+
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::{Content, Event, Record};
+use crate::words::id::{Digest, RunId};
+use crate::words::limits::JOURNAL_WAIT_MS;
+
+/// `LZRT`: marks the file as ours.
+const APPLICATION: i32 = 0x4C5A_5254;
+/// Version of the tables and of the events' encoding.
+const VERSION: i32 = 1;
+
+const TABLES: &str = "
+    CREATE TABLE records (
+        run TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, parent INTEGER NOT NULL, event TEXT NOT NULL,
+        PRIMARY KEY (run, seq)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE contents (digest TEXT NOT NULL PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE TABLE synced (one INTEGER PRIMARY KEY CHECK (one = 1), at INTEGER NOT NULL) STRICT;
+";
+
+#[expect(clippy::disallowed_methods, reason = "the journal owns its database")]
+pub(super) fn open(path: &Path) -> Result<Connection> {
+    let database = Connection::open(path).map_err(|error| explain(&error, path))?;
+    prepare(database, path)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the journal owns its database")]
+pub(super) fn in_memory() -> Result<Connection> {
+    let path = Path::new("in memory");
+    let database = Connection::open_in_memory().map_err(|error| explain(&error, path))?;
+    prepare(database, path)
+}
+
+fn prepare(mut database: Connection, path: &Path) -> Result<Connection> {
+    let failed = |error: rusqlite::Error| explain(&error, path);
+    database.busy_timeout(Duration::from_millis(JOURNAL_WAIT_MS)).map_err(failed)?;
+    let number = |name: &str| database.pragma_query_value(None, name, |row| row.get::<_, i32>(0)).map_err(failed);
+    let (application, version, tables) = (number("application_id")?, number("user_version")?, count_tables(&database));
+    let tables = tables.map_err(failed)?;
+    if tables > 0 && application != APPLICATION {
+        let what = format!("`{}` is a database of something else", path.display());
+        return Err(Error::new(Code::Corrupt, what).hint("move it away, or choose another journal"));
+    }
+    if version > VERSION {
+        let what = format!(
+            "`{}` was written by a newer lazaret: it has version {version}, and this one reads up to {VERSION}",
+            path.display()
+        );
+        return Err(Error::bad_input(what).hint("use the newer lazaret, or move the file away"));
+    }
+    // No memory map: a file that is cut short under it would kill the process.
+    for (name, value) in [("mmap_size", "0"), ("journal_mode", "WAL"), ("synchronous", "NORMAL")] {
+        database.pragma_update(None, name, value).map_err(failed)?;
+    }
+    if tables == 0 {
+        create(&mut database).map_err(failed)?;
+    }
+    Ok(database)
+}
+
+fn count_tables(database: &Connection) -> rusqlite::Result<i64> {
+    database.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+}
+
+/// Two processes may come here at once; the second finds the tables made.
+fn create(database: &mut Connection) -> rusqlite::Result<()> {
+    let creation = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if count_tables(&creation)? == 0 {
+        creation.execute_batch(TABLES)?;
+        creation.pragma_update(None, "application_id", APPLICATION)?;
+        creation.pragma_update(None, "user_version", VERSION)?;
+    }
+    creation.commit()
+}
+
+pub(super) fn write(database: &mut Connection, records: &[Record], contents: &[(Digest, String)], sync: bool) -> Result<()> {
+    write_all(database, records, contents, sync).map_err(|error| explain(&error, Path::new("journal")))
+}
+
+fn write_all(database: &mut Connection, records: &[Record], contents: &[(Digest, String)], sync: bool) -> rusqlite::Result<()> {
+    if records.is_empty() && !sync {
+        return Ok(());
+    }
+    // With FULL the commit returns only when the log is on the disk.
+    database.pragma_update(None, "synchronous", if sync { "FULL" } else { "NORMAL" })?;
+    let writing = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if records.is_empty() {
+        // Earlier commits must reach the disk, and a transaction that changes nothing syncs nothing.
+        writing.execute("INSERT INTO synced VALUES (1, 1) ON CONFLICT DO UPDATE SET at = at + 1", [])?;
+    }
+    write_contents(&writing, contents)?;
+    write_records(&writing, records)?;
+    writing.commit()
+}
+
+fn write_contents(writing: &Connection, contents: &[(Digest, String)]) -> rusqlite::Result<()> {
+    let mut insert = writing.prepare_cached("INSERT OR IGNORE INTO contents (digest, text) VALUES (?1, ?2)")?;
+    for (digest, text) in contents {
+        insert.execute(params![digest.to_string(), text])?;
+    }
+    Ok(())
+}
+
+fn write_records(writing: &Connection, records: &[Record]) -> rusqlite::Result<()> {
+    const INSERT: &str = "INSERT INTO records (run, seq, at, parent, event) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let mut insert = writing.prepare_cached(INSERT)?;
+    let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    for record in records {
+        let event = serde_json::to_string(&record.event)
+            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+        let (run, seq, at) = (record.run.as_str(), number(record.seq), number(record.at));
+        insert.execute(params![run, seq, at, number(record.parent), event])?;
+    }
+    Ok(())
+}
+
+pub(super) fn runs(database: &Connection, limit: usize) -> Result<Vec<(Record, Option<Record>)>> {
+    const FIRST: &str = "SELECT run, seq, at, parent, event FROM records WHERE seq = 0 ORDER BY run DESC LIMIT ?1";
+    const LAST: &str = "SELECT run, seq, at, parent, event FROM records WHERE run = ?1 ORDER BY seq DESC LIMIT 1";
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let firsts = select(database, FIRST, params![limit])?;
+    let mut runs = Vec::with_capacity(firsts.len());
+    for first in firsts {
+        let last = select(database, LAST, params![first.run.as_str()])?.pop();
+        let ended = last.filter(|record| matches!(record.event, Event::Stopped(_)));
+        runs.push((first, ended));
+    }
+    Ok(runs)
+}
+
+pub(super) fn records(database: &Connection, run: &RunId) -> Result<Vec<Record>> {
+    const ALL: &str = "SELECT run, seq, at, parent, event FROM records WHERE run = ?1 ORDER BY seq";
+    let mut records = select(database, ALL, params![run.as_str()])?;
+    if records.is_empty() {
+        return Err(Error::not_found(format!("run `{run}`")));
+    }
+    for record in &mut records {
+        restore(database, &mut record.event)?;
+    }
+    Ok(records)
+}
+
+pub(super) fn find(database: &Connection, start: &str) -> Result<RunId> {
+    const LIKE: &str = "SELECT run FROM records WHERE seq = 0 AND substr(run, 1, length(?1)) = ?1 ORDER BY run DESC LIMIT 2";
+    let start = if start == "last" { "" } else { start };
+    let failed = |error: rusqlite::Error| explain(&error, Path::new("journal"));
+    let mut query = database.prepare_cached(LIKE).map_err(failed)?;
+    let found = query.query_map(params![start], |row| row.get::<_, String>(0)).map_err(failed)?;
+    let found: Vec<String> = found.collect::<rusqlite::Result<_>>().map_err(failed)?;
+    match found.as_slice() {
+        [one] => Ok(RunId::known(one)),
+        [newest, _] if start.is_empty() => Ok(RunId::known(newest)),
+        [] if start.is_empty() => Err(Error::not_found("run yet")),
+        [] => Err(Error::not_found(format!("run that begins with `{start}`")).hint("`lazaret runs list` shows them")),
+        _ => Err(Error::bad_input(format!("more than one run begins with `{start}`"))),
+    }
+}
+
+fn select(database: &Connection, query: &str, parameters: impl rusqlite::Params) -> Result<Vec<Record>> {
+    let failed = |error: rusqlite::Error| explain(&error, Path::new("journal"));
+    let mut query = database.prepare_cached(query).map_err(failed)?;
+    let rows = query.query_map(parameters, read_row).map_err(failed)?;
+    rows.map(|row| row.map_err(failed)?).collect()
+}
+
+fn read_row(row: &Row<'_>) -> rusqlite::Result<Result<Record>> {
+    let number = |place: usize| row.get::<_, i64>(place).map(|value| u64::try_from(value).unwrap_or(0));
+    let (run, seq) = (RunId::known(&row.get::<_, String>(0)?), number(1)?);
+    let (at, parent, event) = (number(2)?, number(3)?, row.get::<_, String>(4)?);
+    Ok(match serde_json::from_str(&event) {
+        Ok(event) => Ok(Record { run, seq, at, parent, event }),
+        Err(error) => {
+            let what = format!("record {seq} of run `{run}` cannot be read");
+            Err(Error::new(Code::Corrupt, what).because(error))
+        }
+    })
+}
+
+/// Puts a large content back in its place.
+fn restore(database: &Connection, event: &mut Event) -> Result<()> {
+    let Some(content) = event.content_mut() else { return Ok(()) };
+    let Content::Stored { digest, .. } = content else { return Ok(()) };
+    let text: Option<String> = database
+        .query_row("SELECT text FROM contents WHERE digest = ?1", params![digest.to_string()], |row| row.get(0))
+        .optional()
+        .map_err(|error| explain(&error, Path::new("journal")))?;
+    let text = text.filter(|text| Digest::of(text.as_bytes()) == *digest);
+    match text.and_then(|text| serde_json::from_str(&text).ok()) {
+        Some(value) => {
+            *content = Content::Inline(value);
+            Ok(())
+        }
+        None => Err(Error::new(Code::Corrupt, format!("content {} is missing or damaged", digest.short()))),
+    }
+}
+
+/// What a failure of SQLite means.
+fn explain(error: &rusqlite::Error, path: &Path) -> Error {
+    let shown = path.display();
+    let explained = match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            let what = format!("`{shown}` is locked by another process; waited {JOURNAL_WAIT_MS} ms");
+            Error::new(Code::Busy, what).hint("end the other lazaret, or try again")
+        }
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+            Error::new(Code::Corrupt, format!("`{shown}` is damaged or no journal"))
+                .hint("move it away; lazaret then begins a new one, and the old one stays for repair")
+        }
+        Some(ErrorCode::DiskFull) => {
+            Error::new(Code::DiskFailed, format!("`{shown}`: the disk is full")).hint("make room and try again")
+        }
+        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
+            Error::new(Code::DiskFailed, format!("`{shown}` cannot be opened for writing"))
+                .hint("check that its folder exists and belongs to you")
+        }
+        _ => Error::new(Code::DiskFailed, format!("`{shown}`: {error}")),
+    };
+    explained.because(anyhow::anyhow!("{error}"))
+}

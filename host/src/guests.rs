@@ -1,0 +1,21 @@
+//! Guests: components, and the one path on which they are called.
+//!
+//! [`engine`] holds the settings of the one engine, [`cache`] and [`compile`] turn bytes into code,
+//! [`catalog`] knows the tools, [`guest`] is one instance for one call, and [`dispatch`] is the path
+//! that every call takes, whoever made it.
+
+mod bindings;
+pub mod cache;
+pub mod catalog;
+pub mod compile;
+pub mod dispatch;
+pub mod engine;
+mod guest;
+mod imports;
+mod meter;
+pub mod plugin;
+mod slots;
+pub mod station;
+pub mod tasks;
+mod ticker;
+mod wasi;

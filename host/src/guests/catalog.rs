@@ -1,0 +1,216 @@
+//! The catalog: which tools there are, under which names, with what grants.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use super::plugin::Plugin;
+use crate::rules::grant::{Grant, Pattern};
+use crate::rules::manifest::{Declared, Risk};
+use crate::rules::policy::Policy;
+use crate::rules::schema::Schema;
+use crate::words::error::{Code, Error, Result};
+use crate::words::id::{ToolName, shown};
+use crate::words::limits::PLUGINS;
+use crate::words::message::Card;
+
+/// What happens when two plugins have one name (G-06).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Collisions {
+    /// The later one is called by its name in the configuration.
+    #[default]
+    AutoPrefix,
+    /// The host does not start.
+    Error,
+}
+
+/// A tool that may be called.
+#[derive(Debug)]
+pub struct Tool {
+    /// Its full name here.
+    pub name: ToolName,
+    /// Whose it is.
+    pub plugin: Arc<Plugin>,
+    /// What it declares.
+    pub declared: Arc<Declared>,
+    /// What its guests may touch: policy × manifest.
+    pub grant: Arc<Grant>,
+    input: OnceLock<Schema>,
+    output: OnceLock<Schema>,
+}
+
+impl Tool {
+    /// Schema of its arguments, compiled at first use.
+    ///
+    /// # Errors
+    /// `BadPlugin`.
+    pub fn input(&self) -> Result<&Schema> {
+        compiled(&self.input, &self.declared.input)
+    }
+
+    /// Schema of its outcome, compiled at first use.
+    ///
+    /// # Errors
+    /// `BadPlugin`.
+    pub fn output(&self) -> Result<&Schema> {
+        compiled(&self.output, &self.declared.output)
+    }
+
+    /// The tool as it is shown to a model, with its examples (G-09).
+    #[must_use]
+    pub fn card(&self) -> Card {
+        let mut description = self.declared.description.trim().to_owned();
+        for example in &self.declared.examples {
+            let title = if example.title.is_empty() { "Example" } else { &example.title };
+            description.push_str(&format!("\n{title}: {}", example.args));
+        }
+        Card {
+            name: self.name.to_string(),
+            description,
+            input: self.declared.input.clone(),
+            output: self.declared.output.clone(),
+        }
+    }
+}
+
+fn compiled<'a>(cell: &'a OnceLock<Schema>, source: &serde_json::Value) -> Result<&'a Schema> {
+    if let Some(schema) = cell.get() {
+        return Ok(schema);
+    }
+    let schema = Schema::compile(source.clone())?;
+    Ok(cell.get_or_init(|| schema))
+}
+
+/// All tools of a host.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    plugins: Vec<Arc<Plugin>>,
+    tools: BTreeMap<ToolName, Arc<Tool>>,
+}
+
+impl Catalog {
+    /// Gathers plugins. `configured` are those of the configuration, by their names there; they come
+    /// after the bundled ones, so that none of them can take a bundled name.
+    ///
+    /// # Errors
+    /// `BadInput` for two of one name where policy wants an error, or too many plugins.
+    pub fn gather(
+        bundled: Vec<Plugin>,
+        configured: BTreeMap<String, Plugin>,
+        collisions: Collisions,
+        policy: &Policy,
+    ) -> Result<Self> {
+        if bundled.len() + configured.len() > PLUGINS {
+            return Err(Error::too_big("the list of plugins", PLUGINS, bundled.len() + configured.len()));
+        }
+        let mut catalog = Self::default();
+        for plugin in bundled {
+            catalog.add(plugin, policy)?;
+        }
+        let mut names = BTreeMap::new();
+        for plugin in configured.values() {
+            *names.entry(plugin.name.clone()).or_insert(0) += 1;
+        }
+        for (key, mut plugin) in configured {
+            let taken = catalog.has_plugin(&plugin.name) || names.get(&plugin.name).is_some_and(|count| *count > 1);
+            if taken && collisions == Collisions::Error {
+                return Err(Error::bad_input(format!("two plugins are named `{}`", plugin.name))
+                    .hint("write `collisions = \"auto-prefix\"` to call them by their names in `[plugins]`"));
+            }
+            if taken {
+                plugin.name.clone_from(&key);
+            }
+            catalog.add(plugin, policy)?;
+        }
+        Ok(catalog)
+    }
+
+    fn has_plugin(&self, name: &str) -> bool {
+        self.plugins.iter().any(|plugin| plugin.name == name)
+    }
+
+    fn add(&mut self, plugin: Plugin, policy: &Policy) -> Result<()> {
+        if self.has_plugin(&plugin.name) {
+            return Err(Error::bad_input(format!("two plugins are named `{}`", plugin.name))
+                .hint("give one of them another name in `[plugins]`"));
+        }
+        let plugin = Arc::new(plugin);
+        for declared in &plugin.manifest.tools {
+            let name = declared.full_name(&plugin.name)?;
+            let grant = Arc::new(declared.narrow(&policy.granted(&name)));
+            let tool = Tool {
+                name: name.clone(),
+                plugin: plugin.clone(),
+                declared: Arc::new(declared.clone()),
+                grant,
+                input: OnceLock::new(),
+                output: OnceLock::new(),
+            };
+            self.tools.insert(name, Arc::new(tool));
+        }
+        self.plugins.push(plugin);
+        Ok(())
+    }
+
+    /// The plugins in order of arrival.
+    #[must_use]
+    pub fn plugins(&self) -> &[Arc<Plugin>] {
+        &self.plugins
+    }
+
+    /// All tools in order of name.
+    pub fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        self.tools.values()
+    }
+
+    /// The tool of that name.
+    ///
+    /// # Errors
+    /// `UnknownTool`, with near names among those within `reach`.
+    pub fn resolve(&self, name: &str, reach: &[Pattern]) -> Result<&Arc<Tool>> {
+        let found = ToolName::parse(name).ok().and_then(|name| self.tools.get(&name));
+        found.ok_or_else(|| {
+            let error = Error::new(Code::UnknownTool, format!("there is no tool `{}`", shown(name)));
+            let near = self.near(name, reach);
+            if near.is_empty() {
+                error.hint("`lazaret tools` lists them")
+            } else {
+                error.hint(format!("did you mean {}?", near.join(" or ")))
+            }
+        })
+    }
+
+    fn near(&self, name: &str, reach: &[Pattern]) -> Vec<String> {
+        const NEAR: f64 = 0.8;
+        let within = self.tools.values().filter(|tool| reach.iter().any(|line| line.matches(&tool.name)));
+        let mut scored: Vec<(f64, &ToolName)> = within
+            .map(|tool| {
+                let whole = strsim::jaro_winkler(name, tool.name.as_str());
+                (whole.max(strsim::jaro_winkler(name, tool.name.short())), &tool.name)
+            })
+            .filter(|(score, _)| *score > NEAR)
+            .collect();
+        scored.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        scored.into_iter().take(3).map(|(_, name)| format!("`{name}`")).collect()
+    }
+
+    /// Tools within `reach` that a model may be told of: those that policy would let it call (S-20).
+    #[must_use]
+    pub fn cards(&self, reach: &[Pattern], policy: &Policy) -> Vec<Card> {
+        let told = |tool: &&Arc<Tool>| {
+            use crate::rules::manifest::Visibility;
+            let named = reach.iter().any(|line| line.matches(&tool.name));
+            let blocked = policy.block.iter().any(|line| line.matches(&tool.name));
+            let open = match tool.declared.offer.visibility {
+                Visibility::Public | Visibility::Local => true,
+                Visibility::Private | Visibility::User => false,
+            };
+            named && !blocked && open && allowed(policy, &tool.name, tool.declared.risk)
+        };
+        self.tools.values().filter(told).map(|tool| tool.card()).collect()
+    }
+}
+
+fn allowed(policy: &Policy, tool: &ToolName, risk: Risk) -> bool {
+    policy.risks.contains(&risk) || policy.line_for(tool, risk).is_some()
+}

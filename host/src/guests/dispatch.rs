@@ -1,0 +1,251 @@
+//! Dispatch: the one path of a call, whoever wished it (U-09, design §4).
+//!
+//! Resolve → surface → arguments → gate → guest → outcome. Each step's failure prevents the steps
+//! after it, and leaves a record.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::bindings::exports::lazaret::plugin::tool::Failure;
+use super::catalog::Tool;
+use super::guest::{Ending, Trail, Visit};
+use super::station::Station;
+use super::tasks::Tasks;
+use crate::gate::{Performed, Permit};
+use crate::rules::call::Call;
+use crate::rules::caller::{Caller, Origin};
+use crate::rules::json;
+use crate::rules::manifest::SurfaceWord;
+use crate::rules::policy::Bounds;
+use crate::rules::sanitise::visible;
+use crate::rules::schema::Args;
+use crate::words::clock::Deadline;
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::{Content, EffectKind, Glimpse, Spent};
+use crate::words::id::{Seq, shown};
+use crate::words::label::{Label, Sort, Source};
+use crate::words::limits::{CALL_FUEL, OUTCOME_BYTES};
+use crate::words::message::WishedArgs;
+
+/// An unchecked wish to call a tool.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The tool's full name, as it was written.
+    pub tool: String,
+    /// The arguments, as they were written.
+    pub args: WishedArgs,
+}
+
+/// What became of a call.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The tool's name as it was asked for.
+    pub tool: String,
+    /// The record of its judgement.
+    pub seq: Seq,
+    /// What the tool returned, or why it did not.
+    pub result: Result<Value>,
+    /// Everything that influenced the outcome.
+    pub label: Label,
+    /// Logs and artifacts.
+    pub trail: Trail,
+    /// What it took.
+    pub spent: Spent,
+}
+
+/// Calls a tool. Boxed, since a tool may call a tool.
+pub fn dispatch(
+    station: Arc<Station>,
+    tasks: Tasks,
+    caller: Caller,
+    request: Request,
+) -> Pin<Box<dyn Future<Output = Outcome> + Send>> {
+    Box::pin(async move {
+        let mut trail = Trail::default();
+        let name = request.tool.clone();
+        let label = caller.label.clone();
+        match pass(&station, &tasks, &caller, request, &mut trail).await {
+            Ok((seq, performed)) => Outcome {
+                tool: name,
+                seq,
+                result: clean(&station, performed.result),
+                label: performed.label,
+                trail,
+                spent: performed.spent,
+            },
+            Err(error) => {
+                let result = clean(&station, Err(error));
+                Outcome { tool: name, seq: caller.parent, result, label, trail, spent: Spent::default() }
+            }
+        }
+    })
+}
+
+async fn pass(
+    station: &Arc<Station>,
+    tasks: &Tasks,
+    caller: &Caller,
+    request: Request,
+    trail: &mut Trail,
+) -> Result<(Seq, Performed<Value>)> {
+    let (tool, args) = match check(station, caller, &request) {
+        Ok(checked) => checked,
+        Err(error) => {
+            station.gate.turn_down(caller, EffectKind::Call, shown(&request.tool), &error)?;
+            return Err(error);
+        }
+    };
+    let call = Call {
+        tool: tool.name.clone(),
+        component: tool.plugin.digest,
+        declared: tool.declared.clone(),
+        grant: tool.grant.clone(),
+        args,
+    };
+    station.gate.pass(caller, call, async |permit| perform(station, tasks, caller, tool, permit, trail).await).await
+}
+
+/// What is checked before there is a call to judge.
+fn check<'a>(station: &'a Station, caller: &Caller, request: &Request) -> Result<(&'a Arc<Tool>, Args)> {
+    let tool = station.catalog.resolve(&request.tool, &caller.reach)?;
+    let offered = &tool.declared.offer.surfaces;
+    if !offered.contains(&SurfaceWord(caller.surface)) {
+        let what = format!("`{}` is not offered on this surface", tool.name);
+        return Err(Error::new(Code::BadSurface, what));
+    }
+    let value = match &request.args {
+        WishedArgs::Json(value) => value.clone(),
+        WishedArgs::Broken(_) => {
+            return Err(Error::new(Code::BadArgs, "Invalid action input: the arguments are not JSON."));
+        }
+    };
+    Ok((tool, Args::check(value, tool.input()?)?))
+}
+
+async fn perform(
+    station: &Arc<Station>,
+    tasks: &Tasks,
+    caller: &Caller,
+    tool: &Arc<Tool>,
+    permit: Permit<Call>,
+    trail: &mut Trail,
+) -> Performed<Value> {
+    let seq = permit.seq();
+    let (call, ()) = permit.redeem();
+    let bounds = station.gate.policy().bounds;
+    let inner = inside(caller, &call, seq, bounds);
+    let own = inner.label.with(Source::new(Sort::Tool, call.tool.as_str()));
+    let ending = match run(station, tasks, inner, tool, call.args.text()).await {
+        Ok(ending) => ending,
+        Err(error) => return Performed::of(Err(error), own, Spent::default()),
+    };
+    let label = own.join(&ending.trail.label);
+    let refused = ending.trail.refused.clone();
+    *trail = ending.trail;
+    let result = ending.said.and_then(|said| read_outcome(tool, said, refused));
+    let content = result.as_ref().map_or(Content::Empty, |value| Content::Inline(value.clone()));
+    Performed { result, content, label, spent: ending.spent }
+}
+
+/// The guest as a caller: what it may reach is its tool's grant, within the call's own bounds.
+fn inside(caller: &Caller, call: &Call, seq: Seq, bounds: Bounds) -> Caller {
+    let timeout_ms = call.declared.conduct.timeout_ms.min(bounds.timeout_ms);
+    Caller {
+        run: caller.run.clone(),
+        parent: seq,
+        surface: caller.surface,
+        origin: Origin::Tool(call.tool.clone()),
+        reach: call.grant.calls.clone().into(),
+        grant: call.grant.clone(),
+        label: caller.label.clone(),
+        depth: caller.depth,
+        deadline: caller.deadline.earlier(Deadline::after_ms(timeout_ms)),
+        budget: caller.budget.clone(),
+    }
+}
+
+async fn run(station: &Arc<Station>, tasks: &Tasks, caller: Caller, tool: &Arc<Tool>, args: &str) -> Result<Ending> {
+    let sandbox = &station.sandbox;
+    if !tool.plugin.is_ready() {
+        let message = "loading (compiled at the first use)".to_owned();
+        let glimpse = Glimpse::Progress { tool: tool.name.to_string(), message, percent: None };
+        station.gate.journal().glimpse(&caller.run, glimpse);
+    }
+    let linked = tasks.unless_cancelled(tool.plugin.linked(sandbox)).await?;
+    // A component that had to be compiled does not use up the call's own time.
+    let _slot = tasks.unless_cancelled(sandbox.slots().take(caller.depth, caller.deadline)).await?;
+    let bounds = station.gate.policy().bounds;
+    let bounds = Bounds { fuel: bounds.fuel.min(CALL_FUEL), ..bounds };
+    let visit = Visit { station: station.clone(), tasks: tasks.clone(), caller, trail: Trail::default() };
+    Ok(linked.call(sandbox, visit, bounds, (tool.name.short(), args)).await)
+}
+
+/// Reads what a guest returned: JSON of bounded size that fits the tool's own schema.
+fn read_outcome(tool: &Tool, said: Result<String, Failure>, refused: Option<(Code, Vec<String>)>) -> Result<Value> {
+    let text = said.map_err(|failure| gave_up(&failure, refused))?;
+    if text.len() > OUTCOME_BYTES {
+        return Err(Error::too_big("the outcome", OUTCOME_BYTES, text.len()));
+    }
+    let value = json::parse(&text)
+        .map_err(|why| Error::new(Code::NotJson, format!("the tool returned no JSON: {}", shown(&why))))?;
+    let issues = tool.output()?.issues(&value);
+    if issues.is_empty() {
+        return Ok(value);
+    }
+    Err(Error::new(Code::BadOutcome, "the tool's outcome does not fit its own output schema").issues(issues))
+}
+
+/// A guest that gives up after a refusal failed for the reason of that refusal; one that gives up
+/// by itself has failed.
+fn gave_up(failure: &Failure, refused: Option<(Code, Vec<String>)>) -> Error {
+    let (code, hints) = refused.unwrap_or((Code::GuestFailed, Vec::new()));
+    let mut message = visible(&failure.message);
+    if message.chars().count() > FAILURE_CHARS {
+        message = message.chars().take(FAILURE_CHARS).collect();
+        message.push('…');
+    }
+    let error = Error::new(code, message).retry(failure.retryable);
+    hints.into_iter().fold(error, Error::hint)
+}
+
+/// Characters of a guest's own words on why it failed.
+const FAILURE_CHARS: usize = 2_000;
+
+/// Takes host paths and secrets out of everything that leaves.
+fn clean(station: &Station, result: Result<Value>) -> Result<Value> {
+    match result {
+        Ok(mut value) => {
+            clean_value(station, &mut value);
+            Ok(value)
+        }
+        Err(error) => {
+            let message = station.scrub.clean(error.message());
+            let clean = Error::new(error.code(), message).issues(error.issue_list().to_vec()).retry(error.is_retryable());
+            Err(error.hints().iter().cloned().fold(clean, Error::hint))
+        }
+    }
+}
+
+fn clean_value(station: &Station, value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if station.scrub.finds_in(text) {
+                *text = station.scrub.clean(text);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| clean_value(station, item)),
+        Value::Object(map) => {
+            let keys: Vec<String> = map.keys().filter(|key| station.scrub.finds_in(key)).cloned().collect();
+            for key in keys {
+                if let Some(item) = map.remove(&key) {
+                    map.insert(station.scrub.clean(&key), item);
+                }
+            }
+            map.values_mut().for_each(|item| clean_value(station, item));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}

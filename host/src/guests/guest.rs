@@ -1,0 +1,289 @@
+//! A guest: one instance of a component, for one call, in a store of its own.
+//!
+//! It is made, metered, called and thrown away here. What it may reach is in [`Errand`]; a guest that
+//! only reads out its manifest may reach nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wasmtime::component::{Component, HasSelf, Linker, ResourceTable};
+use wasmtime::{Store, Trap, UpdateDeadline};
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+
+use super::bindings::{Plugin, PluginPre, exports::lazaret::plugin::tool::Failure};
+use super::meter::Meter;
+use super::station::{Sandbox, Station};
+use super::tasks::Tasks;
+use super::wasi::{self, Output};
+use crate::rules::caller::Caller;
+use crate::rules::policy::Bounds;
+use crate::words::clock::Deadline;
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::Spent;
+use crate::words::id::shown;
+use crate::words::label::Label;
+use crate::words::limits::{GUEST_RESOURCES, HOSTCALL_BYTES};
+
+/// A component whose imports are resolved: ready to become a guest in microseconds.
+pub(super) struct Linked(PluginPre<Inside>);
+
+/// What a store holds: all that a guest's imports can reach.
+pub(super) struct Inside {
+    wasi: WasiCtx,
+    table: ResourceTable,
+    meter: Meter,
+    output: Output,
+    pub(super) errand: Errand,
+}
+
+/// What a guest is here for.
+pub(super) enum Errand {
+    /// To read out its manifest. Every request is refused.
+    Manifest,
+    /// To run a tool.
+    Call(Box<Visit>),
+}
+
+/// A call, seen from inside: whose it is, and what it has left behind so far.
+pub(super) struct Visit {
+    pub(super) station: Arc<Station>,
+    pub(super) tasks: Tasks,
+    /// The guest as a caller: its tool is the origin, its grant the reach.
+    pub(super) caller: Caller,
+    pub(super) trail: Trail,
+}
+
+/// What a call leaves behind beside its outcome.
+#[derive(Debug, Default)]
+pub struct Trail {
+    /// Lines, in order.
+    pub logs: Vec<LogLine>,
+    /// Files for whoever called.
+    pub artifacts: Vec<Artifact>,
+    /// Everything that it has read.
+    pub label: Label,
+    pub(super) log_bytes: usize,
+    pub(super) logs_dropped: u64,
+    pub(super) artifact_bytes: usize,
+    pub(super) calls: u64,
+    /// The last request, if it was refused: a guest that then gives up failed for that reason.
+    pub(super) refused: Option<(Code, Vec<String>)>,
+}
+
+/// One line of a call's log.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct LogLine {
+    /// `debug`, `info`, `warn` or `error`.
+    pub level: &'static str,
+    /// The line.
+    pub message: String,
+    /// More, by name.
+    pub fields: serde_json::Value,
+    /// Milliseconds since 1970.
+    pub time: u64,
+}
+
+/// A file for whoever called.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Artifact {
+    /// Its id within the call.
+    pub id: String,
+    /// Its name, for people.
+    pub name: String,
+    /// Its media type.
+    pub media_type: String,
+    /// More, by name.
+    pub metadata: serde_json::Value,
+    /// Itself.
+    pub bytes: Vec<u8>,
+}
+
+/// How a guest ended.
+pub(super) struct Ending {
+    /// What it said, or what stopped it.
+    pub(super) said: Result<Result<String, Failure>>,
+    /// What it left behind.
+    pub(super) trail: Trail,
+    /// What it took.
+    pub(super) spent: Spent,
+}
+
+/// The guest has used up its processor time.
+#[derive(Debug)]
+struct Late;
+
+impl std::fmt::Display for Late {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("out of processor time")
+    }
+}
+
+impl std::error::Error for Late {}
+
+/// Processor time, work and memory of a guest that reads out its manifest.
+const MANIFEST_BOUNDS: Bounds =
+    Bounds { fuel: 1_000_000_000, cpu_ms: 1_000, memory_bytes: 64 << 20, timeout_ms: 5_000, calls: 0 };
+
+impl Linked {
+    /// Resolves a component's imports.
+    pub(super) fn new(linker: &Linker<Inside>, component: &Component) -> Result<Self> {
+        let wrong = |error: wasmtime::Error| {
+            Error::bad_plugin(format!("the component does not fit this host: {}", shown(&format!("{error:#}"))))
+        };
+        let linked = linker.instantiate_pre(component).map_err(wrong)?;
+        PluginPre::new(linked).map(Self).map_err(wrong)
+    }
+
+    /// Reads the manifest in a guest that may do nothing.
+    pub(super) async fn manifest(&self, sandbox: &Sandbox) -> Result<String> {
+        let mut store = self.store(sandbox, MANIFEST_BOUNDS, Errand::Manifest)?;
+        let _ticking = sandbox.ticker().run();
+        let limit = Duration::from_millis(MANIFEST_BOUNDS.timeout_ms);
+        let reading = tokio::time::timeout(limit, async {
+            let guest = self.0.instantiate_async(&mut store).await?;
+            guest.lazaret_plugin_tool().call_manifest(&mut store).await
+        });
+        let read = reading.await;
+        match read {
+            Ok(Ok(text)) => Ok(text),
+            Ok(Err(error)) => {
+                let why = explain(&error, store.data());
+                Err(Error::bad_plugin(format!("the plugin cannot read out its manifest: {}", why.message())))
+            }
+            Err(_) => Err(Error::bad_plugin("the plugin does not end reading out its manifest")),
+        }
+    }
+
+    /// Calls a tool in a fresh guest. Ends by the deadline, whatever the guest does.
+    pub(super) async fn call(&self, sandbox: &Sandbox, visit: Visit, bounds: Bounds, (tool, args): (&str, &str)) -> Ending {
+        let began = crate::words::clock::Clock::instant();
+        let (tasks, deadline) = (visit.tasks.clone(), visit.caller.deadline);
+        let mut store = match self.store(sandbox, bounds, Errand::Call(Box::new(visit))) {
+            Ok(store) => store,
+            Err(error) => return Ending { said: Err(error), trail: Trail::default(), spent: Spent::default() },
+        };
+        let said = {
+            let _ticking = sandbox.ticker().run();
+            let calling = async {
+                let called = self.call_in(&mut store, tool, args).await;
+                called.map_err(|error| explain(&error, store.data()))
+            };
+            within(deadline, &tasks, calling).await
+        };
+        let fuel = bounds.fuel.saturating_sub(store.get_fuel().unwrap_or(0));
+        let inside = store.into_data();
+        let memory_bytes = u64::try_from(inside.meter.peak_bytes()).unwrap_or(u64::MAX);
+        let us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let trail = inside.into_trail();
+        Ending { said, spent: Spent { us, fuel, memory_bytes, calls: trail.calls }, trail }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the one place where a call's guest is made")]
+    async fn call_in(&self, store: &mut Store<Inside>, tool: &str, args: &str) -> wasmtime::Result<Result<String, Failure>> {
+        let guest: Plugin = self.0.instantiate_async(&mut *store).await?;
+        guest.lazaret_plugin_tool().call_run(store, tool, args).await
+    }
+
+    fn store(&self, sandbox: &Sandbox, bounds: Bounds, errand: Errand) -> Result<Store<Inside>> {
+        let output = Output::default();
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(GUEST_RESOURCES);
+        let wasi = wasi::nothing(&output, sandbox.clock());
+        let inside = Inside { wasi, table, meter: Meter::new(bounds), output, errand };
+        let mut store = Store::new(sandbox.engine(), inside);
+        store.limiter(|inside| &mut inside.meter);
+        store.set_fuel(bounds.fuel).map_err(|error| Error::bug("the engine counts no fuel").because(error))?;
+        store.set_hostcall_fuel(HOSTCALL_BYTES);
+        store.set_epoch_deadline(1);
+        store.epoch_deadline_callback(|mut store| {
+            if store.data_mut().meter.tick() { Ok(UpdateDeadline::Yield(1)) } else { Err(wasmtime::Error::new(Late)) }
+        });
+        Ok(store)
+    }
+}
+
+impl std::fmt::Debug for Linked {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Linked")
+    }
+}
+
+async fn within<T>(deadline: Deadline, tasks: &Tasks, work: impl Future<Output = Result<T>>) -> Result<T> {
+    let rest = deadline.rest();
+    let bounded = async {
+        tokio::time::timeout(rest, work).await.unwrap_or_else(|_| {
+            Err(Error::new(Code::TooSlow, format!("the call did not end within its {} ms", rest.as_millis())))
+        })
+    };
+    tasks.unless_cancelled(bounded).await
+}
+
+impl Inside {
+    fn into_trail(self) -> Trail {
+        let mut trail = match self.errand {
+            Errand::Manifest => Trail::default(),
+            Errand::Call(visit) => {
+                if !self.output.is_empty() {
+                    let mut trail = visit.trail;
+                    let time = visit.station.gate.journal().clock().now_ms();
+                    let fields = serde_json::json!({"type": "output"});
+                    trail.logs.push(LogLine { level: "debug", message: self.output.text(), fields, time });
+                    trail
+                } else {
+                    visit.trail
+                }
+            }
+        };
+        if trail.logs_dropped > 0 {
+            let message = format!("{} log lines more were dropped", trail.logs_dropped);
+            let time = trail.logs.last().map_or(0, |line| line.time);
+            trail.logs.push(LogLine { level: "warn", message, fields: serde_json::json!({}), time });
+        }
+        trail
+    }
+}
+
+/// What stopped a guest. Trap texts of the engine may hold names that the guest chose, so only the
+/// kind of the trap is said, and what the guest itself wrote.
+fn explain(error: &wasmtime::Error, inside: &Inside) -> Error {
+    if error.downcast_ref::<Late>().is_some() {
+        return Error::new(Code::TooSlow, "the tool used up its processor time").retry(false);
+    }
+    if error.is::<wasmtime::PoolConcurrencyLimitError>() {
+        return Error::new(Code::Busy, "all slots for guests are taken");
+    }
+    let trap = error.downcast_ref::<Trap>().copied();
+    if trap == Some(Trap::OutOfFuel) {
+        return Error::new(Code::OutOfFuel, "the tool used up its units of work");
+    }
+    if inside.meter.was_refused() {
+        return Error::new(Code::OutOfMemory, "the tool asked for more memory than it may have");
+    }
+    let kind = match trap {
+        Some(Trap::StackOverflow) => "its stack overflowed",
+        Some(Trap::UnreachableCodeReached) => "it gave up (panic or `unreachable`)",
+        Some(Trap::MemoryOutOfBounds) => "it read or wrote outside of its memory",
+        Some(Trap::IntegerDivisionByZero) => "it divided by zero",
+        Some(Trap::IntegerOverflow | Trap::BadConversionToInteger) => "a number did not fit",
+        Some(Trap::TableOutOfBounds | Trap::IndirectCallToNull | Trap::BadSignature) => "it called what is no function",
+        Some(_) => "it broke a rule of wasm",
+        None => "it broke a rule of the component model, or passed a limit of its imports",
+    };
+    tracing::debug!(error = format!("{error:#}"), "guest");
+    let text = inside.output.text();
+    let last = text.lines().rev().find(|line| !line.trim().is_empty());
+    let message = match text.lines().find(|line| line.contains("panicked")).and(last) {
+        Some(said) => format!("the tool trapped: {kind}; it wrote `{}`", shown(said.trim())),
+        None => format!("the tool trapped: {kind}"),
+    };
+    Error::new(Code::Trapped, message)
+}
+
+impl WasiView for Inside {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+/// The linker's view of a store's contents.
+pub(super) type Reached = HasSelf<Inside>;

@@ -1,0 +1,35 @@
+//! `artifacts`: files that a call hands to whoever called. They stay in the outcome; nothing is
+//! written anywhere, so there is no effect to judge.
+
+use serde_json::{Value, json};
+
+use crate::guests::bindings::lazaret::plugin::artifacts::{Artifact as Wish, Host};
+use crate::guests::bindings::lazaret::plugin::types::Refusal;
+use crate::guests::guest::{Artifact, Inside};
+use crate::rules::json;
+use crate::words::error::Error;
+use crate::words::id::shown;
+use crate::words::limits::{ARTIFACT_BYTES, ARTIFACTS};
+
+impl Host for Inside {
+    async fn add(&mut self, wish: Wish) -> Result<String, Refusal> {
+        let visit = self.visit()?;
+        let count = visit.trail.artifacts.len();
+        if count >= ARTIFACTS {
+            return Err(visit.refuse(&Error::too_big("the list of artifacts", ARTIFACTS, count + 1)));
+        }
+        let bytes = visit.trail.artifact_bytes.saturating_add(wish.bytes.len());
+        if bytes > ARTIFACT_BYTES {
+            return Err(visit.refuse(&Error::too_big("the artifacts together", ARTIFACT_BYTES, bytes)));
+        }
+        let metadata = match json::parse(&wish.metadata) {
+            Ok(Value::Object(map)) => Value::Object(map),
+            Ok(_) | Err(_) => json!({}),
+        };
+        let id = format!("artifact-{}", count + 1);
+        let (name, media_type) = (shown(&wish.name), shown(&wish.media_type));
+        visit.trail.artifact_bytes = bytes;
+        visit.trail.artifacts.push(Artifact { id: id.clone(), name, media_type, metadata, bytes: wish.bytes });
+        Ok(id)
+    }
+}

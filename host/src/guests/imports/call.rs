@@ -1,0 +1,37 @@
+//! `call`: another tool, on the one path that every call takes.
+
+use crate::guests::bindings::lazaret::plugin::call::Host;
+use crate::guests::bindings::lazaret::plugin::types::Refusal;
+use crate::guests::dispatch::{Request, dispatch};
+use crate::guests::guest::Inside;
+use crate::rules::caller::Caller;
+use crate::words::error::{Code, Error};
+use crate::words::message::WishedArgs;
+
+impl Host for Inside {
+    async fn invoke(&mut self, tool: String, args: String) -> Result<String, Refusal> {
+        let visit = self.visit()?;
+        let mut caller: Caller = visit.caller();
+        caller.depth += 1;
+        if !caller.budget.take_call() {
+            let error = Error::new(Code::OverBudget, "this call has made as many inner calls as it may");
+            return Err(visit.refuse(&error));
+        }
+        visit.trail.calls += 1;
+        let (station, tasks) = (visit.station.clone(), visit.tasks.clone());
+        let request = Request { tool, args: WishedArgs::read(&args) };
+        let inner = tasks.clone();
+        let work = async move { Ok(dispatch(station, inner, caller, request).await) };
+        let outcome = tasks.run(work).await;
+        let visit = self.visit()?;
+        let outcome = outcome.map_err(|error| visit.refuse(&error))?;
+        visit.trail.label = visit.trail.label.join(&outcome.label);
+        match outcome.result {
+            Ok(value) => {
+                visit.trail.refused = None;
+                Ok(value.to_string())
+            }
+            Err(error) => Err(visit.refuse(&error)),
+        }
+    }
+}

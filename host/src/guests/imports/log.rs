@@ -1,0 +1,69 @@
+//! `log`: lines and progress, bounded; what is too much is counted and dropped.
+
+use serde_json::{Value, json};
+
+use crate::guests::bindings::lazaret::plugin::log::{Host, Level};
+use crate::guests::guest::{Errand, Inside, LogLine, Visit};
+use crate::rules::json;
+use crate::rules::sanitise::visible;
+use crate::words::event::Glimpse;
+use crate::words::limits::{LOG_BYTES, LOG_LINES};
+
+impl Host for Inside {
+    async fn write(&mut self, level: Level, message: String, fields: String) {
+        let Errand::Call(visit) = &mut self.errand else { return };
+        let level = match level {
+            Level::Debug => "debug",
+            Level::Info => "info",
+            Level::Warn => "warn",
+            Level::Error => "error",
+        };
+        let bytes = message.len() + fields.len();
+        if visit.has_room(bytes) {
+            visit.add_line(level, &message, read_fields(&fields));
+        }
+    }
+
+    async fn progress(&mut self, message: String, percent: Option<f32>) {
+        let Errand::Call(visit) = &mut self.errand else { return };
+        if !visit.has_room(message.len()) {
+            return;
+        }
+        let percent = percent.filter(|percent| percent.is_finite()).map(|percent| percent.clamp(0.0, 100.0));
+        let glimpse =
+            Glimpse::Progress { tool: visit.caller.origin.to_string(), message: visible(&message), percent };
+        visit.station.gate.journal().glimpse(&visit.caller.run, glimpse);
+        visit.add_line("info", &message, json!({"type": "progress", "percent": percent}));
+    }
+}
+
+impl Visit {
+    /// Whether a line of so many bytes is kept; if not, it is counted.
+    fn has_room(&mut self, bytes: usize) -> bool {
+        let trail = &mut self.trail;
+        let room = trail.logs.len() < LOG_LINES && trail.log_bytes.saturating_add(bytes) <= LOG_BYTES;
+        if room {
+            trail.log_bytes += bytes;
+        } else {
+            trail.logs_dropped += 1;
+        }
+        room
+    }
+
+    fn add_line(&mut self, level: &'static str, message: &str, fields: Value) {
+        let time = self.station.gate.journal().clock().now_ms();
+        let message = visible(&self.station.scrub.clean(message));
+        self.trail.logs.push(LogLine { level, message, fields, time });
+    }
+}
+
+/// Fields that are no JSON object are kept as text.
+fn read_fields(text: &str) -> Value {
+    if text.is_empty() {
+        return json!({});
+    }
+    match json::parse(text) {
+        Ok(Value::Object(map)) => Value::Object(map),
+        Ok(_) | Err(_) => json!({"text": visible(text)}),
+    }
+}

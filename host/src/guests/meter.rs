@@ -1,0 +1,77 @@
+//! The meter of one guest: memory and tables summed over all of them, and its processor time.
+
+use wasmtime::ResourceLimiter;
+
+use crate::rules::policy::Bounds;
+use crate::words::limits::{GUEST_CORE_INSTANCES, GUEST_MEMORIES, GUEST_TABLE_ELEMENTS, GUEST_TABLES};
+
+/// What stops a guest, and what it has used.
+#[derive(Debug)]
+pub(super) struct Meter {
+    bounds: Bounds,
+    memory_bytes: usize,
+    table_elements: usize,
+    peak_bytes: usize,
+    refused: bool,
+    ticks: u64,
+}
+
+impl Meter {
+    pub(super) fn new(bounds: Bounds) -> Self {
+        Self { bounds, memory_bytes: 0, table_elements: 0, peak_bytes: 0, refused: false, ticks: 0 }
+    }
+
+    /// Whether it was refused memory: a trap after that is a lack of memory.
+    pub(super) fn was_refused(&self) -> bool {
+        self.refused
+    }
+
+    /// The highest sum of its memories.
+    pub(super) fn peak_bytes(&self) -> usize {
+        self.peak_bytes
+    }
+
+    /// One more millisecond of processor time; whether there is more to come.
+    pub(super) fn tick(&mut self) -> bool {
+        self.ticks += 1;
+        self.ticks < self.bounds.cpu_ms
+    }
+}
+
+/// `StoreLimits` counts each memory on its own; eight memories of the limit would be eight limits.
+impl ResourceLimiter for Meter {
+    fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        let sum = self.memory_bytes.saturating_add(desired.saturating_sub(current));
+        let fits = sum <= self.bounds.memory_bytes && maximum.is_none_or(|maximum| desired <= maximum);
+        if fits {
+            self.memory_bytes = sum;
+            self.peak_bytes = self.peak_bytes.max(sum);
+        } else {
+            self.refused = true;
+        }
+        Ok(fits)
+    }
+
+    fn table_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        let sum = self.table_elements.saturating_add(desired.saturating_sub(current));
+        let fits = sum <= GUEST_TABLE_ELEMENTS && maximum.is_none_or(|maximum| desired <= maximum);
+        if fits {
+            self.table_elements = sum;
+        } else {
+            self.refused = true;
+        }
+        Ok(fits)
+    }
+
+    fn instances(&self) -> usize {
+        usize::try_from(GUEST_CORE_INSTANCES).unwrap_or(usize::MAX)
+    }
+
+    fn memories(&self) -> usize {
+        usize::try_from(GUEST_MEMORIES).unwrap_or(usize::MAX)
+    }
+
+    fn tables(&self) -> usize {
+        usize::try_from(GUEST_TABLES).unwrap_or(usize::MAX)
+    }
+}

@@ -1,0 +1,123 @@
+//! The station: gate, edges, engine and catalog in one place, as every call needs them.
+
+use std::sync::Arc;
+
+use wasmtime::Engine;
+use wasmtime::component::Linker;
+
+use super::bindings;
+use super::cache::Cache;
+use super::catalog::Catalog;
+use super::compile::{self, Compiler};
+use super::engine::Allocation;
+use super::guest::{Inside, Linked, Reached};
+use super::plugin::PluginBytes;
+use super::slots::Slots;
+use super::ticker::Ticker;
+use crate::edges::egress::Egress;
+use crate::edges::files::Files;
+use crate::edges::notes::Notes;
+use crate::gate::Gate;
+use crate::rules::sanitise::Scrub;
+use crate::words::clock::Clock;
+use crate::words::error::{Error, Result};
+use crate::words::id::Digest;
+
+/// Everything that performing a call takes.
+#[derive(Debug)]
+pub struct Station {
+    /// Judges and records.
+    pub gate: Gate,
+    /// Sends requests.
+    pub egress: Egress,
+    /// Opens files.
+    pub files: Files,
+    /// Keeps notes.
+    pub notes: Notes,
+    /// Runs components.
+    pub sandbox: Sandbox,
+    /// Knows the tools.
+    pub catalog: Catalog,
+    /// Knows what must not be read by a model or client.
+    pub scrub: Scrub,
+}
+
+/// The engine and what belongs to it. Cheap to clone.
+#[derive(Clone)]
+pub struct Sandbox(Arc<Parts>);
+
+struct Parts {
+    engine: Engine,
+    allocation: Allocation,
+    linker: Linker<Inside>,
+    ticker: Ticker,
+    slots: Slots,
+    cache: Cache,
+    compiler: Compiler,
+    clock: Clock,
+}
+
+impl Sandbox {
+    /// Links WASI with nothing in it and our own imports; nothing else exists for a guest.
+    ///
+    /// # Errors
+    /// `Bug` where the interfaces do not fit the engine.
+    pub fn new((engine, allocation): (Engine, Allocation), cache: Cache, compiler: Compiler, clock: Clock) -> Result<Self> {
+        let mut linker = Linker::new(&engine);
+        let unlinked = |error: wasmtime::Error| Error::bug("the imports cannot be linked").because(error);
+        wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(unlinked)?;
+        bindings::Plugin::add_to_linker::<Inside, Reached>(&mut linker, |inside| inside).map_err(unlinked)?;
+        let (ticker, slots) = (Ticker::start(&engine)?, Slots::new());
+        Ok(Self(Arc::new(Parts { engine, allocation, linker, ticker, slots, cache, compiler, clock })))
+    }
+
+    /// The one engine.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        &self.0.engine
+    }
+
+    /// How guests' memory is had.
+    #[must_use]
+    pub fn allocation(&self) -> Allocation {
+        self.0.allocation
+    }
+
+    /// The compile cache.
+    #[must_use]
+    pub fn cache(&self) -> &Cache {
+        &self.0.cache
+    }
+
+    pub(super) fn ticker(&self) -> &Ticker {
+        &self.0.ticker
+    }
+
+    pub(super) fn slots(&self) -> &Slots {
+        &self.0.slots
+    }
+
+    pub(super) fn clock(&self) -> &Clock {
+        &self.0.clock
+    }
+
+    /// A component ready for guests: from the cache, or compiled.
+    pub(super) async fn load(&self, origin: &PluginBytes, digest: Digest) -> Result<Linked> {
+        let component = match self.0.cache.component(&self.0.engine, digest)? {
+            Some(component) => component,
+            None => {
+                let bytes = origin.read(digest)?;
+                let code = self.0.compiler.compile(&bytes).await?;
+                self.0.cache.store(&self.0.engine, digest, &code)?
+            }
+        };
+        compile::check_world(&component, &self.0.engine)?;
+        Linked::new(&self.0.linker, &component)
+    }
+}
+
+impl std::fmt::Debug for Sandbox {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Sandbox")
+    }
+}

@@ -1,0 +1,102 @@
+//! The task set of a run: where judging and performing happen, apart from the guest that asked.
+//!
+//! A guest may vanish at any moment — a trap, a deadline, a cancelled run — while its request is
+//! under way. The request goes on here, under its own deadline, to its `Finished` record.
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinSet;
+
+use crate::words::error::{Code, Error, Result};
+
+/// A run's tasks, and whether it was cancelled. Cheap to clone.
+#[derive(Clone)]
+pub struct Tasks(Arc<Inner>);
+
+struct Inner {
+    set: Mutex<JoinSet<()>>,
+    cancelled: watch::Sender<bool>,
+}
+
+impl Tasks {
+    /// A task set of a run that begins.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(Arc::new(Inner { set: Mutex::default(), cancelled: watch::Sender::new(false) }))
+    }
+
+    /// Starts work and waits for it. If the waiting is given up, the work goes on.
+    ///
+    /// # Errors
+    /// What the work says; `Bug` where it panicked.
+    pub async fn run<T: Send + 'static>(&self, work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+        let (done, outcome) = oneshot::channel();
+        {
+            let mut set = lock(&self.0.set);
+            while set.try_join_next().is_some() {}
+            set.spawn(async move {
+                // Nobody may be waiting any more.
+                let _ = done.send(work.await);
+            });
+        }
+        outcome.await.unwrap_or_else(|_| Err(Error::bug("work of the run panicked")))
+    }
+
+    /// Cancels the run: nothing new begins, guests are dropped.
+    pub fn cancel(&self) {
+        self.0.cancelled.send_replace(true);
+    }
+
+    /// Whether the run was cancelled.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        *self.0.cancelled.borrow()
+    }
+
+    /// Returns when the run is cancelled, and never if it is not.
+    pub async fn cancelled(&self) {
+        let mut news = self.0.cancelled.subscribe();
+        if news.wait_for(|cancelled| *cancelled).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Waits until all work has ended, and no longer than `grace`; what is left is dropped.
+    pub async fn drain(&self, grace: Duration) {
+        let mut set = std::mem::take(&mut *lock(&self.0.set));
+        let all = async { while set.join_next().await.is_some() {} };
+        // Running out of time is the point of a grace.
+        let _ = tokio::time::timeout(grace, all).await;
+    }
+
+    /// Runs `work` unless the run is cancelled before it ends.
+    ///
+    /// # Errors
+    /// `Cancelled`, or what the work says. Cancelling wins over any other end (U-06).
+    pub async fn unless_cancelled<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        tokio::select! {
+            biased;
+            () = self.cancelled() => Err(Error::new(Code::Cancelled, "the run was cancelled")),
+            outcome = work => outcome,
+        }
+    }
+}
+
+impl Default for Tasks {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for Tasks {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Tasks")
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

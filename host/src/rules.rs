@@ -1,0 +1,89 @@
+//! Rules: everything that decides, as functions of values.
+//!
+//! No input, no output, no `async`: each rule can be tested by a table, and a verdict can be
+//! explained without performing anything. [`Effect`] is the seam to the gate: what may happen
+//! (`effect`), who wishes it ([`caller::Caller`]), what the operator allows ([`policy::Policy`]).
+
+pub mod agent;
+pub mod call;
+pub mod caller;
+pub mod codec;
+pub mod context;
+pub mod fetch;
+pub mod file;
+pub mod grant;
+pub mod json;
+pub mod keep;
+pub mod manifest;
+pub mod plan;
+pub mod policy;
+pub mod ranges;
+pub mod sanitise;
+pub mod schema;
+pub mod show;
+
+use crate::words::event::{Content, Denial, EffectKind};
+
+/// Something that crosses the boundary of the host. There are five of them (invariant 2).
+pub trait Effect: sealed::Sealed + Send + Sync {
+    /// Which of the five.
+    const KIND: EffectKind;
+    /// What an allowance entails, such as the mount a path belongs to: the performer needs it, and
+    /// only a judgement yields it.
+    type Terms: Send + Sync;
+
+    /// What it is about, for the journal and for people.
+    fn subject(&self) -> String;
+    /// What the journal keeps of it.
+    fn content(&self) -> Content;
+    /// Decides. Pure, and total: what no rule allows is denied.
+    ///
+    /// # Errors
+    /// The denial.
+    fn judge(&self, caller: &caller::Caller, policy: &policy::Policy) -> Result<Allowed<Self::Terms>, Denial>;
+    /// How safe the judgement must be before the effect may happen (invariant 4).
+    fn durability(&self) -> Durability;
+}
+
+/// An allowance: the rule that made it, and what it entails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allowed<T> {
+    /// The rule in words, with the policy line if one made it.
+    pub rule: String,
+    /// What the performer needs.
+    pub terms: T,
+}
+
+/// How safe a record must be before anything follows from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Durability {
+    /// In the open batch: enough for what can be done again.
+    Batched,
+    /// Committed: survives the death of the process.
+    Committed,
+    /// Committed and synced: survives the death of the machine. For what must not happen twice.
+    Synced,
+}
+
+/// A denial by a rule, without advice.
+#[must_use]
+pub fn deny(rule: &str, reason: impl Into<String>) -> Denial {
+    Denial { rule: rule.to_owned(), reason: reason.into(), allow: Vec::new() }
+}
+
+/// A denial with the policy lines that would lift it.
+#[must_use]
+pub fn deny_unless(rule: &str, reason: impl Into<String>, allow: &[&str]) -> Denial {
+    let allow = allow.iter().map(|line| (*line).to_owned()).collect();
+    Denial { rule: rule.to_owned(), reason: reason.into(), allow }
+}
+
+mod sealed {
+    /// Effects are closed: nothing outside this crate adds a sixth.
+    pub trait Sealed {}
+    impl Sealed for super::call::Call {}
+    impl Sealed for super::fetch::Fetch {}
+    impl Sealed for super::file::File {}
+    impl Sealed for super::keep::Keep {}
+    impl Sealed for super::show::Show {}
+}

@@ -1,0 +1,81 @@
+//! The caller: who wishes, on whose behalf, with what reach, under what influence.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::grant::{Grant, Pattern};
+use crate::words::clock::Deadline;
+use crate::words::event::Surface;
+use crate::words::id::{RunId, Seq, ToolName};
+use crate::words::label::Label;
+
+/// Who had the wish.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A person or program at a surface.
+    Client,
+    /// A model, in a turn.
+    Model,
+    /// The host itself, on behalf of a run: asking its model provider.
+    Host,
+    /// A tool, in the middle of its own call.
+    Tool(ToolName),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Client => out.write_str("client"),
+            Self::Model => out.write_str("model"),
+            Self::Host => out.write_str("host"),
+            Self::Tool(name) => write!(out, "tool {name}"),
+        }
+    }
+}
+
+/// Who wishes, and within what bounds. Cheap to clone: one for every request.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The run this belongs to.
+    pub run: RunId,
+    /// The record that led here.
+    pub parent: Seq,
+    /// The way in.
+    pub surface: Surface,
+    /// Who had the wish.
+    pub origin: Origin,
+    /// Tools that may be called at all; an agent's tools, or a tool's granted calls.
+    pub reach: Arc<[Pattern]>,
+    /// What may be touched beside tools.
+    pub grant: Arc<Grant>,
+    /// Everything that influenced the wish.
+    pub label: Label,
+    /// 0 for a call from outside.
+    pub depth: usize,
+    /// When it must be over.
+    pub deadline: Deadline,
+    /// What may still be spent.
+    pub budget: Arc<Budget>,
+}
+
+/// What a call and everything below it may spend together.
+#[derive(Debug)]
+pub struct Budget {
+    calls: AtomicU32,
+}
+
+impl Budget {
+    /// A budget of inner calls.
+    #[must_use]
+    pub fn of_calls(calls: u32) -> Arc<Self> {
+        Arc::new(Self { calls: AtomicU32::new(calls) })
+    }
+
+    /// Takes one call out of the budget, and says whether there was one left. Taken before the
+    /// call starts, so that many at once cannot overdraw it.
+    #[must_use]
+    pub fn take_call(&self) -> bool {
+        self.calls.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1)).is_ok()
+    }
+}

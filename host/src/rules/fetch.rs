@@ -1,0 +1,276 @@
+//! Rule for fetches: may this request leave, towards this destination?
+//!
+//! It is judged by name. What the name resolves to is the egress edge's business, after the permit.
+
+use url::Url;
+
+use super::caller::{Caller, Origin};
+use super::grant::METHODS;
+use super::policy::Policy;
+use super::{Allowed, Durability, Effect, deny, deny_unless};
+use crate::words::error::{Error, Result};
+use crate::words::event::{Content, Denial, EffectKind};
+use crate::words::id::shown;
+use crate::words::label::{Sort, Source};
+use crate::words::limits::{FETCH_HEADER_BYTES, FETCH_REQUEST_BYTES, URL_BYTES};
+
+/// A request leaves. Made by [`Fetch::new`] only, so that no malformed one exists.
+#[derive(Clone)]
+pub struct Fetch {
+    method: String,
+    url: Url,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+    slots: Vec<Slot>,
+}
+
+/// A place in a request that the egress edge fills with a secret. The wisher never sees the value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// The header it goes into.
+    pub header: String,
+    /// What stands before the value, such as `Bearer `.
+    pub before: String,
+    /// The secret's name in the vault.
+    pub secret: String,
+}
+
+/// What an allowance of a fetch entails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// Whether the line allows addresses that are not public.
+    pub private: bool,
+}
+
+/// Headers that belong to the connection, not to the wisher.
+const RESERVED: [&str; 13] = [
+    "host", "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer",
+    "proxy-authorization", "proxy-connection", "proxy-authenticate", "expect", "accept-encoding",
+];
+
+impl Fetch {
+    /// Takes a request apart and refuses what parsers and connectors could read in two ways.
+    ///
+    /// # Errors
+    /// `BadInput` for another scheme or method, user names, port 0, control characters, reserved
+    /// headers; `TooBig` past the limits.
+    pub fn new(method: &str, url: &str, headers: Vec<(String, String)>, body: Vec<u8>) -> Result<Self> {
+        let url = parse_url(url)?;
+        if !METHODS.contains(&method) {
+            return Err(Error::bad_input(format!("`{}` is no method", shown(method)))
+                .hint(format!("methods are {}", METHODS.join(", "))));
+        }
+        check_headers(&headers)?;
+        if body.len() > FETCH_REQUEST_BYTES {
+            return Err(Error::too_big("the body of the request", FETCH_REQUEST_BYTES, body.len()));
+        }
+        Ok(Self { method: method.to_owned(), url, headers, body, slots: Vec::new() })
+    }
+
+    /// Adds a place for a secret.
+    #[must_use]
+    pub fn with_slot(mut self, slot: Slot) -> Self {
+        self.slots.push(slot);
+        self
+    }
+
+    /// The method.
+    #[must_use]
+    pub fn method(&self) -> &str {
+        &self.method
+    }
+
+    /// The URL, as the connector will read it.
+    #[must_use]
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// The wisher's headers.
+    #[must_use]
+    pub fn headers(&self) -> &[(String, String)] {
+        &self.headers
+    }
+
+    /// The places for secrets.
+    #[must_use]
+    pub fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    /// The body, leaving none behind.
+    #[must_use]
+    pub fn take_body(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.body)
+    }
+
+    /// What an answer brings into a label.
+    #[must_use]
+    pub fn source(&self) -> Source {
+        Source::new(Sort::Web, &self.url.origin().ascii_serialization())
+    }
+
+    fn line_that_would_allow(&self, caller: &Caller) -> Vec<String> {
+        let Origin::Tool(tool) = &caller.origin else { return Vec::new() };
+        let place = format!("{}/", self.url.origin().ascii_serialization());
+        let plain = matches!(self.method.as_str(), "GET" | "HEAD");
+        let private = self.names_private_host();
+        let wish = if plain && !private {
+            format!("fetch = [\"{place}\"]")
+        } else {
+            let methods = if plain { String::new() } else { format!(", methods = [\"{}\"]", self.method) };
+            let private = if private { ", private = true" } else { "" };
+            format!("fetch = [{{ url = \"{place}\"{methods}{private} }}]")
+        };
+        vec![format!("[grants.\"{tool}\"]"), wish]
+    }
+
+    fn names_private_host(&self) -> bool {
+        use super::ranges::{Range, range};
+        match self.url.host() {
+            Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+            Some(url::Host::Ipv4(address)) => range(address.into()) != Range::Public,
+            Some(url::Host::Ipv6(address)) => range(address.into()) != Range::Public,
+            None => false,
+        }
+    }
+}
+
+fn parse_url(text: &str) -> Result<Url> {
+    let wrong = |why: &str| Error::bad_input(format!("`{}` cannot be fetched: {why}", shown(text)));
+    if text.len() > URL_BYTES {
+        return Err(Error::too_big("the URL", URL_BYTES, text.len()));
+    }
+    // The URL standard forgives these; other parsers read them differently.
+    if text.chars().any(|c| c.is_control() || c == ' ' || c == '\\') {
+        return Err(wrong("it has blanks, control characters or backslashes"));
+    }
+    let url = Url::parse(text).map_err(|error| wrong(&error.to_string()))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(wrong("the scheme is not `http` or `https`"));
+    }
+    if !url.username().is_empty() || url.password().is_some() || text.contains('@') && url.authority().contains('@') {
+        return Err(wrong("user name and password do not belong in a URL"));
+    }
+    if url.port() == Some(0) {
+        return Err(wrong("there is no port 0"));
+    }
+    if url.host_str().is_some_and(|host| host.ends_with('.') || host.contains('%')) {
+        return Err(wrong("the host ends with a dot or has a zone"));
+    }
+    Ok(url)
+}
+
+fn check_headers(headers: &[(String, String)]) -> Result<()> {
+    let bytes: usize = headers.iter().map(|(name, value)| name.len() + value.len()).sum();
+    if bytes > FETCH_HEADER_BYTES {
+        return Err(Error::too_big("the headers of the request", FETCH_HEADER_BYTES, bytes));
+    }
+    for (name, value) in headers {
+        let token = |c: u8| c.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&c);
+        if name.is_empty() || !name.bytes().all(token) {
+            return Err(Error::bad_input(format!("`{}` is no header's name", shown(name))));
+        }
+        if value.chars().any(|c| c.is_control() && c != '\t') {
+            return Err(Error::bad_input(format!("the header `{name}` has control characters")));
+        }
+        if RESERVED.iter().any(|reserved| name.eq_ignore_ascii_case(reserved)) {
+            return Err(Error::bad_input(format!("the header `{name}` is set by the host alone")));
+        }
+    }
+    Ok(())
+}
+
+impl Effect for Fetch {
+    const KIND: EffectKind = EffectKind::Fetch;
+    type Terms = Reach;
+
+    /// Without the query: it may carry what only the destination should read.
+    fn subject(&self) -> String {
+        let mut url = self.url.clone();
+        let query = if url.query().is_some() { "?…" } else { "" };
+        url.set_query(None);
+        url.set_fragment(None);
+        format!("{} {url}{query}", self.method)
+    }
+
+    fn content(&self) -> Content {
+        Content::Size { bytes: self.body.len() }
+    }
+
+    fn judge(&self, caller: &Caller, policy: &Policy) -> Result<Allowed<Reach>, Denial> {
+        let host = self.url.host_str().unwrap_or_default();
+        let mut lines = caller.grant.fetch.iter().filter(|line| line.matches(&self.method, &self.url));
+        let Some(line) = lines.next() else {
+            let lines = self.line_that_would_allow(caller);
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            return Err(deny_unless(
+                "host_not_granted",
+                format!("`{}` may not send {} to {}", caller.origin, self.method, shown(&self.url.origin().ascii_serialization())),
+                &lines,
+            ));
+        };
+        let private = line.private || lines.any(|line| line.private);
+        if !private && self.names_private_host() {
+            let lines = self.line_that_would_allow(caller);
+            let mut denial = deny(
+                "private_address",
+                format!("{} is not on the public internet, and the line `{line}` does not say `private = true`", shown(host)),
+            );
+            denial.allow = lines;
+            return Err(denial);
+        }
+        Ok(Allowed { rule: format!("{line} in {}", policy.origin), terms: Reach { private } })
+    }
+
+    fn durability(&self) -> Durability {
+        match self.method.as_str() {
+            "GET" | "HEAD" | "OPTIONS" => Durability::Committed,
+            _ => Durability::Synced,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_that_two_parsers_read_differently_are_refused() {
+        for bad in [
+            "http://a.test\\@b.test/", "http://a.test/\tx", "http://a.test/\nx", "http://u@a.test/", "http://u:p@a.test/",
+            "ftp://a.test/", "file:///etc/passwd", "http://a.test:0/", "http://a.test./", "//a.test/", "http://", "http://a b/",
+            "http://[fe80::1%25eth0]/", "http://@a.test/",
+        ] {
+            assert!(Fetch::new("GET", bad, vec![], vec![]).is_err(), "{bad}");
+        }
+        assert!(Fetch::new("get", "http://a.test/", vec![], vec![]).is_err());
+        assert!(Fetch::new("CONNECT", "http://a.test/", vec![], vec![]).is_err());
+    }
+
+    #[test]
+    fn headers_that_smuggle_are_refused() {
+        for (name, value) in [
+            ("x", "a\r\nb: c"), ("x", "a\nb"), ("x y", "a"), ("", "a"), ("Host", "evil.test"), ("content-length", "3"),
+            ("Transfer-Encoding", "chunked"), ("x", "\u{0}"), ("é", "x"),
+        ] {
+            let headers = vec![(name.to_owned(), value.to_owned())];
+            assert!(Fetch::new("GET", "http://a.test/", headers, vec![]).is_err(), "{name}: {value:?}");
+        }
+    }
+
+    #[test]
+    fn numeric_hosts_are_read_as_addresses() {
+        for (url, host) in [("http://2130706433/", "127.0.0.1"), ("http://0x7f.1/", "127.0.0.1"), ("http://0177.0.0.1/", "127.0.0.1")] {
+            let fetch = Fetch::new("GET", url, vec![], vec![]).unwrap();
+            assert_eq!(fetch.url().host_str(), Some(host));
+            assert!(fetch.names_private_host());
+        }
+    }
+
+    #[test]
+    fn the_subject_hides_the_query() {
+        let fetch = Fetch::new("GET", "https://a.test/p?key=canary#x", vec![], vec![]).unwrap();
+        assert_eq!(fetch.subject(), "GET https://a.test/p?…");
+    }
+}

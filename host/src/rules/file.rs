@@ -1,0 +1,293 @@
+//! Rule for files: which mount does a path belong to, and may it be read or changed there?
+//!
+//! Paths are names under the mounts' common root: `docs/a.md` is `a.md` of the mount `docs`, if there
+//! is one, and else `docs/a.md` of the mount `.`. One path never has two readings: the mount with a
+//! name of its own always wins.
+
+use std::sync::Arc;
+
+use super::caller::{Caller, Origin};
+use super::grant::Access;
+use super::policy::Policy;
+use super::{Allowed, Durability, Effect, deny, deny_unless};
+use crate::words::event::{Content, Denial, EffectKind};
+use crate::words::id::shown;
+use crate::words::limits::{PATH_BYTES, PATH_NAME_BYTES};
+
+/// A file is looked at or changed.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// The path as the wisher wrote it.
+    pub path: String,
+    /// What is to be done with it.
+    pub wish: FileWish,
+}
+
+/// What is to be done with a path.
+#[derive(Clone, Debug)]
+pub enum FileWish {
+    /// List a folder.
+    List,
+    /// Say what is there.
+    Stat,
+    /// Read bytes.
+    Read {
+        /// From here on.
+        offset: u64,
+        /// At most this many.
+        length: usize,
+    },
+    /// Write bytes.
+    Write {
+        /// What to write.
+        bytes: Vec<u8>,
+        /// How.
+        mode: WriteMode,
+    },
+    /// Give it another name.
+    Move {
+        /// The new path.
+        target: String,
+    },
+    /// Remove a file or an empty folder.
+    Remove,
+}
+
+/// How bytes are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteMode {
+    /// A new file, or nothing.
+    Create,
+    /// In place of what is there.
+    Replace,
+    /// After what is there.
+    Append,
+}
+
+impl FileWish {
+    fn word(&self) -> &'static str {
+        match self {
+            Self::List => "list",
+            Self::Stat => "stat",
+            Self::Read { .. } => "read",
+            Self::Write { .. } => "write",
+            Self::Move { .. } => "move",
+            Self::Remove => "remove",
+        }
+    }
+
+    fn access(&self) -> Access {
+        match self {
+            Self::List | Self::Stat | Self::Read { .. } => Access::Read,
+            Self::Write { .. } | Self::Move { .. } | Self::Remove => Access::Write,
+        }
+    }
+}
+
+/// A place below a mount: what the files edge opens, name by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The mount.
+    pub mount: Arc<str>,
+    /// Names from there on; none for the mount itself.
+    pub names: Vec<String>,
+}
+
+/// What an allowance of a file entails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Places {
+    /// The root above the mounts: only its list may be seen.
+    Root(Vec<Arc<str>>),
+    /// One place.
+    One(Place),
+    /// From and to, in one mount.
+    Two(Place, Place),
+}
+
+impl Effect for File {
+    const KIND: EffectKind = EffectKind::File;
+    type Terms = Places;
+
+    fn subject(&self) -> String {
+        match &self.wish {
+            FileWish::Move { target } => format!("move {} to {}", shown(&self.path), shown(target)),
+            FileWish::List | FileWish::Stat | FileWish::Read { .. } | FileWish::Write { .. } | FileWish::Remove => {
+                format!("{} {}", self.wish.word(), shown(&self.path))
+            }
+        }
+    }
+
+    fn content(&self) -> Content {
+        match &self.wish {
+            FileWish::Write { bytes, .. } => Content::Size { bytes: bytes.len() },
+            FileWish::List | FileWish::Stat | FileWish::Read { .. } | FileWish::Move { .. } | FileWish::Remove => {
+                Content::Empty
+            }
+        }
+    }
+
+    fn judge(&self, caller: &Caller, policy: &Policy) -> Result<Allowed<Places>, Denial> {
+        let names = split(&self.path)?;
+        if names.is_empty() && !has_root_mount(caller) {
+            return self.judge_root(caller, policy);
+        }
+        let (place, rule) = self.judge_place(caller, policy, &self.path, names)?;
+        let FileWish::Move { target } = &self.wish else {
+            return Ok(Allowed { rule, terms: Places::One(place) });
+        };
+        let (to, _) = self.judge_place(caller, policy, target, split(target)?)?;
+        if place.mount != to.mount {
+            let reason = format!("`{}` and `{}` lie in two mounts; read and write instead", shown(&self.path), shown(target));
+            return Err(deny("two_mounts", reason));
+        }
+        Ok(Allowed { rule, terms: Places::Two(place, to) })
+    }
+
+    fn durability(&self) -> Durability {
+        match &self.wish {
+            FileWish::List | FileWish::Stat | FileWish::Read { .. } => Durability::Batched,
+            FileWish::Write { mode: WriteMode::Append, .. } | FileWish::Move { .. } | FileWish::Remove => {
+                Durability::Synced
+            }
+            FileWish::Write { mode: WriteMode::Create | WriteMode::Replace, .. } => Durability::Committed,
+        }
+    }
+}
+
+impl File {
+    fn judge_root(&self, caller: &Caller, policy: &Policy) -> Result<Allowed<Places>, Denial> {
+        let names: Vec<_> = caller.grant.mounts.iter().map(|grant| grant.mount.clone()).collect();
+        match self.wish {
+            _ if names.is_empty() => Err(self.nothing_granted(caller, policy, ".")),
+            FileWish::List | FileWish::Stat => {
+                Ok(Allowed { rule: "the names of granted mounts may be seen".to_owned(), terms: Places::Root(names) })
+            }
+            FileWish::Read { .. } | FileWish::Write { .. } | FileWish::Move { .. } | FileWish::Remove => {
+                Err(deny("root", "the root above the mounts is no file"))
+            }
+        }
+    }
+
+    fn judge_place(&self, caller: &Caller, policy: &Policy, path: &str, names: Vec<String>) -> Result<(Place, String), Denial> {
+        let place = locate(policy, names);
+        let Some(grant) = caller.grant.mounts.iter().find(|grant| grant.mount == place.mount) else {
+            return Err(self.nothing_granted(caller, policy, &place.mount));
+        };
+        if grant.access < self.wish.access() {
+            return Err(self.only_reading(caller, policy, path, &place.mount));
+        }
+        let rule = format!("mounts = {{ \"{}\" = \"{}\" }} in {}", place.mount, grant.access.word(), policy.origin);
+        Ok((place, rule))
+    }
+
+    fn nothing_granted(&self, caller: &Caller, policy: &Policy, mount: &str) -> Denial {
+        let needed = self.wish.access().word();
+        let mut lines = Vec::new();
+        if !policy.mounts.contains_key(mount) {
+            lines.push(format!("[mounts.\"{mount}\"]"));
+            lines.push(format!("path = \"{mount}\"\naccess = \"{needed}\""));
+        }
+        if let Origin::Tool(tool) = &caller.origin {
+            lines.push(format!("[grants.\"{tool}\"]"));
+            lines.push(format!("mounts = {{ \"{mount}\" = \"{needed}\" }}"));
+        }
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let reason = format!("`{}` lies in no mount that is granted to {}", shown(&self.path), caller.origin);
+        deny_unless("mount_not_granted", reason, &lines)
+    }
+
+    fn only_reading(&self, caller: &Caller, policy: &Policy, path: &str, mount: &str) -> Denial {
+        let most = policy.mounts.get(mount).map_or(Access::None, |mount| mount.access);
+        let mut lines = Vec::new();
+        if most < Access::Write {
+            lines.push(format!("[mounts.\"{mount}\"]"));
+            lines.push("access = \"write\"".to_owned());
+        }
+        if let Origin::Tool(tool) = &caller.origin {
+            lines.push(format!("[grants.\"{tool}\"]"));
+            lines.push(format!("mounts = {{ \"{mount}\" = \"write\" }}"));
+        }
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        deny_unless("mount_read_only", format!("`{}` may be read and not changed", shown(path)), &lines)
+    }
+}
+
+fn has_root_mount(caller: &Caller) -> bool {
+    caller.grant.mounts.iter().any(|grant| &*grant.mount == ".")
+}
+
+/// The mount of a path, by policy alone, so that it is the same for everybody.
+fn locate(policy: &Policy, mut names: Vec<String>) -> Place {
+    let named = names.first().and_then(|first| policy.mounts.get_key_value(first.as_str()));
+    match named {
+        Some((mount, _)) if &**mount != "." => {
+            names.remove(0);
+            Place { mount: mount.clone(), names }
+        }
+        Some(_) | None => Place { mount: ".".into(), names },
+    }
+}
+
+/// Splits a path into names, and refuses every way to leave, hide or repeat.
+fn split(path: &str) -> Result<Vec<String>, Denial> {
+    let wrong = |why: &str| Err(deny("path", format!("the path `{}` {why}", shown(path))));
+    if path.len() > PATH_BYTES {
+        return wrong("is too long");
+    }
+    if path.chars().any(|c| c.is_control() || c == '\\') {
+        return wrong("has control characters or backslashes");
+    }
+    if path.starts_with('/') {
+        return wrong("is absolute; paths are relative to the mounts");
+    }
+    let trimmed = path.strip_suffix('/').unwrap_or(path);
+    if matches!(trimmed, "" | ".") {
+        return Ok(Vec::new());
+    }
+    let mut names = Vec::new();
+    for name in trimmed.split('/') {
+        match name {
+            ".." => return wrong("leads out of the mounts with `..`"),
+            "" => return wrong("has an empty name in it"),
+            "." if names.is_empty() => {}
+            "." => return wrong("has a `.` in it"),
+            _ if name.len() > PATH_NAME_BYTES => return wrong("has a name of more than 255 bytes"),
+            _ => names.push(name.to_owned()),
+        }
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(path: &str, expected: Result<&[&str], &str>) {
+        match (split(path), expected) {
+            (Ok(names), Ok(expected)) => assert_eq!(names, expected, "{path}"),
+            (Err(denial), Err(says)) => assert!(denial.reason.contains(says), "{path}: {}", denial.reason),
+            (got, expected) => panic!("{path}: {got:?} is not {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn paths() {
+        check("a/b.md", Ok(&["a", "b.md"]));
+        check("./a", Ok(&["a"]));
+        check("a/", Ok(&["a"]));
+        check("", Ok(&[]));
+        check(".", Ok(&[]));
+        check("...", Ok(&["..."]));
+        check("../../etc/passwd", Err("leads out"));
+        check("a/../b", Err("leads out"));
+        check("/etc/passwd", Err("absolute"));
+        check("//etc", Err("absolute"));
+        check("a//b", Err("empty name"));
+        check("a/./b", Err("`.` in it"));
+        check("a\0b", Err("control"));
+        check("a\\..\\b", Err("backslashes"));
+        check("a\nb", Err("control"));
+        check(&"x".repeat(300), Err("255 bytes"));
+        check(&"x/".repeat(3000), Err("too long"));
+    }
+}

@@ -1,0 +1,316 @@
+//! Grants: what one call may touch, as values that can be asked.
+//!
+//! A grant is made of policy lines; the manifest can only narrow it. An empty grant allows nothing.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::words::error::{Error, Result};
+use crate::words::id::{ToolName, is_name, shown};
+
+/// Which tools a line is about: a full name, `plugin.*`, or `*`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Pattern(Which);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Which {
+    All,
+    Plugin(String),
+    Tool(ToolName),
+}
+
+impl Pattern {
+    /// The pattern of exactly one tool.
+    #[must_use]
+    pub fn exactly(tool: &ToolName) -> Self {
+        Self(Which::Tool(tool.clone()))
+    }
+
+    /// Whether the line is about `tool`.
+    #[must_use]
+    pub fn matches(&self, tool: &ToolName) -> bool {
+        match &self.0 {
+            Which::All => true,
+            Which::Plugin(plugin) => tool.plugin() == plugin,
+            Which::Tool(name) => name == tool,
+        }
+    }
+
+    /// Whether the line names one tool and no other.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        matches!(self.0, Which::Tool(_))
+    }
+
+    /// Whether every tool that `other` is about is one that this is about.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Which::All, _) => true,
+            (_, Which::All) | (Which::Tool(_), Which::Plugin(_)) => false,
+            (Which::Plugin(mine), Which::Plugin(theirs)) => mine == theirs,
+            (Which::Plugin(mine), Which::Tool(theirs)) => theirs.plugin() == mine,
+            (Which::Tool(mine), Which::Tool(theirs)) => mine == theirs,
+        }
+    }
+}
+
+impl TryFrom<String> for Pattern {
+    type Error = Error;
+    fn try_from(text: String) -> Result<Self> {
+        if text == "*" {
+            return Ok(Self(Which::All));
+        }
+        if let Some(plugin) = text.strip_suffix(".*").filter(|plugin| is_name(plugin)) {
+            return Ok(Self(Which::Plugin(plugin.to_owned())));
+        }
+        ToolName::parse(&text).map(|name| Self(Which::Tool(name))).map_err(|_| {
+            Error::bad_input(format!(
+                "`{}` names no tools: write `plugin.tool`, `plugin.*` or `*`",
+                shown(&text)
+            ))
+        })
+    }
+}
+
+impl From<Pattern> for String {
+    fn from(pattern: Pattern) -> Self {
+        pattern.to_string()
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Which::All => out.write_str("*"),
+            Which::Plugin(plugin) => write!(out, "{plugin}.*"),
+            Which::Tool(name) => name.fmt(out),
+        }
+    }
+}
+
+/// How far an access goes. Writing includes reading.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Access {
+    /// Not at all.
+    #[default]
+    None,
+    /// Look, do not touch.
+    Read,
+    /// Read, create, change, remove.
+    Write,
+}
+
+impl Access {
+    /// The access as it stands in policy.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+}
+
+/// Where requests may go, with which methods.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Destination {
+    methods: Vec<String>,
+    scheme: String,
+    host: HostName,
+    port: u16,
+    path: String,
+    /// Whether the name may lead to an address that is not public, such as `127.0.0.1`.
+    pub private: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum HostName {
+    Exact(String),
+    /// One label, then this.
+    OneLabelBelow(String),
+}
+
+/// The methods that a request may have.
+pub const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+impl Destination {
+    /// Reads `url`, whose path is a prefix and whose host may begin with `*.` for one label.
+    ///
+    /// # Errors
+    /// `BadInput` with what is wrong: another scheme, user name, query, fragment, unknown method, or a
+    /// wildcard anywhere else.
+    pub fn parse(url: &str, methods: &[&str], private: bool) -> Result<Self> {
+        let wrong = |why: &str| Error::bad_input(format!("`{}` is no destination: {why}", shown(url)));
+        let plain = url.replacen("://*.", "://", 1);
+        let parsed = Url::parse(&plain).map_err(|error| wrong(&error.to_string()))?;
+        if !matches!(parsed.scheme(), "http" | "https") {
+            return Err(wrong("the scheme is `http` or `https`"));
+        }
+        if !parsed.username().is_empty() || parsed.password().is_some() {
+            return Err(wrong("user name and password do not belong here"));
+        }
+        if parsed.query().is_some() || parsed.fragment().is_some() {
+            return Err(wrong("only scheme, host, port and the beginning of the path count"));
+        }
+        let host = parsed.host_str().unwrap_or_default().to_owned();
+        if plain.contains('*') {
+            return Err(wrong("`*` stands only for one label before the host, as in `https://*.example.org/`"));
+        }
+        let host = if plain == url {
+            HostName::Exact(host)
+        } else if host.contains('.') && parsed.domain().is_some() {
+            HostName::OneLabelBelow(host)
+        } else {
+            return Err(wrong("a wildcard needs two labels after it"));
+        };
+        if let Some(method) = methods.iter().find(|method| !METHODS.contains(method)) {
+            return Err(wrong(&format!("`{}` is no method", shown(method))));
+        }
+        Ok(Self {
+            methods: methods.iter().map(|method| (*method).to_owned()).collect(),
+            scheme: parsed.scheme().to_owned(),
+            host,
+            port: parsed.port_or_known_default().unwrap_or_default(),
+            path: parsed.path().to_owned(),
+            private,
+        })
+    }
+
+    /// Whether a request of `method` to `url` falls under this line.
+    #[must_use]
+    pub fn matches(&self, method: &str, url: &Url) -> bool {
+        self.methods.iter().any(|allowed| allowed == method)
+            && self.scheme == url.scheme()
+            && self.port == url.port_or_known_default().unwrap_or_default()
+            && self.matches_host(url.host_str().unwrap_or_default())
+            && self.matches_path(url.path())
+    }
+
+    fn matches_host(&self, host: &str) -> bool {
+        match &self.host {
+            HostName::Exact(allowed) => allowed == host,
+            HostName::OneLabelBelow(parent) => host
+                .strip_suffix(parent.as_str())
+                .and_then(|rest| rest.strip_suffix('.'))
+                .is_some_and(|label| !label.is_empty() && !label.contains('.')),
+        }
+    }
+
+    /// A prefix ends at a `/`; an escaped separator could climb out of it on the far side.
+    fn matches_path(&self, path: &str) -> bool {
+        if self.path == "/" {
+            return true;
+        }
+        let lower = path.to_ascii_lowercase();
+        if lower.contains("%2f") || lower.contains("%5c") || lower.contains("%2e") {
+            return false;
+        }
+        path.strip_prefix(self.path.as_str())
+            .is_some_and(|rest| rest.is_empty() || self.path.ends_with('/') || rest.starts_with('/'))
+    }
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (star, host) = match &self.host {
+            HostName::Exact(host) => ("", host),
+            HostName::OneLabelBelow(host) => ("*.", host),
+        };
+        let default_port = if self.scheme == "https" { 443 } else { 80 };
+        write!(out, "{} {}://{star}{host}", self.methods.join("|"), self.scheme)?;
+        if self.port != default_port {
+            write!(out, ":{}", self.port)?;
+        }
+        write!(out, "{}{}", self.path, if self.private { " (private addresses too)" } else { "" })
+    }
+}
+
+/// Access to one mount.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MountGrant {
+    /// The mount's name.
+    pub mount: Arc<str>,
+    /// How far it goes.
+    pub access: Access,
+}
+
+/// What one call may touch. The default is nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grant {
+    /// Where its requests may go.
+    pub fetch: Vec<Destination>,
+    /// Which files.
+    pub mounts: Vec<MountGrant>,
+    /// Its plugin's shelf of notes.
+    pub notes: Access,
+    /// Tools that it may call.
+    pub calls: Vec<Pattern>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &str, url: &str, expected: bool) {
+        let line = Destination::parse(line, &["GET"], false).unwrap();
+        assert_eq!(line.matches("GET", &Url::parse(url).unwrap()), expected, "{line} {url}");
+        assert!(!line.matches("POST", &Url::parse(url).unwrap()));
+    }
+
+    #[test]
+    fn destinations() {
+        for (line, url, expected) in [
+            ("https://a.test/", "https://a.test/x?y", true),
+            ("https://a.test/", "http://a.test/x", false),
+            ("https://a.test/", "https://a.test:8443/", false),
+            ("https://a.test:8443/", "https://a.test:8443/", true),
+            ("https://a.test/", "https://b.a.test/", false),
+            ("https://a.test/", "https://a.test.evil.test/", false),
+            ("https://a.test/v1/", "https://a.test/v1/x", true),
+            ("https://a.test/v1/", "https://a.test/v1/../v2", false),
+            ("https://a.test/v1/", "https://a.test/v1/..%2fv2", false),
+            ("https://a.test/v1/", "https://a.test/v1/%2e%2e/v2", false),
+            ("https://a.test/v1", "https://a.test/v1", true),
+            ("https://a.test/v1", "https://a.test/v10", false),
+            ("https://*.a.test/", "https://b.a.test/", true),
+            ("https://*.a.test/", "https://c.b.a.test/", false),
+            ("https://*.a.test/", "https://a.test/", false),
+            ("https://*.a.test/", "https://evila.test/", false),
+            ("http://127.0.0.1:80/", "http://0x7f.1/", true),
+            ("https://A.TEST/", "https://a.test/", true),
+        ] {
+            check(line, url, expected);
+        }
+    }
+
+    #[test]
+    fn ambiguous_destinations_are_refused() {
+        for bad in [
+            "a.test", "ftp://a.test/", "https://u:p@a.test/", "https://a.test/?q", "https://*/", "https://*.com/",
+            "https://a.*.test/", "https://a.test/*", "https://*.127.0.0.1/", "",
+        ] {
+            assert!(Destination::parse(bad, &["GET"], false).is_err(), "{bad}");
+        }
+        assert!(Destination::parse("https://a.test/", &["get"], false).is_err());
+    }
+
+    #[test]
+    fn patterns() {
+        let pattern = |text: &str| Pattern::try_from(text.to_owned()).unwrap();
+        let tool = ToolName::parse("text.count").unwrap();
+        assert!(pattern("*").matches(&tool) && pattern("text.*").matches(&tool));
+        assert!(pattern("text.count").matches(&tool) && !pattern("files.*").matches(&tool));
+        assert!(pattern("text.*").covers(&pattern("text.count")));
+        assert!(!pattern("text.count").covers(&pattern("text.*")));
+        for bad in ["", "text", "te*", "*.count", "text.c*"] {
+            assert!(Pattern::try_from(bad.to_owned()).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Strict JSON: what enters the host from a guest, model or client is read here.
+//!
+//! Beyond the grammar it refuses keys that come twice (two readers would see two values) and nesting
+//! past the limit. Numbers are JSON's, so there is no NaN and no infinity to refuse.
+
+use std::fmt;
+
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+use crate::words::limits::JSON_DEPTH;
+
+/// Reads strict JSON.
+///
+/// # Errors
+/// The place (line and column) and what is wrong there, without the value.
+pub fn parse(text: &str) -> Result<Value, String> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let value = Strict { depth: 0 }
+        .deserialize(&mut reader)
+        .and_then(|value| reader.end().map(|()| value));
+    value.map_err(|error| error.to_string())
+}
+
+struct Strict {
+    depth: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for Strict {
+    type Value = Value;
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
+        if self.depth > JSON_DEPTH {
+            return Err(D::Error::custom(format!("nested deeper than {JSON_DEPTH}")));
+        }
+        reader.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict {
+    type Value = Value;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("JSON")
+    }
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("not a finite number"))
+    }
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(Self { depth: self.depth + 1 })? {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(Key(key)) = entries.next_key()? {
+            let value = entries.next_value_seed(Self { depth: self.depth + 1 })?;
+            if map.insert(key, value).is_some() {
+                return Err(A::Error::custom("a key comes twice in one object"));
+            }
+        }
+        Ok(Value::Object(map))
+    }
+}
+
+struct Key(String);
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        String::deserialize(reader).map(Self)
+    }
+}
+
+/// The one text of a value: keys in order, no blanks. Approvals and digests are bound to it.
+#[must_use]
+pub fn canonical(value: &Value) -> String {
+    let mut text = String::new();
+    write_canonical(value, &mut text);
+    text
+}
+
+fn write_canonical(value: &Value, text: &mut String) {
+    match value {
+        Value::Array(items) => {
+            text.push('[');
+            for (place, item) in items.iter().enumerate() {
+                if place > 0 {
+                    text.push(',');
+                }
+                write_canonical(item, text);
+            }
+            text.push(']');
+        }
+        Value::Object(map) => {
+            let mut entries: Vec<_> = map.iter().collect();
+            entries.sort_by_key(|(key, _)| *key);
+            text.push('{');
+            for (place, (key, item)) in entries.into_iter().enumerate() {
+                if place > 0 {
+                    text.push(',');
+                }
+                text.push_str(&Value::from(key.as_str()).to_string());
+                text.push(':');
+                write_canonical(item, text);
+            }
+            text.push('}');
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            text.push_str(&value.to_string());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strict_reading() {
+        assert_eq!(parse(r#" {"a":[1,2.5,"x",null,true]} "#).unwrap()["a"][1], 2.5);
+        for (bad, says) in [
+            ("", "EOF"),
+            ("{} {}", "trailing"),
+            (r#"{"a":1,"a":2}"#, "comes twice"),
+            (r#"{"a":{"b":1,"b":1}}"#, "comes twice"),
+            ("NaN", "expected"),
+            ("1e999", "out of range"),
+            ("\u{feff}{}", "expected"),
+        ] {
+            assert!(parse(bad).unwrap_err().contains(says), "{bad}: {:?}", parse(bad));
+        }
+        let deep = "[".repeat(100_000);
+        assert!(parse(&deep).is_err());
+        let nested = format!("{}1{}", "[".repeat(65), "]".repeat(65));
+        assert!(parse(&nested).unwrap_err().contains("deeper than 64"));
+    }
+
+    #[test]
+    fn canonical_text_does_not_depend_on_order_or_blanks() {
+        let one = parse(r#"{ "b": [1, {"y":2,"x":1}], "a": "\u0041\n" }"#).unwrap();
+        assert_eq!(canonical(&one), r#"{"a":"A\n","b":[1,{"x":1,"y":2}]}"#);
+    }
+}

@@ -1,0 +1,122 @@
+//! Rule for keeping: may something be read from or put on a shelf that outlives the run?
+//!
+//! Each plugin has its own shelf; there is no line that opens another's.
+
+use super::caller::{Caller, Origin};
+use super::grant::Access;
+use super::policy::Policy;
+use super::{Allowed, Durability, Effect, deny, deny_unless};
+use crate::words::event::{Content, Denial, EffectKind};
+use crate::words::id::shown;
+use crate::words::label::{Label, Sort, Source};
+use crate::words::limits::{NOTE_BYTES, NOTE_KEY_CHARS};
+
+/// A note is read or written.
+#[derive(Clone, Debug)]
+pub struct Keep {
+    /// The plugin whose shelf it is.
+    pub shelf: String,
+    /// The note's key, the prefix of keys, or the words to search for.
+    pub key: String,
+    /// What is to be done.
+    pub wish: KeepWish,
+}
+
+/// What is to be done with a shelf.
+#[derive(Clone, Debug)]
+pub enum KeepWish {
+    /// Write or replace a note.
+    Put {
+        /// Its text.
+        text: String,
+        /// What influenced it, kept beside it.
+        label: Label,
+    },
+    /// Read one note.
+    Get,
+    /// Notes whose key begins so.
+    List {
+        /// At most this many.
+        limit: usize,
+    },
+    /// Notes that have all these words.
+    Search {
+        /// At most this many.
+        limit: usize,
+    },
+    /// Remove one note.
+    Delete,
+}
+
+impl KeepWish {
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Put { .. } => "put",
+            Self::Get => "get",
+            Self::List { .. } => "list",
+            Self::Search { .. } => "search",
+            Self::Delete => "delete",
+        }
+    }
+
+    fn access(&self) -> Access {
+        match self {
+            Self::Get | Self::List { .. } | Self::Search { .. } => Access::Read,
+            Self::Put { .. } | Self::Delete => Access::Write,
+        }
+    }
+}
+
+impl Keep {
+    /// What a note of this shelf brings into a label, beside the label that is stored with it.
+    #[must_use]
+    pub fn source(shelf: &str, key: &str) -> Source {
+        Source::new(Sort::Note, &format!("{shelf}/{key}"))
+    }
+}
+
+impl Effect for Keep {
+    const KIND: EffectKind = EffectKind::Keep;
+    type Terms = ();
+
+    fn subject(&self) -> String {
+        format!("{} {}/{}", self.wish.word(), self.shelf, shown(&self.key))
+    }
+
+    fn content(&self) -> Content {
+        match &self.wish {
+            KeepWish::Put { text, .. } => Content::Size { bytes: text.len() },
+            KeepWish::Get | KeepWish::List { .. } | KeepWish::Search { .. } | KeepWish::Delete => Content::Empty,
+        }
+    }
+
+    fn judge(&self, caller: &Caller, policy: &Policy) -> Result<Allowed<()>, Denial> {
+        let owner = matches!(&caller.origin, Origin::Tool(tool) if tool.plugin() == self.shelf);
+        if !owner {
+            return Err(deny("shelf", format!("only tools of `{}` may open its shelf", self.shelf)));
+        }
+        if self.key.chars().count() > NOTE_KEY_CHARS || self.key.chars().any(char::is_control) {
+            return Err(deny("key", format!("a key has at most {NOTE_KEY_CHARS} characters and no control characters")));
+        }
+        if matches!(&self.wish, KeepWish::Put { text, .. } if text.len() > NOTE_BYTES) {
+            return Err(deny("size", format!("a note has at most {NOTE_BYTES} bytes")));
+        }
+        if caller.grant.notes >= self.wish.access() {
+            let rule = format!("notes = \"{}\" in {}", caller.grant.notes.word(), policy.origin);
+            return Ok(Allowed { rule, terms: () });
+        }
+        let needed = self.wish.access().word();
+        Err(deny_unless(
+            "notes_not_granted",
+            format!("`{}` may not {} notes", caller.origin, needed),
+            &[&format!("[grants.\"{}.*\"]", self.shelf), &format!("notes = \"{needed}\"")],
+        ))
+    }
+
+    fn durability(&self) -> Durability {
+        match self.wish.access() {
+            Access::None | Access::Read => Durability::Batched,
+            Access::Write => Durability::Committed,
+        }
+    }
+}

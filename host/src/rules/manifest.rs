@@ -1,0 +1,519 @@
+//! Manifests: what a plugin declares about itself. It proposes; policy decides; nothing in it grants.
+//!
+//! The fields are described in `wit/README.md`, for those who write plugins without the SDK.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::grant::{Access, Destination, Grant, Pattern};
+use super::json;
+use super::schema::Schema;
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::Surface;
+use crate::words::id::{ToolName, is_name, shown};
+use crate::words::limits::{
+    CALL_TIMEOUT_MS, CALL_TIMEOUT_MS_MAX, DESCRIPTION_BYTES, MANIFEST_BYTES, MANIFEST_EXAMPLES, MANIFEST_TOOLS,
+};
+
+/// What a plugin declares.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// The plugin's name.
+    pub plugin: String,
+    /// Its version, for people.
+    pub version: String,
+    /// What it is for.
+    pub description: String,
+    /// Its tools.
+    pub tools: Vec<Declared>,
+}
+
+/// What a plugin declares about one tool (U-10).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Declared {
+    /// Name within the plugin.
+    pub name: String,
+    /// For people and models.
+    pub description: String,
+    /// JSON Schema of the arguments.
+    pub input: Value,
+    /// JSON Schema of the outcome.
+    pub output: Value,
+    /// What it does to the world; the most restrictive where it does not say.
+    #[serde(default)]
+    pub effect: EffectClass,
+    /// Risk class; follows from `effect` where it does not say.
+    #[serde(default)]
+    pub risk: Risk,
+    /// What it wants of the world.
+    #[serde(flatten)]
+    pub wants: Wants,
+    /// Who may see it, and where.
+    #[serde(flatten)]
+    pub offer: Offer,
+    /// How a call of it goes.
+    #[serde(flatten)]
+    pub conduct: Conduct,
+    /// Worked examples, each fitting `input`.
+    #[serde(default)]
+    pub examples: Vec<Example>,
+}
+
+/// What a tool wants of the world: wishes, each of which policy may grant.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Wants {
+    /// `METHOD url-prefix`.
+    #[serde(default)]
+    pub hosts: Vec<String>,
+    /// Files.
+    #[serde(default)]
+    pub mounts: Access,
+    /// Its plugin's notes.
+    #[serde(default)]
+    pub notes: Access,
+    /// Other tools.
+    #[serde(default)]
+    pub calls: Vec<Pattern>,
+    /// Secrets that the host places in its requests.
+    #[serde(default)]
+    pub secrets: Vec<String>,
+}
+
+/// Who may see a tool, and where.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Offer {
+    /// Surfaces that offer it.
+    #[serde(default = "all_surfaces")]
+    pub surfaces: BTreeSet<SurfaceWord>,
+    /// Who may call it.
+    #[serde(default)]
+    pub visibility: Visibility,
+    /// Found by search instead of shown at once.
+    #[serde(default)]
+    pub deferred: bool,
+    /// How confidential its outcomes are.
+    #[serde(default)]
+    pub sensitivity: Sensitivity,
+    /// Model tier that suits its outcomes.
+    #[serde(default)]
+    pub tier: Tier,
+}
+
+/// How a call goes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Conduct {
+    /// Deadline of one call.
+    #[serde(default = "default_timeout_ms")]
+    pub timeout_ms: u64,
+    /// Repetition after a failure that may pass.
+    #[serde(default)]
+    pub retry: Retry,
+    /// The same call twice does no more than once.
+    #[serde(default)]
+    pub idempotent: bool,
+    /// Never beside another call of the same turn.
+    #[serde(default)]
+    pub sequential: bool,
+    /// What to keep of an outcome that is too long for a model.
+    #[serde(default)]
+    pub truncation: Truncation,
+}
+
+/// What a tool does to the world (G-17a).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EffectClass {
+    /// Its outcome depends on its arguments alone.
+    Pure,
+    /// It looks at the world and leaves it as it is.
+    ReadOnly,
+    /// It changes something.
+    #[default]
+    SideEffecting,
+    /// It changes something that others hold.
+    ExternalStateful,
+    /// It takes something away for good.
+    Destructive,
+}
+
+impl EffectClass {
+    /// Whether the world is as before after a call.
+    #[must_use]
+    pub fn leaves_no_trace(self) -> bool {
+        match self {
+            Self::Pure | Self::ReadOnly => true,
+            Self::SideEffecting | Self::ExternalStateful | Self::Destructive => false,
+        }
+    }
+}
+
+/// Policy class of a tool (S-15, S-15a).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Risk {
+    /// Looks at what is here.
+    ReadOnly,
+    /// Looks at what is elsewhere.
+    NetworkRead,
+    /// Could carry something out while it looks.
+    DataExfiltrationRisk,
+    /// Changes something elsewhere or for others.
+    ExternalWrite,
+    /// Everything that nobody classified.
+    HighRisk,
+    /// Not declared: resolved when the manifest is read, never seen afterwards.
+    #[default]
+    Unclassified,
+}
+
+impl Risk {
+    /// The class as it stands in policy.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "read_only",
+            Self::NetworkRead => "network_read",
+            Self::DataExfiltrationRisk => "data_exfiltration_risk",
+            Self::ExternalWrite => "external_write",
+            Self::HighRisk | Self::Unclassified => "high_risk",
+        }
+    }
+
+    fn or_of(self, effect: EffectClass) -> Self {
+        match self {
+            Self::Unclassified if effect.leaves_no_trace() => Self::ReadOnly,
+            Self::Unclassified => Self::HighRisk,
+            Self::ReadOnly
+            | Self::NetworkRead
+            | Self::DataExfiltrationRisk
+            | Self::ExternalWrite
+            | Self::HighRisk => self,
+        }
+    }
+}
+
+/// Who may call a tool (A-13b, S-25).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Visibility {
+    /// Everybody whom policy lets.
+    #[default]
+    Public,
+    /// Not over HTTP or MCP.
+    Local,
+    /// Only other tools and scripts.
+    Private,
+    /// Only a person; never a model.
+    User,
+}
+
+/// How confidential an outcome is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sensitivity {
+    /// May be shown to anybody.
+    Public,
+    /// May be shown to the run's own user and model.
+    #[default]
+    Internal,
+    /// Never spilled, summarised or sent on.
+    Secret,
+}
+
+/// Model tier (G-76).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tier {
+    /// Quick and cheap.
+    Fast,
+    /// In between.
+    #[default]
+    Balanced,
+    /// Thorough.
+    Smart,
+}
+
+/// What to keep of an outcome that is too long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Truncation {
+    /// Beginning and end.
+    #[default]
+    Middle,
+    /// The end.
+    Tail,
+    /// The beginning.
+    Head,
+}
+
+/// Repetition after a failure that may pass (A-15…A-18).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Retry {
+    /// Attempts after the first, 0 to 5.
+    pub retries: u32,
+    /// Wait before attempt n is n times this.
+    pub delay_ms: u64,
+}
+
+/// A worked example.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Example {
+    /// What it shows.
+    #[serde(default)]
+    pub title: String,
+    /// Arguments that fit the tool's schema.
+    pub args: Value,
+}
+
+/// A surface's word, ordered so that it can stand in a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SurfaceWord(pub Surface);
+
+impl Ord for SurfaceWord {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.place().cmp(&other.place())
+    }
+}
+
+impl PartialOrd for SurfaceWord {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl SurfaceWord {
+    fn place(self) -> usize {
+        Surface::ALL.iter().position(|surface| *surface == self.0).unwrap_or(usize::MAX)
+    }
+}
+
+fn all_surfaces() -> BTreeSet<SurfaceWord> {
+    Surface::ALL.into_iter().map(SurfaceWord).collect()
+}
+
+fn default_timeout_ms() -> u64 {
+    CALL_TIMEOUT_MS
+}
+
+impl Manifest {
+    /// Reads and checks a manifest as a guest gave it.
+    ///
+    /// # Errors
+    /// `BadPlugin` with the tool and field that is wrong.
+    pub fn read(text: &str) -> Result<Self> {
+        if text.len() > MANIFEST_BYTES {
+            return Err(Error::too_big("the manifest", MANIFEST_BYTES, text.len()));
+        }
+        let wrong = |why: String| Error::bad_plugin(format!("the plugin's manifest is wrong: {why}"));
+        let value = json::parse(text).map_err(&wrong)?;
+        refuse_unknown_fields(&value).map_err(&wrong)?;
+        let mut manifest: Self = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
+        for tool in &mut manifest.tools {
+            tool.risk = tool.risk.or_of(tool.effect);
+        }
+        manifest.check().map_err(|error| error.retry(false))?;
+        Ok(manifest)
+    }
+
+    /// Reads a manifest that [`Manifest::read`] accepted before, without checking it again.
+    ///
+    /// # Errors
+    /// `Corrupt` for text that is no manifest.
+    pub fn stored(text: &str) -> Result<Self> {
+        let mut manifest: Self = serde_json::from_str(text)
+            .map_err(|error| Error::new(Code::Corrupt, "a stored manifest cannot be read").because(error))?;
+        for tool in &mut manifest.tools {
+            tool.risk = tool.risk.or_of(tool.effect);
+        }
+        Ok(manifest)
+    }
+
+    fn check(&self) -> Result<()> {
+        let wrong = |why: String| Err(Error::bad_plugin(format!("the plugin's manifest is wrong: {why}")));
+        if !is_name(&self.plugin) {
+            return wrong(format!("`{}` is no name of a plugin", shown(&self.plugin)));
+        }
+        if self.tools.is_empty() || self.tools.len() > MANIFEST_TOOLS {
+            return wrong(format!("it has {} tools and needs 1 to {MANIFEST_TOOLS}", self.tools.len()));
+        }
+        let mut names = BTreeSet::new();
+        for tool in &self.tools {
+            if !names.insert(&tool.name) {
+                return wrong(format!("two tools are named `{}`", shown(&tool.name)));
+            }
+            tool.check().map_err(|error| {
+                Error::new(Code::BadPlugin, format!("tool `{}`: {}", shown(&tool.name), error.message()))
+                    .issues(error.issue_list().to_vec())
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl Declared {
+    fn check(&self) -> Result<()> {
+        let wrong = |why: &str| Err(Error::bad_plugin(why));
+        if !is_name(&self.name) || self.name.contains('-') {
+            return wrong("its name has more than lower-case letters, digits and `_`");
+        }
+        if self.description.trim().is_empty() || self.description.len() > DESCRIPTION_BYTES {
+            return wrong("its description is empty or too long");
+        }
+        if self.conduct.timeout_ms == 0 || self.conduct.timeout_ms > CALL_TIMEOUT_MS_MAX {
+            return wrong("`timeout_ms` is not between 1 and 600000");
+        }
+        if self.conduct.retry.retries > 5 || self.conduct.retry.delay_ms > 60_000 {
+            return wrong("`retry` asks for more than 5 retries or 60000 ms");
+        }
+        if self.examples.len() > MANIFEST_EXAMPLES {
+            return wrong("it has more than 5 examples");
+        }
+        for host in &self.wants.hosts {
+            let (method, url) = host.split_once(' ').unwrap_or(("", host));
+            Destination::parse(url, &[method], false)?;
+        }
+        if self.input.get("type").and_then(Value::as_str) != Some("object") {
+            return wrong("its `input` does not describe an object");
+        }
+        let input = Schema::compile(self.input.clone())?;
+        Schema::compile(self.output.clone())?;
+        for example in &self.examples {
+            let issues = input.issues(&example.args);
+            if !issues.is_empty() {
+                return Err(Error::bad_plugin("an example does not fit its own schema").issues(issues));
+            }
+        }
+        Ok(())
+    }
+
+    /// The tool's full name.
+    ///
+    /// # Errors
+    /// `BadInput` where the two together are no name.
+    pub fn full_name(&self, plugin: &str) -> Result<ToolName> {
+        ToolName::parse(&format!("{plugin}.{}", self.name))
+    }
+
+    /// What of a grant the tool has asked for: policy × manifest. A tool that never asked for files
+    /// gets none, whatever a line with `*` says. Hosts are narrowed only where it names any.
+    #[must_use]
+    pub fn narrow(&self, granted: &Grant) -> Grant {
+        let wants = &self.wants;
+        let mounts = granted.mounts.iter().filter(|_| wants.mounts != Access::None);
+        Grant {
+            fetch: granted.fetch.clone(),
+            mounts: mounts
+                .map(|grant| super::grant::MountGrant {
+                    mount: grant.mount.clone(),
+                    access: grant.access.min(wants.mounts),
+                })
+                .collect(),
+            notes: granted.notes.min(wants.notes),
+            calls: granted
+                .calls
+                .iter()
+                .flat_map(|line| wants.calls.iter().filter_map(move |want| narrower(line, want)))
+                .collect(),
+        }
+    }
+}
+
+fn narrower(one: &Pattern, other: &Pattern) -> Option<Pattern> {
+    if one.covers(other) {
+        Some(other.clone())
+    } else if other.covers(one) {
+        Some(one.clone())
+    } else {
+        None
+    }
+}
+
+/// `deny_unknown_fields` has no effect beside `flatten`, so the names are checked here.
+fn refuse_unknown_fields(manifest: &Value) -> std::result::Result<(), String> {
+    const FIELDS: [&str; 23] = [
+        "name", "description", "input", "output", "effect", "risk", "hosts", "mounts", "notes", "calls", "secrets",
+        "surfaces", "visibility", "deferred", "sensitivity", "tier", "timeout_ms", "retry", "idempotent",
+        "sequential", "truncation", "examples", "version",
+    ];
+    let tools = manifest.get("tools").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    for field in tools.iter().filter_map(Value::as_object).flat_map(serde_json::Map::keys) {
+        if !FIELDS.contains(&field.as_str()) {
+            return Err(format!("a tool has no field `{}`", shown(field)));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn tool() -> Value {
+        json!({"name": "t", "description": "d", "input": {"type": "object"}, "output": {}})
+    }
+
+    fn read(tools: &[Value]) -> Result<Manifest> {
+        Manifest::read(&json!({"plugin": "p", "version": "1", "description": "d", "tools": tools}).to_string())
+    }
+
+    fn with(field: &str, value: Value) -> Value {
+        let mut tool = tool();
+        tool[field] = value;
+        tool
+    }
+
+    #[test]
+    fn what_is_not_declared_is_the_most_restrictive() {
+        let manifest = read(&[tool()]).unwrap();
+        assert_eq!(manifest.tools[0].effect, EffectClass::SideEffecting);
+        assert_eq!(manifest.tools[0].risk, Risk::HighRisk);
+        let pure = read(&[with("effect", json!("pure"))]).unwrap();
+        assert_eq!(pure.tools[0].risk, Risk::ReadOnly);
+    }
+
+    #[test]
+    fn wrong_manifests_name_what_is_wrong() {
+        for (tools, says) in [
+            (vec![], "needs 1 to"),
+            (vec![tool(), tool()], "two tools are named `t`"),
+            (vec![with("name", json!("a b"))], "its name"),
+            (vec![with("nam", json!("x"))], "no field `nam`"),
+            (vec![with("effect", json!("harmless"))], "unknown variant"),
+            (vec![with("input", json!({"type": "string"}))], "does not describe an object"),
+            (vec![with("timeout_ms", json!(0))], "timeout_ms"),
+            (vec![with("hosts", json!(["GET https://*/"]))], "no destination"),
+            (vec![with("hosts", json!(["https://a.test/"]))], "no method"),
+            (vec![with("examples", json!([{"args": {}}, {"args": 1}]))], "an example does not fit"),
+            (vec![with("examples", json!(vec![json!({"args": {}}); 6]))], "more than 5 examples"),
+            (vec![with("surfaces", json!(["telepathy"]))], "unknown variant"),
+        ] {
+            let error = read(&tools).unwrap_err();
+            assert!(error.message().contains(says), "{says}: {error}");
+        }
+        assert!(Manifest::read("{").unwrap_err().message().contains("EOF"));
+        assert!(Manifest::read(r#"{"plugin":"p","plugin":"q"}"#).unwrap_err().message().contains("twice"));
+    }
+
+    #[test]
+    fn a_manifest_only_narrows() {
+        let policy = Grant {
+            fetch: vec![],
+            mounts: vec![super::super::grant::MountGrant { mount: "docs".into(), access: Access::Write }],
+            notes: Access::Write,
+            calls: vec![Pattern::try_from("*".to_owned()).unwrap()],
+        };
+        let modest = read(&[with("mounts", json!("read"))]).unwrap();
+        let grant = modest.tools[0].narrow(&policy);
+        assert_eq!(grant.mounts[0].access, Access::Read);
+        assert_eq!(grant.notes, Access::None);
+        assert_eq!(grant.calls, []);
+    }
+}

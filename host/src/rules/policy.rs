@@ -1,0 +1,138 @@
+//! Policy: what the operator allows, resolved and ready to be asked.
+//!
+//! A policy is a list of lines. Tools that only look may be called without one, unless blocked; what
+//! they may look *at* needs a line always. Tools that change something need a line that is about them,
+//! and high-risk tools a line that names them alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::grant::{Access, Grant, MountGrant, Pattern};
+use super::manifest::Risk;
+use crate::words::id::ToolName;
+use crate::words::label::{Sort, Source};
+use crate::words::limits::{CALL_CPU_MS, CALL_FUEL, CALLS_PER_CALL, GUEST_MEMORY_BYTES};
+
+/// What the operator allows.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// Where it was read: a path for people, or `built-in`.
+    pub origin: String,
+    /// The folders that lines may speak of.
+    pub mounts: BTreeMap<Arc<str>, Mount>,
+    /// The lines.
+    pub lines: Vec<Line>,
+    /// Tools that nobody may call: before everything else.
+    pub block: Vec<Pattern>,
+    /// Risk classes that need no line.
+    pub risks: BTreeSet<Risk>,
+    /// Bounds of every guest.
+    pub bounds: Bounds,
+}
+
+/// A folder that lines may speak of. Where it lies is known to the files edge only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    /// The most that any line can grant.
+    pub access: Access,
+}
+
+/// One `[grants."PATTERN"]` table.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// The tools it is about.
+    pub tools: Pattern,
+    /// What it grants them.
+    pub grant: Grant,
+}
+
+/// Bounds of one guest, from `[limits]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Units of fuel.
+    pub fuel: u64,
+    /// Processor time in ticks of a millisecond.
+    pub cpu_ms: u64,
+    /// All its memories together.
+    pub memory_bytes: usize,
+    /// Deadline that caps what manifests name.
+    pub timeout_ms: u64,
+    /// Inner calls of one outer call.
+    pub calls: u32,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            fuel: CALL_FUEL,
+            cpu_ms: CALL_CPU_MS,
+            memory_bytes: GUEST_MEMORY_BYTES,
+            timeout_ms: crate::words::limits::CALL_TIMEOUT_MS_MAX,
+            calls: CALLS_PER_CALL,
+        }
+    }
+}
+
+/// Risk classes that need no line where policy does not say (S-15a).
+pub const RISKS: [Risk; 3] = [Risk::ReadOnly, Risk::NetworkRead, Risk::DataExfiltrationRisk];
+
+impl Policy {
+    /// A policy that grants nothing: pure tools run, and that is all.
+    #[must_use]
+    pub fn nothing(origin: &str) -> Self {
+        Self {
+            origin: origin.to_owned(),
+            mounts: BTreeMap::new(),
+            lines: Vec::new(),
+            block: Vec::new(),
+            risks: RISKS.into_iter().collect(),
+            bounds: Bounds::default(),
+        }
+    }
+
+    /// Everything that the lines about `tool` grant, together. What a line grants of a mount is
+    /// capped by the mount.
+    #[must_use]
+    pub fn granted(&self, tool: &ToolName) -> Grant {
+        let mut all = Grant::default();
+        for line in self.lines.iter().filter(|line| line.tools.matches(tool)) {
+            all.fetch.extend(line.grant.fetch.iter().cloned());
+            all.calls.extend(line.grant.calls.iter().cloned());
+            all.notes = all.notes.max(line.grant.notes);
+            for wish in &line.grant.mounts {
+                let most = self.mounts.get(&wish.mount).map_or(Access::None, |mount| mount.access);
+                add_mount(&mut all.mounts, &wish.mount, wish.access.min(most));
+            }
+        }
+        all
+    }
+
+    /// The line that lets a tool of this risk be called at all, in words.
+    #[must_use]
+    pub fn line_for(&self, tool: &ToolName, risk: Risk) -> Option<String> {
+        let about = |line: &&Line| match risk {
+            Risk::HighRisk | Risk::Unclassified => line.tools.is_exact() && line.tools.matches(tool),
+            Risk::ReadOnly | Risk::NetworkRead | Risk::DataExfiltrationRisk | Risk::ExternalWrite => {
+                line.tools.matches(tool)
+            }
+        };
+        let line = self.lines.iter().find(about)?;
+        Some(format!("[grants.\"{}\"] in {}", line.tools, self.origin))
+    }
+
+    /// The source that a file of `mount` brings into a label.
+    #[must_use]
+    pub fn mount_source(mount: &str) -> Source {
+        Source::new(Sort::File, mount)
+    }
+}
+
+fn add_mount(mounts: &mut Vec<MountGrant>, mount: &Arc<str>, access: Access) {
+    if access == Access::None {
+        return;
+    }
+    match mounts.iter_mut().find(|grant| grant.mount == *mount) {
+        Some(grant) => grant.access = grant.access.max(access),
+        None => mounts.push(MountGrant { mount: mount.clone(), access }),
+    }
+}

@@ -1,0 +1,139 @@
+//! Sanitising: what a guest, page or file said, made fit for a model or terminal.
+//!
+//! In this order, on the whole text (C-30): host paths become virtual ones, known secrets disappear,
+//! hidden characters become visible; only then is it cut to size.
+
+use crate::words::id::is_hidden;
+use crate::words::limits::{CHARS_PER_TOKEN, OBSERVATION_TOKENS};
+
+use super::manifest::Truncation;
+
+/// What must not be read by a model or client, whatever the text is.
+#[derive(Clone, Default)]
+pub struct Scrub {
+    /// Host path → what stands for it.
+    paths: Vec<(String, String)>,
+    /// Exact values of secrets.
+    secrets: Vec<String>,
+}
+
+/// What stands in place of a secret.
+pub const REDACTED: &str = "[REDACTED]";
+/// Shorter values are no secrets: to blank them would blank half of every text.
+const SECRET_CHARS_MIN: usize = 8;
+
+impl Scrub {
+    /// Of host paths, each with its virtual name. The longest path wins.
+    #[must_use]
+    pub fn of_paths(mut paths: Vec<(String, String)>) -> Self {
+        paths.retain(|(path, _)| path.len() > 1);
+        paths.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
+        Self { paths, secrets: Vec::new() }
+    }
+
+    /// And of a secret's value.
+    #[must_use]
+    pub fn with_secret(mut self, value: String) -> Self {
+        if value.chars().count() >= SECRET_CHARS_MIN {
+            self.secrets.push(value);
+        }
+        self
+    }
+
+    /// Whether there is anything to clean in a text.
+    #[must_use]
+    pub fn finds_in(&self, text: &str) -> bool {
+        self.paths.iter().any(|(path, _)| text.contains(path.as_str()))
+            || self.secrets.iter().any(|secret| text.contains(secret.as_str()))
+    }
+
+    /// Cleans a text.
+    #[must_use]
+    pub fn clean(&self, text: &str) -> String {
+        let mut clean = text.to_owned();
+        for (path, name) in &self.paths {
+            if clean.contains(path.as_str()) {
+                clean = clean.replace(path.as_str(), name);
+            }
+        }
+        for secret in &self.secrets {
+            if clean.contains(secret.as_str()) {
+                clean = clean.replace(secret.as_str(), REDACTED);
+            }
+        }
+        clean
+    }
+}
+
+impl std::fmt::Debug for Scrub {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Scrub({} paths, {} secrets)", self.paths.len(), self.secrets.len())
+    }
+}
+
+/// Makes hidden characters visible, but for line ends and tabs.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    if !text.chars().any(|c| is_hidden(c) && !matches!(c, '\n' | '\t')) {
+        return text.to_owned();
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.replace("\r\n", "\n").chars() {
+        if is_hidden(c) && !matches!(c, '\n' | '\t') {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Cuts a text to the size of an observation, with a notice that never changes.
+#[must_use]
+pub fn truncate(text: &str, how: Truncation) -> String {
+    cut(text, OBSERVATION_TOKENS * CHARS_PER_TOKEN, how)
+}
+
+fn cut(text: &str, chars_max: usize, how: Truncation) -> String {
+    let chars = text.chars().count();
+    if chars <= chars_max {
+        return text.to_owned();
+    }
+    let notice = format!("\n[{} of {chars} characters left out]\n", chars - chars_max);
+    let (head, tail) = match how {
+        Truncation::Middle => (chars_max / 2, chars_max - chars_max / 2),
+        Truncation::Head => (chars_max, 0),
+        Truncation::Tail => (0, chars_max),
+    };
+    let beginning = text.chars().take(head);
+    let end = text.chars().skip(chars - tail);
+    beginning.chain(notice.chars()).chain(end).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scrubbing_comes_first_and_prefers_the_longest_path() {
+        let scrub = Scrub::of_paths(vec![("/srv".into(), "A".into()), ("/srv/docs".into(), "docs".into())])
+            .with_secret("canary-123456".into())
+            .with_secret("admin".into());
+        assert_eq!(scrub.clean("/srv/docs/x /srv/y canary-123456 admin"), "docs/x A/y [REDACTED] admin");
+        assert!(!format!("{scrub:?}").contains("canary"));
+    }
+
+    #[test]
+    fn hidden_characters_become_visible() {
+        assert_eq!(visible("a\u{1b}[31m\u{200b}b\nc\td\r\ne"), "a\\u{1b}[31m\\u{200b}b\nc\td\ne");
+    }
+
+    #[test]
+    fn cutting_respects_characters_and_says_so() {
+        let text = "é".repeat(10);
+        assert_eq!(cut(&text, 10, Truncation::Middle), text);
+        assert_eq!(cut(&text, 4, Truncation::Middle), "éé\n[6 of 10 characters left out]\néé");
+        assert_eq!(cut(&text, 4, Truncation::Tail), "\n[6 of 10 characters left out]\néééé");
+        assert_eq!(cut(&text, 4, Truncation::Head), "éééé\n[6 of 10 characters left out]\n");
+    }
+}

@@ -1,0 +1,37 @@
+//! Rule for showing: text that reaches the run's own user is never asked about, but it is recorded,
+//! and everything it was derived from is committed before.
+
+use super::caller::Caller;
+use super::policy::Policy;
+use super::{Allowed, Durability, Effect};
+use crate::words::event::{Content, Denial, EffectKind};
+
+/// Text reaches a person or client.
+#[derive(Clone, Debug)]
+pub struct Show {
+    /// What it is: `answer`, `envelope`.
+    pub what: &'static str,
+    /// Its length.
+    pub bytes: usize,
+}
+
+impl Effect for Show {
+    const KIND: EffectKind = EffectKind::Show;
+    type Terms = ();
+
+    fn subject(&self) -> String {
+        self.what.to_owned()
+    }
+
+    fn content(&self) -> Content {
+        Content::Size { bytes: self.bytes }
+    }
+
+    fn judge(&self, _: &Caller, _: &Policy) -> Result<Allowed<()>, Denial> {
+        Ok(Allowed { rule: "a run's own user may see what it says".to_owned(), terms: () })
+    }
+
+    fn durability(&self) -> Durability {
+        Durability::Committed
+    }
+}

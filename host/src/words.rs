@@ -1,0 +1,12 @@
+//! Words: the plain values that every layer speaks in.
+//!
+//! Nothing here performs input or output, and nothing is `async`: a newcomer can read this layer
+//! alone and know what the host talks about.
+
+pub mod clock;
+pub mod error;
+pub mod event;
+pub mod id;
+pub mod label;
+pub mod limits;
+pub mod message;

@@ -1,0 +1,85 @@
+//! The clock: the only place that reads the time.
+//!
+//! Wall time is for records and people, monotonic time for deadlines, so a clock that is set back
+//! moves no deadline. Tests use [`Clock::set`], which stands still until it is moved.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Where the time comes from.
+#[derive(Clone, Debug)]
+pub struct Clock(Source);
+
+#[derive(Clone, Debug)]
+enum Source {
+    System,
+    Set(Arc<AtomicU64>),
+}
+
+impl Clock {
+    /// The machine's clock.
+    #[must_use]
+    pub fn system() -> Self {
+        Self(Source::System)
+    }
+
+    /// A clock that shows `ms` milliseconds since 1970 until [`Clock::advance`] moves it.
+    #[must_use]
+    pub fn set(ms: u64) -> Self {
+        Self(Source::Set(Arc::new(AtomicU64::new(ms))))
+    }
+
+    /// Moves a set clock; the machine's clock is left alone.
+    pub fn advance(&self, by: Duration) {
+        match &self.0 {
+            Source::System => {}
+            Source::Set(ms) => {
+                ms.fetch_add(u64::try_from(by.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Milliseconds since 1970.
+    #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "this file owns the clock")]
+    pub fn now_ms(&self) -> u64 {
+        match &self.0 {
+            Source::System => SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)),
+            Source::Set(ms) => ms.load(Ordering::Relaxed),
+        }
+    }
+
+    /// A point on the monotonic clock, for deadlines and durations.
+    #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "this file owns the clock")]
+    pub fn instant() -> Instant {
+        Instant::now()
+    }
+}
+
+/// The rest of the time until a point, and never less than nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Deadline(Instant);
+
+impl Deadline {
+    /// The point `ms` milliseconds from now.
+    #[must_use]
+    pub fn after_ms(ms: u64) -> Self {
+        Self(Clock::instant() + Duration::from_millis(ms))
+    }
+
+    /// The earlier of two deadlines.
+    #[must_use]
+    pub fn earlier(self, other: Self) -> Self {
+        self.min(other)
+    }
+
+    /// What is left.
+    #[must_use]
+    pub fn rest(self) -> Duration {
+        self.0.saturating_duration_since(Clock::instant())
+    }
+}

@@ -1,0 +1,364 @@
+//! Errors: one closed set of codes for whoever branches, one sentence for whoever reads.
+//!
+//! `Display` prints the sentence alone and never the cause; causes go to the developer's log. What
+//! each code means to a process, an envelope and a model is one exhaustive table each, so that a new
+//! code does not compile until every table has answered.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Why something did not succeed. Closed: see the tables below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Code {
+    /// The command, configuration or request is malformed.
+    BadInput,
+    /// Arguments do not fit a tool's schema.
+    BadArgs,
+    /// No tool of that name may be called here.
+    UnknownTool,
+    /// The tool is not offered on this surface.
+    BadSurface,
+    /// A component that is no plugin of ours.
+    BadPlugin,
+    /// The gate said no.
+    Denied,
+    /// The gate waits for an answer.
+    Asked,
+    /// A budget is spent: turns, calls, tokens, money.
+    OverBudget,
+    /// A size limit was passed.
+    TooBig,
+    /// A deadline passed.
+    TooSlow,
+    /// The guest used up its work units.
+    OutOfFuel,
+    /// The guest asked for more memory than it may have.
+    OutOfMemory,
+    /// The guest trapped or panicked.
+    Trapped,
+    /// The guest said that it failed.
+    GuestFailed,
+    /// The guest's answer is not JSON.
+    NotJson,
+    /// The guest's answer does not fit its own output schema.
+    BadOutcome,
+    /// A request to the outside failed.
+    FetchFailed,
+    /// The model provider failed.
+    ProviderFailed,
+    /// The file system or the journal could not be read or written.
+    DiskFailed,
+    /// Somebody else holds it; try again.
+    Busy,
+    /// There is no such run, file or note.
+    NotFound,
+    /// It may or may not have happened.
+    InDoubt,
+    /// The caller gave up.
+    Cancelled,
+    /// Stored bytes are damaged.
+    Corrupt,
+    /// Our mistake.
+    Bug,
+}
+
+impl Code {
+    /// Exit status of a process (rows A-30, A-30a).
+    #[must_use]
+    pub fn exit_status(self) -> u8 {
+        match self {
+            Self::BadInput | Self::BadArgs | Self::NotJson | Self::BadOutcome => 2,
+            Self::Denied => 3,
+            Self::UnknownTool | Self::BadSurface | Self::NotFound => 4,
+            Self::FetchFailed | Self::ProviderFailed | Self::Busy => 5,
+            Self::Asked => 75,
+            Self::TooSlow => 124,
+            Self::Cancelled => 130,
+            Self::BadPlugin
+            | Self::OverBudget
+            | Self::TooBig
+            | Self::OutOfFuel
+            | Self::OutOfMemory
+            | Self::Trapped
+            | Self::GuestFailed
+            | Self::DiskFailed
+            | Self::InDoubt
+            | Self::Corrupt
+            | Self::Bug => 1,
+        }
+    }
+
+    /// Code of an envelope (rows A-25, A-26a).
+    #[must_use]
+    pub fn envelope(self) -> &'static str {
+        match self {
+            Self::BadInput | Self::BadArgs => "VALIDATION_ERROR",
+            Self::UnknownTool => "ACTION_NOT_FOUND",
+            Self::BadSurface => "UNSUPPORTED_SURFACE",
+            Self::Denied => "AUTHORIZATION_ERROR",
+            Self::Asked => "CONFIRMATION_REQUIRED",
+            Self::TooSlow => "TIMEOUT",
+            Self::Cancelled => "CANCELLED",
+            Self::NotJson => "OUTPUT_SERIALIZATION_ERROR",
+            Self::BadOutcome => "OUTPUT_VALIDATION_ERROR",
+            Self::FetchFailed | Self::ProviderFailed => "EXTERNAL_SERVICE_ERROR",
+            Self::Busy => "CONCURRENCY_LIMIT",
+            Self::NotFound => "NOT_FOUND",
+            Self::BadPlugin
+            | Self::OverBudget
+            | Self::TooBig
+            | Self::OutOfFuel
+            | Self::OutOfMemory
+            | Self::Trapped
+            | Self::GuestFailed
+            | Self::DiskFailed
+            | Self::InDoubt
+            | Self::Corrupt
+            | Self::Bug => "INTERNAL_ERROR",
+        }
+    }
+
+    /// Whether the same request may succeed later, where nobody said otherwise.
+    #[must_use]
+    pub fn retryable(self) -> bool {
+        match self {
+            Self::TooSlow | Self::FetchFailed | Self::ProviderFailed | Self::Busy => true,
+            Self::BadInput
+            | Self::BadArgs
+            | Self::UnknownTool
+            | Self::BadSurface
+            | Self::BadPlugin
+            | Self::Denied
+            | Self::Asked
+            | Self::OverBudget
+            | Self::TooBig
+            | Self::OutOfFuel
+            | Self::OutOfMemory
+            | Self::Trapped
+            | Self::GuestFailed
+            | Self::NotJson
+            | Self::BadOutcome
+            | Self::DiskFailed
+            | Self::NotFound
+            | Self::InDoubt
+            | Self::Cancelled
+            | Self::Corrupt
+            | Self::Bug => false,
+        }
+    }
+
+    /// Whether a model that called a tool learns of it and goes on (true), or its run ends (U-15).
+    #[must_use]
+    pub fn told_to_model(self) -> bool {
+        match self {
+            Self::Asked
+            | Self::ProviderFailed
+            | Self::DiskFailed
+            | Self::InDoubt
+            | Self::Cancelled
+            | Self::Corrupt
+            | Self::Bug => false,
+            Self::BadInput
+            | Self::BadArgs
+            | Self::UnknownTool
+            | Self::BadSurface
+            | Self::BadPlugin
+            | Self::Denied
+            | Self::OverBudget
+            | Self::TooBig
+            | Self::TooSlow
+            | Self::OutOfFuel
+            | Self::OutOfMemory
+            | Self::Trapped
+            | Self::GuestFailed
+            | Self::NotJson
+            | Self::BadOutcome
+            | Self::FetchFailed
+            | Self::Busy
+            | Self::NotFound => true,
+        }
+    }
+}
+
+/// One thing that is wrong with some arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Issue {
+    /// Where, as a JSON pointer; empty for the whole.
+    pub path: String,
+    /// What, without the value.
+    pub message: String,
+}
+
+/// A failure: code, sentence, and what to do about it.
+pub struct Error(Box<Parts>);
+
+struct Parts {
+    code: Code,
+    message: String,
+    issues: Vec<Issue>,
+    hints: Vec<String>,
+    retryable: bool,
+    cause: anyhow::Error,
+}
+
+impl Error {
+    /// A failure of a code, in one sentence that may be shown.
+    #[must_use]
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self(Box::new(Parts {
+            code,
+            message: message.into(),
+            issues: Vec::new(),
+            hints: Vec::new(),
+            retryable: code.retryable(),
+            cause: anyhow::Error::msg(""),
+        }))
+    }
+
+    /// The command, configuration or request is malformed.
+    #[must_use]
+    pub fn bad_input(message: impl Into<String>) -> Self {
+        Self::new(Code::BadInput, message)
+    }
+
+    /// The component is no plugin of ours.
+    #[must_use]
+    pub fn bad_plugin(message: impl Into<String>) -> Self {
+        Self::new(Code::BadPlugin, message)
+    }
+
+    /// `what` has `got` bytes or items and may have `limit`.
+    #[must_use]
+    pub fn too_big(what: &str, limit: usize, got: usize) -> Self {
+        Self::new(Code::TooBig, format!("{what} is too big: {got}, and at most {limit} may be"))
+    }
+
+    /// `what` did not end within its time.
+    #[must_use]
+    pub fn too_slow(what: &str, limit_ms: u64) -> Self {
+        Self::new(Code::TooSlow, format!("{what} did not end within {limit_ms} ms"))
+    }
+
+    /// There is no `what`.
+    #[must_use]
+    pub fn not_found(what: impl fmt::Display) -> Self {
+        Self::new(Code::NotFound, format!("there is no {what}"))
+    }
+
+    /// Our own mistake: `what` should not be possible.
+    #[must_use]
+    pub fn bug(what: impl Into<String>) -> Self {
+        Self::new(Code::Bug, what)
+    }
+
+    /// Adds a line of advice.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hints.push(hint.into());
+        self
+    }
+
+    /// Adds what is wrong, place by place.
+    #[must_use]
+    pub fn issues(mut self, issues: Vec<Issue>) -> Self {
+        self.0.issues = issues;
+        self
+    }
+
+    /// Says whether a repetition may help, where the code alone does not.
+    #[must_use]
+    pub fn retry(mut self, retryable: bool) -> Self {
+        self.0.retryable = retryable;
+        self
+    }
+
+    /// Keeps the cause for the developer's log.
+    #[must_use]
+    pub fn because(mut self, cause: impl Into<anyhow::Error>) -> Self {
+        self.0.cause = cause.into();
+        self
+    }
+
+    /// The closed code.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        self.0.code
+    }
+
+    /// The sentence.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// What is wrong, place by place.
+    #[must_use]
+    pub fn issue_list(&self) -> &[Issue] {
+        &self.0.issues
+    }
+
+    /// Lines of advice.
+    #[must_use]
+    pub fn hints(&self) -> &[String] {
+        &self.0.hints
+    }
+
+    /// Whether the same request may succeed later.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        self.0.retryable
+    }
+
+    /// The cause, for the developer's log only; empty where there is none.
+    #[must_use]
+    pub fn cause(&self) -> &anyhow::Error {
+        &self.0.cause
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{:?}: {}", self.0.code, self.0.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// An error's own result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_status_follows_the_catalogue() {
+        // validation 2, authorization 3, not found 4, external 5, timeout 124, cancelled 130.
+        for (code, status) in [
+            (Code::BadArgs, 2),
+            (Code::Denied, 3),
+            (Code::UnknownTool, 4),
+            (Code::FetchFailed, 5),
+            (Code::TooSlow, 124),
+            (Code::Cancelled, 130),
+            (Code::Trapped, 1),
+            (Code::Asked, 75),
+        ] {
+            assert_eq!(code.exit_status(), status, "{code:?}");
+        }
+    }
+
+    #[test]
+    fn display_never_prints_the_cause() {
+        let error = Error::bug("broken").because(anyhow::anyhow!("canary"));
+        assert_eq!(format!("{error} {error:?}"), "broken Bug: broken");
+    }
+}

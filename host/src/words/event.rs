@@ -1,0 +1,323 @@
+//! Events: the closed set of facts that a run leaves behind, in the past tense.
+//!
+//! Every surface streams them, the journal stores them, and state is folded from them. Content that
+//! is large stands in an event by its digest. There is never a secret in one.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::error::{Code, Issue};
+use super::id::{Digest, RunId, Seq};
+use super::label::Label;
+use super::message::{Observation, Reply, Usage};
+
+/// A fact with its place and time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The run it belongs to.
+    pub run: RunId,
+    /// Its place in the run, from 0 without gaps.
+    pub seq: Seq,
+    /// Milliseconds since 1970.
+    pub at: u64,
+    /// The record that caused it; its own place where nothing did.
+    pub parent: Seq,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// A run began.
+    Started(Started),
+    /// A provider was asked.
+    Prompted {
+        /// From 1.
+        turn: u32,
+        /// Most turns that the run may take.
+        turns_max: u32,
+        /// The model that was asked.
+        model: String,
+        /// Names of the tools it was told of.
+        tools: Vec<String>,
+    },
+    /// A provider answered.
+    Replied {
+        /// From 1.
+        turn: u32,
+        /// The whole answer.
+        reply: Reply,
+        /// What influenced it: everything in its context.
+        label: Label,
+    },
+    /// The gate judged an effect.
+    Judged(Judged),
+    /// An effect that was allowed has ended, well or badly.
+    Finished(Finished),
+    /// A model was given the observation of one of its calls.
+    Observed {
+        /// The model's id of the call.
+        call: String,
+        /// The tool as the model named it.
+        tool: String,
+        /// What it reads.
+        observation: Observation,
+    },
+    /// A run ended; the last event of every run.
+    Stopped(Stopped),
+}
+
+impl Event {
+    /// The event's word, as in its JSON.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Started(_) => "started",
+            Self::Prompted { .. } => "prompted",
+            Self::Replied { .. } => "replied",
+            Self::Judged(_) => "judged",
+            Self::Finished(_) => "finished",
+            Self::Observed { .. } => "observed",
+            Self::Stopped(_) => "stopped",
+        }
+    }
+
+    /// The content that the event carries, where it may be large.
+    pub fn content_mut(&mut self) -> Option<&mut Content> {
+        let end = match self {
+            Self::Judged(judged) => return Some(&mut judged.content),
+            Self::Finished(finished) => &mut finished.end,
+            Self::Stopped(stopped) => &mut stopped.end,
+            Self::Started(_) | Self::Prompted { .. } | Self::Replied { .. } | Self::Observed { .. } => return None,
+        };
+        match end {
+            End::Done { content } => Some(content),
+            End::Failed { .. } => None,
+        }
+    }
+}
+
+/// How a run began.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Started {
+    /// The way in: `cli`, `http`, …
+    pub surface: Surface,
+    /// The agent's name, or the tool's for a single call.
+    pub subject: String,
+    /// What was wished for, in the user's words; empty for a single call.
+    pub goal: String,
+    /// What influenced the goal.
+    pub label: Label,
+}
+
+/// A way in and out (row A-04).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Surface {
+    /// The command line.
+    Cli,
+    /// JSON lines.
+    Json,
+    /// HTTP.
+    Http,
+    /// MCP.
+    Mcp,
+    /// A user interface that confirms by itself.
+    React,
+    /// A developer's server.
+    Dev,
+    /// Another framework's tool list.
+    AiSdk,
+}
+
+impl Surface {
+    /// The supported surfaces where a manifest names none.
+    pub const ALL: [Self; 7] =
+        [Self::Cli, Self::Json, Self::Http, Self::Mcp, Self::React, Self::Dev, Self::AiSdk];
+}
+
+/// The five effects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectKind {
+    /// A tool runs.
+    Call,
+    /// A request leaves.
+    Fetch,
+    /// A file is read or written.
+    File,
+    /// Something outlives the run.
+    Keep,
+    /// Text reaches a person or client.
+    Show,
+}
+
+/// A judgement of the gate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Judged {
+    /// Which of the five effects.
+    pub effect: EffectKind,
+    /// What it is about: a tool, URL, path, key.
+    pub subject: String,
+    /// Who wished: `model`, `script`, `client`, `schedule`, or a tool's name.
+    pub origin: String,
+    /// What is judged, in full or by digest.
+    pub content: Content,
+    /// What influenced the wish.
+    pub label: Label,
+    /// The decision.
+    pub verdict: Verdict,
+}
+
+/// The gate's decision, with the rule that made it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    /// It may happen.
+    Allow {
+        /// The rule, and the policy line if one made it.
+        rule: String,
+    },
+    /// It may not.
+    Deny(Denial),
+}
+
+/// Why not, in words fit for the model, and what would change it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Denial {
+    /// The rule's short name.
+    pub rule: String,
+    /// One sentence: what, and why not.
+    pub reason: String,
+    /// The policy lines that would allow it, for the operator; empty where none would.
+    pub allow: Vec<String>,
+}
+
+/// How an allowed effect ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finished {
+    /// The judgement it belongs to.
+    pub of: Seq,
+    /// Success, or the failure.
+    #[serde(flatten)]
+    pub end: End,
+    /// What influenced the outcome.
+    pub label: Label,
+    /// What it took.
+    pub spent: Spent,
+}
+
+/// Success with its content, or a failure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "end", rename_all = "snake_case")]
+pub enum End {
+    /// It worked.
+    Done {
+        /// What came of it.
+        content: Content,
+    },
+    /// It did not.
+    Failed {
+        /// Closed code.
+        code: Code,
+        /// One sentence.
+        message: String,
+        /// Place by place, where arguments were wrong.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        issues: Vec<Issue>,
+    },
+}
+
+/// Content of an event: small values stand in full, large ones by digest, bytes as their size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Content {
+    /// Nothing to keep.
+    Empty,
+    /// The value itself.
+    Inline(Value),
+    /// JSON text that is stored once under its digest.
+    Stored {
+        /// Name of the stored text.
+        digest: Digest,
+        /// Its length.
+        bytes: usize,
+    },
+    /// Bytes that are not kept, such as a file's.
+    Size {
+        /// How many there were.
+        bytes: usize,
+    },
+}
+
+/// What a guest took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    /// Wall time in microseconds.
+    pub us: u64,
+    /// Units of fuel.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub fuel: u64,
+    /// Highest sum of its memories, in bytes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub memory_bytes: u64,
+    /// Inner calls.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub calls: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stopped {
+    /// Success, or why not.
+    #[serde(flatten)]
+    pub end: End,
+    /// Turns taken.
+    pub turns: u32,
+    /// Tokens of all turns.
+    pub usage: Usage,
+}
+
+/// What a watcher of a run sees: its records, and between them what is not worth keeping.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Sight {
+    /// A fact that is in the journal.
+    Record(Record),
+    /// Something that happened on the way.
+    Glimpse {
+        /// The run.
+        run: RunId,
+        /// What.
+        #[serde(flatten)]
+        glimpse: Glimpse,
+    },
+}
+
+/// What happens between two records.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Glimpse {
+    /// More of the model's text.
+    Text {
+        /// The piece.
+        text: String,
+    },
+    /// A tool says how far it is.
+    Progress {
+        /// The tool.
+        tool: String,
+        /// Its words.
+        message: String,
+        /// 0 to 100, where it said so.
+        percent: Option<f32>,
+    },
+}

@@ -1,0 +1,275 @@
+//! Names of things: runs, tools, plugins, contents.
+//!
+//! Each has its own type, so that one cannot be passed for another, and each is checked where it
+//! is made.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::clock::Clock;
+use super::error::Error;
+use super::limits::TOOL_NAME_CHARS;
+
+/// A run's name: the time it began and a random tail, so that names sort by age.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub struct RunId(Arc<str>);
+
+impl From<String> for RunId {
+    fn from(text: String) -> Self {
+        Self(text.into())
+    }
+}
+
+impl From<RunId> for String {
+    fn from(run: RunId) -> Self {
+        run.0.to_string()
+    }
+}
+
+impl RunId {
+    /// A new name at the clock's time.
+    #[must_use]
+    pub fn new(clock: &Clock) -> Self {
+        let at = i64::try_from(clock.now_ms()).unwrap_or(0);
+        let stamp = jiff::Timestamp::from_millisecond(at).unwrap_or_default();
+        let tail = random_tail();
+        Self(format!("{}-{tail:08x}", stamp.strftime("%Y%m%d-%H%M%S")).into())
+    }
+
+    /// Takes a name that was written down, without asking whether there is such a run.
+    #[must_use]
+    pub fn known(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Thirty-two bits that two runs of one second do not share: a keyed hash of a counter, keyed by
+/// the process's own random state. They are a name, not a secret.
+fn random_tail() -> u32 {
+    use std::hash::{BuildHasher, RandomState};
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let hash = RandomState::new().hash_one((count, std::process::id()));
+    u32::try_from(hash >> 32).unwrap_or(0)
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+/// Place of a record in its run, from 0 without gaps.
+pub type Seq = u64;
+
+/// The full name of a tool, `plugin.tool`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ToolName(Arc<str>);
+
+impl ToolName {
+    /// Checks and takes a name.
+    ///
+    /// # Errors
+    /// `BadInput` where the name is not `plugin.tool` in lower-case letters, digits, `-` and `_`.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let ok = text.chars().count() <= TOOL_NAME_CHARS
+            && text.split_once('.').is_some_and(|(plugin, tool)| is_name(plugin) && is_name(tool));
+        if ok {
+            Ok(Self(text.into()))
+        } else {
+            Err(Error::bad_input(format!("`{}` is not a tool's name", shown(text)))
+                .hint("a full name is `plugin.tool`, such as `text.count`"))
+        }
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The plugin's part.
+    #[must_use]
+    pub fn plugin(&self) -> &str {
+        self.0.split_once('.').map_or(&self.0, |(plugin, _)| plugin)
+    }
+
+    /// The part after the plugin's name.
+    #[must_use]
+    pub fn short(&self) -> &str {
+        self.0.split_once('.').map_or(&self.0, |(_, tool)| tool)
+    }
+}
+
+impl TryFrom<String> for ToolName {
+    type Error = Error;
+    fn try_from(text: String) -> Result<Self, Error> {
+        Self::parse(&text)
+    }
+}
+
+impl From<ToolName> for String {
+    fn from(name: ToolName) -> Self {
+        name.0.to_string()
+    }
+}
+
+impl fmt::Display for ToolName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+/// Whether `text` may name a plugin, tool, mount or agent: it begins with a letter and has only
+/// lower-case letters, digits, `-` and `_`, at most 64 characters.
+#[must_use]
+pub fn is_name(text: &str) -> bool {
+    text.len() <= 64
+        && text.starts_with(|first: char| first.is_ascii_lowercase())
+        && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_'))
+}
+
+/// SHA-256 of some bytes: the name of a component or of stored content.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// Of `bytes`.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// Reads 64 hexadecimal digits.
+    ///
+    /// # Errors
+    /// `BadInput` for anything else.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let wrong = || Error::bad_input("a digest has 64 hexadecimal digits");
+        let mut bytes = [0; 32];
+        if text.len() != 64 || !text.is_ascii() {
+            return Err(wrong());
+        }
+        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+            let pair = std::str::from_utf8(pair).map_err(|_| wrong())?;
+            *byte = u8::from_str_radix(pair, 16).map_err(|_| wrong())?;
+        }
+        Ok(Self(bytes))
+    }
+
+    /// The first 12 digits, for people.
+    #[must_use]
+    pub fn short(&self) -> String {
+        self.to_string().chars().take(12).collect()
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = Error;
+    fn try_from(text: String) -> Result<Self, Error> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> Self {
+        digest.to_string()
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).map_or('0', |d| char::from(*d));
+        let mut text = String::with_capacity(64);
+        for byte in self.0 {
+            text.push(digit(byte >> 4));
+            text.push(digit(byte & 15));
+        }
+        out.write_str(&text)
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Digest({})", self.short())
+    }
+}
+
+/// Text from outside as it may stand in a message: short, and with control and invisible
+/// characters made visible.
+#[must_use]
+pub fn shown(text: &str) -> String {
+    const CHARS: usize = 120;
+    let mut shown = String::new();
+    for c in text.chars().take(CHARS) {
+        if is_hidden(c) {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    if text.chars().nth(CHARS).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// Whether a character steers a terminal or reads as something else than it is: controls,
+/// zero-width, bidirectional overrides, tag characters and variation selectors.
+#[must_use]
+pub fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(u32::from(c),
+            0xAD | 0x61C | 0x180E | 0x200B..=0x200F | 0x2028..=0x202E | 0x2060..=0x206F
+            | 0xFE00..=0xFE0F | 0xFEFF | 0xFFF9..=0xFFFB | 0xE0000..=0xE0FFF)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tool_names() {
+        for good in ["text.count", "a.b", "my-plugin.do_it2"] {
+            assert_eq!(ToolName::parse(good).unwrap().as_str(), good);
+        }
+        for bad in ["", "text", ".count", "text.", "Text.count", "a.b.c", "a b.c", "a.\u{0}", "é.b"] {
+            assert!(ToolName::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn digests_round_trip() {
+        let digest = Digest::of(b"abc");
+        assert!(digest.to_string().starts_with("ba7816bf"));
+        assert_eq!(Digest::parse(&digest.to_string()).unwrap(), digest);
+        assert!(Digest::parse("ba78").is_err());
+    }
+
+    #[test]
+    fn run_names_differ_within_one_second() {
+        let clock = Clock::set(1_700_000_000_000);
+        let names: std::collections::BTreeSet<_> = (0..200).map(|_| RunId::new(&clock)).collect();
+        assert_eq!(names.len(), 200);
+        assert!(names.iter().all(|name| name.as_str().starts_with("20231114-221320-")));
+    }
+
+    #[test]
+    fn hidden_characters_are_made_visible() {
+        assert_eq!(shown("a\u{202e}b\u{1b}[2J"), "a\\u{202e}b\\u{1b}[2J");
+    }
+}

@@ -1,0 +1,225 @@
+//! Labels: which sources have had influence on a value.
+//!
+//! A label is a set of sources and only ever grows. When it would pass its bound, the most numerous
+//! sort collapses into one source that stands for many (`web:*`), which still counts as that sort
+//! (design §5).
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::Error;
+use super::limits::LABEL_SOURCES;
+
+/// A kind of source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Sort {
+    /// Whoever runs the host.
+    Operator,
+    /// Whoever talks to the agent.
+    User,
+    /// A tool's own code.
+    Tool,
+    /// An origin on the network.
+    Web,
+    /// Files of a mount.
+    File,
+    /// A note that was kept.
+    Note,
+    /// An MCP server.
+    Mcp,
+    /// A secret.
+    Secret,
+}
+
+impl Sort {
+    const ALL: [(Self, &'static str); 8] = [
+        (Self::Operator, "operator"),
+        (Self::User, "user"),
+        (Self::Tool, "tool"),
+        (Self::Web, "web"),
+        (Self::File, "file"),
+        (Self::Note, "note"),
+        (Self::Mcp, "mcp"),
+        (Self::Secret, "secret"),
+    ];
+
+    fn word(self) -> &'static str {
+        Self::ALL.iter().find(|(sort, _)| *sort == self).map_or("", |(_, word)| word)
+    }
+}
+
+/// Where influence comes from: a sort, and which one of it (`*` for many).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Source {
+    sort: Sort,
+    name: Arc<str>,
+}
+
+impl Source {
+    /// `sort` and the name within it; empty for `operator` and `user`.
+    #[must_use]
+    pub fn new(sort: Sort, name: &str) -> Self {
+        Self { sort, name: name.into() }
+    }
+
+    /// The person who talks to the agent.
+    #[must_use]
+    pub fn user() -> Self {
+        Self::new(Sort::User, "")
+    }
+
+    /// Its sort.
+    #[must_use]
+    pub fn sort(&self) -> Sort {
+        self.sort
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.sort.word())?;
+        if self.name.is_empty() { Ok(()) } else { write!(out, ":{}", self.name) }
+    }
+}
+
+impl TryFrom<String> for Source {
+    type Error = Error;
+    fn try_from(text: String) -> Result<Self, Error> {
+        let (word, name) = text.split_once(':').unwrap_or((&text, ""));
+        Sort::ALL
+            .iter()
+            .find(|(_, known)| *known == word)
+            .map(|(sort, _)| Self::new(*sort, name))
+            .ok_or_else(|| Error::bad_input("a source begins with a known sort"))
+    }
+}
+
+impl From<Source> for String {
+    fn from(source: Source) -> Self {
+        source.to_string()
+    }
+}
+
+/// A set of sources. Cheap to clone; joining is the only way to combine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "BTreeSet<Source>", into = "BTreeSet<Source>")]
+pub struct Label(Arc<BTreeSet<Source>>);
+
+impl From<BTreeSet<Source>> for Label {
+    fn from(sources: BTreeSet<Source>) -> Self {
+        Self(Arc::new(sources))
+    }
+}
+
+impl From<Label> for BTreeSet<Source> {
+    fn from(label: Label) -> Self {
+        Arc::unwrap_or_clone(label.0)
+    }
+}
+
+impl Label {
+    /// Of one source.
+    #[must_use]
+    pub fn of(source: Source) -> Self {
+        Self(Arc::new(BTreeSet::from([source])))
+    }
+
+    /// Everything that influenced either.
+    #[must_use]
+    pub fn join(&self, other: &Self) -> Self {
+        if Arc::ptr_eq(&self.0, &other.0) || other.0.is_subset(&self.0) {
+            return self.clone();
+        }
+        if self.0.is_subset(&other.0) {
+            return other.clone();
+        }
+        let mut all: BTreeSet<Source> = self.0.union(&other.0).cloned().collect();
+        while all.len() > LABEL_SOURCES {
+            collapse_largest(&mut all);
+        }
+        Self(Arc::new(all))
+    }
+
+    /// Adds a source.
+    #[must_use]
+    pub fn with(&self, source: Source) -> Self {
+        if self.0.contains(&source) { self.clone() } else { self.join(&Self::of(source)) }
+    }
+
+    /// The sources in order.
+    pub fn sources(&self) -> impl Iterator<Item = &Source> {
+        self.0.iter()
+    }
+
+    /// Whether every source of `other` is in here, by itself or in a collapsed sort.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        other.0.iter().all(|source| {
+            self.0.contains(source) || self.0.contains(&Source::new(source.sort, "*"))
+        })
+    }
+}
+
+/// Replaces all sources of the most numerous sort by one that stands for many.
+fn collapse_largest(all: &mut BTreeSet<Source>) {
+    let count = |sort: Sort| all.iter().filter(|source| source.sort == sort).count();
+    let largest = Sort::ALL.iter().map(|(sort, _)| *sort).max_by_key(|sort| count(*sort));
+    if let Some(sort) = largest {
+        all.retain(|source| source.sort != sort);
+        all.insert(Source::new(sort, "*"));
+    }
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, source) in self.0.iter().enumerate() {
+            write!(out, "{}{source}", if place == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn web(number: u32) -> Label {
+        Label::of(Source::new(Sort::Web, &format!("https://h{number}.test")))
+    }
+
+    #[test]
+    fn many_sources_collapse_by_sort() {
+        let mut label = Label::of(Source::user());
+        for number in 0..10_000 {
+            label = label.join(&web(number));
+        }
+        assert!(label.sources().count() <= LABEL_SOURCES);
+        assert!(label.covers(&web(77)), "{label}");
+        assert!(label.covers(&Label::of(Source::user())));
+    }
+
+    #[test]
+    fn labels_round_trip_as_text() {
+        let label = web(1).with(Source::user()).with(Source::new(Sort::File, "docs"));
+        let text = serde_json::to_string(&label).unwrap();
+        assert_eq!(text, r#"["user","web:https://h1.test","file:docs"]"#);
+        assert_eq!(serde_json::from_str::<Label>(&text).unwrap(), label);
+    }
+
+    proptest! {
+        #[test]
+        fn a_label_never_shrinks(first in prop::collection::vec(0u32..400, 0..200),
+                                 second in prop::collection::vec(0u32..400, 0..200)) {
+            let build = |numbers: &[u32]| numbers.iter().fold(Label::default(), |l, n| l.join(&web(*n)));
+            let (a, b) = (build(&first), build(&second));
+            let joined = a.join(&b);
+            prop_assert!(joined.covers(&a) && joined.covers(&b));
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Limits: every fixed bound of the host, in one place, unit last in its name.
+//!
+//! A loop, queue, buffer or list that is not bounded by one of these is a defect. What an operator
+//! may change has its default here and its key in `[limits]` of `lazaret.toml`.
+
+use std::time::Duration;
+
+/// Wasm memory of one guest, all its memories together.
+pub const GUEST_MEMORY_BYTES: usize = 64 << 20;
+/// Largest value of `[limits] memory_bytes`: the pool's slots are this big.
+pub const GUEST_MEMORY_BYTES_MAX: usize = 256 << 20;
+/// Elements of all tables of one guest together.
+pub const GUEST_TABLE_ELEMENTS: usize = 100_000;
+/// Core instances, memories and tables that one component may have.
+pub const GUEST_CORE_INSTANCES: u32 = 32;
+/// Memories of one component.
+pub const GUEST_MEMORIES: u32 = 8;
+/// Tables of one component.
+pub const GUEST_TABLES: u32 = 32;
+/// Handles to host resources (pollables, streams) that one guest may hold.
+pub const GUEST_RESOURCES: usize = 1_024;
+/// Bytes that one host call may copy out of a guest: a list of lists must not cost its square.
+pub const HOSTCALL_BYTES: usize = 16 << 20;
+/// Random bytes of one WASI request.
+pub const RANDOM_BYTES: u64 = 64 << 10;
+/// Native stack of wasm frames: at least 16 times a script engine's own limit.
+pub const WASM_STACK_BYTES: usize = 4 << 20;
+/// Stack of a guest's fiber; host functions run on what the wasm frames leave.
+pub const ASYNC_STACK_BYTES: usize = 5 << 20;
+/// Work of one call in units of fuel, about one per wasm instruction.
+pub const CALL_FUEL: u64 = 20_000_000_000;
+/// Processor time of one call in ticks of a millisecond; waiting on the host is free (C-14).
+pub const CALL_CPU_MS: u64 = 10_000;
+/// Deadline of one call where the manifest names none (U-08).
+pub const CALL_TIMEOUT_MS: u64 = 60_000;
+/// Largest deadline that a manifest may name.
+pub const CALL_TIMEOUT_MS_MAX: u64 = 600_000;
+/// Time an import has to finish after its guest is gone.
+pub const EFFECT_TIMEOUT_MS: u64 = 60_000;
+/// How deep tools may call tools: 0 is a call from outside.
+pub const CALL_DEPTH: usize = 4;
+/// Inner calls of one outer call, all depths together.
+pub const CALLS_PER_CALL: u32 = 256;
+/// Guests alive at nesting depth 0.
+pub const GUEST_SLOTS_OUTER: usize = 128;
+/// Guests alive at each deeper level: reserved, since a shared count would deadlock on A→B→A.
+pub const GUEST_SLOTS_INNER: usize = 32;
+/// Length of a tick of the epoch clock.
+pub const TICK: Duration = Duration::from_millis(1);
+
+/// Arguments of one call as JSON text.
+pub const ARGS_BYTES: usize = 64 << 10;
+/// Nesting of arguments and outcomes.
+pub const JSON_DEPTH: usize = 64;
+/// Outcome of one call as JSON text.
+pub const OUTCOME_BYTES: usize = 1 << 20;
+/// Log lines kept of one call; later ones are counted.
+pub const LOG_LINES: usize = 1_000;
+/// Bytes of all log lines of one call.
+pub const LOG_BYTES: usize = 64 << 10;
+/// Standard output and error of one guest, together.
+pub const STDIO_BYTES: usize = 64 << 10;
+/// Artifacts of one call.
+pub const ARTIFACTS: usize = 32;
+/// Bytes of all artifacts of one call.
+pub const ARTIFACT_BYTES: usize = 8 << 20;
+/// A summary of an outcome in an event, in characters (R-37a).
+pub const SUMMARY_CHARS: usize = 500;
+/// An observation in tokens, estimated at [`CHARS_PER_TOKEN`] (G-14).
+pub const OBSERVATION_TOKENS: usize = 16_384;
+/// Characters that count as one token where no tokenizer is at hand.
+pub const CHARS_PER_TOKEN: usize = 4;
+
+/// A component before it is parsed: a componentize-py guest has 18.5 MB.
+pub const COMPONENT_BYTES: usize = 32 << 20;
+/// A compiled artifact in the cache.
+pub const ARTIFACT_CODE_BYTES: usize = 512 << 20;
+/// Address space of the compile process.
+pub const COMPILE_MEMORY_BYTES: u64 = 4 << 30;
+/// Processor time of the compile process, in seconds.
+pub const COMPILE_CPU_SECONDS: u64 = 120;
+/// Wall time of the compile process.
+pub const COMPILE_TIMEOUT_MS: u64 = 180_000;
+/// Compile processes at once.
+pub const COMPILES_AT_ONCE: usize = 2;
+/// A manifest as JSON text.
+pub const MANIFEST_BYTES: usize = 1 << 20;
+/// Tools of one plugin.
+pub const MANIFEST_TOOLS: usize = 128;
+/// Examples of one tool (G-09a).
+pub const MANIFEST_EXAMPLES: usize = 5;
+/// A tool's description.
+pub const DESCRIPTION_BYTES: usize = 4 << 10;
+/// A tool's full name (G-06a).
+pub const TOOL_NAME_CHARS: usize = 128;
+/// Plugins of one host.
+pub const PLUGINS: usize = 256;
+
+/// Body of one request to the outside.
+pub const FETCH_REQUEST_BYTES: usize = 1 << 20;
+/// Body of one answer, decoded (O-71).
+pub const FETCH_BODY_BYTES: usize = 5 << 20;
+/// Headers of one request or answer, names and values together.
+pub const FETCH_HEADER_BYTES: usize = 32 << 10;
+/// A URL.
+pub const URL_BYTES: usize = 8 << 10;
+/// One request, from name lookup to the last byte.
+pub const FETCH_TIMEOUT_MS: u64 = 30_000;
+/// Time to connect.
+pub const CONNECT_TIMEOUT_MS: u64 = 10_000;
+
+/// A path within the mounts.
+pub const PATH_BYTES: usize = 4_096;
+/// One name in a path: what the file system takes.
+pub const PATH_NAME_BYTES: usize = 255;
+/// Bytes of one read.
+pub const FILE_READ_BYTES: usize = 8 << 20;
+/// Bytes of one write.
+pub const FILE_WRITE_BYTES: usize = 8 << 20;
+/// Entries that a folder's listing shows.
+pub const FILE_ENTRIES: usize = 10_000;
+
+/// A note's key.
+pub const NOTE_KEY_CHARS: usize = 256;
+/// A note's text.
+pub const NOTE_BYTES: usize = 64 << 10;
+/// Notes on one plugin's shelf.
+pub const NOTES_PER_SHELF: u64 = 10_000;
+/// Notes that one question returns.
+pub const NOTES_LISTED: usize = 200;
+
+/// Sources in a label before they collapse by sort.
+pub const LABEL_SOURCES: usize = 64;
+/// Records in the open batch before the writer is woken.
+pub const BATCH_RECORDS: usize = 256;
+/// Records in the open batch before an append is refused.
+pub const BATCH_RECORDS_MAX: usize = 65_536;
+/// Bytes of content kept in a record; larger content is stored once, by digest.
+pub const RECORD_INLINE_BYTES: usize = 4 << 10;
+/// How long to wait for another process that holds the journal.
+pub const JOURNAL_WAIT_MS: u64 = 2_000;
+/// Runs that one listing shows.
+pub const RUNS_LISTED: usize = 1_000;
+
+/// Provider calls of one run (O-19).
+pub const RUN_TURNS: u32 = 8;
+/// Malformed calls of one run that are fed back before it fails (R-31a).
+pub const RUN_CORRECTIONS: u32 = 3;
+/// Read-only calls of one turn that run together (G-18).
+pub const CALLS_PARALLEL: usize = 8;
+/// Calls of one turn that are looked at.
+pub const CALLS_PER_TURN: usize = 64;
+/// One provider call, from request to the last byte (O-21).
+pub const TURN_TIMEOUT_MS: u64 = 60_000;
+/// Silence of a provider's stream.
+pub const STREAM_IDLE_MS: u64 = 30_000;
+/// All bytes of one provider's stream.
+pub const STREAM_BYTES: usize = 16 << 20;
+/// One line of a provider's stream.
+pub const STREAM_LINE_BYTES: usize = 4 << 20;
+/// Events of one provider's stream.
+pub const STREAM_EVENTS: usize = 1_000_000;
+/// Events waiting for a slow watcher; deltas and progress are dropped first.
+pub const WATCH_EVENTS: usize = 256;
+/// Time that a cancelled run has to end its calls (G-54).
+pub const CANCEL_GRACE_MS: u64 = 50;
+/// A prompt typed on the command line or read from standard input.
+pub const GOAL_BYTES: usize = 256 << 10;
+/// A file of configuration.
+pub const CONFIG_BYTES: usize = 1 << 20;
+
+// Bounds that hang together.
+const _: () = assert!(ASYNC_STACK_BYTES >= WASM_STACK_BYTES + (1 << 20));
+const _: () = assert!(OUTCOME_BYTES <= HOSTCALL_BYTES);
+const _: () = assert!(FETCH_BODY_BYTES <= HOSTCALL_BYTES && FILE_WRITE_BYTES <= HOSTCALL_BYTES);
+const _: () = assert!(GUEST_MEMORY_BYTES <= GUEST_MEMORY_BYTES_MAX);
+const _: () = assert!(BATCH_RECORDS < BATCH_RECORDS_MAX);

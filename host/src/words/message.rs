@@ -1,0 +1,158 @@
+//! Messages: what a model is told and what it answers, free of any provider's wire format.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::label::Label;
+
+/// One message of a conversation, in order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub enum Message {
+    /// What the person or client said.
+    User {
+        /// Their words.
+        text: String,
+    },
+    /// What the model answered.
+    Assistant(Reply),
+    /// What became of one call of the message before.
+    Tool {
+        /// The call's id, as the model gave it.
+        id: String,
+        /// What the model may read.
+        observation: Observation,
+    },
+}
+
+/// What the model answers to one prompt.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// Text, possibly empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// Tools it wants to call, in its order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<ToolCall>,
+    /// Why it stopped.
+    #[serde(default)]
+    pub stop: StopReason,
+    /// What it cost.
+    #[serde(default)]
+    pub usage: Usage,
+}
+
+/// A model's unchecked wish to call a tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The model's own id of the call.
+    pub id: String,
+    /// The tool's name as the model wrote it.
+    pub tool: String,
+    /// The arguments, or the text that was meant as such.
+    pub args: WishedArgs,
+}
+
+/// Arguments as a model gave them: JSON, or text that is none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WishedArgs {
+    /// JSON of any shape; the schema is checked at dispatch.
+    Json(Value),
+    /// Text that is no JSON; it is answered, never executed.
+    Broken(String),
+}
+
+impl WishedArgs {
+    /// Reads what a model wrote; nothing at all is an empty object.
+    #[must_use]
+    pub fn read(text: &str) -> Self {
+        if text.trim().is_empty() {
+            return Self::Json(Value::Object(serde_json::Map::new()));
+        }
+        serde_json::from_str(text).map_or_else(|_| Self::Broken(text.to_owned()), Self::Json)
+    }
+}
+
+/// Why a model stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// It had said what it wanted to say.
+    #[default]
+    End,
+    /// It waits for tools.
+    Calls,
+    /// It ran into its own length limit.
+    Length,
+    /// The provider refused to show it.
+    Filtered,
+}
+
+/// Tokens of one or more provider calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens read.
+    #[serde(default)]
+    pub input_tokens: u64,
+    /// Tokens written.
+    #[serde(default)]
+    pub output_tokens: u64,
+    /// Tokens read from the provider's cache, part of `input_tokens`.
+    #[serde(default)]
+    pub cached_tokens: u64,
+}
+
+impl Usage {
+    /// Adds another call's tokens.
+    pub fn add(&mut self, other: Self) {
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
+    }
+}
+
+/// An outcome made fit for a model: scrubbed, inert, bounded, labelled.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    /// What the model reads.
+    pub text: String,
+    /// Whether the call succeeded.
+    pub ok: bool,
+    /// What influenced it.
+    pub label: Label,
+}
+
+/// A tool as it is shown to a model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Card {
+    /// The tool's full name.
+    pub name: String,
+    /// What it does, with its examples.
+    pub description: String,
+    /// Schema of its arguments.
+    pub input: Value,
+    /// Schema of what it returns.
+    pub output: Value,
+}
+
+/// Everything that one provider call is told.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Prompt {
+    /// Authored text only: never anything that a tool, file or page said.
+    pub instructions: String,
+    /// Tools that may be called.
+    pub cards: Vec<Card>,
+    /// What was said so far.
+    pub messages: Vec<Message>,
+}
+
+/// A piece of a reply as it streams.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delta {
+    /// More text.
+    Text(String),
+    /// A call has begun; its arguments are not shown before they are whole.
+    Call(String),
+}

@@ -1,0 +1,9 @@
+use lazaret_sdk::prelude::*;
+
+/// Counts.
+#[tool(example(title = "a text", args = "text = a"))]
+fn count(text: String) -> usize {
+    text.len()
+}
+
+fn main() {}

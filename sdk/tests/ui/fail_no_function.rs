@@ -1,0 +1,7 @@
+use lazaret_sdk::prelude::*;
+
+/// Counts.
+#[tool]
+struct Count;
+
+fn main() {}

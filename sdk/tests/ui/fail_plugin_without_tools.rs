@@ -1,0 +1,5 @@
+use lazaret_sdk::prelude::*;
+
+plugin! { name: "text", description: "Counts." }
+
+fn main() {}

@@ -1,0 +1,6 @@
+use lazaret_sdk::prelude::*;
+
+#[value]
+fn count() {}
+
+fn main() {}

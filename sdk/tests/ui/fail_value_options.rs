@@ -1,0 +1,6 @@
+use lazaret_sdk::prelude::*;
+
+#[value(camelCase)]
+struct Count;
+
+fn main() {}
