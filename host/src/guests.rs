@@ -10,7 +10,7 @@ pub mod catalog;
 pub mod compile;
 pub mod dispatch;
 pub mod engine;
-mod guest;
+pub mod guest;
 mod imports;
 mod meter;
 pub mod plugin;

@@ -8,4 +8,6 @@ pub mod edges;
 pub mod gate;
 pub mod guests;
 pub mod rules;
+pub mod runs;
+pub mod surfaces;
 pub mod words;

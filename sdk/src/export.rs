@@ -1,7 +1,7 @@
 //! What the macros build on; plugins do not use it directly.
 //!
-//! `#[tool]` implements [`Tool`], `plugin!` implements [`Plugin`], and every plugin so described is a
-//! guest of the host through the one implementation of `Guest` below.
+//! `#[tool]` implements [`Tool`], `plugin!` implements [`Plugin`], and every plugin so described is
+//! a guest of the host through the one implementation of `Guest` below.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,13 +16,19 @@ use crate::bindings::lazaret::plugin::types;
 use crate::{Failure, schema};
 
 /// One tool: a function and what is declared about it.
-pub trait Tool {
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no tool",
+    label = "write `#[tool]` above the function of that name"
+)]
+pub trait Tool: Sized {
     /// Name within the plugin.
     const NAME: &'static str;
     /// The doc comment.
     const DESCRIPTION: &'static str;
     /// The other fields of the manifest, as a JSON object.
     const SETTINGS: &'static str;
+    /// All of it as a value.
+    const ENTRY: Entry = Entry::of::<Self>();
     /// The schema of the arguments.
     fn input() -> Value;
     /// The schema of the answer.
@@ -47,7 +53,7 @@ pub struct Entry {
 
 impl Entry {
     /// The entry of `T`.
-    pub const fn of<T: Tool>() -> Self {
+    const fn of<T: Tool>() -> Self {
         Self {
             name: T::NAME,
             description: T::DESCRIPTION,

@@ -1,7 +1,7 @@
 //! How a tool fails, and how the host refuses.
 //!
-//! [`Failure`] is what a tool returns, [`Refusal`] what it gets. `?` turns a refusal, and any other error,
-//! into a failure and keeps what is known about it.
+//! [`Failure`] is what a tool returns, [`Refusal`] what it gets. `?` turns a refusal, and any other
+//! error, into a failure and keeps what is known about it.
 
 use std::any::Any;
 use std::error::Error;

@@ -1,7 +1,7 @@
 //! Files below the mounts that were granted.
 //!
-//! A path is relative to the mounts' common root and uses `/`; it has no `..` and no empty segment. The
-//! empty path is the root.
+//! A path is relative to the mounts' common root and uses `/`; it has no `..` and no empty segment.
+//! The empty path is the root.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -34,14 +34,15 @@
 //!
 //! `cargo build --target wasm32-wasip2` makes the plugin of a crate whose `crate-type` is `cdylib`.
 //!
-//! A tool has no files, network, environment or secrets of its own. It asks the host, which may refuse:
-//! [`fetch`] sends a request, [`files`] reads and writes below the granted mounts, [`notes`] outlive the
-//! run, [`call`] runs another tool, [`artifacts`] hands over a file, [`log`] says what is happening. What a
-//! plugin does not use, its component does not import. Outside WebAssembly these functions compile but
-//! panic when they are called: keep what a tool computes apart from what it asks for, and test that.
+//! A tool has no files, network, environment or secrets of its own. It asks the host, which may
+//! refuse: [`fetch`] sends a request, [`files`] reads and writes below the granted mounts,
+//! [`notes`] outlive the run, [`call`] runs another tool, [`artifacts`] hands over a file, [`log`]
+//! says what is happening. What a plugin does not use, its component does not import. Outside
+//! WebAssembly these functions compile but panic when they are called: keep what a tool computes
+//! apart from what it asks for, and test that.
 //!
-//! A tool fails by returning a [`Failure`]; `?` makes one of any error. A panic is a trap: the host reports
-//! it and the guest is gone, but nothing else is.
+//! A tool fails by returning a [`Failure`]; `?` makes one of any error. A panic is a trap: the host
+//! reports it and the guest is gone, but nothing else is.
 
 #![warn(missing_docs)]
 

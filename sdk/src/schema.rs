@@ -1,7 +1,7 @@
 //! JSON Schemas of inputs and outputs, as the manifest wants them.
 //!
-//! Everything is inlined where it is used (a type that contains itself stays a local reference), and what
-//! only Rust knows is left out: `uint64` is no format that a reader of JSON has heard of.
+//! Everything is inlined where it is used (a type that contains itself stays a local reference),
+//! and what only Rust knows is left out: `uint64` is no format that a reader of JSON has heard of.
 
 use schemars::generate::{Contract, SchemaSettings};
 use schemars::transform::{Transform, transform_subschemas};
@@ -28,7 +28,8 @@ fn generate<T: JsonSchema>(contract: Contract) -> Value {
     schema.to_value()
 }
 
-/// A transform that removes the formats which JSON Schema does not define.
+/// A transform that removes formats which JSON Schema does not define, and defaults that say
+/// nothing.
 #[derive(Debug, Clone)]
 struct Plain;
 
@@ -45,6 +46,10 @@ impl Transform for Plain {
             });
         if foreign {
             schema.remove("format");
+        }
+        // Of something that may be left out, `null` only says again that it may.
+        if schema.get("default").is_some_and(Value::is_null) {
+            schema.remove("default");
         }
         transform_subschemas(self, schema);
     }

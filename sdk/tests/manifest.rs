@@ -108,7 +108,10 @@ fn every_setting_reaches_the_manifest() {
         "tier": "smart",
         "examples": [
             { "title": "some", "args": { "query": "a" } },
-            { "title": "all", "args": { "query": "", "limit": 3, "order": "by_size", "near": null } },
+            {
+                "title": "all",
+                "args": { "query": "", "limit": 3, "order": "by_size", "near": null },
+            },
         ],
     });
     assert_eq!(find, expected);
@@ -128,7 +131,7 @@ fn parameters_become_a_closed_object() {
                 "enum": ["by_name", "by_size"],
                 "default": "by_name",
             },
-            "near": { "type": ["number", "null"], "default": null },
+            "near": { "type": ["number", "null"] },
         },
         "required": ["query"],
         "additionalProperties": false,

@@ -1,11 +1,9 @@
 //! A complete plugin: one tool that greets.
+
 use lazaret_sdk::prelude::*;
 
 /// Greets somebody in their language.
-#[tool(
-    effect = "pure",
-    example(title = "in French", args = r#"{"name": "Ada", "language": "fr"}"#)
-)]
+#[tool(effect = "pure", example(title = "Ada", args = r#"{"name": "Ada"}"#))]
 fn greet(
     /// Whom to greet.
     name: String,
@@ -15,7 +13,7 @@ fn greet(
 ) -> Result<String, Failure> {
     let greetings = [("en", "Hello"), ("fr", "Bonjour"), ("de", "Guten Tag")];
     let known = greetings.iter().find(|(code, _)| *code == language);
-    let (_, greeting) = known.or_fail(format!("there is no greeting in `{language}`"))?;
+    let (_, greeting) = known.or_fail("there is no greeting in that language")?;
     Ok(format!("{greeting}, {name}!"))
 }
 

@@ -134,6 +134,12 @@ impl Linked {
         PluginPre::new(linked).map(Self).map_err(wrong)
     }
 
+    /// Names of the interfaces that the component imports.
+    pub(super) fn imports(&self, sandbox: &Sandbox) -> Vec<String> {
+        let component = self.0.instance_pre().component().component_type();
+        component.imports(sandbox.engine()).map(|(name, _)| name.to_owned()).collect()
+    }
+
     /// Reads the manifest in a guest that may do nothing.
     pub(super) async fn manifest(&self, sandbox: &Sandbox) -> Result<String> {
         let mut store = self.store(sandbox, MANIFEST_BOUNDS, Errand::Manifest)?;

@@ -132,8 +132,24 @@ impl Plugin {
         self.linked.get_or_try_init(|| sandbox.load(&self.origin, self.digest)).await
     }
 
+    /// The interfaces that the component imports: all that it could ever ask for.
+    ///
+    /// # Errors
+    /// What loading says.
+    pub async fn imports(&self, sandbox: &Sandbox) -> Result<Vec<String>> {
+        Ok(self.linked(sandbox).await?.imports(sandbox))
+    }
+
     /// Whether its code is loaded already.
     pub(super) fn is_ready(&self) -> bool {
         self.linked.initialized()
     }
+}
+
+include!(concat!(env!("OUT_DIR"), "/bundled.rs"));
+
+/// The plugins that are part of this program.
+#[must_use]
+pub fn bundled() -> &'static [PluginBytes] {
+    BUNDLED
 }

@@ -24,6 +24,12 @@ enum Which {
 }
 
 impl Pattern {
+    /// The pattern of all tools.
+    #[must_use]
+    pub fn all() -> Self {
+        Self(Which::All)
+    }
+
     /// The pattern of exactly one tool.
     #[must_use]
     pub fn exactly(tool: &ToolName) -> Self {

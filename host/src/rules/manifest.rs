@@ -392,6 +392,12 @@ impl Declared {
         Ok(())
     }
 
+    /// Whether it says nothing of what it does: it then counts as the most restrictive.
+    #[must_use]
+    pub fn is_unclassified(&self) -> bool {
+        self.effect == EffectClass::SideEffecting && self.risk == Risk::HighRisk
+    }
+
     /// The tool's full name.
     ///
     /// # Errors

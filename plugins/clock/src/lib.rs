@@ -1,7 +1,7 @@
 //! Plugin `clock`: what time it is.
 //!
-//! The time zone database is part of the component, since a guest has none around it. The clock itself is
-//! the host's, coarsened to a millisecond.
+//! The time zone database is part of the component, since a guest has none around it. The clock
+//! itself is the host's, coarsened to a millisecond.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;

@@ -1,7 +1,7 @@
 //! Which files a search looks at: `*` and `?` within a name, `**` across folders.
 
-/// Whether `path`, relative to the searched folder, fits `pattern`; without a `/` the pattern is about the
-/// file's name alone.
+/// Whether `path`, relative to the searched folder, fits `pattern`; without a `/` the pattern is
+/// about the file's name alone.
 pub(crate) fn fits(pattern: &str, path: &str) -> bool {
     if !pattern.contains('/') {
         let name = path.rsplit('/').next().unwrap_or(path);

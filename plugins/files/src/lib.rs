@@ -1,7 +1,7 @@
 //! Plugin `files`: folders and files below the mounts that were granted.
 //!
-//! Every access is a request that the host judges by path; this plugin adds what a model needs: ranges of
-//! lines, search, and bounds on what comes back.
+//! Every access is a request that the host judges by path; this plugin adds what a model needs:
+//! ranges of lines, search, and bounds on what comes back.
 
 mod change;
 mod glob;
@@ -14,7 +14,8 @@ use lazaret_sdk::prelude::*;
 
 plugin! {
     name: "files",
-    description: "Lists, reads, searches, writes, moves and removes files below the granted folders. Paths are relative and use `/`; the empty path is the root.",
+    description: "Lists, reads, searches, writes, moves and removes files below the granted \
+        folders. Paths are relative and use `/`; the empty path is the root.",
     tools: [
         look::list,
         look::stat,

@@ -33,10 +33,11 @@ pub struct Content {
     pub eof: bool,
 }
 
-/// Reads a text file, whole or in part: by bytes (`offset`, `length`) or by lines (`first_line`, `lines`).
+/// Reads a text file, whole or in part: by bytes (`offset`, `length`) or by lines (`first_line`,
+/// `lines`).
 ///
-/// At most 512 KiB are returned; go on from `next_offset` or `next_line` until `eof`. A file that is not UTF-8
-/// is a failure unless `base64` is set.
+/// At most 512 KiB are returned; go on from `next_offset` or `next_line` until `eof`. A file that
+/// is not UTF-8 is a failure unless `base64` is set.
 #[tool(
     effect = "read-only",
     risk = "read_only",

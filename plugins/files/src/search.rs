@@ -45,8 +45,8 @@ pub struct Match {
 
 /// Finds the lines that match a regular expression in all files below a folder.
 ///
-/// The syntax is that of RE2 and Rust: no look-around, no back-references. Files that are not UTF-8 or larger
-/// than 4 MiB are passed over.
+/// The syntax is that of RE2 and Rust: no look-around, no back-references. Files that are not UTF-8
+/// or larger than 4 MiB are passed over.
 #[tool(
     effect = "read-only",
     risk = "read_only",
@@ -119,7 +119,8 @@ impl<'a, T: Tree> Search<'a, T> {
     }
 
     fn run(mut self, folder: &str) -> Result<Found, Failure> {
-        // A refusal of the folder that was asked for is a failure; one below it passes that folder over.
+        // A refusal of the folder that was asked for is a failure; one below it passes that folder
+        // over.
         let entries = self.tree.list(folder)?;
         let mut waiting = vec![(String::new(), entries)];
         while let Some((below, entries)) = waiting.pop() {

@@ -1,7 +1,7 @@
 //! Plugin `notes`: short texts that outlive the run.
 //!
-//! The host keeps the notes and labels them with what influenced them; this plugin only gives the words for
-//! it that a model can use, and bounds what comes back.
+//! The host keeps the notes and labels them with what influenced them; this plugin only gives the
+//! words for it that a model can use, and bounds what comes back.
 
 use lazaret_sdk::notes::Note;
 use lazaret_sdk::prelude::*;
@@ -182,7 +182,8 @@ fn key_of(note: Note) -> Key {
 
 plugin! {
     name: "notes",
-    description: "Keeps short texts beyond the run: write, read, find, list and delete notes by key.",
+    description: "Keeps short texts beyond the run: write, read, find, list and delete \
+        notes by key.",
     tools: [put, get, search, list, delete],
 }
 

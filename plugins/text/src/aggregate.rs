@@ -58,8 +58,9 @@ pub struct Figures {
 
 /// Computes sum, count, mean, min or max over the rows of a table, for each group of rows.
 ///
-/// The table is CSV text with a header, or rows as objects. Without `group_by` all rows are one group. An empty
-/// cell is no number and not an error; so a `mean` is over the cells that hold a number, and `null` if none does.
+/// The table is CSV text with a header, or rows as objects. Without `group_by` all rows are one
+/// group. An empty cell is no number and not an error; so a `mean` is over the cells that hold a
+/// number, and `null` if none does.
 #[tool(
     effect = "pure",
     tier = "fast",
@@ -74,7 +75,7 @@ pub struct Figures {
     ),
     example(
         title = "one figure over rows",
-        args = r#"{"rows": [{"x": 1}, {"x": 3}], "measures": [{"function": "mean", "column": "x", "name": "x"}]}"#
+        args = r#"{"rows": [{"x": 1}, {"x": 3}], "measures": [{"function": "mean", "column": "x"}]}"#
     )
 )]
 pub fn aggregate(
@@ -87,7 +88,8 @@ pub fn aggregate(
     group_by: Vec<String>,
     /// The figures to compute, at most 20.
     measures: Vec<Measure>,
-    /// The column or figure to sort the groups by, with `-` before it for the largest first; else by `group_by`.
+    /// The column or figure to sort the groups by, with `-` before it for the largest first; else
+    /// by `group_by`.
     sort_by: Option<String>,
     /// How many groups to return, at most 1000.
     #[default(100)]
@@ -320,7 +322,8 @@ mod tests {
                 "csv": SALES,
                 "measures": [
                     {"function": "mean", "column": "units"}, {"function": "min", "column": "units"},
-                    {"function": "max", "column": "units"}, {"function": "count", "column": "units", "name": "n"},
+                    {"function": "max", "column": "units"},
+                    {"function": "count", "column": "units", "name": "n"},
                 ],
             }),
             json!([{"mean_units": 7.0 / 3.0, "min_units": 1, "max_units": 4, "n": 3}]),

@@ -1,7 +1,7 @@
 //! `text.diff`: what differs between two texts.
 //!
-//! Lines are numbered first and the numbers compared: the algorithm is then compiled for one type only, which
-//! makes the component a third smaller than the crate's own text functions do.
+//! Lines are numbered first and the numbers compared: the algorithm is then compiled for one type
+//! only, which makes the component a third smaller than the crate's own text functions do.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -124,7 +124,8 @@ fn unified(old: &[&str], new: &[&str], groups: &[Vec<DiffOp>]) -> Result<String,
     Ok(out)
 }
 
-/// A range as unified diffs write it: from 1, the length left out if it is 1, 0 before an empty one.
+/// A range as unified diffs write it: from 1, the length left out if it is 1, 0 before an empty
+/// one.
 fn span(start: usize, end: usize) -> String {
     match end - start {
         0 => format!("{start},0"),

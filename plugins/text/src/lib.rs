@@ -1,7 +1,7 @@
 //! Plugin `text`: work on texts and tables that are handed over as they are.
 //!
-//! Every tool here is pure: it asks the host for nothing. Inputs and outputs are bounded, since both cross
-//! the boundary whole and the outcome is usually read by a model.
+//! Every tool here is pure: it asks the host for nothing. Inputs and outputs are bounded, since
+//! both cross the boundary whole and the outcome is usually read by a model.
 
 mod aggregate;
 mod count;
@@ -21,7 +21,8 @@ const OUTCOME_BYTES_MAX: usize = 1024 * 1024;
 
 plugin! {
     name: "text",
-    description: "Searches, compares, counts and replaces in texts, queries JSON, reads CSV tables and computes figures from them. Pure: it needs nothing but its arguments.",
+    description: "Searches, compares, counts and replaces in texts, queries JSON, reads CSV tables \
+        and computes figures from them. Pure: it needs nothing but its arguments.",
     tools: [
         search::search,
         replace::replace,

@@ -21,8 +21,8 @@ pub struct Answer {
 
 /// Picks values out of JSON by a JSON Pointer (RFC 6901) or a JSONPath (RFC 9535).
 ///
-/// A path that starts with `$` is a JSONPath, such as `$.items[?@.price < 10].name`; any other is a pointer,
-/// such as `/items/0/name`.
+/// A path that starts with `$` is a JSONPath, such as `$.items[?@.price < 10].name`; any other is a
+/// pointer, such as `/items/0/name`.
 #[tool(
     effect = "pure",
     tier = "fast",

@@ -33,7 +33,8 @@ pub fn replace(
     text: String,
     /// The regular expression, or the text itself if `literal` is set.
     pattern: String,
-    /// What to put there; `$1` or `${name}` stands for a group, `$$` for a dollar sign, unless `literal` is set.
+    /// What to put there; `$1` or `${name}` stands for a group, `$$` for a dollar sign, unless
+    /// `literal` is set.
     replacement: String,
     /// Whether pattern and replacement mean just what they say.
     #[default(false)]

@@ -31,8 +31,8 @@ pub(crate) struct Table {
 
 /// Reads CSV into JSON rows, one object per row.
 ///
-/// Quoted cells may hold delimiters and line breaks. A row that is shorter than the header has empty cells at
-/// its end; one that is longer is an error.
+/// Quoted cells may hold delimiters and line breaks. A row that is shorter than the header has
+/// empty cells at its end; one that is longer is an error.
 #[tool(
     effect = "pure",
     tier = "fast",
@@ -48,7 +48,8 @@ pub(crate) struct Table {
 pub fn csv_to_json(
     /// The CSV text.
     csv: String,
-    /// The character between cells: one ASCII character, or `\t` for a tab. Guessed from the first line if left out.
+    /// The character between cells: one ASCII character, or `\t` for a tab. Guessed from the first
+    /// line if left out.
     delimiter: Option<String>,
     /// Whether the first row names the columns; if not they are `column_1`, `column_2` and so on.
     #[default(true)]

@@ -1,7 +1,8 @@
-//! An HTML page, as Markdown that is good to read: without what is not content, with absolute links.
+//! An HTML page, as Markdown that is good to read: without what is not content, with absolute
+//! links.
 //!
-//! Images become their descriptions, and what a page hides from its readers is left out. The tree is bounded
-//! in depth, since the step to Markdown is recursive and a guest's stack is small.
+//! Images become their descriptions, and what a page hides from its readers is left out. The tree
+//! is bounded in depth, since the step to Markdown is recursive and a guest's stack is small.
 
 use std::rc::Rc;
 
@@ -228,7 +229,8 @@ mod tests {
 
     #[test]
     fn title_and_links_are_found() {
-        let html = "<title> Tea  time </title><base href='/x/'><p><a href=y>one</a> <a href=y>two</a> <a href=#></a>";
+        let html = "<title> Tea  time </title><base href='/x/'>\
+            <p><a href=y>one</a> <a href=y>two</a> <a href=#></a>";
         let page = read(html, "https://a.example/b/").unwrap();
         assert_eq!(page.title.as_deref(), Some("Tea time"));
         let link = Link {

@@ -36,8 +36,8 @@ use proc_macro::TokenStream;
 /// | key | value |
 /// |---|---|
 /// | `name` | the tool's name, where it differs from the function's |
-/// | `effect` | `"pure"`, `"read-only"`, `"side-effecting"`, `"external-stateful"`, `"destructive"` |
-/// | `risk` | `"read_only"`, `"network_read"`, `"data_exfiltration_risk"`, `"external_write"`, `"high_risk"` |
+/// | `effect` | `"pure"`, `"read-only"`, `"side-effecting"`, `"destructive"` and so on |
+/// | `risk` | `"read_only"`, `"network_read"`, `"external_write"` and so on, as in the WIT |
 /// | `hosts` | what it wants to fetch, `["GET https://api.example.com/v1"]` |
 /// | `mounts`, `notes` | `"none"`, `"read"`, `"write"` |
 /// | `calls` | tools it wants to call, `["text.count", "files.*"]` |

@@ -1,16 +1,16 @@
 //! What stands between the brackets of `#[tool(…)]`, as the fields of a manifest.
 //!
-//! The options become one JSON object at compile time; so a plugin carries them as one constant text,
-//! and what the host would refuse is refused here already, with the line to change.
+//! The options become one JSON object at compile time; so a plugin carries them as one constant
+//! text, and what the host would refuse is refused here already, with the line to change.
 
 use serde_json::{Map, Value};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Error, Ident, LitBool, LitInt, LitStr, Result, Token, bracketed, parenthesized};
 
-const KEYS: &str = "`name`, `effect`, `risk`, `hosts`, `mounts`, `notes`, `calls`, `secrets`, `sensitivity`, \
-    `surfaces`, `visibility`, `timeout_ms`, `retry`, `idempotent`, `sequential`, `deferred`, `truncation`, \
-    `tier` and `example`";
+const KEYS: &str = "`name`, `effect`, `risk`, `hosts`, `mounts`, `notes`, `calls`, `secrets`, \
+    `sensitivity`, `surfaces`, `visibility`, `timeout_ms`, `retry`, `idempotent`, `sequential`, \
+    `deferred`, `truncation`, `tier` and `example`";
 const EXAMPLES_MAX: usize = 5;
 const TIMEOUT_MS_MAX: u64 = 600_000;
 const RETRIES_MAX: u64 = 5;
@@ -306,8 +306,8 @@ fn check_host(host: &LitStr) -> Result<()> {
     if sound {
         return Ok(());
     }
-    let wrong = "write a method in capitals and the start of a URL without `*`, user name or query, such as \
-        \"GET https://api.example.com/v1\"";
+    let wrong = "write a method in capitals and the start of a URL without `*`, user name or \
+        query, such as \"GET https://api.example.com/v1\"";
     Err(Error::new(host.span(), wrong))
 }
 

@@ -101,8 +101,8 @@ fn name_of(argument: &PatType) -> Result<Ident> {
             Ok(pattern.ident.clone())
         }
         other => {
-            let wrong = "each parameter becomes a named field of the tool's input: write `name: Type` and \
-                take the value apart in the body";
+            let wrong = "each parameter becomes a named field of the tool's input: write \
+                `name: Type` and take the value apart in the body";
             Err(Error::new_spanned(other, wrong))
         }
     }
@@ -115,7 +115,8 @@ fn check_type(ty: &Type) -> Result<()> {
         return Err(Error::new_spanned(ty, wrong));
     }
     if has_reference(quote!(#ty)) {
-        let wrong = "a parameter owns its value: write `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`";
+        let wrong = "a parameter owns its value: write `String` for `&str`, `Vec<T>` for \
+            `&[T]`, `T` for `&T`";
         return Err(Error::new_spanned(ty, wrong));
     }
     Ok(())
@@ -130,5 +131,9 @@ fn has_reference(tokens: TokenStream) -> bool {
 }
 
 fn is_option(ty: &Type) -> bool {
-    matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Option"))
+    let Type::Path(path) = ty else { return false };
+    path.path
+        .segments
+        .last()
+        .is_some_and(|last| last.ident == "Option")
 }

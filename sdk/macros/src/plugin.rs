@@ -90,10 +90,12 @@ pub(crate) fn expand(input: TokenStream) -> Result<TokenStream> {
             const VERSION: &'static str = ::core::env!("CARGO_PKG_VERSION");
             const DESCRIPTION: &'static str = #description;
             const TOOLS: &'static [::lazaret_sdk::export::Entry] =
-                &[#(::lazaret_sdk::export::Entry::of::<#tools>()),*];
+                &[#(<#tools as ::lazaret_sdk::export::Tool>::ENTRY),*];
         }
 
-        const _: () = ::lazaret_sdk::export::assert_distinct(<Plugin as ::lazaret_sdk::export::Plugin>::TOOLS);
+        const _: () = ::lazaret_sdk::export::assert_distinct(
+            <Plugin as ::lazaret_sdk::export::Plugin>::TOOLS
+        );
 
         impl Plugin {
             /// The manifest as the host reads it.

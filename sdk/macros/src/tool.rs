@@ -1,7 +1,8 @@
 //! `#[tool]`: a function in, the same function and its declaration out.
 //!
-//! The declaration is an uninhabited type of the function's name: functions and types have name spaces of
-//! their own, so `plugin! { tools: [count] }` and `use tools::count` find both with one word.
+//! The declaration is an uninhabited type of the function's name: functions and types have name
+//! spaces of their own, so `plugin! { tools: [count] }` and `use tools::count` find both with one
+//! word.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
@@ -64,8 +65,8 @@ fn check_signature(signature: &Signature) -> Result<()> {
         return refuse(receiver, wrong);
     }
     if let ReturnType::Default = signature.output {
-        let wrong = "a tool returns something: write `-> T` or `-> Result<T, Failure>`, with `T` a type made by \
-            `#[value]`, a text, a number or a list";
+        let wrong = "a tool returns something: write `-> T` or `-> Result<T, Failure>`, with `T` \
+            a type made by `#[value]`, a text, a number or a list";
         return refuse(&signature.ident, wrong);
     }
     Ok(())
@@ -74,7 +75,8 @@ fn check_signature(signature: &Signature) -> Result<()> {
 fn description_of(function: &ItemFn) -> Result<String> {
     let text = docs::text_of(&function.attrs);
     if text.is_empty() {
-        let wrong = "a tool needs a doc comment, which becomes its description: write `/// What it does.` above";
+        let wrong = "a tool needs a doc comment, which becomes its description: write \
+            `/// What it does.` above";
         return Err(Error::new(function.sig.ident.span(), wrong));
     }
     if text.len() > DESCRIPTION_BYTES_MAX {
@@ -170,7 +172,10 @@ fn declare(
         #visibility enum #ident {}
 
         const _: () = {
-            #[derive(::lazaret_sdk::export::serde::Deserialize, ::lazaret_sdk::export::schemars::JsonSchema)]
+            #[derive(
+                ::lazaret_sdk::export::serde::Deserialize,
+                ::lazaret_sdk::export::schemars::JsonSchema,
+            )]
             #[serde(crate = "::lazaret_sdk::export::serde", deny_unknown_fields)]
             #[schemars(crate = "::lazaret_sdk::export::schemars")]
             struct __Input { #(#fields)* }

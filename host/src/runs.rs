@@ -1,0 +1,6 @@
+//! Runs: one goal pursued to its end, and the host that surfaces talk to.
+
+mod drive;
+pub mod host;
+mod observe;
+pub mod provider;

@@ -1,0 +1,367 @@
+//! The host: everything opened and ready, and the only thing that surfaces talk to.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::drive::Drive;
+use super::provider::{Model, Provider};
+use crate::edges::egress::{Egress, Names};
+use crate::edges::files::Files;
+use crate::edges::notes::Notes;
+use crate::edges::state::StateFolder;
+use crate::edges::vault::Vault;
+use crate::gate::journal::{Journal, Watcher};
+use crate::gate::{Gate, Performed, failed};
+use crate::guests::cache::Cache;
+use crate::guests::catalog::{Catalog, Collisions, Tool};
+use crate::guests::compile::Compiler;
+use crate::guests::dispatch::{Outcome, Request, dispatch};
+use crate::guests::engine;
+use crate::guests::plugin::{self, Plugin, PluginBytes};
+use crate::guests::station::{Sandbox, Station};
+use crate::guests::tasks::Tasks;
+use crate::rules::agent::Agent;
+use crate::rules::caller::{Budget, Caller, Origin};
+use crate::rules::grant::Pattern;
+use crate::rules::policy::Policy;
+use crate::rules::sanitise::Scrub;
+use crate::rules::schema::{Args, Schema};
+use crate::rules::show::Show;
+use crate::rules::{Effect, call::Call};
+use crate::words::clock::{Clock, Deadline};
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::{Content, Denial, End, Event, Spent, Started, Stopped, Surface};
+use crate::words::id::RunId;
+use crate::words::label::{Label, Source};
+use crate::words::limits::CALL_TIMEOUT_MS_MAX;
+use crate::words::message::{Usage, WishedArgs};
+
+/// What a host is made of, resolved: a configuration that was read, or a test's own.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// What the operator allows.
+    pub policy: Policy,
+    /// Where each mount of the policy lies.
+    pub mounts: BTreeMap<Arc<str>, PathBuf>,
+    /// Components beside the bundled ones, by name.
+    pub plugins: BTreeMap<String, PathBuf>,
+    /// What happens when two plugins have one name.
+    pub collisions: Collisions,
+    /// Agents by name.
+    pub agents: BTreeMap<String, Agent>,
+    /// Models by name.
+    pub models: BTreeMap<String, Model>,
+    /// Where secrets are found.
+    pub vault: Vault,
+    /// Where the outside is, and where the host's own things are.
+    pub places: Places,
+}
+
+/// Where the outside is, and where the host's own things are.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// The user's own state folder.
+    pub state: PathBuf,
+    /// Where records and notes go.
+    pub records: Records,
+    /// The `lazaret` program, which compiles components in a process of its own.
+    pub program: PathBuf,
+    /// Where names are looked up.
+    pub names: Names,
+    /// What the time is.
+    pub clock: Clock,
+}
+
+/// Where records and notes go.
+#[derive(Clone, Debug)]
+pub enum Records {
+    /// They are forgotten with the process.
+    InMemory,
+    /// In this folder.
+    Folder(PathBuf),
+}
+
+/// Everything opened and ready.
+#[derive(Debug)]
+pub struct Host {
+    station: Arc<Station>,
+    agents: BTreeMap<String, Agent>,
+    models: BTreeMap<String, Model>,
+}
+
+/// One call that was made through the host.
+#[derive(Debug)]
+pub struct Called {
+    /// The run that it is.
+    pub run: RunId,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// Who pursues a goal, and how.
+#[derive(Clone, Debug)]
+pub struct Goal {
+    /// The run's name, from [`Host::new_run`].
+    pub run: RunId,
+    /// The way in.
+    pub surface: Surface,
+    /// The agent's name.
+    pub agent: String,
+    /// What is wished for, in the user's words.
+    pub text: String,
+    /// The agent's tools, or fewer.
+    pub tools: Vec<Pattern>,
+    /// The agent's models, or one other.
+    pub models: Vec<String>,
+}
+
+impl Host {
+    /// Opens everything.
+    ///
+    /// # Errors
+    /// What reading, compiling and opening say.
+    pub async fn open(setup: Setup) -> Result<Self> {
+        let Setup { policy, mounts, plugins, collisions, agents, models, vault, places } = setup;
+        let sandbox = open_sandbox(&places)?;
+        let (journal, notes) = open_records(&places)?;
+        let bundled = look_at_all(&sandbox, plugin::bundled()).await?;
+        let mut configured = BTreeMap::new();
+        for (name, path) in plugins {
+            let plugin = Plugin::look(&sandbox, PluginBytes::File(path)).await;
+            let plugin = plugin.map_err(|error| about_plugin(&name, &error))?;
+            configured.insert(name, plugin);
+        }
+        let catalog = Catalog::gather(bundled, configured, collisions, &policy)?;
+        let scrub = mounts.iter().map(|(name, path)| (path.display().to_string(), format!("{name}:")));
+        let scrub = vault.values().iter().fold(Scrub::of_paths(scrub.collect()), |scrub, secret| {
+            scrub.with_secret(secret.expose().to_owned())
+        });
+        let station = Station {
+            gate: Gate::new(Arc::new(policy), journal),
+            egress: Egress::new(&places.names, vault)?,
+            files: Files::open(&mounts)?,
+            notes,
+            sandbox,
+            catalog,
+            scrub,
+        };
+        Ok(Self { station: Arc::new(station), agents, models })
+    }
+
+    /// The tools.
+    #[must_use]
+    pub fn catalog(&self) -> &Catalog {
+        &self.station.catalog
+    }
+
+    /// What the operator allows.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        self.station.gate.policy()
+    }
+
+    /// The records.
+    #[must_use]
+    pub fn journal(&self) -> &Journal {
+        self.station.gate.journal()
+    }
+
+    /// The engine and what belongs to it.
+    #[must_use]
+    pub fn sandbox(&self) -> &Sandbox {
+        &self.station.sandbox
+    }
+
+    /// The agents.
+    #[must_use]
+    pub fn agents(&self) -> &BTreeMap<String, Agent> {
+        &self.agents
+    }
+
+    /// The models.
+    #[must_use]
+    pub fn models(&self) -> &BTreeMap<String, Model> {
+        &self.models
+    }
+
+    /// A name for a run that is about to begin.
+    #[must_use]
+    pub fn new_run(&self) -> RunId {
+        RunId::new(self.journal().clock())
+    }
+
+    /// Sees what happens in a run; ask before it begins.
+    #[must_use]
+    pub fn watch(&self, run: &RunId) -> Watcher {
+        self.journal().watch(run)
+    }
+
+    /// Calls one tool on behalf of a client: a run of one call.
+    ///
+    /// # Errors
+    /// The journal's failure. What the tool did is in the outcome.
+    pub async fn call(&self, run: RunId, surface: Surface, request: Request, tasks: &Tasks) -> Result<Called> {
+        let label = Label::of(Source::user());
+        let started = Started { surface, subject: request.tool.clone(), goal: String::new(), label: label.clone() };
+        self.journal().append(&run, 0, Event::Started(started))?;
+        let caller = self.client(run.clone(), surface, label);
+        let outcome = dispatch(self.station.clone(), tasks.clone(), caller.clone(), request).await;
+        tasks.drain(std::time::Duration::from_millis(crate::words::limits::CANCEL_GRACE_MS)).await;
+        let bytes = outcome.result.as_ref().map_or(0, |value| value.to_string().len());
+        let label = outcome.label.clone();
+        let show = Show { what: "envelope", bytes };
+        let shown = self.station.gate.pass(&caller, show, async move |permit| {
+            drop(permit.redeem());
+            Performed::of(Ok(()), label, Spent::default())
+        });
+        shown.await?;
+        let end = match &outcome.result {
+            Ok(_) => End::Done { content: Content::Empty },
+            Err(error) => failed(error),
+        };
+        let stopped = Event::Stopped(Stopped { end, turns: 0, usage: Usage::default() });
+        self.journal().append(&run, 0, stopped)?;
+        self.journal().commit().await?;
+        Ok(Called { run, outcome })
+    }
+
+    /// One call without records of a run around it and without waiting for the disk: what a surface
+    /// that batches, and the benches, build on. The judgement and the end are in the open batch.
+    pub async fn call_batched(&self, run: &RunId, request: Request, tasks: &Tasks) -> Outcome {
+        let caller = self.client(run.clone(), Surface::Cli, Label::of(Source::user()));
+        dispatch(self.station.clone(), tasks.clone(), caller, request).await
+    }
+
+    fn client(&self, run: RunId, surface: Surface, label: Label) -> Caller {
+        Caller {
+            run,
+            parent: 0,
+            surface,
+            origin: Origin::Client,
+            reach: Arc::new([Pattern::all()]),
+            grant: Arc::default(),
+            label,
+            depth: 0,
+            deadline: Deadline::after_ms(CALL_TIMEOUT_MS_MAX),
+            budget: Budget::of_calls(self.policy().bounds.calls),
+        }
+    }
+
+    /// Pursues a goal to its end and returns the answer.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown agent or model, and whatever ends the run.
+    pub async fn pursue(&self, goal: Goal, tasks: &Tasks) -> Result<String> {
+        let agent = self.agent(&goal)?;
+        let names = if goal.models.is_empty() { &agent.models } else { &goal.models };
+        let mut models = Vec::new();
+        for name in names {
+            models.push(self.models.get(name).ok_or_else(|| {
+                Error::not_found(format!("model `{name}`")).hint(known("models", self.models.keys()))
+            })?);
+        }
+        let drive = Drive {
+            station: &self.station,
+            tasks,
+            run: &goal.run,
+            surface: goal.surface,
+            agent: &agent,
+            models,
+        };
+        drive.pursue(&goal.text, Label::of(Source::user())).await
+    }
+
+    fn agent(&self, goal: &Goal) -> Result<Agent> {
+        let agent = self.agents.get(&goal.agent).ok_or_else(|| {
+            Error::not_found(format!("agent `{}`", goal.agent)).hint(known("agents", self.agents.keys()))
+        })?;
+        if goal.tools.is_empty() { Ok(agent.clone()) } else { agent.narrowed(&goal.tools) }
+    }
+
+    /// What the gate would say to a call by a client, without making it: the rule, or the denial.
+    ///
+    /// # Errors
+    /// `UnknownTool`, `BadArgs`.
+    pub fn explain(&self, tool: &str, args: &WishedArgs) -> Result<Result<String, Denial>> {
+        let tool = self.station.catalog.resolve(tool, &[Pattern::all()])?;
+        let args = match args {
+            WishedArgs::Json(value) => Args::check(value.clone(), tool.input()?)?,
+            WishedArgs::Broken(_) => return Err(Error::new(Code::BadArgs, "the arguments are not JSON")),
+        };
+        Ok(self.judged(tool, args))
+    }
+
+    /// The same for a tool, whatever its arguments: no rule of this version looks at them.
+    ///
+    /// # Errors
+    /// `UnknownTool`.
+    pub fn explain_tool(&self, tool: &str) -> Result<Result<String, Denial>> {
+        let tool = self.station.catalog.resolve(tool, &[Pattern::all()])?;
+        let any = Schema::compile(Value::Bool(true))?;
+        Ok(self.judged(tool, Args::check(Value::Null, &any)?))
+    }
+
+    fn judged(&self, tool: &Tool, args: Args) -> Result<String, Denial> {
+        let caller = self.client(RunId::known("explain"), Surface::Cli, Label::of(Source::user()));
+        let call = Call {
+            tool: tool.name.clone(),
+            component: tool.plugin.digest,
+            declared: tool.declared.clone(),
+            grant: tool.grant.clone(),
+            args,
+        };
+        call.judge(&caller, self.policy()).map(|allowed| allowed.rule)
+    }
+}
+
+impl Model {
+    /// Where asking the model leads, for people.
+    #[must_use]
+    pub fn place(&self) -> String {
+        match &self.provider {
+            Provider::Scripted { script } => format!("script {}", script.display()),
+            Provider::OpenAi { url, model, .. } => format!("{model} at {url}"),
+        }
+    }
+}
+
+fn known<'a>(what: &str, names: impl Iterator<Item = &'a String>) -> String {
+    let names: Vec<&str> = names.map(String::as_str).collect();
+    if names.is_empty() {
+        format!("there are no {what} in the configuration")
+    } else {
+        format!("{what}: {}", names.join(", "))
+    }
+}
+
+fn open_sandbox(places: &Places) -> Result<Sandbox> {
+    let (engine, allocation) = engine::best()?;
+    let cache = Cache::open(&StateFolder::open(&places.state)?, &engine)?;
+    Sandbox::new((engine, allocation), cache, Compiler::new(&places.program), places.clock.clone())
+}
+
+fn open_records(places: &Places) -> Result<(Journal, Notes)> {
+    let clock = || places.clock.clone();
+    match &places.records {
+        Records::InMemory => Ok((Journal::in_memory(clock())?, Notes::in_memory(clock())?)),
+        Records::Folder(path) => {
+            let folder = StateFolder::open(path)?;
+            let journal = Journal::open(&folder.plain_file("journal.db")?, clock())?;
+            Ok((journal, Notes::open(&folder.plain_file("notes.db")?, clock())?))
+        }
+    }
+}
+
+async fn look_at_all(sandbox: &Sandbox, bundled: &[PluginBytes]) -> Result<Vec<Plugin>> {
+    let looking = bundled.iter().map(|bytes| Plugin::look(sandbox, bytes.clone()));
+    futures_util::future::try_join_all(looking).await
+}
+
+fn about_plugin(name: &str, error: &Error) -> Error {
+    let about = Error::new(error.code(), format!("plugin `{name}`: {}", error.message()));
+    let about = about.issues(error.issue_list().to_vec());
+    error.hints().iter().cloned().fold(about, Error::hint)
+}

@@ -1,0 +1,34 @@
+//! Observing: turning an outcome into what the model may read (U-09, C-30).
+
+use serde_json::Value;
+
+use crate::guests::dispatch::Outcome;
+use crate::rules::manifest::Truncation;
+use crate::rules::sanitise::{truncate, visible};
+use crate::words::error::Error;
+use crate::words::message::Observation;
+
+/// An outcome is scrubbed already; here it becomes inert and bounded. Hints stay behind: they speak to
+/// the operator, and a model that reads policy lines would ask for them.
+pub(super) fn observe(outcome: &Outcome, how: Truncation) -> Observation {
+    let (ok, text) = match &outcome.result {
+        Ok(Value::String(text)) => (true, text.clone()),
+        Ok(value) => (true, value.to_string()),
+        Err(error) => (false, failure(error)),
+    };
+    Observation { text: truncate(&visible(&text), how), ok, label: outcome.label.clone() }
+}
+
+/// The reason in the words of O-17, with every issue's place.
+fn failure(error: &Error) -> String {
+    let mut text = format!("Tool execution failed: {}", error.message());
+    for issue in error.issue_list() {
+        let place = if issue.path.is_empty() { "/" } else { &issue.path };
+        text.push_str(&format!("\n- {place}: {}", issue.message));
+    }
+    let near = error.hints().iter().find(|hint| hint.starts_with("did you mean"));
+    if let Some(near) = near {
+        text.push_str(&format!("\n{near}"));
+    }
+    text
+}

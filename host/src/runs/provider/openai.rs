@@ -1,0 +1,79 @@
+//! Asking a server that speaks OpenAI's chat completions: one request through the gate, one stream.
+
+use std::time::Duration;
+
+use super::{Asking, Provider};
+use crate::edges::egress::Stream;
+use crate::gate::Performed;
+use crate::guests::station::Station;
+use crate::rules::codec::openai::{Decoder, encode};
+use crate::rules::codec::refused;
+use crate::rules::fetch::{Fetch, Slot};
+use crate::words::error::{Code, Error, Result};
+use crate::words::limits::{FETCH_REQUEST_BYTES, STREAM_IDLE_MS, TURN_TIMEOUT_MS};
+use crate::words::message::{Delta, Reply};
+
+pub(super) async fn ask(
+    provider: &Provider,
+    station: &Station,
+    asking: Asking<'_>,
+    mut see: impl FnMut(Delta),
+) -> Result<Reply> {
+    let Provider::OpenAi { url, model, secret, .. } = provider else {
+        return Err(Error::bug("another provider's question"));
+    };
+    let encoded = encode(model, asking.prompt);
+    if encoded.body.len() > FETCH_REQUEST_BYTES {
+        return Err(Error::too_big("the prompt", FETCH_REQUEST_BYTES, encoded.body.len()));
+    }
+    let headers = vec![
+        ("content-type".to_owned(), "application/json".to_owned()),
+        ("accept".to_owned(), "text/event-stream".to_owned()),
+    ];
+    let mut fetch = Fetch::new("POST", url, headers, encoded.body)?;
+    if !secret.is_empty() {
+        let slot = Slot { header: "authorization".to_owned(), before: "Bearer ".to_owned(), secret: secret.clone() };
+        fetch = fetch.with_slot(slot);
+    }
+    let decoder = Decoder::new(encoded.names);
+    let talk = station.gate.pass(asking.caller, fetch, async |permit| {
+        let opened = station.egress.open(permit).await;
+        let result = match opened.result {
+            Ok(stream) => read(stream, decoder, &mut see).await,
+            Err(error) => Err(provider_failed(error)),
+        };
+        Performed::of(result, opened.label, opened.spent)
+    });
+    let bounded = async {
+        let limit = Duration::from_millis(TURN_TIMEOUT_MS);
+        tokio::time::timeout(limit, talk)
+            .await
+            .unwrap_or_else(|_| Err(Error::too_slow("the model's answer", TURN_TIMEOUT_MS)))
+    };
+    let (_, performed) = asking.tasks.unless_cancelled(bounded).await?;
+    performed.result
+}
+
+async fn read(mut stream: Stream, mut decoder: Decoder, see: &mut impl FnMut(Delta)) -> Result<Reply> {
+    if stream.status() != 200 {
+        return Err(refused(stream.status()));
+    }
+    let idle = Duration::from_millis(STREAM_IDLE_MS);
+    loop {
+        let piece = tokio::time::timeout(idle, stream.next()).await;
+        let piece = piece.unwrap_or_else(|_| Err(Error::too_slow("a silence of the model", STREAM_IDLE_MS)))?;
+        let Some(bytes) = piece else { break };
+        decoder.push(&bytes)?.into_iter().for_each(&mut *see);
+    }
+    decoder.finish()
+}
+
+/// A server that cannot be reached is the provider's failure, not a fetch of the run's own.
+fn provider_failed(error: Error) -> Error {
+    if error.code() != Code::FetchFailed {
+        return error;
+    }
+    Error::new(Code::ProviderFailed, format!("the model's server: {}", error.message()))
+        .retry(true)
+        .hint("is it running, and is `url` of the model right?")
+}

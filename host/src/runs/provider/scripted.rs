@@ -1,0 +1,126 @@
+//! The scripted provider: replies from a file, one JSON line each (design §10).
+//!
+//! Turn n is answered by line n, so that a run that resumes goes on where it was. A line is
+//! `{"text": …}` or `{"calls": [{"tool": …, "args": {…}, "id": …}]}`, with optional `"usage"` and
+//! `"when"`, a text that the prompt must contain. A text may quote what an earlier call gave: `{{ID}}`
+//! is the observation of call ID, `{{ID#/a/b}}` a value in it by JSON pointer.
+
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::words::error::{Code, Error, Result};
+use crate::words::id::shown;
+use crate::words::limits::{CALLS_PER_TURN, CONFIG_BYTES};
+use crate::words::message::{Message, Prompt, Reply, StopReason, ToolCall, Usage, WishedArgs};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    calls: Vec<Wish>,
+    #[serde(default)]
+    usage: Usage,
+    #[serde(default)]
+    when: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wish {
+    tool: String,
+    #[serde(default)]
+    args: Value,
+    #[serde(default)]
+    id: String,
+}
+
+/// The reply to a prompt.
+#[expect(clippy::disallowed_methods, reason = "the script is the provider's own file, named by the operator")]
+pub(super) fn reply(script: &Path, prompt: &Prompt) -> Result<Reply> {
+    let failed = |why: String| Error::new(Code::ProviderFailed, format!("script `{}`: {why}", script.display())).retry(false);
+    let size = fs::metadata(script).map_err(|error| failed(error.kind().to_string()))?.len();
+    if usize::try_from(size).unwrap_or(usize::MAX) > CONFIG_BYTES {
+        return Err(failed(format!("it has more than {CONFIG_BYTES} bytes")));
+    }
+    let text = fs::read_to_string(script).map_err(|error| failed(error.kind().to_string()))?;
+    let turn = prompt.messages.iter().filter(|message| matches!(message, Message::Assistant(_))).count();
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let Some((number, line)) = lines.clone().nth(turn) else {
+        return Err(failed(format!("it has {} replies, and turn {} needs one more", lines.count(), turn + 1)));
+    };
+    let at = |why: String| failed(format!("line {}: {why}", number + 1));
+    let line: Line = serde_json::from_str(line).map_err(|error| at(error.to_string()))?;
+    if !line.when.is_empty() && !contains(prompt, &line.when) {
+        return Err(at(format!("the prompt does not contain `{}`", shown(&line.when))));
+    }
+    if line.calls.len() > CALLS_PER_TURN {
+        return Err(at(format!("more than {CALLS_PER_TURN} calls")));
+    }
+    let stop = if line.calls.is_empty() { StopReason::End } else { StopReason::Calls };
+    let calls = line.calls.into_iter().enumerate();
+    let calls = calls.map(|(place, wish)| call(prompt, turn, place, wish)).collect::<Result<_, String>>().map_err(&at)?;
+    let text = fill(&line.text, prompt).map_err(&at)?;
+    Ok(Reply { text, calls, stop, usage: line.usage })
+}
+
+fn contains(prompt: &Prompt, text: &str) -> bool {
+    prompt.messages.iter().any(|message| match message {
+        Message::User { text: said } => said.contains(text),
+        Message::Assistant(reply) => reply.text.contains(text),
+        Message::Tool { observation, .. } => observation.text.contains(text),
+    })
+}
+
+fn call(prompt: &Prompt, turn: usize, place: usize, wish: Wish) -> Result<ToolCall, String> {
+    let id = if wish.id.is_empty() { format!("call_{}_{}", turn + 1, place + 1) } else { wish.id };
+    let mut args = if wish.args.is_null() { Value::Object(serde_json::Map::new()) } else { wish.args };
+    fill_value(&mut args, prompt)?;
+    Ok(ToolCall { id, tool: wish.tool, args: WishedArgs::Json(args) })
+}
+
+fn fill_value(value: &mut Value, prompt: &Prompt) -> Result<(), String> {
+    match value {
+        Value::String(text) => {
+            *text = fill(text, prompt)?;
+            Ok(())
+        }
+        Value::Array(items) => items.iter_mut().try_for_each(|item| fill_value(item, prompt)),
+        Value::Object(map) => map.values_mut().try_for_each(|item| fill_value(item, prompt)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+    }
+}
+
+/// Puts what earlier calls gave in the place of `{{…}}`. What is put in is not looked at again.
+fn fill(text: &str, prompt: &Prompt) -> Result<String, String> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("{{") {
+        let (name, behind) = after.split_once("}}").ok_or("`{{` without `}}`")?;
+        out.push_str(before);
+        out.push_str(&quoted(name.trim(), prompt)?);
+        rest = behind;
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+fn quoted(name: &str, prompt: &Prompt) -> Result<String, String> {
+    let (id, pointer) = name.split_once('#').map_or((name, None), |(id, pointer)| (id, Some(pointer)));
+    let found = prompt.messages.iter().rev().find_map(|message| match message {
+        Message::Tool { id: known, observation } if known == id => Some(&observation.text),
+        Message::Tool { .. } | Message::User { .. } | Message::Assistant(_) => None,
+    });
+    let text = found.ok_or_else(|| format!("`{{{{{}}}}}`: no call `{}` was observed", shown(name), shown(id)))?;
+    let Some(pointer) = pointer else { return Ok(text.clone()) };
+    let value: Value = serde_json::from_str(text).map_err(|_| format!("what `{}` gave is no JSON", shown(id)))?;
+    match value.pointer(pointer) {
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(value) => Ok(value.to_string()),
+        None => Err(format!("what `{}` gave has nothing at `{}`", shown(id), shown(pointer))),
+    }
+}

@@ -1,0 +1,6 @@
+//! Surfaces: ways in and out. They read configuration, talk to the host, and print.
+
+pub mod cli;
+pub mod config;
+pub mod envelope;
+mod paint;

@@ -1,0 +1,179 @@
+//! The command line: data to standard output, everything else to standard error, and an exit status
+//! that says what kind of end it was.
+
+mod call;
+mod demo;
+mod doctor;
+mod plugin;
+mod policy;
+mod print;
+mod run;
+mod runs;
+mod tools;
+mod transcript;
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use tracing_subscriber::EnvFilter;
+
+use super::config::trust::Standing;
+use super::config::{Config, Surroundings};
+use crate::guests::compile;
+use crate::runs::host::Host;
+use crate::words::error::{Error, Result};
+
+/// Runs agents, tools and scripts in WebAssembly quarantine: no network, no files, no secrets by default.
+#[derive(Debug, Parser)]
+#[command(name = "lazaret", version, max_term_width = 100, after_help = EXAMPLES)]
+struct Arguments {
+    /// Use this configuration instead of the nearest `lazaret.toml`.
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Print JSON for programs instead of text for people.
+    #[arg(long, global = true)]
+    json: bool,
+    /// Say nothing but the outcome.
+    #[arg(long, short, global = true)]
+    quiet: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  lazaret demo                                     see everything at work: no key, no network
+  lazaret tools                                    what can be called
+  lazaret call text.count '{\"text\":\"a b\"}'         call a tool
+  lazaret call files.read '{\"path\":\"README.md\"}'   read below the working directory
+  lazaret policy explain web.get_page              which rule decides, and which line would allow it
+  lazaret run \"Summarise docs/\" --agent writer     let an agent work
+
+Exit status: 0 done, 2 wrong input, 3 not allowed, 4 not found, 5 the outside failed,
+75 waits for an answer, 124 too slow, 130 cancelled, 1 anything else.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show the bundled run: a scripted model, real components, real files, no key, no network.
+    Demo(demo::Demo),
+    /// Let an agent pursue a goal.
+    Run(run::Run),
+    /// Call one tool.
+    Call(call::Call),
+    /// List the tools, or look for some.
+    Tools(tools::Tools),
+    /// Look at plugins.
+    #[command(subcommand)]
+    Plugin(plugin::Plugin),
+    /// Look at what has happened.
+    #[command(subcommand)]
+    Runs(runs::Runs),
+    /// Ask the policy.
+    #[command(subcommand)]
+    Policy(policy::Policy),
+    /// Say what works here, what does not, and how to mend it.
+    Doctor,
+    /// Print completions for a shell.
+    Completions {
+        /// Which shell.
+        shell: clap_complete::Shell,
+    },
+    /// Compile a component from standard input to standard output (for the host itself).
+    #[command(name = compile::COMMAND, hide = true)]
+    CompileComponent,
+}
+
+/// What every command may look at.
+struct Scene {
+    around: Surroundings,
+    config: Option<PathBuf>,
+    json: bool,
+    quiet: bool,
+}
+
+/// The program. Never panics for what it is given; a mistake of ours becomes a message.
+#[must_use]
+pub fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // A closed pipe is no reason to fail differently.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    if matches!(arguments.command, Command::CompileComponent) {
+        return ExitCode::from(compile::child(&mut io::stdin(), &mut io::stdout(), &mut io::stderr()));
+    }
+    let filter = EnvFilter::try_from_env("LAZARET_LOG").unwrap_or_else(|_| EnvFilter::new("off"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+    let json = arguments.json;
+    match start(arguments) {
+        Ok(status) => ExitCode::from(status),
+        Err(error) => {
+            print::failure(&error, json);
+            ExitCode::from(error.code().exit_status())
+        }
+    }
+}
+
+fn start(arguments: Arguments) -> Result<u8> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::bug("no runtime could be made").because(error))?;
+    let Arguments { config, json, quiet, command } = arguments;
+    if let Command::Completions { shell } = command {
+        clap_complete::generate(shell, &mut Arguments::command(), "lazaret", &mut io::stdout());
+        return Ok(0);
+    }
+    let scene = Scene { around: Surroundings::read()?, config, json, quiet };
+    let status = runtime.block_on(perform(&scene, command));
+    // Work that outlived its call has its own deadline; a process that is done does not wait for it.
+    runtime.shutdown_timeout(std::time::Duration::from_millis(crate::words::limits::CANCEL_GRACE_MS));
+    status
+}
+
+async fn perform(scene: &Scene, command: Command) -> Result<u8> {
+    match command {
+        Command::Demo(demo) => demo.perform(scene).await,
+        Command::Run(run) => run.perform(scene).await,
+        Command::Call(call) => call.perform(scene).await,
+        Command::Tools(tools) => tools.perform(scene).await,
+        Command::Plugin(plugin) => plugin.perform(scene).await,
+        Command::Runs(runs) => runs.perform(scene).await,
+        Command::Policy(policy) => policy.perform(scene).await,
+        Command::Doctor => doctor::perform(scene).await,
+        Command::Completions { .. } | Command::CompileComponent => Err(Error::bug("this command is done elsewhere")),
+    }
+}
+
+impl Scene {
+    /// Reads the configuration, and says so if a workspace's file does not count.
+    fn read_config(&self) -> Result<Config> {
+        let config = Config::read(&self.around, self.config.as_deref())?;
+        if let (Some((path, standing)), false) = (&config.workspace, self.quiet) {
+            let shown = path.display();
+            match standing {
+                Standing::Trusted => {}
+                Standing::New => print::warning(
+                    &format!("`{shown}` is not trusted, so nothing in it counts"),
+                    "read it, then run `lazaret policy trust`",
+                ),
+                Standing::Changed => print::warning(
+                    &format!("`{shown}` or a component in it has changed since it was trusted, so nothing in it counts"),
+                    "look at what changed, then run `lazaret policy trust`",
+                ),
+            }
+        }
+        Ok(config)
+    }
+
+    /// Opens the host. Compiling takes a while the first time, and says so.
+    async fn open_host(&self) -> Result<Host> {
+        let config = self.read_config()?;
+        print::while_waiting("preparing plugins (compiled once, then cached)", self.quiet, Host::open(config.setup)).await
+    }
+}

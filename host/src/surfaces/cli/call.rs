@@ -1,0 +1,151 @@
+//! `lazaret call`: one tool call.
+
+use std::io::Read;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::print::{self, Spinner};
+use super::{Scene, run::until_cancelled};
+use crate::guests::dispatch::Request;
+use crate::guests::tasks::Tasks;
+use crate::rules::json;
+use crate::runs::host::Called;
+use crate::surfaces::envelope;
+use crate::surfaces::paint::{bad, faint, foreign};
+use crate::words::error::{Error, Result};
+use crate::words::event::{Glimpse, Sight, Surface};
+use crate::words::limits::ARGS_BYTES;
+use crate::words::message::WishedArgs;
+
+/// Call one tool.
+///
+/// The arguments are a JSON object, `@FILE` to read it from a file, or `-` to read it from standard input.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  lazaret call text.count '{\"text\":\"a b\"}'
+  lazaret call text.csv_to_json @table.json --json
+  echo '{\"path\":\"README.md\"}' | lazaret call files.read -")]
+pub(super) struct Call {
+    /// The tool's full name, such as `text.count`.
+    tool: String,
+    /// Its arguments.
+    #[arg(default_value = "{}", value_name = "JSON|@FILE|-")]
+    args: String,
+    /// Write the call's artifacts into this folder.
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+}
+
+impl Call {
+    pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
+        let args = read_args(&self.args)?;
+        let host = scene.open_host().await?;
+        let run = host.new_run();
+        let mut watcher = host.watch(&run);
+        let tasks = Tasks::new();
+        let request = Request { tool: self.tool.clone(), args };
+        let spinner = Spinner::new(scene.quiet || scene.json);
+        let mut work = std::pin::pin!(until_cancelled(&tasks, host.call(run, Surface::Cli, request, &tasks)));
+        let called = loop {
+            tokio::select! {
+                biased;
+                called = &mut work => break called?,
+                sight = watcher.next() => progress(&spinner, &sight),
+            }
+        };
+        drop(spinner);
+        if let Some(folder) = &self.out {
+            write_artifacts(folder, &called)?;
+        }
+        Ok(report(&called, scene))
+    }
+}
+
+fn progress(spinner: &Spinner, sight: &Sight) {
+    match sight {
+        Sight::Glimpse { glimpse: Glimpse::Progress { tool, message, percent }, .. } => {
+            let percent = percent.map_or(String::new(), |percent| format!(" {percent:.0} %"));
+            spinner.say(&format!("{tool}: {message}{percent}"));
+        }
+        Sight::Glimpse { glimpse: Glimpse::Text { .. }, .. } | Sight::Record(_) => {}
+    }
+}
+
+fn report(called: &Called, scene: &Scene) -> u8 {
+    let outcome = &called.outcome;
+    if scene.json {
+        print::value(&envelope::of_call(called, Surface::Cli), true);
+    } else {
+        if !scene.quiet {
+            for line in outcome.trail.logs.iter().filter(|line| line.fields.get("type").is_none()) {
+                print::note(format!("{} {}", faint(format!("{:5}", line.level)), line.message));
+            }
+        }
+        match &outcome.result {
+            Ok(Value::String(text)) => print::line(foreign(text)),
+            Ok(value) => print::value(value, false),
+            Err(error) => print::failure(error, false),
+        }
+        if !scene.quiet {
+            for artifact in &outcome.trail.artifacts {
+                let size = artifact.bytes.len();
+                print::note(format!("artifact {} ({}, {size} bytes)", artifact.name, artifact.media_type));
+            }
+        }
+        if outcome.result.is_err() && !scene.quiet {
+            print::note(format!("{}: lazaret runs show {}", faint("record"), called.run));
+        }
+    }
+    outcome.result.as_ref().err().map_or(0, |error| error.code().exit_status())
+}
+
+/// Reads arguments as they were given on the command line.
+pub(super) fn read_args(given: &str) -> Result<WishedArgs> {
+    let text = if given == "-" {
+        read_bounded(&mut std::io::stdin(), "standard input")?
+    } else if let Some(path) = given.strip_prefix('@') {
+        let file = open(path)?;
+        read_bounded(&mut { file }, path)?
+    } else {
+        given.to_owned()
+    };
+    json::parse(&text).map(WishedArgs::Json).map_err(|why| {
+        Error::bad_input(format!("the arguments are not JSON: {why}"))
+            .hint("write them in single quotes: lazaret call text.count '{\"text\":\"a b\"}'")
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "a file that the user names on the command line is read by the command line")]
+fn open(path: &str) -> Result<std::fs::File> {
+    std::fs::File::open(path).map_err(|error| Error::not_found(format!("file `{path}` that can be read: {}", error.kind())))
+}
+
+fn read_bounded(input: &mut dyn Read, what: &str) -> Result<String> {
+    let mut text = String::new();
+    let most = u64::try_from(ARGS_BYTES).unwrap_or(u64::MAX) * 2;
+    Read::take(input, most)
+        .read_to_string(&mut text)
+        .map_err(|error| Error::bad_input(format!("{what} cannot be read: {}", error.kind())))?;
+    if text.len() > ARGS_BYTES {
+        return Err(Error::too_big("the arguments", ARGS_BYTES, text.len()));
+    }
+    Ok(text)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a folder that the user names on the command line is written by the command line")]
+fn write_artifacts(folder: &std::path::Path, called: &Called) -> Result<()> {
+    let failed = |error: std::io::Error| Error::bad_input(format!("`{}`: {}", folder.display(), error.kind()));
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    for artifact in &called.outcome.trail.artifacts {
+        // The name is the guest's; only plain letters of it reach the file system.
+        let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '_' };
+        let name: String = artifact.name.chars().map(safe).take(100).collect();
+        let path = folder.join(format!("{}-{}", artifact.id, name.trim_start_matches('.')));
+        let mut file = std::fs::File::create_new(&path).map_err(|error| {
+            Error::bad_input(format!("{}: `{}` {}", bad("artifact"), path.display(), error.kind()))
+        })?;
+        std::io::Write::write_all(&mut file, &artifact.bytes).map_err(failed)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! `lazaret policy`: what is allowed, why, and which line would change it.
+
+use serde_json::{Value, json};
+
+use super::call::read_args;
+use super::{Scene, print};
+use crate::edges::state::StateFolder;
+use crate::rules::grant::Access;
+use crate::runs::host::Host;
+use crate::surfaces::config::file::ConfigFile;
+use crate::surfaces::config::trust::Pins;
+use crate::surfaces::config::{NAME, find_upward};
+use crate::surfaces::paint::{bad, faint, foreign, good, strong};
+use crate::words::error::{Error, Result};
+
+/// Ask the policy.
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Policy {
+    /// Read the configuration and say what is wrong with it.
+    Check,
+    /// Say which rule decides about a call, and which line would allow it.
+    Explain {
+        /// The tool's full name.
+        tool: String,
+        /// Its arguments, as for `call`; without them only the tool itself is judged.
+        #[arg(value_name = "JSON|@FILE|-")]
+        args: Option<String>,
+    },
+    /// Let this workspace's `lazaret.toml` count, exactly as it is now.
+    Trust {
+        /// End the trust instead.
+        #[arg(long)]
+        revoke: bool,
+    },
+}
+
+impl Policy {
+    pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
+        match self {
+            Self::Check => check(scene).await,
+            Self::Explain { tool, args } => explain(scene, &tool, args.as_deref()).await,
+            Self::Trust { revoke } => trust(scene, revoke),
+        }
+    }
+}
+
+async fn check(scene: &Scene) -> Result<u8> {
+    let host = scene.open_host().await?;
+    let policy = host.policy();
+    let unused: Vec<String> = policy
+        .lines
+        .iter()
+        .filter(|line| !host.catalog().tools().any(|tool| line.tools.matches(&tool.name)))
+        .map(|line| line.tools.to_string())
+        .collect();
+    if scene.json {
+        print::value(&json!({"ok": true, "origin": policy.origin, "lines": policy.lines.len(), "unused": unused}), true);
+        return Ok(0);
+    }
+    print::line(format!("{} {}: {} grants, {} mounts", good("ok"), policy.origin, policy.lines.len(), policy.mounts.len()));
+    for tools in unused {
+        print::warning(
+            &format!("[grants.\"{tools}\"] is about no tool that is installed"),
+            "`lazaret tools` lists them",
+        );
+    }
+    for line in policy.lines.iter().filter(|line| line.grant.mounts.iter().any(|wish| {
+        policy.mounts.get(&wish.mount).is_some_and(|mount| mount.access < wish.access)
+    })) {
+        print::warning(
+            &format!("[grants.\"{}\"] asks more of a mount than the mount itself allows", line.tools),
+            "write `access = \"write\"` at the mount, or less at the grant",
+        );
+    }
+    Ok(0)
+}
+
+async fn explain(scene: &Scene, tool: &str, args: Option<&str>) -> Result<u8> {
+    let args = args.map(read_args).transpose()?;
+    let host = scene.open_host().await?;
+    let verdict = match &args {
+        Some(args) => host.explain(tool, args)?,
+        None => host.explain_tool(tool)?,
+    };
+    let found = host.catalog().resolve(tool, &[])?;
+    let touches = touches(&host, tool)?;
+    if scene.json {
+        let verdict: Value = match &verdict {
+            Ok(rule) => json!({"verdict": "allow", "rule": rule}),
+            Err(denial) => json!({"verdict": "deny", "denial": denial}),
+        };
+        print::value(&json!({"tool": found.name, "call": verdict, "mayTouch": touches, "policy": host.policy().origin}), true);
+        return Ok(u8::from(verdict["verdict"] == "deny") * 3);
+    }
+    let status = match &verdict {
+        Ok(rule) => {
+            print::line(format!("{} {}: {}", good("allow"), strong(&found.name), foreign(rule)));
+            0
+        }
+        Err(denial) => {
+            print::line(format!("{} {}: {} {}", bad("deny"), strong(&found.name), foreign(&denial.reason), faint(format!("({})", denial.rule))));
+            if !denial.allow.is_empty() {
+                print::line(format!("to allow it, write in `{NAME}`:\n  {}", foreign(&denial.allow.join("\n")).replace('\n', "\n  ")));
+            }
+            3
+        }
+    };
+    print::line("its guest may touch:");
+    if touches.is_empty() {
+        print::line("  nothing but its arguments");
+    }
+    for line in touches {
+        print::line(format!("  {}", foreign(&line)));
+    }
+    Ok(status)
+}
+
+/// What the tool's guest may touch, line by line: policy × manifest.
+fn touches(host: &Host, tool: &str) -> Result<Vec<String>> {
+    let tool = host.catalog().resolve(tool, &[])?;
+    let grant = &tool.grant;
+    let mut lines: Vec<String> = grant.fetch.iter().map(|line| format!("fetch {line}")).collect();
+    lines.extend(grant.mounts.iter().map(|line| format!("{} files in `{}`", line.access.word(), line.mount)));
+    if grant.notes != Access::None {
+        lines.push(format!("{} notes", grant.notes.word()));
+    }
+    lines.extend(grant.calls.iter().map(|line| format!("call {line}")));
+    Ok(lines)
+}
+
+fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
+    let path = match &scene.config {
+        Some(path) => scene.around.folder.join(path),
+        None => find_upward(&scene.around.folder).ok_or_else(|| {
+            Error::not_found(format!("`{NAME}` here or above")).hint("write one; `lazaret demo` shows an example")
+        })?,
+    };
+    let file = ConfigFile::read(&path)?;
+    let state = StateFolder::open(&scene.around.state)?;
+    let pins = Pins::read(&state)?;
+    let shown = path.display();
+    if revoke {
+        let was = pins.unpin(&state, &path)?;
+        print::line(if was { format!("`{shown}` no longer counts") } else { format!("`{shown}` was not trusted") });
+        return Ok(0);
+    }
+    let digest = file.digest(&path).short();
+    pins.pin(&state, &path, &file)?;
+    print::line(format!("{} `{shown}` counts from now on, exactly as it is ({digest})", good("trusted")));
+    for (tools, grant) in &file.grants {
+        let fetch = grant.fetch.len();
+        print::line(format!("  {} {} destinations, {} mounts, notes {}", strong(tools), fetch, grant.mounts.len(), grant.notes.word()));
+    }
+    Ok(0)
+}

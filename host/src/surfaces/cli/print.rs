@@ -1,0 +1,107 @@
+//! Printing: the only place that writes to the terminal.
+
+use std::fmt::Display;
+use std::future::Future;
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use crate::surfaces::envelope::of_error;
+use crate::surfaces::paint::{bad, faint, foreign, warn};
+use crate::words::error::Error;
+
+/// Work that takes less than this is not announced.
+const ANNOUNCED_AFTER: Duration = Duration::from_millis(700);
+
+/// A line of data. A reader that has gone away is no failure.
+pub(super) fn line(text: impl Display) {
+    let _ = writeln!(anstream::stdout(), "{text}");
+}
+
+/// A line for people, beside the data.
+pub(super) fn note(text: impl Display) {
+    let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+/// A JSON value: on one line for programs, indented for people.
+pub(super) fn value(value: &Value, compact: bool) {
+    if compact {
+        line(value);
+    } else {
+        line(serde_json::to_string_pretty(value).unwrap_or_default());
+    }
+}
+
+/// Something to be careful about, and what to do.
+pub(super) fn warning(what: &str, hint: &str) {
+    note(format!("{}: {}\n{}: {hint}", warn("warning"), foreign(what), faint("hint")));
+}
+
+/// A failure of the command itself.
+pub(super) fn failure(error: &Error, as_json: bool) {
+    if as_json {
+        line(json!({"ok": false, "error": of_error(error)}));
+        return;
+    }
+    note(described(error));
+}
+
+/// A failure in words: what, where, and what to do.
+pub(super) fn described(error: &Error) -> String {
+    let mut text = format!("{}: {}", bad("error"), foreign(error.message()));
+    for issue in error.issue_list() {
+        let place = if issue.path.is_empty() { "/" } else { &issue.path };
+        text.push_str(&format!("\n  {}: {}", foreign(place), foreign(&issue.message)));
+    }
+    for hint in error.hints() {
+        text.push_str(&format!("\n{}: {}", faint("hint"), foreign(hint).replace('\n', "\n  ")));
+    }
+    if tracing::enabled!(tracing::Level::DEBUG) {
+        text.push_str(&format!("\n{}: {:#}", faint("cause"), error.cause()));
+    }
+    text
+}
+
+/// Something that turns while work goes on; nothing without a terminal.
+pub(super) struct Spinner(ProgressBar);
+
+impl Spinner {
+    pub(super) fn new(quiet: bool) -> Self {
+        let bar = if quiet || !std::io::stderr().is_terminal() { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
+        bar.set_style(ProgressStyle::default_spinner());
+        Self(bar)
+    }
+
+    /// Says what is going on.
+    pub(super) fn say(&self, message: &str) {
+        self.0.set_message(foreign(message));
+        self.0.enable_steady_tick(Duration::from_millis(100));
+    }
+
+    /// Prints lines without tearing the spinner.
+    pub(super) fn around(&self, print: impl FnOnce()) {
+        self.0.suspend(print);
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// Waits for work, and says what is going on once it takes longer than a moment.
+pub(super) async fn while_waiting<T>(message: &str, quiet: bool, work: impl Future<Output = T>) -> T {
+    let mut work = std::pin::pin!(work);
+    if let Ok(done) = tokio::time::timeout(ANNOUNCED_AFTER, work.as_mut()).await {
+        return done;
+    }
+    if !quiet && !std::io::stderr().is_terminal() {
+        note(format!("{message} …"));
+    }
+    let spinner = Spinner::new(quiet);
+    spinner.say(message);
+    work.await
+}

@@ -1,0 +1,168 @@
+//! `lazaret run`: an agent pursues a goal.
+
+use std::future::Future;
+use std::io::{IsTerminal, Read};
+
+use super::print::{self, Spinner};
+use super::transcript::Transcript;
+use super::Scene;
+use crate::guests::tasks::Tasks;
+use crate::rules::grant::Pattern;
+use crate::runs::host::{Goal, Host};
+use crate::surfaces::paint::{faint, foreign};
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::{Sight, Surface};
+use crate::words::limits::GOAL_BYTES;
+
+/// Let an agent pursue a goal.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  lazaret run \"Which figures changed since March?\" --agent analyst
+  lazaret run --agent analyst --json < goal.txt     one event a line")]
+pub(super) struct Run {
+    /// What it shall do; read from standard input where it is left out.
+    prompt: Option<String>,
+    /// Which agent of the configuration; the only one where it is left out.
+    #[arg(long)]
+    agent: Option<String>,
+    /// Which model, instead of the agent's own.
+    #[arg(long)]
+    model: Option<String>,
+    /// Only these of the agent's tools, such as `files.read` or `text.*`.
+    #[arg(long, value_name = "TOOLS", value_parser = parse_pattern)]
+    tool: Vec<Pattern>,
+}
+
+fn parse_pattern(text: &str) -> std::result::Result<Pattern, String> {
+    Pattern::try_from(text.to_owned()).map_err(|error| error.message().to_owned())
+}
+
+impl Run {
+    pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
+        let text = match self.prompt {
+            Some(text) => text,
+            None => read_goal()?,
+        };
+        let host = scene.open_host().await?;
+        let agent = match self.agent {
+            Some(agent) => agent,
+            None => only_agent(&host)?,
+        };
+        let goal = Goal {
+            run: host.new_run(),
+            surface: Surface::Cli,
+            agent,
+            text,
+            tools: self.tool,
+            models: self.model.into_iter().collect(),
+        };
+        pursue(&host, goal, scene).await
+    }
+}
+
+/// Pursues a goal and prints what happens, to its end.
+pub(super) async fn pursue(host: &Host, goal: Goal, scene: &Scene) -> Result<u8> {
+    let run = goal.run.clone();
+    let mut watcher = host.watch(&run);
+    let tasks = Tasks::new();
+    let spinner = Spinner::new(scene.quiet || scene.json);
+    let mut transcript = Transcript::default();
+    let mut see = |sight: &Sight| {
+        if scene.json {
+            print::line(serde_json::to_string(sight).unwrap_or_default());
+        } else if !scene.quiet {
+            spinner.around(|| transcript.print(sight));
+            if let Some(going_on) = transcript.going_on(sight) {
+                spinner.say(&going_on);
+            }
+        }
+    };
+    let answer = {
+        let mut work = std::pin::pin!(until_cancelled(&tasks, host.pursue(goal, &tasks)));
+        loop {
+            tokio::select! {
+                sight = watcher.next() => see(&sight),
+                answer = &mut work => break answer,
+            }
+        }
+    };
+    // What was seen after the last look, and is there already.
+    while let Ok(sight) = tokio::time::timeout(std::time::Duration::ZERO, watcher.next()).await {
+        see(&sight);
+    }
+    drop(spinner);
+    finish(scene, &run, answer)
+}
+
+fn finish(scene: &Scene, run: &crate::words::id::RunId, answer: Result<String>) -> Result<u8> {
+    let record = format!("{}: lazaret runs show {run}", faint("record"));
+    match answer {
+        Ok(text) => {
+            if !scene.json {
+                print::line(foreign(&text));
+            }
+            if !scene.json && !scene.quiet {
+                print::note(record);
+            }
+            Ok(0)
+        }
+        // The events have said it already.
+        Err(error) if scene.json => Ok(error.code().exit_status()),
+        Err(error) => {
+            print::failure(&error, false);
+            if !scene.quiet {
+                print::note(record);
+            }
+            Ok(error.code().exit_status())
+        }
+    }
+}
+
+/// Does the work; Ctrl-C cancels it, and a second one does not wait for it to end.
+pub(super) async fn until_cancelled<T>(tasks: &Tasks, work: impl Future<Output = Result<T>>) -> Result<T> {
+    let mut work = std::pin::pin!(work);
+    tokio::select! {
+        biased;
+        done = work.as_mut() => return done,
+        Ok(()) = tokio::signal::ctrl_c() => {}
+    }
+    tasks.cancel();
+    tokio::select! {
+        biased;
+        done = work => done,
+        Ok(()) = tokio::signal::ctrl_c() => Err(Error::new(Code::Cancelled, "cancelled")),
+    }
+}
+
+fn read_goal() -> Result<String> {
+    if std::io::stdin().is_terminal() {
+        return Err(Error::bad_input("there is no prompt").hint("lazaret run \"what it shall do\""));
+    }
+    let mut text = String::new();
+    let most = u64::try_from(GOAL_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+    std::io::stdin()
+        .take(most)
+        .read_to_string(&mut text)
+        .map_err(|error| Error::bad_input(format!("standard input cannot be read: {}", error.kind())))?;
+    if text.len() > GOAL_BYTES {
+        return Err(Error::too_big("the prompt", GOAL_BYTES, text.len()));
+    }
+    if text.trim().is_empty() {
+        return Err(Error::bad_input("the prompt is empty"));
+    }
+    Ok(text)
+}
+
+fn only_agent(host: &Host) -> Result<String> {
+    let mut names = host.agents().keys();
+    match (names.next(), names.next()) {
+        (Some(only), None) => Ok(only.clone()),
+        (None, _) => Err(Error::bad_input("no agent is configured")
+            .hint("write one in `lazaret.toml`:\n[agents.helper]\ninstructions = \"…\"\ntools = [\"text.*\"]\nmodels = [\"local\"]")
+            .hint("`lazaret demo` shows a whole configuration")),
+        (Some(_), Some(_)) => {
+            let names: Vec<&str> = host.agents().keys().map(String::as_str).collect();
+            Err(Error::bad_input("there is more than one agent").hint(format!("--agent {}", names.join(" | "))))
+        }
+    }
+}

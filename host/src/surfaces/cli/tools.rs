@@ -1,0 +1,83 @@
+//! `lazaret tools`: what can be called.
+
+use clap::ValueEnum;
+use serde_json::{Value, json};
+
+use super::{Scene, print};
+use crate::guests::catalog::Tool;
+use crate::rules::manifest::Risk;
+use crate::surfaces::paint::{faint, foreign, strong};
+use crate::words::error::Result;
+
+/// List the tools, or those whose name or description has every word of QUERY.
+#[derive(Debug, clap::Args)]
+pub(super) struct Tools {
+    /// Words to look for.
+    query: Vec<String>,
+    /// As what.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A line for each tool.
+    Text,
+    /// Names, schemas and declarations.
+    Json,
+    /// As OpenAI's `tools`.
+    Openai,
+}
+
+impl Tools {
+    pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
+        let host = scene.open_host().await?;
+        let words: Vec<String> = self.query.iter().map(|word| word.to_lowercase()).collect();
+        let found = |tool: &Tool| {
+            let text = format!("{} {}", tool.name, tool.declared.description).to_lowercase();
+            words.iter().all(|word| text.contains(word.as_str()))
+        };
+        let tools: Vec<_> = host.catalog().tools().filter(|tool| found(tool)).collect();
+        let format = if scene.json { Format::Json } else { self.format };
+        match format {
+            Format::Text => {
+                let rows: Vec<Vec<String>> = tools.iter().map(|tool| row(tool)).collect();
+                print::line(crate::surfaces::paint::table(&rows).trim_end());
+                if rows.is_empty() && !scene.quiet {
+                    print::note("no tool has all these words");
+                }
+            }
+            Format::Json => print::value(&tools.iter().map(|tool| described(tool)).collect(), scene.json),
+            Format::Openai => print::value(&tools.iter().map(|tool| openai(tool)).collect(), false),
+        }
+        Ok(0)
+    }
+}
+
+fn row(tool: &Tool) -> Vec<String> {
+    let first = tool.declared.description.lines().next().unwrap_or_default();
+    let risk = match tool.declared.risk {
+        Risk::ReadOnly => faint("looks"),
+        Risk::NetworkRead => faint("looks outside"),
+        Risk::DataExfiltrationRisk => faint("may carry out"),
+        Risk::ExternalWrite => faint("changes"),
+        Risk::HighRisk | Risk::Unclassified => faint("high risk"),
+    };
+    vec![strong(&tool.name), risk, foreign(first)]
+}
+
+fn described(tool: &Tool) -> Value {
+    json!({
+        "name": tool.name,
+        "plugin": tool.plugin.origin.shown(),
+        "digest": tool.plugin.digest,
+        "declared": *tool.declared,
+    })
+}
+
+fn openai(tool: &Tool) -> Value {
+    let card = tool.card();
+    json!({"type": "function", "function": {
+        "name": card.name.replace('.', "__"), "description": card.description, "parameters": card.input,
+    }})
+}

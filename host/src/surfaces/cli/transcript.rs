@@ -1,0 +1,132 @@
+//! The transcript: what happens in a run, as a person reads it.
+
+use std::collections::BTreeMap;
+
+use crate::surfaces::paint::{bad, faint, foreign, good, strong};
+use crate::words::event::{Content, EffectKind, End, Event, Glimpse, Record, Sight, Verdict};
+use crate::words::id::Seq;
+use crate::words::message::WishedArgs;
+
+use super::print;
+
+/// Characters of a value on one line.
+const LINE_CHARS: usize = 100;
+
+/// What has been printed so far, as far as later lines refer to it.
+#[derive(Debug, Default)]
+pub(super) struct Transcript {
+    judged: BTreeMap<Seq, (EffectKind, String)>,
+}
+
+impl Transcript {
+    /// Prints what was seen, if it is worth a line.
+    pub(super) fn print(&mut self, sight: &Sight) {
+        match sight {
+            Sight::Record(record) => {
+                if let Some(line) = self.line(record) {
+                    print::note(line);
+                }
+            }
+            // The whole text is printed when it is there.
+            Sight::Glimpse { .. } => {}
+        }
+    }
+
+    /// What is going on now, for the spinner (O-47).
+    pub(super) fn going_on(&self, sight: &Sight) -> Option<String> {
+        match sight {
+            Sight::Record(record) => match &record.event {
+                Event::Prompted { turn, turns_max, model, .. } => Some(format!("[{turn}/{turns_max}] asking {model}")),
+                Event::Judged(judged) if judged.effect == EffectKind::Call => Some(format!("running {}", judged.subject)),
+                Event::Started(_)
+                | Event::Replied { .. }
+                | Event::Judged(_)
+                | Event::Finished(_)
+                | Event::Observed { .. }
+                | Event::Stopped(_) => None,
+            },
+            Sight::Glimpse { glimpse: Glimpse::Progress { tool, message, .. }, .. } => Some(format!("{tool}: {message}")),
+            Sight::Glimpse { glimpse: Glimpse::Text { .. }, .. } => None,
+        }
+    }
+
+    /// The line of a record.
+    pub(super) fn line(&mut self, record: &Record) -> Option<String> {
+        match &record.event {
+            Event::Started(started) => {
+                let goal = if started.goal.is_empty() { String::new() } else { format!(": {}", short(&started.goal)) };
+                Some(format!("{} {}{goal}", strong("run"), foreign(&started.subject)))
+            }
+            Event::Prompted { turn, turns_max, model, .. } => {
+                Some(faint(format!("[{turn}/{turns_max}] {}", foreign(model))))
+            }
+            Event::Replied { reply, .. } => {
+                let calls = reply.calls.iter().map(|call| {
+                    let args = match &call.args {
+                        WishedArgs::Json(args) => short(&args.to_string()),
+                        WishedArgs::Broken(text) => short(text),
+                    };
+                    format!("  {} {} {}", strong("→"), strong(foreign(&call.tool)), faint(args))
+                });
+                let said = (!reply.text.is_empty() && !reply.calls.is_empty()).then(|| format!("  {}", short(&reply.text)));
+                let lines: Vec<String> = said.into_iter().chain(calls).collect();
+                (!lines.is_empty()).then(|| lines.join("\n"))
+            }
+            Event::Judged(judged) => {
+                self.judged.insert(record.seq, (judged.effect, judged.subject.clone()));
+                match &judged.verdict {
+                    Verdict::Allow { .. } => None,
+                    Verdict::Deny(denial) => {
+                        let what = foreign(&denial.reason);
+                        Some(format!("    {} {what} {}", bad("denied"), faint(format!("({})", foreign(&denial.rule)))))
+                    }
+                }
+            }
+            Event::Finished(finished) => {
+                let (kind, subject) = self.judged.remove(&finished.of)?;
+                line_of_end(kind, &subject, &finished.end, finished.spent.us)
+            }
+            Event::Observed { tool, observation, .. } => {
+                let mark = if observation.ok { good("←") } else { bad("←") };
+                Some(format!("  {mark} {} {}", foreign(tool), faint(short(&observation.text))))
+            }
+            Event::Stopped(stopped) => {
+                let end = match &stopped.end {
+                    End::Done { .. } => good("done"),
+                    End::Failed { message, .. } => format!("{}: {}", bad("failed"), foreign(message)),
+                };
+                let usage = stopped.usage;
+                let tokens = usage.input_tokens + usage.output_tokens;
+                let cost = if tokens == 0 { String::new() } else { format!(", {tokens} tokens") };
+                let turns = if stopped.turns == 0 { String::new() } else { format!(" after {} turns{cost}", stopped.turns) };
+                Some(format!("{end}{}", faint(turns)))
+            }
+        }
+    }
+}
+
+/// Effects of a tool stand under it; the call itself is told by what the model observes.
+fn line_of_end(kind: EffectKind, subject: &str, end: &End, us: u64) -> Option<String> {
+    let word = match kind {
+        EffectKind::Call | EffectKind::Show => return None,
+        EffectKind::Fetch => "fetch",
+        EffectKind::File => "file",
+        EffectKind::Keep => "keep",
+    };
+    let size = match end {
+        End::Done { content: Content::Size { bytes } } => format!("{bytes} B, "),
+        End::Done { content: Content::Empty | Content::Inline(_) | Content::Stored { .. } } => String::new(),
+        End::Failed { message, .. } => format!("{}: {}, ", bad("failed"), foreign(message)),
+    };
+    Some(format!("    {} {} {}", faint(word), foreign(subject), faint(format!("({size}{} µs)", us))))
+}
+
+/// A text on one line, inert and cut.
+pub(super) fn short(text: &str) -> String {
+    let flat = foreign(text).replace(['\n', '\t'], " ");
+    if flat.chars().count() <= LINE_CHARS {
+        return flat;
+    }
+    let cut: String = flat.chars().take(LINE_CHARS).collect();
+    format!("{cut}…")
+}

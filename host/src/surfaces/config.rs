@@ -1,0 +1,143 @@
+//! Configuration: `lazaret.toml`, found upward from the working directory, over the user's own file.
+//!
+//! Reading has two stages: [`file`] is exactly what was written, checked key by key; here it becomes a
+//! [`Setup`] with everything resolved. What a workspace's file grants counts only once [`trust`] has
+//! pinned it.
+
+pub mod file;
+mod resolve;
+pub mod trust;
+
+use std::path::{Path, PathBuf};
+
+use crate::edges::egress::Names;
+use crate::edges::state::StateFolder;
+use crate::rules::policy::Policy;
+use crate::runs::host::{Places, Records, Setup};
+use crate::words::clock::Clock;
+use crate::words::error::{Error, Result};
+
+use file::ConfigFile;
+use trust::{Pins, Standing};
+
+/// The file's name.
+pub const NAME: &str = "lazaret.toml";
+
+/// A configuration that was read, and how it came about.
+#[derive(Debug)]
+pub struct Config {
+    /// What a host is made of.
+    pub setup: Setup,
+    /// The workspace's file, if there is one.
+    pub workspace: Option<(PathBuf, Standing)>,
+    /// The user's own file, if there is one.
+    pub user: Option<PathBuf>,
+}
+
+/// Where things of this process are.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// The working directory.
+    pub folder: PathBuf,
+    /// The user's own configuration file, whether it exists or not.
+    pub user_file: PathBuf,
+    /// The user's own state folder.
+    pub state: PathBuf,
+    /// This program.
+    pub program: PathBuf,
+}
+
+impl Surroundings {
+    /// Reads them from the environment, as the XDG base directory specification has them.
+    ///
+    /// # Errors
+    /// `BadInput` where there is neither a home nor what stands for it.
+    #[expect(clippy::disallowed_methods, reason = "this file owns the environment of the process")]
+    pub fn read() -> Result<Self> {
+        let var = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty()).map(PathBuf::from);
+        let home = || {
+            var("HOME").ok_or_else(|| {
+                Error::bad_input("there is no home folder: `HOME` is not set")
+                    .hint("set `HOME`, or `XDG_CONFIG_HOME` and `XDG_STATE_HOME`")
+            })
+        };
+        let below_home = |name: &str, default: &str| match var(name) {
+            Some(folder) => Ok(folder),
+            None => home().map(|home| home.join(default)),
+        };
+        let folder = std::env::current_dir()
+            .map_err(|error| Error::bad_input("the working directory cannot be found").because(error))?;
+        let program = std::env::current_exe()
+            .map_err(|error| Error::bug("this program cannot find itself").because(error))?;
+        Ok(Self {
+            folder,
+            user_file: below_home("XDG_CONFIG_HOME", ".config")?.join("lazaret").join(NAME),
+            state: below_home("XDG_STATE_HOME", ".local/state")?.join("lazaret"),
+            program,
+        })
+    }
+}
+
+impl Config {
+    /// Reads the configuration that holds here. `named` is a file that the user named.
+    ///
+    /// # Errors
+    /// `BadInput` with line and column, `NotFound` for a named file that is not there.
+    pub fn read(around: &Surroundings, named: Option<&Path>) -> Result<Self> {
+        let workspace = match named {
+            Some(path) => Some(around.folder.join(path)),
+            None => find_upward(&around.folder),
+        };
+        let user = ConfigFile::read_if_there(&around.user_file)?;
+        let has_user = user.is_some();
+        let state = StateFolder::open(&around.state)?;
+        let pins = Pins::read(&state)?;
+        let workspace = match workspace {
+            None => None,
+            Some(path) => {
+                let file = ConfigFile::read(&path)?;
+                let standing = pins.standing(&path, &file)?;
+                Some((path, file, standing))
+            }
+        };
+        let trusted = workspace.as_ref().filter(|(_, _, standing)| *standing == Standing::Trusted);
+        let records = match trusted {
+            Some((path, _, _)) => path.with_file_name(".lazaret"),
+            None => around.state.join("runs"),
+        };
+        let places = Places {
+            state: around.state.clone(),
+            records: Records::Folder(records),
+            program: around.program.clone(),
+            names: Names::System,
+            clock: Clock::system(),
+        };
+        let files: Vec<(&Path, &ConfigFile)> = user
+            .iter()
+            .map(|file| (around.user_file.as_path(), file))
+            .chain(trusted.map(|(path, file, _)| (path.as_path(), file)))
+            .collect();
+        let setup = if files.is_empty() {
+            resolve::default(&around.folder, places)
+        } else {
+            resolve::resolve(&files, places)?
+        };
+        Ok(Self {
+            setup,
+            workspace: workspace.map(|(path, _, standing)| (path, standing)),
+            user: has_user.then(|| around.user_file.clone()),
+        })
+    }
+
+    /// What holds where nothing is configured, in memory: for `demo` and tests.
+    #[must_use]
+    pub fn policy_of_nothing() -> Policy {
+        Policy::nothing("built-in")
+    }
+}
+
+/// The nearest file upward from `folder`.
+#[must_use]
+pub fn find_upward(folder: &Path) -> Option<PathBuf> {
+    folder.ancestors().map(|folder| folder.join(NAME)).find(|path| path.is_file())
+}

@@ -1,0 +1,260 @@
+//! `lazaret.toml` as it is written: every key that there is, and an error with line and nearest key
+//! for every other.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::guests::catalog::Collisions;
+use crate::rules::grant::{Access, Pattern};
+use crate::rules::manifest::Risk;
+use crate::words::error::{Error, Result};
+use crate::words::id::Digest;
+use crate::words::limits::CONFIG_BYTES;
+
+/// The whole file.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ConfigFile {
+    /// Tools that nobody may call.
+    pub block: Vec<Pattern>,
+    /// Risk classes that need no line; absent: the classes that only look.
+    pub allow_risk: Option<Vec<Risk>>,
+    /// What happens when two plugins have one name.
+    pub collisions: Collisions,
+    /// Components beside the bundled ones, by name.
+    pub plugins: BTreeMap<String, PathBuf>,
+    /// Folders that grants may speak of.
+    pub mounts: BTreeMap<String, MountTable>,
+    /// Who may what.
+    pub grants: BTreeMap<String, GrantTable>,
+    /// Agents by name.
+    pub agents: BTreeMap<String, AgentTable>,
+    /// Models by name.
+    pub models: BTreeMap<String, ModelTable>,
+    /// Bounds of every guest.
+    pub limits: LimitTable,
+    /// The bytes that were read.
+    #[serde(skip)]
+    pub bytes: Vec<u8>,
+}
+
+/// `[mounts.NAME]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MountTable {
+    /// The folder, relative to the file.
+    pub path: PathBuf,
+    /// The most that a grant can give.
+    #[serde(default = "read")]
+    pub access: Access,
+}
+
+fn read() -> Access {
+    Access::Read
+}
+
+/// `[grants."TOOLS"]`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GrantTable {
+    /// Where requests may go.
+    pub fetch: Vec<FetchEntry>,
+    /// Which mounts, and how far.
+    pub mounts: BTreeMap<String, Access>,
+    /// The plugin's own notes.
+    pub notes: Access,
+    /// Tools that it may call.
+    pub calls: Vec<Pattern>,
+}
+
+/// A destination: a URL alone means `GET` and `HEAD` to public addresses.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "a URL, or a table with `url` and optional `methods` and `private`")]
+pub enum FetchEntry {
+    /// A URL.
+    Url(String),
+    /// With methods, or private addresses.
+    Table(FetchTable),
+}
+
+/// `{ url = …, methods = […], private = … }`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FetchTable {
+    /// Scheme, host, port and the beginning of the path.
+    pub url: String,
+    /// Methods in capitals.
+    #[serde(default = "looking")]
+    pub methods: Vec<String>,
+    /// Whether the name may lead to an address that is not public.
+    #[serde(default)]
+    pub private: bool,
+}
+
+/// Methods that only look.
+#[must_use]
+pub fn looking() -> Vec<String> {
+    vec!["GET".to_owned(), "HEAD".to_owned()]
+}
+
+/// `[agents.NAME]`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AgentTable {
+    /// What it is told first, literally.
+    pub instructions: String,
+    /// Tools that it may call.
+    pub tools: Vec<Pattern>,
+    /// Models, first choice first.
+    pub models: Vec<String>,
+    /// Provider calls of one run.
+    pub turns: Option<u32>,
+}
+
+/// `[models.NAME]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "provider", rename_all = "lowercase", deny_unknown_fields)]
+pub enum ModelTable {
+    /// Replies from a file.
+    Scripted {
+        /// The file, relative to this one.
+        script: PathBuf,
+    },
+    /// A server that speaks chat completions.
+    OpenAi {
+        /// The base, such as `https://api.openai.com/v1`.
+        url: String,
+        /// The model's name there.
+        model: String,
+        /// The environment variable that holds the key; absent: none is sent.
+        #[serde(default)]
+        key_env: String,
+        /// Whether the server may be at an address that is not public, such as `localhost`.
+        #[serde(default)]
+        private: bool,
+    },
+}
+
+/// `[limits]`.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitTable {
+    /// Units of work of one call.
+    pub fuel: Option<u64>,
+    /// Processor time of one call.
+    pub cpu_ms: Option<u64>,
+    /// Memory of one guest, in MiB.
+    pub memory_mib: Option<usize>,
+    /// Deadline that caps what manifests name.
+    pub timeout_ms: Option<u64>,
+    /// Inner calls of one outer call.
+    pub calls: Option<u32>,
+}
+
+impl ConfigFile {
+    /// Reads a file that must be there.
+    ///
+    /// # Errors
+    /// `NotFound`, `BadInput` with line and column.
+    pub fn read(path: &Path) -> Result<Self> {
+        Self::read_if_there(path)?
+            .ok_or_else(|| Error::not_found(format!("configuration `{}`", path.display())))
+    }
+
+    /// Reads a file that may be there.
+    ///
+    /// # Errors
+    /// `BadInput` with line and column.
+    #[expect(clippy::disallowed_methods, reason = "the configuration is read here")]
+    pub fn read_if_there(path: &Path) -> Result<Option<Self>> {
+        let shown = path.display();
+        let bytes = match fs::metadata(path) {
+            Ok(found) if usize::try_from(found.len()).unwrap_or(usize::MAX) > CONFIG_BYTES => {
+                return Err(Error::bad_input(format!("`{shown}` has more than {CONFIG_BYTES} bytes")));
+            }
+            Ok(_) => fs::read(path),
+            Err(error) => Err(error),
+        };
+        let bytes = match bytes {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::bad_input(format!("`{shown}` cannot be read: {}", error.kind()))),
+        };
+        let text = String::from_utf8(bytes.clone())
+            .map_err(|_| Error::bad_input(format!("`{shown}` is no UTF-8 text")))?;
+        let file: Self = toml::from_str(&text).map_err(|error| explain(path, &text, &error))?;
+        Ok(Some(Self { bytes, ..file }))
+    }
+
+    /// Digest of the file and of every component that it names: what trust is pinned to.
+    ///
+    /// # Errors
+    /// Never for a component that cannot be read: that one has a digest of its own, so trust ends
+    /// when it appears.
+    #[must_use]
+    pub fn digest(&self, path: &Path) -> Digest {
+        let mut all = self.bytes.clone();
+        for component in self.plugins.values() {
+            let component = path.with_file_name("").join(component);
+            let digest = crate::guests::plugin::PluginBytes::File(component).digest();
+            all.extend_from_slice(digest.map_or_else(|_| "absent".to_owned(), |digest| digest.to_string()).as_bytes());
+        }
+        Digest::of(&all)
+    }
+}
+
+/// Line, column, what is wrong, and the nearest key that there is.
+fn explain(path: &Path, text: &str, error: &toml::de::Error) -> Error {
+    let at = error.span().map_or(0, |span| span.start);
+    let before = text.get(..at).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    let message = error.message();
+    let shown = Error::bad_input(format!("`{}`, line {line}, column {column}: {message}", path.display()));
+    match nearest(message) {
+        Some(key) => shown.hint(format!("did you mean `{key}`?")),
+        None => shown,
+    }
+}
+
+/// From ``unknown field `a`, expected one of `b`, `c` `` the nearest to `a`.
+fn nearest(message: &str) -> Option<String> {
+    let mut words = message.split('`').skip(1).step_by(2);
+    if !message.starts_with("unknown ") {
+        return None;
+    }
+    let unknown = words.next()?;
+    let scored = words.map(|known| (strsim::jaro_winkler(unknown, known), known));
+    let (score, known) = scored.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+    (score > 0.7).then(|| known.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, says: &[&str]) {
+        let path = Path::new("lazaret.toml");
+        let error = toml::from_str::<ConfigFile>(text).map(|_| ()).unwrap_err();
+        let error = explain(path, text, &error);
+        let all = format!("{} {}", error.message(), error.hints().join(" "));
+        for part in says {
+            assert!(all.contains(part), "{part}: {all}");
+        }
+    }
+
+    #[test]
+    fn wrong_files_say_where_and_what_was_meant() {
+        check("[mount.docs]\npath = \"x\"\n", &["line 1", "unknown field `mount`", "did you mean `mounts`?"]);
+        check("[mounts.docs]\npath = \"x\"\nacess = \"read\"\n", &["line 3", "did you mean `access`?"]);
+        check("[mounts.docs]\npath = \"x\"\naccess = \"reed\"\n", &["line 3", "did you mean `read`?"]);
+        check("[limits]\ncpu_ms = \"long\"\n", &["line 2", "invalid type"]);
+        check("block = [\"a b\"]\n", &["line 1", "names no tools"]);
+        check("a = \n", &["line 1"]);
+        check("[grants.\"x.y\"]\nfetch = [3]\n", &["line 2", "a URL, or a table"]);
+    }
+}

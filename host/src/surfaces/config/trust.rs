@@ -1,0 +1,85 @@
+//! Trust: a workspace's file counts only once its owner has said so, for exactly these bytes.
+//!
+//! What arrives with a cloned repository grants nothing (invariant 14). `lazaret policy trust` pins the
+//! digest of the file and of the components that it names; any change ends the trust.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::file::ConfigFile;
+use crate::edges::state::StateFolder;
+use crate::words::error::{Code, Error, Result};
+
+const NAME: &str = "trust.json";
+
+/// How a workspace's file stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Its owner pinned exactly these bytes.
+    Trusted,
+    /// Its owner pinned others.
+    Changed,
+    /// Nobody ever did.
+    New,
+}
+
+/// The pins of this user: path to digest.
+#[derive(Clone, Debug, Default)]
+pub struct Pins(BTreeMap<String, String>);
+
+impl Pins {
+    /// Reads the pins.
+    ///
+    /// # Errors
+    /// `Corrupt`, `DiskFailed`.
+    pub fn read(state: &StateFolder) -> Result<Self> {
+        let Some(bytes) = state.read(NAME)? else { return Ok(Self::default()) };
+        serde_json::from_slice(&bytes).map(Self).map_err(|error| {
+            let what = format!("`{}` cannot be read", state.path().join(NAME).display());
+            Error::new(Code::Corrupt, what).hint("remove it, and trust your policies again").because(error)
+        })
+    }
+
+    /// How a file stands.
+    ///
+    /// # Errors
+    /// `BadInput` where the path cannot be resolved.
+    pub fn standing(&self, path: &Path, file: &ConfigFile) -> Result<Standing> {
+        let digest = file.digest(path).to_string();
+        Ok(match self.0.get(&name_of(path)?) {
+            Some(pinned) if *pinned == digest => Standing::Trusted,
+            Some(_) => Standing::Changed,
+            None => Standing::New,
+        })
+    }
+
+    /// Pins a file as it is now.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub fn pin(mut self, state: &StateFolder, path: &Path, file: &ConfigFile) -> Result<()> {
+        self.0.insert(name_of(path)?, file.digest(path).to_string());
+        self.write(state)
+    }
+
+    /// Ends the trust in a file; whether there was any.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub fn unpin(mut self, state: &StateFolder, path: &Path) -> Result<bool> {
+        let was = self.0.remove(&name_of(path)?).is_some();
+        self.write(state)?;
+        Ok(was)
+    }
+
+    fn write(&self, state: &StateFolder) -> Result<()> {
+        let text = serde_json::to_string_pretty(&self.0).map_err(|error| Error::bug("pins are no JSON").because(error))?;
+        state.write(NAME, text.as_bytes())
+    }
+}
+
+fn name_of(path: &Path) -> Result<String> {
+    let real = path.canonicalize();
+    let real = real.map_err(|error| Error::bad_input(format!("`{}`: {}", path.display(), error.kind())))?;
+    Ok(real.display().to_string())
+}

@@ -1,0 +1,59 @@
+//! Paint: how text looks on a terminal. Without a terminal, and with `NO_COLOR`, the stream that
+//! prints leaves it out.
+
+use std::fmt::Display;
+
+use anstyle::{AnsiColor, Style};
+
+use crate::rules::sanitise::visible;
+
+/// Something to look at first.
+pub(super) fn strong(text: impl Display) -> String {
+    paint(Style::new().bold(), text)
+}
+
+/// Something that went well.
+pub(super) fn good(text: impl Display) -> String {
+    paint(AnsiColor::Green.on_default(), text)
+}
+
+/// Something that was refused or failed.
+pub(super) fn bad(text: impl Display) -> String {
+    paint(AnsiColor::Red.on_default().bold(), text)
+}
+
+/// Something to be careful about.
+pub(super) fn warn(text: impl Display) -> String {
+    paint(AnsiColor::Yellow.on_default(), text)
+}
+
+/// Something on the side.
+pub(super) fn faint(text: impl Display) -> String {
+    paint(Style::new().dimmed(), text)
+}
+
+/// Text from outside: whatever it holds, a terminal only shows it.
+pub(super) fn foreign(text: &str) -> String {
+    visible(text)
+}
+
+fn paint(style: Style, text: impl Display) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// Rows as columns, each as wide as its widest cell; the last one runs on.
+pub(super) fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let mut out = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            line.push_str(&format!("{cell:width$}  "));
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
