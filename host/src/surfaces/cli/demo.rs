@@ -1,0 +1,161 @@
+//! `lazaret demo`: the bundled run. A scripted model, real components, real files, one request to a
+//! server that the demo starts on loopback; no key and no network.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::run::pursue;
+use super::{Scene, print};
+use crate::edges::state::StateFolder;
+use crate::runs::host::{Goal, Host};
+use crate::surfaces::config::file::ConfigFile;
+use crate::surfaces::config::trust::Pins;
+use crate::surfaces::config::{Config, NAME};
+use crate::surfaces::paint::{faint, foreign, strong};
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::Surface;
+
+/// Show the bundled run: a scripted model, real components, real files, no key, no network.
+#[derive(Debug, clap::Args)]
+pub(super) struct Demo {
+    /// Work in this folder instead of one in the state folder; what the demo needs is written into it.
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+}
+
+/// The example `examples/quickstart`, file by file.
+const FILES: [(&str, &str); 5] = [
+    ("docs/rules.md", include_str!("../../../../examples/quickstart/docs/rules.md")),
+    ("docs/log.md", include_str!("../../../../examples/quickstart/docs/log.md")),
+    ("data/cargo.csv", include_str!("../../../../examples/quickstart/data/cargo.csv")),
+    (NAME, include_str!("../../../../examples/quickstart/lazaret.toml")),
+    ("rehearsal.jsonl", include_str!("../../../../examples/quickstart/rehearsal.jsonl")),
+];
+const PAGE: &str = include_str!("../../../../examples/quickstart/pages/tides.html");
+const GOAL: &str = "Write a report on the holding fees of the spring quarter, with the tide for release days.";
+/// The port that the example's policy names.
+const PORT: u16 = 8377;
+/// Bytes of a request that the page's server reads.
+const REQUEST_BYTES: usize = 8_192;
+
+impl Demo {
+    pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
+        let folder = match self.folder {
+            Some(folder) => scene.around.folder.join(folder),
+            None => StateFolder::open(&scene.around.state)?.below("demo")?.path().to_owned(),
+        };
+        let (server, port) = listen().await?;
+        write_example(&folder, port)?;
+        let config = trusted_config(scene, &folder)?;
+        let talk = |text: String| {
+            if !scene.quiet && !scene.json {
+                print::note(text);
+            }
+        };
+        talk(format!("{} {}", strong("folder"), folder.display()));
+        talk(format!("{} {}", strong("policy"), folder.join(NAME).display()));
+        talk(format!("{} http://127.0.0.1:{port}/ (started here, ends with the demo)", strong("server")));
+        let host = print::while_waiting("preparing plugins (compiled once, then cached)", scene.quiet, Host::open(config.setup));
+        let host = host.await?;
+        let goal = Goal {
+            run: host.new_run(),
+            surface: Surface::Cli,
+            agent: "clerk".to_owned(),
+            text: GOAL.to_owned(),
+            tools: Vec::new(),
+            models: Vec::new(),
+        };
+        let status = tokio::select! {
+            status = pursue(&host, goal, scene) => status?,
+            () = serve(server) => 1,
+        };
+        show_report(&folder, scene)?;
+        talk(format!("\n{}", faint("Look at every record, and at what decided:")));
+        talk(format!("  cd {} && lazaret runs show last", folder.display()));
+        talk(format!("  cd {} && lazaret policy explain web.get_page", folder.display()));
+        Ok(status)
+    }
+}
+
+/// The example's own port, or a free one, which is then written into the copy of its policy.
+#[expect(clippy::disallowed_methods, reason = "the demo is its own outside: it serves the page that its agent reads")]
+async fn listen() -> Result<(TcpListener, u16)> {
+    let failed = |error: std::io::Error| Error::new(Code::Busy, "no port on loopback can be had").because(error);
+    let listener = match TcpListener::bind(("127.0.0.1", PORT)).await {
+        Ok(listener) => listener,
+        Err(_) => TcpListener::bind(("127.0.0.1", 0)).await.map_err(failed)?,
+    };
+    let port = listener.local_addr().map_err(failed)?.port();
+    Ok((listener, port))
+}
+
+async fn serve(listener: TcpListener) {
+    loop {
+        if let Ok((stream, _)) = listener.accept().await {
+            // A visitor that goes away early is none of our business.
+            let _ = answer(stream).await;
+        }
+    }
+}
+
+async fn answer(mut stream: TcpStream) -> std::io::Result<()> {
+    let mut request = Vec::new();
+    let mut piece = [0; 1_024];
+    while !request.windows(4).any(|end| end == b"\r\n\r\n") && request.len() < REQUEST_BYTES {
+        let read = stream.read(&mut piece).await?;
+        if read == 0 {
+            return Ok(());
+        }
+        request.extend(piece.iter().take(read));
+    }
+    let found = request.starts_with(b"GET /tides.html ");
+    let (status, body) = if found { ("200 OK", PAGE) } else { ("404 Not Found", "no such page") };
+    let head = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await?;
+    stream.write_all(body.as_bytes()).await
+}
+
+#[expect(clippy::disallowed_methods, reason = "the demo lays out its own folder")]
+fn write_example(folder: &Path, port: u16) -> Result<()> {
+    let failed = |error: std::io::Error| Error::new(Code::DiskFailed, format!("`{}`: {}", folder.display(), error.kind()));
+    for name in ["docs", "data", "out"] {
+        fs::create_dir_all(folder.join(name)).map_err(failed)?;
+    }
+    for (name, text) in FILES {
+        let text = text.replace(&format!("127.0.0.1:{PORT}"), &format!("127.0.0.1:{port}"));
+        fs::write(folder.join(name), text).map_err(failed)?;
+    }
+    // So that what is shown at the end is this run's.
+    match fs::remove_file(folder.join("out/report.md")) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(error)),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// The demo wrote this policy itself a moment ago, so it may trust it.
+fn trusted_config(scene: &Scene, folder: &Path) -> Result<Config> {
+    let path = folder.join(NAME);
+    let state = StateFolder::open(&scene.around.state)?;
+    Pins::read(&state)?.pin(&state, &path, &ConfigFile::read(&path)?)?;
+    Config::read(&scene.around, Some(&path))
+}
+
+#[expect(clippy::disallowed_methods, reason = "the demo shows what its agent wrote")]
+fn show_report(folder: &Path, scene: &Scene) -> Result<()> {
+    let path = folder.join("out/report.md");
+    let report = fs::read_to_string(&path)
+        .map_err(|error| Error::bug(format!("the demo's agent left no report: {}", error.kind())))?;
+    if !scene.json && !scene.quiet {
+        print::note(format!("\n{}", strong(path.display())));
+        for line in report.lines() {
+            print::note(format!("  {}", foreign(line)));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,160 @@
+//! `lazaret doctor`: what works here, what does not, and how to mend it.
+
+use serde_json::json;
+
+use super::{Scene, print};
+use crate::edges::state::StateFolder;
+use crate::guests::dispatch::Request;
+use crate::guests::engine::Allocation;
+use crate::guests::tasks::Tasks;
+use crate::runs::host::{Host, Records};
+use crate::surfaces::config::trust::Standing;
+use crate::surfaces::config::{Config, NAME};
+use crate::surfaces::paint::{bad, faint, foreign, good, warn};
+use crate::words::error::{Error, Result};
+use crate::words::event::Surface;
+use crate::words::message::WishedArgs;
+
+/// What was found about one thing.
+struct Finding {
+    what: &'static str,
+    mark: Mark,
+    text: String,
+    hint: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    Good,
+    Careful,
+    Bad,
+}
+
+pub(super) async fn perform(scene: &Scene) -> Result<u8> {
+    let findings = examine(scene).await;
+    let sick = findings.iter().any(|finding| finding.mark == Mark::Bad);
+    if scene.json {
+        let all: Vec<_> = findings
+            .iter()
+            .map(|finding| {
+                let state = match finding.mark {
+                    Mark::Good => "ok",
+                    Mark::Careful => "warning",
+                    Mark::Bad => "error",
+                };
+                json!({"what": finding.what, "state": state, "text": finding.text, "hint": finding.hint})
+            })
+            .collect();
+        print::value(&json!({"ok": !sick, "findings": all}), true);
+        return Ok(u8::from(sick));
+    }
+    for finding in &findings {
+        let mark = match finding.mark {
+            Mark::Good => good("ok     "),
+            Mark::Careful => warn("careful"),
+            Mark::Bad => bad("broken "),
+        };
+        print::line(format!("{mark} {:14} {}", finding.what, foreign(&finding.text)));
+        if !finding.hint.is_empty() {
+            print::line(format!("        {:14} {} {}", "", faint("hint:"), foreign(&finding.hint)));
+        }
+    }
+    Ok(u8::from(sick))
+}
+
+async fn examine(scene: &Scene) -> Vec<Finding> {
+    let mut findings = vec![program()];
+    match StateFolder::open(&scene.around.state).and_then(|state| state.key().map(|_| state)) {
+        Ok(state) => findings.push(fine("state", state.path().display().to_string())),
+        Err(error) => findings.push(broken("state", &error)),
+    }
+    let config = match Config::read(&scene.around, scene.config.as_deref()) {
+        Ok(config) => config,
+        Err(error) => {
+            findings.push(broken("configuration", &error));
+            return findings;
+        }
+    };
+    findings.push(configuration(&config));
+    if let Records::Folder(path) = &config.setup.places.records {
+        findings.push(fine("journal", path.join("journal.db").display().to_string()));
+    }
+    let models = config.setup.models.len();
+    let opening = Host::open(config.setup);
+    let host = match print::while_waiting("preparing plugins (compiled once, then cached)", scene.quiet, opening).await {
+        Ok(host) => host,
+        Err(error) => {
+            findings.push(broken("host", &error));
+            return findings;
+        }
+    };
+    findings.push(engine(&host));
+    let (plugins, tools) = (host.catalog().plugins().len(), host.catalog().tools().count());
+    findings.push(fine("plugins", format!("{plugins} plugins with {tools} tools")));
+    findings.push(a_call(&host).await);
+    findings.push(agents(&host, models));
+    findings
+}
+
+fn program() -> Finding {
+    fine("program", format!("lazaret {} with wasmtime 48 for {}", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH))
+}
+
+fn configuration(config: &Config) -> Finding {
+    match &config.workspace {
+        None => {
+            let user = config.user.as_ref().map_or("built-in policy".to_owned(), |path| path.display().to_string());
+            fine("configuration", format!("no `{NAME}` here or above; {user} holds"))
+        }
+        Some((path, Standing::Trusted)) => fine("configuration", format!("{} (trusted)", path.display())),
+        Some((path, Standing::New | Standing::Changed)) => Finding {
+            what: "configuration",
+            mark: Mark::Careful,
+            text: format!("{} is not trusted as it is now, so nothing in it counts", path.display()),
+            hint: "read it, then run `lazaret policy trust`".to_owned(),
+        },
+    }
+}
+
+fn engine(host: &Host) -> Finding {
+    match host.sandbox().allocation() {
+        Allocation::Pooled => fine("engine", "guests from a pool: the fast path".to_owned()),
+        Allocation::OnDemand => Finding {
+            what: "engine",
+            mark: Mark::Careful,
+            text: "this machine refuses the pool of guests, so each takes longer to start".to_owned(),
+            hint: "raise the limit of address space (`ulimit -v unlimited`)".to_owned(),
+        },
+    }
+}
+
+/// The whole path once: gate, guest, journal.
+async fn a_call(host: &Host) -> Finding {
+    let request = Request { tool: "text.count".to_owned(), args: WishedArgs::read(r#"{"text":"a b"}"#) };
+    let called = host.call(host.new_run(), Surface::Cli, request, &Tasks::new()).await;
+    match called.and_then(|called| called.outcome.result.map(|_| called.outcome.spent)) {
+        Ok(spent) => fine("a call", format!("text.count answered after {} µs in its guest", spent.us)),
+        Err(error) => broken("a call", &error),
+    }
+}
+
+fn agents(host: &Host, models: usize) -> Finding {
+    let agents = host.agents().len();
+    if agents == 0 || models == 0 {
+        return Finding {
+            what: "agents",
+            mark: Mark::Careful,
+            text: format!("{agents} agents, {models} models: `lazaret run` needs one of each"),
+            hint: "`lazaret demo` shows a configuration with both".to_owned(),
+        };
+    }
+    fine("agents", format!("{agents} agents, {models} models"))
+}
+
+fn fine(what: &'static str, text: String) -> Finding {
+    Finding { what, mark: Mark::Good, text, hint: String::new() }
+}
+
+fn broken(what: &'static str, error: &Error) -> Finding {
+    Finding { what, mark: Mark::Bad, text: error.message().to_owned(), hint: error.hints().join("; ") }
+}
