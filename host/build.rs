@@ -1,5 +1,11 @@
 //! Embeds the bundled plugins, which `make plugins` leaves in `plugins/dist`, with their digests.
 
+#![expect(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    reason = "a build script fails loudly, and only reads what was built before it"
+)]
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -31,11 +37,16 @@ fn main() {
 fn write_entry(list: &mut String, path: &Path) {
     println!("cargo::rerun-if-changed={}", path.display());
     let bytes = fs::read(path).expect("a component that was listed can be read");
-    let digest = Sha256::digest(&bytes).iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    });
-    let name = path.file_stem().and_then(|name| name.to_str()).expect("a plugin's file has a plain name");
+    let digest = Sha256::digest(&bytes)
+        .iter()
+        .fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        });
+    let name = path
+        .file_stem()
+        .and_then(|name| name.to_str())
+        .expect("a plugin's file has a plain name");
     let path = fs::canonicalize(path).expect("a component that was read has a path");
     let _ = writeln!(
         list,

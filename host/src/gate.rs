@@ -18,7 +18,9 @@ use crate::rules::caller::Caller;
 use crate::rules::policy::Policy;
 use crate::rules::{Durability, Effect};
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Content, Denial, EffectKind, End, Event, Finished, Judged, Spent, Verdict};
+use crate::words::event::{
+    Content, Denial, EffectKind, End, Event, Finished, Judged, Spent, Verdict,
+};
 use crate::words::id::Seq;
 use crate::words::label::Label;
 
@@ -90,7 +92,12 @@ impl<T> Performed<T> {
     /// An outcome of which the journal keeps nothing but that it was.
     #[must_use]
     pub fn of(result: Result<T>, label: Label, spent: Spent) -> Self {
-        Self { result, content: Content::Empty, label, spent }
+        Self {
+            result,
+            content: Content::Empty,
+            label,
+            spent,
+        }
     }
 }
 
@@ -125,7 +132,12 @@ impl Gate {
     ///
     /// # Errors
     /// `Denied`; or the journal's own failure, in which case nothing was performed.
-    pub(crate) async fn pass<E, T, F, Fut>(&self, caller: &Caller, effect: E, perform: F) -> Result<(Seq, Performed<T>)>
+    pub(crate) async fn pass<E, T, F, Fut>(
+        &self,
+        caller: &Caller,
+        effect: E,
+        perform: F,
+    ) -> Result<(Seq, Performed<T>)>
     where
         E: Effect,
         F: FnOnce(Permit<E>) -> Fut,
@@ -141,7 +153,9 @@ impl Gate {
     async fn judge<E: Effect>(&self, caller: &Caller, effect: E) -> Result<Permit<E>> {
         let judgement = effect.judge(caller, &self.policy);
         let verdict = match &judgement {
-            Ok(allowed) => Verdict::Allow { rule: allowed.rule.clone() },
+            Ok(allowed) => Verdict::Allow {
+                rule: allowed.rule.clone(),
+            },
             Err(denial) => Verdict::Deny(denial.clone()),
         };
         let seq = self.record(caller, E::KIND, effect.subject(), effect.content(), verdict)?;
@@ -151,14 +165,24 @@ impl Gate {
             Durability::Committed => self.journal.commit().await?,
             Durability::Synced => self.journal.sync().await?,
         }
-        Ok(Permit { effect, terms: allowed.terms, seq })
+        Ok(Permit {
+            effect,
+            terms: allowed.terms,
+            seq,
+        })
     }
 
     /// Records that a wish was turned down before it was an effect: no such tool, wrong arguments.
     ///
     /// # Errors
     /// The journal's own failure.
-    pub(crate) fn turn_down(&self, caller: &Caller, kind: EffectKind, subject: String, error: &Error) -> Result<Seq> {
+    pub(crate) fn turn_down(
+        &self,
+        caller: &Caller,
+        kind: EffectKind,
+        subject: String,
+        error: &Error,
+    ) -> Result<Seq> {
         let denial = Denial {
             rule: error.code().envelope().to_owned(),
             reason: error.message().to_owned(),
@@ -167,7 +191,14 @@ impl Gate {
         self.record(caller, kind, subject, Content::Empty, Verdict::Deny(denial))
     }
 
-    fn record(&self, caller: &Caller, effect: EffectKind, subject: String, content: Content, verdict: Verdict) -> Result<Seq> {
+    fn record(
+        &self,
+        caller: &Caller,
+        effect: EffectKind,
+        subject: String,
+        content: Content,
+        verdict: Verdict,
+    ) -> Result<Seq> {
         let judged = Judged {
             effect,
             subject,
@@ -176,16 +207,26 @@ impl Gate {
             label: caller.label.clone(),
             verdict,
         };
-        self.journal.append(&caller.run, caller.parent, Event::Judged(judged))
+        self.journal
+            .append(&caller.run, caller.parent, Event::Judged(judged))
     }
 
     fn finish<T>(&self, caller: &Caller, of: Seq, performed: &Performed<T>) -> Result<()> {
         let end = match &performed.result {
-            Ok(_) => End::Done { content: performed.content.clone() },
+            Ok(_) => End::Done {
+                content: performed.content.clone(),
+            },
             Err(error) => failed(error),
         };
-        let finished = Finished { of, end, label: performed.label.clone(), spent: performed.spent };
-        self.journal.append(&caller.run, of, Event::Finished(finished)).map(|_| ())
+        let finished = Finished {
+            of,
+            end,
+            label: performed.label.clone(),
+            spent: performed.spent,
+        };
+        self.journal
+            .append(&caller.run, of, Event::Finished(finished))
+            .map(|_| ())
     }
 }
 
@@ -206,6 +247,9 @@ pub fn denied(denial: &Denial) -> Error {
     if denial.allow.is_empty() {
         error
     } else {
-        error.hint(format!("to allow it, write in `lazaret.toml`:\n{}", denial.allow.join("\n")))
+        error.hint(format!(
+            "to allow it, write in `lazaret.toml`:\n{}",
+            denial.allow.join("\n")
+        ))
     }
 }

@@ -40,7 +40,11 @@ pub trait Effect: sealed::Sealed + Send + Sync {
     ///
     /// # Errors
     /// The denial.
-    fn judge(&self, caller: &caller::Caller, policy: &policy::Policy) -> Result<Allowed<Self::Terms>, Denial>;
+    fn judge(
+        &self,
+        caller: &caller::Caller,
+        policy: &policy::Policy,
+    ) -> Result<Allowed<Self::Terms>, Denial>;
     /// How safe the judgement must be before the effect may happen (invariant 4).
     fn durability(&self) -> Durability;
 }
@@ -68,14 +72,22 @@ pub enum Durability {
 /// A denial by a rule, without advice.
 #[must_use]
 pub fn deny(rule: &str, reason: impl Into<String>) -> Denial {
-    Denial { rule: rule.to_owned(), reason: reason.into(), allow: Vec::new() }
+    Denial {
+        rule: rule.to_owned(),
+        reason: reason.into(),
+        allow: Vec::new(),
+    }
 }
 
 /// A denial with the policy lines that would lift it.
 #[must_use]
 pub fn deny_unless(rule: &str, reason: impl Into<String>, allow: &[&str]) -> Denial {
     let allow = allow.iter().map(|line| (*line).to_owned()).collect();
-    Denial { rule: rule.to_owned(), reason: reason.into(), allow }
+    Denial {
+        rule: rule.to_owned(),
+        reason: reason.into(),
+        allow,
+    }
 }
 
 mod sealed {

@@ -23,7 +23,9 @@ use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Spent};
 use crate::words::label::Label;
-use crate::words::limits::{CONNECT_TIMEOUT_MS, FETCH_BODY_BYTES, FETCH_HEADER_BYTES, FETCH_TIMEOUT_MS};
+use crate::words::limits::{
+    CONNECT_TIMEOUT_MS, FETCH_BODY_BYTES, FETCH_HEADER_BYTES, FETCH_TIMEOUT_MS,
+};
 
 /// Sends requests that the gate has allowed.
 #[derive(Clone)]
@@ -61,11 +63,19 @@ impl Egress {
     /// # Errors
     /// `Bug` where the machine has no usable TLS roots.
     pub fn new(names: &Names, vault: Vault) -> Result<Self> {
-        Ok(Self { public: client(names, false)?, private: client(names, true)?, vault })
+        Ok(Self {
+            public: client(names, false)?,
+            private: client(names, true)?,
+            vault,
+        })
     }
 
     /// Sends one request and reads the whole answer.
-    pub(crate) async fn send(&self, permit: Permit<Fetch>, deadline: Deadline) -> Performed<Answer> {
+    pub(crate) async fn send(
+        &self,
+        permit: Permit<Fetch>,
+        deadline: Deadline,
+    ) -> Performed<Answer> {
         let began = Clock::instant();
         let label = Label::of(source_of(&permit));
         let limit = Duration::from_millis(FETCH_TIMEOUT_MS).min(deadline.rest());
@@ -75,10 +85,18 @@ impl Egress {
         };
         let result = match tokio::time::timeout(limit, exchange).await {
             Ok(result) => result,
-            Err(_) => Err(Error::too_slow("the request", u64::try_from(limit.as_millis()).unwrap_or(0))),
+            Err(_) => Err(Error::too_slow(
+                "the request",
+                u64::try_from(limit.as_millis()).unwrap_or(0),
+            )),
         };
         let bytes = result.as_ref().map_or(0, |answer| answer.body.len());
-        Performed { result, content: Content::Size { bytes }, label, spent: spent_since(began) }
+        Performed {
+            result,
+            content: Content::Size { bytes },
+            label,
+            spent: spent_since(began),
+        }
     }
 
     /// Sends one request and leaves the body to be read as it comes.
@@ -102,8 +120,17 @@ impl Egress {
         }
         for slot in fetch.slots() {
             let secret = self.vault.reveal(&slot.secret)?;
-            let mut value = reqwest::header::HeaderValue::try_from(format!("{}{}", slot.before, secret.expose()))
-                .map_err(|_| Error::bad_input(format!("the secret `{}` cannot stand in a header", slot.secret)))?;
+            let mut value = reqwest::header::HeaderValue::try_from(format!(
+                "{}{}",
+                slot.before,
+                secret.expose()
+            ))
+            .map_err(|_| {
+                Error::bad_input(format!(
+                    "the secret `{}` cannot stand in a header",
+                    slot.secret
+                ))
+            })?;
             value.set_sensitive(true);
             request = request.header(&slot.header, value);
         }
@@ -140,7 +167,10 @@ fn source_of(permit: &Permit<Fetch>) -> crate::words::label::Source {
 }
 
 fn spent_since(began: std::time::Instant) -> Spent {
-    Spent { us: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX), ..Spent::default() }
+    Spent {
+        us: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX),
+        ..Spent::default()
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "egress is where requests leave")]
@@ -150,7 +180,10 @@ fn client(names: &Names, private: bool) -> Result<Client> {
         .no_proxy()
         .referer(false)
         .connect_timeout(Duration::from_millis(CONNECT_TIMEOUT_MS))
-        .dns_resolver(Arc::new(Checked { names: names.clone(), private }))
+        .dns_resolver(Arc::new(Checked {
+            names: names.clone(),
+            private,
+        }))
         .user_agent(concat!("lazaret/", env!("CARGO_PKG_VERSION")))
         .build()
         .map_err(|error| Error::bug("no HTTP client could be made").because(error))
@@ -172,7 +205,9 @@ fn check_address(address: IpAddr, private: bool) -> Result<(), String> {
         Range::Public => Ok(()),
         Range::Special(_) if private => Ok(()),
         Range::Special(name) => Err(format!("the address is not on the public internet: {name}")),
-        Range::Metadata => Err("the address is a cloud's metadata service, which no line opens".to_owned()),
+        Range::Metadata => {
+            Err("the address is a cloud's metadata service, which no line opens".to_owned())
+        }
     }
 }
 
@@ -209,24 +244,42 @@ impl Resolve for Checked {
     }
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "egress is where names are looked up, once"
+)]
 async fn look_up(names: &Names, name: &str) -> std::io::Result<Vec<SocketAddr>> {
     let found: Vec<SocketAddr> = match names {
         Names::System => tokio::net::lookup_host((name, 0)).await?.collect(),
         Names::Table(table) => {
             let addresses = table.get(name).map_or(&[][..], Vec::as_slice);
-            addresses.iter().map(|address| SocketAddr::new(*address, 0)).collect()
+            addresses
+                .iter()
+                .map(|address| SocketAddr::new(*address, 0))
+                .collect()
         }
     };
     if found.is_empty() {
-        return Err(std::io::Error::new(std::io::ErrorKind::NotFound, "no such host"));
+        return Err(std::io::Error::new(
+            std::io::ErrorKind::NotFound,
+            "no such host",
+        ));
     }
     Ok(found)
 }
 
 fn check_headers(response: &Response) -> Result<()> {
-    let bytes: usize = response.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+    let bytes: usize = response
+        .headers()
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len())
+        .sum();
     if bytes > FETCH_HEADER_BYTES {
-        return Err(Error::too_big("the headers of the answer", FETCH_HEADER_BYTES, bytes));
+        return Err(Error::too_big(
+            "the headers of the answer",
+            FETCH_HEADER_BYTES,
+            bytes,
+        ));
     }
     Ok(())
 }
@@ -240,11 +293,19 @@ async fn read_answer(mut response: Response) -> Result<Answer> {
     let mut body = Vec::new();
     while let Some(piece) = response.chunk().await.map_err(|error| explain(&error))? {
         if body.len() + piece.len() > FETCH_BODY_BYTES {
-            return Err(Error::too_big("the answer", FETCH_BODY_BYTES, body.len() + piece.len()));
+            return Err(Error::too_big(
+                "the answer",
+                FETCH_BODY_BYTES,
+                body.len() + piece.len(),
+            ));
         }
         body.extend_from_slice(&piece);
     }
-    Ok(Answer { status, headers, body })
+    Ok(Answer {
+        status,
+        headers,
+        body,
+    })
 }
 
 /// What a failure of the HTTP library means. Its own text may hold the URL, which is left out.
@@ -267,5 +328,8 @@ fn explain(error: &reqwest::Error) -> Error {
     } else {
         (Code::FetchFailed, "the request failed")
     };
-    Error::new(code, format!("{what}: {}", crate::words::id::shown(&deepest)))
+    Error::new(
+        code,
+        format!("{what}: {}", crate::words::id::shown(&deepest)),
+    )
 }

@@ -76,12 +76,19 @@ impl Files {
         let mut open = BTreeMap::new();
         for (name, path) in mounts {
             let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(|error| {
-                let what = format!("the mount `{name}` cannot be opened: `{}`: {}", path.display(), error.kind());
-                Error::new(Code::NotFound, what).hint("make the folder, or correct `path` of the mount")
+                let what = format!(
+                    "the mount `{name}` cannot be opened: `{}`: {}",
+                    path.display(),
+                    error.kind()
+                );
+                Error::new(Code::NotFound, what)
+                    .hint("make the folder, or correct `path` of the mount")
             })?;
             open.insert(name.clone(), dir);
         }
-        Ok(Self { mounts: Arc::new(open) })
+        Ok(Self {
+            mounts: Arc::new(open),
+        })
     }
 
     /// Does what the permit says.
@@ -99,7 +106,15 @@ impl Files {
             Ok(FileOutcome::Stat(_) | FileOutcome::Done) | Err(_) => 0,
         };
         let us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-        Performed { result, content: Content::Size { bytes }, label, spent: Spent { us, ..Spent::default() } }
+        Performed {
+            result,
+            content: Content::Size { bytes },
+            label,
+            spent: Spent {
+                us,
+                ..Spent::default()
+            },
+        }
     }
 
     fn perform_now(&self, file: File, places: Places) -> Result<FileOutcome> {
@@ -114,13 +129,25 @@ impl Files {
         let dir = self.dir(place)?;
         let explain = |error: std::io::Error| explain(path, &error);
         match wish {
-            FileWish::List => list(dir, &relative(place)).map_err(explain).map(FileOutcome::Entries),
+            FileWish::List => list(dir, &relative(place))
+                .map_err(explain)
+                .map(FileOutcome::Entries),
             FileWish::Stat => {
-                let found = if place.names.is_empty() { dir.dir_metadata() } else { dir.symlink_metadata(relative(place)) };
-                found.map(|found| FileOutcome::Stat(stat(&found))).map_err(explain)
+                let found = if place.names.is_empty() {
+                    dir.dir_metadata()
+                } else {
+                    dir.symlink_metadata(relative(place))
+                };
+                found
+                    .map(|found| FileOutcome::Stat(stat(&found)))
+                    .map_err(explain)
             }
-            FileWish::Read { offset, length } => read(dir, path, place, offset, length).map(FileOutcome::Bytes),
-            FileWish::Write { bytes, mode } => write(dir, path, place, &bytes, mode).map(|()| FileOutcome::Done),
+            FileWish::Read { offset, length } => {
+                read(dir, path, place, offset, length).map(FileOutcome::Bytes)
+            }
+            FileWish::Write { bytes, mode } => {
+                write(dir, path, place, &bytes, mode).map(|()| FileOutcome::Done)
+            }
             FileWish::Remove => remove(dir, path, place).map(|()| FileOutcome::Done),
             FileWish::Move { .. } => Err(Error::bug("a move has two places")),
         }
@@ -131,13 +158,21 @@ impl Files {
         let dir = self.dir(from)?;
         let (from_folder, from_name) = folder_of(dir, path, from, Missing::Refuse)?;
         let (to_folder, to_name) = folder_of(dir, path, to, Missing::Create)?;
-        renameat_with(&from_folder, from_name, &to_folder, to_name, RenameFlags::NOREPLACE)
-            .map_err(|error| explain(error.into()))?;
+        renameat_with(
+            &from_folder,
+            from_name,
+            &to_folder,
+            to_name,
+            RenameFlags::NOREPLACE,
+        )
+        .map_err(|error| explain(error.into()))?;
         Ok(FileOutcome::Done)
     }
 
     fn dir(&self, place: &Place) -> Result<&Dir> {
-        self.mounts.get(&place.mount).ok_or_else(|| Error::bug("a granted mount is not open"))
+        self.mounts
+            .get(&place.mount)
+            .ok_or_else(|| Error::bug("a granted mount is not open"))
     }
 }
 
@@ -149,18 +184,32 @@ fn label_of(places: &Places) -> Label {
 }
 
 fn root(wish: &FileWish, names: &[Arc<str>]) -> Result<FileOutcome> {
-    let folder = Stat { kind: FileKind::Folder, size: 0, modified_ms: 0 };
+    let folder = Stat {
+        kind: FileKind::Folder,
+        size: 0,
+        modified_ms: 0,
+    };
     match wish {
-        FileWish::List => Ok(FileOutcome::Entries(names.iter().map(|name| (name.to_string(), folder)).collect())),
+        FileWish::List => Ok(FileOutcome::Entries(
+            names
+                .iter()
+                .map(|name| (name.to_string(), folder))
+                .collect(),
+        )),
         FileWish::Stat => Ok(FileOutcome::Stat(folder)),
-        FileWish::Read { .. } | FileWish::Write { .. } | FileWish::Move { .. } | FileWish::Remove => {
-            Err(Error::bug("the root is only listed"))
-        }
+        FileWish::Read { .. }
+        | FileWish::Write { .. }
+        | FileWish::Move { .. }
+        | FileWish::Remove => Err(Error::bug("the root is only listed")),
     }
 }
 
 fn relative(place: &Place) -> PathBuf {
-    if place.names.is_empty() { PathBuf::from(".") } else { place.names.iter().collect() }
+    if place.names.is_empty() {
+        PathBuf::from(".")
+    } else {
+        place.names.iter().collect()
+    }
 }
 
 fn list(dir: &Dir, path: &PathBuf) -> std::io::Result<Vec<(String, Stat)>> {
@@ -168,9 +217,13 @@ fn list(dir: &Dir, path: &PathBuf) -> std::io::Result<Vec<(String, Stat)>> {
     for entry in dir.read_dir(path)?.take(FILE_ENTRIES) {
         let entry = entry?;
         // A name that is no text cannot be asked for, so it is not shown.
-        let Ok(name) = entry.file_name().into_string() else { continue };
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
         // Gone since the listing began.
-        let Ok(found) = entry.metadata() else { continue };
+        let Ok(found) = entry.metadata() else {
+            continue;
+        };
         entries.push((name, stat(&found)));
     }
     entries.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -189,18 +242,31 @@ fn stat(found: &cap_std::fs::Metadata) -> Stat {
     };
     let seconds = u64::try_from(found.mtime()).unwrap_or(0);
     let nanos = u64::try_from(found.mtime_nsec()).unwrap_or(0);
-    Stat { kind, size: found.len(), modified_ms: seconds.saturating_mul(1_000).saturating_add(nanos / 1_000_000) }
+    Stat {
+        kind,
+        size: found.len(),
+        modified_ms: seconds
+            .saturating_mul(1_000)
+            .saturating_add(nanos / 1_000_000),
+    }
 }
 
 /// Opens without waiting for the other end of a pipe, and looks at what was opened.
-fn open_regular(dir: &Dir, path: &str, name: &PathBuf, options: &mut OpenOptions) -> Result<OpenFile> {
+fn open_regular(
+    dir: &Dir,
+    path: &str,
+    name: &PathBuf,
+    options: &mut OpenOptions,
+) -> Result<OpenFile> {
     let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
     options.custom_flags(nonblock);
     // A device may act on being opened, so the name is looked at first; what is opened, again.
     if let Ok(found) = dir.metadata(name) {
         check_regular(path, &found)?;
     }
-    let file = dir.open_with(name, options).map_err(|error| explain(path, &error))?;
+    let file = dir
+        .open_with(name, options)
+        .map_err(|error| explain(path, &error))?;
     let found = file.metadata().map_err(|error| explain(path, &error))?;
     check_regular(path, &found)?;
     Ok(file)
@@ -208,10 +274,14 @@ fn open_regular(dir: &Dir, path: &str, name: &PathBuf, options: &mut OpenOptions
 
 fn check_regular(path: &str, found: &cap_std::fs::Metadata) -> Result<()> {
     if found.is_dir() {
-        return Err(Error::bad_input(format!("`{}` is a folder", shown(path))).hint("`files.list` lists it"));
+        return Err(Error::bad_input(format!("`{}` is a folder", shown(path)))
+            .hint("`files.list` lists it"));
     }
     if !found.is_file() {
-        return Err(Error::new(Code::Denied, format!("`{}` is no regular file", shown(path))));
+        return Err(Error::new(
+            Code::Denied,
+            format!("`{}` is no regular file", shown(path)),
+        ));
     }
     Ok(())
 }
@@ -224,7 +294,9 @@ fn read(dir: &Dir, path: &str, place: &Place, offset: u64, length: usize) -> Res
     let explain = |error: std::io::Error| explain(path, &error);
     file.seek(SeekFrom::Start(offset)).map_err(explain)?;
     let mut bytes = Vec::new();
-    file.take(u64::try_from(length).unwrap_or(u64::MAX)).read_to_end(&mut bytes).map_err(explain)?;
+    file.take(u64::try_from(length).unwrap_or(u64::MAX))
+        .read_to_end(&mut bytes)
+        .map_err(explain)?;
     Ok(bytes)
 }
 
@@ -239,14 +311,20 @@ fn write(dir: &Dir, path: &str, place: &Place, bytes: &[u8], mode: WriteMode) ->
     }
     match mode {
         WriteMode::Create => {
-            let mut file = folder.open_with(name, OpenOptions::new().write(true).create_new(true)).map_err(explain)?;
-            file.write_all(bytes).and_then(|()| file.sync_all()).map_err(explain)
+            let mut file = folder
+                .open_with(name, OpenOptions::new().write(true).create_new(true))
+                .map_err(explain)?;
+            file.write_all(bytes)
+                .and_then(|()| file.sync_all())
+                .map_err(explain)
         }
         WriteMode::Append => {
             let mut options = OpenOptions::new();
             options.append(true).create(true).follow(FollowSymlinks::No);
             let mut file = open_regular(&folder, path, &PathBuf::from(name), &mut options)?;
-            file.write_all(bytes).and_then(|()| file.sync_all()).map_err(explain)
+            file.write_all(bytes)
+                .and_then(|()| file.sync_all())
+                .map_err(explain)
         }
         WriteMode::Replace => replace(&folder, name, bytes).map_err(explain),
     }
@@ -254,7 +332,11 @@ fn write(dir: &Dir, path: &str, place: &Place, bytes: &[u8], mode: WriteMode) ->
 
 /// Writes beside and renames over, so that a reader sees the old bytes or the new ones.
 fn replace(folder: &Dir, name: &str, bytes: &[u8]) -> std::io::Result<()> {
-    let beside = format!(".lazaret-{}-{:?}", std::process::id(), std::thread::current().id());
+    let beside = format!(
+        ".lazaret-{}-{:?}",
+        std::process::id(),
+        std::thread::current().id()
+    );
     let mut file = folder.open_with(&beside, OpenOptions::new().write(true).create_new(true))?;
     let written = file.write_all(bytes).and_then(|()| file.sync_all());
     let renamed = written.and_then(|()| folder.rename(&beside, folder, name));
@@ -268,7 +350,10 @@ fn replace(folder: &Dir, name: &str, bytes: &[u8]) -> std::io::Result<()> {
 /// A file with a second name may belong to somebody outside the mount.
 fn check_writable(path: &str, found: &cap_std::fs::Metadata) -> Result<()> {
     if found.is_symlink() || (found.is_file() && found.nlink() > 1) {
-        let what = format!("`{}` is a link, and what it leads to may lie elsewhere", shown(path));
+        let what = format!(
+            "`{}` is a link, and what it leads to may lie elsewhere",
+            shown(path)
+        );
         return Err(Error::new(Code::Denied, what));
     }
     check_regular(path, found)
@@ -278,7 +363,12 @@ fn remove(dir: &Dir, path: &str, place: &Place) -> Result<()> {
     let explain = |error: std::io::Error| explain(path, &error);
     let (folder, name) = folder_of(dir, path, place, Missing::Refuse)?;
     let found = folder.symlink_metadata(name).map_err(explain)?;
-    if found.is_dir() { folder.remove_dir(name) } else { folder.remove_file(name) }.map_err(explain)
+    if found.is_dir() {
+        folder.remove_dir(name)
+    } else {
+        folder.remove_file(name)
+    }
+    .map_err(explain)
 }
 
 /// What to do about folders on the way that are not there.
@@ -289,37 +379,63 @@ enum Missing {
 }
 
 /// The folder that holds a place, opened, and the place's name in it.
-fn folder_of<'a>(dir: &Dir, path: &str, place: &'a Place, missing: Missing) -> Result<(Dir, &'a str)> {
+fn folder_of<'a>(
+    dir: &Dir,
+    path: &str,
+    place: &'a Place,
+    missing: Missing,
+) -> Result<(Dir, &'a str)> {
     let Some((name, above)) = place.names.split_last() else {
-        return Err(Error::bad_input(format!("`{}` is the mount itself", shown(path))));
+        return Err(Error::bad_input(format!(
+            "`{}` is the mount itself",
+            shown(path)
+        )));
     };
     let explain = |error: std::io::Error| explain(path, &error);
-    let above: PathBuf = if above.is_empty() { PathBuf::from(".") } else { above.iter().collect() };
+    let above: PathBuf = if above.is_empty() {
+        PathBuf::from(".")
+    } else {
+        above.iter().collect()
+    };
     if missing == Missing::Create {
         dir.create_dir_all(&above).map_err(explain)?;
     }
-    dir.open_dir(&above).map_err(explain).map(|folder| (folder, name.as_str()))
+    dir.open_dir(&above)
+        .map_err(explain)
+        .map(|folder| (folder, name.as_str()))
 }
 
 /// What a failure of the file system means, without any path of the host.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the list of kinds is open, and not ours"
+)]
 fn explain(path: &str, error: &std::io::Error) -> Error {
     let shown = shown(path);
     if rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::LOOP) {
-        return Error::new(Code::Denied, format!("`{shown}` leads through a link that may not be followed"));
+        return Error::new(
+            Code::Denied,
+            format!("`{shown}` leads through a link that may not be followed"),
+        );
     }
     match error.kind() {
         ErrorKind::NotFound => Error::not_found(format!("`{shown}`")),
-        ErrorKind::PermissionDenied => {
-            Error::new(Code::Denied, format!("`{shown}` leads out of its mount, or its owner does not allow it"))
-        }
-        ErrorKind::AlreadyExists => {
-            Error::bad_input(format!("`{shown}`: there is something of that name already"))
-        }
+        ErrorKind::PermissionDenied => Error::new(
+            Code::Denied,
+            format!("`{shown}` leads out of its mount, or its owner does not allow it"),
+        ),
+        ErrorKind::AlreadyExists => Error::bad_input(format!(
+            "`{shown}`: there is something of that name already"
+        )),
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             Error::new(Code::DiskFailed, format!("`{shown}`: the disk is full"))
         }
-        ErrorKind::DirectoryNotEmpty => Error::bad_input(format!("`{shown}` is a folder with something in it")),
-        ErrorKind::NotADirectory => Error::bad_input(format!("`{shown}`: a part of the path is no folder")),
+        ErrorKind::DirectoryNotEmpty => {
+            Error::bad_input(format!("`{shown}` is a folder with something in it"))
+        }
+        ErrorKind::NotADirectory => {
+            Error::bad_input(format!("`{shown}`: a part of the path is no folder"))
+        }
         ErrorKind::IsADirectory => Error::bad_input(format!("`{shown}` is a folder")),
         kind => Error::new(Code::DiskFailed, format!("`{shown}`: {kind}")),
     }

@@ -39,14 +39,19 @@ pub struct Note {
     pub label: Label,
 }
 
-#[expect(clippy::disallowed_methods, reason = "the notes edge owns its database")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the notes edge owns its database"
+)]
 impl Notes {
     /// Opens the notes at `path`, or begins them.
     ///
     /// # Errors
     /// `Corrupt`, `DiskFailed`.
     pub fn open(path: &Path, clock: Clock) -> Result<Self> {
-        Connection::open(path).and_then(|database| Self::start(database, clock)).map_err(|error| explain(&error))
+        Connection::open(path)
+            .and_then(|database| Self::start(database, clock))
+            .map_err(|error| explain(&error))
     }
 
     /// Notes that are forgotten with the process.
@@ -54,14 +59,19 @@ impl Notes {
     /// # Errors
     /// `DiskFailed`.
     pub fn in_memory(clock: Clock) -> Result<Self> {
-        Connection::open_in_memory().and_then(|database| Self::start(database, clock)).map_err(|error| explain(&error))
+        Connection::open_in_memory()
+            .and_then(|database| Self::start(database, clock))
+            .map_err(|error| explain(&error))
     }
 
     fn start(database: Connection, clock: Clock) -> rusqlite::Result<Self> {
         database.busy_timeout(Duration::from_millis(JOURNAL_WAIT_MS))?;
         database.pragma_update(None, "journal_mode", "WAL")?;
         database.execute_batch(TABLES)?;
-        Ok(Self { database: Arc::new(Mutex::new(database)), clock })
+        Ok(Self {
+            database: Arc::new(Mutex::new(database)),
+            clock,
+        })
     }
 
     /// Does what the permit says. Notes that were read bring their labels along.
@@ -71,12 +81,16 @@ impl Notes {
         let notes = self.clone();
         let work = tokio::task::spawn_blocking(move || notes.perform_now(&keep)).await;
         let result = work.unwrap_or_else(|_| Err(Error::bug("the notes edge panicked")));
-        let found = result.as_ref().map_or(&[][..], |(_, notes)| notes.as_slice());
-        let label = found.iter().fold(Label::default(), |label, note| label.join(&note.label));
+        let found = result
+            .as_ref()
+            .map_or(&[][..], |(_, notes)| notes.as_slice());
+        let label = found
+            .iter()
+            .fold(Label::default(), |label, note| label.join(&note.label));
         let label = match &result {
-            Ok((shelf, found)) => {
-                found.iter().fold(label, |label, note| label.with(Keep::source(shelf, &note.key)))
-            }
+            Ok((shelf, found)) => found.iter().fold(label, |label, note| {
+                label.with(Keep::source(shelf, &note.key))
+            }),
             Err(_) => label,
         };
         let bytes = found.iter().map(|note| note.text.len()).sum();
@@ -85,7 +99,10 @@ impl Notes {
             result: result.map(|(_, notes)| notes),
             content: Content::Size { bytes },
             label,
-            spent: Spent { us, ..Spent::default() },
+            spent: Spent {
+                us,
+                ..Spent::default()
+            },
         }
     }
 
@@ -94,15 +111,31 @@ impl Notes {
         let now = i64::try_from(self.clock.now_ms()).unwrap_or(i64::MAX);
         let missing = || Error::not_found(format!("note `{}`", shown(&keep.key)));
         let notes = match &keep.wish {
-            KeepWish::Put { text, label } => put(&database, keep, text, label, now).map(|()| Vec::new()),
-            KeepWish::Get => get(&database, keep).map_err(|error| explain(&error))?.map(|note| vec![note]).ok_or_else(missing),
-            KeepWish::List { limit } => list(&database, keep, *limit).map_err(|error| explain(&error)),
-            KeepWish::Search { limit } => search(&database, keep, *limit).map_err(|error| explain(&error)),
+            KeepWish::Put { text, label } => {
+                put(&database, keep, text, label, now).map(|()| Vec::new())
+            }
+            KeepWish::Get => get(&database, keep)
+                .map_err(|error| explain(&error))?
+                .map(|note| vec![note])
+                .ok_or_else(missing),
+            KeepWish::List { limit } => {
+                list(&database, keep, *limit).map_err(|error| explain(&error))
+            }
+            KeepWish::Search { limit } => {
+                search(&database, keep, *limit).map_err(|error| explain(&error))
+            }
             KeepWish::Delete => {
                 let gone = database
-                    .execute("DELETE FROM notes WHERE shelf = ?1 AND key = ?2", params![keep.shelf, keep.key])
+                    .execute(
+                        "DELETE FROM notes WHERE shelf = ?1 AND key = ?2",
+                        params![keep.shelf, keep.key],
+                    )
                     .map_err(|error| explain(&error))?;
-                if gone == 0 { Err(missing()) } else { Ok(Vec::new()) }
+                if gone == 0 {
+                    Err(missing())
+                } else {
+                    Ok(Vec::new())
+                }
             }
         };
         notes.map(|notes| (keep.shelf.clone(), notes))
@@ -110,34 +143,47 @@ impl Notes {
 }
 
 fn put(database: &Connection, keep: &Keep, text: &str, label: &Label, now: i64) -> Result<()> {
-    const PUT: &str = "INSERT INTO notes (shelf, key, text, label, written) VALUES (?1, ?2, ?3, ?4, ?5)
+    const PUT: &str =
+        "INSERT INTO notes (shelf, key, text, label, written) VALUES (?1, ?2, ?3, ?4, ?5)
         ON CONFLICT DO UPDATE SET text = ?3, label = ?4, written = ?5";
     let others = "SELECT count(*) FROM notes WHERE shelf = ?1 AND key <> ?2";
     let count: i64 = database
         .query_row(others, params![keep.shelf, keep.key], |row| row.get(0))
         .map_err(|error| explain(&error))?;
     if u64::try_from(count).unwrap_or(0) >= NOTES_PER_SHELF {
-        return Err(Error::new(Code::TooBig, format!("the shelf is full: {NOTES_PER_SHELF} notes")));
+        return Err(Error::new(
+            Code::TooBig,
+            format!("the shelf is full: {NOTES_PER_SHELF} notes"),
+        ));
     }
-    let label = serde_json::to_string(label).map_err(|error| Error::bug("a label is no JSON").because(error))?;
-    database.execute(PUT, params![keep.shelf, keep.key, text, label, now]).map_err(|error| explain(&error))?;
+    let label = serde_json::to_string(label)
+        .map_err(|error| Error::bug("a label is no JSON").because(error))?;
+    database
+        .execute(PUT, params![keep.shelf, keep.key, text, label, now])
+        .map_err(|error| explain(&error))?;
     Ok(())
 }
 
 fn get(database: &Connection, keep: &Keep) -> rusqlite::Result<Option<Note>> {
     let query = "SELECT key, text, label, written FROM notes WHERE shelf = ?1 AND key = ?2";
-    database.query_row(query, params![keep.shelf, keep.key], read_note).optional()
+    database
+        .query_row(query, params![keep.shelf, keep.key], read_note)
+        .optional()
 }
 
 fn list(database: &Connection, keep: &Keep, limit: usize) -> rusqlite::Result<Vec<Note>> {
     let query = "SELECT key, text, label, written FROM notes WHERE shelf = ?1 AND substr(key, 1, length(?2)) = ?2
         ORDER BY key LIMIT ?3";
     let limit = i64::try_from(limit.min(NOTES_LISTED)).unwrap_or(0);
-    database.prepare_cached(query)?.query_map(params![keep.shelf, keep.key, limit], read_note)?.collect()
+    database
+        .prepare_cached(query)?
+        .query_map(params![keep.shelf, keep.key, limit], read_note)?
+        .collect()
 }
 
 fn search(database: &Connection, keep: &Keep, limit: usize) -> rusqlite::Result<Vec<Note>> {
-    let query = "SELECT key, text, label, written FROM notes WHERE shelf = ?1 ORDER BY written DESC, key";
+    let query =
+        "SELECT key, text, label, written FROM notes WHERE shelf = ?1 ORDER BY written DESC, key";
     let words: Vec<String> = keep.key.split_whitespace().map(str::to_lowercase).collect();
     let mut found = Vec::new();
     let mut query = database.prepare_cached(query)?;
@@ -157,14 +203,21 @@ fn search(database: &Connection, keep: &Keep, limit: usize) -> rusqlite::Result<
 /// A note whose label cannot be read is not read: no label, no note.
 fn read_note(row: &Row<'_>) -> rusqlite::Result<Note> {
     let label: String = row.get(2)?;
-    let label = serde_json::from_str(&label)
-        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(2, rusqlite::types::Type::Text, Box::new(error)))?;
+    let label = serde_json::from_str(&label).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(2, rusqlite::types::Type::Text, Box::new(error))
+    })?;
     let written = u64::try_from(row.get::<_, i64>(3)?).unwrap_or(0);
-    Ok(Note { key: row.get(0)?, text: row.get(1)?, written_ms: written, label })
+    Ok(Note {
+        key: row.get(0)?,
+        text: row.get(1)?,
+        written_ms: written,
+        label,
+    })
 }
 
 fn explain(error: &rusqlite::Error) -> Error {
-    Error::new(Code::DiskFailed, "the notes cannot be read or written").because(anyhow::anyhow!("{error}"))
+    Error::new(Code::DiskFailed, "the notes cannot be read or written")
+        .because(anyhow::anyhow!("{error}"))
 }
 
 impl std::fmt::Debug for Notes {

@@ -15,7 +15,10 @@ use crate::words::limits::ARTIFACT_CODE_BYTES;
 #[derive(Clone, Debug)]
 pub struct StateFolder(PathBuf);
 
-#[expect(clippy::disallowed_methods, reason = "this file owns what the host keeps on disk")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this file owns what the host keeps on disk"
+)]
 impl StateFolder {
     /// Opens or creates the folder, with its parents.
     ///
@@ -23,7 +26,11 @@ impl StateFolder {
     /// `DiskFailed` where it cannot be made; `Denied` where it is a link, or others may write to it.
     pub fn open(path: &Path) -> Result<Self> {
         let failed = |error: std::io::Error| disk(path, "cannot be created", error);
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(path)
+            .map_err(failed)?;
         let found = fs::symlink_metadata(path).map_err(failed)?;
         let own = found.uid() == rustix::process::geteuid().as_raw();
         if !found.is_dir() || !own || found.permissions().mode() & 0o022 != 0 {
@@ -55,7 +62,9 @@ impl StateFolder {
     pub fn plain_file(&self, name: &str) -> Result<PathBuf> {
         for ending in ["", "-wal", "-shm", "-journal"] {
             let path = self.0.join(format!("{name}{ending}"));
-            let Ok(found) = fs::symlink_metadata(&path) else { continue };
+            let Ok(found) = fs::symlink_metadata(&path) else {
+                continue;
+            };
             let own = found.uid() == rustix::process::geteuid().as_raw();
             if !found.is_file() || found.nlink() != 1 || !own {
                 let what = format!("`{}` is a link or belongs to somebody else", path.display());
@@ -81,13 +90,19 @@ impl StateFolder {
             Err(error) => return Err(disk(&path, "cannot be read", error)),
         };
         let limit = ARTIFACT_CODE_BYTES;
-        let mut bytes = Vec::with_capacity(
-            file.metadata().map_or(0, |found| usize::try_from(found.len()).unwrap_or(0).min(limit)),
-        );
+        let mut bytes = Vec::with_capacity(file.metadata().map_or(0, |found| {
+            usize::try_from(found.len()).unwrap_or(0).min(limit)
+        }));
         let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
-        file.take(most).read_to_end(&mut bytes).map_err(|error| disk(&path, "cannot be read", error))?;
+        file.take(most)
+            .read_to_end(&mut bytes)
+            .map_err(|error| disk(&path, "cannot be read", error))?;
         if bytes.len() > limit {
-            return Err(Error::too_big(&path.display().to_string(), limit, bytes.len()));
+            return Err(Error::too_big(
+                &path.display().to_string(),
+                limit,
+                bytes.len(),
+            ));
         }
         Ok(Some(bytes))
     }
@@ -98,9 +113,13 @@ impl StateFolder {
     /// `DiskFailed`.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let failed = |error: std::io::Error| disk(&self.0.join(name), "cannot be written", error);
-        let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(&self.0).map_err(failed)?;
+        let mut file = tempfile::Builder::new()
+            .prefix(".new-")
+            .tempfile_in(&self.0)
+            .map_err(failed)?;
         file.write_all(bytes).map_err(failed)?;
-        file.persist(self.0.join(name)).map_err(|error| failed(error.error))?;
+        file.persist(self.0.join(name))
+            .map_err(|error| failed(error.error))?;
         Ok(())
     }
 
@@ -112,8 +131,11 @@ impl StateFolder {
         const NAME: &str = "key";
         if let Some(bytes) = self.read(NAME)? {
             return bytes.try_into().map_err(|_| {
-                Error::new(Code::Corrupt, format!("`{}` is no key", self.0.join(NAME).display()))
-                    .hint("remove it; the compile cache and trusted policies are then asked for anew")
+                Error::new(
+                    Code::Corrupt,
+                    format!("`{}` is no key", self.0.join(NAME).display()),
+                )
+                .hint("remove it; the compile cache and trusted policies are then asked for anew")
             });
         }
         let mut key = [0; 32];
@@ -126,16 +148,27 @@ impl StateFolder {
             .prefix(".new-")
             .tempfile_in(&self.0)
             .map_err(|error| disk(&self.0, "cannot be written", error))?;
-        file.write_all(&key).map_err(|error| disk(&self.0, "cannot be written", error))?;
+        file.write_all(&key)
+            .map_err(|error| disk(&self.0, "cannot be written", error))?;
         match file.persist_noclobber(self.0.join(NAME)) {
             Ok(_) => Ok(key),
-            Err(_) => self.read(NAME)?.and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| {
-                Error::new(Code::Corrupt, format!("`{}` is no key", self.0.join(NAME).display()))
-            }),
+            Err(_) => self
+                .read(NAME)?
+                .and_then(|bytes| bytes.try_into().ok())
+                .ok_or_else(|| {
+                    Error::new(
+                        Code::Corrupt,
+                        format!("`{}` is no key", self.0.join(NAME).display()),
+                    )
+                }),
         }
     }
 }
 
 fn disk(path: &Path, what: &str, error: std::io::Error) -> Error {
-    Error::new(Code::DiskFailed, format!("`{}` {what}: {}", path.display(), error.kind())).because(error)
+    Error::new(
+        Code::DiskFailed,
+        format!("`{}` {what}: {}", path.display(), error.kind()),
+    )
+    .because(error)
 }

@@ -27,10 +27,16 @@ impl Vault {
     ///
     /// # Errors
     /// `Denied`, in the same words for a secret that is unknown and one that is not set.
-    #[expect(clippy::disallowed_methods, reason = "the vault reads secrets, and nobody else does")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the vault reads secrets, and nobody else does"
+    )]
     pub(crate) fn reveal(&self, name: &str) -> Result<Secret> {
         let missing = || {
-            let error = Error::new(Code::Denied, format!("there is no secret `{name}` for this request"));
+            let error = Error::new(
+                Code::Denied,
+                format!("there is no secret `{name}` for this request"),
+            );
             match self.variables.get(name) {
                 Some(variable) => error.hint(format!("set the environment variable `{variable}`")),
                 None => error,
@@ -38,13 +44,20 @@ impl Vault {
         };
         let variable = self.variables.get(name).ok_or_else(missing)?;
         let value = std::env::var(variable).map_err(|_| missing())?;
-        if value.is_empty() { Err(missing()) } else { Ok(Secret(value.into_bytes())) }
+        if value.is_empty() {
+            Err(missing())
+        } else {
+            Ok(Secret(value.into_bytes()))
+        }
     }
 
     /// Values that must not be read by a model or client; those that are set.
     #[must_use]
     pub(crate) fn values(&self) -> Vec<Secret> {
-        self.variables.keys().filter_map(|name| self.reveal(name).ok()).collect()
+        self.variables
+            .keys()
+            .filter_map(|name| self.reveal(name).ok())
+            .collect()
     }
 }
 

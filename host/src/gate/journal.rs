@@ -51,7 +51,10 @@ struct Batch {
 }
 
 enum Order {
-    Write { sync: bool, done: oneshot::Sender<Result<()>> },
+    Write {
+        sync: bool,
+        done: oneshot::Sender<Result<()>>,
+    },
     Ask(Box<dyn FnOnce(&Connection) + Send>),
     Nudge,
 }
@@ -82,10 +85,19 @@ impl Journal {
             move || write_until_closed(database, &batch, inbox)
         });
         if let Err(error) = &writer {
-            lock(&batch).broken = Some((Code::DiskFailed, format!("the journal's thread did not start: {error}")));
+            lock(&batch).broken = Some((
+                Code::DiskFailed,
+                format!("the journal's thread did not start: {error}"),
+            ));
         }
         let writer = Mutex::new(writer.ok());
-        Self(Arc::new(Inner { batch, orders, writer, watches: Mutex::default(), clock }))
+        Self(Arc::new(Inner {
+            batch,
+            orders,
+            writer,
+            watches: Mutex::default(),
+            clock,
+        }))
     }
 
     /// Appends a record to the open batch and returns its place in the run.
@@ -100,10 +112,19 @@ impl Journal {
             let next = batch.next.entry(run.clone()).or_insert(0);
             let seq = *next;
             *next += 1;
-            let mut record = Record { run: run.clone(), seq, at, parent: parent.min(seq), event };
+            let mut record = Record {
+                run: run.clone(),
+                seq,
+                at,
+                parent: parent.min(seq),
+                event,
+            };
             batch.set_aside_contents(&mut record.event);
             batch.records.push(record.clone());
-            (record, batch.records.len() == BATCH_RECORDS || batch.bytes > BATCH_BYTES)
+            (
+                record,
+                batch.records.len() == BATCH_RECORDS || batch.bytes > BATCH_BYTES,
+            )
         };
         if nudge {
             // A full queue means that the writer is about to write anyway.
@@ -133,7 +154,11 @@ impl Journal {
     async fn write(&self, sync: bool) -> Result<()> {
         let (done, outcome) = oneshot::channel();
         let gone = || Error::new(Code::DiskFailed, "the journal's writer is gone");
-        self.0.orders.send(Order::Write { sync, done }).await.map_err(|_| gone())?;
+        self.0
+            .orders
+            .send(Order::Write { sync, done })
+            .await
+            .map_err(|_| gone())?;
         outcome.await.map_err(|_| gone())?
     }
 
@@ -151,7 +176,8 @@ impl Journal {
     /// `NotFound`, `Corrupt`, `DiskFailed`.
     pub async fn records(&self, run: &RunId) -> Result<Vec<Record>> {
         let run = run.clone();
-        self.ask(move |database| store::records(database, &run)).await
+        self.ask(move |database| store::records(database, &run))
+            .await
     }
 
     /// The one run whose name begins with `start`, or the newest for `last`.
@@ -160,10 +186,14 @@ impl Journal {
     /// `NotFound` for none, `BadInput` for more than one.
     pub async fn find(&self, start: &str) -> Result<RunId> {
         let start = start.to_owned();
-        self.ask(move |database| store::find(database, &start)).await
+        self.ask(move |database| store::find(database, &start))
+            .await
     }
 
-    async fn ask<T: Send + 'static>(&self, question: impl FnOnce(&Connection) -> Result<T> + Send + 'static) -> Result<T> {
+    async fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let gone = || Error::new(Code::DiskFailed, "the journal's writer is gone");
         let (done, outcome) = oneshot::channel();
         let ask = Order::Ask(Box::new(move |database| {
@@ -177,13 +207,26 @@ impl Journal {
     /// Watches a run from now on.
     #[must_use]
     pub fn watch(&self, run: &RunId) -> Watcher {
-        let watch = lock(&self.0.watches).entry(run.clone()).or_default().clone();
-        Watcher { watch, journal: self.clone(), run: run.clone() }
+        let watch = lock(&self.0.watches)
+            .entry(run.clone())
+            .or_default()
+            .clone();
+        Watcher {
+            watch,
+            journal: self.clone(),
+            run: run.clone(),
+        }
     }
 
     /// Shows the run's watcher something that is not kept.
     pub fn glimpse(&self, run: &RunId, glimpse: Glimpse) {
-        self.show(run, Sight::Glimpse { run: run.clone(), glimpse });
+        self.show(
+            run,
+            Sight::Glimpse {
+                run: run.clone(),
+                glimpse,
+            },
+        );
     }
 
     fn show(&self, run: &RunId, sight: Sight) {
@@ -222,21 +265,31 @@ impl Batch {
             return Err(Error::new(*code, why.clone()));
         }
         if self.records.len() >= BATCH_RECORDS_MAX || self.bytes > BATCH_BYTES_MAX {
-            return Err(Error::new(Code::Busy, "the journal cannot keep up with this many records"));
+            return Err(Error::new(
+                Code::Busy,
+                "the journal cannot keep up with this many records",
+            ));
         }
         Ok(())
     }
 
     /// Large contents are stored once, by digest, beside the records.
     fn set_aside_contents(&mut self, event: &mut Event) {
-        let Some(content) = event.content_mut() else { return };
-        let Content::Inline(value) = content else { return };
+        let Some(content) = event.content_mut() else {
+            return;
+        };
+        let Content::Inline(value) = content else {
+            return;
+        };
         if !is_larger(value, &mut RECORD_INLINE_BYTES.clone()) {
             return;
         }
         let text = value.to_string();
         let digest = Digest::of(text.as_bytes());
-        *content = Content::Stored { digest, bytes: text.len() };
+        *content = Content::Stored {
+            digest,
+            bytes: text.len(),
+        };
         self.bytes += text.len();
         self.contents.push((digest, text));
     }
@@ -254,7 +307,10 @@ fn is_larger(value: &Value, left: &mut usize) -> bool {
             2
         }
         Value::Object(map) => {
-            if map.iter().any(|(key, item)| key.len() > *left || is_larger(item, left)) {
+            if map
+                .iter()
+                .any(|(key, item)| key.len() > *left || is_larger(item, left))
+            {
                 return true;
             }
             2 + map.keys().map(String::len).sum::<usize>()
@@ -269,7 +325,11 @@ fn is_larger(value: &Value, left: &mut usize) -> bool {
     }
 }
 
-fn write_until_closed(mut database: Connection, batch: &Mutex<Batch>, mut inbox: mpsc::Receiver<Order>) {
+fn write_until_closed(
+    mut database: Connection,
+    batch: &Mutex<Batch>,
+    mut inbox: mpsc::Receiver<Order>,
+) {
     while let Some(first) = inbox.blocking_recv() {
         let mut waiting = Vec::new();
         let mut asks = Vec::new();
@@ -297,17 +357,27 @@ fn write_until_closed(mut database: Connection, batch: &Mutex<Batch>, mut inbox:
     let _ = write_batch(&mut database, batch, false);
 }
 
-fn write_batch(database: &mut Connection, batch: &Mutex<Batch>, sync: bool) -> Result<(), (Code, String)> {
+fn write_batch(
+    database: &mut Connection,
+    batch: &Mutex<Batch>,
+    sync: bool,
+) -> Result<(), (Code, String)> {
     let (records, contents) = {
         let mut open = lock(batch);
         if let Some(broken) = &open.broken {
             return Err(broken.clone());
         }
         open.bytes = 0;
-        (std::mem::take(&mut open.records), std::mem::take(&mut open.contents))
+        (
+            std::mem::take(&mut open.records),
+            std::mem::take(&mut open.contents),
+        )
     };
     let written = store::write(database, &records, &contents, sync).map_err(|error| {
-        let why = format!("the journal could not be written, so nothing more is done: {}", error.message());
+        let why = format!(
+            "the journal could not be written, so nothing more is done: {}",
+            error.message()
+        );
         (error.code(), why)
     });
     let mut open = lock(batch);

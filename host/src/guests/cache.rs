@@ -39,7 +39,11 @@ impl Cache {
     /// # Errors
     /// `DiskFailed`, `Corrupt`.
     pub fn open(state: &StateFolder, engine: &Engine) -> Result<Self> {
-        Ok(Self { folder: state.below("cache")?, key: state.key()?, settings: settings_of(engine) })
+        Ok(Self {
+            folder: state.below("cache")?,
+            key: state.key()?,
+            settings: settings_of(engine),
+        })
     }
 
     /// The compiled component, if the cache has it.
@@ -47,7 +51,9 @@ impl Cache {
     /// # Errors
     /// `DiskFailed`. A damaged or forged entry is no error: it counts as absent.
     pub fn component(&self, engine: &Engine, digest: Digest) -> Result<Option<Component>> {
-        let Some(code) = self.read(&self.code_name(digest))? else { return Ok(None) };
+        let Some(code) = self.read(&self.code_name(digest))? else {
+            return Ok(None);
+        };
         Ok(load(engine, &code).ok())
     }
 
@@ -82,12 +88,18 @@ impl Cache {
     }
 
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        let Some(mut entry) = self.folder.read(name)? else { return Ok(None) };
+        let Some(mut entry) = self.folder.read(name)? else {
+            return Ok(None);
+        };
         if entry.len() < MAC_BYTES {
             return Ok(None);
         }
         let content = entry.split_off(MAC_BYTES);
-        Ok(self.mac(name, &content)?.verify_slice(&entry).is_ok().then_some(content))
+        Ok(self
+            .mac(name, &content)?
+            .verify_slice(&entry)
+            .is_ok()
+            .then_some(content))
     }
 
     fn write(&self, name: &str, content: &[u8]) -> Result<()> {
@@ -98,7 +110,8 @@ impl Cache {
 
     /// Over name and content: an entry under another name is a forgery too.
     fn mac(&self, name: &str, content: &[u8]) -> Result<Hmac<Sha256>> {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).map_err(|_| Error::bug("the key has a wrong length"))?;
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.key)
+            .map_err(|_| Error::bug("the key has a wrong length"))?;
         mac.update(name.as_bytes());
         mac.update(&[0]);
         mac.update(content);
@@ -112,7 +125,14 @@ impl std::fmt::Debug for Cache {
     }
 }
 
-#[expect(unsafe_code, reason = "loads code that this host compiled, after its MAC was verified over these very bytes")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place where code is loaded"
+)]
+#[expect(
+    unsafe_code,
+    reason = "loads code that this host compiled, after its MAC was verified over these very bytes"
+)]
 fn load(engine: &Engine, code: &[u8]) -> Result<Component> {
     // SAFETY: both callers pass bytes that came out of our own compile process: `component` after
     // verifying a MAC that only this user's host can make, `store` straight from that process.

@@ -61,7 +61,11 @@ impl Tool {
     pub fn card(&self) -> Card {
         let mut description = self.declared.description.trim().to_owned();
         for example in &self.declared.examples {
-            let title = if example.title.is_empty() { "Example" } else { &example.title };
+            let title = if example.title.is_empty() {
+                "Example"
+            } else {
+                &example.title
+            };
             description.push_str(&format!("\n{title}: {}", example.args));
         }
         Card {
@@ -101,7 +105,11 @@ impl Catalog {
         policy: &Policy,
     ) -> Result<Self> {
         if bundled.len() + configured.len() > PLUGINS {
-            return Err(Error::too_big("the list of plugins", PLUGINS, bundled.len() + configured.len()));
+            return Err(Error::too_big(
+                "the list of plugins",
+                PLUGINS,
+                bundled.len() + configured.len(),
+            ));
         }
         let mut catalog = Self::default();
         for plugin in bundled {
@@ -112,7 +120,8 @@ impl Catalog {
             *names.entry(plugin.name.clone()).or_insert(0) += 1;
         }
         for (key, mut plugin) in configured {
-            let taken = catalog.has_plugin(&plugin.name) || names.get(&plugin.name).is_some_and(|count| *count > 1);
+            let taken = catalog.has_plugin(&plugin.name)
+                || names.get(&plugin.name).is_some_and(|count| *count > 1);
             if taken && collisions == Collisions::Error {
                 return Err(Error::bad_input(format!("two plugins are named `{}`", plugin.name))
                     .hint("write `collisions = \"auto-prefix\"` to call them by their names in `[plugins]`"));
@@ -131,8 +140,10 @@ impl Catalog {
 
     fn add(&mut self, plugin: Plugin, policy: &Policy) -> Result<()> {
         if self.has_plugin(&plugin.name) {
-            return Err(Error::bad_input(format!("two plugins are named `{}`", plugin.name))
-                .hint("give one of them another name in `[plugins]`"));
+            return Err(
+                Error::bad_input(format!("two plugins are named `{}`", plugin.name))
+                    .hint("give one of them another name in `[plugins]`"),
+            );
         }
         let plugin = Arc::new(plugin);
         for declared in &plugin.manifest.tools {
@@ -168,9 +179,14 @@ impl Catalog {
     /// # Errors
     /// `UnknownTool`, with near names among those within `reach`.
     pub fn resolve(&self, name: &str, reach: &[Pattern]) -> Result<&Arc<Tool>> {
-        let found = ToolName::parse(name).ok().and_then(|name| self.tools.get(&name));
+        let found = ToolName::parse(name)
+            .ok()
+            .and_then(|name| self.tools.get(&name));
         found.ok_or_else(|| {
-            let error = Error::new(Code::UnknownTool, format!("there is no tool `{}`", shown(name)));
+            let error = Error::new(
+                Code::UnknownTool,
+                format!("there is no tool `{}`", shown(name)),
+            );
             let near = self.near(name, reach);
             if near.is_empty() {
                 error.hint("`lazaret tools` lists them")
@@ -182,16 +198,26 @@ impl Catalog {
 
     fn near(&self, name: &str, reach: &[Pattern]) -> Vec<String> {
         const NEAR: f64 = 0.8;
-        let within = self.tools.values().filter(|tool| reach.iter().any(|line| line.matches(&tool.name)));
+        let within = self
+            .tools
+            .values()
+            .filter(|tool| reach.iter().any(|line| line.matches(&tool.name)));
         let mut scored: Vec<(f64, &ToolName)> = within
             .map(|tool| {
                 let whole = strsim::jaro_winkler(name, tool.name.as_str());
-                (whole.max(strsim::jaro_winkler(name, tool.name.short())), &tool.name)
+                (
+                    whole.max(strsim::jaro_winkler(name, tool.name.short())),
+                    &tool.name,
+                )
             })
             .filter(|(score, _)| *score > NEAR)
             .collect();
         scored.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-        scored.into_iter().take(3).map(|(_, name)| format!("`{name}`")).collect()
+        scored
+            .into_iter()
+            .take(3)
+            .map(|(_, name)| format!("`{name}`"))
+            .collect()
     }
 
     /// Tools within `reach` that a model may be told of: those that policy would let it call (S-20).
@@ -207,7 +233,11 @@ impl Catalog {
             };
             named && !blocked && open && allowed(policy, &tool.name, tool.declared.risk)
         };
-        self.tools.values().filter(told).map(|tool| tool.card()).collect()
+        self.tools
+            .values()
+            .filter(told)
+            .map(|tool| tool.card())
+            .collect()
     }
 }
 

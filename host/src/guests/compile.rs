@@ -18,7 +18,8 @@ use super::engine::{self, Allocation};
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::shown;
 use crate::words::limits::{
-    ARTIFACT_CODE_BYTES, COMPILE_CPU_SECONDS, COMPILE_MEMORY_BYTES, COMPILE_TIMEOUT_MS, COMPILES_AT_ONCE, COMPONENT_BYTES,
+    ARTIFACT_CODE_BYTES, COMPILE_CPU_SECONDS, COMPILE_MEMORY_BYTES, COMPILE_TIMEOUT_MS,
+    COMPILES_AT_ONCE, COMPONENT_BYTES,
 };
 
 /// The hidden command by which the host starts itself as a compile process.
@@ -37,7 +38,10 @@ impl Compiler {
     /// A compiler that starts `program`, which must be a `lazaret`.
     #[must_use]
     pub fn new(program: &Path) -> Self {
-        Self { program: program.to_owned(), at_once: Arc::new(Semaphore::new(COMPILES_AT_ONCE)) }
+        Self {
+            program: program.to_owned(),
+            at_once: Arc::new(Semaphore::new(COMPILES_AT_ONCE)),
+        }
     }
 
     /// Compiles a component.
@@ -46,16 +50,29 @@ impl Compiler {
     /// `BadPlugin` for what is no valid component, `TooBig`, `TooSlow`, `OutOfMemory` for what takes too much.
     pub async fn compile(&self, component: &[u8]) -> Result<Vec<u8>> {
         check_component(component)?;
-        let _turn = self.at_once.acquire().await.map_err(|_| Error::bug("the compiler was closed"))?;
+        let _turn = self
+            .at_once
+            .acquire()
+            .await
+            .map_err(|_| Error::bug("the compiler was closed"))?;
         let limit = Duration::from_millis(COMPILE_TIMEOUT_MS);
         tokio::time::timeout(limit, self.compile_now(component))
             .await
-            .unwrap_or_else(|_| Err(Error::too_slow("compiling the component", COMPILE_TIMEOUT_MS)))
+            .unwrap_or_else(|_| {
+                Err(Error::too_slow(
+                    "compiling the component",
+                    COMPILE_TIMEOUT_MS,
+                ))
+            })
     }
 
-    #[expect(clippy::disallowed_methods, reason = "this file owns the compile process")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this file owns the compile process"
+    )]
     async fn compile_now(&self, component: &[u8]) -> Result<Vec<u8>> {
-        let failed = |error: std::io::Error| Error::bug("the compile process failed").because(error);
+        let failed =
+            |error: std::io::Error| Error::bug("the compile process failed").because(error);
         let mut process = Command::new(&self.program)
             .arg(COMMAND)
             .env_clear()
@@ -66,11 +83,17 @@ impl Compiler {
             .kill_on_drop(true)
             .spawn()
             .map_err(|error| {
-                let what = format!("the compile process `{}` cannot be started", self.program.display());
+                let what = format!(
+                    "the compile process `{}` cannot be started",
+                    self.program.display()
+                );
                 Error::bug(what).because(error)
             })?;
-        let (Some(mut input), Some(output), Some(words)) = (process.stdin.take(), process.stdout.take(), process.stderr.take())
-        else {
+        let (Some(mut input), Some(output), Some(words)) = (
+            process.stdin.take(),
+            process.stdout.take(),
+            process.stderr.take(),
+        ) else {
             return Err(Error::bug("the compile process has no pipes"));
         };
         let write = async {
@@ -81,7 +104,11 @@ impl Compiler {
         let most = u64::try_from(ARTIFACT_CODE_BYTES).unwrap_or(u64::MAX);
         let (mut output, mut words) = (output.take(most), words.take(WORDS_BYTES));
         let (mut code, mut said) = (Vec::new(), Vec::new());
-        let ((), read, heard) = tokio::join!(write, output.read_to_end(&mut code), words.read_to_end(&mut said));
+        let ((), read, heard) = tokio::join!(
+            write,
+            output.read_to_end(&mut code),
+            words.read_to_end(&mut said)
+        );
         read.map_err(failed)?;
         heard.map_err(failed)?;
         let status = process.wait().await.map_err(failed)?;
@@ -99,11 +126,17 @@ fn explain(status: std::process::ExitStatus, said: &str) -> Error {
         return Error::bad_plugin(format!("not a valid component: {}", shown(said.trim())));
     }
     if status.signal() == Some(XCPU) {
-        return Error::new(Code::TooSlow, format!("compiling took more than {COMPILE_CPU_SECONDS} s of processor time"));
+        return Error::new(
+            Code::TooSlow,
+            format!("compiling took more than {COMPILE_CPU_SECONDS} s of processor time"),
+        );
     }
     if said.contains("memory allocation") || status.signal().is_some() {
         let mib = COMPILE_MEMORY_BYTES >> 20;
-        return Error::new(Code::OutOfMemory, format!("compiling took more than {mib} MiB, or ended by a signal"));
+        return Error::new(
+            Code::OutOfMemory,
+            format!("compiling took more than {mib} MiB, or ended by a signal"),
+        );
     }
     Error::bug("the compile process failed").because(anyhow::anyhow!("{status}: {said}"))
 }
@@ -114,18 +147,24 @@ fn explain(status: std::process::ExitStatus, said: &str) -> Error {
 /// `TooBig`, `BadPlugin` with what the bytes are instead.
 pub fn check_component(bytes: &[u8]) -> Result<()> {
     if bytes.len() > COMPONENT_BYTES {
-        return Err(Error::too_big("the component", COMPONENT_BYTES, bytes.len()));
+        return Err(Error::too_big(
+            "the component",
+            COMPONENT_BYTES,
+            bytes.len(),
+        ));
     }
     match bytes.get(..8) {
         Some(b"\0asm\x0d\0\x01\0") => Ok(()),
-        Some(b"\0asm\x01\0\0\0") => Err(Error::bad_plugin("this is a core module, and a plugin is a component")
-            .hint("build it for `wasm32-wasip2`, or wrap it with `wasm-tools component new`")),
-        Some(start) if start.starts_with(b"\0asm") => {
-            Err(Error::bad_plugin("this is wasm of a version that is not known here"))
-        }
-        Some(start) if start.starts_with(b"\x7fELF") => {
-            Err(Error::bad_plugin("this is native code, which is never accepted from outside"))
-        }
+        Some(b"\0asm\x01\0\0\0") => Err(Error::bad_plugin(
+            "this is a core module, and a plugin is a component",
+        )
+        .hint("build it for `wasm32-wasip2`, or wrap it with `wasm-tools component new`")),
+        Some(start) if start.starts_with(b"\0asm") => Err(Error::bad_plugin(
+            "this is wasm of a version that is not known here",
+        )),
+        Some(start) if start.starts_with(b"\x7fELF") => Err(Error::bad_plugin(
+            "this is native code, which is never accepted from outside",
+        )),
         Some(_) | None => Err(Error::bad_plugin("this is no wasm component")
             .hint("a plugin is one `.wasm` file; `lazaret plugin check FILE` says more")),
     }
@@ -136,7 +175,11 @@ const BAD_COMPONENT: u8 = 10;
 
 /// The compile process: limits itself, reads a component, writes its code. Returns its exit status.
 #[must_use]
-pub fn child(input: &mut dyn std::io::Read, output: &mut dyn std::io::Write, words: &mut dyn std::io::Write) -> u8 {
+pub fn child(
+    input: &mut dyn std::io::Read,
+    output: &mut dyn std::io::Write,
+    words: &mut dyn std::io::Write,
+) -> u8 {
     if let Err(error) = limit_self() {
         // There is nobody to tell but the pipe.
         let _ = write!(words, "cannot limit itself: {error}");
@@ -146,7 +189,9 @@ pub fn child(input: &mut dyn std::io::Read, output: &mut dyn std::io::Write, wor
     let most = u64::try_from(COMPONENT_BYTES).unwrap_or(u64::MAX);
     let read = std::io::Read::read_to_end(&mut std::io::Read::take(input, most), &mut component);
     let engine = engine::new(Allocation::OnDemand);
-    let (Ok(_), Ok(engine)) = (read, engine) else { return 1 };
+    let (Ok(_), Ok(engine)) = (read, engine) else {
+        return 1;
+    };
     match engine.precompile_component(&component) {
         Ok(code) => u8::from(output.write_all(&code).is_err()),
         Err(error) => {
@@ -158,7 +203,10 @@ pub fn child(input: &mut dyn std::io::Read, output: &mut dyn std::io::Write, wor
 }
 
 fn limit_self() -> rustix::io::Result<()> {
-    let limit = |most: u64| Rlimit { current: Some(most), maximum: Some(most) };
+    let limit = |most: u64| Rlimit {
+        current: Some(most),
+        maximum: Some(most),
+    };
     setrlimit(Resource::As, limit(COMPILE_MEMORY_BYTES))?;
     setrlimit(Resource::Cpu, limit(COMPILE_CPU_SECONDS))?;
     setrlimit(Resource::Core, limit(0))?;
@@ -172,7 +220,15 @@ fn limit_self() -> rustix::io::Result<()> {
 /// `BadPlugin`.
 pub fn check_world(component: &Component, engine: &wasmtime::Engine) -> Result<()> {
     const OURS: &str = "lazaret:plugin/";
-    const INTERFACES: [&str; 7] = ["types", "log", "artifacts", "fetch", "files", "notes", "call"];
+    const INTERFACES: [&str; 7] = [
+        "types",
+        "log",
+        "artifacts",
+        "fetch",
+        "files",
+        "notes",
+        "call",
+    ];
     const VERSION: &str = "0.1.0";
     let world = component.component_type();
     for (name, _) in world.imports(engine) {
@@ -189,11 +245,18 @@ pub fn check_world(component: &Component, engine: &wasmtime::Engine) -> Result<(
     if exports.contains(&"lazaret:plugin/tool@0.1.0") {
         return Ok(());
     }
-    match exports.iter().find_map(|name| Some((name, name.strip_prefix("lazaret:plugin/tool@")?))) {
+    match exports
+        .iter()
+        .find_map(|name| Some((name, name.strip_prefix("lazaret:plugin/tool@")?)))
+    {
         Some((name, version)) => Err(other_version(name, version)),
         None => Err(Error::bad_plugin(format!(
             "the component does not export `lazaret:plugin/tool@{VERSION}`; it exports {}",
-            if exports.is_empty() { "nothing".to_owned() } else { shown(&exports.join(", ")) }
+            if exports.is_empty() {
+                "nothing".to_owned()
+            } else {
+                shown(&exports.join(", "))
+            }
         ))
         .hint("a plugin is written with `lazaret-sdk`, or against `wit/plugin.wit`")),
     }
@@ -209,6 +272,9 @@ fn other_version(name: &str, version: &str) -> Error {
 }
 
 fn unknown_import(name: &str) -> Error {
-    Error::bad_plugin(format!("the component wants `{}`, which this host does not have", shown(name)))
-        .hint("a plugin may import `lazaret:plugin` and WASI 0.2")
+    Error::bad_plugin(format!(
+        "the component wants `{}`, which this host does not have",
+        shown(name)
+    ))
+    .hint("a plugin may import `lazaret:plugin` and WASI 0.2")
 }

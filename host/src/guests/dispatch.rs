@@ -78,7 +78,14 @@ pub fn dispatch(
             },
             Err(error) => {
                 let result = clean(&station, Err(error));
-                Outcome { tool: name, seq: caller.parent, result, label, trail, spent: Spent::default() }
+                Outcome {
+                    tool: name,
+                    seq: caller.parent,
+                    result,
+                    label,
+                    trail,
+                    spent: Spent::default(),
+                }
             }
         }
     })
@@ -94,7 +101,9 @@ async fn pass(
     let (tool, args) = match check(station, caller, &request) {
         Ok(checked) => checked,
         Err(error) => {
-            station.gate.turn_down(caller, EffectKind::Call, shown(&request.tool), &error)?;
+            station
+                .gate
+                .turn_down(caller, EffectKind::Call, shown(&request.tool), &error)?;
             return Err(error);
         }
     };
@@ -105,11 +114,20 @@ async fn pass(
         grant: tool.grant.clone(),
         args,
     };
-    station.gate.pass(caller, call, async |permit| perform(station, tasks, caller, tool, permit, trail).await).await
+    station
+        .gate
+        .pass(caller, call, async |permit| {
+            perform(station, tasks, caller, tool, permit, trail).await
+        })
+        .await
 }
 
 /// What is checked before there is a call to judge.
-fn check<'a>(station: &'a Station, caller: &Caller, request: &Request) -> Result<(&'a Arc<Tool>, Args)> {
+fn check<'a>(
+    station: &'a Station,
+    caller: &Caller,
+    request: &Request,
+) -> Result<(&'a Arc<Tool>, Args)> {
     let tool = station.catalog.resolve(&request.tool, &caller.reach)?;
     let offered = &tool.declared.offer.surfaces;
     if !offered.contains(&SurfaceWord(caller.surface)) {
@@ -119,7 +137,10 @@ fn check<'a>(station: &'a Station, caller: &Caller, request: &Request) -> Result
     let value = match &request.args {
         WishedArgs::Json(value) => value.clone(),
         WishedArgs::Broken(_) => {
-            return Err(Error::new(Code::BadArgs, "Invalid action input: the arguments are not JSON."));
+            return Err(Error::new(
+                Code::BadArgs,
+                "Invalid action input: the arguments are not JSON.",
+            ));
         }
     };
     Ok((tool, Args::check(value, tool.input()?)?))
@@ -137,7 +158,9 @@ async fn perform(
     let (call, ()) = permit.redeem();
     let bounds = station.gate.policy().bounds;
     let inner = inside(caller, &call, seq, bounds);
-    let own = inner.label.with(Source::new(Sort::Tool, call.tool.as_str()));
+    let own = inner
+        .label
+        .with(Source::new(Sort::Tool, call.tool.as_str()));
     let ending = match run(station, tasks, inner, tool, call.args.text()).await {
         Ok(ending) => ending,
         Err(error) => return Performed::of(Err(error), own, Spent::default()),
@@ -145,9 +168,18 @@ async fn perform(
     let label = own.join(&ending.trail.label);
     let refused = ending.trail.refused.clone();
     *trail = ending.trail;
-    let result = ending.said.and_then(|said| read_outcome(tool, said, refused));
-    let content = result.as_ref().map_or(Content::Empty, |value| Content::Inline(value.clone()));
-    Performed { result, content, label, spent: ending.spent }
+    let result = ending
+        .said
+        .and_then(|said| read_outcome(tool, said, refused));
+    let content = result
+        .as_ref()
+        .map_or(Content::Empty, |value| Content::Inline(value.clone()));
+    Performed {
+        result,
+        content,
+        label,
+        spent: ending.spent,
+    }
 }
 
 /// The guest as a caller: what it may reach is its tool's grant, within the call's own bounds.
@@ -167,35 +199,69 @@ fn inside(caller: &Caller, call: &Call, seq: Seq, bounds: Bounds) -> Caller {
     }
 }
 
-async fn run(station: &Arc<Station>, tasks: &Tasks, caller: Caller, tool: &Arc<Tool>, args: &str) -> Result<Ending> {
+async fn run(
+    station: &Arc<Station>,
+    tasks: &Tasks,
+    caller: Caller,
+    tool: &Arc<Tool>,
+    args: &str,
+) -> Result<Ending> {
     let sandbox = &station.sandbox;
     if !tool.plugin.is_ready() {
         let message = "loading (compiled at the first use)".to_owned();
-        let glimpse = Glimpse::Progress { tool: tool.name.to_string(), message, percent: None };
+        let glimpse = Glimpse::Progress {
+            tool: tool.name.to_string(),
+            message,
+            percent: None,
+        };
         station.gate.journal().glimpse(&caller.run, glimpse);
     }
     let linked = tasks.unless_cancelled(tool.plugin.linked(sandbox)).await?;
     // A component that had to be compiled does not use up the call's own time.
-    let _slot = tasks.unless_cancelled(sandbox.slots().take(caller.depth, caller.deadline)).await?;
+    let _slot = tasks
+        .unless_cancelled(sandbox.slots().take(caller.depth, caller.deadline))
+        .await?;
     let bounds = station.gate.policy().bounds;
-    let bounds = Bounds { fuel: bounds.fuel.min(CALL_FUEL), ..bounds };
-    let visit = Visit { station: station.clone(), tasks: tasks.clone(), caller, trail: Trail::default() };
-    Ok(linked.call(sandbox, visit, bounds, (tool.name.short(), args)).await)
+    let bounds = Bounds {
+        fuel: bounds.fuel.min(CALL_FUEL),
+        ..bounds
+    };
+    let visit = Visit {
+        station: station.clone(),
+        tasks: tasks.clone(),
+        caller,
+        trail: Trail::default(),
+    };
+    Ok(linked
+        .call(sandbox, visit, bounds, (tool.name.short(), args))
+        .await)
 }
 
 /// Reads what a guest returned: JSON of bounded size that fits the tool's own schema.
-fn read_outcome(tool: &Tool, said: Result<String, Failure>, refused: Option<(Code, Vec<String>)>) -> Result<Value> {
+fn read_outcome(
+    tool: &Tool,
+    said: Result<String, Failure>,
+    refused: Option<(Code, Vec<String>)>,
+) -> Result<Value> {
     let text = said.map_err(|failure| gave_up(&failure, refused))?;
     if text.len() > OUTCOME_BYTES {
         return Err(Error::too_big("the outcome", OUTCOME_BYTES, text.len()));
     }
-    let value = json::parse(&text)
-        .map_err(|why| Error::new(Code::NotJson, format!("the tool returned no JSON: {}", shown(&why))))?;
+    let value = json::parse(&text).map_err(|why| {
+        Error::new(
+            Code::NotJson,
+            format!("the tool returned no JSON: {}", shown(&why)),
+        )
+    })?;
     let issues = tool.output()?.issues(&value);
     if issues.is_empty() {
         return Ok(value);
     }
-    Err(Error::new(Code::BadOutcome, "the tool's outcome does not fit its own output schema").issues(issues))
+    Err(Error::new(
+        Code::BadOutcome,
+        "the tool's outcome does not fit its own output schema",
+    )
+    .issues(issues))
 }
 
 /// A guest that gives up after a refusal failed for the reason of that refusal; one that gives up
@@ -223,7 +289,9 @@ fn clean(station: &Station, result: Result<Value>) -> Result<Value> {
         }
         Err(error) => {
             let message = station.scrub.clean(error.message());
-            let clean = Error::new(error.code(), message).issues(error.issue_list().to_vec()).retry(error.is_retryable());
+            let clean = Error::new(error.code(), message)
+                .issues(error.issue_list().to_vec())
+                .retry(error.is_retryable());
             Err(error.hints().iter().cloned().fold(clean, Error::hint))
         }
     }
@@ -238,7 +306,11 @@ fn clean_value(station: &Station, value: &mut Value) {
         }
         Value::Array(items) => items.iter_mut().for_each(|item| clean_value(station, item)),
         Value::Object(map) => {
-            let keys: Vec<String> = map.keys().filter(|key| station.scrub.finds_in(key)).cloned().collect();
+            let keys: Vec<String> = map
+                .keys()
+                .filter(|key| station.scrub.finds_in(key))
+                .cloned()
+                .collect();
             for key in keys {
                 if let Some(item) = map.remove(&key) {
                     map.insert(station.scrub.clean(&key), item);

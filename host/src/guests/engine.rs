@@ -1,11 +1,14 @@
 //! The engine: one for the process, with every setting that the boundary rests on (design §7).
 
-use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, Strategy};
+use wasmtime::{
+    Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
+    Strategy,
+};
 
 use crate::words::error::{Error, Result};
 use crate::words::limits::{
-    ASYNC_STACK_BYTES, CALL_DEPTH, GUEST_CORE_INSTANCES, GUEST_MEMORIES, GUEST_MEMORY_BYTES_MAX, GUEST_SLOTS_INNER,
-    GUEST_SLOTS_OUTER, GUEST_TABLE_ELEMENTS, GUEST_TABLES, WASM_STACK_BYTES,
+    ASYNC_STACK_BYTES, CALL_DEPTH, GUEST_CORE_INSTANCES, GUEST_MEMORIES, GUEST_MEMORY_BYTES_MAX,
+    GUEST_SLOTS_INNER, GUEST_SLOTS_OUTER, GUEST_TABLE_ELEMENTS, GUEST_TABLES, WASM_STACK_BYTES,
 };
 
 /// How guests' memory is had.
@@ -48,7 +51,8 @@ pub fn new(allocation: Allocation) -> Result<Engine> {
     if allocation == Allocation::Pooled {
         config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool()));
     }
-    Engine::new(&config).map_err(|error| Error::bug("the wasm engine cannot be made").because(error))
+    Engine::new(&config)
+        .map_err(|error| Error::bug("the wasm engine cannot be made").because(error))
 }
 
 fn settings() -> Config {

@@ -121,14 +121,22 @@ impl std::fmt::Display for Late {
 impl std::error::Error for Late {}
 
 /// Processor time, work and memory of a guest that reads out its manifest.
-const MANIFEST_BOUNDS: Bounds =
-    Bounds { fuel: 1_000_000_000, cpu_ms: 1_000, memory_bytes: 64 << 20, timeout_ms: 5_000, calls: 0 };
+const MANIFEST_BOUNDS: Bounds = Bounds {
+    fuel: 1_000_000_000,
+    cpu_ms: 1_000,
+    memory_bytes: 64 << 20,
+    timeout_ms: 5_000,
+    calls: 0,
+};
 
 impl Linked {
     /// Resolves a component's imports.
     pub(super) fn new(linker: &Linker<Inside>, component: &Component) -> Result<Self> {
         let wrong = |error: wasmtime::Error| {
-            Error::bad_plugin(format!("the component does not fit this host: {}", shown(&format!("{error:#}"))))
+            Error::bad_plugin(format!(
+                "the component does not fit this host: {}",
+                shown(&format!("{error:#}"))
+            ))
         };
         let linked = linker.instantiate_pre(component).map_err(wrong)?;
         PluginPre::new(linked).map(Self).map_err(wrong)
@@ -137,7 +145,10 @@ impl Linked {
     /// Names of the interfaces that the component imports.
     pub(super) fn imports(&self, sandbox: &Sandbox) -> Vec<String> {
         let component = self.0.instance_pre().component().component_type();
-        component.imports(sandbox.engine()).map(|(name, _)| name.to_owned()).collect()
+        component
+            .imports(sandbox.engine())
+            .map(|(name, _)| name.to_owned())
+            .collect()
     }
 
     /// Reads the manifest in a guest that may do nothing.
@@ -154,19 +165,36 @@ impl Linked {
             Ok(Ok(text)) => Ok(text),
             Ok(Err(error)) => {
                 let why = explain(&error, store.data());
-                Err(Error::bad_plugin(format!("the plugin cannot read out its manifest: {}", why.message())))
+                Err(Error::bad_plugin(format!(
+                    "the plugin cannot read out its manifest: {}",
+                    why.message()
+                )))
             }
-            Err(_) => Err(Error::bad_plugin("the plugin does not end reading out its manifest")),
+            Err(_) => Err(Error::bad_plugin(
+                "the plugin does not end reading out its manifest",
+            )),
         }
     }
 
     /// Calls a tool in a fresh guest. Ends by the deadline, whatever the guest does.
-    pub(super) async fn call(&self, sandbox: &Sandbox, visit: Visit, bounds: Bounds, (tool, args): (&str, &str)) -> Ending {
+    pub(super) async fn call(
+        &self,
+        sandbox: &Sandbox,
+        visit: Visit,
+        bounds: Bounds,
+        (tool, args): (&str, &str),
+    ) -> Ending {
         let began = crate::words::clock::Clock::instant();
         let (tasks, deadline) = (visit.tasks.clone(), visit.caller.deadline);
         let mut store = match self.store(sandbox, bounds, Errand::Call(Box::new(visit))) {
             Ok(store) => store,
-            Err(error) => return Ending { said: Err(error), trail: Trail::default(), spent: Spent::default() },
+            Err(error) => {
+                return Ending {
+                    said: Err(error),
+                    trail: Trail::default(),
+                    spent: Spent::default(),
+                };
+            }
         };
         let said = {
             let _ticking = sandbox.ticker().run();
@@ -181,13 +209,29 @@ impl Linked {
         let memory_bytes = u64::try_from(inside.meter.peak_bytes()).unwrap_or(u64::MAX);
         let us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
         let trail = inside.into_trail();
-        Ending { said, spent: Spent { us, fuel, memory_bytes, calls: trail.calls }, trail }
+        Ending {
+            said,
+            spent: Spent {
+                us,
+                fuel,
+                memory_bytes,
+                calls: trail.calls,
+            },
+            trail,
+        }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the one place where a call's guest is made")]
-    async fn call_in(&self, store: &mut Store<Inside>, tool: &str, args: &str) -> wasmtime::Result<Result<String, Failure>> {
+    async fn call_in(
+        &self,
+        store: &mut Store<Inside>,
+        tool: &str,
+        args: &str,
+    ) -> wasmtime::Result<Result<String, Failure>> {
         let guest: Plugin = self.0.instantiate_async(&mut *store).await?;
-        guest.lazaret_plugin_tool().call_run(store, tool, args).await
+        guest
+            .lazaret_plugin_tool()
+            .call_run(store, tool, args)
+            .await
     }
 
     fn store(&self, sandbox: &Sandbox, bounds: Bounds, errand: Errand) -> Result<Store<Inside>> {
@@ -195,14 +239,26 @@ impl Linked {
         let mut table = ResourceTable::new();
         table.set_max_capacity(GUEST_RESOURCES);
         let wasi = wasi::nothing(&output, sandbox.clock());
-        let inside = Inside { wasi, table, meter: Meter::new(bounds), output, errand };
+        let inside = Inside {
+            wasi,
+            table,
+            meter: Meter::new(bounds),
+            output,
+            errand,
+        };
         let mut store = Store::new(sandbox.engine(), inside);
         store.limiter(|inside| &mut inside.meter);
-        store.set_fuel(bounds.fuel).map_err(|error| Error::bug("the engine counts no fuel").because(error))?;
+        store
+            .set_fuel(bounds.fuel)
+            .map_err(|error| Error::bug("the engine counts no fuel").because(error))?;
         store.set_hostcall_fuel(HOSTCALL_BYTES);
         store.set_epoch_deadline(1);
         store.epoch_deadline_callback(|mut store| {
-            if store.data_mut().meter.tick() { Ok(UpdateDeadline::Yield(1)) } else { Err(wasmtime::Error::new(Late)) }
+            if store.data_mut().meter.tick() {
+                Ok(UpdateDeadline::Yield(1))
+            } else {
+                Err(wasmtime::Error::new(Late))
+            }
         });
         Ok(store)
     }
@@ -214,11 +270,18 @@ impl std::fmt::Debug for Linked {
     }
 }
 
-async fn within<T>(deadline: Deadline, tasks: &Tasks, work: impl Future<Output = Result<T>>) -> Result<T> {
+async fn within<T>(
+    deadline: Deadline,
+    tasks: &Tasks,
+    work: impl Future<Output = Result<T>>,
+) -> Result<T> {
     let rest = deadline.rest();
     let bounded = async {
         tokio::time::timeout(rest, work).await.unwrap_or_else(|_| {
-            Err(Error::new(Code::TooSlow, format!("the call did not end within its {} ms", rest.as_millis())))
+            Err(Error::new(
+                Code::TooSlow,
+                format!("the call did not end within its {} ms", rest.as_millis()),
+            ))
         })
     };
     tasks.unless_cancelled(bounded).await
@@ -233,7 +296,12 @@ impl Inside {
                     let mut trail = visit.trail;
                     let time = visit.station.gate.journal().clock().now_ms();
                     let fields = serde_json::json!({"type": "output"});
-                    trail.logs.push(LogLine { level: "debug", message: self.output.text(), fields, time });
+                    trail.logs.push(LogLine {
+                        level: "debug",
+                        message: self.output.text(),
+                        fields,
+                        time,
+                    });
                     trail
                 } else {
                     visit.trail
@@ -243,7 +311,12 @@ impl Inside {
         if trail.logs_dropped > 0 {
             let message = format!("{} log lines more were dropped", trail.logs_dropped);
             let time = trail.logs.last().map_or(0, |line| line.time);
-            trail.logs.push(LogLine { level: "warn", message, fields: serde_json::json!({}), time });
+            trail.logs.push(LogLine {
+                level: "warn",
+                message,
+                fields: serde_json::json!({}),
+                time,
+            });
         }
         trail
     }
@@ -263,7 +336,10 @@ fn explain(error: &wasmtime::Error, inside: &Inside) -> Error {
         return Error::new(Code::OutOfFuel, "the tool used up its units of work");
     }
     if inside.meter.was_refused() {
-        return Error::new(Code::OutOfMemory, "the tool asked for more memory than it may have");
+        return Error::new(
+            Code::OutOfMemory,
+            "the tool asked for more memory than it may have",
+        );
     }
     let kind = match trap {
         Some(Trap::StackOverflow) => "its stack overflowed",
@@ -271,15 +347,24 @@ fn explain(error: &wasmtime::Error, inside: &Inside) -> Error {
         Some(Trap::MemoryOutOfBounds) => "it read or wrote outside of its memory",
         Some(Trap::IntegerDivisionByZero) => "it divided by zero",
         Some(Trap::IntegerOverflow | Trap::BadConversionToInteger) => "a number did not fit",
-        Some(Trap::TableOutOfBounds | Trap::IndirectCallToNull | Trap::BadSignature) => "it called what is no function",
+        Some(Trap::TableOutOfBounds | Trap::IndirectCallToNull | Trap::BadSignature) => {
+            "it called what is no function"
+        }
         Some(_) => "it broke a rule of wasm",
         None => "it broke a rule of the component model, or passed a limit of its imports",
     };
     tracing::debug!(error = format!("{error:#}"), "guest");
     let text = inside.output.text();
     let last = text.lines().rev().find(|line| !line.trim().is_empty());
-    let message = match text.lines().find(|line| line.contains("panicked")).and(last) {
-        Some(said) => format!("the tool trapped: {kind}; it wrote `{}`", shown(said.trim())),
+    let message = match text
+        .lines()
+        .find(|line| line.contains("panicked"))
+        .and(last)
+    {
+        Some(said) => format!(
+            "the tool trapped: {kind}; it wrote `{}`",
+            shown(said.trim())
+        ),
         None => format!("the tool trapped: {kind}"),
     };
     Error::new(Code::Trapped, message)
@@ -287,7 +372,10 @@ fn explain(error: &wasmtime::Error, inside: &Inside) -> Error {
 
 impl WasiView for Inside {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+        WasiCtxView {
+            ctx: &mut self.wasi,
+            table: &mut self.table,
+        }
     }
 }
 

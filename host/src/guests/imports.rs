@@ -52,14 +52,19 @@ impl Inside {
             Ok(effect) => effect,
             Err(error) => {
                 // The record is lost only with the journal, and then nothing more happens anyway.
-                let _ = station.gate.turn_down(&caller, E::KIND, "malformed".to_owned(), &error);
+                let _ = station
+                    .gate
+                    .turn_down(&caller, E::KIND, "malformed".to_owned(), &error);
                 return Err(visit.refuse(&error));
             }
         };
         let work = async move {
-            let deadline = caller.deadline.earlier(Deadline::after_ms(EFFECT_TIMEOUT_MS));
+            let deadline = caller
+                .deadline
+                .earlier(Deadline::after_ms(EFFECT_TIMEOUT_MS));
             let gate = station.gate.clone();
-            gate.pass(&caller, effect, |permit| perform(station, permit, deadline)).await
+            gate.pass(&caller, effect, |permit| perform(station, permit, deadline))
+                .await
         };
         let outcome = visit.tasks.clone().run(work).await;
         let visit = self.visit()?;
@@ -82,7 +87,10 @@ impl Inside {
 impl Visit {
     /// The guest as a caller, under the influence of all that it has read so far.
     fn caller(&self) -> Caller {
-        Caller { label: self.caller.label.join(&self.trail.label), ..self.caller.clone() }
+        Caller {
+            label: self.caller.label.join(&self.trail.label),
+            ..self.caller.clone()
+        }
     }
 
     /// Remembers a refusal, and says it in the guest's terms: hints are for whoever may act on them.

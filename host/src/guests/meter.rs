@@ -3,7 +3,9 @@
 use wasmtime::ResourceLimiter;
 
 use crate::rules::policy::Bounds;
-use crate::words::limits::{GUEST_CORE_INSTANCES, GUEST_MEMORIES, GUEST_TABLE_ELEMENTS, GUEST_TABLES};
+use crate::words::limits::{
+    GUEST_CORE_INSTANCES, GUEST_MEMORIES, GUEST_TABLE_ELEMENTS, GUEST_TABLES,
+};
 
 /// What stops a guest, and what it has used.
 #[derive(Debug)]
@@ -18,7 +20,14 @@ pub(super) struct Meter {
 
 impl Meter {
     pub(super) fn new(bounds: Bounds) -> Self {
-        Self { bounds, memory_bytes: 0, table_elements: 0, peak_bytes: 0, refused: false, ticks: 0 }
+        Self {
+            bounds,
+            memory_bytes: 0,
+            table_elements: 0,
+            peak_bytes: 0,
+            refused: false,
+            ticks: 0,
+        }
     }
 
     /// Whether it was refused memory: a trap after that is a lack of memory.
@@ -40,9 +49,17 @@ impl Meter {
 
 /// `StoreLimits` counts each memory on its own; eight memories of the limit would be eight limits.
 impl ResourceLimiter for Meter {
-    fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
-        let sum = self.memory_bytes.saturating_add(desired.saturating_sub(current));
-        let fits = sum <= self.bounds.memory_bytes && maximum.is_none_or(|maximum| desired <= maximum);
+    fn memory_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        let sum = self
+            .memory_bytes
+            .saturating_add(desired.saturating_sub(current));
+        let fits =
+            sum <= self.bounds.memory_bytes && maximum.is_none_or(|maximum| desired <= maximum);
         if fits {
             self.memory_bytes = sum;
             self.peak_bytes = self.peak_bytes.max(sum);
@@ -52,8 +69,15 @@ impl ResourceLimiter for Meter {
         Ok(fits)
     }
 
-    fn table_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
-        let sum = self.table_elements.saturating_add(desired.saturating_sub(current));
+    fn table_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        let sum = self
+            .table_elements
+            .saturating_add(desired.saturating_sub(current));
         let fits = sum <= GUEST_TABLE_ELEMENTS && maximum.is_none_or(|maximum| desired <= maximum);
         if fits {
             self.table_elements = sum;

@@ -77,17 +77,30 @@ impl PluginBytes {
         if Digest::of(&bytes) == expected {
             return Ok(bytes);
         }
-        let what = format!("the component `{}` has changed since it was installed", self.shown());
+        let what = format!(
+            "the component `{}` has changed since it was installed",
+            self.shown()
+        );
         Err(Error::bad_plugin(what).hint("start again to look at the new one"))
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "components are read here, whole and bounded, by name as configured")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "components are read here, whole and bounded, by name as configured"
+)]
 fn read_component(path: &Path) -> Result<Vec<u8>> {
     let shown = path.display();
     let failed = |error: std::io::Error| {
-        let code = if error.kind() == std::io::ErrorKind::NotFound { Code::NotFound } else { Code::DiskFailed };
-        Error::new(code, format!("the component `{shown}` cannot be read: {}", error.kind()))
+        let code = if error.kind() == std::io::ErrorKind::NotFound {
+            Code::NotFound
+        } else {
+            Code::DiskFailed
+        };
+        Error::new(
+            code,
+            format!("the component `{shown}` cannot be read: {}", error.kind()),
+        )
     };
     let file = File::open(path).map_err(failed)?;
     let found = file.metadata().map_err(failed)?;
@@ -96,7 +109,11 @@ fn read_component(path: &Path) -> Result<Vec<u8>> {
     }
     let size = usize::try_from(found.len()).unwrap_or(usize::MAX);
     if size > COMPONENT_BYTES {
-        return Err(Error::too_big(&format!("the component `{shown}`"), COMPONENT_BYTES, size));
+        return Err(Error::too_big(
+            &format!("the component `{shown}`"),
+            COMPONENT_BYTES,
+            size,
+        ));
     }
     let mut bytes = Vec::with_capacity(size);
     let most = u64::try_from(COMPONENT_BYTES).unwrap_or(u64::MAX);
@@ -120,16 +137,26 @@ impl Plugin {
                 let text = loaded.manifest(sandbox).await?;
                 let manifest = Manifest::read(&text)?;
                 sandbox.cache().store_manifest(digest, &text)?;
-                linked.set(loaded).map_err(|_| Error::bug("a new cell was full"))?;
+                linked
+                    .set(loaded)
+                    .map_err(|_| Error::bug("a new cell was full"))?;
                 manifest
             }
         };
-        Ok(Self { name: manifest.plugin.clone(), digest, manifest, origin, linked })
+        Ok(Self {
+            name: manifest.plugin.clone(),
+            digest,
+            manifest,
+            origin,
+            linked,
+        })
     }
 
     /// The component, ready for guests. Compiled or loaded at the first call.
     pub(super) async fn linked(&self, sandbox: &Sandbox) -> Result<&Linked> {
-        self.linked.get_or_try_init(|| sandbox.load(&self.origin, self.digest)).await
+        self.linked
+            .get_or_try_init(|| sandbox.load(&self.origin, self.digest))
+            .await
     }
 
     /// The interfaces that the component imports: all that it could ever ask for.

@@ -20,18 +20,34 @@ pub(super) struct Slot(#[expect(dead_code, reason = "held for its drop")] OwnedS
 
 impl Slots {
     pub(super) fn new() -> Self {
-        let size = |depth| if depth == 0 { GUEST_SLOTS_OUTER } else { GUEST_SLOTS_INNER };
-        Self((0..CALL_DEPTH).map(|depth| Arc::new(Semaphore::new(size(depth)))).collect())
+        let size = |depth| {
+            if depth == 0 {
+                GUEST_SLOTS_OUTER
+            } else {
+                GUEST_SLOTS_INNER
+            }
+        };
+        Self(
+            (0..CALL_DEPTH)
+                .map(|depth| Arc::new(Semaphore::new(size(depth))))
+                .collect(),
+        )
     }
 
     /// Waits for a slot at `depth`, in turn, until the deadline.
     pub(super) async fn take(&self, depth: usize, deadline: Deadline) -> Result<Slot> {
-        let slots = self.0.get(depth).ok_or_else(|| Error::bug("a depth that was checked has no slots"))?;
+        let slots = self
+            .0
+            .get(depth)
+            .ok_or_else(|| Error::bug("a depth that was checked has no slots"))?;
         let waiting = tokio::time::timeout(deadline.rest(), slots.clone().acquire_owned());
         match waiting.await {
             Ok(Ok(slot)) => Ok(Slot(slot)),
             Ok(Err(_)) => Err(Error::bug("the slots were closed")),
-            Err(_) => Err(Error::new(crate::words::error::Code::Busy, "all guests are taken, and none became free in time")),
+            Err(_) => Err(Error::new(
+                crate::words::error::Code::Busy,
+                "all guests are taken, and none became free in time",
+            )),
         }
     }
 }

@@ -62,13 +62,29 @@ impl Sandbox {
     ///
     /// # Errors
     /// `Bug` where the interfaces do not fit the engine.
-    pub fn new((engine, allocation): (Engine, Allocation), cache: Cache, compiler: Compiler, clock: Clock) -> Result<Self> {
+    pub fn new(
+        (engine, allocation): (Engine, Allocation),
+        cache: Cache,
+        compiler: Compiler,
+        clock: Clock,
+    ) -> Result<Self> {
         let mut linker = Linker::new(&engine);
-        let unlinked = |error: wasmtime::Error| Error::bug("the imports cannot be linked").because(error);
+        let unlinked =
+            |error: wasmtime::Error| Error::bug("the imports cannot be linked").because(error);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(unlinked)?;
-        bindings::Plugin::add_to_linker::<Inside, Reached>(&mut linker, |inside| inside).map_err(unlinked)?;
+        bindings::Plugin::add_to_linker::<Inside, Reached>(&mut linker, |inside| inside)
+            .map_err(unlinked)?;
         let (ticker, slots) = (Ticker::start(&engine)?, Slots::new());
-        Ok(Self(Arc::new(Parts { engine, allocation, linker, ticker, slots, cache, compiler, clock })))
+        Ok(Self(Arc::new(Parts {
+            engine,
+            allocation,
+            linker,
+            ticker,
+            slots,
+            cache,
+            compiler,
+            clock,
+        })))
     }
 
     /// The one engine.

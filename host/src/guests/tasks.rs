@@ -25,14 +25,20 @@ impl Tasks {
     /// A task set of a run that begins.
     #[must_use]
     pub fn new() -> Self {
-        Self(Arc::new(Inner { set: Mutex::default(), cancelled: watch::Sender::new(false) }))
+        Self(Arc::new(Inner {
+            set: Mutex::default(),
+            cancelled: watch::Sender::new(false),
+        }))
     }
 
     /// Starts work and waits for it. If the waiting is given up, the work goes on.
     ///
     /// # Errors
     /// What the work says; `Bug` where it panicked.
-    pub async fn run<T: Send + 'static>(&self, work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+    pub async fn run<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
         let (done, outcome) = oneshot::channel();
         {
             let mut set = lock(&self.0.set);
@@ -42,7 +48,9 @@ impl Tasks {
                 let _ = done.send(work.await);
             });
         }
-        outcome.await.unwrap_or_else(|_| Err(Error::bug("work of the run panicked")))
+        outcome
+            .await
+            .unwrap_or_else(|_| Err(Error::bug("work of the run panicked")))
     }
 
     /// Cancels the run: nothing new begins, guests are dropped.

@@ -24,6 +24,10 @@ pub(super) struct Ticking(Arc<AtomicUsize>);
 
 impl Ticker {
     /// Starts the ticker of an engine. It ends with the engine.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this thread does nothing but wait"
+    )]
     pub(super) fn start(engine: &Engine) -> Result<Self> {
         let active = Arc::new(AtomicUsize::new(0));
         let (watched, engine) = (active.clone(), engine.weak());
@@ -46,8 +50,12 @@ impl Ticker {
             }
         };
         let thread = thread::Builder::new().name("ticker".to_owned()).spawn(body);
-        let thread = thread.map_err(|error| Error::bug("the ticker did not start").because(error))?;
-        Ok(Self { active, thread: thread.thread().clone() })
+        let thread =
+            thread.map_err(|error| Error::bug("the ticker did not start").because(error))?;
+        Ok(Self {
+            active,
+            thread: thread.thread().clone(),
+        })
     }
 
     /// Lets time pass until the returned value is dropped.

@@ -76,7 +76,9 @@ impl HostMonotonicClock for Since {
     }
 
     fn now(&self) -> u64 {
-        u64::try_from(self.0.elapsed().as_millis()).unwrap_or(u64::MAX / 1_000_000).saturating_mul(1_000_000)
+        u64::try_from(self.0.elapsed().as_millis())
+            .unwrap_or(u64::MAX / 1_000_000)
+            .saturating_mul(1_000_000)
     }
 }
 
@@ -106,7 +108,9 @@ impl Pollable for Output {
 impl OutputStream for Output {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
         let mut caught = lock(&self.0);
-        let room = STDIO_BYTES.saturating_sub(caught.bytes.len()).min(bytes.len());
+        let room = STDIO_BYTES
+            .saturating_sub(caught.bytes.len())
+            .min(bytes.len());
         caught.bytes.extend(bytes.iter().take(room));
         caught.dropped += u64::try_from(bytes.len() - room).unwrap_or(0);
         Ok(())

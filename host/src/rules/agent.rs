@@ -38,11 +38,20 @@ impl Agent {
     /// # Errors
     /// `BadInput` for a tool that the agent does not have.
     pub fn narrowed(&self, tools: &[Pattern]) -> Result<Self> {
-        if let Some(wider) = tools.iter().find(|wish| !self.tools.iter().any(|line| line.covers(wish))) {
-            return Err(Error::bad_input(format!("the agent `{}` does not have `{wider}`", self.name))
-                .hint("a run may have fewer tools than its agent, never more"));
+        if let Some(wider) = tools
+            .iter()
+            .find(|wish| !self.tools.iter().any(|line| line.covers(wish)))
+        {
+            return Err(Error::bad_input(format!(
+                "the agent `{}` does not have `{wider}`",
+                self.name
+            ))
+            .hint("a run may have fewer tools than its agent, never more"));
         }
-        Ok(Self { tools: tools.to_vec(), ..self.clone() })
+        Ok(Self {
+            tools: tools.to_vec(),
+            ..self.clone()
+        })
     }
 }
 
@@ -55,12 +64,28 @@ pub fn refuse_secrets(place: &str, text: &str) -> Result<()> {
     let lower = text.to_ascii_lowercase();
     for open in ["{{", "${", "<%"] {
         for (at, _) in lower.match_indices(open) {
-            let inside: String = lower.get(at + open.len()..).unwrap_or_default().chars().take(64).collect();
+            let inside: String = lower
+                .get(at + open.len()..)
+                .unwrap_or_default()
+                .chars()
+                .take(64)
+                .collect();
             let word = inside.trim_start_matches(|c: char| c.is_whitespace() || c == '=');
-            if ["secret", "vault", "env.", "credential"].iter().any(|start| word.starts_with(start)) {
-                let reference: String = text.get(at..).unwrap_or_default().chars().take(40).collect();
-                return Err(Error::bad_input(format!("{place} refers to a secret: `{}`", shown(&reference)))
-                    .hint("secrets never stand in texts; a tool names a slot, and the host fills it"));
+            if ["secret", "vault", "env.", "credential"]
+                .iter()
+                .any(|start| word.starts_with(start))
+            {
+                let reference: String = text
+                    .get(at..)
+                    .unwrap_or_default()
+                    .chars()
+                    .take(40)
+                    .collect();
+                return Err(Error::bad_input(format!(
+                    "{place} refers to a secret: `{}`",
+                    shown(&reference)
+                ))
+                .hint("secrets never stand in texts; a tool names a slot, and the host fills it"));
             }
         }
     }
@@ -73,10 +98,21 @@ mod tests {
 
     #[test]
     fn references_to_secrets_are_found_however_written() {
-        for bad in ["use {{ secrets.x }}", "{{secret.y}}", "${SECRETS.z}", "<%= secrets %>", "a {{ env.KEY }}"] {
+        for bad in [
+            "use {{ secrets.x }}",
+            "{{secret.y}}",
+            "${SECRETS.z}",
+            "<%= secrets %>",
+            "a {{ env.KEY }}",
+        ] {
             assert!(refuse_secrets("instructions", bad).is_err(), "{bad}");
         }
-        for good in ["keep secrets safe", "{{ run.output }}", "a { b } c", "${HOME}"] {
+        for good in [
+            "keep secrets safe",
+            "{{ run.output }}",
+            "a { b } c",
+            "${HOME}",
+        ] {
             assert!(refuse_secrets("instructions", good).is_ok(), "{good}");
         }
     }
@@ -84,7 +120,10 @@ mod tests {
     #[test]
     fn a_run_only_narrows() {
         let pattern = |text: &str| Pattern::try_from(text.to_owned()).unwrap();
-        let agent = Agent { tools: vec![pattern("text.*")], ..Agent::new("a") };
+        let agent = Agent {
+            tools: vec![pattern("text.*")],
+            ..Agent::new("a")
+        };
         assert!(agent.narrowed(&[pattern("text.count")]).is_ok());
         assert!(agent.narrowed(&[pattern("files.read")]).is_err());
         assert!(agent.narrowed(&[pattern("*")]).is_err());

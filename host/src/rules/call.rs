@@ -44,7 +44,10 @@ impl Effect for Call {
         self.check_reach(caller)?;
         self.check_visibility(caller)?;
         if caller.depth >= CALL_DEPTH {
-            return Err(deny("depth", format!("tools may call tools {CALL_DEPTH} deep, and this would be deeper")));
+            return Err(deny(
+                "depth",
+                format!("tools may call tools {CALL_DEPTH} deep, and this would be deeper"),
+            ));
         }
         let rule = self.check_risk(policy)?;
         Ok(Allowed { rule, terms: () })
@@ -53,14 +56,16 @@ impl Effect for Call {
     fn durability(&self) -> Durability {
         match self.declared.effect {
             EffectClass::Pure | EffectClass::ReadOnly => Durability::Batched,
-            EffectClass::SideEffecting | EffectClass::ExternalStateful | EffectClass::Destructive
+            EffectClass::SideEffecting
+            | EffectClass::ExternalStateful
+            | EffectClass::Destructive
                 if self.declared.conduct.idempotent =>
             {
                 Durability::Committed
             }
-            EffectClass::SideEffecting | EffectClass::ExternalStateful | EffectClass::Destructive => {
-                Durability::Synced
-            }
+            EffectClass::SideEffecting
+            | EffectClass::ExternalStateful
+            | EffectClass::Destructive => Durability::Synced,
         }
     }
 }
@@ -71,7 +76,10 @@ impl Call {
             None => Ok(()),
             Some(line) => Err(deny(
                 "blocked_tool",
-                format!("`{}` is blocked by `block = [\"{line}\"]` in {}", self.tool, policy.origin),
+                format!(
+                    "`{}` is blocked by `block = [\"{line}\"]` in {}",
+                    self.tool, policy.origin
+                ),
             )),
         }
     }
@@ -80,21 +88,33 @@ impl Call {
         if caller.reach.iter().any(|line| line.matches(&self.tool)) {
             return Ok(());
         }
-        let reason = format!("`{}` is not among the tools that this {} may call", self.tool, caller_word(caller));
+        let reason = format!(
+            "`{}` is not among the tools that this {} may call",
+            self.tool,
+            caller_word(caller)
+        );
         Err(match &caller.origin {
             Origin::Tool(by) => deny_unless(
                 "not_granted",
                 reason,
-                &[&format!("[grants.\"{by}\"]"), &format!("calls = [\"{}\"]", self.tool)],
+                &[
+                    &format!("[grants.\"{by}\"]"),
+                    &format!("calls = [\"{}\"]", self.tool),
+                ],
             ),
-            Origin::Client | Origin::Model | Origin::Host => {
-                deny_unless("not_granted", reason, &[&format!("tools = [\"{}\"]   # of the agent", self.tool)])
-            }
+            Origin::Client | Origin::Model | Origin::Host => deny_unless(
+                "not_granted",
+                reason,
+                &[&format!("tools = [\"{}\"]   # of the agent", self.tool)],
+            ),
         })
     }
 
     fn check_visibility(&self, caller: &Caller) -> Result<(), Denial> {
-        let remote = matches!(caller.surface, Surface::Http | Surface::Mcp | Surface::AiSdk);
+        let remote = matches!(
+            caller.surface,
+            Surface::Http | Surface::Mcp | Surface::AiSdk
+        );
         let (open, why) = match (self.declared.offer.visibility, &caller.origin) {
             (Visibility::Public, _) | (Visibility::Private, Origin::Tool(_)) => (true, ""),
             (Visibility::Local, _) => (!remote, "is only for this machine, not for HTTP or MCP"),
@@ -106,7 +126,11 @@ impl Call {
                 (false, "is only for a person to call, never for a model")
             }
         };
-        if open { Ok(()) } else { Err(deny("visibility", format!("`{}` {why}", self.tool))) }
+        if open {
+            Ok(())
+        } else {
+            Err(deny("visibility", format!("`{}` {why}", self.tool)))
+        }
     }
 
     fn check_risk(&self, policy: &Policy) -> Result<String, Denial> {
@@ -122,7 +146,11 @@ impl Call {
                     self.tool,
                     risk.word(),
                     policy.origin,
-                    if risk.word() == "high_risk" { "it alone" } else { "it" }
+                    if risk.word() == "high_risk" {
+                        "it alone"
+                    } else {
+                        "it"
+                    }
                 ),
                 &[&format!("[grants.\"{}\"]", Pattern::exactly(&self.tool))],
             )

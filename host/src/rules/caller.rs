@@ -29,7 +29,7 @@ impl fmt::Display for Origin {
             Self::Client => out.write_str("client"),
             Self::Model => out.write_str("model"),
             Self::Host => out.write_str("host"),
-            Self::Tool(name) => write!(out, "tool {name}"),
+            Self::Tool(name) => name.fmt(out),
         }
     }
 }
@@ -69,13 +69,19 @@ impl Budget {
     /// A budget of inner calls.
     #[must_use]
     pub fn of_calls(calls: u32) -> Arc<Self> {
-        Arc::new(Self { calls: AtomicU32::new(calls) })
+        Arc::new(Self {
+            calls: AtomicU32::new(calls),
+        })
     }
 
     /// Takes one call out of the budget, and says whether there was one left. Taken before the
     /// call starts, so that many at once cannot overdraw it.
     #[must_use]
     pub fn take_call(&self) -> bool {
-        self.calls.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1)).is_ok()
+        self.calls
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| {
+                left.checked_sub(1)
+            })
+            .is_ok()
     }
 }

@@ -8,7 +8,11 @@ use crate::words::message::{Card, Message, Prompt};
 /// page said (R-20, R-22, S-20).
 #[must_use]
 pub fn prompt(agent: &Agent, cards: &[Card], messages: &[Message]) -> Prompt {
-    Prompt { instructions: instructions(agent, cards), cards: cards.to_vec(), messages: messages.to_vec() }
+    Prompt {
+        instructions: instructions(agent, cards),
+        cards: cards.to_vec(),
+        messages: messages.to_vec(),
+    }
 }
 
 fn instructions(agent: &Agent, cards: &[Card]) -> String {
@@ -16,10 +20,17 @@ fn instructions(agent: &Agent, cards: &[Card]) -> String {
     let tools = if names.is_empty() {
         "You have no tools.".to_owned()
     } else {
-        format!("Tools that policy lets you call: {}. Others do not exist for you.", names.join(", "))
+        format!(
+            "Tools that policy lets you call: {}. Others do not exist for you.",
+            names.join(", ")
+        )
     };
     let authored = agent.instructions.trim();
-    if authored.is_empty() { tools } else { format!("{authored}\n\n{tools}") }
+    if authored.is_empty() {
+        tools
+    } else {
+        format!("{authored}\n\n{tools}")
+    }
 }
 
 #[cfg(test)]
@@ -28,8 +39,20 @@ mod tests {
 
     #[test]
     fn authored_text_stays_literal() {
-        let agent = Agent { instructions: "Use {{ run.output }}.".into(), ..Agent::new("a") };
-        let prompt = prompt(&agent, &[], &[Message::User { text: "canary".into() }]);
-        assert_eq!(prompt.instructions, "Use {{ run.output }}.\n\nYou have no tools.");
+        let agent = Agent {
+            instructions: "Use {{ run.output }}.".into(),
+            ..Agent::new("a")
+        };
+        let prompt = prompt(
+            &agent,
+            &[],
+            &[Message::User {
+                text: "canary".into(),
+            }],
+        );
+        assert_eq!(
+            prompt.instructions,
+            "Use {{ run.output }}.\n\nYou have no tools."
+        );
     }
 }

@@ -44,8 +44,19 @@ pub struct Reach {
 
 /// Headers that belong to the connection, not to the wisher.
 const RESERVED: [&str; 13] = [
-    "host", "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer",
-    "proxy-authorization", "proxy-connection", "proxy-authenticate", "expect", "accept-encoding",
+    "host",
+    "content-length",
+    "transfer-encoding",
+    "connection",
+    "keep-alive",
+    "upgrade",
+    "te",
+    "trailer",
+    "proxy-authorization",
+    "proxy-connection",
+    "proxy-authenticate",
+    "expect",
+    "accept-encoding",
 ];
 
 impl Fetch {
@@ -54,17 +65,34 @@ impl Fetch {
     /// # Errors
     /// `BadInput` for another scheme or method, user names, port 0, control characters, reserved
     /// headers; `TooBig` past the limits.
-    pub fn new(method: &str, url: &str, headers: Vec<(String, String)>, body: Vec<u8>) -> Result<Self> {
+    pub fn new(
+        method: &str,
+        url: &str,
+        headers: Vec<(String, String)>,
+        body: Vec<u8>,
+    ) -> Result<Self> {
         let url = parse_url(url)?;
         if !METHODS.contains(&method) {
-            return Err(Error::bad_input(format!("`{}` is no method", shown(method)))
-                .hint(format!("methods are {}", METHODS.join(", "))));
+            return Err(
+                Error::bad_input(format!("`{}` is no method", shown(method)))
+                    .hint(format!("methods are {}", METHODS.join(", "))),
+            );
         }
         check_headers(&headers)?;
         if body.len() > FETCH_REQUEST_BYTES {
-            return Err(Error::too_big("the body of the request", FETCH_REQUEST_BYTES, body.len()));
+            return Err(Error::too_big(
+                "the body of the request",
+                FETCH_REQUEST_BYTES,
+                body.len(),
+            ));
         }
-        Ok(Self { method: method.to_owned(), url, headers, body, slots: Vec::new() })
+        Ok(Self {
+            method: method.to_owned(),
+            url,
+            headers,
+            body,
+            slots: Vec::new(),
+        })
     }
 
     /// Adds a place for a secret.
@@ -111,14 +139,20 @@ impl Fetch {
     }
 
     fn line_that_would_allow(&self, caller: &Caller) -> Vec<String> {
-        let Origin::Tool(tool) = &caller.origin else { return Vec::new() };
+        let Origin::Tool(tool) = &caller.origin else {
+            return Vec::new();
+        };
         let place = format!("{}/", self.url.origin().ascii_serialization());
         let plain = matches!(self.method.as_str(), "GET" | "HEAD");
         let private = self.names_private_host();
         let wish = if plain && !private {
             format!("fetch = [\"{place}\"]")
         } else {
-            let methods = if plain { String::new() } else { format!(", methods = [\"{}\"]", self.method) };
+            let methods = if plain {
+                String::new()
+            } else {
+                format!(", methods = [\"{}\"]", self.method)
+            };
             let private = if private { ", private = true" } else { "" };
             format!("fetch = [{{ url = \"{place}\"{methods}{private} }}]")
         };
@@ -142,40 +176,65 @@ fn parse_url(text: &str) -> Result<Url> {
         return Err(Error::too_big("the URL", URL_BYTES, text.len()));
     }
     // The URL standard forgives these; other parsers read them differently.
-    if text.chars().any(|c| c.is_control() || c == ' ' || c == '\\') {
+    if text
+        .chars()
+        .any(|c| c.is_control() || c == ' ' || c == '\\')
+    {
         return Err(wrong("it has blanks, control characters or backslashes"));
     }
     let url = Url::parse(text).map_err(|error| wrong(&error.to_string()))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(wrong("the scheme is not `http` or `https`"));
     }
-    if !url.username().is_empty() || url.password().is_some() || text.contains('@') && url.authority().contains('@') {
+    let authority = text.split_once("://").map_or("", |(_, rest)| rest);
+    let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
+    if authority.contains('@') {
         return Err(wrong("user name and password do not belong in a URL"));
     }
     if url.port() == Some(0) {
         return Err(wrong("there is no port 0"));
     }
-    if url.host_str().is_some_and(|host| host.ends_with('.') || host.contains('%')) {
+    if url
+        .host_str()
+        .is_some_and(|host| host.ends_with('.') || host.contains('%'))
+    {
         return Err(wrong("the host ends with a dot or has a zone"));
     }
     Ok(url)
 }
 
 fn check_headers(headers: &[(String, String)]) -> Result<()> {
-    let bytes: usize = headers.iter().map(|(name, value)| name.len() + value.len()).sum();
+    let bytes: usize = headers
+        .iter()
+        .map(|(name, value)| name.len() + value.len())
+        .sum();
     if bytes > FETCH_HEADER_BYTES {
-        return Err(Error::too_big("the headers of the request", FETCH_HEADER_BYTES, bytes));
+        return Err(Error::too_big(
+            "the headers of the request",
+            FETCH_HEADER_BYTES,
+            bytes,
+        ));
     }
     for (name, value) in headers {
         let token = |c: u8| c.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&c);
         if name.is_empty() || !name.bytes().all(token) {
-            return Err(Error::bad_input(format!("`{}` is no header's name", shown(name))));
+            return Err(Error::bad_input(format!(
+                "`{}` is no header's name",
+                shown(name)
+            )));
         }
         if value.chars().any(|c| c.is_control() && c != '\t') {
-            return Err(Error::bad_input(format!("the header `{name}` has control characters")));
+            return Err(Error::bad_input(format!(
+                "the header `{name}` has control characters"
+            )));
         }
-        if RESERVED.iter().any(|reserved| name.eq_ignore_ascii_case(reserved)) {
-            return Err(Error::bad_input(format!("the header `{name}` is set by the host alone")));
+        if RESERVED
+            .iter()
+            .any(|reserved| name.eq_ignore_ascii_case(reserved))
+        {
+            return Err(Error::bad_input(format!(
+                "the header `{name}` is set by the host alone"
+            )));
         }
     }
     Ok(())
@@ -195,18 +254,29 @@ impl Effect for Fetch {
     }
 
     fn content(&self) -> Content {
-        Content::Size { bytes: self.body.len() }
+        Content::Size {
+            bytes: self.body.len(),
+        }
     }
 
     fn judge(&self, caller: &Caller, policy: &Policy) -> Result<Allowed<Reach>, Denial> {
         let host = self.url.host_str().unwrap_or_default();
-        let mut lines = caller.grant.fetch.iter().filter(|line| line.matches(&self.method, &self.url));
+        let mut lines = caller
+            .grant
+            .fetch
+            .iter()
+            .filter(|line| line.matches(&self.method, &self.url));
         let Some(line) = lines.next() else {
             let lines = self.line_that_would_allow(caller);
             let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
             return Err(deny_unless(
                 "host_not_granted",
-                format!("`{}` may not send {} to {}", caller.origin, self.method, shown(&self.url.origin().ascii_serialization())),
+                format!(
+                    "`{}` may not send {} to {}",
+                    caller.origin,
+                    self.method,
+                    shown(&self.url.origin().ascii_serialization())
+                ),
                 &lines,
             ));
         };
@@ -215,12 +285,18 @@ impl Effect for Fetch {
             let lines = self.line_that_would_allow(caller);
             let mut denial = deny(
                 "private_address",
-                format!("{} is not on the public internet, and the line `{line}` does not say `private = true`", shown(host)),
+                format!(
+                    "{} is not on the public internet, and the line `{line}` does not say `private = true`",
+                    shown(host)
+                ),
             );
             denial.allow = lines;
             return Err(denial);
         }
-        Ok(Allowed { rule: format!("{line} in {}", policy.origin), terms: Reach { private } })
+        Ok(Allowed {
+            rule: format!("{line} in {}", policy.origin),
+            terms: Reach { private },
+        })
     }
 
     fn durability(&self) -> Durability {
@@ -238,9 +314,20 @@ mod tests {
     #[test]
     fn urls_that_two_parsers_read_differently_are_refused() {
         for bad in [
-            "http://a.test\\@b.test/", "http://a.test/\tx", "http://a.test/\nx", "http://u@a.test/", "http://u:p@a.test/",
-            "ftp://a.test/", "file:///etc/passwd", "http://a.test:0/", "http://a.test./", "//a.test/", "http://", "http://a b/",
-            "http://[fe80::1%25eth0]/", "http://@a.test/",
+            "http://a.test\\@b.test/",
+            "http://a.test/\tx",
+            "http://a.test/\nx",
+            "http://u@a.test/",
+            "http://u:p@a.test/",
+            "ftp://a.test/",
+            "file:///etc/passwd",
+            "http://a.test:0/",
+            "http://a.test./",
+            "//a.test/",
+            "http://",
+            "http://a b/",
+            "http://[fe80::1%25eth0]/",
+            "http://@a.test/",
         ] {
             assert!(Fetch::new("GET", bad, vec![], vec![]).is_err(), "{bad}");
         }
@@ -251,17 +338,31 @@ mod tests {
     #[test]
     fn headers_that_smuggle_are_refused() {
         for (name, value) in [
-            ("x", "a\r\nb: c"), ("x", "a\nb"), ("x y", "a"), ("", "a"), ("Host", "evil.test"), ("content-length", "3"),
-            ("Transfer-Encoding", "chunked"), ("x", "\u{0}"), ("é", "x"),
+            ("x", "a\r\nb: c"),
+            ("x", "a\nb"),
+            ("x y", "a"),
+            ("", "a"),
+            ("Host", "evil.test"),
+            ("content-length", "3"),
+            ("Transfer-Encoding", "chunked"),
+            ("x", "\u{0}"),
+            ("é", "x"),
         ] {
             let headers = vec![(name.to_owned(), value.to_owned())];
-            assert!(Fetch::new("GET", "http://a.test/", headers, vec![]).is_err(), "{name}: {value:?}");
+            assert!(
+                Fetch::new("GET", "http://a.test/", headers, vec![]).is_err(),
+                "{name}: {value:?}"
+            );
         }
     }
 
     #[test]
     fn numeric_hosts_are_read_as_addresses() {
-        for (url, host) in [("http://2130706433/", "127.0.0.1"), ("http://0x7f.1/", "127.0.0.1"), ("http://0177.0.0.1/", "127.0.0.1")] {
+        for (url, host) in [
+            ("http://2130706433/", "127.0.0.1"),
+            ("http://0x7f.1/", "127.0.0.1"),
+            ("http://0177.0.0.1/", "127.0.0.1"),
+        ] {
             let fetch = Fetch::new("GET", url, vec![], vec![]).unwrap();
             assert_eq!(fetch.url().host_str(), Some(host));
             assert!(fetch.names_private_host());

@@ -111,7 +111,11 @@ impl Effect for File {
     fn subject(&self) -> String {
         match &self.wish {
             FileWish::Move { target } => format!("move {} to {}", shown(&self.path), shown(target)),
-            FileWish::List | FileWish::Stat | FileWish::Read { .. } | FileWish::Write { .. } | FileWish::Remove => {
+            FileWish::List
+            | FileWish::Stat
+            | FileWish::Read { .. }
+            | FileWish::Write { .. }
+            | FileWish::Remove => {
                 format!("{} {}", self.wish.word(), shown(&self.path))
             }
         }
@@ -120,9 +124,11 @@ impl Effect for File {
     fn content(&self) -> Content {
         match &self.wish {
             FileWish::Write { bytes, .. } => Content::Size { bytes: bytes.len() },
-            FileWish::List | FileWish::Stat | FileWish::Read { .. } | FileWish::Move { .. } | FileWish::Remove => {
-                Content::Empty
-            }
+            FileWish::List
+            | FileWish::Stat
+            | FileWish::Read { .. }
+            | FileWish::Move { .. }
+            | FileWish::Remove => Content::Empty,
         }
     }
 
@@ -133,50 +139,89 @@ impl Effect for File {
         }
         let (place, rule) = self.judge_place(caller, policy, &self.path, names)?;
         let FileWish::Move { target } = &self.wish else {
-            return Ok(Allowed { rule, terms: Places::One(place) });
+            return Ok(Allowed {
+                rule,
+                terms: Places::One(place),
+            });
         };
         let (to, _) = self.judge_place(caller, policy, target, split(target)?)?;
         if place.mount != to.mount {
-            let reason = format!("`{}` and `{}` lie in two mounts; read and write instead", shown(&self.path), shown(target));
+            let reason = format!(
+                "`{}` and `{}` lie in two mounts; read and write instead",
+                shown(&self.path),
+                shown(target)
+            );
             return Err(deny("two_mounts", reason));
         }
-        Ok(Allowed { rule, terms: Places::Two(place, to) })
+        Ok(Allowed {
+            rule,
+            terms: Places::Two(place, to),
+        })
     }
 
     fn durability(&self) -> Durability {
         match &self.wish {
             FileWish::List | FileWish::Stat | FileWish::Read { .. } => Durability::Batched,
-            FileWish::Write { mode: WriteMode::Append, .. } | FileWish::Move { .. } | FileWish::Remove => {
-                Durability::Synced
+            FileWish::Write {
+                mode: WriteMode::Append,
+                ..
             }
-            FileWish::Write { mode: WriteMode::Create | WriteMode::Replace, .. } => Durability::Committed,
+            | FileWish::Move { .. }
+            | FileWish::Remove => Durability::Synced,
+            FileWish::Write {
+                mode: WriteMode::Create | WriteMode::Replace,
+                ..
+            } => Durability::Committed,
         }
     }
 }
 
 impl File {
     fn judge_root(&self, caller: &Caller, policy: &Policy) -> Result<Allowed<Places>, Denial> {
-        let names: Vec<_> = caller.grant.mounts.iter().map(|grant| grant.mount.clone()).collect();
+        let names: Vec<_> = caller
+            .grant
+            .mounts
+            .iter()
+            .map(|grant| grant.mount.clone())
+            .collect();
         match self.wish {
             _ if names.is_empty() => Err(self.nothing_granted(caller, policy, ".")),
-            FileWish::List | FileWish::Stat => {
-                Ok(Allowed { rule: "the names of granted mounts may be seen".to_owned(), terms: Places::Root(names) })
-            }
-            FileWish::Read { .. } | FileWish::Write { .. } | FileWish::Move { .. } | FileWish::Remove => {
-                Err(deny("root", "the root above the mounts is no file"))
-            }
+            FileWish::List | FileWish::Stat => Ok(Allowed {
+                rule: "the names of granted mounts may be seen".to_owned(),
+                terms: Places::Root(names),
+            }),
+            FileWish::Read { .. }
+            | FileWish::Write { .. }
+            | FileWish::Move { .. }
+            | FileWish::Remove => Err(deny("root", "the root above the mounts is no file")),
         }
     }
 
-    fn judge_place(&self, caller: &Caller, policy: &Policy, path: &str, names: Vec<String>) -> Result<(Place, String), Denial> {
+    fn judge_place(
+        &self,
+        caller: &Caller,
+        policy: &Policy,
+        path: &str,
+        names: Vec<String>,
+    ) -> Result<(Place, String), Denial> {
         let place = locate(policy, names);
-        let Some(grant) = caller.grant.mounts.iter().find(|grant| grant.mount == place.mount) else {
+        let Some(grant) = caller
+            .grant
+            .mounts
+            .iter()
+            .find(|grant| grant.mount == place.mount)
+        else {
             return Err(self.nothing_granted(caller, policy, &place.mount));
         };
         if grant.access < self.wish.access() {
             return Err(self.only_reading(caller, policy, path, &place.mount));
         }
-        let rule = format!("mounts = {{ \"{}\" = \"{}\" }} in {}", place.mount, grant.access.word(), policy.origin);
+        let rule = format!(
+            "mounts = {{ \"{}\" = \"{}\" }} in {}",
+            place.mount,
+            grant.access.word(),
+            policy.origin
+        );
         Ok((place, rule))
     }
 
@@ -192,12 +237,19 @@ impl File {
             lines.push(format!("mounts = {{ \"{mount}\" = \"{needed}\" }}"));
         }
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let reason = format!("`{}` lies in no mount that is granted to {}", shown(&self.path), caller.origin);
+        let reason = format!(
+            "`{}` lies in no mount that is granted to `{}`",
+            shown(&self.path),
+            caller.origin
+        );
         deny_unless("mount_not_granted", reason, &lines)
     }
 
     fn only_reading(&self, caller: &Caller, policy: &Policy, path: &str, mount: &str) -> Denial {
-        let most = policy.mounts.get(mount).map_or(Access::None, |mount| mount.access);
+        let most = policy
+            .mounts
+            .get(mount)
+            .map_or(Access::None, |mount| mount.access);
         let mut lines = Vec::new();
         if most < Access::Write {
             lines.push(format!("[mounts.\"{mount}\"]"));
@@ -208,7 +260,11 @@ impl File {
             lines.push(format!("mounts = {{ \"{mount}\" = \"write\" }}"));
         }
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        deny_unless("mount_read_only", format!("`{}` may be read and not changed", shown(path)), &lines)
+        deny_unless(
+            "mount_read_only",
+            format!("`{}` may be read and not changed", shown(path)),
+            &lines,
+        )
     }
 }
 
@@ -218,13 +274,21 @@ fn has_root_mount(caller: &Caller) -> bool {
 
 /// The mount of a path, by policy alone, so that it is the same for everybody.
 fn locate(policy: &Policy, mut names: Vec<String>) -> Place {
-    let named = names.first().and_then(|first| policy.mounts.get_key_value(first.as_str()));
+    let named = names
+        .first()
+        .and_then(|first| policy.mounts.get_key_value(first.as_str()));
     match named {
         Some((mount, _)) if &**mount != "." => {
             names.remove(0);
-            Place { mount: mount.clone(), names }
+            Place {
+                mount: mount.clone(),
+                names,
+            }
         }
-        Some(_) | None => Place { mount: ".".into(), names },
+        Some(_) | None => Place {
+            mount: ".".into(),
+            names,
+        },
     }
 }
 
@@ -265,7 +329,9 @@ mod tests {
     fn check(path: &str, expected: Result<&[&str], &str>) {
         match (split(path), expected) {
             (Ok(names), Ok(expected)) => assert_eq!(names, expected, "{path}"),
-            (Err(denial), Err(says)) => assert!(denial.reason.contains(says), "{path}: {}", denial.reason),
+            (Err(denial), Err(says)) => {
+                assert!(denial.reason.contains(says), "{path}: {}", denial.reason)
+            }
             (got, expected) => panic!("{path}: {got:?} is not {expected:?}"),
         }
     }

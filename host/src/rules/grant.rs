@@ -74,12 +74,14 @@ impl TryFrom<String> for Pattern {
         if let Some(plugin) = text.strip_suffix(".*").filter(|plugin| is_name(plugin)) {
             return Ok(Self(Which::Plugin(plugin.to_owned())));
         }
-        ToolName::parse(&text).map(|name| Self(Which::Tool(name))).map_err(|_| {
-            Error::bad_input(format!(
-                "`{}` names no tools: write `plugin.tool`, `plugin.*` or `*`",
-                shown(&text)
-            ))
-        })
+        ToolName::parse(&text)
+            .map(|name| Self(Which::Tool(name)))
+            .map_err(|_| {
+                Error::bad_input(format!(
+                    "`{}` names no tools: write `plugin.tool`, `plugin.*` or `*`",
+                    shown(&text)
+                ))
+            })
     }
 }
 
@@ -153,7 +155,8 @@ impl Destination {
     /// `BadInput` with what is wrong: another scheme, user name, query, fragment, unknown method, or a
     /// wildcard anywhere else.
     pub fn parse(url: &str, methods: &[&str], private: bool) -> Result<Self> {
-        let wrong = |why: &str| Error::bad_input(format!("`{}` is no destination: {why}", shown(url)));
+        let wrong =
+            |why: &str| Error::bad_input(format!("`{}` is no destination: {why}", shown(url)));
         let plain = url.replacen("://*.", "://", 1);
         let parsed = Url::parse(&plain).map_err(|error| wrong(&error.to_string()))?;
         if !matches!(parsed.scheme(), "http" | "https") {
@@ -163,11 +166,15 @@ impl Destination {
             return Err(wrong("user name and password do not belong here"));
         }
         if parsed.query().is_some() || parsed.fragment().is_some() {
-            return Err(wrong("only scheme, host, port and the beginning of the path count"));
+            return Err(wrong(
+                "only scheme, host, port and the beginning of the path count",
+            ));
         }
         let host = parsed.host_str().unwrap_or_default().to_owned();
         if plain.contains('*') {
-            return Err(wrong("`*` stands only for one label before the host, as in `https://*.example.org/`"));
+            return Err(wrong(
+                "`*` stands only for one label before the host, as in `https://*.example.org/`",
+            ));
         }
         let host = if plain == url {
             HostName::Exact(host)
@@ -218,8 +225,9 @@ impl Destination {
         if lower.contains("%2f") || lower.contains("%5c") || lower.contains("%2e") {
             return false;
         }
-        path.strip_prefix(self.path.as_str())
-            .is_some_and(|rest| rest.is_empty() || self.path.ends_with('/') || rest.starts_with('/'))
+        path.strip_prefix(self.path.as_str()).is_some_and(|rest| {
+            rest.is_empty() || self.path.ends_with('/') || rest.starts_with('/')
+        })
     }
 }
 
@@ -230,11 +238,25 @@ impl fmt::Display for Destination {
             HostName::OneLabelBelow(host) => ("*.", host),
         };
         let default_port = if self.scheme == "https" { 443 } else { 80 };
-        write!(out, "{} {}://{star}{host}", self.methods.join("|"), self.scheme)?;
+        write!(
+            out,
+            "{} {}://{star}{host}",
+            self.methods.join("|"),
+            self.scheme
+        )?;
         if self.port != default_port {
             write!(out, ":{}", self.port)?;
         }
-        write!(out, "{}{}", self.path, if self.private { " (private addresses too)" } else { "" })
+        write!(
+            out,
+            "{}{}",
+            self.path,
+            if self.private {
+                " (private addresses too)"
+            } else {
+                ""
+            }
+        )
     }
 }
 
@@ -266,7 +288,11 @@ mod tests {
 
     fn check(line: &str, url: &str, expected: bool) {
         let line = Destination::parse(line, &["GET"], false).unwrap();
-        assert_eq!(line.matches("GET", &Url::parse(url).unwrap()), expected, "{line} {url}");
+        assert_eq!(
+            line.matches("GET", &Url::parse(url).unwrap()),
+            expected,
+            "{line} {url}"
+        );
         assert!(!line.matches("POST", &Url::parse(url).unwrap()));
     }
 
@@ -299,8 +325,16 @@ mod tests {
     #[test]
     fn ambiguous_destinations_are_refused() {
         for bad in [
-            "a.test", "ftp://a.test/", "https://u:p@a.test/", "https://a.test/?q", "https://*/", "https://*.com/",
-            "https://a.*.test/", "https://a.test/*", "https://*.127.0.0.1/", "",
+            "a.test",
+            "ftp://a.test/",
+            "https://u:p@a.test/",
+            "https://a.test/?q",
+            "https://*/",
+            "https://*.com/",
+            "https://a.*.test/",
+            "https://a.test/*",
+            "https://*.127.0.0.1/",
+            "",
         ] {
             assert!(Destination::parse(bad, &["GET"], false).is_err(), "{bad}");
         }

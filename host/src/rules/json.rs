@@ -5,7 +5,9 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor,
+};
 use serde_json::{Map, Number, Value};
 
 use crate::words::limits::JSON_DEPTH;
@@ -55,7 +57,9 @@ impl<'de> Visitor<'de> for Strict {
         Ok(value.into())
     }
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("not a finite number"))
+        Number::from_f64(value)
+            .map(Value::Number)
+            .ok_or_else(|| E::custom("not a finite number"))
     }
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
         Ok(Value::String(value.to_owned()))
@@ -65,7 +69,9 @@ impl<'de> Visitor<'de> for Strict {
     }
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(Self { depth: self.depth + 1 })? {
+        while let Some(item) = items.next_element_seed(Self {
+            depth: self.depth + 1,
+        })? {
             list.push(item);
         }
         Ok(Value::Array(list))
@@ -73,7 +79,9 @@ impl<'de> Visitor<'de> for Strict {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
         while let Some(Key(key)) = entries.next_key()? {
-            let value = entries.next_value_seed(Self { depth: self.depth + 1 })?;
+            let value = entries.next_value_seed(Self {
+                depth: self.depth + 1,
+            })?;
             if map.insert(key, value).is_some() {
                 return Err(A::Error::custom("a key comes twice in one object"));
             }
@@ -136,7 +144,10 @@ mod tests {
 
     #[test]
     fn strict_reading() {
-        assert_eq!(parse(r#" {"a":[1,2.5,"x",null,true]} "#).unwrap()["a"][1], 2.5);
+        assert_eq!(
+            parse(r#" {"a":[1,2.5,"x",null,true]} "#).unwrap()["a"][1],
+            2.5
+        );
         for (bad, says) in [
             ("", "EOF"),
             ("{} {}", "trailing"),
@@ -146,7 +157,11 @@ mod tests {
             ("1e999", "out of range"),
             ("\u{feff}{}", "expected"),
         ] {
-            assert!(parse(bad).unwrap_err().contains(says), "{bad}: {:?}", parse(bad));
+            assert!(
+                parse(bad).unwrap_err().contains(says),
+                "{bad}: {:?}",
+                parse(bad)
+            );
         }
         let deep = "[".repeat(100_000);
         assert!(parse(&deep).is_err());

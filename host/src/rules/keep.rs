@@ -86,30 +86,48 @@ impl Effect for Keep {
     fn content(&self) -> Content {
         match &self.wish {
             KeepWish::Put { text, .. } => Content::Size { bytes: text.len() },
-            KeepWish::Get | KeepWish::List { .. } | KeepWish::Search { .. } | KeepWish::Delete => Content::Empty,
+            KeepWish::Get | KeepWish::List { .. } | KeepWish::Search { .. } | KeepWish::Delete => {
+                Content::Empty
+            }
         }
     }
 
     fn judge(&self, caller: &Caller, policy: &Policy) -> Result<Allowed<()>, Denial> {
         let owner = matches!(&caller.origin, Origin::Tool(tool) if tool.plugin() == self.shelf);
         if !owner {
-            return Err(deny("shelf", format!("only tools of `{}` may open its shelf", self.shelf)));
+            return Err(deny(
+                "shelf",
+                format!("only tools of `{}` may open its shelf", self.shelf),
+            ));
         }
         if self.key.chars().count() > NOTE_KEY_CHARS || self.key.chars().any(char::is_control) {
-            return Err(deny("key", format!("a key has at most {NOTE_KEY_CHARS} characters and no control characters")));
+            return Err(deny(
+                "key",
+                format!("a key has at most {NOTE_KEY_CHARS} characters and no control characters"),
+            ));
         }
         if matches!(&self.wish, KeepWish::Put { text, .. } if text.len() > NOTE_BYTES) {
-            return Err(deny("size", format!("a note has at most {NOTE_BYTES} bytes")));
+            return Err(deny(
+                "size",
+                format!("a note has at most {NOTE_BYTES} bytes"),
+            ));
         }
         if caller.grant.notes >= self.wish.access() {
-            let rule = format!("notes = \"{}\" in {}", caller.grant.notes.word(), policy.origin);
+            let rule = format!(
+                "notes = \"{}\" in {}",
+                caller.grant.notes.word(),
+                policy.origin
+            );
             return Ok(Allowed { rule, terms: () });
         }
         let needed = self.wish.access().word();
         Err(deny_unless(
             "notes_not_granted",
             format!("`{}` may not {} notes", caller.origin, needed),
-            &[&format!("[grants.\"{}.*\"]", self.shelf), &format!("notes = \"{needed}\"")],
+            &[
+                &format!("[grants.\"{}.*\"]", self.shelf),
+                &format!("notes = \"{needed}\""),
+            ],
         ))
     }
 

@@ -14,7 +14,8 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
 use crate::words::id::{ToolName, is_name, shown};
 use crate::words::limits::{
-    CALL_TIMEOUT_MS, CALL_TIMEOUT_MS_MAX, DESCRIPTION_BYTES, MANIFEST_BYTES, MANIFEST_EXAMPLES, MANIFEST_TOOLS,
+    CALL_TIMEOUT_MS, CALL_TIMEOUT_MS_MAX, DESCRIPTION_BYTES, MANIFEST_BYTES, MANIFEST_EXAMPLES,
+    MANIFEST_TOOLS,
 };
 
 /// What a plugin declares.
@@ -151,7 +152,9 @@ impl EffectClass {
 }
 
 /// Policy class of a tool (S-15, S-15a).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Risk {
     /// Looks at what is here.
@@ -289,7 +292,10 @@ impl PartialOrd for SurfaceWord {
 
 impl SurfaceWord {
     fn place(self) -> usize {
-        Surface::ALL.iter().position(|surface| *surface == self.0).unwrap_or(usize::MAX)
+        Surface::ALL
+            .iter()
+            .position(|surface| *surface == self.0)
+            .unwrap_or(usize::MAX)
     }
 }
 
@@ -310,10 +316,12 @@ impl Manifest {
         if text.len() > MANIFEST_BYTES {
             return Err(Error::too_big("the manifest", MANIFEST_BYTES, text.len()));
         }
-        let wrong = |why: String| Error::bad_plugin(format!("the plugin's manifest is wrong: {why}"));
+        let wrong =
+            |why: String| Error::bad_plugin(format!("the plugin's manifest is wrong: {why}"));
         let value = json::parse(text).map_err(&wrong)?;
         refuse_unknown_fields(&value).map_err(&wrong)?;
-        let mut manifest: Self = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
+        let mut manifest: Self =
+            serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
         for tool in &mut manifest.tools {
             tool.risk = tool.risk.or_of(tool.effect);
         }
@@ -326,8 +334,9 @@ impl Manifest {
     /// # Errors
     /// `Corrupt` for text that is no manifest.
     pub fn stored(text: &str) -> Result<Self> {
-        let mut manifest: Self = serde_json::from_str(text)
-            .map_err(|error| Error::new(Code::Corrupt, "a stored manifest cannot be read").because(error))?;
+        let mut manifest: Self = serde_json::from_str(text).map_err(|error| {
+            Error::new(Code::Corrupt, "a stored manifest cannot be read").because(error)
+        })?;
         for tool in &mut manifest.tools {
             tool.risk = tool.risk.or_of(tool.effect);
         }
@@ -335,12 +344,19 @@ impl Manifest {
     }
 
     fn check(&self) -> Result<()> {
-        let wrong = |why: String| Err(Error::bad_plugin(format!("the plugin's manifest is wrong: {why}")));
+        let wrong = |why: String| {
+            Err(Error::bad_plugin(format!(
+                "the plugin's manifest is wrong: {why}"
+            )))
+        };
         if !is_name(&self.plugin) {
             return wrong(format!("`{}` is no name of a plugin", shown(&self.plugin)));
         }
         if self.tools.is_empty() || self.tools.len() > MANIFEST_TOOLS {
-            return wrong(format!("it has {} tools and needs 1 to {MANIFEST_TOOLS}", self.tools.len()));
+            return wrong(format!(
+                "it has {} tools and needs 1 to {MANIFEST_TOOLS}",
+                self.tools.len()
+            ));
         }
         let mut names = BTreeSet::new();
         for tool in &self.tools {
@@ -348,8 +364,11 @@ impl Manifest {
                 return wrong(format!("two tools are named `{}`", shown(&tool.name)));
             }
             tool.check().map_err(|error| {
-                Error::new(Code::BadPlugin, format!("tool `{}`: {}", shown(&tool.name), error.message()))
-                    .issues(error.issue_list().to_vec())
+                Error::new(
+                    Code::BadPlugin,
+                    format!("tool `{}`: {}", shown(&tool.name), error.message()),
+                )
+                .issues(error.issue_list().to_vec())
             })?;
         }
         Ok(())
@@ -386,7 +405,9 @@ impl Declared {
         for example in &self.examples {
             let issues = input.issues(&example.args);
             if !issues.is_empty() {
-                return Err(Error::bad_plugin("an example does not fit its own schema").issues(issues));
+                return Err(
+                    Error::bad_plugin("an example does not fit its own schema").issues(issues)
+                );
             }
         }
         Ok(())
@@ -411,7 +432,10 @@ impl Declared {
     #[must_use]
     pub fn narrow(&self, granted: &Grant) -> Grant {
         let wants = &self.wants;
-        let mounts = granted.mounts.iter().filter(|_| wants.mounts != Access::None);
+        let mounts = granted
+            .mounts
+            .iter()
+            .filter(|_| wants.mounts != Access::None);
         Grant {
             fetch: granted.fetch.clone(),
             mounts: mounts
@@ -424,7 +448,12 @@ impl Declared {
             calls: granted
                 .calls
                 .iter()
-                .flat_map(|line| wants.calls.iter().filter_map(move |want| narrower(line, want)))
+                .flat_map(|line| {
+                    wants
+                        .calls
+                        .iter()
+                        .filter_map(move |want| narrower(line, want))
+                })
                 .collect(),
         }
     }
@@ -443,12 +472,39 @@ fn narrower(one: &Pattern, other: &Pattern) -> Option<Pattern> {
 /// `deny_unknown_fields` has no effect beside `flatten`, so the names are checked here.
 fn refuse_unknown_fields(manifest: &Value) -> std::result::Result<(), String> {
     const FIELDS: [&str; 23] = [
-        "name", "description", "input", "output", "effect", "risk", "hosts", "mounts", "notes", "calls", "secrets",
-        "surfaces", "visibility", "deferred", "sensitivity", "tier", "timeout_ms", "retry", "idempotent",
-        "sequential", "truncation", "examples", "version",
+        "name",
+        "description",
+        "input",
+        "output",
+        "effect",
+        "risk",
+        "hosts",
+        "mounts",
+        "notes",
+        "calls",
+        "secrets",
+        "surfaces",
+        "visibility",
+        "deferred",
+        "sensitivity",
+        "tier",
+        "timeout_ms",
+        "retry",
+        "idempotent",
+        "sequential",
+        "truncation",
+        "examples",
+        "version",
     ];
-    let tools = manifest.get("tools").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    for field in tools.iter().filter_map(Value::as_object).flat_map(serde_json::Map::keys) {
+    let tools = manifest
+        .get("tools")
+        .and_then(Value::as_array)
+        .map_or(&[][..], Vec::as_slice);
+    for field in tools
+        .iter()
+        .filter_map(Value::as_object)
+        .flat_map(serde_json::Map::keys)
+    {
         if !FIELDS.contains(&field.as_str()) {
             return Err(format!("a tool has no field `{}`", shown(field)));
         }
@@ -467,7 +523,9 @@ mod tests {
     }
 
     fn read(tools: &[Value]) -> Result<Manifest> {
-        Manifest::read(&json!({"plugin": "p", "version": "1", "description": "d", "tools": tools}).to_string())
+        Manifest::read(
+            &json!({"plugin": "p", "version": "1", "description": "d", "tools": tools}).to_string(),
+        )
     }
 
     fn with(field: &str, value: Value) -> Value {
@@ -493,26 +551,49 @@ mod tests {
             (vec![with("name", json!("a b"))], "its name"),
             (vec![with("nam", json!("x"))], "no field `nam`"),
             (vec![with("effect", json!("harmless"))], "unknown variant"),
-            (vec![with("input", json!({"type": "string"}))], "does not describe an object"),
+            (
+                vec![with("input", json!({"type": "string"}))],
+                "does not describe an object",
+            ),
             (vec![with("timeout_ms", json!(0))], "timeout_ms"),
-            (vec![with("hosts", json!(["GET https://*/"]))], "no destination"),
+            (
+                vec![with("hosts", json!(["GET https://*/"]))],
+                "no destination",
+            ),
             (vec![with("hosts", json!(["https://a.test/"]))], "no method"),
-            (vec![with("examples", json!([{"args": {}}, {"args": 1}]))], "an example does not fit"),
-            (vec![with("examples", json!(vec![json!({"args": {}}); 6]))], "more than 5 examples"),
-            (vec![with("surfaces", json!(["telepathy"]))], "unknown variant"),
+            (
+                vec![with("examples", json!([{"args": {}}, {"args": 1}]))],
+                "an example does not fit",
+            ),
+            (
+                vec![with("examples", json!(vec![json!({"args": {}}); 6]))],
+                "more than 5 examples",
+            ),
+            (
+                vec![with("surfaces", json!(["telepathy"]))],
+                "unknown variant",
+            ),
         ] {
             let error = read(&tools).unwrap_err();
             assert!(error.message().contains(says), "{says}: {error}");
         }
         assert!(Manifest::read("{").unwrap_err().message().contains("EOF"));
-        assert!(Manifest::read(r#"{"plugin":"p","plugin":"q"}"#).unwrap_err().message().contains("twice"));
+        assert!(
+            Manifest::read(r#"{"plugin":"p","plugin":"q"}"#)
+                .unwrap_err()
+                .message()
+                .contains("twice")
+        );
     }
 
     #[test]
     fn a_manifest_only_narrows() {
         let policy = Grant {
             fetch: vec![],
-            mounts: vec![super::super::grant::MountGrant { mount: "docs".into(), access: Access::Write }],
+            mounts: vec![super::super::grant::MountGrant {
+                mount: "docs".into(),
+                access: Access::Write,
+            }],
             notes: Access::Write,
             calls: vec![Pattern::try_from("*".to_owned()).unwrap()],
         };

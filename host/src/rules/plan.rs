@@ -57,7 +57,11 @@ impl Grouping {
     /// Of a tool that declares so. An unknown tool cannot run, so it may stand anywhere.
     #[must_use]
     pub fn of(effect: EffectClass, sequential: bool) -> Self {
-        if effect.leaves_no_trace() && !sequential { Self::Together } else { Self::Alone }
+        if effect.leaves_no_trace() && !sequential {
+            Self::Together
+        } else {
+            Self::Alone
+        }
     }
 }
 
@@ -70,7 +74,9 @@ impl Plan {
             turns: 0,
             corrections: 0,
             usage: Usage::default(),
-            messages: vec![Message::User { text: goal.to_owned() }],
+            messages: vec![Message::User {
+                text: goal.to_owned(),
+            }],
             label,
             waiting: Vec::new(),
             end: Progress::Going,
@@ -88,7 +94,10 @@ impl Plan {
             return Step::Calls(groups(&self.waiting, grouping));
         }
         if self.turns >= self.turns_max {
-            let why = format!("turn_limit: the model was asked {} times and still wants to call tools", self.turns);
+            let why = format!(
+                "turn_limit: the model was asked {} times and still wants to call tools",
+                self.turns
+            );
             return Step::Fail(Code::OverBudget, why);
         }
         Step::Prompt(self.turns + 1)
@@ -99,7 +108,10 @@ impl Plan {
         self.turns += 1;
         self.usage.add(reply.usage);
         if reply.calls.len() > CALLS_PER_TURN {
-            let why = format!("the model asked for {} calls at once; at most {CALLS_PER_TURN} may be", reply.calls.len());
+            let why = format!(
+                "the model asked for {} calls at once; at most {CALLS_PER_TURN} may be",
+                reply.calls.len()
+            );
             self.end = Progress::Failed(Code::OverBudget, why);
         } else if reply.calls.is_empty() {
             self.end = Progress::Answered(reply.text.clone());
@@ -113,7 +125,10 @@ impl Plan {
         for (call, seen) in mem::take(&mut self.waiting).into_iter().zip(observations) {
             self.label = self.label.join(&seen.observation.label);
             self.corrections += u32::from(seen.correction);
-            self.messages.push(Message::Tool { id: call.id, observation: seen.observation });
+            self.messages.push(Message::Tool {
+                id: call.id,
+                observation: seen.observation,
+            });
         }
         if self.corrections > RUN_CORRECTIONS {
             let why = format!("the model made more than {RUN_CORRECTIONS} malformed calls");
@@ -164,7 +179,9 @@ fn groups(calls: &[ToolCall], grouping: impl Fn(&str) -> Grouping) -> Vec<Vec<To
     for call in calls {
         let together = grouping(&call.tool) == Grouping::Together;
         match groups.last_mut() {
-            Some(last) if open && together && last.len() < CALLS_PARALLEL => last.push(call.clone()),
+            Some(last) if open && together && last.len() < CALLS_PARALLEL => {
+                last.push(call.clone())
+            }
             _ => groups.push(vec![call.clone()]),
         }
         open = together;
@@ -178,14 +195,26 @@ mod tests {
     use crate::words::message::WishedArgs;
 
     fn call(tool: &str) -> ToolCall {
-        ToolCall { id: tool.to_owned(), tool: tool.to_owned(), args: WishedArgs::read("") }
+        ToolCall {
+            id: tool.to_owned(),
+            tool: tool.to_owned(),
+            args: WishedArgs::read(""),
+        }
     }
 
     fn check_groups(tools: &str, expected: &str) {
         let calls: Vec<_> = tools.chars().map(|c| call(&c.to_string())).collect();
-        let grouping = |tool: &str| if tool == "R" { Grouping::Together } else { Grouping::Alone };
-        let got: Vec<String> =
-            groups(&calls, grouping).iter().map(|group| group.iter().map(|call| call.tool.as_str()).collect()).collect();
+        let grouping = |tool: &str| {
+            if tool == "R" {
+                Grouping::Together
+            } else {
+                Grouping::Alone
+            }
+        };
+        let got: Vec<String> = groups(&calls, grouping)
+            .iter()
+            .map(|group| group.iter().map(|call| call.tool.as_str()).collect())
+            .collect();
         assert_eq!(got.join(" "), expected, "{tools}");
     }
 
@@ -199,12 +228,23 @@ mod tests {
     }
 
     fn seen(correction: bool) -> Seen {
-        let observation = Observation { text: String::new(), ok: !correction, label: Label::default() };
-        Seen { observation, correction, seq: 0 }
+        let observation = Observation {
+            text: String::new(),
+            ok: !correction,
+            label: Label::default(),
+        };
+        Seen {
+            observation,
+            correction,
+            seq: 0,
+        }
     }
 
     fn asks() -> Reply {
-        Reply { calls: vec![call("R")], ..Reply::default() }
+        Reply {
+            calls: vec![call("R")],
+            ..Reply::default()
+        }
     }
 
     fn together(_: &str) -> Grouping {
@@ -245,13 +285,18 @@ mod tests {
             plan.replied(asks());
             plan.observed(vec![seen(true)]);
         }
-        assert!(matches!(plan.next(together), Step::Fail(Code::OverBudget, why) if why.contains("malformed")));
+        assert!(
+            matches!(plan.next(together), Step::Fail(Code::OverBudget, why) if why.contains("malformed"))
+        );
     }
 
     #[test]
     fn an_answer_without_calls_ends_the_run() {
         let mut plan = Plan::new("goal", Label::default(), 8);
-        plan.replied(Reply { text: "done".into(), ..Reply::default() });
+        plan.replied(Reply {
+            text: "done".into(),
+            ..Reply::default()
+        });
         assert_eq!(plan.next(together), Step::Answer("done".into()));
     }
 }

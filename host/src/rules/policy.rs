@@ -74,7 +74,11 @@ impl Default for Bounds {
 }
 
 /// Risk classes that need no line where policy does not say (S-15a).
-pub const RISKS: [Risk; 3] = [Risk::ReadOnly, Risk::NetworkRead, Risk::DataExfiltrationRisk];
+pub const RISKS: [Risk; 3] = [
+    Risk::ReadOnly,
+    Risk::NetworkRead,
+    Risk::DataExfiltrationRisk,
+];
 
 impl Policy {
     /// A policy that grants nothing: pure tools run, and that is all.
@@ -100,7 +104,10 @@ impl Policy {
             all.calls.extend(line.grant.calls.iter().cloned());
             all.notes = all.notes.max(line.grant.notes);
             for wish in &line.grant.mounts {
-                let most = self.mounts.get(&wish.mount).map_or(Access::None, |mount| mount.access);
+                let most = self
+                    .mounts
+                    .get(&wish.mount)
+                    .map_or(Access::None, |mount| mount.access);
                 add_mount(&mut all.mounts, &wish.mount, wish.access.min(most));
             }
         }
@@ -111,10 +118,13 @@ impl Policy {
     #[must_use]
     pub fn line_for(&self, tool: &ToolName, risk: Risk) -> Option<String> {
         let about = |line: &&Line| match risk {
-            Risk::HighRisk | Risk::Unclassified => line.tools.is_exact() && line.tools.matches(tool),
-            Risk::ReadOnly | Risk::NetworkRead | Risk::DataExfiltrationRisk | Risk::ExternalWrite => {
-                line.tools.matches(tool)
+            Risk::HighRisk | Risk::Unclassified => {
+                line.tools.is_exact() && line.tools.matches(tool)
             }
+            Risk::ReadOnly
+            | Risk::NetworkRead
+            | Risk::DataExfiltrationRisk
+            | Risk::ExternalWrite => line.tools.matches(tool),
         };
         let line = self.lines.iter().find(about)?;
         Some(format!("[grants.\"{}\"] in {}", line.tools, self.origin))
@@ -133,6 +143,9 @@ fn add_mount(mounts: &mut Vec<MountGrant>, mount: &Arc<str>, access: Access) {
     }
     match mounts.iter_mut().find(|grant| grant.mount == *mount) {
         Some(grant) => grant.access = grant.access.max(access),
-        None => mounts.push(MountGrant { mount: mount.clone(), access }),
+        None => mounts.push(MountGrant {
+            mount: mount.clone(),
+            access,
+        }),
     }
 }

@@ -28,7 +28,10 @@ impl Scrub {
     pub fn of_paths(mut paths: Vec<(String, String)>) -> Self {
         paths.retain(|(path, _)| path.len() > 1);
         paths.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
-        Self { paths, secrets: Vec::new() }
+        Self {
+            paths,
+            secrets: Vec::new(),
+        }
     }
 
     /// And of a secret's value.
@@ -43,8 +46,13 @@ impl Scrub {
     /// Whether there is anything to clean in a text.
     #[must_use]
     pub fn finds_in(&self, text: &str) -> bool {
-        self.paths.iter().any(|(path, _)| text.contains(path.as_str()))
-            || self.secrets.iter().any(|secret| text.contains(secret.as_str()))
+        self.paths
+            .iter()
+            .any(|(path, _)| text.contains(path.as_str()))
+            || self
+                .secrets
+                .iter()
+                .any(|secret| text.contains(secret.as_str()))
     }
 
     /// Cleans a text.
@@ -67,14 +75,22 @@ impl Scrub {
 
 impl std::fmt::Debug for Scrub {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "Scrub({} paths, {} secrets)", self.paths.len(), self.secrets.len())
+        write!(
+            out,
+            "Scrub({} paths, {} secrets)",
+            self.paths.len(),
+            self.secrets.len()
+        )
     }
 }
 
 /// Makes hidden characters visible, but for line ends and tabs.
 #[must_use]
 pub fn visible(text: &str) -> String {
-    if !text.chars().any(|c| is_hidden(c) && !matches!(c, '\n' | '\t')) {
+    if !text
+        .chars()
+        .any(|c| is_hidden(c) && !matches!(c, '\n' | '\t'))
+    {
         return text.to_owned();
     }
     let mut out = String::with_capacity(text.len());
@@ -116,24 +132,42 @@ mod tests {
 
     #[test]
     fn scrubbing_comes_first_and_prefers_the_longest_path() {
-        let scrub = Scrub::of_paths(vec![("/srv".into(), "A".into()), ("/srv/docs".into(), "docs".into())])
-            .with_secret("canary-123456".into())
-            .with_secret("admin".into());
-        assert_eq!(scrub.clean("/srv/docs/x /srv/y canary-123456 admin"), "docs/x A/y [REDACTED] admin");
+        let scrub = Scrub::of_paths(vec![
+            ("/srv".into(), "A".into()),
+            ("/srv/docs".into(), "docs".into()),
+        ])
+        .with_secret("canary-123456".into())
+        .with_secret("admin".into());
+        assert_eq!(
+            scrub.clean("/srv/docs/x /srv/y canary-123456 admin"),
+            "docs/x A/y [REDACTED] admin"
+        );
         assert!(!format!("{scrub:?}").contains("canary"));
     }
 
     #[test]
     fn hidden_characters_become_visible() {
-        assert_eq!(visible("a\u{1b}[31m\u{200b}b\nc\td\r\ne"), "a\\u{1b}[31m\\u{200b}b\nc\td\ne");
+        assert_eq!(
+            visible("a\u{1b}[31m\u{200b}b\nc\td\r\ne"),
+            "a\\u{1b}[31m\\u{200b}b\nc\td\ne"
+        );
     }
 
     #[test]
     fn cutting_respects_characters_and_says_so() {
         let text = "é".repeat(10);
         assert_eq!(cut(&text, 10, Truncation::Middle), text);
-        assert_eq!(cut(&text, 4, Truncation::Middle), "éé\n[6 of 10 characters left out]\néé");
-        assert_eq!(cut(&text, 4, Truncation::Tail), "\n[6 of 10 characters left out]\néééé");
-        assert_eq!(cut(&text, 4, Truncation::Head), "éééé\n[6 of 10 characters left out]\n");
+        assert_eq!(
+            cut(&text, 4, Truncation::Middle),
+            "éé\n[6 of 10 characters left out]\néé"
+        );
+        assert_eq!(
+            cut(&text, 4, Truncation::Tail),
+            "\n[6 of 10 characters left out]\néééé"
+        );
+        assert_eq!(
+            cut(&text, 4, Truncation::Head),
+            "éééé\n[6 of 10 characters left out]\n"
+        );
     }
 }

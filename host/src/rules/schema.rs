@@ -75,8 +75,12 @@ fn count(value: &Value, depth: usize) -> Option<usize> {
         return None;
     }
     match value {
-        Value::Array(items) => items.iter().try_fold(1, |sum, item| Some(sum + count(item, depth + 1)?)),
-        Value::Object(map) => map.values().try_fold(1, |sum, item| Some(sum + count(item, depth + 1)?)),
+        Value::Array(items) => items
+            .iter()
+            .try_fold(1, |sum, item| Some(sum + count(item, depth + 1)?)),
+        Value::Object(map) => map
+            .values()
+            .try_fold(1, |sum, item| Some(sum + count(item, depth + 1)?)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Some(1),
     }
 }
@@ -143,7 +147,10 @@ mod tests {
         let issues = schema().issues(&json!({"text": "canary", "n": "x"}));
         let paths: Vec<_> = issues.iter().map(|issue| issue.path.as_str()).collect();
         assert_eq!(paths, ["/n", "/text"]);
-        assert!(issues.iter().all(|issue| !issue.message.contains("canary")), "{issues:?}");
+        assert!(
+            issues.iter().all(|issue| !issue.message.contains("canary")),
+            "{issues:?}"
+        );
         assert_eq!(schema().issues(&json!({"text": "abc"})), []);
     }
 
@@ -153,7 +160,12 @@ mod tests {
         for _ in 0..100 {
             deep = json!({"not": deep});
         }
-        for bad in [deep, json!({"$ref": "http://127.0.0.1/x"}), json!({"type": 7}), json!({"$ref": "file:///etc/passwd"})] {
+        for bad in [
+            deep,
+            json!({"$ref": "http://127.0.0.1/x"}),
+            json!({"type": 7}),
+            json!({"$ref": "file:///etc/passwd"}),
+        ] {
             assert!(Schema::compile(bad).is_err());
         }
     }
@@ -161,6 +173,11 @@ mod tests {
     #[test]
     fn patterns_run_in_linear_time() {
         let schema = Schema::compile(json!({"type": "string", "pattern": "^(a+)+$"})).unwrap();
-        assert_eq!(schema.issues(&json!(format!("{}b", "a".repeat(50_000)))).len(), 1);
+        assert_eq!(
+            schema
+                .issues(&json!(format!("{}b", "a".repeat(50_000))))
+                .len(),
+            1
+        );
     }
 }

@@ -28,7 +28,10 @@ impl Effect for Show {
     }
 
     fn judge(&self, _: &Caller, _: &Policy) -> Result<Allowed<()>, Denial> {
-        Ok(Allowed { rule: "a run's own user may see what it says".to_owned(), terms: () })
+        Ok(Allowed {
+            rule: "a run's own user may see what it says".to_owned(),
+            terms: (),
+        })
     }
 
     fn durability(&self) -> Durability {

@@ -46,7 +46,10 @@ impl Drive<'_> {
             label: label.clone(),
         };
         journal.append(self.run, 0, Event::Started(started))?;
-        let cards = self.station.catalog.cards(&self.agent.tools, self.station.gate.policy());
+        let cards = self
+            .station
+            .catalog
+            .cards(&self.agent.tools, self.station.gate.policy());
         let mut plan = Plan::new(goal, label, self.agent.turns);
         let answer = loop {
             if self.tasks.is_cancelled() {
@@ -59,7 +62,9 @@ impl Drive<'_> {
                 Step::Fail(code, why) => break Err(Error::new(code, why)),
             }
         };
-        self.tasks.drain(Duration::from_millis(CANCEL_GRACE_MS)).await;
+        self.tasks
+            .drain(Duration::from_millis(CANCEL_GRACE_MS))
+            .await;
         let answer = self.show(&plan, answer).await;
         self.stop(&plan, &answer)?;
         journal.commit().await?;
@@ -67,15 +72,21 @@ impl Drive<'_> {
     }
 
     fn grouping(&self, tool: &str) -> Grouping {
-        self.station.catalog.resolve(tool, &[]).map_or(Grouping::Alone, |tool| {
-            Grouping::of(tool.declared.effect, tool.declared.conduct.sequential)
-        })
+        self.station
+            .catalog
+            .resolve(tool, &[])
+            .map_or(Grouping::Alone, |tool| {
+                Grouping::of(tool.declared.effect, tool.declared.conduct.sequential)
+            })
     }
 
     async fn prompt(&self, plan: &mut Plan, cards: &[Card], turn: u32) -> Result<()> {
         let prompt = context::prompt(self.agent, cards, plan.messages());
         let journal = self.station.gate.journal();
-        let mut reply = Err(Error::bad_input(format!("the agent `{}` has no model", self.agent.name)));
+        let mut reply = Err(Error::bad_input(format!(
+            "the agent `{}` has no model",
+            self.agent.name
+        )));
         for model in &self.models {
             let event = Event::Prompted {
                 turn,
@@ -92,7 +103,11 @@ impl Drive<'_> {
                 said = true;
                 self.glimpse(delta);
             };
-            let asking = Asking { caller: &caller, tasks: self.tasks, prompt: &prompt };
+            let asking = Asking {
+                caller: &caller,
+                tasks: self.tasks,
+                prompt: &prompt,
+            };
             reply = model.ask(self.station, asking, see).await;
             // After the first content another model would say it twice (R-12d).
             if !matches!(&reply, Err(error) if error.is_retryable() && !said) {
@@ -109,7 +124,11 @@ impl Drive<'_> {
     }
 
     fn replied(&self, plan: &mut Plan, turn: u32, reply: Reply) -> Result<()> {
-        let event = Event::Replied { turn, reply: reply.clone(), label: plan.label().clone() };
+        let event = Event::Replied {
+            turn,
+            reply: reply.clone(),
+            label: plan.label().clone(),
+        };
         self.station.gate.journal().append(self.run, 0, event)?;
         plan.replied(reply);
         Ok(())
@@ -117,7 +136,11 @@ impl Drive<'_> {
 
     fn glimpse(&self, delta: Delta) {
         match delta {
-            Delta::Text(text) => self.station.gate.journal().glimpse(self.run, Glimpse::Text { text }),
+            Delta::Text(text) => self
+                .station
+                .gate
+                .journal()
+                .glimpse(self.run, Glimpse::Text { text }),
             // Shown when it is judged; before that it may still turn out to be incomplete.
             Delta::Call(_) => {}
         }
@@ -129,12 +152,20 @@ impl Drive<'_> {
             let label = plan.label();
             let calls = group.iter().map(|call| {
                 let caller = self.caller_of_model(label.clone());
-                let request = Request { tool: call.tool.clone(), args: call.args.clone() };
+                let request = Request {
+                    tool: call.tool.clone(),
+                    args: call.args.clone(),
+                };
                 dispatch(self.station.clone(), self.tasks.clone(), caller, request)
             });
             let outcomes = join_all(calls).await;
             for (call, outcome) in group.iter().zip(outcomes) {
-                if let Some(error) = outcome.result.as_ref().err().filter(|error| !error.code().told_to_model()) {
+                if let Some(error) = outcome
+                    .result
+                    .as_ref()
+                    .err()
+                    .filter(|error| !error.code().told_to_model())
+                {
                     plan.failed(error);
                 }
                 all.push(self.observed(call, &outcome)?);
@@ -146,7 +177,10 @@ impl Drive<'_> {
 
     fn observed(&self, call: &ToolCall, outcome: &Outcome) -> Result<Seen> {
         let tool = self.station.catalog.resolve(&call.tool, &[]);
-        let how = tool.map_or_else(|_| Default::default(), |tool| tool.declared.conduct.truncation);
+        let how = tool.map_or_else(
+            |_| Default::default(),
+            |tool| tool.declared.conduct.truncation,
+        );
         let observation = observe(outcome, how);
         let correction = matches!(&outcome.result, Err(error)
             if matches!(error.code(), Code::UnknownTool | Code::BadArgs));
@@ -155,8 +189,16 @@ impl Drive<'_> {
             tool: call.tool.clone(),
             observation: observation.clone(),
         };
-        let seq = self.station.gate.journal().append(self.run, outcome.seq, event)?;
-        Ok(Seen { observation, correction, seq })
+        let seq = self
+            .station
+            .gate
+            .journal()
+            .append(self.run, outcome.seq, event)?;
+        Ok(Seen {
+            observation,
+            correction,
+            seq,
+        })
     }
 
     fn caller_of_model(&self, label: Label) -> Caller {
@@ -183,7 +225,10 @@ impl Drive<'_> {
         Caller {
             origin,
             parent,
-            grant: Arc::new(Grant { fetch, ..Grant::default() }),
+            grant: Arc::new(Grant {
+                fetch,
+                ..Grant::default()
+            }),
             reach: Arc::new([]),
             ..self.caller_of_model(label)
         }
@@ -193,10 +238,13 @@ impl Drive<'_> {
     async fn show(&self, plan: &Plan, answer: Result<String>) -> Result<String> {
         let text = answer?;
         let caller = self.caller_of_model(plan.label().clone());
-        let show = Show { what: "answer", bytes: text.len() };
+        let show = Show {
+            what: "answer",
+            bytes: text.len(),
+        };
         let label = plan.label().clone();
         let passed = self.station.gate.pass(&caller, show, async move |permit| {
-            drop(permit.redeem());
+            let _shown = permit.redeem();
             Performed::of(Ok(text), label, Spent::default())
         });
         passed.await?.1.result
@@ -205,10 +253,16 @@ impl Drive<'_> {
     fn stop(&self, plan: &Plan, answer: &Result<String>) -> Result<()> {
         let (turns, usage) = plan.spent();
         let end = match answer {
-            Ok(text) => End::Done { content: Content::Inline(text.as_str().into()) },
+            Ok(text) => End::Done {
+                content: Content::Inline(text.as_str().into()),
+            },
             Err(error) => failed(error),
         };
         let stopped = Event::Stopped(Stopped { end, turns, usage });
-        self.station.gate.journal().append(self.run, 0, stopped).map(|_| ())
+        self.station
+            .gate
+            .journal()
+            .append(self.run, 0, stopped)
+            .map(|_| ())
     }
 }

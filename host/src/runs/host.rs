@@ -25,7 +25,9 @@ use crate::guests::station::{Sandbox, Station};
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
 use crate::rules::caller::{Budget, Caller, Origin};
-use crate::rules::grant::Pattern;
+use crate::rules::fetch::Fetch;
+use crate::rules::file::{File, FileWish, WriteMode};
+use crate::rules::grant::{Access, Pattern};
 use crate::rules::policy::Policy;
 use crate::rules::sanitise::Scrub;
 use crate::rules::schema::{Args, Schema};
@@ -124,7 +126,16 @@ impl Host {
     /// # Errors
     /// What reading, compiling and opening say.
     pub async fn open(setup: Setup) -> Result<Self> {
-        let Setup { policy, mounts, plugins, collisions, agents, models, vault, places } = setup;
+        let Setup {
+            policy,
+            mounts,
+            plugins,
+            collisions,
+            agents,
+            models,
+            vault,
+            places,
+        } = setup;
         let sandbox = open_sandbox(&places)?;
         let (journal, notes) = open_records(&places)?;
         let bundled = look_at_all(&sandbox, plugin::bundled()).await?;
@@ -135,10 +146,15 @@ impl Host {
             configured.insert(name, plugin);
         }
         let catalog = Catalog::gather(bundled, configured, collisions, &policy)?;
-        let scrub = mounts.iter().map(|(name, path)| (path.display().to_string(), format!("{name}:")));
-        let scrub = vault.values().iter().fold(Scrub::of_paths(scrub.collect()), |scrub, secret| {
-            scrub.with_secret(secret.expose().to_owned())
-        });
+        let scrub = mounts
+            .iter()
+            .map(|(name, path)| (path.display().to_string(), format!("{name}:")));
+        let scrub = vault
+            .values()
+            .iter()
+            .fold(Scrub::of_paths(scrub.collect()), |scrub, secret| {
+                scrub.with_secret(secret.expose().to_owned())
+            });
         let station = Station {
             gate: Gate::new(Arc::new(policy), journal),
             egress: Egress::new(&places.names, vault)?,
@@ -148,7 +164,11 @@ impl Host {
             catalog,
             scrub,
         };
-        Ok(Self { station: Arc::new(station), agents, models })
+        Ok(Self {
+            station: Arc::new(station),
+            agents,
+            models,
+        })
     }
 
     /// The tools.
@@ -203,26 +223,53 @@ impl Host {
     ///
     /// # Errors
     /// The journal's failure. What the tool did is in the outcome.
-    pub async fn call(&self, run: RunId, surface: Surface, request: Request, tasks: &Tasks) -> Result<Called> {
+    pub async fn call(
+        &self,
+        run: RunId,
+        surface: Surface,
+        request: Request,
+        tasks: &Tasks,
+    ) -> Result<Called> {
         let label = Label::of(Source::user());
-        let started = Started { surface, subject: request.tool.clone(), goal: String::new(), label: label.clone() };
+        let started = Started {
+            surface,
+            subject: request.tool.clone(),
+            goal: String::new(),
+            label: label.clone(),
+        };
         self.journal().append(&run, 0, Event::Started(started))?;
         let caller = self.client(run.clone(), surface, label);
         let outcome = dispatch(self.station.clone(), tasks.clone(), caller.clone(), request).await;
-        tasks.drain(std::time::Duration::from_millis(crate::words::limits::CANCEL_GRACE_MS)).await;
-        let bytes = outcome.result.as_ref().map_or(0, |value| value.to_string().len());
+        tasks
+            .drain(std::time::Duration::from_millis(
+                crate::words::limits::CANCEL_GRACE_MS,
+            ))
+            .await;
+        let bytes = outcome
+            .result
+            .as_ref()
+            .map_or(0, |value| value.to_string().len());
         let label = outcome.label.clone();
-        let show = Show { what: "envelope", bytes };
+        let show = Show {
+            what: "envelope",
+            bytes,
+        };
         let shown = self.station.gate.pass(&caller, show, async move |permit| {
-            drop(permit.redeem());
+            let _shown = permit.redeem();
             Performed::of(Ok(()), label, Spent::default())
         });
         shown.await?;
         let end = match &outcome.result {
-            Ok(_) => End::Done { content: Content::Empty },
+            Ok(_) => End::Done {
+                content: Content::Empty,
+            },
             Err(error) => failed(error),
         };
-        let stopped = Event::Stopped(Stopped { end, turns: 0, usage: Usage::default() });
+        let stopped = Event::Stopped(Stopped {
+            end,
+            turns: 0,
+            usage: Usage::default(),
+        });
         self.journal().append(&run, 0, stopped)?;
         self.journal().commit().await?;
         Ok(Called { run, outcome })
@@ -256,11 +303,16 @@ impl Host {
     /// `NotFound` for an unknown agent or model, and whatever ends the run.
     pub async fn pursue(&self, goal: Goal, tasks: &Tasks) -> Result<String> {
         let agent = self.agent(&goal)?;
-        let names = if goal.models.is_empty() { &agent.models } else { &goal.models };
+        let names = if goal.models.is_empty() {
+            &agent.models
+        } else {
+            &goal.models
+        };
         let mut models = Vec::new();
         for name in names {
             models.push(self.models.get(name).ok_or_else(|| {
-                Error::not_found(format!("model `{name}`")).hint(known("models", self.models.keys()))
+                Error::not_found(format!("model `{name}`"))
+                    .hint(known("models", self.models.keys()))
             })?);
         }
         let drive = Drive {
@@ -276,36 +328,66 @@ impl Host {
 
     fn agent(&self, goal: &Goal) -> Result<Agent> {
         let agent = self.agents.get(&goal.agent).ok_or_else(|| {
-            Error::not_found(format!("agent `{}`", goal.agent)).hint(known("agents", self.agents.keys()))
+            Error::not_found(format!("agent `{}`", goal.agent))
+                .hint(known("agents", self.agents.keys()))
         })?;
-        if goal.tools.is_empty() { Ok(agent.clone()) } else { agent.narrowed(&goal.tools) }
+        if goal.tools.is_empty() {
+            Ok(agent.clone())
+        } else {
+            agent.narrowed(&goal.tools)
+        }
     }
 
-    /// What the gate would say to a call by a client, without making it: the rule, or the denial.
+    /// What the gate would say to a call by a client, without making it: to the call itself, and to
+    /// the addresses and paths among its arguments, if its guest asks for them.
     ///
     /// # Errors
     /// `UnknownTool`, `BadArgs`.
-    pub fn explain(&self, tool: &str, args: &WishedArgs) -> Result<Result<String, Denial>> {
+    pub fn explain(&self, tool: &str, args: &WishedArgs) -> Result<Vec<Explained>> {
         let tool = self.station.catalog.resolve(tool, &[Pattern::all()])?;
         let args = match args {
             WishedArgs::Json(value) => Args::check(value.clone(), tool.input()?)?,
-            WishedArgs::Broken(_) => return Err(Error::new(Code::BadArgs, "the arguments are not JSON")),
+            WishedArgs::Broken(_) => {
+                return Err(Error::new(Code::BadArgs, "the arguments are not JSON"));
+            }
         };
-        Ok(self.judged(tool, args))
+        let inner = Caller {
+            origin: Origin::Tool(tool.name.clone()),
+            grant: tool.grant.clone(),
+            ..self.client(
+                RunId::known("explain"),
+                Surface::Cli,
+                Label::of(Source::user()),
+            )
+        };
+        let mut all = Vec::new();
+        foresee(tool, args.value(), "", &mut |wish| {
+            let (subject, verdict) = match wish {
+                Foreseen::Fetch(fetch) => (fetch.subject(), rule_of(&fetch, &inner, self.policy())),
+                Foreseen::File(file) => (file.subject(), rule_of(&file, &inner, self.policy())),
+            };
+            all.push(Explained { subject, verdict });
+        });
+        all.insert(0, self.judged(tool, args));
+        Ok(all)
     }
 
     /// The same for a tool, whatever its arguments: no rule of this version looks at them.
     ///
     /// # Errors
     /// `UnknownTool`.
-    pub fn explain_tool(&self, tool: &str) -> Result<Result<String, Denial>> {
+    pub fn explain_tool(&self, tool: &str) -> Result<Vec<Explained>> {
         let tool = self.station.catalog.resolve(tool, &[Pattern::all()])?;
         let any = Schema::compile(Value::Bool(true))?;
-        Ok(self.judged(tool, Args::check(Value::Null, &any)?))
+        Ok(vec![self.judged(tool, Args::check(Value::Null, &any)?)])
     }
 
-    fn judged(&self, tool: &Tool, args: Args) -> Result<String, Denial> {
-        let caller = self.client(RunId::known("explain"), Surface::Cli, Label::of(Source::user()));
+    fn judged(&self, tool: &Tool, args: Args) -> Explained {
+        let caller = self.client(
+            RunId::known("explain"),
+            Surface::Cli,
+            Label::of(Source::user()),
+        );
         let call = Call {
             tool: tool.name.clone(),
             component: tool.plugin.digest,
@@ -313,9 +395,74 @@ impl Host {
             grant: tool.grant.clone(),
             args,
         };
-        call.judge(&caller, self.policy()).map(|allowed| allowed.rule)
+        Explained {
+            subject: call.subject(),
+            verdict: rule_of(&call, &caller, self.policy()),
+        }
     }
 }
+
+/// What the gate would say to one effect.
+#[derive(Debug)]
+pub struct Explained {
+    /// What it is about.
+    pub subject: String,
+    /// The rule that allows it, or the denial.
+    pub verdict: Result<String, Denial>,
+}
+
+/// An effect that a call's arguments make likely.
+enum Foreseen {
+    Fetch(Fetch),
+    File(File),
+}
+
+fn rule_of<E: Effect>(effect: &E, caller: &Caller, policy: &Policy) -> Result<String, Denial> {
+    effect.judge(caller, policy).map(|allowed| allowed.rule)
+}
+
+/// Finds addresses among the arguments, and paths where the tool wants files.
+fn foresee(tool: &Tool, value: &Value, key: &str, see: &mut impl FnMut(Foreseen)) {
+    let declared = &tool.declared;
+    match value {
+        Value::String(text) if text.starts_with("http://") || text.starts_with("https://") => {
+            let method = if declared.effect.leaves_no_trace() {
+                "GET"
+            } else {
+                "POST"
+            };
+            if let Ok(fetch) = Fetch::new(method, text, Vec::new(), Vec::new()) {
+                see(Foreseen::Fetch(fetch));
+            }
+        }
+        Value::String(text)
+            if PATH_KEYS.contains(&key) && declared.wants.mounts != Access::None =>
+        {
+            let wish = match declared.wants.mounts {
+                Access::Write => FileWish::Write {
+                    bytes: Vec::new(),
+                    mode: WriteMode::Replace,
+                },
+                Access::None | Access::Read => FileWish::Read {
+                    offset: 0,
+                    length: 0,
+                },
+            };
+            see(Foreseen::File(File {
+                path: text.clone(),
+                wish,
+            }));
+        }
+        Value::Array(items) => items.iter().for_each(|item| foresee(tool, item, key, see)),
+        Value::Object(map) => map
+            .iter()
+            .for_each(|(key, item)| foresee(tool, item, key, see)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Names by which tools call their paths.
+const PATH_KEYS: [&str; 7] = ["path", "paths", "file", "folder", "source", "target", "to"];
 
 impl Model {
     /// Where asking the model leads, for people.
@@ -340,7 +487,12 @@ fn known<'a>(what: &str, names: impl Iterator<Item = &'a String>) -> String {
 fn open_sandbox(places: &Places) -> Result<Sandbox> {
     let (engine, allocation) = engine::best()?;
     let cache = Cache::open(&StateFolder::open(&places.state)?, &engine)?;
-    Sandbox::new((engine, allocation), cache, Compiler::new(&places.program), places.clock.clone())
+    Sandbox::new(
+        (engine, allocation),
+        cache,
+        Compiler::new(&places.program),
+        places.clock.clone(),
+    )
 }
 
 fn open_records(places: &Places) -> Result<(Journal, Notes)> {
@@ -350,18 +502,26 @@ fn open_records(places: &Places) -> Result<(Journal, Notes)> {
         Records::Folder(path) => {
             let folder = StateFolder::open(path)?;
             let journal = Journal::open(&folder.plain_file("journal.db")?, clock())?;
-            Ok((journal, Notes::open(&folder.plain_file("notes.db")?, clock())?))
+            Ok((
+                journal,
+                Notes::open(&folder.plain_file("notes.db")?, clock())?,
+            ))
         }
     }
 }
 
 async fn look_at_all(sandbox: &Sandbox, bundled: &[PluginBytes]) -> Result<Vec<Plugin>> {
-    let looking = bundled.iter().map(|bytes| Plugin::look(sandbox, bytes.clone()));
+    let looking = bundled
+        .iter()
+        .map(|bytes| Plugin::look(sandbox, bytes.clone()));
     futures_util::future::try_join_all(looking).await
 }
 
 fn about_plugin(name: &str, error: &Error) -> Error {
-    let about = Error::new(error.code(), format!("plugin `{name}`: {}", error.message()));
+    let about = Error::new(
+        error.code(),
+        format!("plugin `{name}`: {}", error.message()),
+    );
     let about = about.issues(error.issue_list().to_vec());
     error.hints().iter().cloned().fold(about, Error::hint)
 }

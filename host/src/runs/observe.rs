@@ -16,17 +16,28 @@ pub(super) fn observe(outcome: &Outcome, how: Truncation) -> Observation {
         Ok(value) => (true, value.to_string()),
         Err(error) => (false, failure(error)),
     };
-    Observation { text: truncate(&visible(&text), how), ok, label: outcome.label.clone() }
+    Observation {
+        text: truncate(&visible(&text), how),
+        ok,
+        label: outcome.label.clone(),
+    }
 }
 
 /// The reason in the words of O-17, with every issue's place.
 fn failure(error: &Error) -> String {
     let mut text = format!("Tool execution failed: {}", error.message());
     for issue in error.issue_list() {
-        let place = if issue.path.is_empty() { "/" } else { &issue.path };
+        let place = if issue.path.is_empty() {
+            "/"
+        } else {
+            &issue.path
+        };
         text.push_str(&format!("\n- {place}: {}", issue.message));
     }
-    let near = error.hints().iter().find(|hint| hint.starts_with("did you mean"));
+    let near = error
+        .hints()
+        .iter()
+        .find(|hint| hint.starts_with("did you mean"));
     if let Some(near) = near {
         text.push_str(&format!("\n{near}"));
     }

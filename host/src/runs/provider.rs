@@ -47,7 +47,12 @@ impl Model {
     ///
     /// # Errors
     /// `ProviderFailed`, `Denied`, `TooSlow`, `TooBig`, `Cancelled`.
-    pub(super) async fn ask(&self, station: &Station, asking: Asking<'_>, see: impl FnMut(Delta)) -> Result<Reply> {
+    pub(super) async fn ask(
+        &self,
+        station: &Station,
+        asking: Asking<'_>,
+        see: impl FnMut(Delta),
+    ) -> Result<Reply> {
         match &self.provider {
             Provider::Scripted { script } => scripted::reply(script, asking.prompt),
             Provider::OpenAi { .. } => openai::ask(&self.provider, station, asking, see).await,

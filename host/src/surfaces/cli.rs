@@ -105,10 +105,17 @@ pub fn main() -> ExitCode {
         }
     };
     if matches!(arguments.command, Command::CompileComponent) {
-        return ExitCode::from(compile::child(&mut io::stdin(), &mut io::stdout(), &mut io::stderr()));
+        return ExitCode::from(compile::child(
+            &mut io::stdin(),
+            &mut io::stdout(),
+            &mut io::stderr(),
+        ));
     }
     let filter = EnvFilter::try_from_env("LAZARET_LOG").unwrap_or_else(|_| EnvFilter::new("off"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .init();
     let json = arguments.json;
     match start(arguments) {
         Ok(status) => ExitCode::from(status),
@@ -124,15 +131,32 @@ fn start(arguments: Arguments) -> Result<u8> {
         .enable_all()
         .build()
         .map_err(|error| Error::bug("no runtime could be made").because(error))?;
-    let Arguments { config, json, quiet, command } = arguments;
+    let Arguments {
+        config,
+        json,
+        quiet,
+        command,
+    } = arguments;
     if let Command::Completions { shell } = command {
-        clap_complete::generate(shell, &mut Arguments::command(), "lazaret", &mut io::stdout());
+        clap_complete::generate(
+            shell,
+            &mut Arguments::command(),
+            "lazaret",
+            &mut io::stdout(),
+        );
         return Ok(0);
     }
-    let scene = Scene { around: Surroundings::read()?, config, json, quiet };
+    let scene = Scene {
+        around: Surroundings::read()?,
+        config,
+        json,
+        quiet,
+    };
     let status = runtime.block_on(perform(&scene, command));
     // Work that outlived its call has its own deadline; a process that is done does not wait for it.
-    runtime.shutdown_timeout(std::time::Duration::from_millis(crate::words::limits::CANCEL_GRACE_MS));
+    runtime.shutdown_timeout(std::time::Duration::from_millis(
+        crate::words::limits::CANCEL_GRACE_MS,
+    ));
     status
 }
 
@@ -146,7 +170,9 @@ async fn perform(scene: &Scene, command: Command) -> Result<u8> {
         Command::Runs(runs) => runs.perform(scene).await,
         Command::Policy(policy) => policy.perform(scene).await,
         Command::Doctor => doctor::perform(scene).await,
-        Command::Completions { .. } | Command::CompileComponent => Err(Error::bug("this command is done elsewhere")),
+        Command::Completions { .. } | Command::CompileComponent => {
+            Err(Error::bug("this command is done elsewhere"))
+        }
     }
 }
 
@@ -163,7 +189,9 @@ impl Scene {
                     "read it, then run `lazaret policy trust`",
                 ),
                 Standing::Changed => print::warning(
-                    &format!("`{shown}` or a component in it has changed since it was trusted, so nothing in it counts"),
+                    &format!(
+                        "`{shown}` or a component in it has changed since it was trusted, so nothing in it counts"
+                    ),
                     "look at what changed, then run `lazaret policy trust`",
                 ),
             }
@@ -174,6 +202,11 @@ impl Scene {
     /// Opens the host. Compiling takes a while the first time, and says so.
     async fn open_host(&self) -> Result<Host> {
         let config = self.read_config()?;
-        print::while_waiting("preparing plugins (compiled once, then cached)", self.quiet, Host::open(config.setup)).await
+        print::while_waiting(
+            "preparing plugins (compiled once, then cached)",
+            self.quiet,
+            Host::open(config.setup),
+        )
+        .await
     }
 }

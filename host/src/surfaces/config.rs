@@ -52,9 +52,17 @@ impl Surroundings {
     ///
     /// # Errors
     /// `BadInput` where there is neither a home nor what stands for it.
-    #[expect(clippy::disallowed_methods, reason = "this file owns the environment of the process")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this file owns the environment of the process"
+    )]
     pub fn read() -> Result<Self> {
-        let var = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty()).map(PathBuf::from);
+        let var = |name: &str| {
+            std::env::var(name)
+                .ok()
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
         let home = || {
             var("HOME").ok_or_else(|| {
                 Error::bad_input("there is no home folder: `HOME` is not set")
@@ -65,13 +73,16 @@ impl Surroundings {
             Some(folder) => Ok(folder),
             None => home().map(|home| home.join(default)),
         };
-        let folder = std::env::current_dir()
-            .map_err(|error| Error::bad_input("the working directory cannot be found").because(error))?;
+        let folder = std::env::current_dir().map_err(|error| {
+            Error::bad_input("the working directory cannot be found").because(error)
+        })?;
         let program = std::env::current_exe()
             .map_err(|error| Error::bug("this program cannot find itself").because(error))?;
         Ok(Self {
             folder,
-            user_file: below_home("XDG_CONFIG_HOME", ".config")?.join("lazaret").join(NAME),
+            user_file: below_home("XDG_CONFIG_HOME", ".config")?
+                .join("lazaret")
+                .join(NAME),
             state: below_home("XDG_STATE_HOME", ".local/state")?.join("lazaret"),
             program,
         })
@@ -100,7 +111,9 @@ impl Config {
                 Some((path, file, standing))
             }
         };
-        let trusted = workspace.as_ref().filter(|(_, _, standing)| *standing == Standing::Trusted);
+        let trusted = workspace
+            .as_ref()
+            .filter(|(_, _, standing)| *standing == Standing::Trusted);
         let records = match trusted {
             Some((path, _, _)) => path.with_file_name(".lazaret"),
             None => around.state.join("runs"),
@@ -138,6 +151,13 @@ impl Config {
 
 /// The nearest file upward from `folder`.
 #[must_use]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the configuration is looked for here"
+)]
 pub fn find_upward(folder: &Path) -> Option<PathBuf> {
-    folder.ancestors().map(|folder| folder.join(NAME)).find(|path| path.is_file())
+    folder
+        .ancestors()
+        .map(|folder| folder.join(NAME))
+        .find(|path| path.is_file())
 }

@@ -1,45 +1,93 @@
 //! The envelope: what a client gets of one call (rows ).
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::guests::guest::Artifact;
+use crate::guests::guest::{Artifact, LogLine};
 use crate::runs::host::Called;
-use crate::words::error::Error;
-use crate::words::event::Surface;
+use crate::words::error::{Code, Error, Issue};
+use crate::words::event::{Spent, Surface};
+use crate::words::label::Label;
 
-/// The envelope of a call that was made.
-#[must_use]
-pub fn of_call(called: &Called, surface: Surface) -> Value {
-    let outcome = &called.outcome;
-    let artifacts: Vec<Value> = outcome.trail.artifacts.iter().map(artifact).collect();
-    let meta = json!({
-        "action": outcome.tool,
-        "invocationId": format!("{}:{}", called.run, outcome.seq),
-        "surface": surface,
-        "durationMs": outcome.spent.us / 1_000,
-        "label": outcome.label,
-        "usage": outcome.spent,
-    });
-    let logs = &outcome.trail.logs;
-    match &outcome.result {
-        Ok(data) => json!({"ok": true, "data": data, "artifacts": artifacts, "logs": logs, "meta": meta}),
-        Err(error) => json!({
-            "ok": false, "error": of_error(error), "artifacts": artifacts, "logs": logs, "meta": meta,
-        }),
+/// What a client gets of one call. Its fields stand in the order of the rows.
+#[derive(Debug, Serialize)]
+pub struct Envelope<'a> {
+    ok: bool,
+    #[serde(flatten)]
+    end: Ended<'a>,
+    artifacts: Vec<Value>,
+    logs: &'a [LogLine],
+    meta: Meta<'a>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Ended<'a> {
+    Data(&'a Value),
+    Error(Failure<'a>),
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Meta<'a> {
+    action: &'a str,
+    invocation_id: String,
+    surface: Surface,
+    duration_ms: u64,
+    label: &'a Label,
+    usage: Spent,
+}
+
+/// The `error` of an envelope; `kind` is our own closed code, `code` the one of row A-25.
+#[derive(Debug, Serialize)]
+pub struct Failure<'a> {
+    code: &'static str,
+    message: &'a str,
+    issues: &'a [Issue],
+    retryable: bool,
+    kind: Code,
+    hints: &'a [String],
+}
+
+impl<'a> Failure<'a> {
+    /// Of an error.
+    #[must_use]
+    pub fn of(error: &'a Error) -> Self {
+        Self {
+            code: error.code().envelope(),
+            message: error.message(),
+            issues: error.issue_list(),
+            retryable: error.is_retryable(),
+            kind: error.code(),
+            hints: error.hints(),
+        }
     }
 }
 
-/// The `error` of an envelope.
-#[must_use]
-pub fn of_error(error: &Error) -> Value {
-    json!({
-        "code": error.code().envelope(),
-        "message": error.message(),
-        "issues": error.issue_list(),
-        "retryable": error.is_retryable(),
-        "kind": error.code(),
-        "hints": error.hints(),
-    })
+impl<'a> Envelope<'a> {
+    /// Of a call that was made.
+    #[must_use]
+    pub fn of(called: &'a Called, surface: Surface) -> Self {
+        let outcome = &called.outcome;
+        let end = match &outcome.result {
+            Ok(data) => Ended::Data(data),
+            Err(error) => Ended::Error(Failure::of(error)),
+        };
+        Self {
+            ok: outcome.result.is_ok(),
+            end,
+            artifacts: outcome.trail.artifacts.iter().map(artifact).collect(),
+            logs: &outcome.trail.logs,
+            meta: Meta {
+                action: &outcome.tool,
+                invocation_id: format!("{}:{}", called.run, outcome.seq),
+                surface,
+                duration_ms: outcome.spent.us / 1_000,
+                label: &outcome.label,
+                usage: outcome.spent,
+            },
+        }
+    }
 }
 
 /// Text stays text; other bytes are shown by their number, and `--out FOLDER` writes them.

@@ -35,7 +35,10 @@ impl Clock {
         match &self.0 {
             Source::System => {}
             Source::Set(ms) => {
-                ms.fetch_add(u64::try_from(by.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
+                ms.fetch_add(
+                    u64::try_from(by.as_millis()).unwrap_or(u64::MAX),
+                    Ordering::Relaxed,
+                );
             }
         }
     }
@@ -47,7 +50,9 @@ impl Clock {
         match &self.0 {
             Source::System => SystemTime::now()
                 .duration_since(UNIX_EPOCH)
-                .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)),
+                .map_or(0, |since| {
+                    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+                }),
             Source::Set(ms) => ms.load(Ordering::Relaxed),
         }
     }

@@ -232,13 +232,19 @@ impl Error {
     /// `what` has `got` bytes or items and may have `limit`.
     #[must_use]
     pub fn too_big(what: &str, limit: usize, got: usize) -> Self {
-        Self::new(Code::TooBig, format!("{what} is too big: {got}, and at most {limit} may be"))
+        Self::new(
+            Code::TooBig,
+            format!("{what} is too big: {got}, and at most {limit} may be"),
+        )
     }
 
     /// `what` did not end within its time.
     #[must_use]
     pub fn too_slow(what: &str, limit_ms: u64) -> Self {
-        Self::new(Code::TooSlow, format!("{what} did not end within {limit_ms} ms"))
+        Self::new(
+            Code::TooSlow,
+            format!("{what} did not end within {limit_ms} ms"),
+        )
     }
 
     /// There is no `what`.

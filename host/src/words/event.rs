@@ -91,7 +91,10 @@ impl Event {
             Self::Judged(judged) => return Some(&mut judged.content),
             Self::Finished(finished) => &mut finished.end,
             Self::Stopped(stopped) => &mut stopped.end,
-            Self::Started(_) | Self::Prompted { .. } | Self::Replied { .. } | Self::Observed { .. } => return None,
+            Self::Started(_)
+            | Self::Prompted { .. }
+            | Self::Replied { .. }
+            | Self::Observed { .. } => return None,
         };
         match end {
             End::Done { content } => Some(content),
@@ -135,8 +138,15 @@ pub enum Surface {
 
 impl Surface {
     /// The supported surfaces where a manifest names none.
-    pub const ALL: [Self; 7] =
-        [Self::Cli, Self::Json, Self::Http, Self::Mcp, Self::React, Self::Dev, Self::AiSdk];
+    pub const ALL: [Self; 7] = [
+        Self::Cli,
+        Self::Json,
+        Self::Http,
+        Self::Mcp,
+        Self::React,
+        Self::Dev,
+        Self::AiSdk,
+    ];
 }
 
 /// The five effects.
@@ -269,7 +279,10 @@ pub struct Spent {
     pub calls: u64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }

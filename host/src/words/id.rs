@@ -85,12 +85,16 @@ impl ToolName {
     /// `BadInput` where the name is not `plugin.tool` in lower-case letters, digits, `-` and `_`.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let ok = text.chars().count() <= TOOL_NAME_CHARS
-            && text.split_once('.').is_some_and(|(plugin, tool)| is_name(plugin) && is_name(tool));
+            && text
+                .split_once('.')
+                .is_some_and(|(plugin, tool)| is_name(plugin) && is_name(tool));
         if ok {
             Ok(Self(text.into()))
         } else {
-            Err(Error::bad_input(format!("`{}` is not a tool's name", shown(text)))
-                .hint("a full name is `plugin.tool`, such as `text.count`"))
+            Err(
+                Error::bad_input(format!("`{}` is not a tool's name", shown(text)))
+                    .hint("a full name is `plugin.tool`, such as `text.count`"),
+            )
         }
     }
 
@@ -138,7 +142,9 @@ impl fmt::Display for ToolName {
 pub fn is_name(text: &str) -> bool {
     text.len() <= 64
         && text.starts_with(|first: char| first.is_ascii_lowercase())
-        && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_'))
+        && text
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_'))
 }
 
 /// SHA-256 of some bytes: the name of a component or of stored content.
@@ -193,7 +199,11 @@ impl From<Digest> for String {
 impl fmt::Display for Digest {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).map_or('0', |d| char::from(*d));
+        let digit = |nibble: u8| {
+            DIGITS
+                .get(usize::from(nibble))
+                .map_or('0', |d| char::from(*d))
+        };
         let mut text = String::with_capacity(64);
         for byte in self.0 {
             text.push(digit(byte >> 4));
@@ -247,7 +257,17 @@ mod tests {
         for good in ["text.count", "a.b", "my-plugin.do_it2"] {
             assert_eq!(ToolName::parse(good).unwrap().as_str(), good);
         }
-        for bad in ["", "text", ".count", "text.", "Text.count", "a.b.c", "a b.c", "a.\u{0}", "é.b"] {
+        for bad in [
+            "",
+            "text",
+            ".count",
+            "text.",
+            "Text.count",
+            "a.b.c",
+            "a b.c",
+            "a.\u{0}",
+            "é.b",
+        ] {
             assert!(ToolName::parse(bad).is_err(), "{bad}");
         }
     }
@@ -265,7 +285,11 @@ mod tests {
         let clock = Clock::set(1_700_000_000_000);
         let names: std::collections::BTreeSet<_> = (0..200).map(|_| RunId::new(&clock)).collect();
         assert_eq!(names.len(), 200);
-        assert!(names.iter().all(|name| name.as_str().starts_with("20231114-221320-")));
+        assert!(
+            names
+                .iter()
+                .all(|name| name.as_str().starts_with("20231114-221320-"))
+        );
     }
 
     #[test]

@@ -47,7 +47,10 @@ impl Sort {
     ];
 
     fn word(self) -> &'static str {
-        Self::ALL.iter().find(|(sort, _)| *sort == self).map_or("", |(_, word)| word)
+        Self::ALL
+            .iter()
+            .find(|(sort, _)| *sort == self)
+            .map_or("", |(_, word)| word)
     }
 }
 
@@ -63,7 +66,10 @@ impl Source {
     /// `sort` and the name within it; empty for `operator` and `user`.
     #[must_use]
     pub fn new(sort: Sort, name: &str) -> Self {
-        Self { sort, name: name.into() }
+        Self {
+            sort,
+            name: name.into(),
+        }
     }
 
     /// The person who talks to the agent.
@@ -82,7 +88,11 @@ impl Source {
 impl fmt::Display for Source {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.sort.word())?;
-        if self.name.is_empty() { Ok(()) } else { write!(out, ":{}", self.name) }
+        if self.name.is_empty() {
+            Ok(())
+        } else {
+            write!(out, ":{}", self.name)
+        }
     }
 }
 
@@ -147,7 +157,11 @@ impl Label {
     /// Adds a source.
     #[must_use]
     pub fn with(&self, source: Source) -> Self {
-        if self.0.contains(&source) { self.clone() } else { self.join(&Self::of(source)) }
+        if self.0.contains(&source) {
+            self.clone()
+        } else {
+            self.join(&Self::of(source))
+        }
     }
 
     /// The sources in order.
@@ -167,7 +181,10 @@ impl Label {
 /// Replaces all sources of the most numerous sort by one that stands for many.
 fn collapse_largest(all: &mut BTreeSet<Source>) {
     let count = |sort: Sort| all.iter().filter(|source| source.sort == sort).count();
-    let largest = Sort::ALL.iter().map(|(sort, _)| *sort).max_by_key(|sort| count(*sort));
+    let largest = Sort::ALL
+        .iter()
+        .map(|(sort, _)| *sort)
+        .max_by_key(|sort| count(*sort));
     if let Some(sort) = largest {
         all.retain(|source| source.sort != sort);
         all.insert(Source::new(sort, "*"));
@@ -206,7 +223,9 @@ mod tests {
 
     #[test]
     fn labels_round_trip_as_text() {
-        let label = web(1).with(Source::user()).with(Source::new(Sort::File, "docs"));
+        let label = web(1)
+            .with(Source::user())
+            .with(Source::new(Sort::File, "docs"));
         let text = serde_json::to_string(&label).unwrap();
         assert_eq!(text, r#"["user","web:https://h1.test","file:docs"]"#);
         assert_eq!(serde_json::from_str::<Label>(&text).unwrap(), label);

@@ -39,9 +39,19 @@ pub(super) fn in_memory() -> Result<Connection> {
 
 fn prepare(mut database: Connection, path: &Path) -> Result<Connection> {
     let failed = |error: rusqlite::Error| explain(&error, path);
-    database.busy_timeout(Duration::from_millis(JOURNAL_WAIT_MS)).map_err(failed)?;
-    let number = |name: &str| database.pragma_query_value(None, name, |row| row.get::<_, i32>(0)).map_err(failed);
-    let (application, version, tables) = (number("application_id")?, number("user_version")?, count_tables(&database));
+    database
+        .busy_timeout(Duration::from_millis(JOURNAL_WAIT_MS))
+        .map_err(failed)?;
+    let number = |name: &str| {
+        database
+            .pragma_query_value(None, name, |row| row.get::<_, i32>(0))
+            .map_err(failed)
+    };
+    let (application, version, tables) = (
+        number("application_id")?,
+        number("user_version")?,
+        count_tables(&database),
+    );
     let tables = tables.map_err(failed)?;
     if tables > 0 && application != APPLICATION {
         let what = format!("`{}` is a database of something else", path.display());
@@ -55,7 +65,11 @@ fn prepare(mut database: Connection, path: &Path) -> Result<Connection> {
         return Err(Error::bad_input(what).hint("use the newer lazaret, or move the file away"));
     }
     // No memory map: a file that is cut short under it would kill the process.
-    for (name, value) in [("mmap_size", "0"), ("journal_mode", "WAL"), ("synchronous", "NORMAL")] {
+    for (name, value) in [
+        ("mmap_size", "0"),
+        ("journal_mode", "WAL"),
+        ("synchronous", "NORMAL"),
+    ] {
         database.pragma_update(None, name, value).map_err(failed)?;
     }
     if tables == 0 {
@@ -79,11 +93,22 @@ fn create(database: &mut Connection) -> rusqlite::Result<()> {
     creation.commit()
 }
 
-pub(super) fn write(database: &mut Connection, records: &[Record], contents: &[(Digest, String)], sync: bool) -> Result<()> {
-    write_all(database, records, contents, sync).map_err(|error| explain(&error, Path::new("journal")))
+pub(super) fn write(
+    database: &mut Connection,
+    records: &[Record],
+    contents: &[(Digest, String)],
+    sync: bool,
+) -> Result<()> {
+    write_all(database, records, contents, sync)
+        .map_err(|error| explain(&error, Path::new("journal")))
 }
 
-fn write_all(database: &mut Connection, records: &[Record], contents: &[(Digest, String)], sync: bool) -> rusqlite::Result<()> {
+fn write_all(
+    database: &mut Connection,
+    records: &[Record],
+    contents: &[(Digest, String)],
+    sync: bool,
+) -> rusqlite::Result<()> {
     if records.is_empty() && !sync {
         return Ok(());
     }
@@ -92,7 +117,10 @@ fn write_all(database: &mut Connection, records: &[Record], contents: &[(Digest,
     let writing = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if records.is_empty() {
         // Earlier commits must reach the disk, and a transaction that changes nothing syncs nothing.
-        writing.execute("INSERT INTO synced VALUES (1, 1) ON CONFLICT DO UPDATE SET at = at + 1", [])?;
+        writing.execute(
+            "INSERT INTO synced VALUES (1, 1) ON CONFLICT DO UPDATE SET at = at + 1",
+            [],
+        )?;
     }
     write_contents(&writing, contents)?;
     write_records(&writing, records)?;
@@ -100,7 +128,8 @@ fn write_all(database: &mut Connection, records: &[Record], contents: &[(Digest,
 }
 
 fn write_contents(writing: &Connection, contents: &[(Digest, String)]) -> rusqlite::Result<()> {
-    let mut insert = writing.prepare_cached("INSERT OR IGNORE INTO contents (digest, text) VALUES (?1, ?2)")?;
+    let mut insert =
+        writing.prepare_cached("INSERT OR IGNORE INTO contents (digest, text) VALUES (?1, ?2)")?;
     for (digest, text) in contents {
         insert.execute(params![digest.to_string(), text])?;
     }
@@ -108,7 +137,8 @@ fn write_contents(writing: &Connection, contents: &[(Digest, String)]) -> rusqli
 }
 
 fn write_records(writing: &Connection, records: &[Record]) -> rusqlite::Result<()> {
-    const INSERT: &str = "INSERT INTO records (run, seq, at, parent, event) VALUES (?1, ?2, ?3, ?4, ?5)";
+    const INSERT: &str =
+        "INSERT INTO records (run, seq, at, parent, event) VALUES (?1, ?2, ?3, ?4, ?5)";
     let mut insert = writing.prepare_cached(INSERT)?;
     let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     for record in records {
@@ -121,8 +151,10 @@ fn write_records(writing: &Connection, records: &[Record]) -> rusqlite::Result<(
 }
 
 pub(super) fn runs(database: &Connection, limit: usize) -> Result<Vec<(Record, Option<Record>)>> {
-    const FIRST: &str = "SELECT run, seq, at, parent, event FROM records WHERE seq = 0 ORDER BY run DESC LIMIT ?1";
-    const LAST: &str = "SELECT run, seq, at, parent, event FROM records WHERE run = ?1 ORDER BY seq DESC LIMIT 1";
+    const FIRST: &str =
+        "SELECT run, seq, at, parent, event FROM records WHERE seq = 0 ORDER BY run DESC LIMIT ?1";
+    const LAST: &str =
+        "SELECT run, seq, at, parent, event FROM records WHERE run = ?1 ORDER BY seq DESC LIMIT 1";
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let firsts = select(database, FIRST, params![limit])?;
     let mut runs = Vec::with_capacity(firsts.len());
@@ -151,18 +183,27 @@ pub(super) fn find(database: &Connection, start: &str) -> Result<RunId> {
     let start = if start == "last" { "" } else { start };
     let failed = |error: rusqlite::Error| explain(&error, Path::new("journal"));
     let mut query = database.prepare_cached(LIKE).map_err(failed)?;
-    let found = query.query_map(params![start], |row| row.get::<_, String>(0)).map_err(failed)?;
+    let found = query
+        .query_map(params![start], |row| row.get::<_, String>(0))
+        .map_err(failed)?;
     let found: Vec<String> = found.collect::<rusqlite::Result<_>>().map_err(failed)?;
     match found.as_slice() {
         [one] => Ok(RunId::known(one)),
         [newest, _] if start.is_empty() => Ok(RunId::known(newest)),
         [] if start.is_empty() => Err(Error::not_found("run yet")),
-        [] => Err(Error::not_found(format!("run that begins with `{start}`")).hint("`lazaret runs list` shows them")),
-        _ => Err(Error::bad_input(format!("more than one run begins with `{start}`"))),
+        [] => Err(Error::not_found(format!("run that begins with `{start}`"))
+            .hint("`lazaret runs list` shows them")),
+        _ => Err(Error::bad_input(format!(
+            "more than one run begins with `{start}`"
+        ))),
     }
 }
 
-fn select(database: &Connection, query: &str, parameters: impl rusqlite::Params) -> Result<Vec<Record>> {
+fn select(
+    database: &Connection,
+    query: &str,
+    parameters: impl rusqlite::Params,
+) -> Result<Vec<Record>> {
     let failed = |error: rusqlite::Error| explain(&error, Path::new("journal"));
     let mut query = database.prepare_cached(query).map_err(failed)?;
     let rows = query.query_map(parameters, read_row).map_err(failed)?;
@@ -170,11 +211,20 @@ fn select(database: &Connection, query: &str, parameters: impl rusqlite::Params)
 }
 
 fn read_row(row: &Row<'_>) -> rusqlite::Result<Result<Record>> {
-    let number = |place: usize| row.get::<_, i64>(place).map(|value| u64::try_from(value).unwrap_or(0));
+    let number = |place: usize| {
+        row.get::<_, i64>(place)
+            .map(|value| u64::try_from(value).unwrap_or(0))
+    };
     let (run, seq) = (RunId::known(&row.get::<_, String>(0)?), number(1)?);
     let (at, parent, event) = (number(2)?, number(3)?, row.get::<_, String>(4)?);
     Ok(match serde_json::from_str(&event) {
-        Ok(event) => Ok(Record { run, seq, at, parent, event }),
+        Ok(event) => Ok(Record {
+            run,
+            seq,
+            at,
+            parent,
+            event,
+        }),
         Err(error) => {
             let what = format!("record {seq} of run `{run}` cannot be read");
             Err(Error::new(Code::Corrupt, what).because(error))
@@ -184,10 +234,18 @@ fn read_row(row: &Row<'_>) -> rusqlite::Result<Result<Record>> {
 
 /// Puts a large content back in its place.
 fn restore(database: &Connection, event: &mut Event) -> Result<()> {
-    let Some(content) = event.content_mut() else { return Ok(()) };
-    let Content::Stored { digest, .. } = content else { return Ok(()) };
+    let Some(content) = event.content_mut() else {
+        return Ok(());
+    };
+    let Content::Stored { digest, .. } = content else {
+        return Ok(());
+    };
     let text: Option<String> = database
-        .query_row("SELECT text FROM contents WHERE digest = ?1", params![digest.to_string()], |row| row.get(0))
+        .query_row(
+            "SELECT text FROM contents WHERE digest = ?1",
+            params![digest.to_string()],
+            |row| row.get(0),
+        )
         .optional()
         .map_err(|error| explain(&error, Path::new("journal")))?;
     let text = text.filter(|text| Digest::of(text.as_bytes()) == *digest);
@@ -196,7 +254,10 @@ fn restore(database: &Connection, event: &mut Event) -> Result<()> {
             *content = Content::Inline(value);
             Ok(())
         }
-        None => Err(Error::new(Code::Corrupt, format!("content {} is missing or damaged", digest.short()))),
+        None => Err(Error::new(
+            Code::Corrupt,
+            format!("content {} is missing or damaged", digest.short()),
+        )),
     }
 }
 
@@ -205,19 +266,25 @@ fn explain(error: &rusqlite::Error, path: &Path) -> Error {
     let shown = path.display();
     let explained = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            let what = format!("`{shown}` is locked by another process; waited {JOURNAL_WAIT_MS} ms");
+            let what =
+                format!("`{shown}` is locked by another process; waited {JOURNAL_WAIT_MS} ms");
             Error::new(Code::Busy, what).hint("end the other lazaret, or try again")
         }
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
-            Error::new(Code::Corrupt, format!("`{shown}` is damaged or no journal"))
-                .hint("move it away; lazaret then begins a new one, and the old one stays for repair")
+            Error::new(Code::Corrupt, format!("`{shown}` is damaged or no journal")).hint(
+                "move it away; lazaret then begins a new one, and the old one stays for repair",
+            )
         }
         Some(ErrorCode::DiskFull) => {
-            Error::new(Code::DiskFailed, format!("`{shown}`: the disk is full")).hint("make room and try again")
+            Error::new(Code::DiskFailed, format!("`{shown}`: the disk is full"))
+                .hint("make room and try again")
         }
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
-            Error::new(Code::DiskFailed, format!("`{shown}` cannot be opened for writing"))
-                .hint("check that its folder exists and belongs to you")
+            Error::new(
+                Code::DiskFailed,
+                format!("`{shown}` cannot be opened for writing"),
+            )
+            .hint("check that its folder exists and belongs to you")
         }
         _ => Error::new(Code::DiskFailed, format!("`{shown}`: {error}")),
     };

@@ -16,11 +16,19 @@ impl Host for Inside {
         let visit = self.visit()?;
         let count = visit.trail.artifacts.len();
         if count >= ARTIFACTS {
-            return Err(visit.refuse(&Error::too_big("the list of artifacts", ARTIFACTS, count + 1)));
+            return Err(visit.refuse(&Error::too_big(
+                "the list of artifacts",
+                ARTIFACTS,
+                count + 1,
+            )));
         }
         let bytes = visit.trail.artifact_bytes.saturating_add(wish.bytes.len());
         if bytes > ARTIFACT_BYTES {
-            return Err(visit.refuse(&Error::too_big("the artifacts together", ARTIFACT_BYTES, bytes)));
+            return Err(visit.refuse(&Error::too_big(
+                "the artifacts together",
+                ARTIFACT_BYTES,
+                bytes,
+            )));
         }
         let metadata = match json::parse(&wish.metadata) {
             Ok(Value::Object(map)) => Value::Object(map),
@@ -29,7 +37,13 @@ impl Host for Inside {
         let id = format!("artifact-{}", count + 1);
         let (name, media_type) = (shown(&wish.name), shown(&wish.media_type));
         visit.trail.artifact_bytes = bytes;
-        visit.trail.artifacts.push(Artifact { id: id.clone(), name, media_type, metadata, bytes: wish.bytes });
+        visit.trail.artifacts.push(Artifact {
+            id: id.clone(),
+            name,
+            media_type,
+            metadata,
+            bytes: wish.bytes,
+        });
         Ok(id)
     }
 }

@@ -14,12 +14,18 @@ impl Host for Inside {
         let mut caller: Caller = visit.caller();
         caller.depth += 1;
         if !caller.budget.take_call() {
-            let error = Error::new(Code::OverBudget, "this call has made as many inner calls as it may");
+            let error = Error::new(
+                Code::OverBudget,
+                "this call has made as many inner calls as it may",
+            );
             return Err(visit.refuse(&error));
         }
         visit.trail.calls += 1;
         let (station, tasks) = (visit.station.clone(), visit.tasks.clone());
-        let request = Request { tool, args: WishedArgs::read(&args) };
+        let request = Request {
+            tool,
+            args: WishedArgs::read(&args),
+        };
         let inner = tasks.clone();
         let work = async move { Ok(dispatch(station, inner, caller, request).await) };
         let outcome = tasks.run(work).await;

@@ -9,8 +9,14 @@ impl Host for Inside {
     async fn send(&mut self, request: Request) -> Result<Response, Refusal> {
         let fetch = Fetch::new(&request.method, &request.url, request.headers, request.body);
         let answer = self
-            .hand_over(fetch, |station, permit, deadline| async move { station.egress.send(permit, deadline).await })
+            .hand_over(fetch, |station, permit, deadline| async move {
+                station.egress.send(permit, deadline).await
+            })
             .await?;
-        Ok(Response { status: answer.status, headers: answer.headers, body: answer.body })
+        Ok(Response {
+            status: answer.status,
+            headers: answer.headers,
+            body: answer.body,
+        })
     }
 }

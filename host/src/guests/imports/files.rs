@@ -9,9 +9,13 @@ use crate::rules::file::{self, File, FileWish};
 impl Host for Inside {
     async fn list(&mut self, path: String) -> Result<Vec<Entry>, Refusal> {
         match self.file(path, FileWish::List).await? {
-            FileOutcome::Entries(entries) => {
-                Ok(entries.into_iter().map(|(name, found)| Entry { name, facts: facts(found) }).collect())
-            }
+            FileOutcome::Entries(entries) => Ok(entries
+                .into_iter()
+                .map(|(name, found)| Entry {
+                    name,
+                    facts: facts(found),
+                })
+                .collect()),
             FileOutcome::Stat(_) | FileOutcome::Bytes(_) | FileOutcome::Done => Err(mixed_up()),
         }
     }
@@ -31,17 +35,26 @@ impl Host for Inside {
         }
     }
 
-    async fn write(&mut self, path: String, bytes: Vec<u8>, mode: WriteMode) -> Result<(), Refusal> {
+    async fn write(
+        &mut self,
+        path: String,
+        bytes: Vec<u8>,
+        mode: WriteMode,
+    ) -> Result<(), Refusal> {
         let mode = match mode {
             WriteMode::Create => file::WriteMode::Create,
             WriteMode::Replace => file::WriteMode::Replace,
             WriteMode::Append => file::WriteMode::Append,
         };
-        self.file(path, FileWish::Write { bytes, mode }).await.map(|_| ())
+        self.file(path, FileWish::Write { bytes, mode })
+            .await
+            .map(|_| ())
     }
 
     async fn move_(&mut self, source: String, target: String) -> Result<(), Refusal> {
-        self.file(source, FileWish::Move { target }).await.map(|_| ())
+        self.file(source, FileWish::Move { target })
+            .await
+            .map(|_| ())
     }
 
     async fn remove(&mut self, path: String) -> Result<(), Refusal> {
@@ -65,9 +78,17 @@ fn facts(found: files::Stat) -> Facts {
         FileKind::Link => Kind::Link,
         FileKind::Other => Kind::Other,
     };
-    Facts { kind, size: found.size, modified_ms: found.modified_ms }
+    Facts {
+        kind,
+        size: found.size,
+        modified_ms: found.modified_ms,
+    }
 }
 
 fn mixed_up() -> Refusal {
-    Refusal { code: Code::Failed, message: "the host mixed up two answers".to_owned(), retryable: false }
+    Refusal {
+        code: Code::Failed,
+        message: "the host mixed up two answers".to_owned(),
+        retryable: false,
+    }
 }

@@ -11,7 +11,9 @@ use crate::words::limits::{LOG_BYTES, LOG_LINES};
 
 impl Host for Inside {
     async fn write(&mut self, level: Level, message: String, fields: String) {
-        let Errand::Call(visit) = &mut self.errand else { return };
+        let Errand::Call(visit) = &mut self.errand else {
+            return;
+        };
         let level = match level {
             Level::Debug => "debug",
             Level::Info => "info",
@@ -25,15 +27,30 @@ impl Host for Inside {
     }
 
     async fn progress(&mut self, message: String, percent: Option<f32>) {
-        let Errand::Call(visit) = &mut self.errand else { return };
+        let Errand::Call(visit) = &mut self.errand else {
+            return;
+        };
         if !visit.has_room(message.len()) {
             return;
         }
-        let percent = percent.filter(|percent| percent.is_finite()).map(|percent| percent.clamp(0.0, 100.0));
-        let glimpse =
-            Glimpse::Progress { tool: visit.caller.origin.to_string(), message: visible(&message), percent };
-        visit.station.gate.journal().glimpse(&visit.caller.run, glimpse);
-        visit.add_line("info", &message, json!({"type": "progress", "percent": percent}));
+        let percent = percent
+            .filter(|percent| percent.is_finite())
+            .map(|percent| percent.clamp(0.0, 100.0));
+        let glimpse = Glimpse::Progress {
+            tool: visit.caller.origin.to_string(),
+            message: visible(&message),
+            percent,
+        };
+        visit
+            .station
+            .gate
+            .journal()
+            .glimpse(&visit.caller.run, glimpse);
+        visit.add_line(
+            "info",
+            &message,
+            json!({"type": "progress", "percent": percent}),
+        );
     }
 }
 
@@ -41,7 +58,8 @@ impl Visit {
     /// Whether a line of so many bytes is kept; if not, it is counted.
     fn has_room(&mut self, bytes: usize) -> bool {
         let trail = &mut self.trail;
-        let room = trail.logs.len() < LOG_LINES && trail.log_bytes.saturating_add(bytes) <= LOG_BYTES;
+        let room =
+            trail.logs.len() < LOG_LINES && trail.log_bytes.saturating_add(bytes) <= LOG_BYTES;
         if room {
             trail.log_bytes += bytes;
         } else {
@@ -53,7 +71,12 @@ impl Visit {
     fn add_line(&mut self, level: &'static str, message: &str, fields: Value) {
         let time = self.station.gate.journal().clock().now_ms();
         let message = visible(&self.station.scrub.clean(message));
-        self.trail.logs.push(LogLine { level, message, fields, time });
+        self.trail.logs.push(LogLine {
+            level,
+            message,
+            fields,
+            time,
+        });
     }
 }
 

@@ -11,15 +11,20 @@ impl Host for Inside {
     async fn put(&mut self, key: String, text: String) -> Result<(), Refusal> {
         let visit = self.visit()?;
         let label = visit.caller.label.join(&visit.trail.label);
-        self.keep(key, KeepWish::Put { text, label }).await.map(|_| ())
+        self.keep(key, KeepWish::Put { text, label })
+            .await
+            .map(|_| ())
     }
 
     async fn get(&mut self, key: String) -> Result<Note, Refusal> {
-        self.keep(key, KeepWish::Get).await?.pop().ok_or_else(|| Refusal {
-            code: Code::NotFound,
-            message: "there is no such note".to_owned(),
-            retryable: false,
-        })
+        self.keep(key, KeepWish::Get)
+            .await?
+            .pop()
+            .ok_or_else(|| Refusal {
+                code: Code::NotFound,
+                message: "there is no such note".to_owned(),
+                retryable: false,
+            })
     }
 
     async fn list(&mut self, prefix: String, limit: u32) -> Result<Vec<Note>, Refusal> {
@@ -46,11 +51,17 @@ impl Inside {
         let perform = |station: std::sync::Arc<crate::guests::station::Station>, permit, _| async move {
             station.notes.perform(permit).await
         };
-        let notes = self.hand_over(Ok(Keep { shelf, key, wish }), perform).await?;
+        let notes = self
+            .hand_over(Ok(Keep { shelf, key, wish }), perform)
+            .await?;
         Ok(notes.into_iter().map(note).collect())
     }
 }
 
 fn note(note: edges::notes::Note) -> Note {
-    Note { key: note.key, text: note.text, written_ms: note.written_ms }
+    Note {
+        key: note.key,
+        text: note.text,
+        written_ms: note.written_ms,
+    }
 }

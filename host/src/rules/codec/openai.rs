@@ -151,7 +151,9 @@ fn wire_args(args: &WishedArgs) -> Cow<'_, str> {
     match args {
         WishedArgs::Json(value) => Cow::Owned(value.to_string()),
         // Some servers parse the history's arguments again and fail on what is no JSON object.
-        WishedArgs::Broken(text) => Cow::Owned(serde_json::json!({"broken_arguments": text}).to_string()),
+        WishedArgs::Broken(text) => {
+            Cow::Owned(serde_json::json!({"broken_arguments": text}).to_string())
+        }
     }
 }
 
@@ -272,7 +274,7 @@ mod tests {
                 {"role": "user", "content": "Count."},
                 {"role": "assistant", "content": null, "tool_calls": [
                     called("a", "text__count", "{\"n\":1}"),
-                    called("b", "rm_-rf", "{\"x"),
+                    called("b", "rm_-rf", r#"{"broken_arguments":"{\"x"}"#),
                 ]},
                 {"role": "tool", "tool_call_id": "a", "content": "3"},
                 {"role": "assistant", "content": "Three."},

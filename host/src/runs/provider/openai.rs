@@ -19,12 +19,19 @@ pub(super) async fn ask(
     asking: Asking<'_>,
     mut see: impl FnMut(Delta),
 ) -> Result<Reply> {
-    let Provider::OpenAi { url, model, secret, .. } = provider else {
+    let Provider::OpenAi {
+        url, model, secret, ..
+    } = provider
+    else {
         return Err(Error::bug("another provider's question"));
     };
     let encoded = encode(model, asking.prompt);
     if encoded.body.len() > FETCH_REQUEST_BYTES {
-        return Err(Error::too_big("the prompt", FETCH_REQUEST_BYTES, encoded.body.len()));
+        return Err(Error::too_big(
+            "the prompt",
+            FETCH_REQUEST_BYTES,
+            encoded.body.len(),
+        ));
     }
     let headers = vec![
         ("content-type".to_owned(), "application/json".to_owned()),
@@ -32,7 +39,11 @@ pub(super) async fn ask(
     ];
     let mut fetch = Fetch::new("POST", url, headers, encoded.body)?;
     if !secret.is_empty() {
-        let slot = Slot { header: "authorization".to_owned(), before: "Bearer ".to_owned(), secret: secret.clone() };
+        let slot = Slot {
+            header: "authorization".to_owned(),
+            before: "Bearer ".to_owned(),
+            secret: secret.clone(),
+        };
         fetch = fetch.with_slot(slot);
     }
     let decoder = Decoder::new(encoded.names);
@@ -54,14 +65,19 @@ pub(super) async fn ask(
     performed.result
 }
 
-async fn read(mut stream: Stream, mut decoder: Decoder, see: &mut impl FnMut(Delta)) -> Result<Reply> {
+async fn read(
+    mut stream: Stream,
+    mut decoder: Decoder,
+    see: &mut impl FnMut(Delta),
+) -> Result<Reply> {
     if stream.status() != 200 {
         return Err(refused(stream.status()));
     }
     let idle = Duration::from_millis(STREAM_IDLE_MS);
     loop {
         let piece = tokio::time::timeout(idle, stream.next()).await;
-        let piece = piece.unwrap_or_else(|_| Err(Error::too_slow("a silence of the model", STREAM_IDLE_MS)))?;
+        let piece = piece
+            .unwrap_or_else(|_| Err(Error::too_slow("a silence of the model", STREAM_IDLE_MS)))?;
         let Some(bytes) = piece else { break };
         decoder.push(&bytes)?.into_iter().for_each(&mut *see);
     }
@@ -73,7 +89,10 @@ fn provider_failed(error: Error) -> Error {
     if error.code() != Code::FetchFailed {
         return error;
     }
-    Error::new(Code::ProviderFailed, format!("the model's server: {}", error.message()))
-        .retry(true)
-        .hint("is it running, and is `url` of the model right?")
+    Error::new(
+        Code::ProviderFailed,
+        format!("the model's server: {}", error.message()),
+    )
+    .retry(true)
+    .hint("is it running, and is `url` of the model right?")
 }

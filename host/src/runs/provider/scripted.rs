@@ -40,32 +40,69 @@ struct Wish {
 }
 
 /// The reply to a prompt.
-#[expect(clippy::disallowed_methods, reason = "the script is the provider's own file, named by the operator")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the script is the provider's own file, named by the operator"
+)]
 pub(super) fn reply(script: &Path, prompt: &Prompt) -> Result<Reply> {
-    let failed = |why: String| Error::new(Code::ProviderFailed, format!("script `{}`: {why}", script.display())).retry(false);
-    let size = fs::metadata(script).map_err(|error| failed(error.kind().to_string()))?.len();
+    let failed = |why: String| {
+        Error::new(
+            Code::ProviderFailed,
+            format!("script `{}`: {why}", script.display()),
+        )
+        .retry(false)
+    };
+    let size = fs::metadata(script)
+        .map_err(|error| failed(error.kind().to_string()))?
+        .len();
     if usize::try_from(size).unwrap_or(usize::MAX) > CONFIG_BYTES {
         return Err(failed(format!("it has more than {CONFIG_BYTES} bytes")));
     }
     let text = fs::read_to_string(script).map_err(|error| failed(error.kind().to_string()))?;
-    let turn = prompt.messages.iter().filter(|message| matches!(message, Message::Assistant(_))).count();
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let turn = prompt
+        .messages
+        .iter()
+        .filter(|message| matches!(message, Message::Assistant(_)))
+        .count();
+    let lines = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty());
     let Some((number, line)) = lines.clone().nth(turn) else {
-        return Err(failed(format!("it has {} replies, and turn {} needs one more", lines.count(), turn + 1)));
+        return Err(failed(format!(
+            "it has {} replies, and turn {} needs one more",
+            lines.count(),
+            turn + 1
+        )));
     };
     let at = |why: String| failed(format!("line {}: {why}", number + 1));
     let line: Line = serde_json::from_str(line).map_err(|error| at(error.to_string()))?;
     if !line.when.is_empty() && !contains(prompt, &line.when) {
-        return Err(at(format!("the prompt does not contain `{}`", shown(&line.when))));
+        return Err(at(format!(
+            "the prompt does not contain `{}`",
+            shown(&line.when)
+        )));
     }
     if line.calls.len() > CALLS_PER_TURN {
         return Err(at(format!("more than {CALLS_PER_TURN} calls")));
     }
-    let stop = if line.calls.is_empty() { StopReason::End } else { StopReason::Calls };
+    let stop = if line.calls.is_empty() {
+        StopReason::End
+    } else {
+        StopReason::Calls
+    };
     let calls = line.calls.into_iter().enumerate();
-    let calls = calls.map(|(place, wish)| call(prompt, turn, place, wish)).collect::<Result<_, String>>().map_err(&at)?;
+    let calls = calls
+        .map(|(place, wish)| call(prompt, turn, place, wish))
+        .collect::<Result<_, String>>()
+        .map_err(&at)?;
     let text = fill(&line.text, prompt).map_err(&at)?;
-    Ok(Reply { text, calls, stop, usage: line.usage })
+    Ok(Reply {
+        text,
+        calls,
+        stop,
+        usage: line.usage,
+    })
 }
 
 fn contains(prompt: &Prompt, text: &str) -> bool {
@@ -77,10 +114,22 @@ fn contains(prompt: &Prompt, text: &str) -> bool {
 }
 
 fn call(prompt: &Prompt, turn: usize, place: usize, wish: Wish) -> Result<ToolCall, String> {
-    let id = if wish.id.is_empty() { format!("call_{}_{}", turn + 1, place + 1) } else { wish.id };
-    let mut args = if wish.args.is_null() { Value::Object(serde_json::Map::new()) } else { wish.args };
+    let id = if wish.id.is_empty() {
+        format!("call_{}_{}", turn + 1, place + 1)
+    } else {
+        wish.id
+    };
+    let mut args = if wish.args.is_null() {
+        Value::Object(serde_json::Map::new())
+    } else {
+        wish.args
+    };
     fill_value(&mut args, prompt)?;
-    Ok(ToolCall { id, tool: wish.tool, args: WishedArgs::Json(args) })
+    Ok(ToolCall {
+        id,
+        tool: wish.tool,
+        args: WishedArgs::Json(args),
+    })
 }
 
 fn fill_value(value: &mut Value, prompt: &Prompt) -> Result<(), String> {
@@ -89,8 +138,12 @@ fn fill_value(value: &mut Value, prompt: &Prompt) -> Result<(), String> {
             *text = fill(text, prompt)?;
             Ok(())
         }
-        Value::Array(items) => items.iter_mut().try_for_each(|item| fill_value(item, prompt)),
-        Value::Object(map) => map.values_mut().try_for_each(|item| fill_value(item, prompt)),
+        Value::Array(items) => items
+            .iter_mut()
+            .try_for_each(|item| fill_value(item, prompt)),
+        Value::Object(map) => map
+            .values_mut()
+            .try_for_each(|item| fill_value(item, prompt)),
         Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
     }
 }
@@ -110,17 +163,39 @@ fn fill(text: &str, prompt: &Prompt) -> Result<String, String> {
 }
 
 fn quoted(name: &str, prompt: &Prompt) -> Result<String, String> {
-    let (id, pointer) = name.split_once('#').map_or((name, None), |(id, pointer)| (id, Some(pointer)));
-    let found = prompt.messages.iter().rev().find_map(|message| match message {
-        Message::Tool { id: known, observation } if known == id => Some(&observation.text),
-        Message::Tool { .. } | Message::User { .. } | Message::Assistant(_) => None,
-    });
-    let text = found.ok_or_else(|| format!("`{{{{{}}}}}`: no call `{}` was observed", shown(name), shown(id)))?;
-    let Some(pointer) = pointer else { return Ok(text.clone()) };
-    let value: Value = serde_json::from_str(text).map_err(|_| format!("what `{}` gave is no JSON", shown(id)))?;
+    let (id, pointer) = name
+        .split_once('#')
+        .map_or((name, None), |(id, pointer)| (id, Some(pointer)));
+    let found = prompt
+        .messages
+        .iter()
+        .rev()
+        .find_map(|message| match message {
+            Message::Tool {
+                id: known,
+                observation,
+            } if known == id => Some(&observation.text),
+            Message::Tool { .. } | Message::User { .. } | Message::Assistant(_) => None,
+        });
+    let text = found.ok_or_else(|| {
+        format!(
+            "`{{{{{}}}}}`: no call `{}` was observed",
+            shown(name),
+            shown(id)
+        )
+    })?;
+    let Some(pointer) = pointer else {
+        return Ok(text.clone());
+    };
+    let value: Value =
+        serde_json::from_str(text).map_err(|_| format!("what `{}` gave is no JSON", shown(id)))?;
     match value.pointer(pointer) {
         Some(Value::String(text)) => Ok(text.clone()),
         Some(value) => Ok(value.to_string()),
-        None => Err(format!("what `{}` gave has nothing at `{}`", shown(id), shown(pointer))),
+        None => Err(format!(
+            "what `{}` gave has nothing at `{}`",
+            shown(id),
+            shown(pointer)
+        )),
     }
 }

@@ -11,7 +11,7 @@ use crate::guests::dispatch::Request;
 use crate::guests::tasks::Tasks;
 use crate::rules::json;
 use crate::runs::host::Called;
-use crate::surfaces::envelope;
+use crate::surfaces::envelope::Envelope;
 use crate::surfaces::paint::{bad, faint, foreign};
 use crate::words::error::{Error, Result};
 use crate::words::event::{Glimpse, Sight, Surface};
@@ -44,9 +44,15 @@ impl Call {
         let run = host.new_run();
         let mut watcher = host.watch(&run);
         let tasks = Tasks::new();
-        let request = Request { tool: self.tool.clone(), args };
+        let request = Request {
+            tool: self.tool.clone(),
+            args,
+        };
         let spinner = Spinner::new(scene.quiet || scene.json);
-        let mut work = std::pin::pin!(until_cancelled(&tasks, host.call(run, Surface::Cli, request, &tasks)));
+        let mut work = std::pin::pin!(until_cancelled(
+            &tasks,
+            host.call(run, Surface::Cli, request, &tasks)
+        ));
         let called = loop {
             tokio::select! {
                 biased;
@@ -64,22 +70,43 @@ impl Call {
 
 fn progress(spinner: &Spinner, sight: &Sight) {
     match sight {
-        Sight::Glimpse { glimpse: Glimpse::Progress { tool, message, percent }, .. } => {
+        Sight::Glimpse {
+            glimpse:
+                Glimpse::Progress {
+                    tool,
+                    message,
+                    percent,
+                },
+            ..
+        } => {
             let percent = percent.map_or(String::new(), |percent| format!(" {percent:.0} %"));
             spinner.say(&format!("{tool}: {message}{percent}"));
         }
-        Sight::Glimpse { glimpse: Glimpse::Text { .. }, .. } | Sight::Record(_) => {}
+        Sight::Glimpse {
+            glimpse: Glimpse::Text { .. },
+            ..
+        }
+        | Sight::Record(_) => {}
     }
 }
 
 fn report(called: &Called, scene: &Scene) -> u8 {
     let outcome = &called.outcome;
     if scene.json {
-        print::value(&envelope::of_call(called, Surface::Cli), true);
+        print::compact(&Envelope::of(called, Surface::Cli));
     } else {
         if !scene.quiet {
-            for line in outcome.trail.logs.iter().filter(|line| line.fields.get("type").is_none()) {
-                print::note(format!("{} {}", faint(format!("{:5}", line.level)), line.message));
+            for line in outcome
+                .trail
+                .logs
+                .iter()
+                .filter(|line| line.fields.get("type").is_none())
+            {
+                print::note(format!(
+                    "{} {}",
+                    faint(format!("{:5}", line.level)),
+                    line.message
+                ));
             }
         }
         match &outcome.result {
@@ -90,14 +117,25 @@ fn report(called: &Called, scene: &Scene) -> u8 {
         if !scene.quiet {
             for artifact in &outcome.trail.artifacts {
                 let size = artifact.bytes.len();
-                print::note(format!("artifact {} ({}, {size} bytes)", artifact.name, artifact.media_type));
+                print::note(format!(
+                    "artifact {} ({}, {size} bytes)",
+                    artifact.name, artifact.media_type
+                ));
             }
         }
         if outcome.result.is_err() && !scene.quiet {
-            print::note(format!("{}: lazaret runs show {}", faint("record"), called.run));
+            print::note(format!(
+                "{}: lazaret runs show {}",
+                faint("record"),
+                called.run
+            ));
         }
     }
-    outcome.result.as_ref().err().map_or(0, |error| error.code().exit_status())
+    outcome
+        .result
+        .as_ref()
+        .err()
+        .map_or(0, |error| error.code().exit_status())
 }
 
 /// Reads arguments as they were given on the command line.
@@ -116,9 +154,14 @@ pub(super) fn read_args(given: &str) -> Result<WishedArgs> {
     })
 }
 
-#[expect(clippy::disallowed_methods, reason = "a file that the user names on the command line is read by the command line")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a file that the user names on the command line is read by the command line"
+)]
 fn open(path: &str) -> Result<std::fs::File> {
-    std::fs::File::open(path).map_err(|error| Error::not_found(format!("file `{path}` that can be read: {}", error.kind())))
+    std::fs::File::open(path).map_err(|error| {
+        Error::not_found(format!("file `{path}` that can be read: {}", error.kind()))
+    })
 }
 
 fn read_bounded(input: &mut dyn Read, what: &str) -> Result<String> {
@@ -133,17 +176,33 @@ fn read_bounded(input: &mut dyn Read, what: &str) -> Result<String> {
     Ok(text)
 }
 
-#[expect(clippy::disallowed_methods, reason = "a folder that the user names on the command line is written by the command line")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a folder that the user names on the command line is written by the command line"
+)]
 fn write_artifacts(folder: &std::path::Path, called: &Called) -> Result<()> {
-    let failed = |error: std::io::Error| Error::bad_input(format!("`{}`: {}", folder.display(), error.kind()));
+    let failed = |error: std::io::Error| {
+        Error::bad_input(format!("`{}`: {}", folder.display(), error.kind()))
+    };
     std::fs::create_dir_all(folder).map_err(failed)?;
     for artifact in &called.outcome.trail.artifacts {
         // The name is the guest's; only plain letters of it reach the file system.
-        let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '_' };
+        let safe = |c: char| {
+            if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') {
+                c
+            } else {
+                '_'
+            }
+        };
         let name: String = artifact.name.chars().map(safe).take(100).collect();
         let path = folder.join(format!("{}-{}", artifact.id, name.trim_start_matches('.')));
         let mut file = std::fs::File::create_new(&path).map_err(|error| {
-            Error::bad_input(format!("{}: `{}` {}", bad("artifact"), path.display(), error.kind()))
+            Error::bad_input(format!(
+                "{}: `{}` {}",
+                bad("artifact"),
+                path.display(),
+                error.kind()
+            ))
         })?;
         std::io::Write::write_all(&mut file, &artifact.bytes).map_err(failed)?;
     }

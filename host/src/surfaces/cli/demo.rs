@@ -28,14 +28,30 @@ pub(super) struct Demo {
 
 /// The example `examples/quickstart`, file by file.
 const FILES: [(&str, &str); 5] = [
-    ("docs/rules.md", include_str!("../../../../examples/quickstart/docs/rules.md")),
-    ("docs/log.md", include_str!("../../../../examples/quickstart/docs/log.md")),
-    ("data/cargo.csv", include_str!("../../../../examples/quickstart/data/cargo.csv")),
-    (NAME, include_str!("../../../../examples/quickstart/lazaret.toml")),
-    ("rehearsal.jsonl", include_str!("../../../../examples/quickstart/rehearsal.jsonl")),
+    (
+        "docs/rules.md",
+        include_str!("../../../../examples/quickstart/docs/rules.md"),
+    ),
+    (
+        "docs/log.md",
+        include_str!("../../../../examples/quickstart/docs/log.md"),
+    ),
+    (
+        "data/cargo.csv",
+        include_str!("../../../../examples/quickstart/data/cargo.csv"),
+    ),
+    (
+        NAME,
+        include_str!("../../../../examples/quickstart/lazaret.toml"),
+    ),
+    (
+        "rehearsal.jsonl",
+        include_str!("../../../../examples/quickstart/rehearsal.jsonl"),
+    ),
 ];
 const PAGE: &str = include_str!("../../../../examples/quickstart/pages/tides.html");
-const GOAL: &str = "Write a report on the holding fees of the spring quarter, with the tide for release days.";
+const GOAL: &str =
+    "Write a report on the holding fees of the spring quarter, with the tide for release days.";
 /// The port that the example's policy names.
 const PORT: u16 = 8377;
 /// Bytes of a request that the page's server reads.
@@ -45,7 +61,10 @@ impl Demo {
     pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
         let folder = match self.folder {
             Some(folder) => scene.around.folder.join(folder),
-            None => StateFolder::open(&scene.around.state)?.below("demo")?.path().to_owned(),
+            None => StateFolder::open(&scene.around.state)?
+                .below("demo")?
+                .path()
+                .to_owned(),
         };
         let (server, port) = listen().await?;
         write_example(&folder, port)?;
@@ -56,9 +75,20 @@ impl Demo {
             }
         };
         talk(format!("{} {}", strong("folder"), folder.display()));
-        talk(format!("{} {}", strong("policy"), folder.join(NAME).display()));
-        talk(format!("{} http://127.0.0.1:{port}/ (started here, ends with the demo)", strong("server")));
-        let host = print::while_waiting("preparing plugins (compiled once, then cached)", scene.quiet, Host::open(config.setup));
+        talk(format!(
+            "{} {}",
+            strong("policy"),
+            folder.join(NAME).display()
+        ));
+        talk(format!(
+            "{} http://127.0.0.1:{port}/ (started here, ends with the demo)",
+            strong("server")
+        ));
+        let host = print::while_waiting(
+            "preparing plugins (compiled once, then cached)",
+            scene.quiet,
+            Host::open(config.setup),
+        );
         let host = host.await?;
         let goal = Goal {
             run: host.new_run(),
@@ -73,17 +103,27 @@ impl Demo {
             () = serve(server) => 1,
         };
         show_report(&folder, scene)?;
-        talk(format!("\n{}", faint("Look at every record, and at what decided:")));
-        talk(format!("  cd {} && lazaret runs show last", folder.display()));
-        talk(format!("  cd {} && lazaret policy explain web.get_page", folder.display()));
+        talk(format!(
+            "\n{}",
+            faint("Look at every record, and at what decided:")
+        ));
+        talk(format!(
+            "  cd {} && lazaret runs show last",
+            folder.display()
+        ));
+        talk(format!(
+            "  cd {} && lazaret policy explain web.get_page",
+            folder.display()
+        ));
         Ok(status)
     }
 }
 
 /// The example's own port, or a free one, which is then written into the copy of its policy.
-#[expect(clippy::disallowed_methods, reason = "the demo is its own outside: it serves the page that its agent reads")]
 async fn listen() -> Result<(TcpListener, u16)> {
-    let failed = |error: std::io::Error| Error::new(Code::Busy, "no port on loopback can be had").because(error);
+    let failed = |error: std::io::Error| {
+        Error::new(Code::Busy, "no port on loopback can be had").because(error)
+    };
     let listener = match TcpListener::bind(("127.0.0.1", PORT)).await {
         Ok(listener) => listener,
         Err(_) => TcpListener::bind(("127.0.0.1", 0)).await.map_err(failed)?,
@@ -112,7 +152,11 @@ async fn answer(mut stream: TcpStream) -> std::io::Result<()> {
         request.extend(piece.iter().take(read));
     }
     let found = request.starts_with(b"GET /tides.html ");
-    let (status, body) = if found { ("200 OK", PAGE) } else { ("404 Not Found", "no such page") };
+    let (status, body) = if found {
+        ("200 OK", PAGE)
+    } else {
+        ("404 Not Found", "no such page")
+    };
     let head = format!(
         "HTTP/1.1 {status}\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
         body.len()
@@ -121,9 +165,17 @@ async fn answer(mut stream: TcpStream) -> std::io::Result<()> {
     stream.write_all(body.as_bytes()).await
 }
 
-#[expect(clippy::disallowed_methods, reason = "the demo lays out its own folder")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the demo lays out its own folder"
+)]
 fn write_example(folder: &Path, port: u16) -> Result<()> {
-    let failed = |error: std::io::Error| Error::new(Code::DiskFailed, format!("`{}`: {}", folder.display(), error.kind()));
+    let failed = |error: std::io::Error| {
+        Error::new(
+            Code::DiskFailed,
+            format!("`{}`: {}", folder.display(), error.kind()),
+        )
+    };
     for name in ["docs", "data", "out"] {
         fs::create_dir_all(folder.join(name)).map_err(failed)?;
     }
@@ -146,11 +198,15 @@ fn trusted_config(scene: &Scene, folder: &Path) -> Result<Config> {
     Config::read(&scene.around, Some(&path))
 }
 
-#[expect(clippy::disallowed_methods, reason = "the demo shows what its agent wrote")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the demo shows what its agent wrote"
+)]
 fn show_report(folder: &Path, scene: &Scene) -> Result<()> {
     let path = folder.join("out/report.md");
-    let report = fs::read_to_string(&path)
-        .map_err(|error| Error::bug(format!("the demo's agent left no report: {}", error.kind())))?;
+    let report = fs::read_to_string(&path).map_err(|error| {
+        Error::bug(format!("the demo's agent left no report: {}", error.kind()))
+    })?;
     if !scene.json && !scene.quiet {
         print::note(format!("\n{}", strong(path.display())));
         for line in report.lines() {

@@ -54,9 +54,18 @@ pub(super) async fn perform(scene: &Scene) -> Result<u8> {
             Mark::Careful => warn("careful"),
             Mark::Bad => bad("broken "),
         };
-        print::line(format!("{mark} {:14} {}", finding.what, foreign(&finding.text)));
+        print::line(format!(
+            "{mark} {:14} {}",
+            finding.what,
+            foreign(&finding.text)
+        ));
         if !finding.hint.is_empty() {
-            print::line(format!("        {:14} {} {}", "", faint("hint:"), foreign(&finding.hint)));
+            print::line(format!(
+                "        {:14} {} {}",
+                "",
+                faint("hint:"),
+                foreign(&finding.hint)
+            ));
         }
     }
     Ok(u8::from(sick))
@@ -77,11 +86,20 @@ async fn examine(scene: &Scene) -> Vec<Finding> {
     };
     findings.push(configuration(&config));
     if let Records::Folder(path) = &config.setup.places.records {
-        findings.push(fine("journal", path.join("journal.db").display().to_string()));
+        findings.push(fine(
+            "journal",
+            path.join("journal.db").display().to_string(),
+        ));
     }
     let models = config.setup.models.len();
     let opening = Host::open(config.setup);
-    let host = match print::while_waiting("preparing plugins (compiled once, then cached)", scene.quiet, opening).await {
+    let host = match print::while_waiting(
+        "preparing plugins (compiled once, then cached)",
+        scene.quiet,
+        opening,
+    )
+    .await
+    {
         Ok(host) => host,
         Err(error) => {
             findings.push(broken("host", &error));
@@ -89,28 +107,54 @@ async fn examine(scene: &Scene) -> Vec<Finding> {
         }
     };
     findings.push(engine(&host));
-    let (plugins, tools) = (host.catalog().plugins().len(), host.catalog().tools().count());
-    findings.push(fine("plugins", format!("{plugins} plugins with {tools} tools")));
+    let (plugins, tools) = (
+        host.catalog().plugins().len(),
+        host.catalog().tools().count(),
+    );
+    findings.push(fine(
+        "plugins",
+        format!("{plugins} plugins with {tools} tools"),
+    ));
     findings.push(a_call(&host).await);
     findings.push(agents(&host, models));
     findings
 }
 
 fn program() -> Finding {
-    fine("program", format!("lazaret {} with wasmtime 48 for {}", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH))
+    fine(
+        "program",
+        format!(
+            "lazaret {} with wasmtime 48 for {}",
+            env!("CARGO_PKG_VERSION"),
+            std::env::consts::ARCH
+        ),
+    )
 }
 
 fn configuration(config: &Config) -> Finding {
     match &config.workspace {
         None => {
-            let user = config.user.as_ref().map_or("built-in policy".to_owned(), |path| path.display().to_string());
-            fine("configuration", format!("no `{NAME}` here or above; {user} holds"))
+            let user = config
+                .user
+                .as_ref()
+                .map_or("built-in policy".to_owned(), |path| {
+                    path.display().to_string()
+                });
+            fine(
+                "configuration",
+                format!("no `{NAME}` here or above; {user} holds"),
+            )
         }
-        Some((path, Standing::Trusted)) => fine("configuration", format!("{} (trusted)", path.display())),
+        Some((path, Standing::Trusted)) => {
+            fine("configuration", format!("{} (trusted)", path.display()))
+        }
         Some((path, Standing::New | Standing::Changed)) => Finding {
             what: "configuration",
             mark: Mark::Careful,
-            text: format!("{} is not trusted as it is now, so nothing in it counts", path.display()),
+            text: format!(
+                "{} is not trusted as it is now, so nothing in it counts",
+                path.display()
+            ),
             hint: "read it, then run `lazaret policy trust`".to_owned(),
         },
     }
@@ -122,7 +166,8 @@ fn engine(host: &Host) -> Finding {
         Allocation::OnDemand => Finding {
             what: "engine",
             mark: Mark::Careful,
-            text: "this machine refuses the pool of guests, so each takes longer to start".to_owned(),
+            text: "this machine refuses the pool of guests, so each takes longer to start"
+                .to_owned(),
             hint: "raise the limit of address space (`ulimit -v unlimited`)".to_owned(),
         },
     }
@@ -130,10 +175,18 @@ fn engine(host: &Host) -> Finding {
 
 /// The whole path once: gate, guest, journal.
 async fn a_call(host: &Host) -> Finding {
-    let request = Request { tool: "text.count".to_owned(), args: WishedArgs::read(r#"{"text":"a b"}"#) };
-    let called = host.call(host.new_run(), Surface::Cli, request, &Tasks::new()).await;
+    let request = Request {
+        tool: "text.count".to_owned(),
+        args: WishedArgs::read(r#"{"text":"a b"}"#),
+    };
+    let called = host
+        .call(host.new_run(), Surface::Cli, request, &Tasks::new())
+        .await;
     match called.and_then(|called| called.outcome.result.map(|_| called.outcome.spent)) {
-        Ok(spent) => fine("a call", format!("text.count answered after {} µs in its guest", spent.us)),
+        Ok(spent) => fine(
+            "a call",
+            format!("text.count answered after {} µs in its guest", spent.us),
+        ),
         Err(error) => broken("a call", &error),
     }
 }
@@ -152,9 +205,19 @@ fn agents(host: &Host, models: usize) -> Finding {
 }
 
 fn fine(what: &'static str, text: String) -> Finding {
-    Finding { what, mark: Mark::Good, text, hint: String::new() }
+    Finding {
+        what,
+        mark: Mark::Good,
+        text,
+        hint: String::new(),
+    }
 }
 
 fn broken(what: &'static str, error: &Error) -> Finding {
-    Finding { what, mark: Mark::Bad, text: error.message().to_owned(), hint: error.hints().join("; ") }
+    Finding {
+        what,
+        mark: Mark::Bad,
+        text: error.message().to_owned(),
+        hint: error.hints().join("; "),
+    }
 }

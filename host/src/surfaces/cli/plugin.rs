@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::{Scene, print};
+use crate::edges::state::StateFolder;
 use crate::guests::cache::Cache;
 use crate::guests::compile::Compiler;
 use crate::guests::plugin::{Plugin as Looked, PluginBytes};
 use crate::guests::station::Sandbox;
-use crate::edges::state::StateFolder;
 use crate::rules::grant::Access;
 use crate::rules::manifest::Declared;
 use crate::surfaces::paint::{faint, foreign, good, strong, table};
@@ -75,7 +75,7 @@ async fn list(scene: &Scene) -> Result<u8> {
 
 async fn inspect(scene: &Scene, which: &str) -> Result<u8> {
     let path = Path::new(which);
-    if path.extension().is_some() || path.exists() {
+    if path.extension().is_some() || which.contains('/') {
         let sandbox = sandbox(scene)?;
         let looked = look(scene, &sandbox, path).await?;
         let imports = looked.imports(&sandbox).await?;
@@ -83,11 +83,24 @@ async fn inspect(scene: &Scene, which: &str) -> Result<u8> {
         return Ok(0);
     }
     let host = scene.open_host().await?;
-    let found = host.catalog().plugins().iter().find(|plugin| plugin.name == which);
+    let found = host
+        .catalog()
+        .plugins()
+        .iter()
+        .find(|plugin| plugin.name == which);
     let Some(plugin) = found else {
-        let names: Vec<&str> = host.catalog().plugins().iter().map(|plugin| plugin.name.as_str()).collect();
-        return Err(crate::words::error::Error::not_found(format!("plugin `{which}`"))
-            .hint(format!("installed: {}; or name a `.wasm` file", names.join(", "))));
+        let names: Vec<&str> = host
+            .catalog()
+            .plugins()
+            .iter()
+            .map(|plugin| plugin.name.as_str())
+            .collect();
+        return Err(
+            crate::words::error::Error::not_found(format!("plugin `{which}`")).hint(format!(
+                "installed: {}; or name a `.wasm` file",
+                names.join(", ")
+            )),
+        );
     };
     let imports = plugin.imports(host.sandbox()).await?;
     describe(scene, plugin, &imports);
@@ -98,16 +111,30 @@ async fn check(scene: &Scene, file: &Path) -> Result<u8> {
     let sandbox = sandbox(scene)?;
     let looked = look(scene, &sandbox, file).await?;
     if scene.json {
-        print::value(&json!({"ok": true, "plugin": looked.manifest.plugin, "digest": looked.digest}), true);
+        print::value(
+            &json!({"ok": true, "plugin": looked.manifest.plugin, "digest": looked.digest}),
+            true,
+        );
     } else {
         let tools = looked.manifest.tools.len();
         print::line(format!(
             "{} `{}` is the plugin `{}` {} with {tools} tools",
-            good("ok"), file.display(), looked.manifest.plugin, foreign(&looked.manifest.version)
+            good("ok"),
+            file.display(),
+            looked.manifest.plugin,
+            foreign(&looked.manifest.version)
         ));
-        for tool in looked.manifest.tools.iter().filter(|tool| tool.is_unclassified()) {
+        for tool in looked
+            .manifest
+            .tools
+            .iter()
+            .filter(|tool| tool.is_unclassified())
+        {
             print::warning(
-                &format!("`{}` does not declare its effect, so it counts as side-effecting and high risk", tool.name),
+                &format!(
+                    "`{}` does not declare its effect, so it counts as side-effecting and high risk",
+                    tool.name
+                ),
                 "declare `effect` if it does less",
             );
         }
@@ -125,7 +152,12 @@ async fn look(scene: &Scene, sandbox: &Sandbox, path: &Path) -> Result<Looked> {
 fn sandbox(scene: &Scene) -> Result<Sandbox> {
     let (engine, allocation) = crate::guests::engine::best()?;
     let cache = Cache::open(&StateFolder::open(&scene.around.state)?, &engine)?;
-    Sandbox::new((engine, allocation), cache, Compiler::new(&scene.around.program), Clock::system())
+    Sandbox::new(
+        (engine, allocation),
+        cache,
+        Compiler::new(&scene.around.program),
+        Clock::system(),
+    )
 }
 
 fn describe(scene: &Scene, plugin: &Looked, imports: &[String]) {
@@ -140,30 +172,60 @@ fn describe(scene: &Scene, plugin: &Looked, imports: &[String]) {
         return;
     }
     let manifest = &plugin.manifest;
-    print::line(format!("{} {}  {}", strong(&plugin.name), foreign(&manifest.version), faint(plugin.digest)));
+    print::line(format!(
+        "{} {}  {}",
+        strong(&plugin.name),
+        foreign(&manifest.version),
+        faint(plugin.digest)
+    ));
     print::line(foreign(&manifest.description));
-    let asks: Vec<&str> = imports.iter().filter_map(|name| name.strip_prefix("lazaret:plugin/")).collect();
-    let asks = if asks.is_empty() { "nothing".to_owned() } else { asks.join(", ") };
+    let asks: Vec<&str> = imports
+        .iter()
+        .filter_map(|name| name.strip_prefix("lazaret:plugin/"))
+        .collect();
+    let asks = if asks.is_empty() {
+        "nothing".to_owned()
+    } else {
+        asks.join(", ")
+    };
     print::line(format!("could ask for: {}", foreign(&asks)));
     for tool in &manifest.tools {
-        print::line(format!("\n{}", strong(format!("{}.{}", plugin.name, tool.name))));
-        print::line(format!("  {}", foreign(tool.description.lines().next().unwrap_or_default())));
+        print::line(format!(
+            "\n{}",
+            strong(format!("{}.{}", plugin.name, tool.name))
+        ));
+        print::line(format!(
+            "  {}",
+            foreign(tool.description.lines().next().unwrap_or_default())
+        ));
         print::line(format!("  {} {}", faint("effect"), effect(tool)));
         let wants = wants(tool);
         if !wants.is_empty() {
-            print::line(format!("  {} {}", faint("wants"), foreign(&wants.join(", "))));
+            print::line(format!(
+                "  {} {}",
+                faint("wants"),
+                foreign(&wants.join(", "))
+            ));
         }
     }
 }
 
 fn effect(tool: &Declared) -> String {
     let word = serde_json::to_value(tool.effect).unwrap_or_default();
-    format!("{}, risk {}", word.as_str().unwrap_or_default(), tool.risk.word())
+    format!(
+        "{}, risk {}",
+        word.as_str().unwrap_or_default(),
+        tool.risk.word()
+    )
 }
 
 fn wants(tool: &Declared) -> Vec<String> {
     let wants = &tool.wants;
-    let mut all: Vec<String> = wants.hosts.iter().map(|host| format!("fetch {host}")).collect();
+    let mut all: Vec<String> = wants
+        .hosts
+        .iter()
+        .map(|host| format!("fetch {host}"))
+        .collect();
     if wants.mounts != Access::None {
         all.push(format!("{} files", wants.mounts.word()));
     }
@@ -171,6 +233,11 @@ fn wants(tool: &Declared) -> Vec<String> {
         all.push(format!("{} notes", wants.notes.word()));
     }
     all.extend(wants.calls.iter().map(|call| format!("call {call}")));
-    all.extend(wants.secrets.iter().map(|secret| format!("secret {secret}")));
+    all.extend(
+        wants
+            .secrets
+            .iter()
+            .map(|secret| format!("secret {secret}")),
+    );
     all
 }

@@ -6,12 +6,12 @@ use super::call::read_args;
 use super::{Scene, print};
 use crate::edges::state::StateFolder;
 use crate::rules::grant::Access;
-use crate::runs::host::Host;
+use crate::runs::host::{Explained, Host};
 use crate::surfaces::config::file::ConfigFile;
 use crate::surfaces::config::trust::Pins;
 use crate::surfaces::config::{NAME, find_upward};
 use crate::surfaces::paint::{bad, faint, foreign, good, strong};
-use crate::words::error::{Error, Result};
+use crate::words::error::{Code, Error, Result};
 
 /// Ask the policy.
 #[derive(Debug, clap::Subcommand)]
@@ -50,25 +50,47 @@ async fn check(scene: &Scene) -> Result<u8> {
     let unused: Vec<String> = policy
         .lines
         .iter()
-        .filter(|line| !host.catalog().tools().any(|tool| line.tools.matches(&tool.name)))
+        .filter(|line| {
+            !host
+                .catalog()
+                .tools()
+                .any(|tool| line.tools.matches(&tool.name))
+        })
         .map(|line| line.tools.to_string())
         .collect();
     if scene.json {
-        print::value(&json!({"ok": true, "origin": policy.origin, "lines": policy.lines.len(), "unused": unused}), true);
+        print::value(
+            &json!({"ok": true, "origin": policy.origin, "lines": policy.lines.len(), "unused": unused}),
+            true,
+        );
         return Ok(0);
     }
-    print::line(format!("{} {}: {} grants, {} mounts", good("ok"), policy.origin, policy.lines.len(), policy.mounts.len()));
+    print::line(format!(
+        "{} {}: {} grants, {} mounts",
+        good("ok"),
+        policy.origin,
+        policy.lines.len(),
+        policy.mounts.len()
+    ));
     for tools in unused {
         print::warning(
             &format!("[grants.\"{tools}\"] is about no tool that is installed"),
             "`lazaret tools` lists them",
         );
     }
-    for line in policy.lines.iter().filter(|line| line.grant.mounts.iter().any(|wish| {
-        policy.mounts.get(&wish.mount).is_some_and(|mount| mount.access < wish.access)
-    })) {
+    for line in policy.lines.iter().filter(|line| {
+        line.grant.mounts.iter().any(|wish| {
+            policy
+                .mounts
+                .get(&wish.mount)
+                .is_some_and(|mount| mount.access < wish.access)
+        })
+    }) {
         print::warning(
-            &format!("[grants.\"{}\"] asks more of a mount than the mount itself allows", line.tools),
+            &format!(
+                "[grants.\"{}\"] asks more of a mount than the mount itself allows",
+                line.tools
+            ),
             "write `access = \"write\"` at the mount, or less at the grant",
         );
     }
@@ -78,33 +100,29 @@ async fn check(scene: &Scene) -> Result<u8> {
 async fn explain(scene: &Scene, tool: &str, args: Option<&str>) -> Result<u8> {
     let args = args.map(read_args).transpose()?;
     let host = scene.open_host().await?;
-    let verdict = match &args {
+    let explained = match &args {
         Some(args) => host.explain(tool, args)?,
         None => host.explain_tool(tool)?,
     };
-    let found = host.catalog().resolve(tool, &[])?;
+    let denied = explained.iter().any(|one| one.verdict.is_err());
+    let status = if denied {
+        Code::Denied.exit_status()
+    } else {
+        0
+    };
     let touches = touches(&host, tool)?;
     if scene.json {
-        let verdict: Value = match &verdict {
-            Ok(rule) => json!({"verdict": "allow", "rule": rule}),
-            Err(denial) => json!({"verdict": "deny", "denial": denial}),
-        };
-        print::value(&json!({"tool": found.name, "call": verdict, "mayTouch": touches, "policy": host.policy().origin}), true);
-        return Ok(u8::from(verdict["verdict"] == "deny") * 3);
+        let verdicts: Vec<Value> = explained.iter().map(as_json).collect();
+        let policy = &host.policy().origin;
+        print::value(
+            &json!({"verdicts": verdicts, "mayTouch": touches, "policy": policy}),
+            true,
+        );
+        return Ok(status);
     }
-    let status = match &verdict {
-        Ok(rule) => {
-            print::line(format!("{} {}: {}", good("allow"), strong(&found.name), foreign(rule)));
-            0
-        }
-        Err(denial) => {
-            print::line(format!("{} {}: {} {}", bad("deny"), strong(&found.name), foreign(&denial.reason), faint(format!("({})", denial.rule))));
-            if !denial.allow.is_empty() {
-                print::line(format!("to allow it, write in `{NAME}`:\n  {}", foreign(&denial.allow.join("\n")).replace('\n', "\n  ")));
-            }
-            3
-        }
-    };
+    for one in &explained {
+        describe(one);
+    }
     print::line("its guest may touch:");
     if touches.is_empty() {
         print::line("  nothing but its arguments");
@@ -115,12 +133,43 @@ async fn explain(scene: &Scene, tool: &str, args: Option<&str>) -> Result<u8> {
     Ok(status)
 }
 
+fn as_json(explained: &Explained) -> Value {
+    match &explained.verdict {
+        Ok(rule) => json!({"subject": explained.subject, "verdict": "allow", "rule": rule}),
+        Err(denial) => json!({"subject": explained.subject, "verdict": "deny", "denial": denial}),
+    }
+}
+
+fn describe(explained: &Explained) {
+    let subject = strong(foreign(&explained.subject));
+    match &explained.verdict {
+        Ok(rule) => print::line(format!("{} {subject}: {}", good("allow"), foreign(rule))),
+        Err(denial) => {
+            let (reason, rule) = (foreign(&denial.reason), faint(format!("({})", denial.rule)));
+            print::line(format!("{} {subject}: {reason} {rule}", bad("deny")));
+            if !denial.allow.is_empty() {
+                let lines = foreign(&denial.allow.join("\n")).replace('\n', "\n  ");
+                print::line(format!("to allow it, write in `{NAME}`:\n  {lines}"));
+            }
+        }
+    }
+}
+
 /// What the tool's guest may touch, line by line: policy × manifest.
 fn touches(host: &Host, tool: &str) -> Result<Vec<String>> {
     let tool = host.catalog().resolve(tool, &[])?;
     let grant = &tool.grant;
-    let mut lines: Vec<String> = grant.fetch.iter().map(|line| format!("fetch {line}")).collect();
-    lines.extend(grant.mounts.iter().map(|line| format!("{} files in `{}`", line.access.word(), line.mount)));
+    let mut lines: Vec<String> = grant
+        .fetch
+        .iter()
+        .map(|line| format!("fetch {line}"))
+        .collect();
+    lines.extend(
+        grant
+            .mounts
+            .iter()
+            .map(|line| format!("{} files in `{}`", line.access.word(), line.mount)),
+    );
     if grant.notes != Access::None {
         lines.push(format!("{} notes", grant.notes.word()));
     }
@@ -132,7 +181,8 @@ fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
     let path = match &scene.config {
         Some(path) => scene.around.folder.join(path),
         None => find_upward(&scene.around.folder).ok_or_else(|| {
-            Error::not_found(format!("`{NAME}` here or above")).hint("write one; `lazaret demo` shows an example")
+            Error::not_found(format!("`{NAME}` here or above"))
+                .hint("write one; `lazaret demo` shows an example")
         })?,
     };
     let file = ConfigFile::read(&path)?;
@@ -141,15 +191,28 @@ fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
     let shown = path.display();
     if revoke {
         let was = pins.unpin(&state, &path)?;
-        print::line(if was { format!("`{shown}` no longer counts") } else { format!("`{shown}` was not trusted") });
+        print::line(if was {
+            format!("`{shown}` no longer counts")
+        } else {
+            format!("`{shown}` was not trusted")
+        });
         return Ok(0);
     }
     let digest = file.digest(&path).short();
     pins.pin(&state, &path, &file)?;
-    print::line(format!("{} `{shown}` counts from now on, exactly as it is ({digest})", good("trusted")));
+    print::line(format!(
+        "{} `{shown}` counts from now on, exactly as it is ({digest})",
+        good("trusted")
+    ));
     for (tools, grant) in &file.grants {
         let fetch = grant.fetch.len();
-        print::line(format!("  {} {} destinations, {} mounts, notes {}", strong(tools), fetch, grant.mounts.len(), grant.notes.word()));
+        print::line(format!(
+            "  {} {} destinations, {} mounts, notes {}",
+            strong(tools),
+            fetch,
+            grant.mounts.len(),
+            grant.notes.word()
+        ));
     }
     Ok(0)
 }

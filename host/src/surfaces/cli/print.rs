@@ -6,9 +6,10 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
-use crate::surfaces::envelope::of_error;
+use crate::surfaces::envelope::Failure;
 use crate::surfaces::paint::{bad, faint, foreign, warn};
 use crate::words::error::Error;
 
@@ -34,15 +35,35 @@ pub(super) fn value(value: &Value, compact: bool) {
     }
 }
 
+/// A value as JSON on one line, its fields in their own order.
+pub(super) fn compact(value: &impl Serialize) {
+    line(serde_json::to_string(value).unwrap_or_default());
+}
+
+/// What a program gets of a command that failed as a whole.
+#[derive(Serialize)]
+struct Failed<'a> {
+    ok: bool,
+    error: Failure<'a>,
+}
+
 /// Something to be careful about, and what to do.
 pub(super) fn warning(what: &str, hint: &str) {
-    note(format!("{}: {}\n{}: {hint}", warn("warning"), foreign(what), faint("hint")));
+    note(format!(
+        "{}: {}\n{}: {hint}",
+        warn("warning"),
+        foreign(what),
+        faint("hint")
+    ));
 }
 
 /// A failure of the command itself.
 pub(super) fn failure(error: &Error, as_json: bool) {
     if as_json {
-        line(json!({"ok": false, "error": of_error(error)}));
+        compact(&Failed {
+            ok: false,
+            error: Failure::of(error),
+        });
         return;
     }
     note(described(error));
@@ -52,11 +73,23 @@ pub(super) fn failure(error: &Error, as_json: bool) {
 pub(super) fn described(error: &Error) -> String {
     let mut text = format!("{}: {}", bad("error"), foreign(error.message()));
     for issue in error.issue_list() {
-        let place = if issue.path.is_empty() { "/" } else { &issue.path };
-        text.push_str(&format!("\n  {}: {}", foreign(place), foreign(&issue.message)));
+        let place = if issue.path.is_empty() {
+            "/"
+        } else {
+            &issue.path
+        };
+        text.push_str(&format!(
+            "\n  {}: {}",
+            foreign(place),
+            foreign(&issue.message)
+        ));
     }
     for hint in error.hints() {
-        text.push_str(&format!("\n{}: {}", faint("hint"), foreign(hint).replace('\n', "\n  ")));
+        text.push_str(&format!(
+            "\n{}: {}",
+            faint("hint"),
+            foreign(hint).replace('\n', "\n  ")
+        ));
     }
     if tracing::enabled!(tracing::Level::DEBUG) {
         text.push_str(&format!("\n{}: {:#}", faint("cause"), error.cause()));
@@ -69,7 +102,11 @@ pub(super) struct Spinner(ProgressBar);
 
 impl Spinner {
     pub(super) fn new(quiet: bool) -> Self {
-        let bar = if quiet || !std::io::stderr().is_terminal() { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
+        let bar = if quiet || !std::io::stderr().is_terminal() {
+            ProgressBar::hidden()
+        } else {
+            ProgressBar::new_spinner()
+        };
         bar.set_style(ProgressStyle::default_spinner());
         Self(bar)
     }
@@ -93,7 +130,11 @@ impl Drop for Spinner {
 }
 
 /// Waits for work, and says what is going on once it takes longer than a moment.
-pub(super) async fn while_waiting<T>(message: &str, quiet: bool, work: impl Future<Output = T>) -> T {
+pub(super) async fn while_waiting<T>(
+    message: &str,
+    quiet: bool,
+    work: impl Future<Output = T>,
+) -> T {
     let mut work = std::pin::pin!(work);
     if let Ok(done) = tokio::time::timeout(ANNOUNCED_AFTER, work.as_mut()).await {
         return done;

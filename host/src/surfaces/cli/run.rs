@@ -3,9 +3,9 @@
 use std::future::Future;
 use std::io::{IsTerminal, Read};
 
+use super::Scene;
 use super::print::{self, Spinner};
 use super::transcript::Transcript;
-use super::Scene;
 use crate::guests::tasks::Tasks;
 use crate::rules::grant::Pattern;
 use crate::runs::host::{Goal, Host};
@@ -119,7 +119,10 @@ fn finish(scene: &Scene, run: &crate::words::id::RunId, answer: Result<String>) 
 }
 
 /// Does the work; Ctrl-C cancels it, and a second one does not wait for it to end.
-pub(super) async fn until_cancelled<T>(tasks: &Tasks, work: impl Future<Output = Result<T>>) -> Result<T> {
+pub(super) async fn until_cancelled<T>(
+    tasks: &Tasks,
+    work: impl Future<Output = Result<T>>,
+) -> Result<T> {
     let mut work = std::pin::pin!(work);
     tokio::select! {
         biased;
@@ -139,11 +142,15 @@ fn read_goal() -> Result<String> {
         return Err(Error::bad_input("there is no prompt").hint("lazaret run \"what it shall do\""));
     }
     let mut text = String::new();
-    let most = u64::try_from(GOAL_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+    let most = u64::try_from(GOAL_BYTES)
+        .unwrap_or(u64::MAX)
+        .saturating_add(1);
     std::io::stdin()
         .take(most)
         .read_to_string(&mut text)
-        .map_err(|error| Error::bad_input(format!("standard input cannot be read: {}", error.kind())))?;
+        .map_err(|error| {
+            Error::bad_input(format!("standard input cannot be read: {}", error.kind()))
+        })?;
     if text.len() > GOAL_BYTES {
         return Err(Error::too_big("the prompt", GOAL_BYTES, text.len()));
     }

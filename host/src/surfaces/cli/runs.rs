@@ -5,9 +5,9 @@ use serde_json::json;
 
 use super::transcript::{Transcript, short};
 use super::{Scene, print};
+use crate::edges::state::StateFolder;
 use crate::gate::journal::Journal;
 use crate::runs::host::Records;
-use crate::edges::state::StateFolder;
 use crate::surfaces::paint::{bad, faint, good, strong, table, warn};
 use crate::words::clock::Clock;
 use crate::words::error::Result;
@@ -35,7 +35,9 @@ impl Runs {
     pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
         let journal = open(scene)?;
         match self {
-            Self::List { limit } => list(&journal, scene, usize::from(limit).min(RUNS_LISTED)).await,
+            Self::List { limit } => {
+                list(&journal, scene, usize::from(limit).min(RUNS_LISTED)).await
+            }
             Self::Show { run } => show(&journal, scene, &run).await,
         }
     }
@@ -46,7 +48,10 @@ fn open(scene: &Scene) -> Result<Journal> {
     let config = scene.read_config()?;
     match &config.setup.places.records {
         Records::InMemory => Journal::in_memory(Clock::system()),
-        Records::Folder(path) => Journal::open(&StateFolder::open(path)?.plain_file("journal.db")?, Clock::system()),
+        Records::Folder(path) => Journal::open(
+            &StateFolder::open(path)?.plain_file("journal.db")?,
+            Clock::system(),
+        ),
     }
 }
 
@@ -58,7 +63,10 @@ async fn list(journal: &Journal, scene: &Scene, limit: usize) -> Result<u8> {
         }
         return Ok(0);
     }
-    let rows: Vec<Vec<String>> = runs.iter().map(|(first, last)| row(first, last.as_ref())).collect();
+    let rows: Vec<Vec<String>> = runs
+        .iter()
+        .map(|(first, last)| row(first, last.as_ref()))
+        .collect();
     if rows.is_empty() && !scene.quiet {
         print::note("no runs yet");
     }
@@ -88,7 +96,13 @@ fn row(first: &Record, last: Option<&Record>) -> Vec<String> {
         },
         Some(_) | None => warn("unfinished"),
     };
-    vec![strong(&first.run), faint(time(first.at)), end, short(&subject), short(&goal)]
+    vec![
+        strong(&first.run),
+        faint(time(first.at)),
+        end,
+        short(&subject),
+        short(&goal),
+    ]
 }
 
 async fn show(journal: &Journal, scene: &Scene, run: &str) -> Result<u8> {
@@ -100,12 +114,26 @@ async fn show(journal: &Journal, scene: &Scene, run: &str) -> Result<u8> {
         }
         return Ok(0);
     }
-    print::line(format!("{} {}", strong(&run), faint(records.first().map_or(String::new(), |first| time(first.at)))));
+    print::line(format!(
+        "{} {}",
+        strong(&run),
+        faint(
+            records
+                .first()
+                .map_or(String::new(), |first| time(first.at))
+        )
+    ));
     let mut transcript = Transcript::default();
     for record in &records {
-        let Some(line) = transcript.line(record) else { continue };
+        let Some(line) = transcript.line(record) else {
+            continue;
+        };
         for (place, line) in line.lines().enumerate() {
-            let seq = if place == 0 { record.seq.to_string() } else { String::new() };
+            let seq = if place == 0 {
+                record.seq.to_string()
+            } else {
+                String::new()
+            };
             print::line(format!("{} {line}", faint(format!("{seq:>4}"))));
         }
     }
@@ -113,6 +141,10 @@ async fn show(journal: &Journal, scene: &Scene, run: &str) -> Result<u8> {
 }
 
 fn time(at_ms: u64) -> String {
-    let at = i64::try_from(at_ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
-    at.map_or(String::new(), |at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
+    let at = i64::try_from(at_ms)
+        .ok()
+        .and_then(|ms| Timestamp::from_millisecond(ms).ok());
+    at.map_or(String::new(), |at| {
+        at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+    })
 }

@@ -38,7 +38,11 @@ impl Tools {
             words.iter().all(|word| text.contains(word.as_str()))
         };
         let tools: Vec<_> = host.catalog().tools().filter(|tool| found(tool)).collect();
-        let format = if scene.json { Format::Json } else { self.format };
+        let format = if scene.json {
+            Format::Json
+        } else {
+            self.format
+        };
         match format {
             Format::Text => {
                 let rows: Vec<Vec<String>> = tools.iter().map(|tool| row(tool)).collect();
@@ -47,7 +51,10 @@ impl Tools {
                     print::note("no tool has all these words");
                 }
             }
-            Format::Json => print::value(&tools.iter().map(|tool| described(tool)).collect(), scene.json),
+            Format::Json => print::value(
+                &tools.iter().map(|tool| described(tool)).collect(),
+                scene.json,
+            ),
             Format::Openai => print::value(&tools.iter().map(|tool| openai(tool)).collect(), false),
         }
         Ok(0)

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::surfaces::paint::{bad, faint, foreign, good, strong};
-use crate::words::event::{Content, EffectKind, End, Event, Glimpse, Record, Sight, Verdict};
+use crate::words::event::{
+    Content, EffectKind, End, Event, Glimpse, Record, Sight, Started, Stopped, Verdict,
+};
 use crate::words::id::Seq;
-use crate::words::message::WishedArgs;
+use crate::words::message::{Reply, WishedArgs};
 
 use super::print;
 
@@ -36,8 +38,15 @@ impl Transcript {
     pub(super) fn going_on(&self, sight: &Sight) -> Option<String> {
         match sight {
             Sight::Record(record) => match &record.event {
-                Event::Prompted { turn, turns_max, model, .. } => Some(format!("[{turn}/{turns_max}] asking {model}")),
-                Event::Judged(judged) if judged.effect == EffectKind::Call => Some(format!("running {}", judged.subject)),
+                Event::Prompted {
+                    turn,
+                    turns_max,
+                    model,
+                    ..
+                } => Some(format!("[{turn}/{turns_max}] asking {model}")),
+                Event::Judged(judged) if judged.effect == EffectKind::Call => {
+                    Some(format!("running {}", judged.subject))
+                }
                 Event::Started(_)
                 | Event::Replied { .. }
                 | Event::Judged(_)
@@ -45,64 +54,116 @@ impl Transcript {
                 | Event::Observed { .. }
                 | Event::Stopped(_) => None,
             },
-            Sight::Glimpse { glimpse: Glimpse::Progress { tool, message, .. }, .. } => Some(format!("{tool}: {message}")),
-            Sight::Glimpse { glimpse: Glimpse::Text { .. }, .. } => None,
+            Sight::Glimpse {
+                glimpse: Glimpse::Progress { tool, message, .. },
+                ..
+            } => Some(format!("{tool}: {message}")),
+            Sight::Glimpse {
+                glimpse: Glimpse::Text { .. },
+                ..
+            } => None,
         }
     }
 
-    /// The line of a record.
+    /// The line of a record, or lines.
     pub(super) fn line(&mut self, record: &Record) -> Option<String> {
         match &record.event {
-            Event::Started(started) => {
-                let goal = if started.goal.is_empty() { String::new() } else { format!(": {}", short(&started.goal)) };
-                Some(format!("{} {}{goal}", strong("run"), foreign(&started.subject)))
-            }
-            Event::Prompted { turn, turns_max, model, .. } => {
-                Some(faint(format!("[{turn}/{turns_max}] {}", foreign(model))))
-            }
-            Event::Replied { reply, .. } => {
-                let calls = reply.calls.iter().map(|call| {
-                    let args = match &call.args {
-                        WishedArgs::Json(args) => short(&args.to_string()),
-                        WishedArgs::Broken(text) => short(text),
-                    };
-                    format!("  {} {} {}", strong("→"), strong(foreign(&call.tool)), faint(args))
-                });
-                let said = (!reply.text.is_empty() && !reply.calls.is_empty()).then(|| format!("  {}", short(&reply.text)));
-                let lines: Vec<String> = said.into_iter().chain(calls).collect();
-                (!lines.is_empty()).then(|| lines.join("\n"))
-            }
+            Event::Started(started) => Some(line_of_start(started)),
+            Event::Prompted {
+                turn,
+                turns_max,
+                model,
+                ..
+            } => Some(faint(format!("[{turn}/{turns_max}] {}", foreign(model)))),
+            Event::Replied { reply, .. } => lines_of_reply(reply),
             Event::Judged(judged) => {
-                self.judged.insert(record.seq, (judged.effect, judged.subject.clone()));
-                match &judged.verdict {
-                    Verdict::Allow { .. } => None,
-                    Verdict::Deny(denial) => {
-                        let what = foreign(&denial.reason);
-                        Some(format!("    {} {what} {}", bad("denied"), faint(format!("({})", foreign(&denial.rule)))))
-                    }
-                }
+                self.judged
+                    .insert(record.seq, (judged.effect, judged.subject.clone()));
+                line_of_denial(&judged.verdict)
             }
             Event::Finished(finished) => {
                 let (kind, subject) = self.judged.remove(&finished.of)?;
                 line_of_end(kind, &subject, &finished.end, finished.spent.us)
             }
-            Event::Observed { tool, observation, .. } => {
-                let mark = if observation.ok { good("←") } else { bad("←") };
-                Some(format!("  {mark} {} {}", foreign(tool), faint(short(&observation.text))))
-            }
-            Event::Stopped(stopped) => {
-                let end = match &stopped.end {
-                    End::Done { .. } => good("done"),
-                    End::Failed { message, .. } => format!("{}: {}", bad("failed"), foreign(message)),
+            Event::Observed {
+                tool, observation, ..
+            } => {
+                let mark = if observation.ok {
+                    good("←")
+                } else {
+                    bad("←")
                 };
-                let usage = stopped.usage;
-                let tokens = usage.input_tokens + usage.output_tokens;
-                let cost = if tokens == 0 { String::new() } else { format!(", {tokens} tokens") };
-                let turns = if stopped.turns == 0 { String::new() } else { format!(" after {} turns{cost}", stopped.turns) };
-                Some(format!("{end}{}", faint(turns)))
+                Some(format!(
+                    "  {mark} {} {}",
+                    foreign(tool),
+                    faint(short(&observation.text))
+                ))
             }
+            Event::Stopped(stopped) => Some(line_of_stop(stopped)),
         }
     }
+}
+
+fn line_of_start(started: &Started) -> String {
+    let goal = if started.goal.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", short(&started.goal))
+    };
+    format!("{} {}{goal}", strong("run"), foreign(&started.subject))
+}
+
+fn lines_of_reply(reply: &Reply) -> Option<String> {
+    let calls = reply.calls.iter().map(|call| {
+        let args = match &call.args {
+            WishedArgs::Json(args) => short(&args.to_string()),
+            WishedArgs::Broken(text) => short(text),
+        };
+        format!(
+            "  {} {} {}",
+            strong("→"),
+            strong(foreign(&call.tool)),
+            faint(args)
+        )
+    });
+    let aside = !reply.text.is_empty() && !reply.calls.is_empty();
+    let said = aside.then(|| format!("  {}", short(&reply.text)));
+    let lines: Vec<String> = said.into_iter().chain(calls).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+fn line_of_denial(verdict: &Verdict) -> Option<String> {
+    match verdict {
+        Verdict::Allow { .. } => None,
+        Verdict::Deny(denial) => {
+            let rule = faint(format!("({})", foreign(&denial.rule)));
+            Some(format!(
+                "    {} {} {rule}",
+                bad("denied"),
+                foreign(&denial.reason)
+            ))
+        }
+    }
+}
+
+fn line_of_stop(stopped: &Stopped) -> String {
+    let end = match &stopped.end {
+        End::Done { .. } => good("done"),
+        End::Failed { message, .. } => format!("{}: {}", bad("failed"), foreign(message)),
+    };
+    let tokens = stopped.usage.input_tokens + stopped.usage.output_tokens;
+    let cost = if tokens == 0 {
+        String::new()
+    } else {
+        format!(", {tokens} tokens")
+    };
+    if stopped.turns == 0 {
+        return end;
+    }
+    format!(
+        "{end} {}",
+        faint(format!("after {} turns{cost}", stopped.turns))
+    )
 }
 
 /// Effects of a tool stand under it; the call itself is told by what the model observes.
@@ -114,11 +175,20 @@ fn line_of_end(kind: EffectKind, subject: &str, end: &End, us: u64) -> Option<St
         EffectKind::Keep => "keep",
     };
     let size = match end {
-        End::Done { content: Content::Size { bytes } } => format!("{bytes} B, "),
-        End::Done { content: Content::Empty | Content::Inline(_) | Content::Stored { .. } } => String::new(),
+        End::Done {
+            content: Content::Size { bytes },
+        } => format!("{bytes} B, "),
+        End::Done {
+            content: Content::Empty | Content::Inline(_) | Content::Stored { .. },
+        } => String::new(),
         End::Failed { message, .. } => format!("{}: {}, ", bad("failed"), foreign(message)),
     };
-    Some(format!("    {} {} {}", faint(word), foreign(subject), faint(format!("({size}{} µs)", us))))
+    Some(format!(
+        "    {} {} {}",
+        faint(word),
+        foreign(subject),
+        faint(format!("({size}{} µs)", us))
+    ))
 }
 
 /// A text on one line, inert and cut.

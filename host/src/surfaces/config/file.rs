@@ -73,7 +73,10 @@ pub struct GrantTable {
 
 /// A destination: a URL alone means `GET` and `HEAD` to public addresses.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged, expecting = "a URL, or a table with `url` and optional `methods` and `private`")]
+#[serde(
+    untagged,
+    expecting = "a URL, or a table with `url` and optional `methods` and `private`"
+)]
 pub enum FetchEntry {
     /// A URL.
     Url(String),
@@ -174,7 +177,9 @@ impl ConfigFile {
         let shown = path.display();
         let bytes = match fs::metadata(path) {
             Ok(found) if usize::try_from(found.len()).unwrap_or(usize::MAX) > CONFIG_BYTES => {
-                return Err(Error::bad_input(format!("`{shown}` has more than {CONFIG_BYTES} bytes")));
+                return Err(Error::bad_input(format!(
+                    "`{shown}` has more than {CONFIG_BYTES} bytes"
+                )));
             }
             Ok(_) => fs::read(path),
             Err(error) => Err(error),
@@ -182,7 +187,12 @@ impl ConfigFile {
         let bytes = match bytes {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Error::bad_input(format!("`{shown}` cannot be read: {}", error.kind()))),
+            Err(error) => {
+                return Err(Error::bad_input(format!(
+                    "`{shown}` cannot be read: {}",
+                    error.kind()
+                )));
+            }
         };
         let text = String::from_utf8(bytes.clone())
             .map_err(|_| Error::bad_input(format!("`{shown}` is no UTF-8 text")))?;
@@ -201,7 +211,11 @@ impl ConfigFile {
         for component in self.plugins.values() {
             let component = path.with_file_name("").join(component);
             let digest = crate::guests::plugin::PluginBytes::File(component).digest();
-            all.extend_from_slice(digest.map_or_else(|_| "absent".to_owned(), |digest| digest.to_string()).as_bytes());
+            all.extend_from_slice(
+                digest
+                    .map_or_else(|_| "absent".to_owned(), |digest| digest.to_string())
+                    .as_bytes(),
+            );
         }
         Digest::of(&all)
     }
@@ -212,9 +226,18 @@ fn explain(path: &Path, text: &str, error: &toml::de::Error) -> Error {
     let at = error.span().map_or(0, |span| span.start);
     let before = text.get(..at).unwrap_or_default();
     let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    let column = before
+        .rsplit('\n')
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .count()
+        + 1;
     let message = error.message();
-    let shown = Error::bad_input(format!("`{}`, line {line}, column {column}: {message}", path.display()));
+    let shown = Error::bad_input(format!(
+        "`{}`, line {line}, column {column}: {message}",
+        path.display()
+    ));
     match nearest(message) {
         Some(key) => shown.hint(format!("did you mean `{key}`?")),
         None => shown,
@@ -249,12 +272,24 @@ mod tests {
 
     #[test]
     fn wrong_files_say_where_and_what_was_meant() {
-        check("[mount.docs]\npath = \"x\"\n", &["line 1", "unknown field `mount`", "did you mean `mounts`?"]);
-        check("[mounts.docs]\npath = \"x\"\nacess = \"read\"\n", &["line 3", "did you mean `access`?"]);
-        check("[mounts.docs]\npath = \"x\"\naccess = \"reed\"\n", &["line 3", "did you mean `read`?"]);
+        check(
+            "[mount.docs]\npath = \"x\"\n",
+            &["line 1", "unknown field `mount`", "did you mean `mounts`?"],
+        );
+        check(
+            "[mounts.docs]\npath = \"x\"\nacess = \"read\"\n",
+            &["line 3", "did you mean `access`?"],
+        );
+        check(
+            "[mounts.docs]\npath = \"x\"\naccess = \"reed\"\n",
+            &["line 3", "did you mean `read`?"],
+        );
         check("[limits]\ncpu_ms = \"long\"\n", &["line 2", "invalid type"]);
         check("block = [\"a b\"]\n", &["line 1", "names no tools"]);
         check("a = \n", &["line 1"]);
-        check("[grants.\"x.y\"]\nfetch = [3]\n", &["line 2", "a URL, or a table"]);
+        check(
+            "[grants.\"x.y\"]\nfetch = [3]\n",
+            &["line 2", "a URL, or a table"],
+        );
     }
 }

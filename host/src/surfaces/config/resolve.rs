@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::file::{AgentTable, ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, looking};
+use super::file::{
+    AgentTable, ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, looking,
+};
 use crate::edges::vault::Vault;
 use crate::guests::catalog::Collisions;
 use crate::rules::agent::{Agent, refuse_secrets};
@@ -24,10 +26,24 @@ use crate::words::limits::{GUEST_MEMORY_BYTES_MAX, RUN_TURNS};
 pub(super) fn default(folder: &Path, places: Places) -> Setup {
     let root: Arc<str> = ".".into();
     let mut policy = Policy::nothing("the built-in policy");
-    policy.mounts.insert(root.clone(), Mount { access: Access::Read });
-    let mounts = vec![MountGrant { mount: root.clone(), access: Access::Read }];
+    policy.mounts.insert(
+        root.clone(),
+        Mount {
+            access: Access::Read,
+        },
+    );
+    let mounts = vec![MountGrant {
+        mount: root.clone(),
+        access: Access::Read,
+    }];
     if let Ok(tools) = Pattern::try_from("files.*".to_owned()) {
-        policy.lines.push(Line { tools, grant: Grant { mounts, ..Grant::default() } });
+        policy.lines.push(Line {
+            tools,
+            grant: Grant {
+                mounts,
+                ..Grant::default()
+            },
+        });
     }
     let mut setup = empty(policy, places);
     setup.mounts.insert(root, folder.to_owned());
@@ -49,7 +65,10 @@ fn empty(policy: Policy, places: Places) -> Setup {
 
 /// What the files say together, in order: the first wins where two name one thing.
 pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<Setup> {
-    let names: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
+    let names: Vec<String> = files
+        .iter()
+        .map(|(path, _)| path.display().to_string())
+        .collect();
     let mut setup = empty(Policy::nothing(&names.join(" and ")), places);
     for (path, file) in files {
         add(&mut setup, path, file).map_err(|error| about(path, &error))?;
@@ -72,17 +91,26 @@ fn add(setup: &mut Setup, path: &Path, file: &ConfigFile) -> Result<()> {
     for (name, table) in &file.mounts {
         check_mount_name(name)?;
         let name: Arc<str> = name.as_str().into();
-        setup.policy.mounts.entry(name.clone()).or_insert(Mount { access: table.access });
-        setup.mounts.entry(name).or_insert_with(|| absolute(folder, &table.path));
+        setup.policy.mounts.entry(name.clone()).or_insert(Mount {
+            access: table.access,
+        });
+        setup
+            .mounts
+            .entry(name)
+            .or_insert_with(|| absolute(folder, &table.path));
     }
     for (tools, table) in &file.grants {
         let tools = Pattern::try_from(tools.clone())?;
-        let grant = grant(table).map_err(|error| in_table(&format!("grants.\"{tools}\""), &error))?;
+        let grant =
+            grant(table).map_err(|error| in_table(&format!("grants.\"{tools}\""), &error))?;
         setup.policy.lines.push(Line { tools, grant });
     }
     for (name, component) in &file.plugins {
         check_name("plugin", name)?;
-        setup.plugins.entry(name.clone()).or_insert_with(|| absolute(folder, component));
+        setup
+            .plugins
+            .entry(name.clone())
+            .or_insert_with(|| absolute(folder, component));
     }
     for (name, table) in &file.agents {
         check_name("agent", name)?;
@@ -92,12 +120,17 @@ fn add(setup: &mut Setup, path: &Path, file: &ConfigFile) -> Result<()> {
     for (name, table) in &file.models {
         check_name("model", name)?;
         if !setup.models.contains_key(name) {
-            add_model(setup, folder, name, table).map_err(|error| in_table(&format!("models.{name}"), &error))?;
+            add_model(setup, folder, name, table)
+                .map_err(|error| in_table(&format!("models.{name}"), &error))?;
         }
     }
     Ok(())
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a configured path is made plain, and not opened"
+)]
 /// `..` and `.` of a configured path go, so that it can be recognised in what tools say.
 fn absolute(folder: &Path, path: &Path) -> PathBuf {
     let joined = folder.join(path);
@@ -107,27 +140,48 @@ fn absolute(folder: &Path, path: &Path) -> PathBuf {
 fn grant(table: &GrantTable) -> Result<Grant> {
     let fetch = table.fetch.iter().map(destination).collect::<Result<_>>()?;
     let mounts = table.mounts.iter();
-    let mounts = mounts.map(|(mount, access)| MountGrant { mount: mount.as_str().into(), access: *access }).collect();
-    Ok(Grant { fetch, mounts, notes: table.notes, calls: table.calls.clone() })
+    let mounts = mounts
+        .map(|(mount, access)| MountGrant {
+            mount: mount.as_str().into(),
+            access: *access,
+        })
+        .collect();
+    Ok(Grant {
+        fetch,
+        mounts,
+        notes: table.notes,
+        calls: table.calls.clone(),
+    })
 }
 
 fn destination(entry: &FetchEntry) -> Result<Destination> {
     let table = match entry {
-        FetchEntry::Url(url) => &FetchTable { url: url.clone(), methods: looking(), private: false },
+        FetchEntry::Url(url) => &FetchTable {
+            url: url.clone(),
+            methods: looking(),
+            private: false,
+        },
         FetchEntry::Table(table) => table,
     };
     let methods: Vec<&str> = table.methods.iter().map(String::as_str).collect();
     if methods.is_empty() {
-        return Err(Error::bad_input("`methods` is empty, so the line could never match"));
+        return Err(Error::bad_input(
+            "`methods` is empty, so the line could never match",
+        ));
     }
     Destination::parse(&table.url, &methods, table.private)
 }
 
 fn agent(name: &str, table: &AgentTable) -> Result<Agent> {
-    refuse_secrets(&format!("`instructions` of agent `{name}`"), &table.instructions)?;
+    refuse_secrets(
+        &format!("`instructions` of agent `{name}`"),
+        &table.instructions,
+    )?;
     let turns = table.turns.unwrap_or(RUN_TURNS);
     if turns == 0 || turns > 1_000 {
-        return Err(Error::bad_input(format!("`turns` of agent `{name}` is not between 1 and 1000")));
+        return Err(Error::bad_input(format!(
+            "`turns` of agent `{name}` is not between 1 and 1000"
+        )));
     }
     Ok(Agent {
         name: name.to_owned(),
@@ -140,18 +194,40 @@ fn agent(name: &str, table: &AgentTable) -> Result<Agent> {
 
 fn add_model(setup: &mut Setup, folder: &Path, name: &str, table: &ModelTable) -> Result<()> {
     let provider = match table {
-        ModelTable::Scripted { script } => Provider::Scripted { script: absolute(folder, script) },
-        ModelTable::OpenAi { url, model, key_env, private } => {
+        ModelTable::Scripted { script } => Provider::Scripted {
+            script: absolute(folder, script),
+        },
+        ModelTable::OpenAi {
+            url,
+            model,
+            key_env,
+            private,
+        } => {
             let url = format!("{}/chat/completions", url.trim_end_matches('/'));
             let destination = Destination::parse(&url, &["POST"], *private)?;
-            let secret = if key_env.is_empty() { String::new() } else { format!("models.{name}") };
+            let secret = if key_env.is_empty() {
+                String::new()
+            } else {
+                format!("models.{name}")
+            };
             if !key_env.is_empty() {
                 setup.vault = setup.vault.clone().with_variable(&secret, key_env);
             }
-            Provider::OpenAi { destination, url, model: model.clone(), secret }
+            Provider::OpenAi {
+                destination,
+                url,
+                model: model.clone(),
+                secret,
+            }
         }
     };
-    setup.models.insert(name.to_owned(), Model { name: name.to_owned(), provider });
+    setup.models.insert(
+        name.to_owned(),
+        Model {
+            name: name.to_owned(),
+            provider,
+        },
+    );
     Ok(())
 }
 
@@ -159,11 +235,16 @@ fn tighten(bounds: &mut Bounds, table: &LimitTable) -> Result<()> {
     let memory_bytes = table.memory_mib.map(|mib| mib.saturating_mul(1 << 20));
     if memory_bytes.is_some_and(|bytes| bytes == 0 || bytes > GUEST_MEMORY_BYTES_MAX) {
         let most = GUEST_MEMORY_BYTES_MAX >> 20;
-        return Err(Error::bad_input(format!("`memory_mib` is not between 1 and {most}")));
+        return Err(Error::bad_input(format!(
+            "`memory_mib` is not between 1 and {most}"
+        )));
     }
     bounds.fuel = table.fuel.unwrap_or(bounds.fuel).min(bounds.fuel);
     bounds.cpu_ms = table.cpu_ms.unwrap_or(bounds.cpu_ms).min(bounds.cpu_ms);
-    bounds.timeout_ms = table.timeout_ms.unwrap_or(bounds.timeout_ms).min(bounds.timeout_ms);
+    bounds.timeout_ms = table
+        .timeout_ms
+        .unwrap_or(bounds.timeout_ms)
+        .min(bounds.timeout_ms);
     bounds.calls = table.calls.unwrap_or(bounds.calls).min(bounds.calls);
     bounds.memory_bytes = memory_bytes.unwrap_or(bounds.memory_bytes);
     Ok(())
@@ -175,14 +256,26 @@ fn check_names(setup: &Setup) -> Result<()> {
         for wish in &line.grant.mounts {
             if !setup.policy.mounts.contains_key(&wish.mount) {
                 let known: Vec<&str> = setup.policy.mounts.keys().map(AsRef::as_ref).collect();
-                let what = format!("[grants.\"{}\"] speaks of the mount `{}`, which is not there", line.tools, shown(&wish.mount));
+                let what = format!(
+                    "[grants.\"{}\"] speaks of the mount `{}`, which is not there",
+                    line.tools,
+                    shown(&wish.mount)
+                );
                 return Err(Error::bad_input(what).hint(format!("mounts: {}", known.join(", "))));
             }
         }
     }
     for agent in setup.agents.values() {
-        if let Some(model) = agent.models.iter().find(|model| !setup.models.contains_key(*model)) {
-            let what = format!("agent `{}` speaks of the model `{}`, which is not there", agent.name, shown(model));
+        if let Some(model) = agent
+            .models
+            .iter()
+            .find(|model| !setup.models.contains_key(*model))
+        {
+            let what = format!(
+                "agent `{}` speaks of the model `{}`, which is not there",
+                agent.name,
+                shown(model)
+            );
             return Err(Error::bad_input(what).hint(format!("write `[models.{}]`", shown(model))));
         }
     }
@@ -190,16 +283,29 @@ fn check_names(setup: &Setup) -> Result<()> {
 }
 
 fn check_mount_name(name: &str) -> Result<()> {
-    let ok = name == "." || (!name.is_empty() && name != ".." && !name.contains(['/', '\\', '\0']) && name.len() <= 64);
-    if ok { Ok(()) } else { Err(Error::bad_input(format!("`{}` is no name of a mount", shown(name)))) }
+    let ok = name == "."
+        || (!name.is_empty()
+            && name != ".."
+            && !name.contains(['/', '\\', '\0'])
+            && name.len() <= 64);
+    if ok {
+        Ok(())
+    } else {
+        Err(Error::bad_input(format!(
+            "`{}` is no name of a mount",
+            shown(name)
+        )))
+    }
 }
 
 fn check_name(what: &str, name: &str) -> Result<()> {
     if is_name(name) {
         return Ok(());
     }
-    Err(Error::bad_input(format!("`{}` is no name of a {what}", shown(name)))
-        .hint("names have lower-case letters, digits, `-` and `_`, and begin with a letter"))
+    Err(
+        Error::bad_input(format!("`{}` is no name of a {what}", shown(name)))
+            .hint("names have lower-case letters, digits, `-` and `_`, and begin with a letter"),
+    )
 }
 
 fn in_table(table: &str, error: &Error) -> Error {
@@ -208,6 +314,9 @@ fn in_table(table: &str, error: &Error) -> Error {
 }
 
 fn about(path: &Path, error: &Error) -> Error {
-    let about = Error::new(error.code(), format!("`{}`: {}", path.display(), error.message()));
+    let about = Error::new(
+        error.code(),
+        format!("`{}`: {}", path.display(), error.message()),
+    );
     error.hints().iter().cloned().fold(about, Error::hint)
 }

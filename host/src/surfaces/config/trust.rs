@@ -33,10 +33,14 @@ impl Pins {
     /// # Errors
     /// `Corrupt`, `DiskFailed`.
     pub fn read(state: &StateFolder) -> Result<Self> {
-        let Some(bytes) = state.read(NAME)? else { return Ok(Self::default()) };
+        let Some(bytes) = state.read(NAME)? else {
+            return Ok(Self::default());
+        };
         serde_json::from_slice(&bytes).map(Self).map_err(|error| {
             let what = format!("`{}` cannot be read", state.path().join(NAME).display());
-            Error::new(Code::Corrupt, what).hint("remove it, and trust your policies again").because(error)
+            Error::new(Code::Corrupt, what)
+                .hint("remove it, and trust your policies again")
+                .because(error)
         })
     }
 
@@ -73,13 +77,19 @@ impl Pins {
     }
 
     fn write(&self, state: &StateFolder) -> Result<()> {
-        let text = serde_json::to_string_pretty(&self.0).map_err(|error| Error::bug("pins are no JSON").because(error))?;
+        let text = serde_json::to_string_pretty(&self.0)
+            .map_err(|error| Error::bug("pins are no JSON").because(error))?;
         state.write(NAME, text.as_bytes())
     }
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "one file has one name among the pins"
+)]
 fn name_of(path: &Path) -> Result<String> {
     let real = path.canonicalize();
-    let real = real.map_err(|error| Error::bad_input(format!("`{}`: {}", path.display(), error.kind())))?;
+    let real =
+        real.map_err(|error| Error::bad_input(format!("`{}`: {}", path.display(), error.kind())))?;
     Ok(real.display().to_string())
 }

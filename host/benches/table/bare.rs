@@ -1,0 +1,63 @@
+//! The bare engine: the same settings and the same component, with WASI and without any gate.
+
+use ::lazaret::guests::engine;
+use wasmtime::component::{Component, Linker, ResourceTable};
+use wasmtime::{Engine, Store, UpdateDeadline};
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+
+wasmtime::component::bindgen!({
+    path: "../wit",
+    world: "plugin",
+    imports: { default: async },
+    exports: { default: async },
+});
+
+/// A component that was linked once.
+pub(crate) struct Bare {
+    engine: Engine,
+    linked: PluginPre<Inside>,
+}
+
+struct Inside {
+    wasi: WasiCtx,
+    table: ResourceTable,
+}
+
+impl WasiView for Inside {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView {
+            ctx: &mut self.wasi,
+            table: &mut self.table,
+        }
+    }
+}
+
+impl Bare {
+    pub(crate) fn new(component: &[u8]) -> Self {
+        let (engine, _) = engine::best().unwrap();
+        let component = Component::from_binary(&engine, component).unwrap();
+        let mut linker = Linker::new(&engine);
+        wasmtime_wasi::p2::add_to_linker_async(&mut linker).unwrap();
+        linker.define_unknown_imports_as_traps(&component).unwrap();
+        let linked = PluginPre::new(linker.instantiate_pre(&component).unwrap()).unwrap();
+        Self { engine, linked }
+    }
+
+    /// A fresh store, a fresh guest, one call.
+    pub(crate) async fn echo(&self) {
+        let inside = Inside {
+            wasi: WasiCtx::builder().build(),
+            table: ResourceTable::new(),
+        };
+        let mut store = Store::new(&self.engine, inside);
+        store.set_fuel(20_000_000_000).unwrap();
+        store.set_epoch_deadline(1);
+        store.epoch_deadline_callback(|_| Ok(UpdateDeadline::Yield(1)));
+        let guest = self.linked.instantiate_async(&mut store).await.unwrap();
+        let said = guest
+            .lazaret_plugin_tool()
+            .call_run(&mut store, "echo", r#"{"text":"a b"}"#)
+            .await;
+        assert_eq!(said.unwrap().unwrap(), r#""a b""#);
+    }
+}

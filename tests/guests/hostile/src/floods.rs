@@ -1,0 +1,86 @@
+//! What is too much.
+
+use std::io::Write;
+
+use lazaret_sdk::prelude::*;
+
+/// Returns a text of so many bytes.
+#[tool(effect = "pure")]
+pub fn text(
+    /// How many.
+    bytes: usize,
+) -> String {
+    "x".repeat(bytes)
+}
+
+/// Writes so many lines to the log.
+#[tool(effect = "pure")]
+pub fn log_lines(
+    /// How many.
+    lines: u64,
+    /// What stands in each.
+    #[default("line".to_owned())]
+    line: String,
+) -> u64 {
+    for _ in 0..lines {
+        log::info(&line);
+    }
+    lines
+}
+
+/// Reports progress so many times, with numbers that are none too.
+#[tool(effect = "pure")]
+pub fn progress(
+    /// How often.
+    times: u64,
+) -> u64 {
+    for at in 0..times {
+        let percent = [f32::NAN, f32::INFINITY, -5.0, 1e30][at as usize % 4];
+        log::progress("busy", percent);
+    }
+    times
+}
+
+/// Writes so many bytes to standard output and error, without a line end.
+#[tool(effect = "pure")]
+pub fn output(
+    /// How many mebibytes.
+    mebibytes: usize,
+) -> Result<usize, Failure> {
+    let block = vec![b'o'; 1 << 20];
+    for _ in 0..mebibytes {
+        std::io::stdout().write_all(&block)?;
+        std::io::stderr().write_all(&block)?;
+    }
+    Ok(mebibytes)
+}
+
+/// Adds so many artifacts of a size.
+#[tool(effect = "pure")]
+pub fn artifacts(
+    /// How many.
+    count: usize,
+    /// Bytes of each.
+    bytes: usize,
+) -> Vec<String> {
+    let add = |_| match artifacts::add("a\u{202e}b.txt", "text/plain", vec![b'a'; bytes]) {
+        Ok(id) => format!("ok: {id}"),
+        Err(refusal) => format!("{}: {}", refusal.code.as_str(), refusal.message),
+    };
+    let mut said: Vec<String> = (0..count).map(add).collect();
+    said.dedup();
+    said
+}
+
+/// Returns lists within lists.
+#[tool(effect = "pure")]
+pub fn nest(
+    /// How deep.
+    depth: usize,
+) -> Value {
+    let mut value = Value::Null;
+    for _ in 0..depth {
+        value = Value::Array(vec![value]);
+    }
+    value
+}

@@ -1,0 +1,54 @@
+//! Plugin `hostile`: everything that a guest should not do, one tool each.
+//!
+//! It is a fixture of the tests. What one component cannot show is written in the text format, in
+//! `tests/attack`.
+
+mod asks;
+mod burns;
+mod classes;
+mod floods;
+mod wasi;
+
+use lazaret_sdk::prelude::*;
+
+plugin! {
+    name: "hostile",
+    description: "Does what a guest should not do.",
+    tools: [
+        asks::echo,
+        asks::fetch_each,
+        asks::file_each,
+        asks::note_each,
+        asks::call_each,
+        asks::fetch_body,
+        asks::give_up_after,
+        burns::spin,
+        burns::recurse,
+        burns::grow,
+        burns::hoard,
+        burns::fill,
+        burns::panics,
+        burns::traps,
+        burns::ask_often,
+        floods::text,
+        floods::log_lines,
+        floods::progress,
+        floods::output,
+        floods::artifacts,
+        floods::nest,
+        classes::destroy,
+        classes::unclassified,
+        classes::send_out,
+        classes::only_people,
+        classes::only_tools,
+        classes::only_http,
+        classes::write_here,
+        wasi::surroundings,
+        wasi::random,
+        wasi::connect,
+        wasi::sleep,
+        wasi::poll_many,
+        wasi::pollables,
+        wasi::exit,
+    ],
+}

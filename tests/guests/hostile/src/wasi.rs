@@ -1,0 +1,109 @@
+//! What the system is asked for, past the standard library.
+
+use lazaret_sdk::prelude::*;
+use wasip2::clocks::monotonic_clock;
+use wasip2::sockets::network::{IpAddressFamily, IpSocketAddress, Ipv4SocketAddress};
+
+/// Says what it finds around it.
+#[tool(effect = "pure")]
+pub fn surroundings() -> Value {
+    let folders: Vec<String> = wasip2::filesystem::preopens::get_directories()
+        .into_iter()
+        .map(|(_, name)| name)
+        .collect();
+    let read = |path: &str| std::fs::read(path).is_ok();
+    json!({
+        "environment": wasip2::cli::environment::get_environment(),
+        "arguments": wasip2::cli::environment::get_arguments(),
+        "folder": wasip2::cli::environment::initial_cwd(),
+        "folders": folders,
+        "opened": ["/proc/self/environ", "/etc/passwd", "Cargo.toml", "/dev/null"]
+            .iter().filter(|path| read(path)).collect::<Vec<_>>(),
+        "clock_ms": wasip2::clocks::wall_clock::resolution().nanoseconds / 1_000_000,
+    })
+}
+
+/// Asks for so many random bytes.
+#[tool(effect = "pure")]
+pub fn random(
+    /// How many.
+    bytes: u64,
+) -> usize {
+    wasip2::random::random::get_random_bytes(bytes).len()
+}
+
+/// Tries to connect and to look up a name.
+#[tool(effect = "pure")]
+pub fn connect(
+    /// A port on this machine.
+    port: u16,
+) -> Vec<String> {
+    let network = wasip2::sockets::instance_network::instance_network();
+    let looked = wasip2::sockets::ip_name_lookup::resolve_addresses(&network, "localhost");
+    let looked = match looked {
+        Ok(stream) => {
+            stream.subscribe().block();
+            format!("look-up: {:?}", stream.resolve_next_address())
+        }
+        Err(code) => format!("look-up: refused {code:?}"),
+    };
+    let to = IpSocketAddress::Ipv4(Ipv4SocketAddress {
+        port,
+        address: (127, 0, 0, 1),
+    });
+    let socket = wasip2::sockets::tcp_create_socket::create_tcp_socket(IpAddressFamily::Ipv4);
+    let connected = socket.and_then(|socket| {
+        socket.start_connect(&network, to)?;
+        socket.subscribe().block();
+        socket.finish_connect()
+    });
+    let connected = match connected {
+        Ok(_) => "tcp: connected".to_owned(),
+        Err(code) => format!("tcp: refused {code:?}"),
+    };
+    vec![looked, connected]
+}
+
+/// Sleeps for a year.
+#[tool(effect = "pure")]
+pub fn sleep() -> bool {
+    monotonic_clock::subscribe_duration(365 * 24 * 3600 * 1_000_000_000).block();
+    true
+}
+
+/// Waits for so many things at once that never happen.
+#[tool(effect = "pure")]
+pub fn poll_many(
+    /// How many.
+    count: usize,
+) -> usize {
+    let year = 365 * 24 * 3600 * 1_000_000_000;
+    let all: Vec<_> = (0..count)
+        .map(|_| monotonic_clock::subscribe_duration(year))
+        .collect();
+    let all: Vec<_> = all.iter().collect();
+    wasip2::io::poll::poll(&all).len()
+}
+
+/// Makes so many pollables and keeps them.
+#[tool(effect = "pure")]
+pub fn pollables(
+    /// How many.
+    count: usize,
+) -> usize {
+    let all: Vec<_> = (0..count)
+        .map(|_| monotonic_clock::subscribe_duration(1))
+        .collect();
+    all.len()
+}
+
+/// Ends the process.
+#[tool(effect = "pure")]
+pub fn exit(
+    /// Whether well.
+    well: bool,
+) -> bool {
+    wasip2::cli::exit::exit(if well { Ok(()) } else { Err(()) });
+    #[allow(unreachable_code)]
+    true
+}

@@ -1,0 +1,22 @@
+//! The command line as a person or a script meets it: one process for each command, real plugins, real
+//! files, loopback alone. Every test reads exit status and words.
+
+mod call;
+mod config;
+mod demo;
+mod denied;
+mod doctor;
+mod envelope;
+mod journal;
+mod plugin;
+mod policy;
+mod provider;
+mod refused;
+mod run;
+mod scripted;
+mod server;
+mod shell;
+mod station;
+mod stop;
+mod trust;
+mod two_files;
