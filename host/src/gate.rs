@@ -1,12 +1,7 @@
 //! The gate: the only judge of effects, and the journal that every judgement goes into first.
 //!
 //! [`Permit`] and its maker share this file, so that no other can make one (invariant 3).
-//!
-//! ```compile_fail,E0451
-//! # fn forge(effect: lazaret::rules::show::Show) {
-//! let permit = lazaret::gate::Permit { effect, terms: (), seq: 0 };
-//! # }
-//! ```
+//! `tests/forge` holds the attempts to get around it, none of which compiles.
 
 pub mod journal;
 
@@ -27,22 +22,7 @@ use crate::words::label::Label;
 use journal::Journal;
 
 /// Proof that one effect was allowed and that the judgement is on record. Used once: performing
-/// takes it by value.
-///
-/// It cannot be copied:
-/// ```compile_fail,E0277
-/// fn copy<T: Clone>() {}
-/// copy::<lazaret::gate::Permit<lazaret::rules::show::Show>>();
-/// ```
-/// nor made from nothing, nor read from a file:
-/// ```compile_fail,E0277
-/// fn default<T: Default>() {}
-/// default::<lazaret::gate::Permit<lazaret::rules::show::Show>>();
-/// ```
-/// ```compile_fail,E0277
-/// fn read<T: serde::de::DeserializeOwned>() {}
-/// read::<lazaret::gate::Permit<lazaret::rules::show::Show>>();
-/// ```
+/// takes it by value. It cannot be copied, made from nothing, or read from a file.
 #[must_use = "a permit that is not used is an effect that does not happen"]
 pub struct Permit<E: Effect> {
     effect: E,

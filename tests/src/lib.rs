@@ -1,1 +1,20 @@
+//! The rig: the whole host, with only its outside replaced.
+//!
+//! Gate, journal, edges, engine, guests and plugins are the real ones. The clock stands still, names
+//! are looked up in a table, the network is a server on loopback that the test answers from, the
+//! model is a script, and records are kept in memory.
 
+pub mod attack;
+pub mod forge;
+pub mod golden;
+pub mod rig;
+pub mod server;
+
+/// What one test needs.
+pub mod prelude {
+    pub use crate::golden::assert_golden;
+    pub use crate::rig::{NOW_MS, Rig, Rigged, target};
+    pub use crate::server::{Answer, Server};
+    pub use lazaret::words::error::Code;
+    pub use serde_json::{Value, json};
+}

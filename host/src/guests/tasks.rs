@@ -11,6 +11,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 
 use crate::words::error::{Code, Error, Result};
+use crate::words::limits::{CANCEL_GRACE_MS, EFFECT_TIMEOUT_MS};
 
 /// A run's tasks, and whether it was cancelled. Cheap to clone.
 #[derive(Clone)]
@@ -72,8 +73,15 @@ impl Tasks {
         }
     }
 
-    /// Waits until all work has ended, and no longer than `grace`; what is left is dropped.
-    pub async fn drain(&self, grace: Duration) {
+    /// Waits until all work has ended. Work has a deadline of its own; a cancelled run waits for a
+    /// grace only, and what is left is dropped (G-54).
+    pub async fn drain(&self) {
+        let grace = if self.is_cancelled() {
+            CANCEL_GRACE_MS
+        } else {
+            EFFECT_TIMEOUT_MS
+        };
+        let grace = Duration::from_millis(grace);
         let mut set = std::mem::take(&mut *lock(&self.0.set));
         let all = async { while set.join_next().await.is_some() {} };
         // Running out of time is the point of a grace.

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::agent::refuse_secrets;
 use super::grant::{Access, Destination, Grant, Pattern};
 use super::json;
 use super::schema::Schema;
@@ -318,6 +319,7 @@ impl Manifest {
         }
         let wrong =
             |why: String| Error::bad_plugin(format!("the plugin's manifest is wrong: {why}"));
+        refuse_secrets("the manifest", text).map_err(|error| wrong(error.message().to_owned()))?;
         let value = json::parse(text).map_err(&wrong)?;
         refuse_unknown_fields(&value).map_err(&wrong)?;
         let mut manifest: Self =

@@ -19,11 +19,10 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, End, Event, Glimpse, Spent, Started, Stopped, Surface};
 use crate::words::id::{RunId, Seq};
 use crate::words::label::Label;
-use crate::words::limits::{CALL_TIMEOUT_MS_MAX, CANCEL_GRACE_MS};
+use crate::words::limits::CALL_TIMEOUT_MS_MAX;
 use crate::words::message::{Card, Delta, Reply, ToolCall};
 
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A run under way.
 pub(super) struct Drive<'a> {
@@ -62,9 +61,7 @@ impl Drive<'_> {
                 Step::Fail(code, why) => break Err(Error::new(code, why)),
             }
         };
-        self.tasks
-            .drain(Duration::from_millis(CANCEL_GRACE_MS))
-            .await;
+        self.tasks.drain().await;
         let answer = self.show(&plan, answer).await;
         self.stop(&plan, &answer)?;
         journal.commit().await?;

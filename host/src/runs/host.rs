@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use serde_json::Value;
 
 use super::drive::Drive;
@@ -230,6 +231,16 @@ impl Host {
         request: Request,
         tasks: &Tasks,
     ) -> Result<Called> {
+        caught(self.call_one(run, surface, request, tasks)).await
+    }
+
+    async fn call_one(
+        &self,
+        run: RunId,
+        surface: Surface,
+        request: Request,
+        tasks: &Tasks,
+    ) -> Result<Called> {
         let label = Label::of(Source::user());
         let started = Started {
             surface,
@@ -240,11 +251,7 @@ impl Host {
         self.journal().append(&run, 0, Event::Started(started))?;
         let caller = self.client(run.clone(), surface, label);
         let outcome = dispatch(self.station.clone(), tasks.clone(), caller.clone(), request).await;
-        tasks
-            .drain(std::time::Duration::from_millis(
-                crate::words::limits::CANCEL_GRACE_MS,
-            ))
-            .await;
+        tasks.drain().await;
         let bytes = outcome
             .result
             .as_ref()
@@ -323,7 +330,7 @@ impl Host {
             agent: &agent,
             models,
         };
-        drive.pursue(&goal.text, Label::of(Source::user())).await
+        caught(drive.pursue(&goal.text, Label::of(Source::user()))).await
     }
 
     fn agent(&self, goal: &Goal) -> Result<Agent> {
@@ -400,6 +407,16 @@ impl Host {
             verdict: rule_of(&call, &caller, self.policy()),
         }
     }
+}
+
+/// The boundary of a run: a panic in it is a mistake of ours, and the host goes on.
+async fn caught<T>(run: impl Future<Output = Result<T>>) -> Result<T> {
+    let run = std::panic::AssertUnwindSafe(run).catch_unwind().await;
+    run.unwrap_or_else(|_| {
+        Err(Error::bug(
+            "the run panicked; this is a mistake of the host's",
+        ))
+    })
 }
 
 /// What the gate would say to one effect.

@@ -149,6 +149,15 @@ impl Config {
     }
 }
 
+/// What one file says, trusted or not, with the outside as given: for whoever makes a host of their
+/// own, such as a test.
+///
+/// # Errors
+/// `NotFound`, `BadInput` with line and column.
+pub fn setup_of(path: &Path, places: Places) -> Result<Setup> {
+    resolve::resolve(&[(path, &ConfigFile::read(path)?)], places)
+}
+
 /// The nearest file upward from `folder`.
 #[must_use]
 #[expect(

@@ -9,7 +9,10 @@ use crate::guests::station::Station;
 use crate::rules::codec::openai::{Decoder, encode};
 use crate::rules::codec::refused;
 use crate::rules::fetch::{Fetch, Slot};
+use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
+use crate::words::event::Spent;
+use crate::words::label::Label;
 use crate::words::limits::{FETCH_REQUEST_BYTES, STREAM_IDLE_MS, TURN_TIMEOUT_MS};
 use crate::words::message::{Delta, Reply};
 
@@ -38,6 +41,7 @@ pub(super) async fn ask(
         ("accept".to_owned(), "text/event-stream".to_owned()),
     ];
     let mut fetch = Fetch::new("POST", url, headers, encoded.body)?;
+    let source = fetch.source();
     if !secret.is_empty() {
         let slot = Slot {
             header: "authorization".to_owned(),
@@ -47,21 +51,31 @@ pub(super) async fn ask(
         fetch = fetch.with_slot(slot);
     }
     let decoder = Decoder::new(encoded.names);
-    let talk = station.gate.pass(asking.caller, fetch, async |permit| {
-        let opened = station.egress.open(permit).await;
-        let result = match opened.result {
-            Ok(stream) => read(stream, decoder, &mut see).await,
-            Err(error) => Err(provider_failed(error)),
+    // The deadline stands inside, so that the request's end is recorded whatever ends it.
+    let talk = async |permit| {
+        let began = Clock::instant();
+        let label = Label::of(source);
+        let answer = async {
+            let opened = station.egress.open(permit).await;
+            read(opened.result.map_err(provider_failed)?, decoder, &mut see).await
         };
-        Performed::of(result, opened.label, opened.spent)
-    });
-    let bounded = async {
         let limit = Duration::from_millis(TURN_TIMEOUT_MS);
-        tokio::time::timeout(limit, talk)
-            .await
-            .unwrap_or_else(|_| Err(Error::too_slow("the model's answer", TURN_TIMEOUT_MS)))
+        let bounded = async {
+            let answer = tokio::time::timeout(limit, answer).await;
+            answer.unwrap_or_else(|_| Err(Error::too_slow("the model's answer", TURN_TIMEOUT_MS)))
+        };
+        let result = asking.tasks.unless_cancelled(bounded).await;
+        let us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        Performed::of(
+            result,
+            label,
+            Spent {
+                us,
+                ..Spent::default()
+            },
+        )
     };
-    let (_, performed) = asking.tasks.unless_cancelled(bounded).await?;
+    let (_, performed) = station.gate.pass(asking.caller, fetch, talk).await?;
     performed.result
 }
 

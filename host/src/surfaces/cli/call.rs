@@ -1,6 +1,6 @@
 //! `lazaret call`: one tool call.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::rules::json;
 use crate::runs::host::Called;
 use crate::surfaces::envelope::Envelope;
 use crate::surfaces::paint::{bad, faint, foreign};
-use crate::words::error::{Error, Result};
+use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Glimpse, Sight, Surface};
 use crate::words::limits::ARGS_BYTES;
 use crate::words::message::WishedArgs;
@@ -144,7 +144,7 @@ pub(super) fn read_args(given: &str) -> Result<WishedArgs> {
         read_bounded(&mut std::io::stdin(), "standard input")?
     } else if let Some(path) = given.strip_prefix('@') {
         let file = open(path)?;
-        read_bounded(&mut { file }, path)?
+        read_bounded(&mut { file }, &format!("`{path}`"))?
     } else {
         given.to_owned()
     };
@@ -160,7 +160,10 @@ pub(super) fn read_args(given: &str) -> Result<WishedArgs> {
 )]
 fn open(path: &str) -> Result<std::fs::File> {
     std::fs::File::open(path).map_err(|error| {
-        Error::not_found(format!("file `{path}` that can be read: {}", error.kind()))
+        Error::new(
+            Code::NotFound,
+            format!("`{path}` cannot be read: {}", error.kind()),
+        )
     })
 }
 
@@ -169,9 +172,14 @@ fn read_bounded(input: &mut dyn Read, what: &str) -> Result<String> {
     let most = u64::try_from(ARGS_BYTES).unwrap_or(u64::MAX) * 2;
     Read::take(input, most)
         .read_to_string(&mut text)
-        .map_err(|error| Error::bad_input(format!("{what} cannot be read: {}", error.kind())))?;
+        .map_err(|error| match error.kind() {
+            ErrorKind::InvalidData => Error::bad_input(format!("{what} is no UTF-8 text")),
+            kind => Error::bad_input(format!("{what} cannot be read: {kind}")),
+        })?;
     if text.len() > ARGS_BYTES {
-        return Err(Error::too_big("the arguments", ARGS_BYTES, text.len()));
+        return Err(Error::bad_input(format!(
+            "{what} has more than {ARGS_BYTES} bytes, the most that arguments may have"
+        )));
     }
     Ok(text)
 }

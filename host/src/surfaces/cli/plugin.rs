@@ -14,7 +14,7 @@ use crate::rules::grant::Access;
 use crate::rules::manifest::Declared;
 use crate::surfaces::paint::{faint, foreign, good, strong, table};
 use crate::words::clock::Clock;
-use crate::words::error::Result;
+use crate::words::error::{Error, Result};
 
 /// Look at plugins.
 #[derive(Debug, clap::Subcommand)]
@@ -63,7 +63,7 @@ async fn list(scene: &Scene) -> Result<u8> {
             vec![
                 strong(&plugin.name),
                 foreign(&plugin.manifest.version),
-                format!("{} tools", plugin.manifest.tools.len()),
+                print::counted(plugin.manifest.tools.len(), "tool"),
                 faint(plugin.digest.short()),
                 foreign(&plugin.origin.shown()),
             ]
@@ -95,12 +95,8 @@ async fn inspect(scene: &Scene, which: &str) -> Result<u8> {
             .iter()
             .map(|plugin| plugin.name.as_str())
             .collect();
-        return Err(
-            crate::words::error::Error::not_found(format!("plugin `{which}`")).hint(format!(
-                "installed: {}; or name a `.wasm` file",
-                names.join(", ")
-            )),
-        );
+        let hint = format!("installed: {}; or name a `.wasm` file", names.join(", "));
+        return Err(Error::not_found(format!("plugin `{which}`")).hint(hint));
     };
     let imports = plugin.imports(host.sandbox()).await?;
     describe(scene, plugin, &imports);
@@ -116,9 +112,9 @@ async fn check(scene: &Scene, file: &Path) -> Result<u8> {
             true,
         );
     } else {
-        let tools = looked.manifest.tools.len();
+        let tools = print::counted(looked.manifest.tools.len(), "tool");
         print::line(format!(
-            "{} `{}` is the plugin `{}` {} with {tools} tools",
+            "{} `{}` is the plugin `{}` {} with {tools}",
             good("ok"),
             file.display(),
             looked.manifest.plugin,
@@ -142,10 +138,25 @@ async fn check(scene: &Scene, file: &Path) -> Result<u8> {
     Ok(0)
 }
 
-async fn look(scene: &Scene, sandbox: &Sandbox, path: &Path) -> Result<Looked> {
-    let path = scene.around.folder.join(path);
+async fn look(scene: &Scene, sandbox: &Sandbox, given: &Path) -> Result<Looked> {
+    let path = scene.around.folder.join(given);
     let looking = Looked::look(sandbox, PluginBytes::File(path));
-    print::while_waiting("compiling the component", scene.quiet, looking).await
+    let looked = print::while_waiting("compiling the component", scene.quiet, looking).await;
+    looked.map_err(|error| about(given, &error))
+}
+
+/// Names the file, where the error itself does not.
+fn about(path: &Path, error: &Error) -> Error {
+    let name = path.file_name().unwrap_or_default().display().to_string();
+    let message = if error.message().contains(&name) {
+        error.message().to_owned()
+    } else {
+        format!("`{}`: {}", path.display(), error.message())
+    };
+    let hints = error.hints().iter();
+    hints
+        .cloned()
+        .fold(Error::new(error.code(), message), Error::hint)
 }
 
 /// An engine and nothing else: looking at a component needs no policy and no journal.

@@ -66,11 +66,11 @@ async fn check(scene: &Scene) -> Result<u8> {
         return Ok(0);
     }
     print::line(format!(
-        "{} {}: {} grants, {} mounts",
+        "{} {}: {}, {}",
         good("ok"),
         policy.origin,
-        policy.lines.len(),
-        policy.mounts.len()
+        print::counted(policy.lines.len(), "grant"),
+        print::counted(policy.mounts.len(), "mount")
     ));
     for tools in unused {
         print::warning(
@@ -205,12 +205,11 @@ fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
         good("trusted")
     ));
     for (tools, grant) in &file.grants {
-        let fetch = grant.fetch.len();
         print::line(format!(
-            "  {} {} destinations, {} mounts, notes {}",
+            "  {} {}, {}, notes {}",
             strong(tools),
-            fetch,
-            grant.mounts.len(),
+            print::counted(grant.fetch.len(), "destination"),
+            print::counted(grant.mounts.len(), "mount"),
             grant.notes.word()
         ));
     }

@@ -26,6 +26,12 @@ pub(super) fn note(text: impl Display) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }
 
+/// A number of things, in words.
+pub(super) fn counted(number: usize, one: &str) -> String {
+    let many = if number == 1 { "" } else { "s" };
+    format!("{number} {one}{many}")
+}
+
 /// A JSON value: on one line for programs, indented for people.
 pub(super) fn value(value: &Value, compact: bool) {
     if compact {

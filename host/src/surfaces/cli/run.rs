@@ -67,7 +67,9 @@ pub(super) async fn pursue(host: &Host, goal: Goal, scene: &Scene) -> Result<u8>
     let tasks = Tasks::new();
     let spinner = Spinner::new(scene.quiet || scene.json);
     let mut transcript = Transcript::default();
+    let mut begun = false;
     let mut see = |sight: &Sight| {
+        begun = true;
         if scene.json {
             print::line(serde_json::to_string(sight).unwrap_or_default());
         } else if !scene.quiet {
@@ -91,7 +93,11 @@ pub(super) async fn pursue(host: &Host, goal: Goal, scene: &Scene) -> Result<u8>
         see(&sight);
     }
     drop(spinner);
-    finish(scene, &run, answer)
+    // A run that never began, for want of its agent say, left no record.
+    match answer {
+        Err(error) if !begun => Err(error),
+        answer => finish(scene, &run, answer),
+    }
 }
 
 fn finish(scene: &Scene, run: &crate::words::id::RunId, answer: Result<String>) -> Result<u8> {
@@ -155,7 +161,9 @@ fn read_goal() -> Result<String> {
         return Err(Error::too_big("the prompt", GOAL_BYTES, text.len()));
     }
     if text.trim().is_empty() {
-        return Err(Error::bad_input("the prompt is empty"));
+        return Err(
+            Error::bad_input("the prompt is empty").hint("lazaret run \"what it shall do\"")
+        );
     }
     Ok(text)
 }

@@ -75,7 +75,7 @@ pub struct GrantTable {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(
     untagged,
-    expecting = "a URL, or a table with `url` and optional `methods` and `private`"
+    expecting = "a destination is a URL, or a table with `url` and, if wanted, `methods` and `private`"
 )]
 pub enum FetchEntry {
     /// A URL.

@@ -87,7 +87,7 @@ fn add(setup: &mut Setup, path: &Path, file: &ConfigFile) -> Result<()> {
     if file.collisions == Collisions::Error {
         setup.collisions = Collisions::Error;
     }
-    tighten(&mut setup.policy.bounds, &file.limits)?;
+    tighten(&mut setup.policy.bounds, &file.limits).map_err(|error| in_table("limits", &error))?;
     for (name, table) in &file.mounts {
         check_mount_name(name)?;
         let name: Arc<str> = name.as_str().into();
@@ -106,19 +106,19 @@ fn add(setup: &mut Setup, path: &Path, file: &ConfigFile) -> Result<()> {
         setup.policy.lines.push(Line { tools, grant });
     }
     for (name, component) in &file.plugins {
-        check_name("plugin", name)?;
+        check_name("a plugin", name)?;
         setup
             .plugins
             .entry(name.clone())
             .or_insert_with(|| absolute(folder, component));
     }
     for (name, table) in &file.agents {
-        check_name("agent", name)?;
+        check_name("an agent", name)?;
         let agent = agent(name, table)?;
         setup.agents.entry(name.clone()).or_insert(agent);
     }
     for (name, table) in &file.models {
-        check_name("model", name)?;
+        check_name("a model", name)?;
         if !setup.models.contains_key(name) {
             add_model(setup, folder, name, table)
                 .map_err(|error| in_table(&format!("models.{name}"), &error))?;
@@ -239,6 +239,16 @@ fn tighten(bounds: &mut Bounds, table: &LimitTable) -> Result<()> {
             "`memory_mib` is not between 1 and {most}"
         )));
     }
+    let zero = [
+        ("fuel", table.fuel),
+        ("cpu_ms", table.cpu_ms),
+        ("timeout_ms", table.timeout_ms),
+    ];
+    if let Some((name, _)) = zero.iter().find(|(_, value)| *value == Some(0)) {
+        return Err(Error::bad_input(format!(
+            "`{name}` is 0, so no tool could ever run"
+        )));
+    }
     bounds.fuel = table.fuel.unwrap_or(bounds.fuel).min(bounds.fuel);
     bounds.cpu_ms = table.cpu_ms.unwrap_or(bounds.cpu_ms).min(bounds.cpu_ms);
     bounds.timeout_ms = table
@@ -256,12 +266,17 @@ fn check_names(setup: &Setup) -> Result<()> {
         for wish in &line.grant.mounts {
             if !setup.policy.mounts.contains_key(&wish.mount) {
                 let known: Vec<&str> = setup.policy.mounts.keys().map(AsRef::as_ref).collect();
-                let what = format!(
-                    "[grants.\"{}\"] speaks of the mount `{}`, which is not there",
-                    line.tools,
-                    shown(&wish.mount)
-                );
-                return Err(Error::bad_input(what).hint(format!("mounts: {}", known.join(", "))));
+                let name = shown(&wish.mount);
+                let error = Error::bad_input(format!(
+                    "{}: [grants.\"{}\"] speaks of the mount `{name}`, which is not there",
+                    setup.policy.origin, line.tools
+                ));
+                let error = error.hint(format!("write `[mounts.{name}]` with its `path`"));
+                return Err(if known.is_empty() {
+                    error
+                } else {
+                    error.hint(format!("mounts that are there: {}", known.join(", ")))
+                });
             }
         }
     }
@@ -272,7 +287,8 @@ fn check_names(setup: &Setup) -> Result<()> {
             .find(|model| !setup.models.contains_key(*model))
         {
             let what = format!(
-                "agent `{}` speaks of the model `{}`, which is not there",
+                "{}: agent `{}` speaks of the model `{}`, which is not there",
+                setup.policy.origin,
                 agent.name,
                 shown(model)
             );
@@ -291,10 +307,10 @@ fn check_mount_name(name: &str) -> Result<()> {
     if ok {
         Ok(())
     } else {
-        Err(Error::bad_input(format!(
-            "`{}` is no name of a mount",
-            shown(name)
-        )))
+        Err(
+            Error::bad_input(format!("`{}` is no name for a mount", shown(name)))
+                .hint("names have at most 64 bytes and no `/` or `\\`"),
+        )
     }
 }
 
@@ -303,7 +319,7 @@ fn check_name(what: &str, name: &str) -> Result<()> {
         return Ok(());
     }
     Err(
-        Error::bad_input(format!("`{}` is no name of a {what}", shown(name)))
+        Error::bad_input(format!("`{}` is no name for {what}", shown(name)))
             .hint("names have lower-case letters, digits, `-` and `_`, and begin with a letter"),
     )
 }

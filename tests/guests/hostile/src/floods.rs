@@ -57,7 +57,7 @@ pub fn output(
 
 /// Adds so many artifacts of a size.
 #[tool(effect = "pure")]
-pub fn artifacts(
+pub fn add_artifacts(
     /// How many.
     count: usize,
     /// Bytes of each.

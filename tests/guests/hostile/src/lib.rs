@@ -34,7 +34,7 @@ plugin! {
         floods::log_lines,
         floods::progress,
         floods::output,
-        floods::artifacts,
+        floods::add_artifacts,
         floods::nest,
         classes::destroy,
         classes::unclassified,

@@ -11,14 +11,22 @@ pub fn surroundings() -> Value {
         .into_iter()
         .map(|(_, name)| name)
         .collect();
-    let read = |path: &str| std::fs::read(path).is_ok();
+    let paths = [
+        "/proc/self/environ",
+        "/etc/passwd",
+        "Cargo.toml",
+        "/dev/null",
+    ];
+    let opened: Vec<&str> = paths
+        .into_iter()
+        .filter(|path| std::fs::read(path).is_ok())
+        .collect();
     json!({
         "environment": wasip2::cli::environment::get_environment(),
         "arguments": wasip2::cli::environment::get_arguments(),
         "folder": wasip2::cli::environment::initial_cwd(),
         "folders": folders,
-        "opened": ["/proc/self/environ", "/etc/passwd", "Cargo.toml", "/dev/null"]
-            .iter().filter(|path| read(path)).collect::<Vec<_>>(),
+        "opened": opened,
         "clock_ms": wasip2::clocks::wall_clock::resolution().nanoseconds / 1_000_000,
     })
 }

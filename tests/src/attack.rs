@@ -1,0 +1,420 @@
+//! Attacks as data: `tests/attack/NAME.toml` says what is given and what must come of it.
+//!
+//! In the whole file `{port}` is the test's server, `{folder}` its folder on the host.
+
+use std::path::{Path, PathBuf};
+
+use lazaret::words::error::{Code, Error, Result};
+use lazaret::words::event::{End, Event, Record, Verdict};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::forge;
+use crate::rig::{Rig, Rigged};
+use crate::server::{Answer, Server};
+
+/// What a tool or answer must never hold: stands in files outside of every mount.
+pub const CANARY: &str = "canary-7f3a9c";
+
+/// One attack.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Attack {
+    /// What it is, in a sentence.
+    pub about: String,
+    /// Rows of the list of attacks that it stands for.
+    #[serde(default)]
+    pub rows: Vec<u32>,
+    /// `lazaret.toml`.
+    #[serde(default)]
+    pub policy: String,
+    /// Components of `target/guests`.
+    #[serde(default)]
+    pub guests: Vec<String>,
+    /// Fields of a forged core module, see [`forge::plugin`].
+    #[serde(default)]
+    pub forged: Option<String>,
+    /// Its manifest, if it is not the usual one.
+    #[serde(default)]
+    pub manifest: Option<String>,
+    /// Instead of a forged module: a whole component in the text format.
+    #[serde(default)]
+    pub component: Option<String>,
+    /// What lies in the folder.
+    #[serde(default)]
+    pub files: Vec<Laid>,
+    /// What the server says.
+    #[serde(default)]
+    pub server: Vec<Answer>,
+    /// Where names lead.
+    #[serde(default)]
+    pub names: std::collections::BTreeMap<String, Vec<String>>,
+    /// The call, or
+    #[serde(default)]
+    pub call: Option<Wish>,
+    /// what a model says, turn by turn.
+    #[serde(default)]
+    pub replies: Vec<Value>,
+    /// What must come of it.
+    pub expect: Expect,
+}
+
+/// A call as it is typed.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wish {
+    /// The tool.
+    pub tool: String,
+    /// Its arguments.
+    #[serde(default)]
+    pub args: Value,
+    /// Its arguments, if they are no JSON.
+    #[serde(default)]
+    pub text: Option<String>,
+}
+
+/// Something in the test's folder.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Laid {
+    /// Where.
+    pub path: String,
+    /// A file with this text,
+    #[serde(default)]
+    pub text: Option<String>,
+    /// a symbolic link to this,
+    #[serde(default)]
+    pub link: Option<String>,
+    /// a second name of this file,
+    #[serde(default)]
+    pub hard_link: Option<String>,
+    /// a pipe,
+    #[serde(default)]
+    pub pipe: bool,
+    /// so many files with numbered names,
+    #[serde(default)]
+    pub many: usize,
+    /// or a file of this size with nothing in it.
+    #[serde(default)]
+    pub sparse: u64,
+}
+
+/// What must come of an attack.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Expect {
+    /// `ok`, or the code of the failure.
+    pub code: String,
+    /// The host does not even open.
+    pub install: bool,
+    /// Texts in the answer: the outcome as JSON, or message, issues and hints.
+    pub says: Vec<String>,
+    /// Each line of the outcome holds one of these.
+    pub every: Vec<String>,
+    /// Texts that stand nowhere: not in the answer, its logs, or the journal.
+    pub not: Vec<String>,
+    /// Texts in the call's log.
+    pub logs: Vec<String>,
+    /// Most lines of the call's log.
+    pub log_lines: Option<usize>,
+    /// Texts in the journal, in this order.
+    pub journal: Vec<String>,
+    /// Requests that reached the server; nothing else did.
+    pub requests: usize,
+    /// Files that hold this afterwards; empty for one that must not be there.
+    pub files: std::collections::BTreeMap<String, String>,
+}
+
+/// All attacks, by the name of their file.
+///
+/// # Panics
+/// Where a file is none.
+#[must_use]
+pub fn all() -> Vec<(String, PathBuf)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("attack");
+    let entries = std::fs::read_dir(folder).expect("the folder of attacks");
+    let mut all: Vec<_> = entries
+        .map(|entry| entry.expect("an attack").path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
+        .map(|path| {
+            (
+                path.file_stem()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .into_owned(),
+                path,
+            )
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+/// Makes an attack, and says everything that is not as it must be.
+pub async fn run(path: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(path).expect("an attack can be read");
+    let (rig, server) = (Rig::of(""), Server::start().await);
+    let text = text.replace("{port}", &server.port().to_string());
+    let text = text.replace("{folder}", &rig.path("").display().to_string());
+    let attack: Attack = match toml::from_str(&text) {
+        Ok(attack) => attack,
+        Err(error) => return vec![error.to_string()],
+    };
+    server.say(attack.server.clone());
+    let rig = rig.file("outside/secret.txt", CANARY);
+    let (rig, mut wrong) = prepare(rig, &attack);
+    match rig.try_open().await {
+        Ok(host) => wrong.extend(strike(&attack, &host, &server).await),
+        Err(error) if attack.expect.install => {
+            wrong.extend(check_answer(
+                &attack.expect,
+                Some(error.code()),
+                &said(&error),
+            ));
+        }
+        Err(error) => wrong.push(format!("the host does not open: {error:?}")),
+    }
+    wrong
+}
+
+fn prepare(rig: Rig, attack: &Attack) -> (Rig, Vec<String>) {
+    let mut wrong = Vec::new();
+    let mut rig = rig.policy(&attack.policy);
+    for guest in &attack.guests {
+        rig = rig.guest(guest);
+    }
+    let manifest = attack.manifest.as_deref().unwrap_or(forge::MANIFEST);
+    if let Some(fields) = &attack.forged {
+        rig = rig.component("forged", &forge::plugin(manifest, fields));
+    }
+    if let Some(text) = &attack.component {
+        rig = rig.component("forged", &forge::component(text));
+    }
+    for (name, addresses) in &attack.names {
+        let addresses: Vec<&str> = addresses.iter().map(String::as_str).collect();
+        rig = rig.name(name, &addresses);
+    }
+    if !attack.replies.is_empty() {
+        rig = rig.replies(&attack.replies);
+    }
+    for laid in &attack.files {
+        if let Err(error) = lay(&rig.path(""), laid) {
+            wrong.push(format!("{} cannot be laid out: {error}", laid.path));
+        }
+    }
+    (rig, wrong)
+}
+
+fn lay(folder: &Path, laid: &Laid) -> std::io::Result<()> {
+    let path = folder.join(&laid.path);
+    std::fs::create_dir_all(path.parent().unwrap_or(folder))?;
+    if let Some(to) = &laid.link {
+        return std::os::unix::fs::symlink(to, path);
+    }
+    if let Some(to) = &laid.hard_link {
+        return std::fs::hard_link(folder.join(to), path);
+    }
+    if laid.pipe {
+        let made = std::process::Command::new("mkfifo").arg(path).status()?;
+        return if made.success() {
+            Ok(())
+        } else {
+            Err(std::io::Error::other("mkfifo failed"))
+        };
+    }
+    if laid.many > 0 {
+        std::fs::create_dir_all(&path)?;
+        return (0..laid.many).try_for_each(|at| std::fs::write(path.join(at.to_string()), ""));
+    }
+    if laid.sparse > 0 {
+        return std::fs::File::create(path)?.set_len(laid.sparse);
+    }
+    std::fs::write(path, laid.text.as_deref().unwrap_or_default())
+}
+
+async fn strike(attack: &Attack, host: &Rigged, server: &Server) -> Vec<String> {
+    let expect = &attack.expect;
+    if expect.install {
+        return vec!["the host opens, and must not".to_owned()];
+    }
+    let (run, result, logs) = match &attack.call {
+        Some(wish) => {
+            let text = wish.text.clone().unwrap_or_else(|| wish.args.to_string());
+            let text = if text == "null" {
+                "{}".to_owned()
+            } else {
+                text
+            };
+            let called = host.call_text(&wish.tool, &text).await;
+            (called.run, called.outcome.result, called.outcome.trail.logs)
+        }
+        None => {
+            let (run, answer) = host.pursue("Do what you are told.").await;
+            (run, answer.map(Value::from), Vec::new())
+        }
+    };
+    let (code, answer) = match &result {
+        Ok(value) => (None, value.to_string()),
+        Err(error) => (Some(error.code()), said(error)),
+    };
+    let mut wrong = check_answer(expect, code, &answer);
+    wrong.extend(check_every(expect, &result));
+    let logs: Vec<String> = logs
+        .iter()
+        .map(|line| format!("{} {}", line.level, line.message))
+        .collect();
+    wrong.extend(
+        expect
+            .logs
+            .iter()
+            .filter(|text| !logs.iter().any(|line| line.contains(*text)))
+            .map(|text| format!("no log line says `{text}`: {:?}", logs.last())),
+    );
+    if expect.log_lines.is_some_and(|most| logs.len() > most) {
+        wrong.push(format!("the log has {} lines", logs.len()));
+    }
+    let records = host.records(&run).await;
+    let journal = crate::golden::render(&records);
+    let everything = format!("{answer}\n{}\n{journal}", logs.join("\n"));
+    wrong.extend(check_traces(expect, &everything, &journal, host));
+    wrong.extend(check_records(&records));
+    wrong.extend(check_outside(expect, host, server));
+    if let Err(error) = host
+        .call("text.count", serde_json::json!({"text": "a b"}))
+        .await
+        .outcome
+        .result
+    {
+        wrong.push(format!("the host counts no more: {error:?}"));
+    }
+    wrong
+}
+
+/// Everything that an error says.
+fn said(error: &Error) -> String {
+    let mut said = error.message().to_owned();
+    for issue in error.issue_list() {
+        said.push_str(&format!("\n{}: {}", issue.path, issue.message));
+    }
+    for hint in error.hints() {
+        said.push_str(&format!("\n{hint}"));
+    }
+    said
+}
+
+fn check_answer(expect: &Expect, code: Option<Code>, answer: &str) -> Vec<String> {
+    let code = code.map_or_else(
+        || "ok".into(),
+        |code| serde_json::to_value(code).expect("a word"),
+    );
+    let mut wrong = Vec::new();
+    if code != expect.code {
+        let start: String = answer.chars().take(400).collect();
+        wrong.push(format!(
+            "the code is {code}, and must be `{}`: {start}",
+            expect.code
+        ));
+    }
+    for text in expect.says.iter().filter(|text| !answer.contains(*text)) {
+        let start: String = answer.chars().take(400).collect();
+        wrong.push(format!("the answer does not say `{text}`: {start}"));
+    }
+    wrong
+}
+
+fn check_every(expect: &Expect, result: &Result<Value>) -> Vec<String> {
+    if expect.every.is_empty() {
+        return Vec::new();
+    }
+    let lines = result.as_ref().ok().and_then(Value::as_array);
+    let Some(lines) = lines.filter(|lines| !lines.is_empty()) else {
+        return vec!["the outcome is no list of lines".to_owned()];
+    };
+    let bad = lines.iter().filter(|line| {
+        let line = line.as_str().unwrap_or_default();
+        !expect.every.iter().any(|text| line.contains(text))
+    });
+    bad.map(|line| format!("a line holds none of {:?}: {line}", expect.every))
+        .collect()
+}
+
+fn check_traces(expect: &Expect, everything: &str, journal: &str, host: &Rigged) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let hidden = [CANARY, host.folder()];
+    let banned = expect.not.iter().map(String::as_str).chain(hidden);
+    for text in banned.filter(|text| everything.contains(text)) {
+        let at = everything.find(text).unwrap_or(0);
+        let around: String = everything
+            .chars()
+            .skip(at.saturating_sub(80))
+            .take(240)
+            .collect();
+        wrong.push(format!("`{text}` stands where it must not: …{around}…"));
+    }
+    let mut rest = journal;
+    for text in &expect.journal {
+        match rest.split_once(text.as_str()) {
+            Some((_, after)) => rest = after,
+            None => wrong.push(format!(
+                "the journal does not say `{text}` there:\n{journal}"
+            )),
+        }
+    }
+    wrong
+}
+
+/// What holds of every run: each allowance has its end, each end its allowance, and the last record
+/// says how it ended.
+#[must_use]
+pub fn check_records(records: &[Record]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut open = std::collections::BTreeSet::new();
+    for record in records {
+        match &record.event {
+            Event::Judged(judged) if matches!(judged.verdict, Verdict::Allow { .. }) => {
+                open.insert(record.seq);
+            }
+            Event::Finished(finished) if !open.remove(&finished.of) => {
+                wrong.push(format!("record {} ends what was not allowed", record.seq));
+            }
+            Event::Finished(finished)
+                if matches!(
+                    finished.end,
+                    End::Failed {
+                        code: Code::Bug,
+                        ..
+                    }
+                ) =>
+            {
+                wrong.push(format!("record {} calls it a bug", record.seq));
+            }
+            _ => {}
+        }
+    }
+    wrong.extend(
+        open.iter()
+            .map(|seq| format!("what record {seq} allows has no end")),
+    );
+    if !matches!(
+        records.last().map(|record| &record.event),
+        Some(Event::Stopped(_))
+    ) {
+        wrong.push("the last record does not end the run".to_owned());
+    }
+    wrong
+}
+
+fn check_outside(expect: &Expect, host: &Rigged, server: &Server) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let seen = server.seen();
+    if seen.len() != expect.requests {
+        wrong.push(format!("{} requests arrived: {seen:?}", seen.len()));
+    }
+    for (path, text) in &expect.files {
+        let found = std::fs::read_to_string(host.path(path)).unwrap_or_default();
+        if found != *text {
+            wrong.push(format!("{path} holds `{found}`"));
+        }
+    }
+    wrong
+}

@@ -1,0 +1,72 @@
+//! Golden files: the whole journal of a run as text that is the same each time.
+
+use std::path::PathBuf;
+
+use lazaret::words::event::Record;
+use serde_json::Value;
+
+/// Records as text: one line each, in order, without what differs from run to run.
+#[must_use]
+pub fn render(records: &[Record]) -> String {
+    let line = |record: &Record| {
+        let mut value = serde_json::to_value(record).expect("a record is JSON");
+        let seq = record.seq;
+        let parent = record.parent;
+        if let Some(map) = value.as_object_mut() {
+            for field in ["run", "seq", "at", "parent", "event"] {
+                map.remove(field);
+            }
+        }
+        steady(&mut value);
+        format!("{seq} <{parent} {} {value}\n", record.event.word())
+    };
+    records.iter().map(line).collect()
+}
+
+/// Replaces measured numbers and digests.
+fn steady(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                match key.as_str() {
+                    "us" | "fuel" | "memory_bytes" | "modified_ms" => *value = "_".into(),
+                    _ => steady(value),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(steady),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Compares a text with `tests/golden/NAME.txt`. A missing file is written, and the test fails once;
+/// `UPDATE=1` writes them anew.
+///
+/// # Panics
+/// Where they differ, with the first line that does.
+pub fn assert_golden(name: &str, text: &str) {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("golden");
+    let path = folder.join(format!("{name}.txt"));
+    let update = std::env::var_os("UPDATE").is_some();
+    match std::fs::read_to_string(&path) {
+        Ok(golden) if golden == text => {}
+        Ok(golden) if !update => {
+            let mut lines = golden.lines().zip(text.lines()).enumerate();
+            let place = lines.find(|(_, (golden, got))| golden != got);
+            let (at, (golden, got)) = place.unwrap_or((0, ("(one is longer)", "(one is longer)")));
+            panic!(
+                "{name}: line {} differs; `UPDATE=1` accepts it\n golden: {golden}\n    got: {got}\n\nall:\n{text}",
+                at + 1
+            );
+        }
+        found => {
+            std::fs::create_dir_all(&folder).expect("golden files can be written");
+            std::fs::write(&path, text).expect("golden files can be written");
+            let new = found.is_err() && !update;
+            assert!(
+                !new,
+                "{name}: there was no golden file; now there is. Read it.\n{text}"
+            );
+        }
+    }
+}

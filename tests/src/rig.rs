@@ -1,0 +1,306 @@
+//! A host for one test: `Rig::of(POLICY).guest("hostile").open().await`, then `rig.call(…)`.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use lazaret::edges::egress::Names;
+use lazaret::guests::dispatch::{Outcome, Request};
+use lazaret::guests::tasks::Tasks;
+use lazaret::runs::host::{Called, Goal, Host, Places, Records, Setup};
+use lazaret::surfaces::config;
+use lazaret::words::clock::Clock;
+use lazaret::words::error::{Error, Result};
+use lazaret::words::event::{Record, Surface};
+use lazaret::words::id::RunId;
+use lazaret::words::message::WishedArgs;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::sync::Mutex;
+use toml::Table;
+
+/// What every clock shows: 2026-03-01T08:05:00Z.
+pub const NOW_MS: u64 = 1_772_352_300_000;
+/// The agent that [`Rig::replies`] adds.
+const AGENT: &str = "agent";
+
+/// What a host is to be made of.
+pub struct Rig {
+    config: Table,
+    folder: TempDir,
+    names: HashMap<String, Vec<IpAddr>>,
+    state: PathBuf,
+    clock: Clock,
+}
+
+/// A host at work, and the folder that it works in.
+pub struct Rigged {
+    /// The host.
+    pub host: Host,
+    /// What it does for the calls of [`Rigged::call`]; a test may cancel it.
+    pub tasks: Tasks,
+    /// What time it thinks it is.
+    pub clock: Clock,
+    folder: TempDir,
+}
+
+/// The folder that everything is built into.
+#[must_use]
+pub fn target() -> PathBuf {
+    let program = std::env::current_exe().expect("this program has a path");
+    let folder = program
+        .ancestors()
+        .find(|folder| folder.ends_with("target"));
+    folder.expect("tests run from the target folder").to_owned()
+}
+
+impl Rig {
+    /// A host whose `lazaret.toml` holds `policy`. It may name files of [`Rig::file`].
+    #[must_use]
+    pub fn of(policy: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder for the test");
+        let rig = Self {
+            config: Table::new(),
+            folder,
+            names: HashMap::new(),
+            state: target().join("test-state"),
+            clock: Clock::set(NOW_MS),
+        };
+        rig.policy(policy)
+    }
+
+    /// With this `lazaret.toml`, in place of what it held.
+    #[must_use]
+    pub fn policy(mut self, policy: &str) -> Self {
+        self.config = toml::from_str(policy).expect("the policy of a test is TOML");
+        self
+    }
+
+    /// With a component of `target/guests`, under its own name.
+    #[must_use]
+    pub fn guest(self, name: &str) -> Self {
+        let path = target().join("guests").join(format!("{name}.wasm"));
+        assert!(
+            path.is_file(),
+            "{} is missing: `make plugins` builds it",
+            path.display()
+        );
+        self.plugin(name, &path)
+    }
+
+    /// With the component at `path`, called `name` in the configuration.
+    #[must_use]
+    pub fn plugin(mut self, name: &str, path: &Path) -> Self {
+        let path = path.to_str().expect("paths of tests are text").into();
+        self.table("plugins").insert(name.to_owned(), path);
+        self
+    }
+
+    /// With a component made of these bytes.
+    #[must_use]
+    pub fn component(self, name: &str, bytes: &[u8]) -> Self {
+        let path = self.path(&format!("{name}.wasm"));
+        std::fs::write(&path, bytes).expect("the folder of a test can be written");
+        self.plugin(name, &path)
+    }
+
+    /// With a file below the test's folder.
+    #[must_use]
+    pub fn file(self, path: &str, text: &str) -> Self {
+        let path = self.path(path);
+        let above = path.parent().expect("a file has a folder");
+        std::fs::create_dir_all(above).expect("the folder of a test can be written");
+        std::fs::write(&path, text).expect("the folder of a test can be written");
+        self
+    }
+
+    /// With a name that leads to these addresses and no others.
+    #[must_use]
+    pub fn name(mut self, name: &str, addresses: &[&str]) -> Self {
+        let parse = |address: &&str| address.parse().expect("an address");
+        self.names
+            .insert(name.to_owned(), addresses.iter().map(parse).collect());
+        self
+    }
+
+    /// With a compile cache that no other test sees.
+    #[must_use]
+    pub fn own_state(mut self) -> Self {
+        self.state = self.path("state");
+        self
+    }
+
+    /// With an agent that is answered by these replies, one for each turn. What the policy says of
+    /// `[agents.agent]` stays.
+    #[must_use]
+    pub fn replies(mut self, replies: &[Value]) -> Self {
+        let lines: Vec<String> = replies.iter().map(Value::to_string).collect();
+        let mut model = Table::new();
+        model.insert("provider".into(), "scripted".into());
+        model.insert("script".into(), "replies.jsonl".into());
+        self.table("models").insert("script".into(), model.into());
+        let agents = self.table("agents");
+        let agent = agents.entry(AGENT).or_insert_with(|| Table::new().into());
+        let agent = agent.as_table_mut().expect("an agent is a table");
+        agent.entry("tools").or_insert_with(|| vec!["*"].into());
+        agent.insert("models".into(), vec!["script"].into());
+        self.file("replies.jsonl", &lines.join("\n"))
+    }
+
+    /// Where something of the test's folder is.
+    #[must_use]
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    fn table(&mut self, name: &str) -> &mut Table {
+        let entry = self
+            .config
+            .entry(name)
+            .or_insert_with(|| Table::new().into());
+        entry.as_table_mut().expect("a section is a table")
+    }
+
+    /// Opens the host; it must open.
+    pub async fn open(self) -> Rigged {
+        self.try_open().await.expect("the host opens")
+    }
+
+    /// Opens the host, or says why not.
+    ///
+    /// # Errors
+    /// What opening says.
+    pub async fn try_open(self) -> Result<Rigged> {
+        // Two hosts that look at one new component would both compile it.
+        static OPENING: Mutex<()> = Mutex::const_new(());
+        let setup = self.setup()?;
+        let opening = OPENING.lock().await;
+        let host = Host::open(setup).await?;
+        drop(opening);
+        Ok(Rigged {
+            host,
+            tasks: Tasks::new(),
+            clock: self.clock,
+            folder: self.folder,
+        })
+    }
+
+    fn setup(&self) -> Result<Setup> {
+        let path = self.path(config::NAME);
+        let text = toml::to_string(&self.config).expect("a table is TOML");
+        std::fs::write(&path, text).expect("the folder of a test can be written");
+        let program = target().join("debug/lazaret");
+        assert!(
+            program.is_file(),
+            "{} is missing: `cargo build -p lazaret`",
+            program.display()
+        );
+        let places = Places {
+            state: self.state.clone(),
+            records: Records::InMemory,
+            program,
+            names: Names::Table(Arc::new(self.names.clone())),
+            clock: self.clock.clone(),
+        };
+        config::setup_of(&path, places)
+    }
+}
+
+impl Rigged {
+    /// Calls a tool as a person on the command line would.
+    pub async fn call(&self, tool: &str, args: Value) -> Called {
+        self.call_text(tool, &args.to_string()).await
+    }
+
+    /// Calls a tool with arguments as they are typed.
+    pub async fn call_text(&self, tool: &str, args: &str) -> Called {
+        let request = Request {
+            tool: tool.to_owned(),
+            args: WishedArgs::read(args),
+        };
+        let run = self.host.new_run();
+        let called = self
+            .host
+            .call(run, Surface::Cli, request, &self.tasks)
+            .await;
+        called.expect("the journal takes the call")
+    }
+
+    /// Pursues a goal with the agent of [`Rig::replies`].
+    pub async fn pursue(&self, goal: &str) -> (RunId, Result<String>) {
+        self.pursue_with(goal, &[]).await
+    }
+
+    /// Pursues a goal with fewer tools.
+    pub async fn pursue_with(&self, goal: &str, tools: &[&str]) -> (RunId, Result<String>) {
+        let pattern = |tool: &&str| (*tool).to_owned().try_into().expect("a pattern");
+        let run = self.host.new_run();
+        let goal = Goal {
+            run: run.clone(),
+            surface: Surface::Cli,
+            agent: AGENT.to_owned(),
+            text: goal.to_owned(),
+            tools: tools.iter().map(pattern).collect(),
+            models: Vec::new(),
+        };
+        (run, self.host.pursue(goal, &self.tasks).await)
+    }
+
+    /// All records of a run.
+    pub async fn records(&self, run: &RunId) -> Vec<Record> {
+        self.host
+            .journal()
+            .records(run)
+            .await
+            .expect("the run is in the journal")
+    }
+
+    /// All records of a run as stable text.
+    pub async fn journal(&self, run: &RunId) -> String {
+        let text = crate::golden::render(&self.records(run).await);
+        text.replace(self.folder(), "FOLDER")
+    }
+
+    /// The test's folder.
+    #[must_use]
+    pub fn folder(&self) -> &str {
+        self.folder
+            .path()
+            .to_str()
+            .expect("paths of tests are text")
+    }
+
+    /// Where something of the test's folder is.
+    #[must_use]
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    /// Asserts that the host still does what it is there for.
+    pub async fn assert_alive(&self) {
+        let called = self
+            .call("text.count", serde_json::json!({"text": "a b"}))
+            .await;
+        let value = called.outcome.result.expect("the host still counts");
+        assert_eq!(value["words"], 2);
+    }
+}
+
+/// What a call returned; it must have.
+#[must_use]
+pub fn value(outcome: &Outcome) -> &Value {
+    match &outcome.result {
+        Ok(value) => value,
+        Err(error) => panic!("{} failed: {error:?}", outcome.tool),
+    }
+}
+
+/// Why a call failed; it must have.
+#[must_use]
+pub fn error(outcome: &Outcome) -> &Error {
+    match &outcome.result {
+        Ok(value) => panic!("{} returned {value}", outcome.tool),
+        Err(error) => error,
+    }
+}

@@ -1,0 +1,185 @@
+//! The outside: a server on loopback that answers as a test says, and counts what reached it.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use serde::Deserialize;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// What a path is answered with.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Answer {
+    /// The path with its query; any other path is not found.
+    pub path: String,
+    /// The status; 200 where none is given.
+    pub status: Option<u16>,
+    /// Headers beside `content-length` and `connection`.
+    pub headers: BTreeMap<String, String>,
+    /// The body.
+    pub body: String,
+    /// Instead of `body`: so many zeros, packed with gzip.
+    pub gzip_zeros: usize,
+    /// How often they are packed; once where it does not say.
+    pub gzip_times: usize,
+    /// Says nothing more after the headers, and keeps the connection open.
+    pub stall: bool,
+    /// Repeats the body for ever.
+    pub endless: bool,
+    /// Instead of everything else: these very bytes, then the end.
+    pub raw: String,
+}
+
+type Answers = Arc<Mutex<Vec<Answer>>>;
+
+/// A server; it ends when it is dropped.
+pub struct Server {
+    port: u16,
+    answers: Answers,
+    seen: Arc<Mutex<Vec<String>>>,
+    arrived: watch::Receiver<usize>,
+    accepting: JoinHandle<()>,
+}
+
+impl Server {
+    /// Listens on a free port of 127.0.0.1, and finds nothing yet.
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0))
+            .await
+            .expect("a free port");
+        let port = listener.local_addr().expect("a bound port").port();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let (arrival, arrived) = watch::channel(0);
+        let answers = Answers::default();
+        let accepting = tokio::spawn(accept(listener, answers.clone(), seen.clone(), arrival));
+        Self {
+            port,
+            answers,
+            seen,
+            arrived,
+            accepting,
+        }
+    }
+
+    /// Answers so from now on.
+    pub fn say(&self, answers: Vec<Answer>) {
+        *self.answers.lock().expect("nobody panicked with it") = answers;
+    }
+
+    /// Its port.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Heads of the requests that arrived.
+    #[must_use]
+    pub fn seen(&self) -> Vec<String> {
+        self.seen.lock().expect("nobody panicked with it").clone()
+    }
+
+    /// Returns when so many requests have arrived.
+    pub async fn arrived(&self, requests: usize) {
+        let mut arrived = self.arrived.clone();
+        arrived
+            .wait_for(|count| *count >= requests)
+            .await
+            .expect("the server listens");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+async fn accept(
+    listener: TcpListener,
+    answers: Answers,
+    seen: Arc<Mutex<Vec<String>>>,
+    arrival: watch::Sender<usize>,
+) {
+    // They end with this task.
+    let mut open = tokio::task::JoinSet::new();
+    while let Ok((stream, _)) = listener.accept().await {
+        let (answers, seen, arrival) = (answers.clone(), seen.clone(), arrival.clone());
+        open.spawn(async move {
+            // A client that goes away early is part of many tests.
+            let _ = serve(stream, &answers, &seen, &arrival).await;
+        });
+    }
+}
+
+async fn serve(
+    mut stream: TcpStream,
+    answers: &Mutex<Vec<Answer>>,
+    seen: &Mutex<Vec<String>>,
+    arrival: &watch::Sender<usize>,
+) -> std::io::Result<()> {
+    let head = read_head(&mut stream).await?;
+    let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+    seen.lock().expect("nobody panicked with it").push(head);
+    arrival.send_modify(|count| *count += 1);
+    let answers = answers.lock().expect("nobody panicked with it").clone();
+    let Some(answer) = answers.iter().find(|answer| answer.path == path) else {
+        return stream
+            .write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
+            .await;
+    };
+    if !answer.raw.is_empty() {
+        return stream.write_all(answer.raw.as_bytes()).await;
+    }
+    let body = body_of(answer)?;
+    let mut head = format!(
+        "HTTP/1.1 {} Said\r\nconnection: close\r\n",
+        answer.status.unwrap_or(200)
+    );
+    for (name, value) in &answer.headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    if answer.gzip_zeros > 0 {
+        head.push_str("content-encoding: gzip\r\n");
+    }
+    if !answer.endless && !answer.stall {
+        head.push_str(&format!("content-length: {}\r\n", body.len()));
+    }
+    stream.write_all(format!("{head}\r\n").as_bytes()).await?;
+    stream.write_all(&body).await?;
+    while answer.endless {
+        stream.write_all(&body).await?;
+    }
+    if answer.stall {
+        // Until the client has gone.
+        while stream.read(&mut [0; 64]).await? > 0 {}
+    }
+    Ok(())
+}
+
+async fn read_head(stream: &mut TcpStream) -> std::io::Result<String> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") && head.len() < 65_536 {
+        match stream.read_u8().await {
+            Ok(byte) => head.push(byte),
+            Err(_) => break,
+        }
+    }
+    Ok(String::from_utf8_lossy(&head).into_owned())
+}
+
+fn body_of(answer: &Answer) -> std::io::Result<Vec<u8>> {
+    if answer.gzip_zeros == 0 {
+        return Ok(answer.body.clone().into_bytes());
+    }
+    let mut bytes = vec![0; answer.gzip_zeros];
+    for _ in 0..answer.gzip_times.max(1) {
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packer.write_all(&bytes)?;
+        bytes = packer.finish()?;
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,164 @@
+//! `lazaret call`: where arguments come from, and what is said when they are wrong.
+
+use crate::station::{Ended, Station};
+
+fn call(args: &str) -> Ended {
+    Station::new().run(&["call", "text.count", args])
+}
+
+fn missing(args: &str) -> Ended {
+    call(args).ends(2).says(&["error: the arguments are not JSON: "])
+}
+
+#[test]
+fn arguments_are_given_in_place() {
+    call(r#"{"text":"a b"}"#)
+        .ends(0)
+        .prints(&["\"words\": 2"])
+        .says_only("");
+}
+
+#[test]
+fn arguments_are_read_from_a_file() {
+    let station = Station::new();
+    station.write("args.json", r#"{"text":"from a file"}"#);
+    let ended = station.run(&["call", "text.count", "@args.json"]);
+    ended.ends(0).prints(&["\"words\": 3"]);
+}
+
+#[test]
+fn arguments_are_read_from_standard_input() {
+    let input = br#"{"text":"one two three four"}"#;
+    let ended = Station::new().run_with_input(&["call", "text.count", "-"], input);
+    ended.ends(0).prints(&["\"words\": 4"]);
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    call("@none.json")
+        .ends(4)
+        .says_only("error: `none.json` cannot be read: entity not found");
+}
+
+#[test]
+fn a_folder_is_no_arguments() {
+    call("@.")
+        .ends(2)
+        .says_only("error: `.` cannot be read: is a directory");
+}
+
+#[test]
+fn bytes_that_are_no_text_are_refused() {
+    let station = Station::new();
+    station.write("args.json", b"{\"text\":\"\xff\"}");
+    station
+        .run(&["call", "text.count", "@args.json"])
+        .ends(2)
+        .says_only("error: `args.json` is no UTF-8 text");
+    station
+        .run_with_input(&["call", "text.count", "-"], b"\xff")
+        .ends(2)
+        .says_only("error: standard input is no UTF-8 text");
+}
+
+#[test]
+fn arguments_that_are_too_big_are_refused() {
+    let station = Station::new();
+    let args = format!(r#"{{"text":"{}"}}"#, "a".repeat(70_000));
+    station.write("args.json", &args);
+    let limit = "has more than 65536 bytes, the most that arguments may have";
+    station
+        .run(&["call", "text.count", "@args.json"])
+        .ends(2)
+        .says_only(&format!("error: `args.json` {limit}"));
+    station
+        .run_with_input(&["call", "text.count", "-"], args.as_bytes())
+        .ends(2)
+        .says_only(&format!("error: standard input {limit}"));
+}
+
+#[test]
+fn an_endless_input_is_not_read_to_its_end() {
+    let station = Station::new();
+    let zero = std::fs::File::open("/dev/zero").unwrap();
+    let mut command = station.command(&["call", "text.count", "-"]);
+    station
+        .finish(command.stdin(zero))
+        .ends(2)
+        .says(&["error: standard input has more than 65536 bytes"]);
+}
+
+#[test]
+fn what_is_no_json_is_shown_how_to_quote() {
+    missing("{nope").says(&[
+        "line 1 column 2",
+        "hint: write them in single quotes: lazaret call text.count '{\"text\":\"a b\"}'",
+    ]);
+    missing("");
+    missing(r#"{"text":"a"} x"#);
+    missing(r#"{"text":"a","text":"b"}"#).says(&["text"]);
+    missing(&format!("{}{}", "[".repeat(100), "]".repeat(100)));
+}
+
+#[test]
+fn arguments_that_miss_the_schema_are_told_place_by_place() {
+    call(r#"{"txt":"a"}"#).ends(2).says(&[
+        "error: Invalid action input.",
+        "\n  /: Additional properties are not allowed ('txt' was unexpected)",
+        "\n  /: \"text\" is a required property",
+        "\nrecord: lazaret runs show [RUN]",
+    ]);
+    call(r#"{"text":3}"#)
+        .ends(2)
+        .says(&["\n  /text: the value is not of type \"string\""]);
+    call(r#""x""#)
+        .ends(2)
+        .says(&["\n  /: the value is not of type \"object\""]);
+}
+
+#[test]
+fn a_value_that_misses_the_schema_is_not_repeated() {
+    call(r#"{"text":{"password":"canary-5521"}}"#)
+        .ends(2)
+        .never("canary-5521");
+}
+
+#[test]
+fn an_unknown_tool_is_answered_with_near_names() {
+    let station = Station::new();
+    station.run(&["call", "text.cuont"]).ends(4).says(&[
+        "error: there is no tool `text.cuont`",
+        "\nhint: did you mean `text.count`",
+    ]);
+    station
+        .run(&["call", "zzzzzzzz"])
+        .ends(4)
+        .says(&["hint: `lazaret tools` lists them"]);
+    station.run(&["call", ""]).ends(4);
+    station.run(&["call", "text.count\u{1b}[31m"]).ends(4).never("\u{1b}");
+}
+
+#[test]
+fn every_call_leaves_a_record() {
+    let station = Station::new();
+    for (args, code) in [
+        (["text.cuont", "{}"], "unknown_tool"),
+        (["text.count", "{}"], "bad_args"),
+        (["files.read", r#"{"path":"../x"}"#], "denied"),
+        (["text.count", r#"{"text":"a"}"#], ""),
+    ] {
+        station.run(&["call", args[0], args[1]]);
+        let records = station.records();
+        let last = records.last().unwrap();
+        assert_eq!(last["event"], "stopped", "{args:?}");
+        assert_eq!(last["code"].as_str().unwrap_or_default(), code, "{args:?}");
+    }
+}
+
+#[test]
+fn quiet_says_nothing_but_the_outcome() {
+    Station::new()
+        .run(&["call", "text.count", "{}", "--quiet"])
+        .ends(2)
+        .never("record:");
+}

@@ -1,0 +1,251 @@
+//! A wrong `lazaret.toml`: the file, the place, what is wrong, and what was probably meant.
+
+use crate::station::{Ended, Station};
+
+/// What is said of a configuration that its owner trusts.
+#[track_caller]
+fn check(config: &str) -> Ended {
+    let station = Station::new();
+    station.write("lazaret.toml", config);
+    // A file that cannot be read cannot be trusted either, and is told in the same words.
+    station.run(&["policy", "trust"]);
+    station.run(&["policy", "check"])
+}
+
+#[track_caller]
+fn wrong(config: &str, says: &[&str]) {
+    check(config)
+        .ends(2)
+        .says(&["error: `[HERE]/lazaret.toml`"])
+        .says(says)
+        .never("panicked");
+}
+
+#[test]
+fn an_empty_file_is_a_policy_that_grants_nothing() {
+    check("").ends(0).prints(&["ok [HERE]/lazaret.toml: 0 grants, 0 mounts"]);
+    let station = Station::with("");
+    station.write("a.txt", "x");
+    station
+        .run(&["call", "files.read", r#"{"path":"a.txt"}"#])
+        .ends(3)
+        .says(&["[grants.\"files.read\"]"]);
+}
+
+#[test]
+fn unknown_keys_are_refused_and_the_nearest_is_named() {
+    wrong(
+        "[mount.docs]\npath = \"x\"\n",
+        &["line 1, column 2: unknown field `mount`", "hint: did you mean `mounts`?"],
+    );
+    wrong(
+        "[mounts.docs]\npath = \"x\"\nacess = \"read\"\n",
+        &["line 3, column 1: unknown field `acess`", "hint: did you mean `access`?"],
+    );
+    wrong(
+        "[models.m]\nprovider = \"openai\"\nurl = \"http://a.test\"\nmodel = \"m\"\nkey = \"canary\"\n",
+        &["unknown field `key`", "hint: did you mean `key_env`?"],
+    );
+    wrong(
+        "[grants.\"web.get_page\"]\nfetch = [{ url = \"http://a.test/\", metods = [\"GET\"] }]\n",
+        &["line 2, column 9: a destination is a URL, or a table with `url` and, if wanted, `methods` and `private`"],
+    );
+}
+
+#[test]
+fn wrong_types_are_refused() {
+    wrong(
+        "allow_risk = \"x\"\n",
+        &["line 1, column 14: invalid type: string \"x\", expected a sequence"],
+    );
+    wrong("[limits]\nfuel = \"much\"\n", &["line 2, column 8: invalid type"]);
+    wrong("a = \n", &["line 1, column 5"]);
+    wrong("[mounts.docs]\n", &["line 1", "missing field `path`"]);
+}
+
+#[test]
+fn wrong_words_are_refused() {
+    wrong(
+        "[mounts.docs]\npath = \"x\"\naccess = \"reed\"\n",
+        &["line 3, column 10: unknown variant `reed`", "hint: did you mean `read`?"],
+    );
+    wrong(
+        "[models.m]\nprovider = \"magic\"\n",
+        &["unknown variant `magic`, expected `scripted` or `openai`"],
+    );
+    wrong("collisions = \"rename\"\n", &["line 1", "unknown variant `rename`"]);
+}
+
+#[test]
+fn wrong_patterns_are_refused() {
+    let form = "names no tools: write `plugin.tool`, `plugin.*` or `*`";
+    wrong("block = [\"a b\"]\n", &["line 1, column 9: `a b` ", form]);
+    wrong("[grants.\"text.\"]\n", &["`text.` ", form]);
+    wrong("[agents.a]\ntools = [\"*.count\"]\n", &["line 2", form]);
+}
+
+#[test]
+fn wrong_destinations_are_refused() {
+    let grant = |entry: &str| format!("[grants.\"web.get_page\"]\nfetch = [{entry}]\n");
+    let place = "[grants.\"web.get_page\"]: ";
+    for (entry, why) in [
+        ("\"ftp://x/\"", "`ftp://x/` is no destination: the scheme is `http` or `https`"),
+        ("\"nonsense\"", "`nonsense` is no destination: relative URL without a base"),
+        ("{ url = \"http://a.test/\", methods = [] }", "`methods` is empty, so the line could never match"),
+        ("{ url = \"http://a.test/\", methods = [\"get\"] }", "`get` is no method"),
+        ("\"http://user:pw@a.test/\"", "is no destination"),
+    ] {
+        wrong(&grant(entry), &[place, why]);
+    }
+}
+
+#[test]
+fn a_grant_about_a_mount_that_is_not_there_is_refused() {
+    let error = "[HERE]/lazaret.toml: [grants.\"files.read\"] speaks of the mount `dcos`, which is not there";
+    check("[grants.\"files.read\"]\nmounts = { dcos = \"read\" }\n")
+        .ends(2)
+        .says_only(&format!(
+            "error: {error}\nhint: write `[mounts.dcos]` with its `path`"
+        ));
+    check("[mounts.docs]\npath = \".\"\n[grants.\"files.read\"]\nmounts = { dcos = \"read\" }\n")
+        .ends(2)
+        .says(&["hint: mounts that are there: docs"]);
+}
+
+#[test]
+fn a_mount_whose_folder_is_missing_is_refused() {
+    check("[mounts.docs]\npath = \"none\"\n")
+        .ends(4)
+        .says_only(
+            "error: the mount `docs` cannot be opened: `[HERE]/none`: entity not found
+hint: make the folder, or correct `path` of the mount",
+        );
+}
+
+#[test]
+fn a_plugin_that_is_missing_is_refused() {
+    check("[plugins]\nx = \"none.wasm\"\n")
+        .ends(4)
+        .says(&["error: plugin `x`: the component `[HERE]/none.wasm` cannot be read: entity not found"]);
+}
+
+#[test]
+fn instructions_never_refer_to_secrets() {
+    for reference in ["${secret:X}", "{{ secrets.X }}", "<%= vault.x %>", "${env.X}"] {
+        wrong(
+            &format!("[agents.a]\ninstructions = \"use {reference}\"\n"),
+            &[
+                "`instructions` of agent `a` refers to a secret",
+                "hint: secrets never stand in texts",
+            ],
+        );
+    }
+}
+
+#[test]
+fn an_agent_whose_model_is_not_there_is_refused() {
+    check("[agents.a]\nmodels = [\"gpt\"]\n").ends(2).says_only(
+        "error: [HERE]/lazaret.toml: agent `a` speaks of the model `gpt`, which is not there
+hint: write `[models.gpt]`",
+    );
+}
+
+#[test]
+fn names_follow_one_form() {
+    let form = "hint: names have lower-case letters, digits, `-` and `_`, and begin with a letter";
+    wrong("[agents.A]\n", &["`A` is no name for an agent", form]);
+    wrong("[plugins]\n\"a b\" = \"x.wasm\"\n", &["`a b` is no name for a plugin", form]);
+    wrong("[mounts.\"a/b\"]\npath = \".\"\n", &["`a/b` is no name for a mount"]);
+}
+
+#[test]
+fn limits_out_of_range_are_refused() {
+    for mib in ["0", "257", "100000"] {
+        let config = format!("[limits]\nmemory_mib = {mib}\n");
+        wrong(&config, &["[limits]: `memory_mib` is not between 1 and 256"]);
+    }
+    for name in ["fuel", "cpu_ms", "timeout_ms"] {
+        let said = format!("[limits]: `{name}` is 0, so no tool could ever run");
+        wrong(&format!("[limits]\n{name} = 0\n"), &[&said]);
+    }
+    wrong("[limits]\nfuel = -1\n", &["line 2, column 8: invalid value: integer `-1`"]);
+    for turns in ["0", "1001"] {
+        let config = format!("[agents.a]\nturns = {turns}\n");
+        wrong(&config, &["`turns` of agent `a` is not between 1 and 1000"]);
+    }
+}
+
+#[test]
+fn a_file_that_is_too_big_is_refused() {
+    check(&"#".repeat(2_000_000))
+        .ends(2)
+        .says_only("error: `[HERE]/lazaret.toml` has more than 1048576 bytes");
+}
+
+#[test]
+fn a_file_that_is_no_text_is_refused() {
+    let station = Station::new();
+    station.write("lazaret.toml", b"\xff");
+    for command in [["policy", "check"], ["policy", "trust"], ["runs", "list"]] {
+        station
+            .run(&command)
+            .ends(2)
+            .says_only("error: `[HERE]/lazaret.toml` is no UTF-8 text");
+    }
+}
+
+#[test]
+fn every_command_that_needs_it_says_the_same() {
+    let station = Station::new();
+    station.write("lazaret.toml", "frob = 1\n");
+    for command in [
+        &["call", "text.count", r#"{"text":"a"}"#][..],
+        &["tools"],
+        &["run", "hi"],
+        &["runs", "list"],
+        &["plugin", "list"],
+        &["policy", "explain", "text.count"],
+    ] {
+        station
+            .run(command)
+            .ends(2)
+            .says(&["error: `[HERE]/lazaret.toml`, line 1, column 1: unknown field `frob`"]);
+    }
+}
+
+#[test]
+fn it_is_found_upward() {
+    let station = Station::with("[grants.\"nope.*\"]\n");
+    station.write("deep/er/x", "");
+    station
+        .run_in("deep/er", &["policy", "check"])
+        .ends(0)
+        .prints(&["ok [HERE]/lazaret.toml: 1 grant, 0 mounts"]);
+    station.run_in("deep/er", &["call", "text.count", r#"{"text":"a"}"#]).ends(0);
+    assert!(station.workspace().join(".lazaret/journal.db").exists());
+}
+
+#[test]
+fn the_nearest_counts() {
+    let station = Station::with("");
+    station.write("deep/lazaret.toml", "[grants.\"text.*\"]\n");
+    station.run_in("deep", &["policy", "trust"]).ends(0);
+    station
+        .run_in("deep", &["policy", "check"])
+        .prints(&["ok [HERE]/deep/lazaret.toml: 1 grant"]);
+}
+
+#[test]
+fn a_named_file_is_used_instead() {
+    let station = Station::with("");
+    station.write("other.toml", "[grants.\"text.*\"]\n");
+    station.run(&["policy", "trust", "--config", "other.toml"]).ends(0);
+    station
+        .run(&["--config", "other.toml", "policy", "check"])
+        .ends(0)
+        .prints(&["ok [HERE]/other.toml: 1 grant"]);
+    station
+        .run(&["--config", "none.toml", "policy", "check"])
+        .ends(4)
+        .says_only("error: there is no configuration `[HERE]/none.toml`");
+}

@@ -1,0 +1,3 @@
+//! The whole host at work: attacks, journals, agents, limits. One binary, since each links the engine.
+
+mod attacks;
