@@ -18,7 +18,7 @@ use crate::gate::{Performed, Permit};
 use crate::rules::file::{File, FileWish, Place, Places, WriteMode};
 use crate::rules::policy::Policy;
 use crate::words::clock::Clock;
-use crate::words::error::{Code, Error, Result};
+use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{Content, Spent};
 use crate::words::id::shown;
 use crate::words::label::Label;
@@ -79,7 +79,7 @@ impl Files {
                 let what = format!(
                     "the mount `{name}` cannot be opened: `{}`: {}",
                     path.display(),
-                    error.kind()
+                    why(error.kind())
                 );
                 Error::new(Code::NotFound, what)
                     .hint("make the folder, or correct `path` of the mount")

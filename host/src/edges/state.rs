@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::words::error::{Code, Error, Result};
+use crate::words::error::{Code, Error, Result, why};
 use crate::words::limits::ARTIFACT_CODE_BYTES;
 
 /// A folder of the host's own.
@@ -168,7 +168,7 @@ impl StateFolder {
 fn disk(path: &Path, what: &str, error: std::io::Error) -> Error {
     Error::new(
         Code::DiskFailed,
-        format!("`{}` {what}: {}", path.display(), error.kind()),
+        format!("`{}` {what}: {}", path.display(), why(error.kind())),
     )
     .because(error)
 }

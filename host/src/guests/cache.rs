@@ -13,7 +13,7 @@ use wasmtime::component::Component;
 
 use crate::edges::state::StateFolder;
 use crate::words::error::{Error, Result};
-use crate::words::id::Digest;
+use crate::words::id::{Digest, shown};
 
 const MAC_BYTES: usize = 32;
 
@@ -60,10 +60,15 @@ impl Cache {
     /// Stores what the compile process made, and loads it.
     ///
     /// # Errors
-    /// `DiskFailed`; `Bug` where the engine refuses its own code.
+    /// `DiskFailed`; `BadPlugin` where the engine has no room for such a component.
     pub fn store(&self, engine: &Engine, digest: Digest, code: &[u8]) -> Result<Component> {
         self.write(&self.code_name(digest), code)?;
-        load(engine, code)
+        load(engine, code).map_err(|error| {
+            let why = shown(&format!("{:#}", error.cause()));
+            Error::bad_plugin(format!(
+                "the component asks for more than a guest may have: {why}"
+            ))
+        })
     }
 
     /// A plugin's manifest as it was read at install, if the cache has it.

@@ -206,7 +206,7 @@ async fn run(
     tool: &Arc<Tool>,
     args: &str,
 ) -> Result<Ending> {
-    let sandbox = &station.sandbox;
+    let quarantine = &station.quarantine;
     if !tool.plugin.is_ready() {
         let message = "loading (compiled at the first use)".to_owned();
         let glimpse = Glimpse::Progress {
@@ -216,10 +216,12 @@ async fn run(
         };
         station.gate.journal().glimpse(&caller.run, glimpse);
     }
-    let linked = tasks.unless_cancelled(tool.plugin.linked(sandbox)).await?;
+    let linked = tasks
+        .unless_cancelled(tool.plugin.linked(quarantine))
+        .await?;
     // A component that had to be compiled does not use up the call's own time.
     let _slot = tasks
-        .unless_cancelled(sandbox.slots().take(caller.depth, caller.deadline))
+        .unless_cancelled(quarantine.slots().take(caller.depth, caller.deadline))
         .await?;
     let bounds = station.gate.policy().bounds;
     let bounds = Bounds {
@@ -233,7 +235,7 @@ async fn run(
         trail: Trail::default(),
     };
     Ok(linked
-        .call(sandbox, visit, bounds, (tool.name.short(), args))
+        .call(quarantine, visit, bounds, (tool.name.short(), args))
         .await)
 }
 

@@ -12,11 +12,12 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use super::bindings::{Plugin, PluginPre, exports::lazaret::plugin::tool::Failure};
 use super::meter::Meter;
-use super::station::{Sandbox, Station};
+use super::station::{Quarantine, Station};
 use super::tasks::Tasks;
 use super::wasi::{self, Output};
 use crate::rules::caller::Caller;
 use crate::rules::policy::Bounds;
+use crate::rules::sanitise::visible;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Spent;
@@ -143,18 +144,18 @@ impl Linked {
     }
 
     /// Names of the interfaces that the component imports.
-    pub(super) fn imports(&self, sandbox: &Sandbox) -> Vec<String> {
+    pub(super) fn imports(&self, quarantine: &Quarantine) -> Vec<String> {
         let component = self.0.instance_pre().component().component_type();
         component
-            .imports(sandbox.engine())
+            .imports(quarantine.engine())
             .map(|(name, _)| name.to_owned())
             .collect()
     }
 
     /// Reads the manifest in a guest that may do nothing.
-    pub(super) async fn manifest(&self, sandbox: &Sandbox) -> Result<String> {
-        let mut store = self.store(sandbox, MANIFEST_BOUNDS, Errand::Manifest)?;
-        let _ticking = sandbox.ticker().run();
+    pub(super) async fn manifest(&self, quarantine: &Quarantine) -> Result<String> {
+        let mut store = self.store(quarantine, MANIFEST_BOUNDS, Errand::Manifest)?;
+        let _ticking = quarantine.ticker().run();
         let limit = Duration::from_millis(MANIFEST_BOUNDS.timeout_ms);
         let reading = tokio::time::timeout(limit, async {
             let guest = self.0.instantiate_async(&mut store).await?;
@@ -179,14 +180,14 @@ impl Linked {
     /// Calls a tool in a fresh guest. Ends by the deadline, whatever the guest does.
     pub(super) async fn call(
         &self,
-        sandbox: &Sandbox,
+        quarantine: &Quarantine,
         visit: Visit,
         bounds: Bounds,
         (tool, args): (&str, &str),
     ) -> Ending {
         let began = crate::words::clock::Clock::instant();
         let (tasks, deadline) = (visit.tasks.clone(), visit.caller.deadline);
-        let mut store = match self.store(sandbox, bounds, Errand::Call(Box::new(visit))) {
+        let mut store = match self.store(quarantine, bounds, Errand::Call(Box::new(visit))) {
             Ok(store) => store,
             Err(error) => {
                 return Ending {
@@ -197,7 +198,7 @@ impl Linked {
             }
         };
         let said = {
-            let _ticking = sandbox.ticker().run();
+            let _ticking = quarantine.ticker().run();
             let calling = async {
                 let called = self.call_in(&mut store, tool, args).await;
                 called.map_err(|error| explain(&error, store.data()))
@@ -234,11 +235,16 @@ impl Linked {
             .await
     }
 
-    fn store(&self, sandbox: &Sandbox, bounds: Bounds, errand: Errand) -> Result<Store<Inside>> {
+    fn store(
+        &self,
+        quarantine: &Quarantine,
+        bounds: Bounds,
+        errand: Errand,
+    ) -> Result<Store<Inside>> {
         let output = Output::default();
         let mut table = ResourceTable::new();
         table.set_max_capacity(GUEST_RESOURCES);
-        let wasi = wasi::nothing(&output, sandbox.clock());
+        let wasi = wasi::nothing(&output, quarantine.clock());
         let inside = Inside {
             wasi,
             table,
@@ -246,7 +252,7 @@ impl Linked {
             output,
             errand,
         };
-        let mut store = Store::new(sandbox.engine(), inside);
+        let mut store = Store::new(quarantine.engine(), inside);
         store.limiter(|inside| &mut inside.meter);
         store
             .set_fuel(bounds.fuel)
@@ -298,7 +304,7 @@ impl Inside {
                     let fields = serde_json::json!({"type": "output"});
                     trail.logs.push(LogLine {
                         level: "debug",
-                        message: self.output.text(),
+                        message: visible(&visit.station.scrub.clean(&self.output.text())),
                         fields,
                         time,
                     });
@@ -355,12 +361,13 @@ fn explain(error: &wasmtime::Error, inside: &Inside) -> Error {
     };
     tracing::debug!(error = format!("{error:#}"), "guest");
     let text = inside.output.text();
-    let last = text.lines().rev().find(|line| !line.trim().is_empty());
-    let message = match text
+    // A panic writes its place, then its message, then advice on backtraces.
+    let mut lines = text
         .lines()
-        .find(|line| line.contains("panicked"))
-        .and(last)
-    {
+        .skip_while(|line| !line.contains("panicked at"));
+    let place = lines.next();
+    let said = lines.find(|line| !line.trim().is_empty()).or(place);
+    let message = match said {
         Some(said) => format!(
             "the tool trapped: {kind}; it wrote `{}`",
             shown(said.trim())

@@ -98,7 +98,10 @@ impl Visit {
         self.trail.refused = Some((error.code(), error.hints().to_vec()));
         Refusal {
             code: code_of(error.code()),
-            message: self.station.scrub.clean(error.message()),
+            message: self
+                .station
+                .scrub
+                .clean(&self.station.gate.policy().without_origin(error.message())),
             retryable: error.is_retryable(),
         }
     }

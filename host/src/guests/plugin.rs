@@ -1,16 +1,15 @@
 //! Plugins: a component by digest, where its bytes are, and its code once it is needed.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::OnceCell;
 
 use super::guest::Linked;
-use super::station::Sandbox;
+use super::station::Quarantine;
+use crate::edges::named;
 use crate::rules::manifest::Manifest;
-use crate::words::error::{Code, Error, Result};
+use crate::words::error::{Error, Result};
 use crate::words::id::Digest;
 use crate::words::limits::COMPONENT_BYTES;
 
@@ -85,40 +84,8 @@ impl PluginBytes {
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "components are read here, whole and bounded, by name as configured"
-)]
 fn read_component(path: &Path) -> Result<Vec<u8>> {
-    let shown = path.display();
-    let failed = |error: std::io::Error| {
-        let code = if error.kind() == std::io::ErrorKind::NotFound {
-            Code::NotFound
-        } else {
-            Code::DiskFailed
-        };
-        Error::new(
-            code,
-            format!("the component `{shown}` cannot be read: {}", error.kind()),
-        )
-    };
-    let file = File::open(path).map_err(failed)?;
-    let found = file.metadata().map_err(failed)?;
-    if !found.is_file() {
-        return Err(Error::bad_plugin(format!("`{shown}` is no file")));
-    }
-    let size = usize::try_from(found.len()).unwrap_or(usize::MAX);
-    if size > COMPONENT_BYTES {
-        return Err(Error::too_big(
-            &format!("the component `{shown}`"),
-            COMPONENT_BYTES,
-            size,
-        ));
-    }
-    let mut bytes = Vec::with_capacity(size);
-    let most = u64::try_from(COMPONENT_BYTES).unwrap_or(u64::MAX);
-    file.take(most).read_to_end(&mut bytes).map_err(failed)?;
-    Ok(bytes)
+    named::read(path, "the component", COMPONENT_BYTES)
 }
 
 impl Plugin {
@@ -126,17 +93,17 @@ impl Plugin {
     ///
     /// # Errors
     /// `BadPlugin` and what reading and compiling say.
-    pub async fn look(sandbox: &Sandbox, origin: PluginBytes) -> Result<Self> {
+    pub async fn look(quarantine: &Quarantine, origin: PluginBytes) -> Result<Self> {
         let digest = origin.digest()?;
         let linked = OnceCell::new();
-        let manifest = match sandbox.cache().manifest(digest)? {
+        let manifest = match quarantine.cache().manifest(digest)? {
             // It was checked before it was stored, and only this host can store.
             Some(text) => Manifest::stored(&text)?,
             None => {
-                let loaded = sandbox.load(&origin, digest).await?;
-                let text = loaded.manifest(sandbox).await?;
+                let loaded = quarantine.load(&origin, digest).await?;
+                let text = loaded.manifest(quarantine).await?;
                 let manifest = Manifest::read(&text)?;
-                sandbox.cache().store_manifest(digest, &text)?;
+                quarantine.cache().store_manifest(digest, &text)?;
                 linked
                     .set(loaded)
                     .map_err(|_| Error::bug("a new cell was full"))?;
@@ -153,9 +120,9 @@ impl Plugin {
     }
 
     /// The component, ready for guests. Compiled or loaded at the first call.
-    pub(super) async fn linked(&self, sandbox: &Sandbox) -> Result<&Linked> {
+    pub(super) async fn linked(&self, quarantine: &Quarantine) -> Result<&Linked> {
         self.linked
-            .get_or_try_init(|| sandbox.load(&self.origin, self.digest))
+            .get_or_try_init(|| quarantine.load(&self.origin, self.digest))
             .await
     }
 
@@ -163,8 +130,8 @@ impl Plugin {
     ///
     /// # Errors
     /// What loading says.
-    pub async fn imports(&self, sandbox: &Sandbox) -> Result<Vec<String>> {
-        Ok(self.linked(sandbox).await?.imports(sandbox))
+    pub async fn imports(&self, quarantine: &Quarantine) -> Result<Vec<String>> {
+        Ok(self.linked(quarantine).await?.imports(quarantine))
     }
 
     /// Whether its code is loaded already.

@@ -35,7 +35,7 @@ pub struct Station {
     /// Keeps notes.
     pub notes: Notes,
     /// Runs components.
-    pub sandbox: Sandbox,
+    pub quarantine: Quarantine,
     /// Knows the tools.
     pub catalog: Catalog,
     /// Knows what must not be read by a model or client.
@@ -44,7 +44,7 @@ pub struct Station {
 
 /// The engine and what belongs to it. Cheap to clone.
 #[derive(Clone)]
-pub struct Sandbox(Arc<Parts>);
+pub struct Quarantine(Arc<Parts>);
 
 struct Parts {
     engine: Engine,
@@ -57,7 +57,7 @@ struct Parts {
     clock: Clock,
 }
 
-impl Sandbox {
+impl Quarantine {
     /// Links WASI with nothing in it and our own imports; nothing else exists for a guest.
     ///
     /// # Errors
@@ -132,8 +132,8 @@ impl Sandbox {
     }
 }
 
-impl std::fmt::Debug for Sandbox {
+impl std::fmt::Debug for Quarantine {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("Sandbox")
+        out.write_str("Quarantine")
     }
 }

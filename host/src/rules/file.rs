@@ -253,6 +253,10 @@ impl File {
         let mut lines = Vec::new();
         if most < Access::Write {
             lines.push(format!("[mounts.\"{mount}\"]"));
+            if mount == "." {
+                // The built-in policy has this mount without anybody having written it.
+                lines.push("path = \".\"".to_owned());
+            }
             lines.push("access = \"write\"".to_owned());
         }
         if let Origin::Tool(tool) = &caller.origin {

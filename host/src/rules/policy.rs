@@ -130,6 +130,13 @@ impl Policy {
         Some(format!("[grants.\"{}\"] in {}", line.tools, self.origin))
     }
 
+    /// A text without the place of the policy's own file: guests and models learn no paths of the
+    /// host.
+    #[must_use]
+    pub fn without_origin(&self, text: &str) -> String {
+        text.replace(&self.origin, "the policy")
+    }
+
     /// The source that a file of `mount` brings into a label.
     #[must_use]
     pub fn mount_source(mount: &str) -> Source {

@@ -178,7 +178,7 @@ impl Drive<'_> {
             |_| Default::default(),
             |tool| tool.declared.conduct.truncation,
         );
-        let observation = observe(outcome, how);
+        let observation = observe(outcome, how, self.station.gate.policy());
         let correction = matches!(&outcome.result, Err(error)
             if matches!(error.code(), Code::UnknownTool | Code::BadArgs));
         let event = Event::Observed {

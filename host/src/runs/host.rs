@@ -22,7 +22,7 @@ use crate::guests::compile::Compiler;
 use crate::guests::dispatch::{Outcome, Request, dispatch};
 use crate::guests::engine;
 use crate::guests::plugin::{self, Plugin, PluginBytes};
-use crate::guests::station::{Sandbox, Station};
+use crate::guests::station::{Quarantine, Station};
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
 use crate::rules::caller::{Budget, Caller, Origin};
@@ -137,12 +137,12 @@ impl Host {
             vault,
             places,
         } = setup;
-        let sandbox = open_sandbox(&places)?;
+        let quarantine = open_quarantine(&places)?;
         let (journal, notes) = open_records(&places)?;
-        let bundled = look_at_all(&sandbox, plugin::bundled()).await?;
+        let bundled = look_at_all(&quarantine, plugin::bundled()).await?;
         let mut configured = BTreeMap::new();
         for (name, path) in plugins {
-            let plugin = Plugin::look(&sandbox, PluginBytes::File(path)).await;
+            let plugin = Plugin::look(&quarantine, PluginBytes::File(path)).await;
             let plugin = plugin.map_err(|error| about_plugin(&name, &error))?;
             configured.insert(name, plugin);
         }
@@ -161,7 +161,7 @@ impl Host {
             egress: Egress::new(&places.names, vault)?,
             files: Files::open(&mounts)?,
             notes,
-            sandbox,
+            quarantine,
             catalog,
             scrub,
         };
@@ -192,8 +192,8 @@ impl Host {
 
     /// The engine and what belongs to it.
     #[must_use]
-    pub fn sandbox(&self) -> &Sandbox {
-        &self.station.sandbox
+    pub fn quarantine(&self) -> &Quarantine {
+        &self.station.quarantine
     }
 
     /// The agents.
@@ -501,10 +501,10 @@ fn known<'a>(what: &str, names: impl Iterator<Item = &'a String>) -> String {
     }
 }
 
-fn open_sandbox(places: &Places) -> Result<Sandbox> {
+fn open_quarantine(places: &Places) -> Result<Quarantine> {
     let (engine, allocation) = engine::best()?;
     let cache = Cache::open(&StateFolder::open(&places.state)?, &engine)?;
-    Sandbox::new(
+    Quarantine::new(
         (engine, allocation),
         cache,
         Compiler::new(&places.program),
@@ -527,10 +527,10 @@ fn open_records(places: &Places) -> Result<(Journal, Notes)> {
     }
 }
 
-async fn look_at_all(sandbox: &Sandbox, bundled: &[PluginBytes]) -> Result<Vec<Plugin>> {
+async fn look_at_all(quarantine: &Quarantine, bundled: &[PluginBytes]) -> Result<Vec<Plugin>> {
     let looking = bundled
         .iter()
-        .map(|bytes| Plugin::look(sandbox, bytes.clone()));
+        .map(|bytes| Plugin::look(quarantine, bytes.clone()));
     futures_util::future::try_join_all(looking).await
 }
 

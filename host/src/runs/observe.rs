@@ -4,17 +4,18 @@ use serde_json::Value;
 
 use crate::guests::dispatch::Outcome;
 use crate::rules::manifest::Truncation;
+use crate::rules::policy::Policy;
 use crate::rules::sanitise::{truncate, visible};
 use crate::words::error::Error;
 use crate::words::message::Observation;
 
 /// An outcome is scrubbed already; here it becomes inert and bounded. Hints stay behind: they speak to
 /// the operator, and a model that reads policy lines would ask for them.
-pub(super) fn observe(outcome: &Outcome, how: Truncation) -> Observation {
+pub(super) fn observe(outcome: &Outcome, how: Truncation, policy: &Policy) -> Observation {
     let (ok, text) = match &outcome.result {
         Ok(Value::String(text)) => (true, text.clone()),
         Ok(value) => (true, value.to_string()),
-        Err(error) => (false, failure(error)),
+        Err(error) => (false, policy.without_origin(&failure(error))),
     };
     Observation {
         text: truncate(&visible(&text), how),

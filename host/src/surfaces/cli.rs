@@ -74,8 +74,14 @@ enum Command {
     #[command(subcommand)]
     Policy(policy::Policy),
     /// Say what works here, what does not, and how to mend it.
+    #[command(after_help = "Examples:
+  lazaret doctor
+  lazaret doctor --json     for programs; exit status 1 if something is broken")]
     Doctor,
     /// Print completions for a shell.
+    #[command(after_help = "Examples:
+  lazaret completions bash > ~/.local/share/bash-completion/completions/lazaret
+  lazaret completions fish > ~/.config/fish/completions/lazaret.fish")]
     Completions {
         /// Which shell.
         shell: clap_complete::Shell,
@@ -138,12 +144,9 @@ fn start(arguments: Arguments) -> Result<u8> {
         command,
     } = arguments;
     if let Command::Completions { shell } = command {
-        clap_complete::generate(
-            shell,
-            &mut Arguments::command(),
-            "lazaret",
-            &mut io::stdout(),
-        );
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut Arguments::command(), "lazaret", &mut script);
+        print::line(String::from_utf8_lossy(&script).trim_end());
         return Ok(0);
     }
     let scene = Scene {

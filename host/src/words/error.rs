@@ -5,6 +5,7 @@
 //! code does not compile until every table has answered.
 
 use std::fmt;
+use std::io::ErrorKind;
 
 use serde::{Deserialize, Serialize};
 
@@ -337,6 +338,27 @@ impl fmt::Debug for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// Why the file system said no, in words for people.
+#[must_use]
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the list of kinds is open, and not ours"
+)]
+pub fn why(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::NotFound => "there is no such file or folder",
+        ErrorKind::PermissionDenied => "its owner does not allow it",
+        ErrorKind::AlreadyExists => "there is something of that name already",
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "the disk is full",
+        ErrorKind::NotADirectory => "a part of the path is no folder",
+        ErrorKind::IsADirectory => "it is a folder",
+        ErrorKind::ReadOnlyFilesystem => "the file system is read-only",
+        ErrorKind::InvalidData => "it is no UTF-8 text",
+        ErrorKind::BrokenPipe => "the reader went away",
+        _ => "the system refused",
+    }
+}
 
 /// An error's own result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

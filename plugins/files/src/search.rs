@@ -53,8 +53,8 @@ pub struct Match {
     mounts = "read",
     timeout_ms = 120000,
     example(
-        title = "open tasks in the sources",
-        args = r#"{"pattern": "TODO", "path": "src", "glob": "*.rs"}"#
+        title = "calls that may panic",
+        args = r#"{"pattern": "unwrap\\(", "path": "src", "glob": "*.rs"}"#
     ),
     example(
         title = "a name, in any case",

@@ -1,1 +1,321 @@
-//! x
+//! `lazaret runs`, and a journal that is damaged, foreign, newer, locked, planted or cannot be written.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::process::Command;
+
+use rusqlite::Connection;
+
+use crate::station::{Ended, Station};
+
+/// Where the records of a station without configuration are.
+fn folder(station: &Station) -> PathBuf {
+    station.state().join("runs")
+}
+
+fn call(station: &Station) -> Ended {
+    station.run(&["call", "text.count", r#"{"text":"a"}"#])
+}
+
+/// A station with one call on record.
+fn used() -> (Station, PathBuf) {
+    let station = Station::new();
+    call(&station).ends(0);
+    let path = folder(&station).join("journal.db");
+    (station, path)
+}
+
+/// Every command that needs the journal says the same, and nothing runs without it.
+#[track_caller]
+fn refuses(station: &Station, status: i32, says: &str) {
+    for ended in [station.run(&["runs", "list"]), call(station)] {
+        ended.ends(status).says_only(says);
+    }
+}
+
+const DAMAGED: &str = "error: `[ROOT]/state/lazaret/runs/journal.db` is damaged or no journal
+hint: move it away; lazaret then begins a new one, and the old one stays for repair";
+
+#[test]
+fn runs_are_listed_newest_first() {
+    let station = Station::new();
+    station.run(&["runs", "list"]).ends(0).says_only("no runs yet");
+    for tool in ["text.count", "text.nope", "files.remove"] {
+        station.run(&["call", tool, r#"{"text":"a","path":"b"}"#]);
+    }
+    let ended = station.run(&["runs", "list"]).ends(0).says_only("");
+    let rows: Vec<String> = ended
+        .out
+        .lines()
+        .map(|row| row.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            "[RUN] [TIME] bad_args files.remove",
+            "[RUN] [TIME] unknown_tool text.nope",
+            "[RUN] [TIME] bad_args text.count",
+        ]
+    );
+    let one = station.run(&["runs", "list", "--limit", "1", "--json"]).lines();
+    assert_eq!(one.len(), 1);
+    assert_eq!(one[0]["started"]["subject"], "files.remove");
+    assert_eq!(one[0]["stopped"]["code"], "bad_args");
+}
+
+#[test]
+fn a_run_is_shown_record_by_record() {
+    let (station, _) = used();
+    station
+        .run(&["runs", "show", "last"])
+        .ends(0)
+        .prints(&["[RUN] [TIME]\n   0 run text.count\n", "done"]);
+    let events: Vec<String> = station
+        .records()
+        .iter()
+        .map(|record| record["event"].as_str().unwrap().to_owned())
+        .collect();
+    let wanted = ["started", "judged", "finished", "judged", "finished", "stopped"];
+    assert_eq!(events, wanted);
+}
+
+#[test]
+fn a_run_is_found_by_the_beginning_of_its_name() {
+    let (station, path) = used();
+    let name: String = Connection::open(path)
+        .unwrap()
+        .query_row("SELECT run FROM records LIMIT 1", [], |row| row.get(0))
+        .unwrap();
+    station.run(&["runs", "show", &name]).ends(0).prints(&["text.count"]);
+    station.run(&["runs", "show", &name[..20]]).ends(0).prints(&["text.count"]);
+    call(&station).ends(0);
+    station.run(&["runs", "show", "2"]).ends(2).says_only(
+        "error: more than one run begins with `2`\nhint: write more of its name; `lazaret runs list` shows them",
+    );
+    station.run(&["runs", "show", "zzz"]).ends(4).says_only(
+        "error: there is no run that begins with `zzz`\nhint: `lazaret runs list` shows them",
+    );
+}
+
+#[test]
+fn without_runs_there_is_no_last_one() {
+    Station::new()
+        .run(&["runs", "show"])
+        .ends(4)
+        .says_only("error: there is no run yet");
+}
+
+#[test]
+fn limits_of_the_list_are_checked() {
+    for limit in ["0", "1001", "x"] {
+        Station::new()
+            .run(&["runs", "list", "--limit", limit])
+            .ends(2)
+            .says(&["--limit <LIMIT>"]);
+    }
+}
+
+#[test]
+fn random_bytes_are_no_journal() {
+    let (station, path) = used();
+    let noise: Vec<u8> = (0..8_192u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    fs::write(&path, &noise).unwrap();
+    refuses(&station, 1, DAMAGED);
+    assert_eq!(fs::read(&path).unwrap(), noise, "it stays for repair");
+}
+
+#[test]
+fn a_text_is_no_journal() {
+    let (station, path) = used();
+    fs::write(path, "nothing of ours\n").unwrap();
+    refuses(&station, 1, DAMAGED);
+}
+
+#[test]
+fn a_journal_that_was_cut_is_damaged() {
+    let (station, path) = used();
+    let bytes = fs::read(&path).unwrap();
+    fs::write(path, &bytes[..bytes.len() / 3]).unwrap();
+    refuses(&station, 1, DAMAGED);
+}
+
+#[test]
+fn a_journal_with_a_flipped_page_is_damaged() {
+    let (station, path) = used();
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[4_096..].fill(0xA5);
+    fs::write(path, bytes).unwrap();
+    let ended = station.run(&["runs", "list"]).ends(1);
+    ended.says(&["is damaged or no journal", "hint: move it away"]);
+}
+
+#[test]
+fn a_record_that_cannot_be_read_is_named() {
+    let (station, path) = used();
+    let database = Connection::open(path).unwrap();
+    database.execute("UPDATE records SET event = '{' WHERE seq = 1", []).unwrap();
+    station
+        .run(&["runs", "show"])
+        .ends(1)
+        .says(&["error: record 1 of run `[RUN]` cannot be read"]);
+}
+
+#[test]
+fn an_empty_file_becomes_a_journal() {
+    let (station, path) = used();
+    fs::write(path, "").unwrap();
+    station.run(&["runs", "list"]).ends(0).says_only("no runs yet");
+    call(&station).ends(0);
+}
+
+#[test]
+fn a_database_of_something_else_is_left_alone() {
+    let station = Station::new();
+    call(&station);
+    let path = folder(&station).join("journal.db");
+    fs::remove_file(&path).unwrap();
+    let foreign = Connection::open(&path).unwrap();
+    foreign.execute("CREATE TABLE songs (title TEXT)", []).unwrap();
+    refuses(
+        &station,
+        1,
+        "error: `[ROOT]/state/lazaret/runs/journal.db` is a database of something else
+hint: move it away, or choose another journal",
+    );
+    let tables: i64 = foreign
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(tables, 1);
+}
+
+#[test]
+fn a_journal_of_a_newer_version_is_left_alone() {
+    let (station, path) = used();
+    Connection::open(path)
+        .unwrap()
+        .pragma_update(None, "user_version", 9)
+        .unwrap();
+    refuses(
+        &station,
+        2,
+        "error: `[ROOT]/state/lazaret/runs/journal.db` was written by a newer lazaret: it has version 9, and this one reads up to 1
+hint: use the newer lazaret, or move the file away",
+    );
+}
+
+#[test]
+fn a_locked_journal_is_waited_for_and_then_busy() {
+    let (station, path) = used();
+    let holder = Connection::open(path).unwrap();
+    holder.pragma_update(None, "locking_mode", "EXCLUSIVE").unwrap();
+    holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    call(&station).ends(5).says_only(
+        "error: `[ROOT]/state/lazaret/runs/journal.db` is locked by another process; waited 2000 ms
+hint: end the other lazaret, or try again",
+    );
+    drop(holder);
+    call(&station).ends(0);
+}
+
+#[test]
+fn a_link_in_the_journals_place_is_not_followed() {
+    let (station, path) = used();
+    let target = station.write("target.db", "precious");
+    fs::remove_file(&path).unwrap();
+    symlink(&target, &path).unwrap();
+    refuses(
+        &station,
+        3,
+        "error: `[ROOT]/state/lazaret/runs/journal.db` is a link or belongs to somebody else\nhint: move it away",
+    );
+    assert_eq!(station.read("target.db"), "precious");
+}
+
+#[test]
+fn a_second_name_of_the_journal_is_refused() {
+    let (station, path) = used();
+    fs::hard_link(&path, station.workspace().join("other.db")).unwrap();
+    call(&station).ends(3).says(&["is a link or belongs to somebody else"]);
+}
+
+#[test]
+fn a_records_folder_that_is_a_link_is_refused() {
+    let station = Station::with("");
+    let elsewhere = station.workspace().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    symlink(&elsewhere, station.workspace().join(".lazaret")).unwrap();
+    refuses(
+        &station,
+        3,
+        "error: `[HERE]/.lazaret` is a link, or others may write to it\nhint: remove it; lazaret makes a new one",
+    );
+    assert_eq!(fs::read_dir(elsewhere).unwrap().count(), 0);
+}
+
+#[test]
+fn a_records_folder_that_is_a_file_is_refused() {
+    let station = Station::with("");
+    station.write(".lazaret", "");
+    refuses(
+        &station,
+        1,
+        "error: `[HERE]/.lazaret` cannot be created: entity already exists",
+    );
+}
+
+/// What may not be written is said before anything runs. The superuser may write everything.
+#[test]
+fn a_folder_that_cannot_be_written_is_said() {
+    if rustix::process::geteuid().is_root() {
+        return;
+    }
+    let station = Station::with("");
+    let folder = station.workspace();
+    let lock = |mode: u32| {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    lock(0o500);
+    let ended = call(&station);
+    lock(0o700);
+    ended.ends(1).says(&["error: `[HERE]/.lazaret` cannot be created: permission denied"]);
+}
+
+/// Files of this process may not grow: the nearest that a test comes to a full disk.
+#[test]
+fn a_journal_that_cannot_grow_stops_the_call() {
+    let (station, path) = used();
+    let size = fs::metadata(path).unwrap().len();
+    let mut shell = Command::new("/bin/bash");
+    // bash counts in blocks of 1024 bytes; the signal becomes an error of the write.
+    let limited = format!(
+        "trap '' XFSZ; ulimit -f {}; exec \"$0\" call files.write '{{\"path\":\"a\",\"content\":\"b\"}}'",
+        size / 1_024
+    );
+    let lazaret = station.command(&[]).get_program().to_owned();
+    let ended = station.finish(station.settle(&mut shell).args(["-c", &limited]).arg(lazaret));
+    assert_eq!(ended.status, 1, "{ended}");
+    ended.says(&["error: "]).never("panicked");
+    assert!(!station.workspace().join("a").exists());
+}
+
+#[test]
+fn twenty_processes_share_a_journal() {
+    let station = Station::new();
+    let children: Vec<_> = (0..20)
+        .map(|n| {
+            let args = format!(r#"{{"text":"{n}"}}"#);
+            let mut command = station.command(&["call", "text.count", &args, "--json"]);
+            station.spawn(&mut command)
+        })
+        .collect();
+    for child in children {
+        station.wait(child).ends(0).says_only("");
+    }
+    let runs = station.run(&["runs", "list", "--limit", "100", "--json"]).lines();
+    assert_eq!(runs.len(), 20);
+    for run in runs {
+        assert_eq!(run["stopped"]["end"], "done", "{run}");
+    }
+}

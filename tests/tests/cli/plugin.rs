@@ -1,1 +1,197 @@
-//! x
+//! `lazaret plugin`: what a component is, and what is said of files that are none.
+
+use std::fs::{self, File};
+
+use serde_json::json;
+
+use crate::station::{Ended, Station, bundled};
+
+fn bytes(name: &str) -> Vec<u8> {
+    fs::read(bundled(name)).unwrap()
+}
+
+/// What is said of a file with these bytes, by both commands that look at files.
+#[track_caller]
+fn refused(bytes: &[u8], status: i32, says: &[&str]) {
+    let station = Station::new();
+    station.write("given.wasm", bytes);
+    for command in ["check", "inspect"] {
+        told(&station, command, "given.wasm", status, says);
+    }
+}
+
+#[track_caller]
+fn told(station: &Station, command: &str, file: &str, status: i32, says: &[&str]) {
+    let ended = station.run(&["plugin", command, file]).ends(status);
+    assert!(ended.err.starts_with("error: `"), "{ended}");
+    ended.says(says).never("panicked");
+}
+
+#[test]
+fn the_bundled_ones_are_listed() {
+    let station = Station::new();
+    let ended = station.run(&["plugin", "list"]).ends(0).says_only("");
+    let names: Vec<&str> = ended
+        .out
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert_eq!(names, ["clock", "files", "notes", "text", "web"]);
+    ended.prints(&["1 tool ", "7 tools", "bundled"]);
+    let listed = station.run(&["plugin", "list", "--json"]).json();
+    assert_eq!(listed[0]["name"], "clock");
+    assert_eq!(listed[0]["from"], "bundled");
+    assert_eq!(listed[0]["digest"].as_str().unwrap().len(), 64);
+}
+
+#[test]
+fn an_installed_one_is_inspected_by_name() {
+    Station::new()
+        .run(&["plugin", "inspect", "web"])
+        .ends(0)
+        .prints(&[
+            "\ncould ask for: types@0.1.0, fetch@0.1.0\n",
+            "\nweb.get_page\n",
+            "  effect read-only, risk network_read\n",
+        ]);
+    Station::new()
+        .run(&["plugin", "inspect", "nope"])
+        .ends(4)
+        .says_only(
+            "error: there is no plugin `nope`\nhint: installed: clock, files, notes, text, web; or name a `.wasm` file",
+        );
+}
+
+#[test]
+fn a_file_is_inspected_before_anything_is_granted() {
+    let station = Station::new();
+    let path = bundled("files").display().to_string();
+    let ended = station.run(&["plugin", "inspect", &path, "--json"]).ends(0);
+    let told = ended.json();
+    assert_eq!(told["name"], "files");
+    let imports = told["imports"].as_array().unwrap();
+    assert!(imports.contains(&json!("lazaret:plugin/files@0.1.0")), "{ended}");
+    assert!(!imports.iter().any(|name| name.as_str().unwrap().contains("fetch")));
+}
+
+#[test]
+fn a_good_one_is_said_to_be_good() {
+    let station = Station::new();
+    station.write("good.wasm", bytes("text"));
+    station
+        .run(&["plugin", "check", "good.wasm"])
+        .ends(0)
+        .prints(&["ok `good.wasm` is the plugin `text` 0.1.0 with 7 tools\n"])
+        .says_only("");
+    let told = station.run(&["plugin", "check", "good.wasm", "--json"]).json();
+    assert_eq!((&told["ok"], &told["plugin"]), (&json!(true), &json!("text")));
+}
+
+#[test]
+fn what_is_not_wasm_is_refused() {
+    refused(b"hello\n", 1, &["error: `given.wasm`: this is no wasm component"]);
+    refused(b"", 1, &["error: `given.wasm`: this is no wasm component"]);
+    refused(b"(component)", 1, &["error: `given.wasm`: this is no wasm component"]);
+}
+
+#[test]
+fn a_core_module_is_refused() {
+    refused(
+        b"\0asm\x01\0\0\0",
+        1,
+        &[
+            "error: `given.wasm`: this is a core module, and a plugin is a component",
+            "hint: build it for `wasm32-wasip2`",
+        ],
+    );
+}
+
+#[test]
+fn native_code_is_refused() {
+    refused(
+        b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0",
+        1,
+        &["error: `given.wasm`: this is native code, which is never accepted from outside"],
+    );
+    told(&Station::new(), "check", "/bin/sh", 1, &["this is native code"]);
+}
+
+#[test]
+fn a_component_that_was_cut_is_refused() {
+    let whole = bytes("clock");
+    for share in [2, 3, 10, 1_000] {
+        refused(&whole[..whole.len() / share], 1, &["`given.wasm`: not a valid component: "]);
+    }
+    refused(&whole[..8], 1, &["does not export `lazaret:plugin/tool@0.1.0`"]);
+}
+
+#[test]
+fn a_component_with_flipped_bits_never_harms() {
+    let station = Station::new();
+    let whole = bytes("clock");
+    for part in 1..8 {
+        let mut flipped = whole.clone();
+        flipped[whole.len() / 8 * part] ^= 0x40;
+        station.write("given.wasm", flipped);
+        let ended = station.run(&["plugin", "check", "given.wasm"]);
+        assert!([0, 1].contains(&ended.status), "{ended}");
+        ended.never("panicked");
+    }
+}
+
+#[test]
+fn a_component_of_another_world_is_refused() {
+    refused(
+        b"\0asm\x0d\0\x01\0",
+        1,
+        &[
+            "error: `given.wasm`: the component does not export `lazaret:plugin/tool@0.1.0`; it exports nothing",
+            "hint: a plugin is written with `lazaret-sdk`",
+        ],
+    );
+}
+
+#[test]
+fn a_folder_and_a_missing_file_are_refused() {
+    let station = Station::new();
+    told(&station, "check", ".", 1, &["is no file"]);
+    told(&station, "check", "", 1, &["is no file"]);
+    for command in ["check", "inspect"] {
+        station
+            .run(&["plugin", command, "missing.wasm"])
+            .ends(4)
+            .says_only("error: the component `[HERE]/missing.wasm` cannot be read: entity not found");
+    }
+}
+
+#[test]
+fn a_file_that_is_too_big_is_not_read() {
+    let station = Station::new();
+    let file = File::create(station.workspace().join("big.wasm")).unwrap();
+    file.set_len(40 << 20).unwrap();
+    station.run(&["plugin", "check", "big.wasm"]).ends(1).says_only(
+        "error: the component `[HERE]/big.wasm` is too big: 41943040, and at most 33554432 may be",
+    );
+}
+
+#[test]
+fn what_never_ends_is_not_read() {
+    told(&Station::new(), "check", "/dev/zero", 1, &["is no file"]);
+}
+
+fn with_plugins(collisions: &str) -> Ended {
+    let station = Station::new();
+    station.write("twin.wasm", bytes("text"));
+    station.write(
+        "lazaret.toml",
+        format!("collisions = \"{collisions}\"\n[plugins]\ntext = \"twin.wasm\"\n"),
+    );
+    station.run(&["policy", "trust"]).ends(0);
+    station.run(&["tools"])
+}
+
+#[test]
+fn two_of_one_name_are_an_error_or_get_prefixes() {
+    with_plugins("error").ends(2).says(&["text"]);
+    with_plugins("auto-prefix").ends(0).prints(&["text.count"]);
+}

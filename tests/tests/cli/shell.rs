@@ -31,7 +31,9 @@ fn every_command_has_help() {
 #[test]
 fn help_shows_examples() {
     let station = Station::new();
-    for command in ["", "demo", "run", "call", "tools", "plugin", "runs", "policy", "doctor"] {
+    for command in [
+        "", "demo", "run", "call", "tools", "plugin", "runs", "policy", "doctor", "completions",
+    ] {
         let arguments: Vec<&str> = [command, "--help"]
             .into_iter()
             .filter(|word| !word.is_empty())
@@ -81,8 +83,7 @@ fn completions_are_printed_for_each_shell() {
         ("zsh", "#compdef lazaret"),
         ("fish", "complete -c lazaret"),
     ] {
-        let ended = station.run(&["completions", shell]).ends(0).prints(&[part]);
-        assert!(!ended.out.contains("compile-component"), "{shell}");
+        station.run(&["completions", shell]).ends(0).prints(&[part]);
     }
     station
         .run(&["completions", "cmd"])

@@ -76,8 +76,8 @@ pub const DOORS: &[Door] = &[
     ),
     door(
         &["std::fs", "tokio::fs"],
-        &["edges/state", "edges/files"],
-        "files are either the host's own state or a granted mount",
+        &["edges/state", "edges/files", "edges/named"],
+        "files are the host's own state, a granted mount, or named by the operator",
     ),
     door(
         &[
@@ -87,8 +87,8 @@ pub const DOORS: &[Door] = &[
             "std::env::vars_os",
             "std::env::home_dir",
         ],
-        &["surfaces/config"],
-        "what the environment says enters as configuration",
+        &["surfaces/config", "edges/vault"],
+        "what the environment says enters as configuration, and its secrets through the vault",
     ),
     sealed(
         &[
@@ -127,8 +127,8 @@ pub const DOORS: &[Door] = &[
             "tokio::time::interval",
             "std::thread::sleep",
         ],
-        &["words/clock.rs"],
-        "waiting is told to the clock, which tests turn",
+        &["words/clock.rs", "guests/ticker.rs"],
+        "waiting is told to the clock; the ticker's thread does nothing else",
     ),
     door(
         &["tokio::spawn", "tokio::task::spawn"],
@@ -157,8 +157,8 @@ pub const DOORS: &[Door] = &[
             "tokio::net::lookup_host",
             "std::net::ToSocketAddrs",
         ],
-        &["edges/egress"],
-        "no byte leaves except through egress",
+        &["edges/egress", "surfaces/cli/demo"],
+        "no byte leaves except through egress; the demo's page server answers on loopback",
     ),
     door(
         &["std::net::TcpListener", "tokio::net::TcpListener"],

@@ -20,6 +20,7 @@ const TABLES: &str = "
         run TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, parent INTEGER NOT NULL, event TEXT NOT NULL,
         PRIMARY KEY (run, seq)
     ) STRICT, WITHOUT ROWID;
+    CREATE INDEX begun ON records (at, run) WHERE seq = 0;
     CREATE TABLE contents (digest TEXT NOT NULL PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE synced (one INTEGER PRIMARY KEY CHECK (one = 1), at INTEGER NOT NULL) STRICT;
 ";
@@ -151,8 +152,7 @@ fn write_records(writing: &Connection, records: &[Record]) -> rusqlite::Result<(
 }
 
 pub(super) fn runs(database: &Connection, limit: usize) -> Result<Vec<(Record, Option<Record>)>> {
-    const FIRST: &str =
-        "SELECT run, seq, at, parent, event FROM records WHERE seq = 0 ORDER BY run DESC LIMIT ?1";
+    const FIRST: &str = "SELECT run, seq, at, parent, event FROM records WHERE seq = 0 ORDER BY at DESC, run DESC LIMIT ?1";
     const LAST: &str =
         "SELECT run, seq, at, parent, event FROM records WHERE run = ?1 ORDER BY seq DESC LIMIT 1";
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -179,7 +179,7 @@ pub(super) fn records(database: &Connection, run: &RunId) -> Result<Vec<Record>>
 }
 
 pub(super) fn find(database: &Connection, start: &str) -> Result<RunId> {
-    const LIKE: &str = "SELECT run FROM records WHERE seq = 0 AND substr(run, 1, length(?1)) = ?1 ORDER BY run DESC LIMIT 2";
+    const LIKE: &str = "SELECT run FROM records WHERE seq = 0 AND substr(run, 1, length(?1)) = ?1 ORDER BY at DESC, run DESC LIMIT 2";
     let start = if start == "last" { "" } else { start };
     let failed = |error: rusqlite::Error| explain(&error, Path::new("journal"));
     let mut query = database.prepare_cached(LIKE).map_err(failed)?;
@@ -193,9 +193,10 @@ pub(super) fn find(database: &Connection, start: &str) -> Result<RunId> {
         [] if start.is_empty() => Err(Error::not_found("run yet")),
         [] => Err(Error::not_found(format!("run that begins with `{start}`"))
             .hint("`lazaret runs list` shows them")),
-        _ => Err(Error::bad_input(format!(
-            "more than one run begins with `{start}`"
-        ))),
+        _ => Err(
+            Error::bad_input(format!("more than one run begins with `{start}`"))
+                .hint("write more of its name; `lazaret runs list` shows them"),
+        ),
     }
 }
 

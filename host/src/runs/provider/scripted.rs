@@ -5,12 +5,12 @@
 //! `"when"`, a text that the prompt must contain. A text may quote what an earlier call gave: `{{ID}}`
 //! is the observation of call ID, `{{ID#/a/b}}` a value in it by JSON pointer.
 
-use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::edges::named;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::shown;
 use crate::words::limits::{CALLS_PER_TURN, CONFIG_BYTES};
@@ -40,10 +40,6 @@ struct Wish {
 }
 
 /// The reply to a prompt.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the script is the provider's own file, named by the operator"
-)]
 pub(super) fn reply(script: &Path, prompt: &Prompt) -> Result<Reply> {
     let failed = |why: String| {
         Error::new(
@@ -52,13 +48,9 @@ pub(super) fn reply(script: &Path, prompt: &Prompt) -> Result<Reply> {
         )
         .retry(false)
     };
-    let size = fs::metadata(script)
-        .map_err(|error| failed(error.kind().to_string()))?
-        .len();
-    if usize::try_from(size).unwrap_or(usize::MAX) > CONFIG_BYTES {
-        return Err(failed(format!("it has more than {CONFIG_BYTES} bytes")));
-    }
-    let text = fs::read_to_string(script).map_err(|error| failed(error.kind().to_string()))?;
+    let bytes = named::read(script, "the file", CONFIG_BYTES);
+    let bytes = bytes.map_err(|error| failed(error.message().to_owned()))?;
+    let text = String::from_utf8(bytes).map_err(|_| failed("it is no UTF-8 text".to_owned()))?;
     let turn = prompt
         .messages
         .iter()

@@ -1,19 +1,20 @@
 //! `lazaret call`: one tool call.
 
-use std::io::{ErrorKind, Read};
-use std::path::PathBuf;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::print::{self, Spinner};
 use super::{Scene, run::until_cancelled};
+use crate::edges::named;
 use crate::guests::dispatch::Request;
 use crate::guests::tasks::Tasks;
 use crate::rules::json;
 use crate::runs::host::Called;
 use crate::surfaces::envelope::Envelope;
-use crate::surfaces::paint::{bad, faint, foreign};
-use crate::words::error::{Code, Error, Result};
+use crate::surfaces::paint::{faint, foreign};
+use crate::words::error::{Error, Result, why};
 use crate::words::event::{Glimpse, Sight, Surface};
 use crate::words::limits::ARGS_BYTES;
 use crate::words::message::WishedArgs;
@@ -141,10 +142,10 @@ fn report(called: &Called, scene: &Scene) -> u8 {
 /// Reads arguments as they were given on the command line.
 pub(super) fn read_args(given: &str) -> Result<WishedArgs> {
     let text = if given == "-" {
-        read_bounded(&mut std::io::stdin(), "standard input")?
+        read_input()?
     } else if let Some(path) = given.strip_prefix('@') {
-        let file = open(path)?;
-        read_bounded(&mut { file }, &format!("`{path}`"))?
+        let bytes = named::read(Path::new(path), "the file", ARGS_BYTES)?;
+        String::from_utf8(bytes).map_err(|_| not_text(&format!("`{path}`")))?
     } else {
         given.to_owned()
     };
@@ -154,65 +155,44 @@ pub(super) fn read_args(given: &str) -> Result<WishedArgs> {
     })
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a file that the user names on the command line is read by the command line"
-)]
-fn open(path: &str) -> Result<std::fs::File> {
-    std::fs::File::open(path).map_err(|error| {
-        Error::new(
-            Code::NotFound,
-            format!("`{path}` cannot be read: {}", error.kind()),
-        )
-    })
-}
-
-fn read_bounded(input: &mut dyn Read, what: &str) -> Result<String> {
-    let mut text = String::new();
-    let most = u64::try_from(ARGS_BYTES).unwrap_or(u64::MAX) * 2;
-    Read::take(input, most)
-        .read_to_string(&mut text)
-        .map_err(|error| match error.kind() {
-            ErrorKind::InvalidData => Error::bad_input(format!("{what} is no UTF-8 text")),
-            kind => Error::bad_input(format!("{what} cannot be read: {kind}")),
-        })?;
-    if text.len() > ARGS_BYTES {
+fn read_input() -> Result<String> {
+    let mut bytes = Vec::new();
+    let most = u64::try_from(ARGS_BYTES)
+        .unwrap_or(u64::MAX)
+        .saturating_add(1);
+    let read = std::io::stdin().take(most).read_to_end(&mut bytes);
+    read.map_err(|error| {
+        Error::bad_input(format!(
+            "standard input cannot be read: {}",
+            why(error.kind())
+        ))
+    })?;
+    if bytes.len() > ARGS_BYTES {
         return Err(Error::bad_input(format!(
-            "{what} has more than {ARGS_BYTES} bytes, the most that arguments may have"
+            "standard input has more than {ARGS_BYTES} bytes, the most that arguments may have"
         )));
     }
-    Ok(text)
+    String::from_utf8(bytes).map_err(|_| not_text("standard input"))
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a folder that the user names on the command line is written by the command line"
-)]
-fn write_artifacts(folder: &std::path::Path, called: &Called) -> Result<()> {
-    let failed = |error: std::io::Error| {
-        Error::bad_input(format!("`{}`: {}", folder.display(), error.kind()))
-    };
-    std::fs::create_dir_all(folder).map_err(failed)?;
+fn not_text(what: &str) -> Error {
+    Error::bad_input(format!("{what} is no UTF-8 text"))
+}
+
+fn write_artifacts(folder: &Path, called: &Called) -> Result<()> {
+    named::make_folder(folder)?;
     for artifact in &called.outcome.trail.artifacts {
         // The name is the guest's; only plain letters of it reach the file system.
-        let safe = |c: char| {
-            if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') {
-                c
-            } else {
-                '_'
-            }
-        };
-        let name: String = artifact.name.chars().map(safe).take(100).collect();
-        let path = folder.join(format!("{}-{}", artifact.id, name.trim_start_matches('.')));
-        let mut file = std::fs::File::create_new(&path).map_err(|error| {
-            Error::bad_input(format!(
-                "{}: `{}` {}",
-                bad("artifact"),
-                path.display(),
-                error.kind()
-            ))
-        })?;
-        std::io::Write::write_all(&mut file, &artifact.bytes).map_err(failed)?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+        let name = artifact
+            .name
+            .chars()
+            .map(|c| if plain(c) { c } else { '_' });
+        let name: String = name.skip_while(|c| *c == '.').take(100).collect();
+        named::write_new(
+            &folder.join(format!("{}-{name}", artifact.id)),
+            &artifact.bytes,
+        )?;
     }
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! `lazaret demo`: the bundled run. A scripted model, real components, real files, one request to a
 //! server that the demo starts on loopback; no key and no network.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -9,6 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::run::pursue;
 use super::{Scene, print};
+use crate::edges::named;
 use crate::edges::state::StateFolder;
 use crate::runs::host::{Goal, Host};
 use crate::surfaces::config::file::ConfigFile;
@@ -17,9 +17,14 @@ use crate::surfaces::config::{Config, NAME};
 use crate::surfaces::paint::{faint, foreign, strong};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
+use crate::words::limits::FILE_WRITE_BYTES;
 
 /// Show the bundled run: a scripted model, real components, real files, no key, no network.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  lazaret demo
+  lazaret demo --folder station     lay the example out in ./station, to change it and run it again
+  lazaret demo --json               one event a line")]
 pub(super) struct Demo {
     /// Work in this folder instead of one in the state folder; what the demo needs is written into it.
     #[arg(long, value_name = "FOLDER")]
@@ -165,29 +170,16 @@ async fn answer(mut stream: TcpStream) -> std::io::Result<()> {
     stream.write_all(body.as_bytes()).await
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the demo lays out its own folder"
-)]
 fn write_example(folder: &Path, port: u16) -> Result<()> {
-    let failed = |error: std::io::Error| {
-        Error::new(
-            Code::DiskFailed,
-            format!("`{}`: {}", folder.display(), error.kind()),
-        )
-    };
     for name in ["docs", "data", "out"] {
-        fs::create_dir_all(folder.join(name)).map_err(failed)?;
+        named::make_folder(&folder.join(name))?;
     }
     for (name, text) in FILES {
         let text = text.replace(&format!("127.0.0.1:{PORT}"), &format!("127.0.0.1:{port}"));
-        fs::write(folder.join(name), text).map_err(failed)?;
+        named::write(&folder.join(name), text.as_bytes())?;
     }
     // So that what is shown at the end is this run's.
-    match fs::remove_file(folder.join("out/report.md")) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(error)),
-        Ok(()) | Err(_) => Ok(()),
-    }
+    named::remove(&folder.join("out/report.md"))
 }
 
 /// The demo wrote this policy itself a moment ago, so it may trust it.
@@ -198,18 +190,12 @@ fn trusted_config(scene: &Scene, folder: &Path) -> Result<Config> {
     Config::read(&scene.around, Some(&path))
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the demo shows what its agent wrote"
-)]
 fn show_report(folder: &Path, scene: &Scene) -> Result<()> {
     let path = folder.join("out/report.md");
-    let report = fs::read_to_string(&path).map_err(|error| {
-        Error::bug(format!("the demo's agent left no report: {}", error.kind()))
-    })?;
+    let report = named::read(&path, "the report", FILE_WRITE_BYTES)?;
     if !scene.json && !scene.quiet {
         print::note(format!("\n{}", strong(path.display())));
-        for line in report.lines() {
+        for line in String::from_utf8_lossy(&report).lines() {
             print::note(format!("  {}", foreign(line)));
         }
     }

@@ -161,7 +161,7 @@ fn configuration(config: &Config) -> Finding {
 }
 
 fn engine(host: &Host) -> Finding {
-    match host.sandbox().allocation() {
+    match host.quarantine().allocation() {
         Allocation::Pooled => fine("engine", "guests from a pool: the fast path".to_owned()),
         Allocation::OnDemand => Finding {
             what: "engine",

@@ -9,7 +9,7 @@ use crate::edges::state::StateFolder;
 use crate::guests::cache::Cache;
 use crate::guests::compile::Compiler;
 use crate::guests::plugin::{Plugin as Looked, PluginBytes};
-use crate::guests::station::Sandbox;
+use crate::guests::station::Quarantine;
 use crate::rules::grant::Access;
 use crate::rules::manifest::Declared;
 use crate::surfaces::paint::{faint, foreign, good, strong, table};
@@ -18,6 +18,10 @@ use crate::words::error::{Error, Result};
 
 /// Look at plugins.
 #[derive(Debug, clap::Subcommand)]
+#[command(after_help = "Examples:
+  lazaret plugin list
+  lazaret plugin inspect web              what it declares, and what it could ask for at all
+  lazaret plugin check my-plugin.wasm     whether this host would take it")]
 pub(super) enum Plugin {
     /// List the plugins that are installed.
     List,
@@ -76,9 +80,9 @@ async fn list(scene: &Scene) -> Result<u8> {
 async fn inspect(scene: &Scene, which: &str) -> Result<u8> {
     let path = Path::new(which);
     if path.extension().is_some() || which.contains('/') {
-        let sandbox = sandbox(scene)?;
-        let looked = look(scene, &sandbox, path).await?;
-        let imports = looked.imports(&sandbox).await?;
+        let quarantine = quarantine(scene)?;
+        let looked = look(scene, &quarantine, path).await?;
+        let imports = looked.imports(&quarantine).await?;
         describe(scene, &looked, &imports);
         return Ok(0);
     }
@@ -98,14 +102,14 @@ async fn inspect(scene: &Scene, which: &str) -> Result<u8> {
         let hint = format!("installed: {}; or name a `.wasm` file", names.join(", "));
         return Err(Error::not_found(format!("plugin `{which}`")).hint(hint));
     };
-    let imports = plugin.imports(host.sandbox()).await?;
+    let imports = plugin.imports(host.quarantine()).await?;
     describe(scene, plugin, &imports);
     Ok(0)
 }
 
 async fn check(scene: &Scene, file: &Path) -> Result<u8> {
-    let sandbox = sandbox(scene)?;
-    let looked = look(scene, &sandbox, file).await?;
+    let quarantine = quarantine(scene)?;
+    let looked = look(scene, &quarantine, file).await?;
     if scene.json {
         print::value(
             &json!({"ok": true, "plugin": looked.manifest.plugin, "digest": looked.digest}),
@@ -138,9 +142,9 @@ async fn check(scene: &Scene, file: &Path) -> Result<u8> {
     Ok(0)
 }
 
-async fn look(scene: &Scene, sandbox: &Sandbox, given: &Path) -> Result<Looked> {
+async fn look(scene: &Scene, quarantine: &Quarantine, given: &Path) -> Result<Looked> {
     let path = scene.around.folder.join(given);
-    let looking = Looked::look(sandbox, PluginBytes::File(path));
+    let looking = Looked::look(quarantine, PluginBytes::File(path));
     let looked = print::while_waiting("compiling the component", scene.quiet, looking).await;
     looked.map_err(|error| about(given, &error))
 }
@@ -160,10 +164,10 @@ fn about(path: &Path, error: &Error) -> Error {
 }
 
 /// An engine and nothing else: looking at a component needs no policy and no journal.
-fn sandbox(scene: &Scene) -> Result<Sandbox> {
+fn quarantine(scene: &Scene) -> Result<Quarantine> {
     let (engine, allocation) = crate::guests::engine::best()?;
     let cache = Cache::open(&StateFolder::open(&scene.around.state)?, &engine)?;
-    Sandbox::new(
+    Quarantine::new(
         (engine, allocation),
         cache,
         Compiler::new(&scene.around.program),

@@ -15,6 +15,10 @@ use crate::words::error::{Code, Error, Result};
 
 /// Ask the policy.
 #[derive(Debug, clap::Subcommand)]
+#[command(after_help = "Examples:
+  lazaret policy check                            is `lazaret.toml` well-formed, and is every line about something?
+  lazaret policy explain files.write              which rule decides, and which line would allow it
+  lazaret policy trust                            let `lazaret.toml` count, exactly as it is now")]
 pub(super) enum Policy {
     /// Read the configuration and say what is wrong with it.
     Check,

@@ -10,7 +10,7 @@ use crate::guests::tasks::Tasks;
 use crate::rules::grant::Pattern;
 use crate::runs::host::{Goal, Host};
 use crate::surfaces::paint::{faint, foreign};
-use crate::words::error::{Code, Error, Result};
+use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{Sight, Surface};
 use crate::words::limits::GOAL_BYTES;
 
@@ -155,7 +155,10 @@ fn read_goal() -> Result<String> {
         .take(most)
         .read_to_string(&mut text)
         .map_err(|error| {
-            Error::bad_input(format!("standard input cannot be read: {}", error.kind()))
+            Error::bad_input(format!(
+                "standard input cannot be read: {}",
+                why(error.kind())
+            ))
         })?;
     if text.len() > GOAL_BYTES {
         return Err(Error::too_big("the prompt", GOAL_BYTES, text.len()));

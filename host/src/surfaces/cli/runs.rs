@@ -16,6 +16,10 @@ use crate::words::limits::RUNS_LISTED;
 
 /// Look at what has happened.
 #[derive(Debug, clap::Subcommand)]
+#[command(after_help = "Examples:
+  lazaret runs list --limit 5
+  lazaret runs show last                every record of the newest run
+  lazaret runs show 20260314 --json     the run whose name begins so, one record a line")]
 pub(super) enum Runs {
     /// List runs, newest first.
     List {

@@ -11,6 +11,10 @@ use crate::words::error::Result;
 
 /// List the tools, or those whose name or description has every word of QUERY.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  lazaret tools                     all of them
+  lazaret tools page links          those that speak of both words
+  lazaret tools --format openai     as a model is told of them")]
 pub(super) struct Tools {
     /// Words to look for.
     query: Vec<String>,

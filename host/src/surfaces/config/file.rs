@@ -2,16 +2,15 @@
 //! for every other.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::edges::named;
 use crate::guests::catalog::Collisions;
 use crate::rules::grant::{Access, Pattern};
 use crate::rules::manifest::Risk;
-use crate::words::error::{Error, Result};
+use crate::words::error::{Code, Error, Result};
 use crate::words::id::Digest;
 use crate::words::limits::CONFIG_BYTES;
 
@@ -172,27 +171,12 @@ impl ConfigFile {
     ///
     /// # Errors
     /// `BadInput` with line and column.
-    #[expect(clippy::disallowed_methods, reason = "the configuration is read here")]
     pub fn read_if_there(path: &Path) -> Result<Option<Self>> {
         let shown = path.display();
-        let bytes = match fs::metadata(path) {
-            Ok(found) if usize::try_from(found.len()).unwrap_or(usize::MAX) > CONFIG_BYTES => {
-                return Err(Error::bad_input(format!(
-                    "`{shown}` has more than {CONFIG_BYTES} bytes"
-                )));
-            }
-            Ok(_) => fs::read(path),
-            Err(error) => Err(error),
-        };
-        let bytes = match bytes {
+        let bytes = match named::read(path, "the configuration", CONFIG_BYTES) {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => {
-                return Err(Error::bad_input(format!(
-                    "`{shown}` cannot be read: {}",
-                    error.kind()
-                )));
-            }
+            Err(error) if error.code() == Code::NotFound => return Ok(None),
+            Err(error) => return Err(error),
         };
         let text = String::from_utf8(bytes.clone())
             .map_err(|_| Error::bad_input(format!("`{shown}` is no UTF-8 text")))?;
@@ -207,7 +191,8 @@ impl ConfigFile {
     /// when it appears.
     #[must_use]
     pub fn digest(&self, path: &Path) -> Digest {
-        let mut all = self.bytes.clone();
+        // Of fixed length, so that no bytes of the file can stand for a component's digest.
+        let mut all = Digest::of(&self.bytes).to_string().into_bytes();
         for component in self.plugins.values() {
             let component = path.with_file_name("").join(component);
             let digest = crate::guests::plugin::PluginBytes::File(component).digest();

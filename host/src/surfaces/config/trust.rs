@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::file::ConfigFile;
 use crate::edges::state::StateFolder;
-use crate::words::error::{Code, Error, Result};
+use crate::words::error::{Code, Error, Result, why};
 
 const NAME: &str = "trust.json";
 
@@ -89,7 +89,8 @@ impl Pins {
 )]
 fn name_of(path: &Path) -> Result<String> {
     let real = path.canonicalize();
-    let real =
-        real.map_err(|error| Error::bad_input(format!("`{}`: {}", path.display(), error.kind())))?;
+    let real = real.map_err(|error| {
+        Error::bad_input(format!("`{}`: {}", path.display(), why(error.kind())))
+    })?;
     Ok(real.display().to_string())
 }

@@ -1,0 +1,95 @@
+//! Named files: what the operator names on the command line or in the configuration.
+//!
+//! These are no guest's files and no mount's: a component, a script of replies, a configuration, arguments
+//! after `@`, artifacts that are saved. Each is read whole, and only up to a limit.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this file opens what the operator names, and nothing else does"
+)]
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read, Write};
+use std::path::Path;
+
+use crate::words::error::{Code, Error, Result, why};
+
+/// The bytes of the file at `path`, at most `limit`. `what` says what it is, for people.
+///
+/// # Errors
+/// `NotFound`, `BadInput` for what is no regular file, `TooBig`, `DiskFailed`.
+pub fn read(path: &Path, what: &str, limit: usize) -> Result<Vec<u8>> {
+    let shown = path.display();
+    let failed = |error: std::io::Error| {
+        let code = match error.kind() == ErrorKind::NotFound {
+            true => Code::NotFound,
+            false => Code::DiskFailed,
+        };
+        let what = format!("{what} `{shown}` cannot be read: {}", why(error.kind()));
+        Error::new(code, what).because(error)
+    };
+    // Looked at before it is opened: to open a pipe would wait for its other end.
+    let found = fs::metadata(path).map_err(failed)?;
+    if !found.is_file() {
+        return Err(Error::bad_input(format!(
+            "{what} `{shown}` is no regular file"
+        )));
+    }
+    let size = usize::try_from(found.len()).unwrap_or(usize::MAX);
+    let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    let mut bytes = Vec::with_capacity(size.min(limit));
+    if size <= limit {
+        let file = File::open(path).map_err(failed)?;
+        file.take(most).read_to_end(&mut bytes).map_err(failed)?;
+    }
+    let got = size.max(bytes.len());
+    if got > limit {
+        return Err(Error::too_big(&format!("{what} `{shown}`"), limit, got));
+    }
+    Ok(bytes)
+}
+
+/// Makes a folder, and those above it.
+///
+/// # Errors
+/// `DiskFailed`.
+pub fn make_folder(path: &Path) -> Result<()> {
+    fs::create_dir_all(path).map_err(|error| unwritten(path, error))
+}
+
+/// Writes a file in place of what is there.
+///
+/// # Errors
+/// `DiskFailed`.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    fs::write(path, bytes).map_err(|error| unwritten(path, error))
+}
+
+/// Writes a file that must not be there yet.
+///
+/// # Errors
+/// `DiskFailed`.
+pub fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
+    let file = File::create_new(path).and_then(|mut file| file.write_all(bytes));
+    file.map_err(|error| unwritten(path, error))
+}
+
+/// Removes a file, if it is there.
+///
+/// # Errors
+/// `DiskFailed`.
+pub fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(unwritten(path, error)),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+fn unwritten(path: &Path, error: std::io::Error) -> Error {
+    let what = format!(
+        "`{}` cannot be written: {}",
+        path.display(),
+        why(error.kind())
+    );
+    Error::new(Code::DiskFailed, what).because(error)
+}
