@@ -43,8 +43,9 @@ lint: plugins
 	@cargo fmt --all --check
 	@cargo clippy --workspace --all-targets -- -D warnings
 
-bench: plugins
-	@cargo bench --profile dev -p lazaret --bench table
+bench:
+	@plugins/build.sh
+	@cargo bench --profile dev --config 'profile.dev.package.lazaret.opt-level=3' -p lazaret --bench table
 
 clean:
 	@rm -rf target plugins/dist

@@ -37,6 +37,9 @@ pub struct Attack {
     /// Its manifest, if it is not the usual one.
     #[serde(default)]
     pub manifest: Option<String>,
+    /// What stands beside that module in its component.
+    #[serde(default)]
+    pub beside: String,
     /// Instead of a forged module: a whole component in the text format.
     #[serde(default)]
     pub component: Option<String>,
@@ -111,7 +114,7 @@ pub struct Expect {
     pub says: Vec<String>,
     /// Each line of the outcome holds one of these.
     pub every: Vec<String>,
-    /// Texts that stand nowhere: not in the answer, its logs, or the journal.
+    /// Texts that stand nowhere: not in the answer, its logs, or what a model reads.
     pub not: Vec<String>,
     /// Texts in the call's log.
     pub logs: Vec<String>,
@@ -185,7 +188,7 @@ fn prepare(rig: Rig, attack: &Attack) -> (Rig, Vec<String>) {
     }
     let manifest = attack.manifest.as_deref().unwrap_or(forge::MANIFEST);
     if let Some(fields) = &attack.forged {
-        rig = rig.component("forged", &forge::plugin(manifest, fields));
+        rig = rig.component("forged", &forge::plugin_with(manifest, fields, &attack.beside));
     }
     if let Some(text) = &attack.component {
         rig = rig.component("forged", &forge::component(text));
@@ -250,6 +253,10 @@ async fn strike(attack: &Attack, host: &Rigged, server: &Server) -> Vec<String> 
         }
         None => {
             let (run, answer) = host.pursue("Do what you are told.").await;
+            let seen = observed(&host.records(&run).await);
+            if seen.contains(host.folder()) {
+                return vec![format!("a model reads a path of the host:\n{seen}")];
+            }
             (run, answer.map(Value::from), Vec::new())
         }
     };
@@ -275,8 +282,9 @@ async fn strike(attack: &Attack, host: &Rigged, server: &Server) -> Vec<String> 
     }
     let records = host.records(&run).await;
     let journal = crate::golden::render(&records);
-    let everything = format!("{answer}\n{}\n{journal}", logs.join("\n"));
-    wrong.extend(check_traces(expect, &everything, &journal, host));
+    let shown = format!("{answer}\n{}\n{}", logs.join("\n"), observed(&records));
+    wrong.extend(check_shown(expect, &shown, host));
+    wrong.extend(check_journal(expect, &journal));
     wrong.extend(check_records(&records));
     wrong.extend(check_outside(expect, host, server));
     if let Err(error) = host
@@ -338,26 +346,47 @@ fn check_every(expect: &Expect, result: &Result<Value>) -> Vec<String> {
         .collect()
 }
 
-fn check_traces(expect: &Expect, everything: &str, journal: &str, host: &Rigged) -> Vec<String> {
-    let mut wrong = Vec::new();
+/// What models read.
+fn observed(records: &[Record]) -> String {
+    let texts = records.iter().filter_map(|record| match &record.event {
+        Event::Observed { observation, .. } => Some(observation.text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// Nothing that somebody reads holds what it must not: the attack's own texts, the canary, or a path
+/// of the host. Only a person learns where the policy is, since that is whom it is written for.
+fn check_shown(expect: &Expect, shown: &str, host: &Rigged) -> Vec<String> {
+    let for_people = format!(" {}/lazaret.toml", host.folder());
+    let shown = shown.replace(&for_people, " POLICY");
     let hidden = [CANARY, host.folder()];
     let banned = expect.not.iter().map(String::as_str).chain(hidden);
-    for text in banned.filter(|text| everything.contains(text)) {
-        let at = everything.find(text).unwrap_or(0);
-        let around: String = everything
-            .chars()
-            .skip(at.saturating_sub(80))
-            .take(240)
-            .collect();
-        wrong.push(format!("`{text}` stands where it must not: …{around}…"));
+    let found = banned.filter_map(|text| Some((text, shown.find(text)?)));
+    found
+        .map(|(text, at)| {
+            let before = shown.floor_char_boundary(at.saturating_sub(80));
+            let around: String = shown[before..].chars().take(240).collect();
+            format!("`{text}` stands where it must not: …{around}…")
+        })
+        .collect()
+}
+
+fn check_journal(expect: &Expect, journal: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if journal.contains(CANARY) {
+        wrong.push(format!("the journal holds the canary:\n{journal}"));
     }
     let mut rest = journal;
     for text in &expect.journal {
         match rest.split_once(text.as_str()) {
             Some((_, after)) => rest = after,
-            None => wrong.push(format!(
-                "the journal does not say `{text}` there:\n{journal}"
-            )),
+            None => {
+                wrong.push(format!(
+                    "the journal does not say `{text}` there:\n{journal}"
+                ));
+                break;
+            }
         }
     }
     wrong

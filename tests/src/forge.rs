@@ -17,7 +17,16 @@ const MANIFEST_AT: usize = 8_192;
 /// Where the fields are no core wasm.
 #[must_use]
 pub fn plugin(manifest: &str, fields: &str) -> Vec<u8> {
-    component(&text(manifest, fields))
+    plugin_with(manifest, fields, "")
+}
+
+/// The same, with more in the component, `beside` its module.
+///
+/// # Panics
+/// Where they are no component.
+#[must_use]
+pub fn plugin_with(manifest: &str, fields: &str, beside: &str) -> Vec<u8> {
+    component(&text(manifest, fields, beside))
 }
 
 /// A component as it stands in the text format.
@@ -29,7 +38,7 @@ pub fn component(text: &str) -> Vec<u8> {
     wat::parse_str(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-fn text(manifest: &str, fields: &str) -> String {
+fn text(manifest: &str, fields: &str, beside: &str) -> String {
     let run = if fields.contains("\"run\"") { "" } else { RUN };
     let manifest_func = if fields.contains("\"manifest\"") {
         ""
@@ -47,6 +56,7 @@ fn text(manifest: &str, fields: &str) -> String {
     let pages = 4 + manifest.len() / 65_536;
     format!(
         r#"(component
+  {beside}
   (core module $m
     (memory $memory (export "memory") {pages})
     (global $next (mut i32) (i32.const 131072))

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use lazaret::edges::egress::Names;
 use lazaret::guests::dispatch::{Outcome, Request};
 use lazaret::guests::tasks::Tasks;
+use lazaret::rules::json;
 use lazaret::runs::host::{Called, Goal, Host, Places, Records, Setup};
 use lazaret::surfaces::config;
 use lazaret::words::clock::Clock;
@@ -190,6 +191,7 @@ impl Rig {
         let path = self.path(config::NAME);
         let text = toml::to_string(&self.config).expect("a table is TOML");
         std::fs::write(&path, text).expect("the folder of a test can be written");
+        self.make_mounts();
         let program = target().join("debug/lazaret");
         assert!(
             program.is_file(),
@@ -207,6 +209,20 @@ impl Rig {
     }
 }
 
+impl Rig {
+    /// Makes the folders of the test that its mounts speak of.
+    fn make_mounts(&self) {
+        let mounts = self.config.get("mounts").and_then(toml::Value::as_table);
+        let paths = mounts
+            .into_iter()
+            .flatten()
+            .filter_map(|(_, mount)| mount.get("path")?.as_str());
+        for path in paths.filter(|path| Path::new(path).is_relative()) {
+            std::fs::create_dir_all(self.path(path)).expect("the folder of a test can be written");
+        }
+    }
+}
+
 impl Rigged {
     /// Calls a tool as a person on the command line would.
     pub async fn call(&self, tool: &str, args: Value) -> Called {
@@ -217,7 +233,8 @@ impl Rigged {
     pub async fn call_text(&self, tool: &str, args: &str) -> Called {
         let request = Request {
             tool: tool.to_owned(),
-            args: WishedArgs::read(args),
+            args: json::parse(args)
+                .map_or_else(|_| WishedArgs::Broken(args.to_owned()), WishedArgs::Json),
         };
         let run = self.host.new_run();
         let called = self

@@ -166,8 +166,15 @@ impl Linked {
             Ok(Ok(text)) => Ok(text),
             Ok(Err(error)) => {
                 let why = explain(&error, store.data());
+                // What is no trap is the engine's own word on a part that does not fit. It is read by
+                // whoever installs the plugin, never by a model.
+                let detail = if error.is::<Trap>() || error.is::<Late>() {
+                    String::new()
+                } else {
+                    format!(" ({})", shown(&format!("{error:#}")))
+                };
                 Err(Error::bad_plugin(format!(
-                    "the plugin cannot read out its manifest: {}",
+                    "the plugin cannot read out its manifest: {}{detail}",
                     why.message()
                 )))
             }

@@ -22,6 +22,7 @@ pub struct Plan {
     label: Label,
     waiting: Vec<ToolCall>,
     end: Progress,
+    hints: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -80,6 +81,7 @@ impl Plan {
             label,
             waiting: Vec::new(),
             end: Progress::Going,
+            hints: Vec::new(),
         }
     }
 
@@ -139,6 +141,13 @@ impl Plan {
     /// Something ended the run from outside: cancelled, or the provider failed.
     pub fn failed(&mut self, error: &Error) {
         self.end = Progress::Failed(error.code(), error.message().to_owned());
+        self.hints = error.hints().to_vec();
+    }
+
+    /// What the operator may do about what ended the run from outside; no model reads it.
+    #[must_use]
+    pub fn hints(&self) -> &[String] {
+        &self.hints
     }
 
     /// What was said so far.

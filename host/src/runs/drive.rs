@@ -58,7 +58,10 @@ impl Drive<'_> {
                 Step::Prompt(turn) => self.prompt(&mut plan, &cards, turn).await?,
                 Step::Calls(groups) => self.call(&mut plan, groups).await?,
                 Step::Answer(text) => break Ok(text),
-                Step::Fail(code, why) => break Err(Error::new(code, why)),
+                Step::Fail(code, why) => {
+                    let hints = plan.hints().iter().cloned();
+                    break Err(hints.fold(Error::new(code, why), Error::hint));
+                }
             }
         };
         self.tasks.drain().await;

@@ -34,6 +34,15 @@ pub struct Config {
     pub user: Option<PathBuf>,
 }
 
+/// Whether a workspace's file counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Counting {
+    /// If it is pinned.
+    Pinned,
+    /// In any case.
+    Everything,
+}
+
 /// Where things of this process are.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
@@ -95,6 +104,21 @@ impl Config {
     /// # Errors
     /// `BadInput` with line and column, `NotFound` for a named file that is not there.
     pub fn read(around: &Surroundings, named: Option<&Path>) -> Result<Self> {
+        Self::read_as(around, named, Counting::Pinned)
+    }
+
+    /// Reads what would hold if the workspace's file were trusted: to say what is wrong with it before
+    /// it is. Records go nowhere.
+    ///
+    /// # Errors
+    /// As [`Config::read`].
+    pub fn preview(around: &Surroundings, named: Option<&Path>) -> Result<Self> {
+        let mut config = Self::read_as(around, named, Counting::Everything)?;
+        config.setup.places.records = Records::InMemory;
+        Ok(config)
+    }
+
+    fn read_as(around: &Surroundings, named: Option<&Path>, counting: Counting) -> Result<Self> {
         let workspace = match named {
             Some(path) => Some(around.folder.join(path)),
             None => find_upward(&around.folder),
@@ -111,9 +135,9 @@ impl Config {
                 Some((path, file, standing))
             }
         };
-        let trusted = workspace
-            .as_ref()
-            .filter(|(_, _, standing)| *standing == Standing::Trusted);
+        let trusted = workspace.as_ref().filter(|(_, _, standing)| {
+            *standing == Standing::Trusted || counting == Counting::Everything
+        });
         let records = match trusted {
             Some((path, _, _)) => path.with_file_name(".lazaret"),
             None => around.state.join("runs"),

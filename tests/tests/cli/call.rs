@@ -37,14 +37,14 @@ fn arguments_are_read_from_standard_input() {
 fn a_file_that_is_not_there_is_named() {
     call("@none.json")
         .ends(4)
-        .says_only("error: `none.json` cannot be read: entity not found");
+        .says_only("error: the file `none.json` cannot be read: there is no such file or folder");
 }
 
 #[test]
 fn a_folder_is_no_arguments() {
     call("@.")
         .ends(2)
-        .says_only("error: `.` cannot be read: is a directory");
+        .says_only("error: the file `.` is no regular file");
 }
 
 #[test]

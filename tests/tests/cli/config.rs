@@ -117,7 +117,7 @@ fn a_mount_whose_folder_is_missing_is_refused() {
     check("[mounts.docs]\npath = \"none\"\n")
         .ends(4)
         .says_only(
-            "error: the mount `docs` cannot be opened: `[HERE]/none`: entity not found
+            "error: the mount `docs` cannot be opened: `[HERE]/none`: there is no such file or folder
 hint: make the folder, or correct `path` of the mount",
         );
 }
@@ -126,7 +126,7 @@ hint: make the folder, or correct `path` of the mount",
 fn a_plugin_that_is_missing_is_refused() {
     check("[plugins]\nx = \"none.wasm\"\n")
         .ends(4)
-        .says(&["error: plugin `x`: the component `[HERE]/none.wasm` cannot be read: entity not found"]);
+        .says(&["error: plugin `x`: the component `[HERE]/none.wasm` cannot be read: there is no such file or folder"]);
 }
 
 #[test]
@@ -177,9 +177,9 @@ fn limits_out_of_range_are_refused() {
 
 #[test]
 fn a_file_that_is_too_big_is_refused() {
-    check(&"#".repeat(2_000_000))
-        .ends(2)
-        .says_only("error: `[HERE]/lazaret.toml` has more than 1048576 bytes");
+    check(&"#".repeat(2_000_000)).ends(1).says_only(
+        "error: the configuration `[HERE]/lazaret.toml` is too big: 2000000, and at most 1048576 may be",
+    );
 }
 
 #[test]

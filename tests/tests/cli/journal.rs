@@ -260,7 +260,7 @@ fn a_records_folder_that_is_a_file_is_refused() {
     refuses(
         &station,
         1,
-        "error: `[HERE]/.lazaret` cannot be created: entity already exists",
+        "error: `[HERE]/.lazaret` cannot be created: there is something of that name already",
     );
 }
 

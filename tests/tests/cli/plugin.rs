@@ -154,13 +154,16 @@ fn a_component_of_another_world_is_refused() {
 #[test]
 fn a_folder_and_a_missing_file_are_refused() {
     let station = Station::new();
-    told(&station, "check", ".", 1, &["is no file"]);
-    told(&station, "check", "", 1, &["is no file"]);
+    station
+        .run(&["plugin", "check", "."])
+        .ends(2)
+        .says_only("error: the component `[HERE]/.` is no regular file");
+    station.run(&["plugin", "check", ""]).ends(2).says(&["a value is required for '<FILE>'"]);
     for command in ["check", "inspect"] {
         station
             .run(&["plugin", command, "missing.wasm"])
             .ends(4)
-            .says_only("error: the component `[HERE]/missing.wasm` cannot be read: entity not found");
+            .says_only("error: the component `[HERE]/missing.wasm` cannot be read: there is no such file or folder");
     }
 }
 
@@ -176,22 +179,34 @@ fn a_file_that_is_too_big_is_not_read() {
 
 #[test]
 fn what_never_ends_is_not_read() {
-    told(&Station::new(), "check", "/dev/zero", 1, &["is no file"]);
+    Station::new()
+        .run(&["plugin", "check", "/dev/zero"])
+        .ends(2)
+        .says_only("error: the component `/dev/zero` is no regular file");
 }
 
-fn with_plugins(collisions: &str) -> Ended {
+/// What tools there are beside the bundled ones when a second `text` is installed as `key`.
+fn with_second(key: &str, collisions: &str) -> Ended {
     let station = Station::new();
     station.write("twin.wasm", bytes("text"));
     station.write(
         "lazaret.toml",
-        format!("collisions = \"{collisions}\"\n[plugins]\ntext = \"twin.wasm\"\n"),
+        format!("collisions = \"{collisions}\"\n[plugins]\n{key} = \"twin.wasm\"\n"),
     );
-    station.run(&["policy", "trust"]).ends(0);
+    station.trust();
     station.run(&["tools"])
 }
 
 #[test]
 fn two_of_one_name_are_an_error_or_get_prefixes() {
-    with_plugins("error").ends(2).says(&["text"]);
-    with_plugins("auto-prefix").ends(0).prints(&["text.count"]);
+    with_second("twin", "error").ends(2).says_only(
+        "error: two plugins are named `text`
+hint: write `collisions = \"auto-prefix\"` to call them by their names in `[plugins]`",
+    );
+    with_second("twin", "auto-prefix")
+        .ends(0)
+        .prints(&["\ntext.count ", "\ntwin.count "]);
+    with_second("text", "auto-prefix").ends(2).says_only(
+        "error: two plugins are named `text`\nhint: give one of them another name in `[plugins]`",
+    );
 }

@@ -1,1 +1,201 @@
-//! x
+//! `lazaret policy`: what is said of lines, and that the advice of a denial, followed, allows.
+
+use serde_json::json;
+
+use crate::server::{Answer, Server, plain};
+use crate::station::{Ended, Station};
+
+#[test]
+fn a_policy_that_is_well_formed_is_counted() {
+    Station::new()
+        .run(&["policy", "check"])
+        .ends(0)
+        .prints(&["ok the built-in policy: 1 grant, 1 mount\n"])
+        .says_only("");
+    let told = Station::with("[grants.\"text.*\"]\n").run(&["policy", "check", "--json"]).json();
+    assert_eq!(
+        told,
+        json!({"ok": true, "origin": "[HERE]/lazaret.toml", "lines": 1, "unused": []})
+    );
+}
+
+#[test]
+fn a_line_about_nothing_is_pointed_at() {
+    let station = Station::with("[grants.\"txet.*\"]\n");
+    station.run(&["policy", "check"]).ends(0).says_only(
+        "warning: [grants.\"txet.*\"] is about no tool that is installed
+hint: `lazaret tools` lists them",
+    );
+    assert_eq!(station.run(&["policy", "check", "--json"]).json()["unused"], json!(["txet.*"]));
+}
+
+#[test]
+fn a_line_that_asks_more_than_its_mount_gives_is_pointed_at() {
+    Station::with("[mounts.here]\npath = \".\"\n[grants.\"files.*\"]\nmounts = { here = \"write\" }\n")
+        .run(&["policy", "check"])
+        .ends(0)
+        .says(&[
+            "warning: [grants.\"files.*\"] asks more of a mount than the mount itself allows",
+            "hint: write `access = \"write\"` at the mount, or less at the grant",
+        ]);
+}
+
+#[test]
+fn an_allowed_tool_is_explained() {
+    let station = Station::new();
+    station.run(&["policy", "explain", "text.count"]).ends(0).prints(&[
+        "allow text.count: tools of class read_only need no line\n",
+        "its guest may touch:\n  nothing but its arguments\n",
+    ]);
+    station
+        .run(&["policy", "explain", "files.read"])
+        .ends(0)
+        .prints(&["  read files in `.`\n"]);
+    let args = r#"{"text":"a"}"#;
+    let told = station.run(&["policy", "explain", "text.count", args, "--json"]).json();
+    assert_eq!(told["verdicts"][0]["verdict"], "allow");
+    assert_eq!(told["mayTouch"], json!([]));
+}
+
+#[test]
+fn a_denied_tool_is_explained_with_the_line_that_would_allow() {
+    let station = Station::new();
+    let ended = station.run(&["policy", "explain", "files.remove"]).ends(3).says_only("");
+    ended.prints(&[
+        "deny files.remove: `files.remove` is of class high_risk, and no line of the built-in policy is about it alone",
+        "to allow it, write in `lazaret.toml`:\n  [grants.\"files.remove\"]\n",
+    ]);
+    let told = station.run(&["policy", "explain", "files.remove", "--json"]).ends(3).json();
+    let verdict = &told["verdicts"][0];
+    assert_eq!((&verdict["subject"], &verdict["verdict"]), (&json!("files.remove"), &json!("deny")));
+    assert_eq!(verdict["denial"]["allow"], json!(["[grants.\"files.remove\"]"]));
+}
+
+#[test]
+fn what_a_call_would_do_is_judged_too() {
+    let args = r#"{"path":"b.txt","content":"x"}"#;
+    Station::new().run(&["policy", "explain", "files.write", args]).ends(3).prints(&[
+        "allow files.write: [grants.\"files.*\"] in the built-in policy\n",
+        "deny write b.txt: `b.txt` may be read and not changed (mount_read_only)\n",
+        "  [grants.\"files.write\"]\n  mounts = { \".\" = \"write\" }\n",
+    ]);
+}
+
+#[test]
+fn what_a_blocked_tool_lacks_is_no_line() {
+    Station::with("block = [\"text.*\"]\n")
+        .run(&["policy", "explain", "text.count"])
+        .ends(3)
+        .prints(&["is blocked by `block = [\"text.*\"]` in [HERE]/lazaret.toml (blocked_tool)"])
+        .never("to allow it");
+}
+
+#[test]
+fn a_question_about_nothing_is_refused() {
+    let station = Station::new();
+    station
+        .run(&["policy", "explain", "text.cuont"])
+        .ends(4)
+        .says(&["there is no tool `text.cuont`", "did you mean `text.count`"]);
+    station
+        .run(&["policy", "explain", "text.count", "{}"])
+        .ends(2)
+        .says(&["/: \"text\" is a required property"]);
+}
+
+/// Puts the lines that a denial printed into the configuration: each table once, each line below its
+/// table. A line that says more of what is there already stands in its place.
+fn follow(station: &Station, ended: &Ended) {
+    let advice: Vec<&str> = ended
+        .err
+        .lines()
+        .skip_while(|line| !line.starts_with("hint: to allow it, write in `lazaret.toml`:"))
+        .skip(1)
+        .map_while(|line| line.strip_prefix("  "))
+        .collect();
+    assert!(!advice.is_empty(), "{ended}");
+    let mut config: Vec<String> = station.read("lazaret.toml").lines().map(str::to_owned).collect();
+    let mut place = 0;
+    for line in advice {
+        let key = line.split('=').next().unwrap_or_default();
+        if line.starts_with('[') {
+            place = config.iter().position(|known| known == line).unwrap_or_else(|| {
+                config.push(line.to_owned());
+                config.len() - 1
+            });
+            continue;
+        }
+        let end = (place + 1..config.len())
+            .find(|at| config[*at].starts_with('['))
+            .unwrap_or(config.len());
+        match (place + 1..end).find(|at| config[*at].starts_with(key)) {
+            Some(at) => line.clone_into(&mut config[at]),
+            None => config.insert(place + 1, line.to_owned()),
+        }
+    }
+    station.write("lazaret.toml", config.join("\n"));
+    station.trust();
+}
+
+/// Calls until it is allowed; each denial must lead on.
+#[track_caller]
+fn follow_until_allowed(station: &Station, call: &[&str]) -> usize {
+    for denials in 0..4 {
+        let ended = station.run(call);
+        if ended.status == 0 {
+            return denials;
+        }
+        follow(station, &ended.ends(3));
+    }
+    panic!("{}", station.run(call));
+}
+
+#[test]
+fn the_advice_about_writing_works() {
+    let station = Station::with("[mounts.\".\"]\npath = \".\"\n");
+    let call = ["call", "files.write", r#"{"path":"b.txt","content":"x"}"#];
+    assert!(follow_until_allowed(&station, &call) > 0);
+    assert_eq!(station.read("b.txt"), "x");
+    station
+        .run(&["call", "files.write", r#"{"path":"../b.txt","content":"x"}"#])
+        .ends(3);
+}
+
+#[test]
+fn the_advice_about_a_page_works() {
+    let answer = || Answer::Bytes(plain(200, "text/html", "<h1>Salt</h1>"));
+    let server = Server::start(vec![answer(), answer()]);
+    let station = Station::with("");
+    let args = format!(r#"{{"url":"{}/a"}}"#, server.url());
+    let call = ["call", "web.get_page", args.as_str()];
+    assert_eq!(follow_until_allowed(&station, &call), 1);
+    station.run(&call).ends(0).prints(&["# Salt"]);
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[test]
+fn the_advice_about_posting_works() {
+    let server = Server::start(vec![Answer::Bytes(plain(200, "text/plain", "thanks"))]);
+    let station = Station::with("");
+    let args = format!(r#"{{"url":"{}/a","text":"x"}}"#, server.url());
+    let call = ["call", "web.post", args.as_str()];
+    assert!(follow_until_allowed(&station, &call) > 0);
+    assert!(server.requests()[0].starts_with("POST /a "));
+}
+
+#[test]
+fn the_advice_about_removing_works() {
+    let station = Station::with("[mounts.\".\"]\npath = \".\"\n");
+    station.write("a.txt", "x");
+    let call = ["call", "files.remove", r#"{"path":"a.txt"}"#];
+    assert!(follow_until_allowed(&station, &call) > 0);
+    assert!(!station.workspace().join("a.txt").exists());
+}
+
+#[test]
+fn the_advice_about_notes_works() {
+    let station = Station::with("");
+    let call = ["call", "notes.put", r#"{"key":"k","text":"t"}"#];
+    assert!(follow_until_allowed(&station, &call) > 0);
+    follow_until_allowed(&station, &["call", "notes.get", r#"{"key":"k"}"#]);
+}

@@ -1,3 +1,10 @@
 //! The whole host at work: attacks, journals, agents, limits. One binary, since each links the engine.
 
+mod agents;
 mod attacks;
+mod cache;
+mod components;
+mod journal;
+mod limits;
+mod nesting;
+mod parallel;

@@ -48,12 +48,9 @@ fn prepare(mut database: Connection, path: &Path) -> Result<Connection> {
             .pragma_query_value(None, name, |row| row.get::<_, i32>(0))
             .map_err(failed)
     };
-    let (application, version, tables) = (
-        number("application_id")?,
-        number("user_version")?,
-        count_tables(&database),
-    );
-    let tables = tables.map_err(failed)?;
+    // In this order: another process may be making the tables, and their mark comes with them.
+    let tables = count_tables(&database).map_err(failed)?;
+    let (application, version) = (number("application_id")?, number("user_version")?);
     if tables > 0 && application != APPLICATION {
         let what = format!("`{}` is a database of something else", path.display());
         return Err(Error::new(Code::Corrupt, what).hint("move it away, or choose another journal"));

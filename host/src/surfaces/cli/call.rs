@@ -144,7 +144,11 @@ pub(super) fn read_args(given: &str) -> Result<WishedArgs> {
     let text = if given == "-" {
         read_input()?
     } else if let Some(path) = given.strip_prefix('@') {
-        let bytes = named::read(Path::new(path), "the file", ARGS_BYTES)?;
+        let bytes = named::read(Path::new(path), "the file", ARGS_BYTES);
+        let bytes = bytes.map_err(|error| match error.code() {
+            Code::TooBig => too_big(&format!("`{path}`")),
+            _ => error,
+        })?;
         String::from_utf8(bytes).map_err(|_| not_text(&format!("`{path}`")))?
     } else {
         given.to_owned()
@@ -168,11 +172,16 @@ fn read_input() -> Result<String> {
         ))
     })?;
     if bytes.len() > ARGS_BYTES {
-        return Err(Error::bad_input(format!(
-            "standard input has more than {ARGS_BYTES} bytes, the most that arguments may have"
-        )));
+        return Err(too_big("standard input"));
     }
     String::from_utf8(bytes).map_err(|_| not_text("standard input"))
+}
+
+/// Wrong input, and no mishap: whoever wrote it can write less.
+fn too_big(what: &str) -> Error {
+    Error::bad_input(format!(
+        "{what} has more than {ARGS_BYTES} bytes, the most that arguments may have"
+    ))
 }
 
 fn not_text(what: &str) -> Error {

@@ -194,10 +194,12 @@ fn describe(scene: &Scene, plugin: &Looked, imports: &[String]) {
         faint(plugin.digest)
     ));
     print::line(foreign(&manifest.description));
-    let asks: Vec<&str> = imports
+    let ours = imports
         .iter()
-        .filter_map(|name| name.strip_prefix("lazaret:plugin/"))
-        .collect();
+        .filter_map(|name| name.strip_prefix("lazaret:plugin/"));
+    let names = ours.filter_map(|name| name.split('@').next());
+    // An interface of types alone asks for nothing.
+    let asks: Vec<&str> = names.filter(|name| *name != "types").collect();
     let asks = if asks.is_empty() {
         "nothing".to_owned()
     } else {

@@ -9,7 +9,7 @@ use crate::rules::grant::Access;
 use crate::runs::host::{Explained, Host};
 use crate::surfaces::config::file::ConfigFile;
 use crate::surfaces::config::trust::Pins;
-use crate::surfaces::config::{NAME, find_upward};
+use crate::surfaces::config::{Config, NAME, find_upward};
 use crate::surfaces::paint::{bad, faint, foreign, good, strong};
 use crate::words::error::{Code, Error, Result};
 
@@ -48,8 +48,12 @@ impl Policy {
     }
 }
 
+/// Looks at the file as it would hold, so that it can be checked before it is trusted.
 async fn check(scene: &Scene) -> Result<u8> {
-    let host = scene.open_host().await?;
+    scene.read_config()?;
+    let preview = Config::preview(&scene.around, scene.config.as_deref())?;
+    let opening = Host::open(preview.setup);
+    let host = print::while_waiting("looking at plugins", scene.quiet, opening).await?;
     let policy = host.policy();
     let unused: Vec<String> = policy
         .lines

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::surfaces::paint::{bad, faint, foreign, good, strong};
 use crate::words::event::{
-    Content, EffectKind, End, Event, Glimpse, Record, Sight, Started, Stopped, Verdict,
+    Content, EffectKind, End, Event, Glimpse, Judged, Record, Sight, Started, Stopped, Verdict,
 };
 use crate::words::id::Seq;
 use crate::words::message::{Reply, WishedArgs};
@@ -17,7 +17,7 @@ const LINE_CHARS: usize = 100;
 /// What has been printed so far, as far as later lines refer to it.
 #[derive(Debug, Default)]
 pub(super) struct Transcript {
-    judged: BTreeMap<Seq, (EffectKind, String)>,
+    judged: BTreeMap<Seq, Judged>,
 }
 
 impl Transcript {
@@ -77,13 +77,13 @@ impl Transcript {
             } => Some(faint(format!("[{turn}/{turns_max}] {}", foreign(model)))),
             Event::Replied { reply, .. } => lines_of_reply(reply),
             Event::Judged(judged) => {
-                self.judged
-                    .insert(record.seq, (judged.effect, judged.subject.clone()));
-                line_of_denial(&judged.verdict)
+                let line = line_of_judgement(judged);
+                self.judged.insert(record.seq, judged.clone());
+                line
             }
             Event::Finished(finished) => {
-                let (kind, subject) = self.judged.remove(&finished.of)?;
-                line_of_end(kind, &subject, &finished.end, finished.spent.us)
+                let judged = self.judged.remove(&finished.of)?;
+                line_of_end(&judged, &finished.end, finished.spent.us)
             }
             Event::Observed {
                 tool, observation, ..
@@ -132,8 +132,21 @@ fn lines_of_reply(reply: &Reply) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-fn line_of_denial(verdict: &Verdict) -> Option<String> {
-    match verdict {
+/// A denial; and a call that no model wished, which no reply has shown yet.
+fn line_of_judgement(judged: &Judged) -> Option<String> {
+    match &judged.verdict {
+        Verdict::Allow { .. } if judged.effect == EffectKind::Call && judged.origin != "model" => {
+            let args = match &judged.content {
+                Content::Inline(args) => short(&args.to_string()),
+                Content::Empty | Content::Stored { .. } | Content::Size { .. } => String::new(),
+            };
+            Some(format!(
+                "  {} {} {}",
+                strong("→"),
+                strong(foreign(&judged.subject)),
+                faint(args)
+            ))
+        }
         Verdict::Allow { .. } => None,
         Verdict::Deny(denial) => {
             let rule = faint(format!("({})", foreign(&denial.rule)));
@@ -166,10 +179,13 @@ fn line_of_stop(stopped: &Stopped) -> String {
     )
 }
 
-/// Effects of a tool stand under it; the call itself is told by what the model observes.
-fn line_of_end(kind: EffectKind, subject: &str, end: &End, us: u64) -> Option<String> {
-    let word = match kind {
-        EffectKind::Call | EffectKind::Show => return None,
+/// Effects of a tool stand under it; a model's call is told by what the model observes.
+fn line_of_end(judged: &Judged, end: &End, us: u64) -> Option<String> {
+    let subject = foreign(&judged.subject);
+    let word = match judged.effect {
+        EffectKind::Show => return None,
+        EffectKind::Call if judged.origin == "model" => return None,
+        EffectKind::Call => return Some(line_of_call_end(&subject, end, us)),
         EffectKind::Fetch => "fetch",
         EffectKind::File => "file",
         EffectKind::Keep => "keep",
@@ -184,11 +200,23 @@ fn line_of_end(kind: EffectKind, subject: &str, end: &End, us: u64) -> Option<St
         End::Failed { message, .. } => format!("{}: {}, ", bad("failed"), foreign(message)),
     };
     Some(format!(
-        "    {} {} {}",
+        "    {} {subject} {}",
         faint(word),
-        foreign(subject),
-        faint(format!("({size}{} µs)", us))
+        faint(format!("({size}{us} µs)"))
     ))
+}
+
+fn line_of_call_end(subject: &str, end: &End, us: u64) -> String {
+    let (mark, text) = match end {
+        End::Done {
+            content: Content::Inline(value),
+        } => (good("←"), short(&value.to_string())),
+        End::Done {
+            content: Content::Empty | Content::Stored { .. } | Content::Size { .. },
+        } => (good("←"), String::new()),
+        End::Failed { message, .. } => (bad("←"), short(message)),
+    };
+    format!("  {mark} {subject} {}", faint(format!("{text} ({us} µs)")))
 }
 
 /// A text on one line, inert and cut.

@@ -1,0 +1,88 @@
+//! Many guests at once: what one does ends that one alone.
+
+use futures_util::future::join_all;
+use lazaret::words::event::{End, Event};
+use lazaret_tests::prelude::*;
+use lazaret_tests::rig;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_fifty_calls_only_the_one_that_loops_ends() {
+    let policy = "[limits]\ncpu_ms = 300\ntimeout_ms = 60_000";
+    let rig = Rig::of(policy).guest("hostile").guest("echo").open().await;
+    let calls = (0..50).map(|at| {
+        let rig = &rig;
+        async move {
+            if at == 25 {
+                rig.call("hostile.spin", json!({})).await
+            } else {
+                rig.call("echo.echo", json!({"text": at.to_string()})).await
+            }
+        }
+    });
+    let all = join_all(calls).await;
+    for (at, called) in all.iter().enumerate() {
+        if at == 25 {
+            assert_eq!(rig::error(&called.outcome).code(), Code::TooSlow);
+        } else {
+            assert_eq!(*rig::value(&called.outcome), json!(at.to_string()));
+        }
+        let records = rig.records(&called.run).await;
+        assert_eq!(lazaret_tests::attack::check_records(&records), Vec::<String>::new());
+    }
+    rig.assert_alive().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn guests_share_nothing() {
+    let rig = Rig::of("").guest("hostile").open().await;
+    // Each call is a fresh guest: what one left in memory, another never sees.
+    for _ in 0..3 {
+        let trapped = rig.call("hostile.panics", json!({"message": "once"})).await;
+        assert_eq!(rig::error(&trapped.outcome).code(), Code::Trapped);
+        let echoed = rig.call("hostile.echo", json!({"text": "still here"})).await;
+        assert_eq!(*rig::value(&echoed.outcome), json!("still here"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_guests_in_a_row_take_no_more_memory_than_a_hundred() {
+    let rig = Rig::of("").guest("echo").open().await;
+    let many = async |calls: usize| {
+        for _ in 0..calls {
+            let called = rig.call("echo.echo", json!({"text": "a"})).await;
+            assert!(called.outcome.result.is_ok());
+        }
+        resident_kib()
+    };
+    many(200).await;
+    let before = many(100).await;
+    let after = many(1_000).await;
+    // The journal in memory grows by some hundred bytes a record; a guest that stayed would be 64 KiB.
+    assert!(after < before + 16 * 1_024, "{before} KiB before, {after} KiB after");
+}
+
+fn resident_kib() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux says");
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    let number = line.and_then(|line| line.split_whitespace().nth(1));
+    number.and_then(|number| number.parse().ok()).expect("a number of KiB")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancelled_run_ends_its_guests_and_starts_no_others() {
+    let rig = Rig::of("").guest("hostile").open().await;
+    let sleeping = rig.call("hostile.sleep", json!({}));
+    let cancelling = async {
+        // Until the guest is there: its judgement is on record before it is made.
+        tokio::task::yield_now().await;
+        rig.tasks.cancel();
+    };
+    let (called, ()) = tokio::join!(sleeping, cancelling);
+    assert_eq!(rig::error(&called.outcome).code(), Code::Cancelled);
+    let records = rig.records(&called.run).await;
+    let last = &records.last().expect("records").event;
+    assert!(matches!(last, Event::Stopped(stopped)
+        if matches!(stopped.end, End::Failed { code: Code::Cancelled, .. })));
+    let later = rig.call("hostile.echo", json!({"text": "a"})).await;
+    assert_eq!(rig::error(&later.outcome).code(), Code::Cancelled);
+}
