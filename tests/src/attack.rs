@@ -188,7 +188,10 @@ fn prepare(rig: Rig, attack: &Attack) -> (Rig, Vec<String>) {
     }
     let manifest = attack.manifest.as_deref().unwrap_or(forge::MANIFEST);
     if let Some(fields) = &attack.forged {
-        rig = rig.component("forged", &forge::plugin_with(manifest, fields, &attack.beside));
+        rig = rig.component(
+            "forged",
+            &forge::plugin_with(manifest, fields, &attack.beside),
+        );
     }
     if let Some(text) = &attack.component {
         rig = rig.component("forged", &forge::component(text));

@@ -125,10 +125,10 @@ impl Rig {
         self
     }
 
-    /// With a compile cache that no other test sees.
+    /// With a state folder, and so a compile cache, that no other test sees.
     #[must_use]
-    pub fn own_state(mut self) -> Self {
-        self.state = self.path("state");
+    pub fn state(mut self, folder: &Path) -> Self {
+        self.state = folder.to_owned();
         self
     }
 

@@ -160,6 +160,7 @@ async fn serve(
     Ok(())
 }
 
+/// Reads a request to its end, so that closing the connection does not cut the answer off.
 async fn read_head(stream: &mut TcpStream) -> std::io::Result<String> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") && head.len() < 65_536 {
@@ -168,7 +169,15 @@ async fn read_head(stream: &mut TcpStream) -> std::io::Result<String> {
             Err(_) => break,
         }
     }
-    Ok(String::from_utf8_lossy(&head).into_owned())
+    let head = String::from_utf8_lossy(&head).into_owned();
+    let length = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        let named = name.eq_ignore_ascii_case("content-length");
+        named.then(|| value.trim().parse::<u64>().ok())?
+    });
+    let mut body = stream.take(length.unwrap_or(0).min(8 << 20));
+    tokio::io::copy(&mut body, &mut tokio::io::sink()).await?;
+    Ok(head)
 }
 
 fn body_of(answer: &Answer) -> std::io::Result<Vec<u8>> {

@@ -322,6 +322,8 @@ fn write(dir: &Dir, path: &str, place: &Place, bytes: &[u8], mode: WriteMode) ->
             let mut options = OpenOptions::new();
             options.append(true).create(true).follow(FollowSymlinks::No);
             let mut file = open_regular(&folder, path, &PathBuf::from(name), &mut options)?;
+            // Looked at again by handle: the name may have been swapped since.
+            check_writable(path, &file.metadata().map_err(explain)?)?;
             file.write_all(bytes)
                 .and_then(|()| file.sync_all())
                 .map_err(explain)

@@ -123,7 +123,7 @@ pub fn main() -> ExitCode {
         .with_writer(io::stderr)
         .init();
     let json = arguments.json;
-    match start(arguments) {
+    match start(arguments).and_then(|status| print::lost().map_or(Ok(status), Err)) {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
             print::failure(&error, json);

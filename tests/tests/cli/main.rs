@@ -7,6 +7,7 @@ mod demo;
 mod denied;
 mod doctor;
 mod envelope;
+mod hostile;
 mod journal;
 mod plugin;
 mod policy;

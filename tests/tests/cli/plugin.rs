@@ -50,7 +50,7 @@ fn an_installed_one_is_inspected_by_name() {
         .run(&["plugin", "inspect", "web"])
         .ends(0)
         .prints(&[
-            "\ncould ask for: types@0.1.0, fetch@0.1.0\n",
+            "\ncould ask for: fetch\n",
             "\nweb.get_page\n",
             "  effect read-only, risk network_read\n",
         ]);

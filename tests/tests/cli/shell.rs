@@ -208,3 +208,14 @@ fn tools_are_found_by_words() {
         .ends(0)
         .says_only("no tool has all these words");
 }
+
+#[test]
+fn data_that_cannot_be_written_is_a_failure() {
+    let station = Station::new();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = station.command(&["call", "text.count", r#"{"text":"a"}"#]);
+    station
+        .finish(command.stdout(full))
+        .ends(1)
+        .says_only("error: standard output cannot be written\nhint: is the disk full that it leads to?");
+}

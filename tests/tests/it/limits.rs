@@ -19,7 +19,10 @@ async fn fuel_is_the_same_each_time() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_that_needs_all_its_fuel_gets_it_and_one_unit_less_is_too_little() {
     let open = async |fuel: u64| {
-        let rig = Rig::of(&format!("limits.fuel = {fuel}")).guest("echo").open().await;
+        let rig = Rig::of(&format!("limits.fuel = {fuel}"))
+            .guest("echo")
+            .open()
+            .await;
         rig.call("echo.echo", json!({"text": "abc"})).await.outcome
     };
     let needed = open(1_000_000_000).await.spent.fuel;
@@ -30,7 +33,10 @@ async fn a_call_that_needs_all_its_fuel_gets_it_and_one_unit_less_is_too_little(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn memory_is_counted_to_the_page() {
-    let rig = Rig::of("limits.memory_mib = 16").guest("hostile").open().await;
+    let rig = Rig::of("limits.memory_mib = 16")
+        .guest("hostile")
+        .open()
+        .await;
     let called = rig.call("hostile.grow", json!({})).await;
     let peak = called.outcome.spent.memory_bytes;
     assert!(peak <= 16 << 20 && peak > 14 << 20, "{peak}");
@@ -38,15 +44,21 @@ async fn memory_is_counted_to_the_page() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deadline_is_the_shorter_of_policy_and_manifest() {
-    let manifest = lazaret_tests::forge::MANIFEST
-        .replace("\"effect\"", "\"timeout_ms\":100,\"effect\"");
-    let spin = r#"(func (export "run") (param i32 i32 i32 i32) (result i32) (loop (br 0)) unreachable)"#;
+    let manifest =
+        lazaret_tests::forge::MANIFEST.replace("\"effect\"", "\"timeout_ms\":100,\"effect\"");
+    let spin =
+        r#"(func (export "run") (param i32 i32 i32 i32) (result i32) (loop (br 0)) unreachable)"#;
     let component = lazaret_tests::forge::plugin(&manifest, spin);
     let rig = Rig::of("").component("forged", &component).open().await;
     let called = rig.call("forged.run", json!({})).await;
     let error = rig::error(&called.outcome);
     assert_eq!(error.code(), Code::TooSlow);
-    assert!(error.message().starts_with("the call did not end within its"), "{error:?}");
+    assert!(
+        error
+            .message()
+            .starts_with("the call did not end within its"),
+        "{error:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -62,13 +74,16 @@ async fn the_clock_of_a_guest_is_the_hosts() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wall_clock_that_jumps_moves_no_deadline() {
     let rig = Rig::of("").guest("hostile").open().await;
-    rig.clock.advance(std::time::Duration::from_secs(10 * 365 * 86_400));
+    rig.clock
+        .advance(std::time::Duration::from_secs(10 * 365 * 86_400));
     rig.assert_alive().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_model_reads_of_a_failure_has_no_path_of_the_host() {
-    let rig = Rig::of("[mounts.docs]\npath = \"docs\"\n[grants.\"files.*\"]\nmounts = { docs = \"read\" }");
+    let rig = Rig::of(
+        "[mounts.docs]\npath = \"docs\"\n[grants.\"files.*\"]\nmounts = { docs = \"read\" }",
+    );
     let inside = rig.path("docs").display().to_string();
     let args = json!({"text": format!("it is in {inside}/a.txt")});
     let call = json!({"calls": [{"id": "a", "tool": "echo.echo", "args": args}]});

@@ -12,7 +12,10 @@ calls = ["*"]
 "#;
 
 fn nest(depth: usize, innermost: Value) -> Value {
-    (1..depth).fold(innermost, |args, _| json!({"tools": ["hostile.call_each"], "args": args}))
+    (1..depth).fold(
+        innermost,
+        |args, _| json!({"tools": ["hostile.call_each"], "args": args}),
+    )
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -31,10 +34,17 @@ async fn a_hundred_nested_calls_at_once_do_not_wait_for_each_other_for_ever() {
 async fn each_depth_is_one_more_than_its_callers() {
     let rig = Rig::of(POLICY).guest("hostile").open().await;
     for (depth, reached) in [(3, true), (4, false)] {
-        let args = nest(depth, json!({"tools": ["text.count"], "args": {"text": "a"}}));
+        let args = nest(
+            depth,
+            json!({"tools": ["text.count"], "args": {"text": "a"}}),
+        );
         let called = rig.call("hostile.call_each", args).await;
         let text = rig::value(&called.outcome).to_string();
-        assert_eq!(text.contains("text.count -> ok"), reached, "{depth}: {text}");
+        assert_eq!(
+            text.contains("text.count -> ok"),
+            reached,
+            "{depth}: {text}"
+        );
         assert_eq!(text.contains("4 deep"), !reached, "{depth}: {text}");
     }
 }
@@ -51,7 +61,10 @@ async fn one_call_and_all_below_it_share_one_budget() {
     assert_eq!(text.matches("text.count -> ok").count(), 5, "{text}");
     assert!(text.contains("as many inner calls as it may"), "{text}");
     let again = rig.call("text.count", json!({"text": "a"})).await;
-    assert!(again.outcome.result.is_ok(), "another call has a budget of its own");
+    assert!(
+        again.outcome.result.is_ok(),
+        "another call has a budget of its own"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -63,7 +76,11 @@ async fn a_tool_below_another_keeps_to_its_own_grant() {
         calls = ["hostile.file_each"]
         mounts = { docs = "read" }
     "#;
-    let rig = Rig::of(policy).file("docs/a.txt", "a").guest("hostile").open().await;
+    let rig = Rig::of(policy)
+        .file("docs/a.txt", "a")
+        .guest("hostile")
+        .open()
+        .await;
     let args = json!({"tools": ["hostile.file_each"],
         "args": {"wishes": [{"op": "read", "path": "docs/a.txt"}]}});
     let called = rig.call("hostile.call_each", args).await;

@@ -27,7 +27,10 @@ async fn of_fifty_calls_only_the_one_that_loops_ends() {
             assert_eq!(*rig::value(&called.outcome), json!(at.to_string()));
         }
         let records = rig.records(&called.run).await;
-        assert_eq!(lazaret_tests::attack::check_records(&records), Vec::<String>::new());
+        assert_eq!(
+            lazaret_tests::attack::check_records(&records),
+            Vec::<String>::new()
+        );
     }
     rig.assert_alive().await;
 }
@@ -39,7 +42,9 @@ async fn guests_share_nothing() {
     for _ in 0..3 {
         let trapped = rig.call("hostile.panics", json!({"message": "once"})).await;
         assert_eq!(rig::error(&trapped.outcome).code(), Code::Trapped);
-        let echoed = rig.call("hostile.echo", json!({"text": "still here"})).await;
+        let echoed = rig
+            .call("hostile.echo", json!({"text": "still here"}))
+            .await;
         assert_eq!(*rig::value(&echoed.outcome), json!("still here"));
     }
 }
@@ -58,14 +63,19 @@ async fn a_thousand_guests_in_a_row_take_no_more_memory_than_a_hundred() {
     let before = many(100).await;
     let after = many(1_000).await;
     // The journal in memory grows by some hundred bytes a record; a guest that stayed would be 64 KiB.
-    assert!(after < before + 16 * 1_024, "{before} KiB before, {after} KiB after");
+    assert!(
+        after < before + 16 * 1_024,
+        "{before} KiB before, {after} KiB after"
+    );
 }
 
 fn resident_kib() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux says");
     let line = status.lines().find(|line| line.starts_with("VmRSS:"));
     let number = line.and_then(|line| line.split_whitespace().nth(1));
-    number.and_then(|number| number.parse().ok()).expect("a number of KiB")
+    number
+        .and_then(|number| number.parse().ok())
+        .expect("a number of KiB")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -62,8 +62,16 @@ fn prepare(mut database: Connection, path: &Path) -> Result<Connection> {
         );
         return Err(Error::bad_input(what).hint("use the newer lazaret, or move the file away"));
     }
+    if has_code(&database).map_err(failed)? {
+        let what = format!(
+            "`{}` has triggers or views, which no journal has",
+            path.display()
+        );
+        return Err(Error::new(Code::Corrupt, what).hint("move it away; somebody else made it"));
+    }
     // No memory map: a file that is cut short under it would kill the process.
     for (name, value) in [
+        ("trusted_schema", "OFF"),
         ("mmap_size", "0"),
         ("journal_mode", "WAL"),
         ("synchronous", "NORMAL"),
@@ -78,6 +86,14 @@ fn prepare(mut database: Connection, path: &Path) -> Result<Connection> {
 
 fn count_tables(database: &Connection) -> rusqlite::Result<i64> {
     database.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+}
+
+/// A journal that came with somebody's files could act on being written to.
+fn has_code(database: &Connection) -> rusqlite::Result<bool> {
+    let query = "SELECT count(*) FROM sqlite_schema WHERE type IN ('trigger', 'view')";
+    database
+        .query_row(query, [], |row| row.get::<_, i64>(0))
+        .map(|count| count > 0)
 }
 
 /// Two processes may come here at once; the second finds the tables made.

@@ -14,7 +14,7 @@ use crate::rules::json;
 use crate::runs::host::Called;
 use crate::surfaces::envelope::Envelope;
 use crate::surfaces::paint::{faint, foreign};
-use crate::words::error::{Error, Result, why};
+use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{Glimpse, Sight, Surface};
 use crate::words::limits::ARGS_BYTES;
 use crate::words::message::WishedArgs;
@@ -145,9 +145,12 @@ pub(super) fn read_args(given: &str) -> Result<WishedArgs> {
         read_input()?
     } else if let Some(path) = given.strip_prefix('@') {
         let bytes = named::read(Path::new(path), "the file", ARGS_BYTES);
-        let bytes = bytes.map_err(|error| match error.code() {
-            Code::TooBig => too_big(&format!("`{path}`")),
-            _ => error,
+        let bytes = bytes.map_err(|error| {
+            if error.code() == Code::TooBig {
+                too_big(&format!("`{path}`"))
+            } else {
+                error
+            }
         })?;
         String::from_utf8(bytes).map_err(|_| not_text(&format!("`{path}`")))?
     } else {

@@ -2,7 +2,8 @@
 
 use std::fmt::Display;
 use std::future::Future;
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -11,14 +12,30 @@ use serde_json::Value;
 
 use crate::surfaces::envelope::Failure;
 use crate::surfaces::paint::{bad, faint, foreign, warn};
-use crate::words::error::Error;
+use crate::words::error::{Code, Error};
+use crate::words::id::is_hidden;
 
 /// Work that takes less than this is not announced.
 const ANNOUNCED_AFTER: Duration = Duration::from_millis(700);
 
-/// A line of data. A reader that has gone away is no failure.
+/// Whether some data could not be written.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+/// A line of data. A reader that has gone away is no failure; a full disk is.
 pub(super) fn line(text: impl Display) {
-    let _ = writeln!(anstream::stdout(), "{text}");
+    if let Err(error) = writeln!(anstream::stdout(), "{text}")
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        LOST.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The failure of a command whose data did not all arrive.
+pub(super) fn lost() -> Option<Error> {
+    LOST.load(Ordering::Relaxed).then(|| {
+        Error::new(Code::DiskFailed, "standard output cannot be written")
+            .hint("is the disk full that it leads to?")
+    })
 }
 
 /// A line for people, beside the data.
@@ -34,16 +51,39 @@ pub(super) fn counted(number: usize, one: &str) -> String {
 
 /// A JSON value: on one line for programs, indented for people.
 pub(super) fn value(value: &Value, compact: bool) {
-    if compact {
-        line(value);
+    let text = if compact {
+        Ok(value.to_string())
     } else {
-        line(serde_json::to_string_pretty(value).unwrap_or_default());
-    }
+        serde_json::to_string_pretty(value)
+    };
+    line(inert(text.unwrap_or_default()));
 }
 
 /// A value as JSON on one line, its fields in their own order.
 pub(super) fn compact(value: &impl Serialize) {
-    line(serde_json::to_string(value).unwrap_or_default());
+    line(inert(serde_json::to_string(value).unwrap_or_default()));
+}
+
+/// JSON that says the same, with hidden characters escaped: whoever shows it shows only text.
+fn inert(json: String) -> String {
+    let hidden = |c: char| is_hidden(c) && c != '\n';
+    if !json.chars().any(hidden) {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len());
+    let mut units = [0; 2];
+    for c in json.chars() {
+        if hidden(c) {
+            out.extend(
+                c.encode_utf16(&mut units)
+                    .iter()
+                    .map(|unit| format!("\\u{unit:04x}")),
+            );
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// What a program gets of a command that failed as a whole.
@@ -151,4 +191,17 @@ pub(super) async fn while_waiting<T>(
     let spinner = Spinner::new(quiet);
     spinner.say(message);
     work.await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_for_terminals_says_the_same_and_hides_nothing() {
+        let value = serde_json::json!({"a\u{202e}": "\u{9b}2J\u{e0041}é"});
+        let text = inert(value.to_string());
+        assert_eq!(text, r#"{"a\u202e":"\u009b2J\udb40\udc41é"}"#);
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+    }
 }

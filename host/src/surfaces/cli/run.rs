@@ -71,7 +71,7 @@ pub(super) async fn pursue(host: &Host, goal: Goal, scene: &Scene) -> Result<u8>
     let mut see = |sight: &Sight| {
         begun = true;
         if scene.json {
-            print::line(serde_json::to_string(sight).unwrap_or_default());
+            print::compact(sight);
         } else if !scene.quiet {
             spinner.around(|| transcript.print(sight));
             if let Some(going_on) = transcript.going_on(sight) {

@@ -63,7 +63,7 @@ async fn list(journal: &Journal, scene: &Scene, limit: usize) -> Result<u8> {
     let runs = journal.runs(limit).await?;
     if scene.json {
         for (first, last) in &runs {
-            print::line(json!({"run": first.run, "started": first, "stopped": last}));
+            print::compact(&json!({"run": first.run, "started": first, "stopped": last}));
         }
         return Ok(0);
     }
@@ -114,7 +114,7 @@ async fn show(journal: &Journal, scene: &Scene, run: &str) -> Result<u8> {
     let records = journal.records(&run).await?;
     if scene.json {
         for record in &records {
-            print::line(serde_json::to_string(record).unwrap_or_default());
+            print::compact(record);
         }
         return Ok(0);
     }

@@ -1,0 +1,150 @@
+//! Files that are no plugin: each gets an error of its own, and none a panic.
+
+use std::sync::Arc;
+
+use futures_util::stream::{self, StreamExt};
+use lazaret::edges::state::StateFolder;
+use lazaret::guests::cache::Cache;
+use lazaret::guests::compile::Compiler;
+use lazaret::guests::engine;
+use lazaret::guests::plugin::{Plugin, PluginBytes};
+use lazaret::guests::station::Quarantine;
+use lazaret::words::clock::Clock;
+use lazaret_tests::forge;
+use lazaret_tests::prelude::*;
+
+async fn refused(bytes: &[u8]) -> lazaret::words::error::Error {
+    let opened = Rig::of("").component("bad", bytes).try_open().await;
+    opened.map(|_| ()).expect_err("no plugin")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_that_are_something_else_are_named_for_what_they_are() {
+    for (bytes, says) in [
+        (&b""[..], "this is no wasm component"),
+        (b"hello", "this is no wasm component"),
+        (b"(component)", "this is no wasm component"),
+        (b"\0asm\x01\0\0\0", "this is a core module"),
+        (b"\0asm\x0e\0\x01\0", "wasm of a version that is not known"),
+        (b"\x7fELF\x02\x01\x01\0", "native code"),
+        (b"\0asm\x0d\0\x01\0", "it exports nothing"),
+        (
+            b"\0asm\x0d\0\x01\0\xff\xff\xff\xff\xff",
+            "not a valid component",
+        ),
+    ] {
+        let error = refused(bytes).await;
+        assert_eq!(error.code(), Code::BadPlugin, "{bytes:?}: {error:?}");
+        assert!(
+            error.message().contains("plugin `bad`") && error.message().contains(says),
+            "{error:?}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_of_a_hundred_megabytes_is_refused_unread() {
+    let rig = Rig::of("");
+    let path = rig.path("big.wasm");
+    let file = std::fs::File::create(&path).expect("a file");
+    file.set_len(100 << 20).expect("a sparse file");
+    let error = rig
+        .plugin("big", &path)
+        .try_open()
+        .await
+        .map(|_| ())
+        .expect_err("too big");
+    assert_eq!(error.code(), Code::TooBig);
+    assert!(
+        error.message().contains("104857600, and at most 33554432"),
+        "{error:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_folder_and_nothing_are_no_plugins() {
+    let rig = Rig::of("").file("folder/a", "");
+    let path = rig.path("folder");
+    let error = rig
+        .plugin("bad", &path)
+        .try_open()
+        .await
+        .map(|_| ())
+        .expect_err("a folder");
+    assert_eq!(error.code(), Code::BadPlugin);
+    let rig = Rig::of("");
+    let path = rig.path("missing.wasm");
+    let error = rig
+        .plugin("bad", &path)
+        .try_open()
+        .await
+        .map(|_| ())
+        .expect_err("nothing");
+    assert_eq!(error.code(), Code::NotFound);
+}
+
+/// Looks at many spoiled components, a few at a time, with the real compile process.
+async fn look_at(spoiled: Vec<(String, Vec<u8>)>) -> Vec<(String, Result<(), Code>)> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let state = StateFolder::open(&folder.path().join("state")).expect("a state folder");
+    let engine = engine::best().expect("an engine");
+    let cache = Cache::open(&state, &engine.0).expect("a cache");
+    let compiler = Compiler::new(&target().join("debug/lazaret"));
+    let quarantine =
+        Quarantine::new(engine, cache, compiler, Clock::set(NOW_MS)).expect("a quarantine");
+    let (quarantine, folder) = (Arc::new(quarantine), Arc::new(folder));
+    let looking = stream::iter(spoiled).map(|(name, bytes)| {
+        let (quarantine, folder) = (quarantine.clone(), folder.clone());
+        async move {
+            let path = folder.path().join(&name);
+            std::fs::write(&path, bytes).expect("a file");
+            let looked = Plugin::look(&quarantine, PluginBytes::File(path)).await;
+            (name, looked.map(|_| ()).map_err(|error| error.code()))
+        }
+    });
+    looking.buffer_unordered(3).collect().await
+}
+
+fn assert_typed(looked: Vec<(String, Result<(), Code>)>, refused_at_least: usize) {
+    let refused = looked.iter().filter(|(_, looked)| looked.is_err()).count();
+    assert!(
+        refused >= refused_at_least,
+        "only {refused} of {} were refused",
+        looked.len()
+    );
+    for (name, looked) in looked {
+        let typed = matches!(looked, Ok(()) | Err(Code::BadPlugin | Code::TooBig));
+        assert!(typed, "{name}: {looked:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_component_with_one_bit_flipped_is_refused_or_still_a_component() {
+    let good = forge::plugin(forge::MANIFEST, "");
+    let step = (good.len() / 240).max(1);
+    let flipped = (0..good.len()).step_by(step).map(|at| {
+        let mut bytes = good.clone();
+        bytes[at] ^= 1 << (at % 8);
+        (format!("byte-{at}"), bytes)
+    });
+    let flipped: Vec<_> = flipped.collect();
+    assert!(flipped.len() >= 200, "{}", flipped.len());
+    assert_typed(look_at(flipped).await, 100);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_component_that_is_cut_off_anywhere_is_refused() {
+    let good = forge::plugin(forge::MANIFEST, "");
+    let cut = (0..good.len()).step_by(good.len() / 60);
+    let cut: Vec<_> = cut
+        .map(|at| (format!("length-{at}"), good[..at].to_vec()))
+        .collect();
+    let count = cut.len();
+    assert_typed(look_at(cut).await, count);
+    let echo = std::fs::read(target().join("guests/echo.wasm")).expect("`make plugins` builds it");
+    let cut = (1..12).map(|part| echo.len() * part / 12);
+    let cut: Vec<_> = cut
+        .map(|at| (format!("length-{at}"), echo[..at].to_vec()))
+        .collect();
+    assert_typed(look_at(cut).await, 11);
+}
