@@ -125,7 +125,13 @@ impl Gate {
     {
         let permit = self.judge(caller, effect).await?;
         let seq = permit.seq;
+        let mut open = Open {
+            gate: self,
+            caller,
+            of: Some(seq),
+        };
         let performed = perform(permit).await;
+        open.of = None;
         self.finish(caller, seq, &performed)?;
         Ok((seq, performed))
     }
@@ -207,6 +213,24 @@ impl Gate {
         self.journal
             .append(&caller.run, of, Event::Finished(finished))
             .map(|_| ())
+    }
+}
+
+/// An effect under way. Dropped before it has ended, it leaves the record that nobody saw its end
+/// (invariant 11).
+struct Open<'a> {
+    gate: &'a Gate,
+    caller: &'a Caller,
+    of: Option<Seq>,
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        let Some(of) = self.of else { return };
+        let error = Error::new(Code::InDoubt, "the run ended before this did");
+        let unseen = Performed::<()>::of(Err(error), self.caller.label.clone(), Spent::default());
+        // The record is lost only with the journal, and then nothing more happens anyway.
+        let _ = self.gate.finish(self.caller, of, &unseen);
     }
 }
 

@@ -158,7 +158,7 @@ pub async fn run(path: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(path).expect("an attack can be read");
     let (rig, server) = (Rig::of(""), Server::start().await);
     let text = text.replace("{port}", &server.port().to_string());
-    let text = text.replace("{folder}", &rig.path("").display().to_string());
+    let text = text.replace("{folder}", &rig.folder().display().to_string());
     let attack: Attack = match toml::from_str(&text) {
         Ok(attack) => attack,
         Err(error) => return vec![error.to_string()],

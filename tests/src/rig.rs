@@ -155,6 +155,12 @@ impl Rig {
         self.folder.path().join(path)
     }
 
+    /// The test's folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     fn table(&mut self, name: &str) -> &mut Table {
         let entry = self
             .config

@@ -5,10 +5,11 @@ use std::sync::{Arc, OnceLock};
 
 use super::plugin::Plugin;
 use crate::rules::grant::{Grant, Pattern};
-use crate::rules::manifest::{Declared, Risk};
+use crate::rules::manifest::{Declared, Risk, SurfaceWord};
 use crate::rules::policy::Policy;
 use crate::rules::schema::Schema;
 use crate::words::error::{Code, Error, Result};
+use crate::words::event::Surface;
 use crate::words::id::{ToolName, shown};
 use crate::words::limits::PLUGINS;
 use crate::words::message::Card;
@@ -220,9 +221,10 @@ impl Catalog {
             .collect()
     }
 
-    /// Tools within `reach` that a model may be told of: those that policy would let it call (S-20).
+    /// Tools within `reach` that a model may be told of: those that policy would let it call (S-20),
+    /// and that are offered on the run's surface.
     #[must_use]
-    pub fn cards(&self, reach: &[Pattern], policy: &Policy) -> Vec<Card> {
+    pub fn cards(&self, reach: &[Pattern], policy: &Policy, surface: Surface) -> Vec<Card> {
         let told = |tool: &&Arc<Tool>| {
             use crate::rules::manifest::Visibility;
             let named = reach.iter().any(|line| line.matches(&tool.name));
@@ -231,7 +233,12 @@ impl Catalog {
                 Visibility::Public | Visibility::Local => true,
                 Visibility::Private | Visibility::User => false,
             };
-            named && !blocked && open && allowed(policy, &tool.name, tool.declared.risk)
+            let offered = tool.declared.offer.surfaces.contains(&SurfaceWord(surface));
+            named
+                && !blocked
+                && open
+                && offered
+                && allowed(policy, &tool.name, tool.declared.risk)
         };
         self.tools
             .values()

@@ -84,8 +84,10 @@ impl Tasks {
         let grace = Duration::from_millis(grace);
         let mut set = std::mem::take(&mut *lock(&self.0.set));
         let all = async { while set.join_next().await.is_some() {} };
-        // Running out of time is the point of a grace.
-        let _ = tokio::time::timeout(grace, all).await;
+        if tokio::time::timeout(grace, all).await.is_err() {
+            // Returns when all are dropped, each with the record of its end.
+            set.shutdown().await;
+        }
     }
 
     /// Runs `work` unless the run is cancelled before it ends.

@@ -48,7 +48,7 @@ impl Drive<'_> {
         let cards = self
             .station
             .catalog
-            .cards(&self.agent.tools, self.station.gate.policy());
+            .cards(&self.agent.tools, self.station.gate.policy(), self.surface);
         let mut plan = Plan::new(goal, label, self.agent.turns);
         let answer = loop {
             if self.tasks.is_cancelled() {

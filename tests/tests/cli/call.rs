@@ -7,7 +7,9 @@ fn call(args: &str) -> Ended {
 }
 
 fn missing(args: &str) -> Ended {
-    call(args).ends(2).says(&["error: the arguments are not JSON: "])
+    call(args)
+        .ends(2)
+        .says(&["error: the arguments are not JSON: "])
 }
 
 #[test]
@@ -135,7 +137,10 @@ fn an_unknown_tool_is_answered_with_near_names() {
         .ends(4)
         .says(&["hint: `lazaret tools` lists them"]);
     station.run(&["call", ""]).ends(4);
-    station.run(&["call", "text.count\u{1b}[31m"]).ends(4).never("\u{1b}");
+    station
+        .run(&["call", "text.count\u{1b}[31m"])
+        .ends(4)
+        .never("\u{1b}");
 }
 
 #[test]

@@ -23,7 +23,9 @@ fn wrong(config: &str, says: &[&str]) {
 
 #[test]
 fn an_empty_file_is_a_policy_that_grants_nothing() {
-    check("").ends(0).prints(&["ok [HERE]/lazaret.toml: 0 grants, 0 mounts"]);
+    check("")
+        .ends(0)
+        .prints(&["ok [HERE]/lazaret.toml: 0 grants, 0 mounts"]);
     let station = Station::with("");
     station.write("a.txt", "x");
     station
@@ -36,11 +38,17 @@ fn an_empty_file_is_a_policy_that_grants_nothing() {
 fn unknown_keys_are_refused_and_the_nearest_is_named() {
     wrong(
         "[mount.docs]\npath = \"x\"\n",
-        &["line 1, column 2: unknown field `mount`", "hint: did you mean `mounts`?"],
+        &[
+            "line 1, column 2: unknown field `mount`",
+            "hint: did you mean `mounts`?",
+        ],
     );
     wrong(
         "[mounts.docs]\npath = \"x\"\nacess = \"read\"\n",
-        &["line 3, column 1: unknown field `acess`", "hint: did you mean `access`?"],
+        &[
+            "line 3, column 1: unknown field `acess`",
+            "hint: did you mean `access`?",
+        ],
     );
     wrong(
         "[models.m]\nprovider = \"openai\"\nurl = \"http://a.test\"\nmodel = \"m\"\nkey = \"canary\"\n",
@@ -48,7 +56,9 @@ fn unknown_keys_are_refused_and_the_nearest_is_named() {
     );
     wrong(
         "[grants.\"web.get_page\"]\nfetch = [{ url = \"http://a.test/\", metods = [\"GET\"] }]\n",
-        &["line 2, column 9: a destination is a URL, or a table with `url` and, if wanted, `methods` and `private`"],
+        &[
+            "line 2, column 9: a destination is a URL, or a table with `url` and, if wanted, `methods` and `private`",
+        ],
     );
 }
 
@@ -58,7 +68,10 @@ fn wrong_types_are_refused() {
         "allow_risk = \"x\"\n",
         &["line 1, column 14: invalid type: string \"x\", expected a sequence"],
     );
-    wrong("[limits]\nfuel = \"much\"\n", &["line 2, column 8: invalid type"]);
+    wrong(
+        "[limits]\nfuel = \"much\"\n",
+        &["line 2, column 8: invalid type"],
+    );
     wrong("a = \n", &["line 1, column 5"]);
     wrong("[mounts.docs]\n", &["line 1", "missing field `path`"]);
 }
@@ -67,13 +80,19 @@ fn wrong_types_are_refused() {
 fn wrong_words_are_refused() {
     wrong(
         "[mounts.docs]\npath = \"x\"\naccess = \"reed\"\n",
-        &["line 3, column 10: unknown variant `reed`", "hint: did you mean `read`?"],
+        &[
+            "line 3, column 10: unknown variant `reed`",
+            "hint: did you mean `read`?",
+        ],
     );
     wrong(
         "[models.m]\nprovider = \"magic\"\n",
         &["unknown variant `magic`, expected `scripted` or `openai`"],
     );
-    wrong("collisions = \"rename\"\n", &["line 1", "unknown variant `rename`"]);
+    wrong(
+        "collisions = \"rename\"\n",
+        &["line 1", "unknown variant `rename`"],
+    );
 }
 
 #[test]
@@ -89,10 +108,22 @@ fn wrong_destinations_are_refused() {
     let grant = |entry: &str| format!("[grants.\"web.get_page\"]\nfetch = [{entry}]\n");
     let place = "[grants.\"web.get_page\"]: ";
     for (entry, why) in [
-        ("\"ftp://x/\"", "`ftp://x/` is no destination: the scheme is `http` or `https`"),
-        ("\"nonsense\"", "`nonsense` is no destination: relative URL without a base"),
-        ("{ url = \"http://a.test/\", methods = [] }", "`methods` is empty, so the line could never match"),
-        ("{ url = \"http://a.test/\", methods = [\"get\"] }", "`get` is no method"),
+        (
+            "\"ftp://x/\"",
+            "`ftp://x/` is no destination: the scheme is `http` or `https`",
+        ),
+        (
+            "\"nonsense\"",
+            "`nonsense` is no destination: relative URL without a base",
+        ),
+        (
+            "{ url = \"http://a.test/\", methods = [] }",
+            "`methods` is empty, so the line could never match",
+        ),
+        (
+            "{ url = \"http://a.test/\", methods = [\"get\"] }",
+            "`get` is no method",
+        ),
         ("\"http://user:pw@a.test/\"", "is no destination"),
     ] {
         wrong(&grant(entry), &[place, why]);
@@ -114,12 +145,10 @@ fn a_grant_about_a_mount_that_is_not_there_is_refused() {
 
 #[test]
 fn a_mount_whose_folder_is_missing_is_refused() {
-    check("[mounts.docs]\npath = \"none\"\n")
-        .ends(4)
-        .says_only(
-            "error: the mount `docs` cannot be opened: `[HERE]/none`: there is no such file or folder
+    check("[mounts.docs]\npath = \"none\"\n").ends(4).says_only(
+        "error: the mount `docs` cannot be opened: `[HERE]/none`: there is no such file or folder
 hint: make the folder, or correct `path` of the mount",
-        );
+    );
 }
 
 #[test]
@@ -131,7 +160,12 @@ fn a_plugin_that_is_missing_is_refused() {
 
 #[test]
 fn instructions_never_refer_to_secrets() {
-    for reference in ["${secret:X}", "{{ secrets.X }}", "<%= vault.x %>", "${env.X}"] {
+    for reference in [
+        "${secret:X}",
+        "{{ secrets.X }}",
+        "<%= vault.x %>",
+        "${env.X}",
+    ] {
         wrong(
             &format!("[agents.a]\ninstructions = \"use {reference}\"\n"),
             &[
@@ -154,21 +188,33 @@ hint: write `[models.gpt]`",
 fn names_follow_one_form() {
     let form = "hint: names have lower-case letters, digits, `-` and `_`, and begin with a letter";
     wrong("[agents.A]\n", &["`A` is no name for an agent", form]);
-    wrong("[plugins]\n\"a b\" = \"x.wasm\"\n", &["`a b` is no name for a plugin", form]);
-    wrong("[mounts.\"a/b\"]\npath = \".\"\n", &["`a/b` is no name for a mount"]);
+    wrong(
+        "[plugins]\n\"a b\" = \"x.wasm\"\n",
+        &["`a b` is no name for a plugin", form],
+    );
+    wrong(
+        "[mounts.\"a/b\"]\npath = \".\"\n",
+        &["`a/b` is no name for a mount"],
+    );
 }
 
 #[test]
 fn limits_out_of_range_are_refused() {
     for mib in ["0", "257", "100000"] {
         let config = format!("[limits]\nmemory_mib = {mib}\n");
-        wrong(&config, &["[limits]: `memory_mib` is not between 1 and 256"]);
+        wrong(
+            &config,
+            &["[limits]: `memory_mib` is not between 1 and 256"],
+        );
     }
     for name in ["fuel", "cpu_ms", "timeout_ms"] {
         let said = format!("[limits]: `{name}` is 0, so no tool could ever run");
         wrong(&format!("[limits]\n{name} = 0\n"), &[&said]);
     }
-    wrong("[limits]\nfuel = -1\n", &["line 2, column 8: invalid value: integer `-1`"]);
+    wrong(
+        "[limits]\nfuel = -1\n",
+        &["line 2, column 8: invalid value: integer `-1`"],
+    );
     for turns in ["0", "1001"] {
         let config = format!("[agents.a]\nturns = {turns}\n");
         wrong(&config, &["`turns` of agent `a` is not between 1 and 1000"]);
@@ -221,7 +267,9 @@ fn it_is_found_upward() {
         .run_in("deep/er", &["policy", "check"])
         .ends(0)
         .prints(&["ok [HERE]/lazaret.toml: 1 grant, 0 mounts"]);
-    station.run_in("deep/er", &["call", "text.count", r#"{"text":"a"}"#]).ends(0);
+    station
+        .run_in("deep/er", &["call", "text.count", r#"{"text":"a"}"#])
+        .ends(0);
     assert!(station.workspace().join(".lazaret/journal.db").exists());
 }
 
@@ -239,7 +287,9 @@ fn the_nearest_counts() {
 fn a_named_file_is_used_instead() {
     let station = Station::with("");
     station.write("other.toml", "[grants.\"text.*\"]\n");
-    station.run(&["policy", "trust", "--config", "other.toml"]).ends(0);
+    station
+        .run(&["policy", "trust", "--config", "other.toml"])
+        .ends(0);
     station
         .run(&["--config", "other.toml", "policy", "check"])
         .ends(0)

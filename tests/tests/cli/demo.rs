@@ -22,7 +22,12 @@ fn cargo() -> Vec<(String, f64, u64, u64)> {
         .map(|line| {
             let cells: Vec<&str> = line.split(',').collect();
             let number = |place: usize| cells[place].parse::<u64>().unwrap();
-            (cells[0].to_owned(), cells[3].parse().unwrap(), number(4), number(5))
+            (
+                cells[0].to_owned(),
+                cells[3].parse().unwrap(),
+                number(4),
+                number(5),
+            )
         })
         .collect()
 }
@@ -55,11 +60,17 @@ fn the_report_comes_from_the_files() {
     station.run(&["demo", "--folder", "station"]).ends(0);
     let report = station.read("station/out/report.md");
     for line in wanted() {
-        assert!(report.lines().any(|known| known == line), "{line}:\n{report}");
+        assert!(
+            report.lines().any(|known| known == line),
+            "{line}:\n{report}"
+        );
     }
     let log = example("docs/log.md");
     let named = log.lines().filter(|line| line.contains("Fortuna")).count();
-    assert!(report.contains(&format!("The log names the Fortuna {named} times.")), "{report}");
+    assert!(
+        report.contains(&format!("The log names the Fortuna {named} times.")),
+        "{report}"
+    );
     assert!(report.contains("06:40"), "the page was read:\n{report}");
 }
 
@@ -96,10 +107,19 @@ fn what_it_says_to_type_next_works() {
 
 #[test]
 fn for_programs_it_is_one_event_a_line() {
-    let ended = Station::new().run(&["demo", "--json"]).ends(0).says_only("");
+    let ended = Station::new()
+        .run(&["demo", "--json"])
+        .ends(0)
+        .says_only("");
     let events = ended.lines();
-    let words: Vec<&str> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
-    assert_eq!((words.first(), words.last()), (Some(&"started"), Some(&"stopped")));
+    let words: Vec<&str> = events
+        .iter()
+        .map(|event| event["event"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        (words.first(), words.last()),
+        (Some(&"started"), Some(&"stopped"))
+    );
     let denied = |event: &&Value| event["verdict"]["verdict"] == "deny";
     assert_eq!(events.iter().filter(denied).count(), 2);
 }

@@ -8,7 +8,10 @@ use crate::station::Station;
 
 fn finding<'a>(told: &'a Value, what: &str) -> &'a Value {
     let findings = told["findings"].as_array().unwrap();
-    findings.iter().find(|finding| finding["what"] == what).unwrap()
+    findings
+        .iter()
+        .find(|finding| finding["what"] == what)
+        .unwrap()
 }
 
 #[test]
@@ -32,8 +35,14 @@ fn agents_and_models_are_counted() {
     let told = station.run(&["doctor", "--json"]).ends(0).json();
     assert_eq!(told["ok"], true);
     assert_eq!(finding(&told, "agents")["state"], "ok");
-    assert_eq!(finding(&told, "configuration")["text"], "[HERE]/lazaret.toml (trusted)");
-    assert_eq!(finding(&told, "journal")["text"], "[HERE]/.lazaret/journal.db");
+    assert_eq!(
+        finding(&told, "configuration")["text"],
+        "[HERE]/lazaret.toml (trusted)"
+    );
+    assert_eq!(
+        finding(&told, "journal")["text"],
+        "[HERE]/.lazaret/journal.db"
+    );
 }
 
 #[test]
@@ -62,9 +71,14 @@ fn a_wrong_configuration_is_broken() {
 #[test]
 fn a_damaged_journal_is_broken() {
     let station = Station::new();
-    station.run(&["call", "text.count", r#"{"text":"a"}"#]).ends(0);
+    station
+        .run(&["call", "text.count", r#"{"text":"a"}"#])
+        .ends(0);
     fs::write(station.state().join("runs/journal.db"), "nothing of ours").unwrap();
-    station.run(&["doctor"]).ends(1).prints(&["journal.db` is damaged or no journal", "hint: move it away"]);
+    station
+        .run(&["doctor"])
+        .ends(1)
+        .prints(&["journal.db` is damaged or no journal", "hint: move it away"]);
 }
 
 #[test]
@@ -80,7 +94,10 @@ fn a_state_folder_that_others_may_write_is_broken() {
     use std::os::unix::fs::PermissionsExt;
     let station = Station::new();
     fs::set_permissions(station.state(), fs::Permissions::from_mode(0o777)).unwrap();
-    station.run(&["doctor"]).ends(1).prints(&["others may write to it"]);
+    station
+        .run(&["doctor"])
+        .ends(1)
+        .prints(&["others may write to it"]);
 }
 
 #[test]
@@ -101,5 +118,8 @@ hint: set `HOME`, or `XDG_CONFIG_HOME` and `XDG_STATE_HOME`",
 fn a_key_that_is_none_is_broken() {
     let station = Station::new();
     fs::write(station.state().join("key"), "short").unwrap();
-    station.run(&["doctor"]).ends(1).prints(&["`[ROOT]/state/lazaret/key` is no key", "hint: remove it"]);
+    station
+        .run(&["doctor"])
+        .ends(1)
+        .prints(&["`[ROOT]/state/lazaret/key` is no key", "hint: remove it"]);
 }

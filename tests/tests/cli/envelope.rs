@@ -5,7 +5,12 @@ use serde_json::{Value, json};
 use crate::station::Station;
 
 fn keys(value: &Value) -> Vec<&str> {
-    value.as_object().unwrap().keys().map(String::as_str).collect()
+    value
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect()
 }
 
 /// What differs from call to call: taken out, and looked at.
@@ -23,7 +28,14 @@ fn success_is_told_field_for_field() {
     let meta = &envelope["meta"];
     assert_eq!(
         keys(meta),
-        ["action", "durationMs", "invocationId", "label", "surface", "usage"]
+        [
+            "action",
+            "durationMs",
+            "invocationId",
+            "label",
+            "surface",
+            "usage"
+        ]
     );
     assert_eq!(keys(&meta["usage"]), ["fuel", "memory_bytes", "us"]);
     settle(&mut envelope, 1);
@@ -70,9 +82,27 @@ fn codes_of_failures_are_the_catalogues() {
     for (tool, args, status, code, retryable) in [
         ("text.cuont", "{}", 4, "ACTION_NOT_FOUND", false),
         ("files.read", r#"{"path":"none"}"#, 4, "NOT_FOUND", false),
-        ("files.read", r#"{"path":"../x"}"#, 3, "AUTHORIZATION_ERROR", false),
-        ("files.remove", r#"{"path":"x"}"#, 3, "AUTHORIZATION_ERROR", false),
-        ("text.search", r#"{"text":"a","pattern":"("}"#, 1, "INTERNAL_ERROR", false),
+        (
+            "files.read",
+            r#"{"path":"../x"}"#,
+            3,
+            "AUTHORIZATION_ERROR",
+            false,
+        ),
+        (
+            "files.remove",
+            r#"{"path":"x"}"#,
+            3,
+            "AUTHORIZATION_ERROR",
+            false,
+        ),
+        (
+            "text.search",
+            r#"{"text":"a","pattern":"("}"#,
+            1,
+            "INTERNAL_ERROR",
+            false,
+        ),
     ] {
         let ended = station.run(&["call", tool, args, "--json"]);
         let envelope = ended.json();

@@ -1,26 +1,18 @@
 //! Guests that misbehave, seen from the shell: what ends with which status, and that it ends.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::station::{Ended, Station};
-
-fn component() -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let path = root.join("target/guests/hostile.wasm");
-    assert!(path.exists(), "there is no {}: plugins/build.sh guests", path.display());
-    path
-}
+use crate::station::{Ended, Station, hostile};
 
 /// Trusts a configuration with the hostile plugin in it.
 fn station(more: &str) -> Station {
     let station = Station::scripted(
         "[\"hostile.*\"]",
         &[],
-        &format!("{more}[plugins]\nhostile = {:?}\n", component()),
+        &format!("{more}[plugins]\nhostile = {:?}\n", hostile()),
     );
     std::fs::remove_file(station.workspace().join("script.jsonl")).unwrap();
     station
@@ -35,20 +27,47 @@ fn ends(more: &str, tool: &str, args: &str, wanted: (i32, &str, &str)) {
     let ended = call(more, tool, args);
     let error = &ended.json()["error"];
     let (status, code, kind) = wanted;
-    assert_eq!((&error["code"], &error["kind"]), (&json!(code), &json!(kind)), "{ended}");
-    ended.ends(status).never("panicked at").never("wasm backtrace");
+    assert_eq!(
+        (&error["code"], &error["kind"]),
+        (&json!(code), &json!(kind)),
+        "{ended}"
+    );
+    ended
+        .ends(status)
+        .never("panicked at")
+        .never("wasm backtrace");
 }
 
 #[test]
 fn a_loop_is_ended_on_time() {
-    ends("[limits]\ncpu_ms = 50\n", "hostile.spin", "{}", (124, "TIMEOUT", "too_slow"));
-    ends("[limits]\ntimeout_ms = 50\n", "hostile.spin", "{}", (124, "TIMEOUT", "too_slow"));
-    ends("[limits]\nfuel = 1000000\n", "hostile.spin", "{}", (1, "INTERNAL_ERROR", "out_of_fuel"));
+    ends(
+        "[limits]\ncpu_ms = 50\n",
+        "hostile.spin",
+        "{}",
+        (124, "TIMEOUT", "too_slow"),
+    );
+    ends(
+        "[limits]\ntimeout_ms = 50\n",
+        "hostile.spin",
+        "{}",
+        (124, "TIMEOUT", "too_slow"),
+    );
+    ends(
+        "[limits]\nfuel = 1000000\n",
+        "hostile.spin",
+        "{}",
+        (1, "INTERNAL_ERROR", "out_of_fuel"),
+    );
 }
 
 #[test]
 fn a_sleeper_is_ended_on_time() {
-    ends("[limits]\ntimeout_ms = 50\n", "hostile.sleep", "{}", (124, "TIMEOUT", "too_slow"));
+    ends(
+        "[limits]\ntimeout_ms = 50\n",
+        "hostile.sleep",
+        "{}",
+        (124, "TIMEOUT", "too_slow"),
+    );
 }
 
 #[test]
@@ -63,7 +82,10 @@ fn an_interrupted_loop_ends_with_130() {
     assert!(events.any(|event| event["event"] == "judged" && event["subject"] == "hostile.spin"));
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let last = events.last().unwrap();
-    assert_eq!((&last["event"], &last["code"]), (&json!("stopped"), &json!("cancelled")));
+    assert_eq!(
+        (&last["event"], &last["code"]),
+        (&json!("stopped"), &json!("cancelled"))
+    );
     assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
@@ -72,7 +94,7 @@ fn traps_and_panics_are_failures_of_the_guest() {
     for tool in ["hostile.traps", "hostile.recurse"] {
         ends("", tool, "{}", (1, "INTERNAL_ERROR", "trapped"));
     }
-    let ended = call("", "hostile.panics", "{}");
+    let ended = call("", "hostile.panics", r#"{"message":"oh"}"#);
     assert_eq!(ended.json()["error"]["code"], "INTERNAL_ERROR", "{ended}");
     ended.ends(1);
 }
@@ -106,7 +128,14 @@ fn logs_before_a_limit_are_kept_and_the_rest_is_counted() {
 #[test]
 fn artifacts_are_written_where_they_were_asked_for() {
     let station = station("");
-    let call = ["call", "hostile.add_artifacts", r#"{"count":2,"bytes":3}"#, "--out", "kept", "--json"];
+    let call = [
+        "call",
+        "hostile.add_artifacts",
+        r#"{"count":2,"bytes":3}"#,
+        "--out",
+        "kept",
+        "--json",
+    ];
     let ended = station.run(&call).ends(0);
     assert_eq!(ended.json()["artifacts"].as_array().unwrap().len(), 2);
     let files = std::fs::read_dir(station.workspace().join("kept")).unwrap();
@@ -115,19 +144,30 @@ fn artifacts_are_written_where_they_were_asked_for() {
         assert!(file.file_name().to_str().unwrap().is_ascii());
         assert_eq!(std::fs::read(file.path()).unwrap(), b"aaa");
     }
-    // What is there already is never written over.
-    station.run(&call).says(&[]);
     ended.never("\u{202e}");
+    // What is there is never written over.
+    let again = station.run(&call).ends(1);
+    again.prints(&["cannot be written: there is something of that name already"]);
 }
 
 #[test]
 fn a_tool_of_another_surface_is_not_offered_here() {
-    ends("", "hostile.only_http", "{}", (4, "UNSUPPORTED_SURFACE", "bad_surface"));
+    ends(
+        "",
+        "hostile.only_http",
+        "{}",
+        (4, "UNSUPPORTED_SURFACE", "bad_surface"),
+    );
 }
 
 #[test]
 fn a_tool_for_other_tools_is_not_called_from_here() {
-    ends("", "hostile.only_tools", "{}", (3, "AUTHORIZATION_ERROR", "denied"));
+    ends(
+        "",
+        "hostile.only_tools",
+        "{}",
+        (3, "AUTHORIZATION_ERROR", "denied"),
+    );
 }
 
 #[test]
@@ -136,7 +176,7 @@ fn a_tool_that_declares_nothing_counts_as_high_risk() {
         .run(&["call", "hostile.unclassified", "{}"])
         .ends(3)
         .says(&["[grants.\"hostile.unclassified\"]"]);
-    let path = component().display().to_string();
+    let path = hostile().display().to_string();
     Station::new().run(&["plugin", "check", &path]).ends(0).says(&[
         "warning: `unclassified` does not declare its effect, so it counts as side-effecting and high risk",
         "hint: declare `effect` if it does less",

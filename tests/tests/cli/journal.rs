@@ -40,7 +40,10 @@ hint: move it away; lazaret then begins a new one, and the old one stays for rep
 #[test]
 fn runs_are_listed_newest_first() {
     let station = Station::new();
-    station.run(&["runs", "list"]).ends(0).says_only("no runs yet");
+    station
+        .run(&["runs", "list"])
+        .ends(0)
+        .says_only("no runs yet");
     for tool in ["text.count", "text.nope", "files.remove"] {
         station.run(&["call", tool, r#"{"text":"a","path":"b"}"#]);
     }
@@ -58,7 +61,9 @@ fn runs_are_listed_newest_first() {
             "[RUN] [TIME] bad_args text.count",
         ]
     );
-    let one = station.run(&["runs", "list", "--limit", "1", "--json"]).lines();
+    let one = station
+        .run(&["runs", "list", "--limit", "1", "--json"])
+        .lines();
     assert_eq!(one.len(), 1);
     assert_eq!(one[0]["started"]["subject"], "files.remove");
     assert_eq!(one[0]["stopped"]["code"], "bad_args");
@@ -76,7 +81,9 @@ fn a_run_is_shown_record_by_record() {
         .iter()
         .map(|record| record["event"].as_str().unwrap().to_owned())
         .collect();
-    let wanted = ["started", "judged", "finished", "judged", "finished", "stopped"];
+    let wanted = [
+        "started", "judged", "finished", "judged", "finished", "stopped",
+    ];
     assert_eq!(events, wanted);
 }
 
@@ -87,8 +94,14 @@ fn a_run_is_found_by_the_beginning_of_its_name() {
         .unwrap()
         .query_row("SELECT run FROM records LIMIT 1", [], |row| row.get(0))
         .unwrap();
-    station.run(&["runs", "show", &name]).ends(0).prints(&["text.count"]);
-    station.run(&["runs", "show", &name[..20]]).ends(0).prints(&["text.count"]);
+    station
+        .run(&["runs", "show", &name])
+        .ends(0)
+        .prints(&["text.count"]);
+    station
+        .run(&["runs", "show", &name[..20]])
+        .ends(0)
+        .prints(&["text.count"]);
     call(&station).ends(0);
     station.run(&["runs", "show", "2"]).ends(2).says_only(
         "error: more than one run begins with `2`\nhint: write more of its name; `lazaret runs list` shows them",
@@ -119,7 +132,9 @@ fn limits_of_the_list_are_checked() {
 #[test]
 fn random_bytes_are_no_journal() {
     let (station, path) = used();
-    let noise: Vec<u8> = (0..8_192u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let noise: Vec<u8> = (0..8_192u32)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .collect();
     fs::write(&path, &noise).unwrap();
     refuses(&station, 1, DAMAGED);
     assert_eq!(fs::read(&path).unwrap(), noise, "it stays for repair");
@@ -154,7 +169,9 @@ fn a_journal_with_a_flipped_page_is_damaged() {
 fn a_record_that_cannot_be_read_is_named() {
     let (station, path) = used();
     let database = Connection::open(path).unwrap();
-    database.execute("UPDATE records SET event = '{' WHERE seq = 1", []).unwrap();
+    database
+        .execute("UPDATE records SET event = '{' WHERE seq = 1", [])
+        .unwrap();
     station
         .run(&["runs", "show"])
         .ends(1)
@@ -165,7 +182,10 @@ fn a_record_that_cannot_be_read_is_named() {
 fn an_empty_file_becomes_a_journal() {
     let (station, path) = used();
     fs::write(path, "").unwrap();
-    station.run(&["runs", "list"]).ends(0).says_only("no runs yet");
+    station
+        .run(&["runs", "list"])
+        .ends(0)
+        .says_only("no runs yet");
     call(&station).ends(0);
 }
 
@@ -176,7 +196,9 @@ fn a_database_of_something_else_is_left_alone() {
     let path = folder(&station).join("journal.db");
     fs::remove_file(&path).unwrap();
     let foreign = Connection::open(&path).unwrap();
-    foreign.execute("CREATE TABLE songs (title TEXT)", []).unwrap();
+    foreign
+        .execute("CREATE TABLE songs (title TEXT)", [])
+        .unwrap();
     refuses(
         &station,
         1,
@@ -208,7 +230,9 @@ hint: use the newer lazaret, or move the file away",
 fn a_locked_journal_is_waited_for_and_then_busy() {
     let (station, path) = used();
     let holder = Connection::open(path).unwrap();
-    holder.pragma_update(None, "locking_mode", "EXCLUSIVE").unwrap();
+    holder
+        .pragma_update(None, "locking_mode", "EXCLUSIVE")
+        .unwrap();
     holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
     call(&station).ends(5).says_only(
         "error: `[ROOT]/state/lazaret/runs/journal.db` is locked by another process; waited 2000 ms
@@ -236,7 +260,9 @@ fn a_link_in_the_journals_place_is_not_followed() {
 fn a_second_name_of_the_journal_is_refused() {
     let (station, path) = used();
     fs::hard_link(&path, station.workspace().join("other.db")).unwrap();
-    call(&station).ends(3).says(&["is a link or belongs to somebody else"]);
+    call(&station)
+        .ends(3)
+        .says(&["is a link or belongs to somebody else"]);
 }
 
 #[test]
@@ -279,7 +305,9 @@ fn a_folder_that_cannot_be_written_is_said() {
     lock(0o500);
     let ended = call(&station);
     lock(0o700);
-    ended.ends(1).says(&["error: `[HERE]/.lazaret` cannot be created: permission denied"]);
+    ended
+        .ends(1)
+        .says(&["error: `[HERE]/.lazaret` cannot be created: permission denied"]);
 }
 
 /// Files of this process may not grow: the nearest that a test comes to a full disk.
@@ -294,7 +322,12 @@ fn a_journal_that_cannot_grow_stops_the_call() {
         size / 1_024
     );
     let lazaret = station.command(&[]).get_program().to_owned();
-    let ended = station.finish(station.settle(&mut shell).args(["-c", &limited]).arg(lazaret));
+    let ended = station.finish(
+        station
+            .settle(&mut shell)
+            .args(["-c", &limited])
+            .arg(lazaret),
+    );
     assert_eq!(ended.status, 1, "{ended}");
     ended.says(&["error: "]).never("panicked");
     assert!(!station.workspace().join("a").exists());
@@ -313,7 +346,9 @@ fn twenty_processes_share_a_journal() {
     for child in children {
         station.wait(child).ends(0).says_only("");
     }
-    let runs = station.run(&["runs", "list", "--limit", "100", "--json"]).lines();
+    let runs = station
+        .run(&["runs", "list", "--limit", "100", "--json"])
+        .lines();
     assert_eq!(runs.len(), 20);
     for run in runs {
         assert_eq!(run["stopped"]["end"], "done", "{run}");

@@ -70,8 +70,15 @@ fn a_file_is_inspected_before_anything_is_granted() {
     let told = ended.json();
     assert_eq!(told["name"], "files");
     let imports = told["imports"].as_array().unwrap();
-    assert!(imports.contains(&json!("lazaret:plugin/files@0.1.0")), "{ended}");
-    assert!(!imports.iter().any(|name| name.as_str().unwrap().contains("fetch")));
+    assert!(
+        imports.contains(&json!("lazaret:plugin/files@0.1.0")),
+        "{ended}"
+    );
+    assert!(
+        !imports
+            .iter()
+            .any(|name| name.as_str().unwrap().contains("fetch"))
+    );
 }
 
 #[test]
@@ -83,15 +90,28 @@ fn a_good_one_is_said_to_be_good() {
         .ends(0)
         .prints(&["ok `good.wasm` is the plugin `text` 0.1.0 with 7 tools\n"])
         .says_only("");
-    let told = station.run(&["plugin", "check", "good.wasm", "--json"]).json();
-    assert_eq!((&told["ok"], &told["plugin"]), (&json!(true), &json!("text")));
+    let told = station
+        .run(&["plugin", "check", "good.wasm", "--json"])
+        .json();
+    assert_eq!(
+        (&told["ok"], &told["plugin"]),
+        (&json!(true), &json!("text"))
+    );
 }
 
 #[test]
 fn what_is_not_wasm_is_refused() {
-    refused(b"hello\n", 1, &["error: `given.wasm`: this is no wasm component"]);
+    refused(
+        b"hello\n",
+        1,
+        &["error: `given.wasm`: this is no wasm component"],
+    );
     refused(b"", 1, &["error: `given.wasm`: this is no wasm component"]);
-    refused(b"(component)", 1, &["error: `given.wasm`: this is no wasm component"]);
+    refused(
+        b"(component)",
+        1,
+        &["error: `given.wasm`: this is no wasm component"],
+    );
 }
 
 #[test]
@@ -113,16 +133,30 @@ fn native_code_is_refused() {
         1,
         &["error: `given.wasm`: this is native code, which is never accepted from outside"],
     );
-    told(&Station::new(), "check", "/bin/sh", 1, &["this is native code"]);
+    told(
+        &Station::new(),
+        "check",
+        "/bin/sh",
+        1,
+        &["this is native code"],
+    );
 }
 
 #[test]
 fn a_component_that_was_cut_is_refused() {
     let whole = bytes("clock");
     for share in [2, 3, 10, 1_000] {
-        refused(&whole[..whole.len() / share], 1, &["`given.wasm`: not a valid component: "]);
+        refused(
+            &whole[..whole.len() / share],
+            1,
+            &["`given.wasm`: not a valid component: "],
+        );
     }
-    refused(&whole[..8], 1, &["does not export `lazaret:plugin/tool@0.1.0`"]);
+    refused(
+        &whole[..8],
+        1,
+        &["does not export `lazaret:plugin/tool@0.1.0`"],
+    );
 }
 
 #[test]
@@ -158,7 +192,10 @@ fn a_folder_and_a_missing_file_are_refused() {
         .run(&["plugin", "check", "."])
         .ends(2)
         .says_only("error: the component `[HERE]/.` is no regular file");
-    station.run(&["plugin", "check", ""]).ends(2).says(&["a value is required for '<FILE>'"]);
+    station
+        .run(&["plugin", "check", ""])
+        .ends(2)
+        .says(&["a value is required for '<FILE>'"]);
     for command in ["check", "inspect"] {
         station
             .run(&["plugin", command, "missing.wasm"])

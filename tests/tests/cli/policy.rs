@@ -12,7 +12,9 @@ fn a_policy_that_is_well_formed_is_counted() {
         .ends(0)
         .prints(&["ok the built-in policy: 1 grant, 1 mount\n"])
         .says_only("");
-    let told = Station::with("[grants.\"text.*\"]\n").run(&["policy", "check", "--json"]).json();
+    let told = Station::with("[grants.\"text.*\"]\n")
+        .run(&["policy", "check", "--json"])
+        .json();
     assert_eq!(
         told,
         json!({"ok": true, "origin": "[HERE]/lazaret.toml", "lines": 1, "unused": []})
@@ -26,33 +28,43 @@ fn a_line_about_nothing_is_pointed_at() {
         "warning: [grants.\"txet.*\"] is about no tool that is installed
 hint: `lazaret tools` lists them",
     );
-    assert_eq!(station.run(&["policy", "check", "--json"]).json()["unused"], json!(["txet.*"]));
+    assert_eq!(
+        station.run(&["policy", "check", "--json"]).json()["unused"],
+        json!(["txet.*"])
+    );
 }
 
 #[test]
 fn a_line_that_asks_more_than_its_mount_gives_is_pointed_at() {
-    Station::with("[mounts.here]\npath = \".\"\n[grants.\"files.*\"]\nmounts = { here = \"write\" }\n")
-        .run(&["policy", "check"])
-        .ends(0)
-        .says(&[
-            "warning: [grants.\"files.*\"] asks more of a mount than the mount itself allows",
-            "hint: write `access = \"write\"` at the mount, or less at the grant",
-        ]);
+    Station::with(
+        "[mounts.here]\npath = \".\"\n[grants.\"files.*\"]\nmounts = { here = \"write\" }\n",
+    )
+    .run(&["policy", "check"])
+    .ends(0)
+    .says(&[
+        "warning: [grants.\"files.*\"] asks more of a mount than the mount itself allows",
+        "hint: write `access = \"write\"` at the mount, or less at the grant",
+    ]);
 }
 
 #[test]
 fn an_allowed_tool_is_explained() {
     let station = Station::new();
-    station.run(&["policy", "explain", "text.count"]).ends(0).prints(&[
-        "allow text.count: tools of class read_only need no line\n",
-        "its guest may touch:\n  nothing but its arguments\n",
-    ]);
+    station
+        .run(&["policy", "explain", "text.count"])
+        .ends(0)
+        .prints(&[
+            "allow text.count: tools of class read_only need no line\n",
+            "its guest may touch:\n  nothing but its arguments\n",
+        ]);
     station
         .run(&["policy", "explain", "files.read"])
         .ends(0)
         .prints(&["  read files in `.`\n"]);
     let args = r#"{"text":"a"}"#;
-    let told = station.run(&["policy", "explain", "text.count", args, "--json"]).json();
+    let told = station
+        .run(&["policy", "explain", "text.count", args, "--json"])
+        .json();
     assert_eq!(told["verdicts"][0]["verdict"], "allow");
     assert_eq!(told["mayTouch"], json!([]));
 }
@@ -60,25 +72,40 @@ fn an_allowed_tool_is_explained() {
 #[test]
 fn a_denied_tool_is_explained_with_the_line_that_would_allow() {
     let station = Station::new();
-    let ended = station.run(&["policy", "explain", "files.remove"]).ends(3).says_only("");
+    let ended = station
+        .run(&["policy", "explain", "files.remove"])
+        .ends(3)
+        .says_only("");
     ended.prints(&[
         "deny files.remove: `files.remove` is of class high_risk, and no line of the built-in policy is about it alone",
         "to allow it, write in `lazaret.toml`:\n  [grants.\"files.remove\"]\n",
     ]);
-    let told = station.run(&["policy", "explain", "files.remove", "--json"]).ends(3).json();
+    let told = station
+        .run(&["policy", "explain", "files.remove", "--json"])
+        .ends(3)
+        .json();
     let verdict = &told["verdicts"][0];
-    assert_eq!((&verdict["subject"], &verdict["verdict"]), (&json!("files.remove"), &json!("deny")));
-    assert_eq!(verdict["denial"]["allow"], json!(["[grants.\"files.remove\"]"]));
+    assert_eq!(
+        (&verdict["subject"], &verdict["verdict"]),
+        (&json!("files.remove"), &json!("deny"))
+    );
+    assert_eq!(
+        verdict["denial"]["allow"],
+        json!(["[grants.\"files.remove\"]"])
+    );
 }
 
 #[test]
 fn what_a_call_would_do_is_judged_too() {
     let args = r#"{"path":"b.txt","content":"x"}"#;
-    Station::new().run(&["policy", "explain", "files.write", args]).ends(3).prints(&[
-        "allow files.write: [grants.\"files.*\"] in the built-in policy\n",
-        "deny write b.txt: `b.txt` may be read and not changed (mount_read_only)\n",
-        "  [grants.\"files.write\"]\n  mounts = { \".\" = \"write\" }\n",
-    ]);
+    Station::new()
+        .run(&["policy", "explain", "files.write", args])
+        .ends(3)
+        .prints(&[
+            "allow files.write: [grants.\"files.*\"] in the built-in policy\n",
+            "deny write b.txt: `b.txt` may be read and not changed (mount_read_only)\n",
+            "  [grants.\"files.write\"]\n  mounts = { \".\" = \"write\" }\n",
+        ]);
 }
 
 #[test]
@@ -114,15 +141,22 @@ fn follow(station: &Station, ended: &Ended) {
         .map_while(|line| line.strip_prefix("  "))
         .collect();
     assert!(!advice.is_empty(), "{ended}");
-    let mut config: Vec<String> = station.read("lazaret.toml").lines().map(str::to_owned).collect();
+    let mut config: Vec<String> = station
+        .read("lazaret.toml")
+        .lines()
+        .map(str::to_owned)
+        .collect();
     let mut place = 0;
     for line in advice {
         let key = line.split('=').next().unwrap_or_default();
         if line.starts_with('[') {
-            place = config.iter().position(|known| known == line).unwrap_or_else(|| {
-                config.push(line.to_owned());
-                config.len() - 1
-            });
+            place = config
+                .iter()
+                .position(|known| known == line)
+                .unwrap_or_else(|| {
+                    config.push(line.to_owned());
+                    config.len() - 1
+                });
             continue;
         }
         let end = (place + 1..config.len())
@@ -157,7 +191,11 @@ fn the_advice_about_writing_works() {
     assert!(follow_until_allowed(&station, &call) > 0);
     assert_eq!(station.read("b.txt"), "x");
     station
-        .run(&["call", "files.write", r#"{"path":"../b.txt","content":"x"}"#])
+        .run(&[
+            "call",
+            "files.write",
+            r#"{"path":"../b.txt","content":"x"}"#,
+        ])
         .ends(3);
 }
 

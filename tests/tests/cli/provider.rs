@@ -78,12 +78,23 @@ fn what_is_asked_is_a_chat_completion() {
     let server = Server::start(vec![says("yes")]);
     station(&server).run(&["run", "how long?"]).ends(0);
     let request = &server.requests()[0];
-    assert!(request.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{request}");
-    assert!(!request.to_lowercase().contains("authorization"), "no key is configured");
+    assert!(
+        request.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"),
+        "{request}"
+    );
+    assert!(
+        !request.to_lowercase().contains("authorization"),
+        "no key is configured"
+    );
     let body = &server.bodies()[0];
     assert_eq!(body["model"], "tiny");
     assert_eq!(body["stream"], true);
-    let roles: Vec<&Value> = body["messages"].as_array().unwrap().iter().map(|m| &m["role"]).collect();
+    let roles: Vec<&Value> = body["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|m| &m["role"])
+        .collect();
     assert_eq!(roles, ["system", "user"]);
     let names: Vec<&str> = body["tools"]
         .as_array()
@@ -92,7 +103,10 @@ fn what_is_asked_is_a_chat_completion() {
         .map(|tool| tool["function"]["name"].as_str().unwrap())
         .collect();
     assert!(names.contains(&"text__count"), "{names:?}");
-    assert!(names.iter().all(|name| name.starts_with("text__")), "{names:?}");
+    assert!(
+        names.iter().all(|name| name.starts_with("text__")),
+        "{names:?}"
+    );
 }
 
 #[test]
@@ -102,7 +116,9 @@ fn a_call_is_made_and_its_outcome_is_told() {
         says("three"),
     ]);
     let ended = station(&server).run(&["run", "count"]).ends(0);
-    ended.prints(&["three"]).says(&["→ text.count {\"text\":\"a b c\"}"]);
+    ended
+        .prints(&["three"])
+        .says(&["→ text.count {\"text\":\"a b c\"}"]);
     let told: Value = serde_json::from_str(&observed(&server)[0]).unwrap();
     assert_eq!(told["words"], 3);
 }
@@ -121,7 +137,11 @@ fn parallel_calls_are_told_in_order() {
     station.run(&["run", "count"]).ends(0);
     let words: Vec<u64> = observed(&server)
         .iter()
-        .map(|text| serde_json::from_str::<Value>(text).unwrap()["words"].as_u64().unwrap())
+        .map(|text| {
+            serde_json::from_str::<Value>(text).unwrap()["words"]
+                .as_u64()
+                .unwrap()
+        })
         .collect();
     assert_eq!(words, [1, 2, 3]);
 }
@@ -134,10 +154,16 @@ fn broken_arguments_are_told_and_corrected() {
         calls(&[("text__count", r#"{"text":"a b"}"#)]),
         says("two"),
     ]);
-    station(&server).run(&["run", "count"]).ends(0).prints(&["two"]);
+    station(&server)
+        .run(&["run", "count"])
+        .ends(0)
+        .prints(&["two"]);
     let observed = observed(&server);
     assert!(observed[0].contains("not JSON"), "{observed:?}");
-    assert!(observed[1].contains("\"text\" is a required property"), "{observed:?}");
+    assert!(
+        observed[1].contains("\"text\" is a required property"),
+        "{observed:?}"
+    );
     assert!(observed[2].contains("\"words\":2"), "{observed:?}");
 }
 
@@ -147,10 +173,19 @@ fn an_unknown_tool_is_told() {
         calls(&[("text__cuont", "{}"), ("files__read", r#"{"path":"a"}"#)]),
         says("sorry"),
     ]);
-    station(&server).run(&["run", "count"]).ends(0).prints(&["sorry"]);
+    station(&server)
+        .run(&["run", "count"])
+        .ends(0)
+        .prints(&["sorry"]);
     let observed = observed(&server);
-    assert!(observed[0].contains("there is no tool `text"), "{observed:?}");
-    assert!(!observed[1].contains("grants"), "policy lines are for the operator: {observed:?}");
+    assert!(
+        observed[0].contains("there is no tool `text"),
+        "{observed:?}"
+    );
+    assert!(
+        !observed[1].contains("grants"),
+        "policy lines are for the operator: {observed:?}"
+    );
 }
 
 /// Runs against one stream that ends before it is whole.
@@ -166,7 +201,10 @@ fn half_way(events: &[String]) {
     assert_eq!(stopped["event"], "stopped");
     assert_eq!(stopped["code"], "provider_failed");
     let called = |record: &Value| record["event"] == "judged" && record["effect"] == "call";
-    assert!(!records.iter().any(called), "nothing of a half reply is done");
+    assert!(
+        !records.iter().any(called),
+        "nothing of a half reply is done"
+    );
 }
 
 #[test]
@@ -182,7 +220,11 @@ fn a_length_that_was_promised_and_not_sent_ends_the_run() {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 9999\r\n\r\n";
     let event = choice(json!({"content": "forty "}), None);
     let server = Server::start(vec![Answer::Bytes(format!("{head}data: {event}\n\n"))]);
-    station(&server).run(&["run", "count"]).ends(5).says(&["error: "]).never("panicked");
+    station(&server)
+        .run(&["run", "count"])
+        .ends(5)
+        .says(&["error: "])
+        .never("panicked");
 }
 
 #[test]

@@ -17,7 +17,10 @@ fn refusing(status: u16, body: &str) -> Answer {
 fn with_key(server: &Server) -> Station {
     let station = station(server);
     let config = station.read("lazaret.toml");
-    station.write("lazaret.toml", format!("{config}key_env = \"STATION_KEY\"\n"));
+    station.write(
+        "lazaret.toml",
+        format!("{config}key_env = \"STATION_KEY\"\n"),
+    );
     station.trust();
     station
 }
@@ -36,7 +39,9 @@ fn holds_nothing(folder: &Path, secret: &str) {
             continue;
         }
         let bytes = fs::read(&path).unwrap();
-        let found = bytes.windows(secret.len()).any(|part| part == secret.as_bytes());
+        let found = bytes
+            .windows(secret.len())
+            .any(|part| part == secret.as_bytes());
         assert!(!found, "{}", path.display());
     }
 }
@@ -48,7 +53,9 @@ fn the_key_is_sent_and_kept_nowhere() {
     run_with_key(&station).ends(0).never(KEY);
     let request = &server.requests()[0];
     assert!(
-        request.lines().any(|line| line.eq_ignore_ascii_case(&format!("authorization: Bearer {KEY}"))),
+        request
+            .lines()
+            .any(|line| line.eq_ignore_ascii_case(&format!("authorization: Bearer {KEY}"))),
         "{request}"
     );
     holds_nothing(&station.workspace(), KEY);
@@ -58,10 +65,10 @@ fn the_key_is_sent_and_kept_nowhere() {
 #[test]
 fn a_key_that_is_not_set_is_asked_for() {
     let server = Server::start(vec![]);
-    with_key(&server)
-        .run(&["run", "how long?"])
-        .ends(3)
-        .says(&["error: ", "hint: set the environment variable `STATION_KEY`"]);
+    with_key(&server).run(&["run", "how long?"]).ends(3).says(&[
+        "error: ",
+        "hint: set the environment variable `STATION_KEY`",
+    ]);
     assert_eq!(server.requests().len(), 0, "nothing is sent without it");
 }
 
@@ -70,13 +77,10 @@ fn a_key_that_is_not_accepted_is_hinted_at() {
     let body = format!(r#"{{"error":{{"message":"Incorrect API key provided: {KEY}"}}}}"#);
     let server = Server::start(vec![refusing(401, &body)]);
     let station = with_key(&server);
-    run_with_key(&station)
-        .ends(5)
-        .never(KEY)
-        .says(&[
-            "error: the model provider did not accept the key: status 401",
-            "hint: check the provider's key and what it may use",
-        ]);
+    run_with_key(&station).ends(5).never(KEY).says(&[
+        "error: the model provider did not accept the key: status 401",
+        "hint: check the provider's key and what it may use",
+    ]);
     holds_nothing(&station.workspace(), KEY);
 }
 
@@ -101,7 +105,11 @@ fn each_status_has_its_words() {
 
 #[test]
 fn a_page_in_the_place_of_a_reply_is_refused() {
-    let page = plain(200, "text/html", "<html><body>Sign in, canary</body></html>");
+    let page = plain(
+        200,
+        "text/html",
+        "<html><body>Sign in, canary</body></html>",
+    );
     let server = Server::start(vec![Answer::Bytes(page)]);
     station(&server)
         .run(&["run", "hi"])
@@ -137,9 +145,14 @@ fn loopback_must_be_said_to_be_private() {
 
 /// Two models at two servers; the second answers if it is asked.
 fn chain(first: Answer) -> (Ended, usize) {
-    let (first, second) = (Server::start(vec![first]), Server::start(vec![says("from the second")]));
+    let (first, second) = (
+        Server::start(vec![first]),
+        Server::start(vec![says("from the second")]),
+    );
     let station = station(&first);
-    let config = station.read("lazaret.toml").replace("[\"m\"]", "[\"m\", \"n\"]");
+    let config = station
+        .read("lazaret.toml")
+        .replace("[\"m\"]", "[\"m\", \"n\"]");
     let more = format!(
         "[models.n]\nprovider = \"openai\"\nurl = \"{}\"\nmodel = \"other\"\nprivate = true\n",
         second.url()

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use crate::station::Station;
 
 const COUNT: &str = r#"{"calls":[{"tool":"text.count","args":{"text":"a b"},"id":"n"}],"usage":{"input_tokens":7,"output_tokens":2}}"#;
-const ANSWER: &str = r#"{"text":"{{n#/words}} words","usage":{"input_tokens":9,"output_tokens":3}}"#;
+const ANSWER: &str =
+    r#"{"text":"{{n#/words}} words","usage":{"input_tokens":9,"output_tokens":3}}"#;
 
 fn counting() -> Station {
     Station::scripted("[\"text.*\"]", &[COUNT, ANSWER], "")
@@ -24,12 +25,18 @@ fn an_agent_works_to_its_end() {
         "done after 2 turns, 21 tokens\n",
         "record: lazaret runs show [RUN]\n",
     ]);
-    station.run(&["run", "count", "--quiet"]).ends(0).says_only("");
+    station
+        .run(&["run", "count", "--quiet"])
+        .ends(0)
+        .says_only("");
 }
 
 #[test]
 fn the_only_agent_needs_no_name() {
-    counting().run(&["run", "count"]).ends(0).prints(&["2 words"]);
+    counting()
+        .run(&["run", "count"])
+        .ends(0)
+        .prints(&["2 words"]);
 }
 
 #[test]
@@ -85,7 +92,9 @@ fn another_model_may_answer() {
 #[test]
 fn a_run_may_have_fewer_tools() {
     let station = counting();
-    let ended = station.run(&["run", "count", "--tool", "text.diff", "--json"]).ends(5);
+    let ended = station
+        .run(&["run", "count", "--tool", "text.diff", "--json"])
+        .ends(5);
     let prompted: Vec<Value> = ended
         .lines()
         .into_iter()
@@ -99,10 +108,13 @@ fn a_run_may_have_fewer_tools() {
 fn a_run_never_has_more_tools() {
     let station = counting();
     for wider in ["files.read", "files.*", "*"] {
-        station.run(&["run", "hi", "--tool", wider]).ends(2).says_only(&format!(
-            "error: the agent `a` does not have `{wider}`
+        station
+            .run(&["run", "hi", "--tool", wider])
+            .ends(2)
+            .says_only(&format!(
+                "error: the agent `a` does not have `{wider}`
 hint: a run may have fewer tools than its agent, never more"
-        ));
+            ));
     }
     station
         .run(&["run", "hi", "--tool", "te xt"])
@@ -119,14 +131,23 @@ fn the_goal_may_come_from_standard_input() {
         .prints(&["yes"]);
     let empty = "error: the prompt is empty\nhint: lazaret run \"what it shall do\"";
     station.run(&["run"]).ends(2).says_only(empty);
-    station.run_with_input(&["run"], b" \n").ends(2).says_only(empty);
+    station
+        .run_with_input(&["run"], b" \n")
+        .ends(2)
+        .says_only(empty);
     let long = vec![b'a'; 300_000];
-    station.run_with_input(&["run"], &long).ends(1).says(&["the prompt is too big"]);
+    station
+        .run_with_input(&["run"], &long)
+        .ends(1)
+        .says(&["the prompt is too big"]);
 }
 
 #[test]
 fn for_programs_it_is_one_event_a_line() {
-    let ended = counting().run(&["run", "count", "--json"]).ends(0).says_only("");
+    let ended = counting()
+        .run(&["run", "count", "--json"])
+        .ends(0)
+        .says_only("");
     let events = ended.lines();
     let words: Vec<&str> = events
         .iter()

@@ -54,7 +54,10 @@ fn lines_that_are_no_reply_are_numbered() {
 
 #[test]
 fn what_a_line_quotes_must_be_there() {
-    fails(&[r#"{"text":"{{x}}"}"#], "line 1: `{{x}}`: no call `x` was observed");
+    fails(
+        &[r#"{"text":"{{x}}"}"#],
+        "line 1: `{{x}}`: no call `x` was observed",
+    );
     fails(
         &[COUNT, r#"{"text":"{{call_1_1#/none}}"}"#],
         "line 2: what `call_1_1` gave has nothing at `/none`",

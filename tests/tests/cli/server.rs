@@ -85,7 +85,11 @@ fn serve(
     tell: &Sender<()>,
 ) {
     let mut silent = Vec::new();
-    for answer in answers.into_iter().map(Some).chain(std::iter::repeat_with(|| None)) {
+    for answer in answers
+        .into_iter()
+        .map(Some)
+        .chain(std::iter::repeat_with(|| None))
+    {
         let Ok((mut stream, _)) = listener.accept() else {
             return;
         };

@@ -32,7 +32,16 @@ fn every_command_has_help() {
 fn help_shows_examples() {
     let station = Station::new();
     for command in [
-        "", "demo", "run", "call", "tools", "plugin", "runs", "policy", "doctor", "completions",
+        "",
+        "demo",
+        "run",
+        "call",
+        "tools",
+        "plugin",
+        "runs",
+        "policy",
+        "doctor",
+        "completions",
     ] {
         let arguments: Vec<&str> = [command, "--help"]
             .into_iter()
@@ -212,10 +221,12 @@ fn tools_are_found_by_words() {
 #[test]
 fn data_that_cannot_be_written_is_a_failure() {
     let station = Station::new();
-    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let full = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
     let mut command = station.command(&["call", "text.count", r#"{"text":"a"}"#]);
-    station
-        .finish(command.stdout(full))
-        .ends(1)
-        .says_only("error: standard output cannot be written\nhint: is the disk full that it leads to?");
+    station.finish(command.stdout(full)).ends(1).says_only(
+        "error: standard output cannot be written\nhint: is the disk full that it leads to?",
+    );
 }

@@ -13,6 +13,12 @@ use regex::Regex;
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// What a command says once it takes longer than a moment.
+const WAITING: [&str; 2] = [
+    "preparing plugins (compiled once, then cached) …\n",
+    "compiling the component …\n",
+];
+
 /// Everything that one test touches; gone when it ends.
 pub struct Station {
     root: TempDir,
@@ -64,10 +70,10 @@ impl Station {
     /// the configuration says.
     pub fn scripted(tools: &str, lines: &[&str], more: &str) -> Self {
         let station = Self::new();
-        station.write("script.jsonl", &lines.join("\n"));
+        station.write("script.jsonl", lines.join("\n"));
         station.write(
             "lazaret.toml",
-            &format!(
+            format!(
                 "[agents.a]\ninstructions = \"work\"\ntools = {tools}\nmodels = [\"m\"]\n\
                  [models.m]\nprovider = \"scripted\"\nscript = \"script.jsonl\"\n{more}"
             ),
@@ -175,6 +181,10 @@ impl Station {
         });
         let text = text.replace(&self.workspace().display().to_string(), "[HERE]");
         let text = text.replace(&self.root.path().display().to_string(), "[ROOT]");
+        // Said on a machine that is busy, and then with every right.
+        let text = WAITING
+            .iter()
+            .fold(text, |text, line| text.replace(line, ""));
         names.iter().fold(text, |text, (pattern, name)| {
             pattern.replace_all(&text, *name).into_owned()
         })
@@ -248,7 +258,11 @@ impl Ended {
 
 impl std::fmt::Display for Ended {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { status, out: a, err } = self;
+        let Self {
+            status,
+            out: a,
+            err,
+        } = self;
         write!(out, "\nstatus {status}\n-- stdout\n{a}-- stderr\n{err}")
     }
 }
@@ -258,7 +272,10 @@ fn program() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let program = test.ancestors().nth(2).unwrap().join("lazaret");
     let shown = program.display();
-    assert!(program.exists(), "there is no {shown}: cargo build -p lazaret");
+    assert!(
+        program.exists(),
+        "there is no {shown}: cargo build -p lazaret"
+    );
     program
 }
 
@@ -268,7 +285,19 @@ pub fn bundled(name: &str) -> PathBuf {
     root.join("plugins/dist").join(format!("{name}.wasm"))
 }
 
-/// A state folder with every bundled plugin compiled, kept for later runs of the tests.
+/// The fixture that does what a guest should not do.
+pub fn hostile() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let path = root.join("target/guests/hostile.wasm");
+    let shown = path.display();
+    assert!(
+        path.exists(),
+        "there is no {shown}: plugins/build.sh guests"
+    );
+    path
+}
+
+/// A state folder with every plugin compiled, kept for later runs of the tests.
 fn prepared() -> &'static Path {
     static PREPARED: OnceLock<PathBuf> = OnceLock::new();
     PREPARED.get_or_init(|| {
@@ -276,8 +305,10 @@ fn prepared() -> &'static Path {
         folder(&place);
         let station = Station::uncompiled();
         let mut doctor = station.command(&["doctor"]);
+        station.finish(doctor.env("XDG_STATE_HOME", &place)).ends(0);
+        let mut check = station.command(&["plugin", "check"]);
         station
-            .finish(doctor.env("XDG_STATE_HOME", &place))
+            .finish(check.arg(hostile()).env("XDG_STATE_HOME", &place))
             .ends(0);
         place.join("lazaret")
     })

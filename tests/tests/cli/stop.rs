@@ -39,7 +39,10 @@ fn an_interrupted_call_ends_with_130() {
     ended.ends(130).never("panicked");
     let records = station.records();
     let stopped = records.last().unwrap();
-    assert_eq!((&stopped["event"], &stopped["code"]), (&json!("stopped"), &json!("cancelled")));
+    assert_eq!(
+        (&stopped["event"], &stopped["code"]),
+        (&json!("stopped"), &json!("cancelled"))
+    );
 }
 
 #[test]
@@ -68,8 +71,17 @@ fn a_server_that_is_not_there_ends_with_5() {
     let station = Station::with(&format!(
         "[grants.\"web.get_page\"]\nfetch = [{{ url = \"{url}/\", private = true }}]\n"
     ));
-    let ended = station.run(&["call", "web.get_page", &format!(r#"{{"url":"{url}/"}}"#), "--json"]);
-    assert_eq!(ended.json()["error"]["code"], "EXTERNAL_SERVICE_ERROR", "{ended}");
+    let ended = station.run(&[
+        "call",
+        "web.get_page",
+        &format!(r#"{{"url":"{url}/"}}"#),
+        "--json",
+    ]);
+    assert_eq!(
+        ended.json()["error"]["code"],
+        "EXTERNAL_SERVICE_ERROR",
+        "{ended}"
+    );
     ended.ends(5);
 }
 
@@ -83,7 +95,10 @@ fn an_interrupted_run_ends_with_130_and_a_record() {
     let ended = station.wait(child);
     let events = ended.lines();
     let stopped = events.last().unwrap();
-    assert_eq!((&stopped["event"], &stopped["code"]), (&json!("stopped"), &json!("cancelled")));
+    assert_eq!(
+        (&stopped["event"], &stopped["code"]),
+        (&json!("stopped"), &json!("cancelled"))
+    );
     ended.ends(130).says_only("");
     assert_eq!(station.records().last(), events.last());
 }

@@ -44,10 +44,10 @@ hint: read it, then run `lazaret policy trust`",
 fn its_plugins_agents_and_models_are_not_there() {
     let station = cloned();
     station.run(&["tools"]).ends(0).never("twin");
-    station
-        .run(&["run", "hi", "--agent", "a"])
-        .ends(4)
-        .says(&["error: there is no agent `a`", "there are no agents in the configuration"]);
+    station.run(&["run", "hi", "--agent", "a"]).ends(4).says(&[
+        "error: there is no agent `a`",
+        "there are no agents in the configuration",
+    ]);
 }
 
 #[test]
@@ -85,9 +85,13 @@ fn a_change_of_a_component_that_it_names_ends_it() {
     let station = cloned();
     station.trust();
     station.write("twin.wasm", fs::read(bundled("text")).unwrap());
-    write(&station).ends(3).says(&["or a component in it has changed"]);
+    write(&station)
+        .ends(3)
+        .says(&["or a component in it has changed"]);
     fs::remove_file(station.workspace().join("twin.wasm")).unwrap();
-    write(&station).ends(3).says(&["or a component in it has changed"]);
+    write(&station)
+        .ends(3)
+        .says(&["or a component in it has changed"]);
 }
 
 #[test]

@@ -3,7 +3,8 @@
 
 use crate::station::Station;
 
-const READ_DOCS: &str = "[mounts.docs]\npath = \"docs\"\n[grants.\"files.*\"]\nmounts = { docs = \"read\" }\n";
+const READ_DOCS: &str =
+    "[mounts.docs]\npath = \"docs\"\n[grants.\"files.*\"]\nmounts = { docs = \"read\" }\n";
 
 fn with_both(user: &str, workspace: &str) -> Station {
     let station = Station::new();
@@ -47,7 +48,9 @@ fn what_the_user_blocks_no_workspace_grants() {
 #[test]
 fn what_a_workspace_blocks_is_blocked_too() {
     let station = with_both("", "block = [\"text.count\"]\n");
-    station.run(&["call", "text.count", r#"{"text":"a"}"#]).ends(3);
+    station
+        .run(&["call", "text.count", r#"{"text":"a"}"#])
+        .ends(3);
 }
 
 #[test]
@@ -81,9 +84,15 @@ fn a_mount_that_the_user_has_read_only_stays_so() {
         "[mounts.docs]\npath = \"docs\"\naccess = \"write\"\n[grants.\"files.*\"]\nmounts = { docs = \"write\" }\n",
     );
     let folder = station.workspace().join("docs");
-    station.write_user_file(&format!("[mounts.docs]\npath = {folder:?}\naccess = \"read\"\n"));
+    station.write_user_file(&format!(
+        "[mounts.docs]\npath = {folder:?}\naccess = \"read\"\n"
+    ));
     station
-        .run(&["call", "files.write", r#"{"path":"docs/b.txt","content":"x"}"#])
+        .run(&[
+            "call",
+            "files.write",
+            r#"{"path":"docs/b.txt","content":"x"}"#,
+        ])
         .ends(3);
     assert!(!folder.join("b.txt").exists());
 }
@@ -96,10 +105,7 @@ fn the_users_model_counts() {
     station.write("answers.jsonl", r#"{"text":"the workspace's"}"#);
     let answers = station.user_file().with_file_name("answers.jsonl");
     std::fs::write(answers, r#"{"text":"the user's"}"#).unwrap();
-    station
-        .run(&["run", "hi"])
-        .ends(0)
-        .prints(&["the user's"]);
+    station.run(&["run", "hi"]).ends(0).prints(&["the user's"]);
 }
 
 #[test]
@@ -110,7 +116,9 @@ fn limits_of_both_tighten() {
         .ends(1)
         .says(&["error: "]);
     let station = with_both("[limits]\nfuel = 1000000000\n", "[limits]\nfuel = 100\n");
-    station.run(&["call", "text.count", r#"{"text":"a"}"#]).ends(1);
+    station
+        .run(&["call", "text.count", r#"{"text":"a"}"#])
+        .ends(1);
 }
 
 #[test]
@@ -119,5 +127,8 @@ fn risk_classes_of_both_tighten() {
     station
         .run(&["call", "text.count", r#"{"text":"a"}"#])
         .ends(3)
-        .says(&["`text.count` is of class read_only", "[grants.\"text.count\"]"]);
+        .says(&[
+            "`text.count` is of class read_only",
+            "[grants.\"text.count\"]",
+        ]);
 }

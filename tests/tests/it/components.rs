@@ -71,7 +71,7 @@ async fn a_folder_and_nothing_are_no_plugins() {
         .await
         .map(|_| ())
         .expect_err("a folder");
-    assert_eq!(error.code(), Code::BadPlugin);
+    assert_eq!(error.code(), Code::BadInput);
     let rig = Rig::of("");
     let path = rig.path("missing.wasm");
     let error = rig

@@ -112,7 +112,7 @@ async fn an_agent_run() {
         json!({"text": "I read.", "calls": [{"id": "a", "tool": "files.read", "args": {"path": "docs/a.txt"}}],
             "usage": {"input_tokens": 10, "output_tokens": 5}}),
         json!({"calls": [{"id": "b", "tool": "text.count", "args": {"text": "{{a#/content}}"}},
-            {"id": "c", "tool": "web.post", "args": {}}]}),
+            {"id": "c", "tool": "clock.now", "args": {}}]}),
         json!({"when": "not among the tools", "text": "{{b#/words}} words."}),
     ];
     let rig = Rig::of(policy)

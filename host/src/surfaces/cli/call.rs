@@ -54,11 +54,23 @@ impl Call {
             &tasks,
             host.call(run, Surface::Cli, request, &tasks)
         ));
+        let mut announced = false;
         let called = loop {
-            tokio::select! {
-                biased;
-                called = &mut work => break called?,
-                sight = watcher.next() => progress(&spinner, &sight),
+            let next = async {
+                tokio::select! {
+                    biased;
+                    called = &mut work => Next::Done(called),
+                    sight = watcher.next() => Next::Sight(sight),
+                }
+            };
+            match tokio::time::timeout(print::ANNOUNCED_AFTER, next).await {
+                Ok(Next::Done(called)) => break called?,
+                Ok(Next::Sight(sight)) => announced |= progress(&spinner, &sight),
+                Err(_) if announced => {}
+                Err(_) => {
+                    spinner.say(&format!("running {}", self.tool));
+                    announced = true;
+                }
             }
         };
         drop(spinner);
@@ -69,7 +81,14 @@ impl Call {
     }
 }
 
-fn progress(spinner: &Spinner, sight: &Sight) {
+/// What comes next while a call is under way.
+enum Next {
+    Done(Result<Called>),
+    Sight(Sight),
+}
+
+/// Shows what a tool says of its progress; whether it said anything.
+fn progress(spinner: &Spinner, sight: &Sight) -> bool {
     match sight {
         Sight::Glimpse {
             glimpse:
@@ -82,12 +101,13 @@ fn progress(spinner: &Spinner, sight: &Sight) {
         } => {
             let percent = percent.map_or(String::new(), |percent| format!(" {percent:.0} %"));
             spinner.say(&format!("{tool}: {message}{percent}"));
+            true
         }
         Sight::Glimpse {
             glimpse: Glimpse::Text { .. },
             ..
         }
-        | Sight::Record(_) => {}
+        | Sight::Record(_) => false,
     }
 }
 

@@ -16,7 +16,7 @@ use crate::words::error::{Code, Error};
 use crate::words::id::is_hidden;
 
 /// Work that takes less than this is not announced.
-const ANNOUNCED_AFTER: Duration = Duration::from_millis(700);
+pub(super) const ANNOUNCED_AFTER: Duration = Duration::from_millis(700);
 
 /// Whether some data could not be written.
 static LOST: AtomicBool = AtomicBool::new(false);

@@ -3,6 +3,8 @@
 use std::future::Future;
 use std::io::{IsTerminal, Read};
 
+use tokio::signal::unix::{SignalKind, signal};
+
 use super::Scene;
 use super::print::{self, Spinner};
 use super::transcript::Transcript;
@@ -129,17 +131,20 @@ pub(super) async fn until_cancelled<T>(
     tasks: &Tasks,
     work: impl Future<Output = Result<T>>,
 ) -> Result<T> {
+    // Listened for before the work begins: until then Ctrl-C would end the process without a record.
+    let mut interrupts = signal(SignalKind::interrupt())
+        .map_err(|error| Error::bug("Ctrl-C cannot be listened for").because(error))?;
     let mut work = std::pin::pin!(work);
     tokio::select! {
         biased;
         done = work.as_mut() => return done,
-        Ok(()) = tokio::signal::ctrl_c() => {}
+        Some(()) = interrupts.recv() => {}
     }
     tasks.cancel();
     tokio::select! {
         biased;
         done = work => done,
-        Ok(()) = tokio::signal::ctrl_c() => Err(Error::new(Code::Cancelled, "cancelled")),
+        Some(()) = interrupts.recv() => Err(Error::new(Code::Cancelled, "cancelled")),
     }
 }
 
