@@ -4,14 +4,16 @@
 
 use std::path::{Path, PathBuf};
 
-use lazaret::words::error::{Code, Error, Result};
-use lazaret::words::event::{End, Event, Record, Verdict};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::forge;
 use crate::rig::{Rig, Rigged};
 use crate::server::{Answer, Server};
+use crate::verdict::{
+    check_answer, check_every, check_journal, check_outside, check_records, check_shown, observed,
+    said,
+};
 
 /// What a tool or answer must never hold: stands in files outside of every mount.
 pub const CANARY: &str = "canary-7f3a9c";
@@ -297,156 +299,6 @@ async fn strike(attack: &Attack, host: &Rigged, server: &Server) -> Vec<String> 
         .result
     {
         wrong.push(format!("the host counts no more: {error:?}"));
-    }
-    wrong
-}
-
-/// Everything that an error says.
-fn said(error: &Error) -> String {
-    let mut said = error.message().to_owned();
-    for issue in error.issue_list() {
-        said.push_str(&format!("\n{}: {}", issue.path, issue.message));
-    }
-    for hint in error.hints() {
-        said.push_str(&format!("\n{hint}"));
-    }
-    said
-}
-
-fn check_answer(expect: &Expect, code: Option<Code>, answer: &str) -> Vec<String> {
-    let code = code.map_or_else(
-        || "ok".into(),
-        |code| serde_json::to_value(code).expect("a word"),
-    );
-    let mut wrong = Vec::new();
-    if code != expect.code {
-        let start: String = answer.chars().take(400).collect();
-        wrong.push(format!(
-            "the code is {code}, and must be `{}`: {start}",
-            expect.code
-        ));
-    }
-    for text in expect.says.iter().filter(|text| !answer.contains(*text)) {
-        let start: String = answer.chars().take(400).collect();
-        wrong.push(format!("the answer does not say `{text}`: {start}"));
-    }
-    wrong
-}
-
-fn check_every(expect: &Expect, result: &Result<Value>) -> Vec<String> {
-    if expect.every.is_empty() {
-        return Vec::new();
-    }
-    let lines = result.as_ref().ok().and_then(Value::as_array);
-    let Some(lines) = lines.filter(|lines| !lines.is_empty()) else {
-        return vec!["the outcome is no list of lines".to_owned()];
-    };
-    let bad = lines.iter().filter(|line| {
-        let line = line.as_str().unwrap_or_default();
-        !expect.every.iter().any(|text| line.contains(text))
-    });
-    bad.map(|line| format!("a line holds none of {:?}: {line}", expect.every))
-        .collect()
-}
-
-/// What models read.
-fn observed(records: &[Record]) -> String {
-    let texts = records.iter().filter_map(|record| match &record.event {
-        Event::Observed { observation, .. } => Some(observation.text.as_str()),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
-}
-
-/// Nothing that somebody reads holds what it must not: the attack's own texts, the canary, or a path
-/// of the host. Only a person learns where the policy is, since that is whom it is written for.
-fn check_shown(expect: &Expect, shown: &str, host: &Rigged) -> Vec<String> {
-    let for_people = format!(" {}/lazaret.toml", host.folder());
-    let shown = shown.replace(&for_people, " POLICY");
-    let hidden = [CANARY, host.folder()];
-    let banned = expect.not.iter().map(String::as_str).chain(hidden);
-    let found = banned.filter_map(|text| Some((text, shown.find(text)?)));
-    found
-        .map(|(text, at)| {
-            let before = shown.floor_char_boundary(at.saturating_sub(80));
-            let around: String = shown[before..].chars().take(240).collect();
-            format!("`{text}` stands where it must not: …{around}…")
-        })
-        .collect()
-}
-
-fn check_journal(expect: &Expect, journal: &str) -> Vec<String> {
-    let mut wrong = Vec::new();
-    if journal.contains(CANARY) {
-        wrong.push(format!("the journal holds the canary:\n{journal}"));
-    }
-    let mut rest = journal;
-    for text in &expect.journal {
-        match rest.split_once(text.as_str()) {
-            Some((_, after)) => rest = after,
-            None => {
-                wrong.push(format!(
-                    "the journal does not say `{text}` there:\n{journal}"
-                ));
-                break;
-            }
-        }
-    }
-    wrong
-}
-
-/// What holds of every run: each allowance has its end, each end its allowance, and the last record
-/// says how it ended.
-#[must_use]
-pub fn check_records(records: &[Record]) -> Vec<String> {
-    let mut wrong = Vec::new();
-    let mut open = std::collections::BTreeSet::new();
-    for record in records {
-        match &record.event {
-            Event::Judged(judged) if matches!(judged.verdict, Verdict::Allow { .. }) => {
-                open.insert(record.seq);
-            }
-            Event::Finished(finished) if !open.remove(&finished.of) => {
-                wrong.push(format!("record {} ends what was not allowed", record.seq));
-            }
-            Event::Finished(finished)
-                if matches!(
-                    finished.end,
-                    End::Failed {
-                        code: Code::Bug,
-                        ..
-                    }
-                ) =>
-            {
-                wrong.push(format!("record {} calls it a bug", record.seq));
-            }
-            _ => {}
-        }
-    }
-    wrong.extend(
-        open.iter()
-            .map(|seq| format!("what record {seq} allows has no end")),
-    );
-    if !matches!(
-        records.last().map(|record| &record.event),
-        Some(Event::Stopped(_))
-    ) {
-        wrong.push("the last record does not end the run".to_owned());
-    }
-    wrong
-}
-
-fn check_outside(expect: &Expect, host: &Rigged, server: &Server) -> Vec<String> {
-    let mut wrong = Vec::new();
-    let seen = server.seen();
-    if seen.len() != expect.requests {
-        wrong.push(format!("{} requests arrived: {seen:?}", seen.len()));
-    }
-    for (path, text) in &expect.files {
-        let found = std::fs::read_to_string(host.path(path)).unwrap_or_default();
-        if found != *text {
-            wrong.push(format!("{path} holds `{found}`"));
-        }
     }
     wrong
 }

@@ -250,6 +250,15 @@ impl Rigged {
         called.expect("the journal takes the call")
     }
 
+    /// Calls a tool as a part of `run`, without records of a run around it.
+    pub async fn batched(&self, run: &RunId, tool: &str, args: Value) -> Outcome {
+        let request = Request {
+            tool: tool.to_owned(),
+            args: WishedArgs::Json(args),
+        };
+        self.host.call_batched(run, request, &self.tasks).await
+    }
+
     /// Pursues a goal with the agent of [`Rig::replies`].
     pub async fn pursue(&self, goal: &str) -> (RunId, Result<String>) {
         self.pursue_with(goal, &[]).await

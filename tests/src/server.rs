@@ -150,8 +150,11 @@ async fn serve(
     }
     stream.write_all(format!("{head}\r\n").as_bytes()).await?;
     stream.write_all(&body).await?;
-    while answer.endless {
-        stream.write_all(&body).await?;
+    if answer.endless {
+        // Until the client has had enough.
+        loop {
+            stream.write_all(&body).await?;
+        }
     }
     if answer.stall {
         // Until the client has gone.

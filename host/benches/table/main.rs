@@ -158,7 +158,7 @@ fn target() -> PathBuf {
 fn request() -> Request {
     Request {
         tool: "echo.echo".to_owned(),
-        args: WishedArgs::read(r#"{"text":"a b"}"#),
+        args: lazaret::rules::json::wished(r#"{"text":"a b"}"#),
     }
 }
 

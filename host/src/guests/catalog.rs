@@ -234,11 +234,7 @@ impl Catalog {
                 Visibility::Private | Visibility::User => false,
             };
             let offered = tool.declared.offer.surfaces.contains(&SurfaceWord(surface));
-            named
-                && !blocked
-                && open
-                && offered
-                && allowed(policy, &tool.name, tool.declared.risk)
+            named && !blocked && open && offered && allowed(policy, &tool.name, tool.declared.risk)
         };
         self.tools
             .values()

@@ -165,8 +165,9 @@ pub fn check_component(bytes: &[u8]) -> Result<()> {
         Some(start) if start.starts_with(b"\x7fELF") => Err(Error::bad_plugin(
             "this is native code, which is never accepted from outside",
         )),
-        Some(_) | None => Err(Error::bad_plugin("this is no wasm component")
-            .hint("a plugin is one `.wasm` file; `lazaret plugin check FILE` says more")),
+        Some(_) | None => {
+            Err(Error::bad_plugin("this is no wasm component").hint("a plugin is one `.wasm` file"))
+        }
     }
 }
 

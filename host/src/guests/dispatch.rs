@@ -136,11 +136,13 @@ fn check<'a>(
     }
     let value = match &request.args {
         WishedArgs::Json(value) => value.clone(),
-        WishedArgs::Broken(_) => {
-            return Err(Error::new(
-                Code::BadArgs,
-                "Invalid action input: the arguments are not JSON.",
-            ));
+        WishedArgs::Broken(text) => {
+            let why = json::parse(text).err().unwrap_or_default();
+            let what = format!(
+                "Invalid action input: the arguments are not JSON: {}",
+                shown(&why)
+            );
+            return Err(Error::new(Code::BadArgs, what));
         }
     };
     Ok((tool, Args::check(value, tool.input()?)?))
@@ -286,7 +288,7 @@ const FAILURE_CHARS: usize = 2_000;
 fn clean(station: &Station, result: Result<Value>) -> Result<Value> {
     match result {
         Ok(mut value) => {
-            clean_value(station, &mut value);
+            station.scrub.clean_value(&mut value);
             Ok(value)
         }
         Err(error) => {
@@ -296,30 +298,5 @@ fn clean(station: &Station, result: Result<Value>) -> Result<Value> {
                 .retry(error.is_retryable());
             Err(error.hints().iter().cloned().fold(clean, Error::hint))
         }
-    }
-}
-
-fn clean_value(station: &Station, value: &mut Value) {
-    match value {
-        Value::String(text) => {
-            if station.scrub.finds_in(text) {
-                *text = station.scrub.clean(text);
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| clean_value(station, item)),
-        Value::Object(map) => {
-            let keys: Vec<String> = map
-                .keys()
-                .filter(|key| station.scrub.finds_in(key))
-                .cloned()
-                .collect();
-            for key in keys {
-                if let Some(item) = map.remove(&key) {
-                    map.insert(station.scrub.clean(&key), item);
-                }
-            }
-            map.values_mut().for_each(|item| clean_value(station, item));
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

@@ -11,6 +11,7 @@ use serde::de::{
 use serde_json::{Map, Number, Value};
 
 use crate::words::limits::JSON_DEPTH;
+use crate::words::message::WishedArgs;
 
 /// Reads strict JSON.
 ///
@@ -22,6 +23,16 @@ pub fn parse(text: &str) -> Result<Value, String> {
         .deserialize(&mut reader)
         .and_then(|value| reader.end().map(|()| value));
     value.map_err(|error| error.to_string())
+}
+
+/// Reads arguments as a model, guest or client wrote them; nothing at all is an empty object. What is
+/// no strict JSON stays text, which is answered and never executed.
+#[must_use]
+pub fn wished(text: &str) -> WishedArgs {
+    if text.trim().is_empty() {
+        return WishedArgs::Json(Value::Object(Map::new()));
+    }
+    parse(text).map_or_else(|_| WishedArgs::Broken(text.to_owned()), WishedArgs::Json)
 }
 
 struct Strict {

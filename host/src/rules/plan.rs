@@ -201,13 +201,12 @@ fn groups(calls: &[ToolCall], grouping: impl Fn(&str) -> Grouping) -> Vec<Vec<To
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::message::WishedArgs;
 
     fn call(tool: &str) -> ToolCall {
         ToolCall {
             id: tool.to_owned(),
             tool: tool.to_owned(),
-            args: WishedArgs::read(""),
+            args: crate::rules::json::wished(""),
         }
     }
 

@@ -3,6 +3,8 @@
 //! In this order, on the whole text (C-30): host paths become virtual ones, known secrets disappear,
 //! hidden characters become visible; only then is it cut to size.
 
+use serde_json::Value;
+
 use crate::words::id::is_hidden;
 use crate::words::limits::{CHARS_PER_TOKEN, OBSERVATION_TOKENS};
 
@@ -70,6 +72,65 @@ impl Scrub {
             }
         }
         clean
+    }
+}
+
+impl Scrub {
+    /// Cleans every string of a value, keys too.
+    pub fn clean_value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                if self.finds_in(text) {
+                    *text = self.clean(text);
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.clean_value(item)),
+            Value::Object(map) => {
+                let dirty = map.keys().filter(|key| self.finds_in(key));
+                for key in dirty.cloned().collect::<Vec<_>>() {
+                    if let Some(item) = map.remove(&key) {
+                        map.insert(self.clean(&key), item);
+                    }
+                }
+                map.values_mut().for_each(|item| self.clean_value(item));
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}
+
+/// Cleans a text that comes in pieces: what could be the beginning of something to clean is held back
+/// until it is decided. The last piece stays held back; whoever has the whole text shows it.
+#[derive(Debug)]
+pub struct Trickle<'a> {
+    scrub: &'a Scrub,
+    held: String,
+    held_bytes: usize,
+}
+
+impl<'a> Trickle<'a> {
+    /// Of nothing yet.
+    #[must_use]
+    pub fn new(scrub: &'a Scrub) -> Self {
+        let paths = scrub.paths.iter().map(|(path, _)| path.len());
+        let longest = paths.chain(scrub.secrets.iter().map(String::len)).max();
+        Self {
+            scrub,
+            held: String::new(),
+            held_bytes: longest.map_or(0, |bytes| bytes - 1),
+        }
+    }
+
+    /// Adds a piece, and returns what may be shown.
+    pub fn add(&mut self, piece: &str) -> String {
+        self.held.push_str(piece);
+        self.held = self.scrub.clean(&self.held);
+        let mut end = self.held.len().saturating_sub(self.held_bytes);
+        while !self.held.is_char_boundary(end) {
+            end -= 1;
+        }
+        let rest = self.held.split_off(end);
+        std::mem::replace(&mut self.held, rest)
     }
 }
 
@@ -143,6 +204,25 @@ mod tests {
             "docs/x A/y [REDACTED] admin"
         );
         assert!(!format!("{scrub:?}").contains("canary"));
+    }
+
+    #[test]
+    fn a_secret_in_pieces_is_cleaned_before_it_is_shown() {
+        let scrub = Scrub::default().with_secret("canary-é-secret".into());
+        let text = "so: canary-é-secret, and canary-é-secrets and canary and so on to the end";
+        for size in 1..20 {
+            let mut trickle = Trickle::new(&scrub);
+            let chars: Vec<char> = text.chars().collect();
+            let pieces = chars
+                .chunks(size)
+                .map(|piece| piece.iter().collect::<String>());
+            let shown: String = pieces.map(|piece| trickle.add(&piece)).collect();
+            assert!(!shown.contains("é"), "{size}: {shown}");
+            assert!(
+                scrub.clean(text).starts_with(&shown) && shown.len() > 30,
+                "{size}: {shown}"
+            );
+        }
     }
 
     #[test]

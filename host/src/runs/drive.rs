@@ -13,6 +13,7 @@ use crate::rules::caller::{Budget, Caller, Origin};
 use crate::rules::context;
 use crate::rules::grant::Grant;
 use crate::rules::plan::{Grouping, Plan, Seen, Step};
+use crate::rules::sanitise::Trickle;
 use crate::rules::show::Show;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
@@ -20,7 +21,7 @@ use crate::words::event::{Content, End, Event, Glimpse, Spent, Started, Stopped,
 use crate::words::id::{RunId, Seq};
 use crate::words::label::Label;
 use crate::words::limits::CALL_TIMEOUT_MS_MAX;
-use crate::words::message::{Card, Delta, Reply, ToolCall};
+use crate::words::message::{Card, Delta, Reply, ToolCall, WishedArgs};
 
 use std::sync::Arc;
 
@@ -45,10 +46,10 @@ impl Drive<'_> {
             label: label.clone(),
         };
         journal.append(self.run, 0, Event::Started(started))?;
-        let cards = self
-            .station
-            .catalog
-            .cards(&self.agent.tools, self.station.gate.policy(), self.surface);
+        let cards =
+            self.station
+                .catalog
+                .cards(&self.agent.tools, self.station.gate.policy(), self.surface);
         let mut plan = Plan::new(goal, label, self.agent.turns);
         let answer = loop {
             if self.tasks.is_cancelled() {
@@ -83,10 +84,12 @@ impl Drive<'_> {
     async fn prompt(&self, plan: &mut Plan, cards: &[Card], turn: u32) -> Result<()> {
         let prompt = context::prompt(self.agent, cards, plan.messages());
         let journal = self.station.gate.journal();
-        let mut reply = Err(Error::bad_input(format!(
-            "the agent `{}` has no model",
-            self.agent.name
-        )));
+        let mut reply =
+            Err(
+                Error::bad_input(format!("the agent `{}` has no model", self.agent.name)).hint(
+                    format!("write `models = [\"…\"]` in `[agents.{}]`", self.agent.name),
+                ),
+            );
         for model in &self.models {
             let event = Event::Prompted {
                 turn,
@@ -99,9 +102,10 @@ impl Drive<'_> {
             journal.commit().await?;
             let caller = self.caller(Origin::Host, seq, plan.label().clone(), model);
             let mut said = false;
+            let mut trickle = Trickle::new(&self.station.scrub);
             let see = |delta| {
                 said = true;
-                self.glimpse(delta);
+                self.glimpse(delta, &mut trickle);
             };
             let asking = Asking {
                 caller: &caller,
@@ -123,7 +127,16 @@ impl Drive<'_> {
         }
     }
 
-    fn replied(&self, plan: &mut Plan, turn: u32, reply: Reply) -> Result<()> {
+    fn replied(&self, plan: &mut Plan, turn: u32, mut reply: Reply) -> Result<()> {
+        // A server that echoes what authenticated us must not put it into the journal.
+        let scrub = &self.station.scrub;
+        reply.text = scrub.clean(&reply.text);
+        for call in &mut reply.calls {
+            match &mut call.args {
+                WishedArgs::Json(args) => scrub.clean_value(args),
+                WishedArgs::Broken(text) => *text = scrub.clean(text),
+            }
+        }
         let event = Event::Replied {
             turn,
             reply: reply.clone(),
@@ -134,13 +147,15 @@ impl Drive<'_> {
         Ok(())
     }
 
-    fn glimpse(&self, delta: Delta) {
+    fn glimpse(&self, delta: Delta, trickle: &mut Trickle<'_>) {
         match delta {
-            Delta::Text(text) => self
-                .station
-                .gate
-                .journal()
-                .glimpse(self.run, Glimpse::Text { text }),
+            Delta::Text(text) => {
+                let text = trickle.add(&text);
+                if !text.is_empty() {
+                    let glimpse = Glimpse::Text { text };
+                    self.station.gate.journal().glimpse(self.run, glimpse);
+                }
+            }
             // Shown when it is judged; before that it may still turn out to be incomplete.
             Delta::Call(_) => {}
         }

@@ -63,17 +63,6 @@ pub enum WishedArgs {
     Broken(String),
 }
 
-impl WishedArgs {
-    /// Reads what a model wrote; nothing at all is an empty object.
-    #[must_use]
-    pub fn read(text: &str) -> Self {
-        if text.trim().is_empty() {
-            return Self::Json(Value::Object(serde_json::Map::new()));
-        }
-        serde_json::from_str(text).map_or_else(|_| Self::Broken(text.to_owned()), Self::Json)
-    }
-}
-
 /// Why a model stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -9,7 +9,7 @@ fn call(args: &str) -> Ended {
 fn missing(args: &str) -> Ended {
     call(args)
         .ends(2)
-        .says(&["error: the arguments are not JSON: "])
+        .says(&["error: Invalid action input: the arguments are not JSON: "])
 }
 
 #[test]

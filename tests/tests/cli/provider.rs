@@ -70,7 +70,7 @@ fn a_text_is_the_answer() {
     let server = Server::start(vec![says("forty days")]);
     let ended = station(&server).run(&["run", "how long?"]).ends(0);
     assert_eq!(ended.out, "forty days\n");
-    ended.says(&["[1/8] m", "done after 1 turns, 7 tokens"]);
+    ended.says(&["[1/8] m", "done after 1 turn, 7 tokens"]);
 }
 
 #[test]

@@ -41,8 +41,8 @@ fn a_prompt_that_lacks_what_a_line_expects_is_refused() {
 
 #[test]
 fn too_few_lines_are_counted() {
-    fails(&[], "it has 0 replies, and turn 1 needs one more");
-    fails(&[COUNT], "it has 1 replies, and turn 2 needs one more");
+    fails(&[], "turn 1 has no reply: the last one is for turn 0");
+    fails(&[COUNT], "turn 2 has no reply: the last one is for turn 1");
 }
 
 #[test]

@@ -264,7 +264,7 @@ async fn a_stream_that_comes_whole_is_an_answer() {
     let (records, answer) = streamed(&format!("{PIECE}\n\n{end}\n\ndata: [DONE]\n\n")).await;
     assert_eq!(answer.expect("an answer"), "Half of it.");
     assert_eq!(
-        lazaret_tests::attack::check_records(&records),
+        lazaret_tests::verdict::check_records(&records),
         Vec::<String>::new()
     );
 }
@@ -295,7 +295,7 @@ async fn a_stream_that_stops_half_way_is_a_failure_and_no_answer() {
             lazaret_tests::golden::render(&records)
         );
         assert_eq!(
-            lazaret_tests::attack::check_records(&records),
+            lazaret_tests::verdict::check_records(&records),
             Vec::<String>::new()
         );
     }

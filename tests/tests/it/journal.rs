@@ -1,9 +1,9 @@
 //! Journals, whole: what is written down, in which order, and that every beginning has its end.
 
 use lazaret::words::event::{Event, Verdict};
-use lazaret_tests::attack::check_records;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
+use lazaret_tests::verdict::check_records;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pure_call() {

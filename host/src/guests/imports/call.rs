@@ -6,7 +6,6 @@ use crate::guests::dispatch::{Request, dispatch};
 use crate::guests::guest::Inside;
 use crate::rules::caller::Caller;
 use crate::words::error::{Code, Error};
-use crate::words::message::WishedArgs;
 
 impl Host for Inside {
     async fn invoke(&mut self, tool: String, args: String) -> Result<String, Refusal> {
@@ -24,7 +23,7 @@ impl Host for Inside {
         let (station, tasks) = (visit.station.clone(), visit.tasks.clone());
         let request = Request {
             tool,
-            args: WishedArgs::read(&args),
+            args: crate::rules::json::wished(&args),
         };
         let inner = tasks.clone();
         let work = async move { Ok(dispatch(station, inner, caller, request).await) };

@@ -17,7 +17,7 @@ use crate::words::message::WishedArgs;
 #[must_use]
 pub fn read(text: &str) -> Vec<WishedArgs> {
     if text.trim().is_empty() {
-        return vec![WishedArgs::read(text)];
+        return vec![json::wished(text)];
     }
     let values = json::parse(text).map_or_else(|_| objects(text), |value| Some(vec![value]));
     match values {

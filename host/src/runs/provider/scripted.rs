@@ -62,9 +62,9 @@ pub(super) fn reply(script: &Path, prompt: &Prompt) -> Result<Reply> {
         .filter(|(_, line)| !line.trim().is_empty());
     let Some((number, line)) = lines.clone().nth(turn) else {
         return Err(failed(format!(
-            "it has {} replies, and turn {} needs one more",
-            lines.count(),
-            turn + 1
+            "turn {} has no reply: the last one is for turn {}",
+            turn + 1,
+            lines.count()
         )));
     };
     let at = |why: String| failed(format!("line {}: {why}", number + 1));

@@ -41,6 +41,7 @@ pub(super) struct Call {
 impl Call {
     pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
         let args = read_args(&self.args)?;
+        let broken = matches!(args, WishedArgs::Broken(_));
         let host = scene.open_host().await?;
         let run = host.new_run();
         let mut watcher = host.watch(&run);
@@ -55,7 +56,7 @@ impl Call {
             host.call(run, Surface::Cli, request, &tasks)
         ));
         let mut announced = false;
-        let called = loop {
+        let mut called = loop {
             let next = async {
                 tokio::select! {
                     biased;
@@ -74,10 +75,14 @@ impl Call {
             }
         };
         drop(spinner);
+        if broken {
+            called.outcome.result = called.outcome.result.map_err(|error| error.hint(QUOTING));
+        }
+        let status = report(&called, scene);
         if let Some(folder) = &self.out {
             write_artifacts(folder, &called)?;
         }
-        Ok(report(&called, scene))
+        Ok(status)
     }
 }
 
@@ -176,11 +181,11 @@ pub(super) fn read_args(given: &str) -> Result<WishedArgs> {
     } else {
         given.to_owned()
     };
-    json::parse(&text).map(WishedArgs::Json).map_err(|why| {
-        Error::bad_input(format!("the arguments are not JSON: {why}"))
-            .hint("write them in single quotes: lazaret call text.count '{\"text\":\"a b\"}'")
-    })
+    Ok(json::wished(&text))
 }
+
+/// What a shell does to quotes is the usual reason for arguments that are no JSON.
+const QUOTING: &str = "write them in single quotes: lazaret call text.count '{\"text\":\"a b\"}'";
 
 fn read_input() -> Result<String> {
     let mut bytes = Vec::new();

@@ -13,7 +13,6 @@ use crate::surfaces::config::{Config, NAME};
 use crate::surfaces::paint::{bad, faint, foreign, good, warn};
 use crate::words::error::{Error, Result};
 use crate::words::event::Surface;
-use crate::words::message::WishedArgs;
 
 /// What was found about one thing.
 struct Finding {
@@ -177,7 +176,7 @@ fn engine(host: &Host) -> Finding {
 async fn a_call(host: &Host) -> Finding {
     let request = Request {
         tool: "text.count".to_owned(),
-        args: WishedArgs::read(r#"{"text":"a b"}"#),
+        args: crate::rules::json::wished(r#"{"text":"a b"}"#),
     };
     let called = host
         .call(host.new_run(), Surface::Cli, request, &Tasks::new())

@@ -175,7 +175,10 @@ fn line_of_stop(stopped: &Stopped) -> String {
     }
     format!(
         "{end} {}",
-        faint(format!("after {} turns{cost}", stopped.turns))
+        faint(format!(
+            "after {}{cost}",
+            print::counted(stopped.turns.try_into().unwrap_or(0), "turn")
+        ))
     )
 }
 

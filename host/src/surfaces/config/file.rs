@@ -176,7 +176,7 @@ impl ConfigFile {
         let bytes = match named::read(path, "the configuration", CONFIG_BYTES) {
             Ok(bytes) => bytes,
             Err(error) if error.code() == Code::NotFound => return Ok(None),
-            Err(error) => return Err(error),
+            Err(error) => return Err(Error::bad_input(error.message())),
         };
         let text = String::from_utf8(bytes.clone())
             .map_err(|_| Error::bad_input(format!("`{shown}` is no UTF-8 text")))?;

@@ -20,7 +20,7 @@ use crate::runs::host::{Places, Setup};
 use crate::runs::provider::{Model, Provider};
 use crate::words::error::{Error, Result};
 use crate::words::id::{is_name, shown};
-use crate::words::limits::{GUEST_MEMORY_BYTES_MAX, RUN_TURNS};
+use crate::words::limits::{GUEST_MEMORY_BYTES, GUEST_MEMORY_BYTES_MAX, RUN_TURNS};
 
 /// What holds where nothing is configured: pure tools, and reading the working directory.
 pub(super) fn default(folder: &Path, places: Places) -> Setup {
@@ -73,6 +73,13 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
     for (path, file) in files {
         add(&mut setup, path, file).map_err(|error| about(path, &error))?;
     }
+    // More than the default may be asked for, and the least of what is asked for holds.
+    let asked = files
+        .iter()
+        .filter_map(|(_, file)| file.limits.memory_mib)
+        .min();
+    setup.policy.bounds.memory_bytes =
+        asked.map_or(GUEST_MEMORY_BYTES, |mib| mib.saturating_mul(1 << 20));
     check_names(&setup)?;
     Ok(setup)
 }
@@ -256,7 +263,6 @@ fn tighten(bounds: &mut Bounds, table: &LimitTable) -> Result<()> {
         .unwrap_or(bounds.timeout_ms)
         .min(bounds.timeout_ms);
     bounds.calls = table.calls.unwrap_or(bounds.calls).min(bounds.calls);
-    bounds.memory_bytes = memory_bytes.unwrap_or(bounds.memory_bytes);
     Ok(())
 }
 
