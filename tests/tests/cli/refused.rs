@@ -47,6 +47,15 @@ fn holds_nothing(folder: &Path, secret: &str) {
 }
 
 #[test]
+fn a_key_that_the_server_echoes_is_neither_shown_nor_kept() {
+    let server = Server::start(vec![says(&format!("your key is {KEY}, isn't it"))]);
+    let station = with_key(&server);
+    let ended = run_with_key(&station).ends(0).never(KEY);
+    assert_eq!(ended.out, "your key is [REDACTED], isn't it\n");
+    holds_nothing(&station.workspace(), KEY);
+}
+
+#[test]
 fn the_key_is_sent_and_kept_nowhere() {
     let server = Server::start(vec![says("forty")]);
     let station = with_key(&server);

@@ -181,7 +181,7 @@ pub(super) fn read_args(given: &str) -> Result<WishedArgs> {
     } else {
         given.to_owned()
     };
-    Ok(json::wished(&text))
+    Ok(json::parse(&text).map_or_else(|_| WishedArgs::Broken(text), WishedArgs::Json))
 }
 
 /// What a shell does to quotes is the usual reason for arguments that are no JSON.
