@@ -9,4 +9,5 @@ pub mod event;
 pub mod id;
 pub mod label;
 pub mod limits;
+pub(crate) mod lock;
 pub mod message;

@@ -16,6 +16,7 @@ pub mod prelude {
     pub use crate::golden::assert_golden;
     pub use crate::rig::{NOW_MS, Rig, Rigged, target};
     pub use crate::server::{Answer, Server};
+    pub use lazaret::guests::tasks::Tasks;
     pub use lazaret::words::error::Code;
     pub use serde_json::{Value, json};
 }

@@ -39,8 +39,6 @@ pub struct Rig {
 pub struct Rigged {
     /// The host.
     pub host: Host,
-    /// What it does for the calls of [`Rigged::call`]; a test may cancel it.
-    pub tasks: Tasks,
     /// What time it thinks it is.
     pub clock: Clock,
     folder: TempDir,
@@ -187,7 +185,6 @@ impl Rig {
         drop(opening);
         Ok(Rigged {
             host,
-            tasks: Tasks::new(),
             clock: self.clock,
             folder: self.folder,
         })
@@ -237,16 +234,18 @@ impl Rigged {
 
     /// Calls a tool with arguments as they are typed.
     pub async fn call_text(&self, tool: &str, args: &str) -> Called {
+        let (run, tasks) = (self.host.new_run(), Tasks::new());
+        self.call_in(run, &tasks, (tool, args)).await
+    }
+
+    /// Calls a tool in a run that the test can watch and cancel.
+    pub async fn call_in(&self, run: RunId, tasks: &Tasks, (tool, args): (&str, &str)) -> Called {
         let request = Request {
             tool: tool.to_owned(),
             args: json::parse(args)
                 .map_or_else(|_| WishedArgs::Broken(args.to_owned()), WishedArgs::Json),
         };
-        let run = self.host.new_run();
-        let called = self
-            .host
-            .call(run, Surface::Cli, request, &self.tasks)
-            .await;
+        let called = self.host.call(run, Surface::Cli, request, tasks).await;
         called.expect("the journal takes the call")
     }
 
@@ -256,16 +255,26 @@ impl Rigged {
             tool: tool.to_owned(),
             args: WishedArgs::Json(args),
         };
-        self.host.call_batched(run, request, &self.tasks).await
+        self.host.call_batched(run, request, &Tasks::new()).await
     }
 
     /// Pursues a goal with the agent of [`Rig::replies`].
     pub async fn pursue(&self, goal: &str) -> (RunId, Result<String>) {
-        self.pursue_with(goal, &[]).await
+        self.pursue_in(&Tasks::new(), goal, &[]).await
     }
 
     /// Pursues a goal with fewer tools.
     pub async fn pursue_with(&self, goal: &str, tools: &[&str]) -> (RunId, Result<String>) {
+        self.pursue_in(&Tasks::new(), goal, tools).await
+    }
+
+    /// Pursues a goal in a run that the test can cancel.
+    pub async fn pursue_in(
+        &self,
+        tasks: &Tasks,
+        goal: &str,
+        tools: &[&str],
+    ) -> (RunId, Result<String>) {
         let pattern = |tool: &&str| (*tool).to_owned().try_into().expect("a pattern");
         let run = self.host.new_run();
         let goal = Goal {
@@ -276,7 +285,7 @@ impl Rigged {
             tools: tools.iter().map(pattern).collect(),
             models: Vec::new(),
         };
-        (run, self.host.pursue(goal, &self.tasks).await)
+        (run, self.host.pursue(goal, tasks).await)
     }
 
     /// All records of a run.

@@ -95,7 +95,7 @@ impl Egress {
             result,
             content: Content::Size { bytes },
             label,
-            spent: spent_since(began),
+            spent: Spent::since(began),
         }
     }
 
@@ -104,7 +104,7 @@ impl Egress {
         let began = Clock::instant();
         let label = Label::of(source_of(&permit));
         let result = self.begin(permit).await.map(Stream);
-        Performed::of(result, label, spent_since(began))
+        Performed::of(result, label, Spent::since(began))
     }
 
     async fn begin(&self, permit: Permit<Fetch>) -> Result<Response> {
@@ -164,13 +164,6 @@ impl Stream {
 
 fn source_of(permit: &Permit<Fetch>) -> crate::words::label::Source {
     permit.effect().source()
-}
-
-fn spent_since(began: std::time::Instant) -> Spent {
-    Spent {
-        us: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX),
-        ..Spent::default()
-    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "egress is where requests leave")]

@@ -105,15 +105,12 @@ impl Files {
             Ok(FileOutcome::Entries(entries)) => entries.len(),
             Ok(FileOutcome::Stat(_) | FileOutcome::Done) | Err(_) => 0,
         };
-        let us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let spent = Spent::since(began);
         Performed {
             result,
             content: Content::Size { bytes },
             label,
-            spent: Spent {
-                us,
-                ..Spent::default()
-            },
+            spent,
         }
     }
 

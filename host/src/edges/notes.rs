@@ -1,7 +1,7 @@
 //! Notes: short texts that outlive a run, one shelf for each plugin, each with its label.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -14,6 +14,7 @@ use crate::words::event::{Content, Spent};
 use crate::words::id::shown;
 use crate::words::label::Label;
 use crate::words::limits::{JOURNAL_WAIT_MS, NOTES_LISTED, NOTES_PER_SHELF};
+use crate::words::lock::lock;
 
 const TABLES: &str = "CREATE TABLE IF NOT EXISTS notes (
     shelf TEXT NOT NULL, key TEXT NOT NULL, text TEXT NOT NULL, label TEXT NOT NULL, written INTEGER NOT NULL,
@@ -94,20 +95,17 @@ impl Notes {
             Err(_) => label,
         };
         let bytes = found.iter().map(|note| note.text.len()).sum();
-        let us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let spent = Spent::since(began);
         Performed {
             result: result.map(|(_, notes)| notes),
             content: Content::Size { bytes },
             label,
-            spent: Spent {
-                us,
-                ..Spent::default()
-            },
+            spent,
         }
     }
 
     fn perform_now(&self, keep: &Keep) -> Result<(String, Vec<Note>)> {
-        let database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
+        let database = lock(&self.database);
         let now = i64::try_from(self.clock.now_ms()).unwrap_or(i64::MAX);
         let missing = || Error::not_found(format!("note `{}`", shown(&keep.key)));
         let notes = match &keep.wish {

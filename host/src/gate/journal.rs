@@ -9,7 +9,7 @@ mod store;
 
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use rusqlite::Connection;
@@ -21,6 +21,7 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Event, Glimpse, Record, Sight};
 use crate::words::id::{Digest, RunId, Seq};
 use crate::words::limits::{BATCH_RECORDS, BATCH_RECORDS_MAX, RECORD_INLINE_BYTES, WATCH_EVENTS};
+use crate::words::lock::lock;
 
 /// Orders that may wait for the writer.
 const ORDERS: usize = 1_024;
@@ -438,10 +439,4 @@ impl Drop for Watcher {
     fn drop(&mut self) {
         lock(&self.journal.0.watches).remove(&self.run);
     }
-}
-
-/// A lock that was held by a thread that panicked is still consistent: every change under these
-/// locks is one step.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -215,7 +215,7 @@ impl Linked {
         let fuel = bounds.fuel.saturating_sub(store.get_fuel().unwrap_or(0));
         let inside = store.into_data();
         let memory_bytes = u64::try_from(inside.meter.peak_bytes()).unwrap_or(u64::MAX);
-        let us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let us = Spent::since(began).us;
         let trail = inside.into_trail();
         Ending {
             said,

@@ -4,7 +4,7 @@
 //! under way. The request goes on here, under its own deadline, to its `Finished` record.
 
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
@@ -12,13 +12,15 @@ use tokio::task::JoinSet;
 
 use crate::words::error::{Code, Error, Result};
 use crate::words::limits::{CANCEL_GRACE_MS, EFFECT_TIMEOUT_MS};
+use crate::words::lock::lock;
 
 /// A run's tasks, and whether it was cancelled. Cheap to clone.
 #[derive(Clone)]
 pub struct Tasks(Arc<Inner>);
 
 struct Inner {
-    set: Mutex<JoinSet<()>>,
+    /// Nothing once the run has ended: what began later would leave records after its last.
+    set: Mutex<Option<JoinSet<()>>>,
     cancelled: watch::Sender<bool>,
 }
 
@@ -27,7 +29,7 @@ impl Tasks {
     #[must_use]
     pub fn new() -> Self {
         Self(Arc::new(Inner {
-            set: Mutex::default(),
+            set: Mutex::new(Some(JoinSet::new())),
             cancelled: watch::Sender::new(false),
         }))
     }
@@ -35,14 +37,17 @@ impl Tasks {
     /// Starts work and waits for it. If the waiting is given up, the work goes on.
     ///
     /// # Errors
-    /// What the work says; `Bug` where it panicked.
+    /// What the work says; `Cancelled` where the run has ended, `Bug` where the work panicked.
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Result<T> {
         let (done, outcome) = oneshot::channel();
         {
-            let mut set = lock(&self.0.set);
+            let mut open = lock(&self.0.set);
+            let Some(set) = open.as_mut() else {
+                return Err(Error::new(Code::Cancelled, "the run has ended"));
+            };
             while set.try_join_next().is_some() {}
             set.spawn(async move {
                 // Nobody may be waiting any more.
@@ -82,7 +87,9 @@ impl Tasks {
             EFFECT_TIMEOUT_MS
         };
         let grace = Duration::from_millis(grace);
-        let mut set = std::mem::take(&mut *lock(&self.0.set));
+        let Some(mut set) = lock(&self.0.set).take() else {
+            return;
+        };
         let all = async { while set.join_next().await.is_some() {} };
         if tokio::time::timeout(grace, all).await.is_err() {
             // Returns when all are dropped, each with the record of its end.
@@ -113,8 +120,4 @@ impl std::fmt::Debug for Tasks {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str("Tasks")
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,7 @@
 //! WASI with nothing in it: no files, no network, no environment, no arguments; a coarse clock,
 //! bounded random, and output that is caught.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,6 +11,7 @@ use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtx, async_trait};
 
 use crate::words::clock::Clock;
 use crate::words::limits::{RANDOM_BYTES, STDIO_BYTES};
+use crate::words::lock::lock;
 
 /// What a guest wrote to its standard output and error.
 #[derive(Clone, Debug, Default)]
@@ -123,8 +124,4 @@ impl OutputStream for Output {
     fn check_write(&mut self) -> StreamResult<usize> {
         Ok(STDIO_BYTES)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

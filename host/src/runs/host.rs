@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use serde_json::Value;
 
 use super::drive::Drive;
 use super::provider::{Model, Provider};
@@ -17,7 +16,7 @@ use crate::edges::vault::Vault;
 use crate::gate::journal::{Journal, Watcher};
 use crate::gate::{Gate, Performed, failed};
 use crate::guests::cache::Cache;
-use crate::guests::catalog::{Catalog, Collisions, Tool};
+use crate::guests::catalog::{Catalog, Collisions};
 use crate::guests::compile::Compiler;
 use crate::guests::dispatch::{Outcome, Request, dispatch};
 use crate::guests::engine;
@@ -26,21 +25,17 @@ use crate::guests::station::{Quarantine, Station};
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
 use crate::rules::caller::{Budget, Caller, Origin};
-use crate::rules::fetch::Fetch;
-use crate::rules::file::{File, FileWish, WriteMode};
-use crate::rules::grant::{Access, Pattern};
+use crate::rules::grant::Pattern;
 use crate::rules::policy::Policy;
 use crate::rules::sanitise::Scrub;
-use crate::rules::schema::{Args, Schema};
 use crate::rules::show::Show;
-use crate::rules::{Effect, call::Call};
 use crate::words::clock::{Clock, Deadline};
-use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Content, Denial, End, Event, Spent, Started, Stopped, Surface};
+use crate::words::error::{Error, Result};
+use crate::words::event::{Content, End, Event, Spent, Started, Stopped, Surface};
 use crate::words::id::RunId;
 use crate::words::label::{Label, Source};
 use crate::words::limits::CALL_TIMEOUT_MS_MAX;
-use crate::words::message::{Usage, WishedArgs};
+use crate::words::message::Usage;
 
 /// What a host is made of, resolved: a configuration that was read, or a test's own.
 #[derive(Clone, Debug)]
@@ -90,7 +85,7 @@ pub enum Records {
 /// Everything opened and ready.
 #[derive(Debug)]
 pub struct Host {
-    station: Arc<Station>,
+    pub(super) station: Arc<Station>,
     agents: BTreeMap<String, Agent>,
     models: BTreeMap<String, Model>,
 }
@@ -289,7 +284,7 @@ impl Host {
         dispatch(self.station.clone(), tasks.clone(), caller, request).await
     }
 
-    fn client(&self, run: RunId, surface: Surface, label: Label) -> Caller {
+    pub(super) fn client(&self, run: RunId, surface: Surface, label: Label) -> Caller {
         Caller {
             run,
             parent: 0,
@@ -344,69 +339,6 @@ impl Host {
             agent.narrowed(&goal.tools)
         }
     }
-
-    /// What the gate would say to a call by a client, without making it: to the call itself, and to
-    /// the addresses and paths among its arguments, if its guest asks for them.
-    ///
-    /// # Errors
-    /// `UnknownTool`, `BadArgs`.
-    pub fn explain(&self, tool: &str, args: &WishedArgs) -> Result<Vec<Explained>> {
-        let tool = self.station.catalog.resolve(tool, &[Pattern::all()])?;
-        let args = match args {
-            WishedArgs::Json(value) => Args::check(value.clone(), tool.input()?)?,
-            WishedArgs::Broken(_) => {
-                return Err(Error::new(Code::BadArgs, "the arguments are not JSON"));
-            }
-        };
-        let inner = Caller {
-            origin: Origin::Tool(tool.name.clone()),
-            grant: tool.grant.clone(),
-            ..self.client(
-                RunId::known("explain"),
-                Surface::Cli,
-                Label::of(Source::user()),
-            )
-        };
-        let mut all = Vec::new();
-        foresee(tool, args.value(), "", &mut |wish| {
-            let (subject, verdict) = match wish {
-                Foreseen::Fetch(fetch) => (fetch.subject(), rule_of(&fetch, &inner, self.policy())),
-                Foreseen::File(file) => (file.subject(), rule_of(&file, &inner, self.policy())),
-            };
-            all.push(Explained { subject, verdict });
-        });
-        all.insert(0, self.judged(tool, args));
-        Ok(all)
-    }
-
-    /// The same for a tool, whatever its arguments: no rule of this version looks at them.
-    ///
-    /// # Errors
-    /// `UnknownTool`.
-    pub fn explain_tool(&self, tool: &str) -> Result<Vec<Explained>> {
-        let tool = self.station.catalog.resolve(tool, &[Pattern::all()])?;
-        let any = Schema::compile(Value::Bool(true))?;
-        Ok(vec![self.judged(tool, Args::check(Value::Null, &any)?)])
-    }
-
-    fn judged(&self, tool: &Tool, args: Args) -> Explained {
-        let caller = self.client(
-            RunId::known("explain"),
-            Surface::Cli,
-            Label::of(Source::user()),
-        );
-        let call = Call {
-            tool: tool.name.clone(),
-            component: tool.plugin.digest,
-            declared: tool.declared.clone(),
-            grant: tool.grant.clone(),
-            args,
-        };
-        Explained {
-            subject: call.subject(),
-            verdict: rule_of(&call, &caller, self.policy()),
-        }
-    }
 }
 
 /// The boundary of a run: a panic in it is a mistake of ours, and the host goes on.
@@ -418,68 +350,6 @@ async fn caught<T>(run: impl Future<Output = Result<T>>) -> Result<T> {
         ))
     })
 }
-
-/// What the gate would say to one effect.
-#[derive(Debug)]
-pub struct Explained {
-    /// What it is about.
-    pub subject: String,
-    /// The rule that allows it, or the denial.
-    pub verdict: Result<String, Denial>,
-}
-
-/// An effect that a call's arguments make likely.
-enum Foreseen {
-    Fetch(Fetch),
-    File(File),
-}
-
-fn rule_of<E: Effect>(effect: &E, caller: &Caller, policy: &Policy) -> Result<String, Denial> {
-    effect.judge(caller, policy).map(|allowed| allowed.rule)
-}
-
-/// Finds addresses among the arguments, and paths where the tool wants files.
-fn foresee(tool: &Tool, value: &Value, key: &str, see: &mut impl FnMut(Foreseen)) {
-    let declared = &tool.declared;
-    match value {
-        Value::String(text) if text.starts_with("http://") || text.starts_with("https://") => {
-            let method = if declared.effect.leaves_no_trace() {
-                "GET"
-            } else {
-                "POST"
-            };
-            if let Ok(fetch) = Fetch::new(method, text, Vec::new(), Vec::new()) {
-                see(Foreseen::Fetch(fetch));
-            }
-        }
-        Value::String(text)
-            if PATH_KEYS.contains(&key) && declared.wants.mounts != Access::None =>
-        {
-            let wish = match declared.wants.mounts {
-                Access::Write => FileWish::Write {
-                    bytes: Vec::new(),
-                    mode: WriteMode::Replace,
-                },
-                Access::None | Access::Read => FileWish::Read {
-                    offset: 0,
-                    length: 0,
-                },
-            };
-            see(Foreseen::File(File {
-                path: text.clone(),
-                wish,
-            }));
-        }
-        Value::Array(items) => items.iter().for_each(|item| foresee(tool, item, key, see)),
-        Value::Object(map) => map
-            .iter()
-            .for_each(|(key, item)| foresee(tool, item, key, see)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
-/// Names by which tools call their paths.
-const PATH_KEYS: [&str; 7] = ["path", "paths", "file", "folder", "source", "target", "to"];
 
 impl Model {
     /// Where asking the model leads, for people.

@@ -3,6 +3,8 @@
 //! Every surface streams them, the journal stores them, and state is folded from them. Content that
 //! is large stands in an event by its digest. There is never a secret in one.
 
+use std::time::Instant;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -277,6 +279,18 @@ pub struct Spent {
     /// Inner calls.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub calls: u64,
+}
+
+impl Spent {
+    /// The time since `began`, and nothing else.
+    #[must_use]
+    pub fn since(began: Instant) -> Self {
+        let us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        Self {
+            us,
+            ..Self::default()
+        }
+    }
 }
 
 #[expect(

@@ -153,12 +153,13 @@ async fn calls_that_only_look_are_under_way_together() {
         .guest("hostile")
         .replies(&[calls(json!([fetch("/a"), fetch("/b")]))]);
     let rig = rig.open().await;
+    let tasks = Tasks::new();
     let waiting = async {
         // Neither is ever answered: the second arrives only if it does not wait for the first.
         server.arrived(2).await;
-        rig.tasks.cancel();
+        tasks.cancel();
     };
-    let ((_, answer), ()) = tokio::join!(rig.pursue("Look."), waiting);
+    let ((_, answer), ()) = tokio::join!(rig.pursue_in(&tasks, "Look.", &[]), waiting);
     assert_eq!(answer.expect_err("cancelled").code(), Code::Cancelled);
 }
 

@@ -111,8 +111,9 @@ async fn an_agent_run() {
     let replies = [
         json!({"text": "I read.", "calls": [{"id": "a", "tool": "files.read", "args": {"path": "docs/a.txt"}}],
             "usage": {"input_tokens": 10, "output_tokens": 5}}),
-        json!({"calls": [{"id": "b", "tool": "text.count", "args": {"text": "{{a#/content}}"}},
-            {"id": "c", "tool": "clock.now", "args": {}}]}),
+        // One call a turn: two that run together are recorded in either order.
+        json!({"calls": [{"id": "b", "tool": "text.count", "args": {"text": "{{a#/content}}"}}]}),
+        json!({"calls": [{"id": "c", "tool": "clock.now", "args": {}}]}),
         json!({"when": "not among the tools", "text": "{{b#/words}} words."}),
     ];
     let rig = Rig::of(policy)
@@ -135,17 +136,13 @@ async fn what_is_allowed_is_on_record_before_it_happens() {
     }]);
     let rig = fetching(&server).await;
     let run = rig.host.new_run();
-    let request = lazaret::guests::dispatch::Request {
-        tool: "hostile.fetch_each".to_owned(),
-        args: lazaret::words::message::WishedArgs::Json(json!({"urls": [url(&server)]})),
-    };
-    let surface = lazaret::words::event::Surface::Cli;
-    let calling = rig.host.call(run.clone(), surface, request, &rig.tasks);
+    let (tasks, args) = (Tasks::new(), json!({"urls": [url(&server)]}).to_string());
+    let calling = rig.call_in(run.clone(), &tasks, ("hostile.fetch_each", &args));
     let looking = async {
         server.arrived(1).await;
         // The request has left; its judgement must be committed, its end cannot be there yet.
         let records = rig.records(&run).await;
-        rig.tasks.cancel();
+        tasks.cancel();
         records
     };
     let (_, records) = tokio::join!(calling, looking);
@@ -175,10 +172,11 @@ async fn an_effect_whose_guest_is_gone_still_has_its_end() {
         ..Answer::default()
     }]);
     let rig = fetching(&server).await;
-    let calling = rig.call("hostile.fetch_each", json!({"urls": [url(&server)]}));
+    let (tasks, args) = (Tasks::new(), json!({"urls": [url(&server)]}).to_string());
+    let calling = rig.call_in(rig.host.new_run(), &tasks, ("hostile.fetch_each", &args));
     let cancelling = async {
         server.arrived(1).await;
-        rig.tasks.cancel();
+        tasks.cancel();
     };
     let (called, ()) = tokio::join!(calling, cancelling);
     assert_eq!(rig::error(&called.outcome).code(), Code::Cancelled);

@@ -87,3 +87,25 @@ async fn a_tool_below_another_keeps_to_its_own_grant() {
     let text = rig::value(&called.outcome).to_string();
     assert!(text.contains("docs/a.txt -> denied"), "{text}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_below_one_that_is_out_of_time_end_with_it_and_leave_no_record_after_its_last() {
+    let policy = POLICY.replace("60_000", "200");
+    let rig = Rig::of(&policy).guest("hostile").open().await;
+    let args = nest(
+        3,
+        json!({"tools": ["hostile.sleep", "hostile.sleep"], "args": {}}),
+    );
+    let all = join_all((0..10).map(|_| rig.call("hostile.call_each", args.clone()))).await;
+    rig.host
+        .journal()
+        .commit()
+        .await
+        .expect("the journal is well");
+    for called in &all {
+        let records = rig.records(&called.run).await;
+        let wrong = lazaret_tests::verdict::check_records(&records);
+        assert!(wrong.is_empty(), "{wrong:?}");
+    }
+    rig.assert_alive().await;
+}

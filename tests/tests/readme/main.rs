@@ -17,7 +17,10 @@ fn every_console_block_does_what_it_shows() {
     for block in blocks("console") {
         for (command, expected) in steps(&block) {
             let got = scene.run(&command);
-            assert!(matches(&expected, &got), "$ {command}\n--- README says\n{expected}\n--- it does\n{got}");
+            assert!(
+                matches(&expected, &got),
+                "$ {command}\n--- README says\n{expected}\n--- it does\n{got}"
+            );
             commands += 1;
         }
     }
@@ -26,7 +29,10 @@ fn every_console_block_does_what_it_shows() {
 
 #[test]
 fn the_tool_in_twenty_lines_is_the_example() {
-    assert!(blocks("rust").contains(&EXAMPLE.to_owned()), "README and examples/tool differ");
+    assert!(
+        blocks("rust").contains(&EXAMPLE.to_owned()),
+        "README and examples/tool differ"
+    );
     assert!(EXAMPLE.lines().count() <= 20);
 }
 
@@ -48,9 +54,17 @@ impl Scene {
         let folder = scene.folder();
         fs::create_dir_all(folder.join("docs")).unwrap();
         for name in ["docs/rules.md", "docs/log.md"] {
-            fs::copy(root.join("examples/quickstart").join(name), folder.join(name)).unwrap();
+            fs::copy(
+                root.join("examples/quickstart").join(name),
+                folder.join(name),
+            )
+            .unwrap();
         }
-        fs::copy(root.join("target/guests/tool.wasm"), folder.join("greet.wasm")).unwrap();
+        fs::copy(
+            root.join("target/guests/tool.wasm"),
+            folder.join("greet.wasm"),
+        )
+        .unwrap();
         fs::write(folder.join("policy.toml"), blocks("toml").remove(0)).unwrap();
         // Compiling for the first time says so, which is not what the README shows.
         scene.run("lazaret tools --quiet");
@@ -77,7 +91,10 @@ impl Scene {
             .env_remove("XDG_CONFIG_HOME")
             .output()
             .unwrap();
-        let text = String::from_utf8(output.stdout).unwrap().trim_end().to_owned();
+        let text = String::from_utf8(output.stdout)
+            .unwrap()
+            .trim_end()
+            .to_owned();
         match output.status.code() {
             Some(0) => text,
             code => format!("{text}\n[exit {}]", code.unwrap()),
@@ -88,7 +105,9 @@ impl Scene {
 fn blocks(language: &str) -> Vec<String> {
     let open = format!("```{language}\n");
     let blocks = README.split(open.as_str()).skip(1);
-    blocks.map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
+    blocks
+        .map(|rest| rest.split("```").next().unwrap().to_owned())
+        .collect()
 }
 
 /// Commands and what they print; a command goes on in lines that begin with `> `.
@@ -108,30 +127,44 @@ fn steps(block: &str) -> Vec<(String, String)> {
             _ => output.push(line),
         }
     }
-    steps.into_iter().map(|(command, output)| (command, output.join("\n").trim_end().to_owned())).collect()
+    steps
+        .into_iter()
+        .map(|(command, output)| (command, output.join("\n").trim_end().to_owned()))
+        .collect()
 }
 
 fn matches(expected: &str, got: &str) -> bool {
-    let (expected, got): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), got.lines().collect());
+    let (expected, got): (Vec<&str>, Vec<&str>) =
+        (expected.lines().collect(), got.lines().collect());
     lines_match(&expected, &got)
 }
 
 fn lines_match(expected: &[&str], got: &[&str]) -> bool {
     match (expected, got) {
         ([], []) => true,
-        (["…", rest @ ..], _) => (0..=got.len()).any(|skipped| lines_match(rest, &got[skipped..])),
-        ([line, rest @ ..], [first, others @ ..]) => line_matches(line, first) && lines_match(rest, others),
+        (["…", rest @ ..], _) => {
+            (0..=got.len()).any(|skipped| lines_match(rest, &got[skipped..]))
+        }
+        ([line, rest @ ..], [first, others @ ..]) => {
+            line_matches(line, first) && lines_match(rest, others)
+        }
         _ => false,
     }
 }
 
 fn line_matches(expected: &str, got: &str) -> bool {
     let mut parts = expected.split('…');
-    let Some(mut left) = parts.next().and_then(|first| got.strip_prefix(first)) else { return false };
+    let Some(mut left) = parts.next().and_then(|first| got.strip_prefix(first)) else {
+        return false;
+    };
     let parts: Vec<&str> = parts.collect();
-    let Some((last, middle)) = parts.split_last() else { return left.is_empty() };
+    let Some((last, middle)) = parts.split_last() else {
+        return left.is_empty();
+    };
     for part in middle {
-        let Some((_, rest)) = left.split_once(part) else { return false };
+        let Some((_, rest)) = left.split_once(part) else {
+            return false;
+        };
         left = rest;
     }
     left.ends_with(last)

@@ -41,7 +41,8 @@ fn check_doc(source: &Source) -> Option<Finding> {
     let first = source.text.lines().next().unwrap_or_default();
     // What must not compile has its words beside it, in the compiler's own.
     let is_doc = source.path.contains("/tests/ui/")
-        || first.starts_with("//!") || (source.path.ends_with("/build.rs") && first.starts_with("//"));
+        || first.starts_with("//!")
+        || (source.path.ends_with("/build.rs") && first.starts_with("//"));
     (!is_doc).then(|| source.finding(Rule::FileDoc, 1, "opens without documentation"))
 }
 

@@ -65,15 +65,8 @@ pub(super) async fn ask(
             answer.unwrap_or_else(|_| Err(Error::too_slow("the model's answer", TURN_TIMEOUT_MS)))
         };
         let result = asking.tasks.unless_cancelled(bounded).await;
-        let us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-        Performed::of(
-            result,
-            label,
-            Spent {
-                us,
-                ..Spent::default()
-            },
-        )
+        let spent = Spent::since(began);
+        Performed::of(result, label, spent)
     };
     let (_, performed) = station.gate.pass(asking.caller, fetch, talk).await?;
     performed.result
