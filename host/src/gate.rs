@@ -166,15 +166,10 @@ impl Gate {
         &self,
         caller: &Caller,
         kind: EffectKind,
-        subject: String,
-        error: &Error,
+        (subject, content): (String, Content),
+        denial: Denial,
     ) -> Result<Seq> {
-        let denial = Denial {
-            rule: error.code().envelope().to_owned(),
-            reason: error.message().to_owned(),
-            allow: Vec::new(),
-        };
-        self.record(caller, kind, subject, Content::Empty, Verdict::Deny(denial))
+        self.record(caller, kind, subject, content, Verdict::Deny(denial))
     }
 
     fn record(
@@ -241,6 +236,16 @@ pub fn failed(error: &Error) -> End {
         code: error.code(),
         message: error.message().to_owned(),
         issues: error.issue_list().to_vec(),
+    }
+}
+
+/// What was wrong with a wish, as the record of its denial.
+#[must_use]
+pub fn unfit(error: &Error) -> Denial {
+    Denial {
+        rule: error.code().envelope().to_owned(),
+        reason: error.message().to_owned(),
+        allow: Vec::new(),
     }
 }
 

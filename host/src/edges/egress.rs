@@ -52,8 +52,7 @@ pub enum Names {
     /// As the machine does.
     #[default]
     System,
-    /// In this table and nowhere else; each look-up takes the next list of addresses, so that a test
-    /// can answer twice in different ways.
+    /// In this table and nowhere else: for tests, and for a host that may reach only these.
     Table(Arc<HashMap<String, Vec<IpAddr>>>),
 }
 

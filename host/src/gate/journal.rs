@@ -7,7 +7,7 @@
 
 mod store;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -25,6 +25,8 @@ use crate::words::lock::lock;
 
 /// Orders that may wait for the writer.
 const ORDERS: usize = 1_024;
+/// Ended runs that are remembered: as many as could still have work under way.
+const ENDED_RUNS: usize = 1_024;
 /// Bytes of large contents in the open batch before the writer is woken, and before an append is
 /// refused.
 const BATCH_BYTES: usize = 4 << 20;
@@ -48,6 +50,7 @@ struct Batch {
     contents: Vec<(Digest, String)>,
     bytes: usize,
     next: HashMap<RunId, Seq>,
+    ended: Ended,
     broken: Option<(Code, String)>,
 }
 
@@ -110,9 +113,7 @@ impl Journal {
         let (record, nudge) = {
             let mut batch = lock(&self.0.batch);
             batch.check()?;
-            let next = batch.next.entry(run.clone()).or_insert(0);
-            let seq = *next;
-            *next += 1;
+            let seq = batch.take_seq(run, &event)?;
             let mut record = Record {
                 run: run.clone(),
                 seq,
@@ -260,7 +261,42 @@ impl Drop for Inner {
     }
 }
 
+/// Runs that have ended, the newest of them: nothing may come after a run's last record.
+#[derive(Default)]
+struct Ended {
+    runs: HashSet<RunId>,
+    order: VecDeque<RunId>,
+}
+
+impl Ended {
+    fn add(&mut self, run: &RunId) {
+        if self.runs.insert(run.clone()) {
+            self.order.push_back(run.clone());
+        }
+        if self.order.len() > ENDED_RUNS
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.runs.remove(&oldest);
+        }
+    }
+}
+
 impl Batch {
+    /// The next place in a run.
+    fn take_seq(&mut self, run: &RunId, event: &Event) -> Result<Seq> {
+        if self.ended.runs.contains(run) {
+            return Err(Error::new(Code::Cancelled, "the run has ended"));
+        }
+        let next = self.next.entry(run.clone()).or_insert(0);
+        let seq = *next;
+        *next += 1;
+        if matches!(event, Event::Stopped(_)) {
+            self.next.remove(run);
+            self.ended.add(run);
+        }
+        Ok(seq)
+    }
+
     fn check(&self) -> Result<()> {
         if let Some((code, why)) = &self.broken {
             return Err(Error::new(*code, why.clone()));
@@ -385,11 +421,6 @@ fn write_batch(
     if let Err(broken) = &written {
         tracing::error!(error = %broken.1, "journal");
         open.broken = Some(broken.clone());
-    }
-    for record in &records {
-        if matches!(record.event, Event::Stopped(_)) {
-            open.next.remove(&record.run);
-        }
     }
     written
 }

@@ -62,13 +62,14 @@ impl Cache {
     /// # Errors
     /// `DiskFailed`; `BadPlugin` where the engine has no room for such a component.
     pub fn store(&self, engine: &Engine, digest: Digest, code: &[u8]) -> Result<Component> {
-        self.write(&self.code_name(digest), code)?;
-        load(engine, code).map_err(|error| {
+        let component = load(engine, code).map_err(|error| {
             let why = shown(&format!("{:#}", error.cause()));
             Error::bad_plugin(format!(
                 "the component asks for more than a guest may have: {why}"
             ))
-        })
+        })?;
+        self.write(&self.code_name(digest), code)?;
+        Ok(component)
     }
 
     /// A plugin's manifest as it was read at install, if the cache has it.

@@ -14,8 +14,8 @@ use super::catalog::Tool;
 use super::guest::{Ending, Trail, Visit};
 use super::station::Station;
 use super::tasks::Tasks;
-use crate::gate::{Performed, Permit};
-use crate::rules::call::Call;
+use crate::gate::{Performed, Permit, denied, unfit};
+use crate::rules::call::{self, Call};
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::json;
 use crate::rules::manifest::SurfaceWord;
@@ -24,10 +24,10 @@ use crate::rules::sanitise::visible;
 use crate::rules::schema::Args;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Content, EffectKind, Glimpse, Spent};
+use crate::words::event::{Content, Denial, EffectKind, Glimpse, Spent};
 use crate::words::id::{Seq, shown};
 use crate::words::label::{Label, Sort, Source};
-use crate::words::limits::{CALL_FUEL, OUTCOME_BYTES};
+use crate::words::limits::{ARGS_BYTES, CALL_FUEL, OUTCOME_BYTES};
 use crate::words::message::WishedArgs;
 
 /// An unchecked wish to call a tool.
@@ -100,10 +100,18 @@ async fn pass(
 ) -> Result<(Seq, Performed<Value>)> {
     let (tool, args) = match check(station, caller, &request) {
         Ok(checked) => checked,
-        Err(error) => {
+        Err(refused) => {
+            let (denial, error) = match refused {
+                Refused::Unfit(error) => (unfit(&error), error),
+                Refused::Denied(denial) => {
+                    let error = denied(&denial);
+                    (denial, error)
+                }
+            };
+            let what = (shown(&request.tool), wished(&request.args));
             station
                 .gate
-                .turn_down(caller, EffectKind::Call, shown(&request.tool), &error)?;
+                .turn_down(caller, EffectKind::Call, what, denial)?;
             return Err(error);
         }
     };
@@ -122,18 +130,49 @@ async fn pass(
         .await
 }
 
-/// What is checked before there is a call to judge.
+/// What the record of a refused wish keeps of its arguments: they have fitted no schema, so only what
+/// could have fitted is kept in full.
+fn wished(args: &WishedArgs) -> Content {
+    match args {
+        WishedArgs::Json(value) if value.to_string().len() <= ARGS_BYTES => {
+            Content::Inline(value.clone())
+        }
+        WishedArgs::Json(value) => Content::Size {
+            bytes: value.to_string().len(),
+        },
+        WishedArgs::Broken(text) => Content::Size { bytes: text.len() },
+    }
+}
+
+/// Why there is no call to judge.
+enum Refused {
+    /// The wish is malformed.
+    Unfit(Error),
+    /// The tool is not for this caller, whatever the arguments.
+    Denied(Denial),
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Self::Unfit(error)
+    }
+}
+
+/// What is checked before there is a call to judge. A tool that is not for this caller says nothing of
+/// its arguments.
 fn check<'a>(
     station: &'a Station,
     caller: &Caller,
     request: &Request,
-) -> Result<(&'a Arc<Tool>, Args)> {
+) -> Result<(&'a Arc<Tool>, Args), Refused> {
     let tool = station.catalog.resolve(&request.tool, &caller.reach)?;
     let offered = &tool.declared.offer.surfaces;
     if !offered.contains(&SurfaceWord(caller.surface)) {
         let what = format!("`{}` is not offered on this surface", tool.name);
-        return Err(Error::new(Code::BadSurface, what));
+        return Err(Error::new(Code::BadSurface, what).into());
     }
+    let policy = station.gate.policy();
+    call::admits(&tool.name, &tool.declared, caller, policy).map_err(Refused::Denied)?;
     let value = match &request.args {
         WishedArgs::Json(value) => value.clone(),
         WishedArgs::Broken(text) => {
@@ -142,7 +181,7 @@ fn check<'a>(
                 "Invalid action input: the arguments are not JSON: {}",
                 shown(&why)
             );
-            return Err(Error::new(Code::BadArgs, what));
+            return Err(Error::new(Code::BadArgs, what).into());
         }
     };
     Ok((tool, Args::check(value, tool.input()?)?))

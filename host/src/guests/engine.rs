@@ -87,6 +87,8 @@ fn pool() -> PoolingAllocationConfig {
     pool.max_core_instances_per_component(GUEST_CORE_INSTANCES);
     pool.max_memories_per_component(GUEST_MEMORIES);
     pool.max_tables_per_component(GUEST_TABLES);
+    pool.max_memories_per_module(GUEST_MEMORIES);
+    pool.max_tables_per_module(GUEST_TABLES);
     pool.max_memory_size(GUEST_MEMORY_BYTES_MAX);
     pool.table_elements(GUEST_TABLE_ELEMENTS);
     pool.max_unused_warm_slots(WARM_SLOTS);

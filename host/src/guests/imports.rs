@@ -16,11 +16,12 @@ use std::sync::Arc;
 use super::bindings::lazaret::plugin::types::{self, Refusal};
 use super::guest::{Errand, Inside, Visit};
 use super::station::Station;
-use crate::gate::{Performed, Permit};
+use crate::gate::{Performed, Permit, unfit};
 use crate::rules::Effect;
 use crate::rules::caller::Caller;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
+use crate::words::event::Content;
 use crate::words::limits::EFFECT_TIMEOUT_MS;
 
 impl types::Host for Inside {}
@@ -52,9 +53,12 @@ impl Inside {
             Ok(effect) => effect,
             Err(error) => {
                 // The record is lost only with the journal, and then nothing more happens anyway.
-                let _ = station
-                    .gate
-                    .turn_down(&caller, E::KIND, "malformed".to_owned(), &error);
+                let _ = station.gate.turn_down(
+                    &caller,
+                    E::KIND,
+                    ("malformed".to_owned(), Content::Empty),
+                    unfit(&error),
+                );
                 return Err(visit.refuse(&error));
             }
         };

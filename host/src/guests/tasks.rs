@@ -81,20 +81,25 @@ impl Tasks {
     /// Waits until all work has ended. Work has a deadline of its own; a cancelled run waits for a
     /// grace only, and what is left is dropped (G-54).
     pub async fn drain(&self) {
-        let grace = if self.is_cancelled() {
-            CANCEL_GRACE_MS
-        } else {
-            EFFECT_TIMEOUT_MS
-        };
-        let grace = Duration::from_millis(grace);
         let Some(mut set) = lock(&self.0.set).take() else {
             return;
         };
-        let all = async { while set.join_next().await.is_some() {} };
-        if tokio::time::timeout(grace, all).await.is_err() {
-            // Returns when all are dropped, each with the record of its end.
-            set.shutdown().await;
+        let limit = async {
+            let grace =
+                tokio::time::timeout(Duration::from_millis(EFFECT_TIMEOUT_MS), self.cancelled());
+            if grace.await.is_ok() {
+                let never = std::future::pending::<()>();
+                // Running out is what a grace is for.
+                let _ = tokio::time::timeout(Duration::from_millis(CANCEL_GRACE_MS), never).await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = async { while set.join_next().await.is_some() {} } => return,
+            () = limit => {}
         }
+        // Returns when all are dropped, each with the record of its end.
+        set.shutdown().await;
     }
 
     /// Runs `work` unless the run is cancelled before it ends.

@@ -40,9 +40,7 @@ impl Effect for Call {
     }
 
     fn judge(&self, caller: &Caller, policy: &Policy) -> Result<Allowed<()>, Denial> {
-        self.check_block(policy)?;
-        self.check_reach(caller)?;
-        self.check_visibility(caller)?;
+        admits(&self.tool, &self.declared, caller, policy)?;
         if caller.depth >= CALL_DEPTH {
             return Err(deny(
                 "depth",
@@ -71,68 +69,6 @@ impl Effect for Call {
 }
 
 impl Call {
-    fn check_block(&self, policy: &Policy) -> Result<(), Denial> {
-        match policy.block.iter().find(|line| line.matches(&self.tool)) {
-            None => Ok(()),
-            Some(line) => Err(deny(
-                "blocked_tool",
-                format!(
-                    "`{}` is blocked by `block = [\"{line}\"]` in {}",
-                    self.tool, policy.origin
-                ),
-            )),
-        }
-    }
-
-    fn check_reach(&self, caller: &Caller) -> Result<(), Denial> {
-        if caller.reach.iter().any(|line| line.matches(&self.tool)) {
-            return Ok(());
-        }
-        let reason = format!(
-            "`{}` is not among the tools that this {} may call",
-            self.tool,
-            caller_word(caller)
-        );
-        Err(match &caller.origin {
-            Origin::Tool(by) => deny_unless(
-                "not_granted",
-                reason,
-                &[
-                    &format!("[grants.\"{by}\"]"),
-                    &format!("calls = [\"{}\"]", self.tool),
-                ],
-            ),
-            Origin::Client | Origin::Model | Origin::Host => deny_unless(
-                "not_granted",
-                reason,
-                &[&format!("tools = [\"{}\"]   # of the agent", self.tool)],
-            ),
-        })
-    }
-
-    fn check_visibility(&self, caller: &Caller) -> Result<(), Denial> {
-        let remote = matches!(
-            caller.surface,
-            Surface::Http | Surface::Mcp | Surface::AiSdk
-        );
-        let (open, why) = match (self.declared.offer.visibility, &caller.origin) {
-            (Visibility::Public, _) | (Visibility::Private, Origin::Tool(_)) => (true, ""),
-            (Visibility::Local, _) => (!remote, "is only for this machine, not for HTTP or MCP"),
-            (Visibility::Private, Origin::Client | Origin::Model | Origin::Host) => {
-                (false, "is only for other tools to call")
-            }
-            (Visibility::User, Origin::Client) => (true, ""),
-            (Visibility::User, Origin::Model | Origin::Host | Origin::Tool(_)) => {
-                (false, "is only for a person to call, never for a model")
-            }
-        };
-        if open {
-            Ok(())
-        } else {
-            Err(deny("visibility", format!("`{}` {why}", self.tool)))
-        }
-    }
-
     fn check_risk(&self, policy: &Policy) -> Result<String, Denial> {
         let risk = self.declared.risk;
         if policy.risks.contains(&risk) {
@@ -155,6 +91,84 @@ impl Call {
                 &[&format!("[grants.\"{}\"]", Pattern::exactly(&self.tool))],
             )
         })
+    }
+}
+
+/// Whether a tool is for this caller at all, whatever the arguments: the blocklist before everything,
+/// then the caller's reach, then who may see the tool.
+///
+/// # Errors
+/// The denial.
+pub fn admits(
+    tool: &ToolName,
+    declared: &Declared,
+    caller: &Caller,
+    policy: &Policy,
+) -> Result<(), Denial> {
+    check_block(tool, policy)?;
+    check_reach(tool, caller)?;
+    check_visibility(tool, declared, caller)
+}
+
+fn check_block(tool: &ToolName, policy: &Policy) -> Result<(), Denial> {
+    match policy.block.iter().find(|line| line.matches(tool)) {
+        None => Ok(()),
+        Some(line) => Err(deny(
+            "blocked_tool",
+            format!(
+                "`{}` is blocked by `block = [\"{line}\"]` in {}",
+                tool, policy.origin
+            ),
+        )),
+    }
+}
+
+fn check_reach(tool: &ToolName, caller: &Caller) -> Result<(), Denial> {
+    if caller.reach.iter().any(|line| line.matches(tool)) {
+        return Ok(());
+    }
+    let reason = format!(
+        "`{}` is not among the tools that this {} may call",
+        tool,
+        caller_word(caller)
+    );
+    Err(match &caller.origin {
+        Origin::Tool(by) => deny_unless(
+            "not_granted",
+            reason,
+            &[
+                &format!("[grants.\"{by}\"]"),
+                &format!("calls = [\"{}\"]", tool),
+            ],
+        ),
+        Origin::Client | Origin::Model | Origin::Host => deny_unless(
+            "not_granted",
+            reason,
+            &[&format!("tools = [\"{}\"]   # of the agent", tool)],
+        ),
+    })
+}
+
+fn check_visibility(tool: &ToolName, declared: &Declared, caller: &Caller) -> Result<(), Denial> {
+    let remote = matches!(
+        caller.surface,
+        Surface::Http | Surface::Mcp | Surface::AiSdk
+    );
+    let (open, why) = match (declared.offer.visibility, &caller.origin) {
+        (Visibility::Public, _) | (Visibility::Private, Origin::Tool(_)) => (true, ""),
+        (Visibility::Local, _) => (!remote, "is only for this machine, not for HTTP or MCP"),
+        (Visibility::Private, Origin::Client | Origin::Model | Origin::Host) => {
+            (false, "is only for other tools to call")
+        }
+        (Visibility::User, Origin::Client) => (true, ""),
+        (Visibility::User, Origin::Model | Origin::Host | Origin::Tool(_)) => {
+            (false, "is only for a person to call, never for a model")
+        }
+    };
+    if open {
+        Ok(())
+    } else {
+        Err(deny("visibility", format!("`{}` {why}", tool)))
     }
 }
 

@@ -206,6 +206,42 @@ impl Destination {
             && self.matches_path(url.path())
     }
 
+    /// What both this and `wish` allow: the grant within what a manifest asks for.
+    #[must_use]
+    pub fn within(&self, wish: &Self) -> Option<Self> {
+        let both = |one: &str, other: &str| -> Option<String> {
+            if starts_with(one, other) {
+                Some(one.to_owned())
+            } else if starts_with(other, one) {
+                Some(other.to_owned())
+            } else {
+                None
+            }
+        };
+        let host = match (&self.host, &wish.host) {
+            (one, other) if one == other => one.clone(),
+            (HostName::Exact(name), _) if wish.matches_host(name) => self.host.clone(),
+            (_, HostName::Exact(name)) if self.matches_host(name) => wish.host.clone(),
+            _ => return None,
+        };
+        let methods = self
+            .methods
+            .iter()
+            .filter(|method| wish.methods.contains(method));
+        let methods: Vec<String> = methods.cloned().collect();
+        let same = self.scheme == wish.scheme && self.port == wish.port && !methods.is_empty();
+        let path = both(&self.path, &wish.path).filter(|_| same)?;
+        let (scheme, port, private) = (self.scheme.clone(), self.port, self.private);
+        Some(Self {
+            methods,
+            scheme,
+            host,
+            port,
+            path,
+            private,
+        })
+    }
+
     fn matches_host(&self, host: &str) -> bool {
         match &self.host {
             HostName::Exact(allowed) => allowed == host,
@@ -225,10 +261,14 @@ impl Destination {
         if lower.contains("%2f") || lower.contains("%5c") || lower.contains("%2e") {
             return false;
         }
-        path.strip_prefix(self.path.as_str()).is_some_and(|rest| {
-            rest.is_empty() || self.path.ends_with('/') || rest.starts_with('/')
-        })
+        starts_with(path, &self.path)
     }
+}
+
+/// Whether `path` is `prefix` or below it; a prefix ends at a `/`.
+fn starts_with(path: &str, prefix: &str) -> bool {
+    path.strip_prefix(prefix)
+        .is_some_and(|rest| rest.is_empty() || prefix.ends_with('/') || rest.starts_with('/'))
 }
 
 impl fmt::Display for Destination {
@@ -319,6 +359,36 @@ mod tests {
             ("https://A.TEST/", "https://a.test/", true),
         ] {
             check(line, url, expected);
+        }
+    }
+
+    #[test]
+    fn a_grant_stays_within_the_wish() {
+        let line = |url: &str| Destination::parse(url, &["GET", "POST"], true).unwrap();
+        let wish = |url: &str| Destination::parse(url, &["GET"], false).unwrap();
+        for (granted, wished, both) in [
+            (
+                "https://a.test/",
+                "https://a.test/v1/",
+                Some("https://a.test/v1/"),
+            ),
+            (
+                "https://a.test/v1/",
+                "https://a.test/",
+                Some("https://a.test/v1/"),
+            ),
+            (
+                "https://*.a.test/",
+                "https://b.a.test/",
+                Some("https://b.a.test/"),
+            ),
+            ("https://a.test/", "https://b.test/", None),
+            ("https://a.test/v1/", "https://a.test/v2/", None),
+            ("https://a.test/", "http://a.test/", None),
+        ] {
+            let got = line(granted).within(&wish(wished));
+            let expected = both.map(|url| Destination::parse(url, &["GET"], true).unwrap());
+            assert_eq!(got, expected, "{granted} {wished}");
         }
     }
 

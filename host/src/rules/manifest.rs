@@ -429,6 +429,24 @@ impl Declared {
         ToolName::parse(&format!("{plugin}.{}", self.name))
     }
 
+    /// Each granted destination within each that it names; all of them where it names none.
+    fn narrow_fetch(&self, granted: &[Destination]) -> Vec<Destination> {
+        if self.wants.hosts.is_empty() {
+            return granted.to_vec();
+        }
+        let wishes = self.wants.hosts.iter().filter_map(|host| {
+            let (method, url) = host.split_once(' ')?;
+            Destination::parse(url, &[method], false).ok()
+        });
+        let wishes: Vec<Destination> = wishes.collect();
+        let within =
+            |line: &Destination| wishes.iter().filter_map(|wish| line.within(wish)).collect();
+        granted
+            .iter()
+            .flat_map(|line| -> Vec<Destination> { within(line) })
+            .collect()
+    }
+
     /// What of a grant the tool has asked for: policy × manifest. A tool that never asked for files
     /// gets none, whatever a line with `*` says. Hosts are narrowed only where it names any.
     #[must_use]
@@ -439,7 +457,7 @@ impl Declared {
             .iter()
             .filter(|_| wants.mounts != Access::None);
         Grant {
-            fetch: granted.fetch.clone(),
+            fetch: self.narrow_fetch(&granted.fetch),
             mounts: mounts
                 .map(|grant| super::grant::MountGrant {
                     mount: grant.mount.clone(),
