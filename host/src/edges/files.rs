@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, File as OpenFile, MetadataExt, OpenOptions, OpenOptionsExt};
+use cap_std::fs::{Dir, File as OpenFile, Metadata, MetadataExt, OpenOptions, OpenOptionsExt};
 use rustix::fs::{OFlags, RenameFlags, renameat_with};
 
 use crate::gate::{Performed, Permit};
@@ -28,7 +28,11 @@ use crate::words::limits::{FILE_ENTRIES, FILE_READ_BYTES, FILE_WRITE_BYTES};
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     mounts: Arc<BTreeMap<Arc<str>, Dir>>,
+    own: Arc<[Identity]>,
 }
+
+/// What a folder is, whatever it is called: device and number.
+type Identity = (u64, u64);
 
 /// What there is at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,11 +72,19 @@ pub enum FileOutcome {
 }
 
 impl Files {
-    /// Opens each mount's folder. From here on the folders' paths are not used again.
+    /// Opens each mount's folder. From here on the folders' paths are not used again. The host's `own`
+    /// folders are out of reach, by whatever mount or link a path leads to them.
     ///
     /// # Errors
-    /// `NotFound` and others, with the mount's name.
-    pub fn open(mounts: &BTreeMap<Arc<str>, PathBuf>) -> Result<Self> {
+    /// `NotFound` and others, with the mount's name; `Denied` for a mount that is one of `own`.
+    pub fn open(mounts: &BTreeMap<Arc<str>, PathBuf>, own: &[PathBuf]) -> Result<Self> {
+        let identity = |path| {
+            let dir = Dir::open_ambient_dir(path, ambient_authority()).ok()?;
+            dir.dir_metadata()
+                .ok()
+                .map(|found| (found.dev(), found.ino()))
+        };
+        let own: Arc<[Identity]> = own.iter().filter_map(identity).collect();
         let mut open = BTreeMap::new();
         for (name, path) in mounts {
             let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(|error| {
@@ -84,10 +96,16 @@ impl Files {
                 Error::new(Code::NotFound, what)
                     .hint("make the folder, or correct `path` of the mount")
             })?;
+            let found = dir.dir_metadata().map_err(|error| explain(name, &error))?;
+            if own.contains(&(found.dev(), found.ino())) {
+                let what = format!("the mount `{name}` is lazaret's own folder");
+                return Err(Error::new(Code::Denied, what));
+            }
             open.insert(name.clone(), dir);
         }
         Ok(Self {
             mounts: Arc::new(open),
+            own,
         })
     }
 
@@ -124,6 +142,7 @@ impl Files {
 
     fn perform_one(&self, path: &str, wish: FileWish, place: &Place) -> Result<FileOutcome> {
         let dir = self.dir(place)?;
+        self.check_own(dir, path, place)?;
         let explain = |error: std::io::Error| explain(path, &error);
         match wish {
             FileWish::List => list(dir, &relative(place))
@@ -153,6 +172,8 @@ impl Files {
     fn rename(&self, path: &str, from: &Place, to: &Place) -> Result<FileOutcome> {
         let explain = |error: std::io::Error| explain(path, &error);
         let dir = self.dir(from)?;
+        self.check_own(dir, path, from)?;
+        self.check_own(dir, path, to)?;
         let (from_folder, from_name) = folder_of(dir, path, from, Missing::Refuse)?;
         let (to_folder, to_name) = folder_of(dir, path, to, Missing::Create)?;
         renameat_with(
@@ -164,6 +185,25 @@ impl Files {
         )
         .map_err(|error| explain(error.into()))?;
         Ok(FileOutcome::Done)
+    }
+
+    /// Refuses a path that leads through one of the host's own folders, links followed.
+    fn check_own(&self, dir: &Dir, path: &str, place: &Place) -> Result<()> {
+        let mut way = PathBuf::new();
+        for name in &place.names {
+            way.push(name);
+            let Ok(found) = dir.metadata(&way) else {
+                continue;
+            };
+            if self.own.contains(&(found.dev(), found.ino())) {
+                let what = format!(
+                    "`{}` lies in lazaret's own folder, which is no tool's",
+                    shown(path)
+                );
+                return Err(Error::new(Code::Denied, what));
+            }
+        }
+        Ok(())
     }
 
     fn dir(&self, place: &Place) -> Result<&Dir> {
@@ -227,7 +267,7 @@ fn list(dir: &Dir, path: &PathBuf) -> std::io::Result<Vec<(String, Stat)>> {
     Ok(entries)
 }
 
-fn stat(found: &cap_std::fs::Metadata) -> Stat {
+fn stat(found: &Metadata) -> Stat {
     let kind = if found.is_file() {
         FileKind::File
     } else if found.is_dir() {
@@ -269,7 +309,7 @@ fn open_regular(
     Ok(file)
 }
 
-fn check_regular(path: &str, found: &cap_std::fs::Metadata) -> Result<()> {
+fn check_regular(path: &str, found: &Metadata) -> Result<()> {
     if found.is_dir() {
         return Err(Error::bad_input(format!("`{}` is a folder", shown(path)))
             .hint("`files.list` lists it"));
@@ -303,8 +343,9 @@ fn write(dir: &Dir, path: &str, place: &Place, bytes: &[u8], mode: WriteMode) ->
     }
     let explain = |error: std::io::Error| explain(path, &error);
     let (folder, name) = folder_of(dir, path, place, Missing::Create)?;
-    if let Ok(found) = folder.symlink_metadata(name) {
-        check_writable(path, &found)?;
+    let found = folder.symlink_metadata(name).ok();
+    if let Some(found) = &found {
+        check_writable(path, found)?;
     }
     match mode {
         WriteMode::Create => {
@@ -325,19 +366,25 @@ fn write(dir: &Dir, path: &str, place: &Place, bytes: &[u8], mode: WriteMode) ->
                 .and_then(|()| file.sync_all())
                 .map_err(explain)
         }
-        WriteMode::Replace => replace(&folder, name, bytes).map_err(explain),
+        WriteMode::Replace => replace(&folder, name, bytes, found).map_err(explain),
     }
 }
 
 /// Writes beside and renames over, so that a reader sees the old bytes or the new ones.
-fn replace(folder: &Dir, name: &str, bytes: &[u8]) -> std::io::Result<()> {
-    let beside = format!(
-        ".lazaret-{}-{:?}",
-        std::process::id(),
-        std::thread::current().id()
-    );
-    let mut file = folder.open_with(&beside, OpenOptions::new().write(true).create_new(true))?;
-    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+/// Who may read the old file may read the new one, and nobody else; not even while it is written.
+fn replace(folder: &Dir, name: &str, bytes: &[u8], old: Option<Metadata>) -> std::io::Result<()> {
+    let (process, thread) = (std::process::id(), std::thread::current().id());
+    let beside = format!(".lazaret-{process}-{thread:?}");
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    if old.is_some() {
+        options.mode(0o600);
+    }
+    let mut file = folder.open_with(&beside, &options)?;
+    let permitted = old.map_or(Ok(()), |old| file.set_permissions(old.permissions()));
+    let written = permitted
+        .and_then(|()| file.write_all(bytes))
+        .and_then(|()| file.sync_all());
     let renamed = written.and_then(|()| folder.rename(&beside, folder, name));
     if renamed.is_err() {
         // The first failure is the one to report.
@@ -347,7 +394,7 @@ fn replace(folder: &Dir, name: &str, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 /// A file with a second name may belong to somebody outside the mount.
-fn check_writable(path: &str, found: &cap_std::fs::Metadata) -> Result<()> {
+fn check_writable(path: &str, found: &Metadata) -> Result<()> {
     if found.is_symlink() || (found.is_file() && found.nlink() > 1) {
         let what = format!(
             "`{}` is a link, and what it leads to may lie elsewhere",

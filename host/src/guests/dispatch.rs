@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::bindings::exports::lazaret::plugin::tool::Failure;
 use super::catalog::Tool;
-use super::guest::{Ending, Trail, Visit};
+use super::guest::{Ending, Linked, Trail, Visit};
 use super::station::Station;
 use super::tasks::Tasks;
 use crate::gate::{Performed, Permit, denied, unfit};
@@ -197,12 +197,16 @@ async fn perform(
 ) -> Performed<Value> {
     let seq = permit.seq();
     let (call, ()) = permit.redeem();
-    let bounds = station.gate.policy().bounds;
-    let inner = inside(caller, &call, seq, bounds);
-    let own = inner
+    let own = caller
         .label
         .with(Source::new(Sort::Tool, call.tool.as_str()));
-    let ending = match run(station, tasks, inner, tool, call.args.text()).await {
+    // A component that has to be compiled does not use up the call's own time, which begins after it.
+    let linked = match load(station, tasks, caller, tool).await {
+        Ok(linked) => linked,
+        Err(error) => return Performed::of(Err(error), own, Spent::default()),
+    };
+    let inner = inside(caller, &call, seq, station.gate.policy().bounds);
+    let ending = match run(station, tasks, inner, linked, (tool, call.args.text())).await {
         Ok(ending) => ending,
         Err(error) => return Performed::of(Err(error), own, Spent::default()),
     };
@@ -240,38 +244,46 @@ fn inside(caller: &Caller, call: &Call, seq: Seq, bounds: Bounds) -> Caller {
     }
 }
 
-async fn run(
-    station: &Arc<Station>,
+async fn load<'a>(
+    station: &Station,
     tasks: &Tasks,
-    caller: Caller,
-    tool: &Arc<Tool>,
-    args: &str,
-) -> Result<Ending> {
-    let quarantine = &station.quarantine;
+    caller: &Caller,
+    tool: &'a Tool,
+) -> Result<&'a Linked> {
     if !tool.plugin.is_ready() {
         let message = "loading (compiled at the first use)".to_owned();
+        let tool = tool.name.to_string();
         let glimpse = Glimpse::Progress {
-            tool: tool.name.to_string(),
+            tool,
             message,
             percent: None,
         };
         station.gate.journal().glimpse(&caller.run, glimpse);
     }
-    let linked = tasks
-        .unless_cancelled(tool.plugin.linked(quarantine))
-        .await?;
-    // A component that had to be compiled does not use up the call's own time.
-    let _slot = tasks
-        .unless_cancelled(quarantine.slots().take(caller.depth, caller.deadline))
-        .await?;
+    tasks
+        .unless_cancelled(tool.plugin.linked(&station.quarantine))
+        .await
+}
+
+async fn run(
+    station: &Arc<Station>,
+    tasks: &Tasks,
+    caller: Caller,
+    linked: &Linked,
+    (tool, args): (&Tool, &str),
+) -> Result<Ending> {
+    let quarantine = &station.quarantine;
+    let slot = quarantine.slots().take(caller.depth, caller.deadline);
+    let _slot = tasks.unless_cancelled(slot).await?;
     let bounds = station.gate.policy().bounds;
     let bounds = Bounds {
         fuel: bounds.fuel.min(CALL_FUEL),
         ..bounds
     };
+    let (station, tasks) = (station.clone(), tasks.clone());
     let visit = Visit {
-        station: station.clone(),
-        tasks: tasks.clone(),
+        station,
+        tasks,
         caller,
         trail: Trail::default(),
     };

@@ -67,6 +67,7 @@ pub struct Trail {
     pub(super) logs_dropped: u64,
     pub(super) artifact_bytes: usize,
     pub(super) calls: u64,
+    pub(super) effects: u32,
     /// The last request, if it was refused: a guest that then gives up failed for that reason.
     pub(super) refused: Option<(Code, Vec<String>)>,
 }

@@ -22,7 +22,7 @@ use crate::rules::caller::Caller;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Content;
-use crate::words::limits::EFFECT_TIMEOUT_MS;
+use crate::words::limits::{EFFECT_TIMEOUT_MS, EFFECTS_PER_CALL};
 
 impl types::Host for Inside {}
 
@@ -48,6 +48,12 @@ impl Inside {
         Fut: Future<Output = Performed<T>> + Send + 'static,
     {
         let visit = self.visit()?;
+        visit.trail.effects = visit.trail.effects.saturating_add(1);
+        if visit.trail.effects > EFFECTS_PER_CALL {
+            // Not even recorded: a record for each would fill the journal.
+            let what = "this call has asked for as many files, fetches and notes as it may";
+            return Err(visit.refuse(&Error::new(Code::OverBudget, what)));
+        }
         let (station, caller) = (visit.station.clone(), visit.caller());
         let effect = match effect {
             Ok(effect) => effect,

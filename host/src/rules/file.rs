@@ -319,6 +319,9 @@ fn split(path: &str) -> Result<Vec<String>, Denial> {
             "" => return wrong("has an empty name in it"),
             "." if names.is_empty() => {}
             "." => return wrong("has a `.` in it"),
+            _ if name.eq_ignore_ascii_case(".lazaret") => {
+                return wrong("lies in lazaret's own folder, which is no tool's");
+            }
             _ if name.len() > PATH_NAME_BYTES => return wrong("has a name of more than 255 bytes"),
             _ => names.push(name.to_owned()),
         }
@@ -357,6 +360,8 @@ mod tests {
         check("a\0b", Err("control"));
         check("a\\..\\b", Err("backslashes"));
         check("a\nb", Err("control"));
+        check(".lazaret/notes.db", Err("own folder"));
+        check("a/.LAZARET/journal.db", Err("own folder"));
         check(&"x".repeat(300), Err("255 bytes"));
         check(&"x/".repeat(3000), Err("too long"));
     }

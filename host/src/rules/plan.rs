@@ -132,7 +132,7 @@ impl Plan {
                 observation: seen.observation,
             });
         }
-        if self.corrections > RUN_CORRECTIONS {
+        if self.corrections > RUN_CORRECTIONS && self.end == Progress::Going {
             let why = format!("the model made more than {RUN_CORRECTIONS} malformed calls");
             self.end = Progress::Failed(Code::OverBudget, why);
         }

@@ -3,6 +3,7 @@
 //! References outside the schema are refused, and patterns run on a linear-time engine, so a hostile
 //! manifest can neither reach the network nor stall the host.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use serde_json::Value;
@@ -16,12 +17,16 @@ use crate::words::limits::{ARGS_BYTES, JSON_DEPTH};
 pub struct Schema {
     source: Value,
     validator: jsonschema::Validator,
+    values: usize,
 }
 
 /// Issues that one message lists.
 const ISSUES_LISTED: usize = 16;
-/// Values of a schema, counted over its whole tree: bounds the work of compiling it.
+/// Values of a schema, counted over its whole tree with every reference written out: bounds the work
+/// of compiling it, and of checking one value.
 const SCHEMA_VALUES: usize = 20_000;
+/// Values of a schema times values of what is checked: bounds the work of one check.
+const CHECK_WORK: usize = 50_000_000;
 
 impl Schema {
     /// Compiles a schema.
@@ -29,17 +34,17 @@ impl Schema {
     /// # Errors
     /// `BadPlugin` for one that is no schema, too large, too deep, or refers outside itself.
     pub fn compile(source: Value) -> Result<Self> {
-        if count(&source, 0).is_none_or(|values| values > SCHEMA_VALUES) {
-            return Err(Error::bad_plugin(format!(
-                "a schema has more than {SCHEMA_VALUES} values or is nested deeper than {JSON_DEPTH}"
-            )));
-        }
+        let values = written_out(&source)?;
         let validator = jsonschema::options()
             .with_draft(jsonschema::Draft::Draft202012)
             .with_pattern_options(jsonschema::PatternOptions::regex())
             .build(&source)
             .map_err(|error| Error::bad_plugin(format!("not a usable JSON Schema: {error}")))?;
-        Ok(Self { source, validator })
+        Ok(Self {
+            source,
+            validator,
+            values,
+        })
     }
 
     /// The schema as it was given.
@@ -48,9 +53,17 @@ impl Schema {
         &self.source
     }
 
-    /// What is wrong with a value, place by place; nothing where it fits.
+    /// What is wrong with a value, place by place; nothing where it fits. A value that would take too
+    /// long to check does not fit.
     #[must_use]
     pub fn issues(&self, value: &Value) -> Vec<Issue> {
+        if self.values.saturating_mul(count(value)) > CHECK_WORK {
+            let message = "too many values to be checked against so large a schema".to_owned();
+            return vec![Issue {
+                path: String::new(),
+                message,
+            }];
+        }
         if self.validator.is_valid(value) {
             return Vec::new();
         }
@@ -70,18 +83,85 @@ impl fmt::Debug for Schema {
     }
 }
 
-fn count(value: &Value, depth: usize) -> Option<usize> {
+/// The size of a schema with every reference written out.
+///
+/// A hostile schema is small and refers to itself: `allOf` of two references to the next of fifty
+/// definitions takes 2^50 steps, and one that leads back to itself never ends.
+fn written_out(source: &Value) -> Result<usize> {
+    let mut known = HashMap::new();
+    let size = size_of(source, source, (0, &mut Vec::new()), &mut known);
+    match size {
+        Some(size) if size <= SCHEMA_VALUES => Ok(size),
+        Some(_) | None => Err(Error::bad_plugin(format!(
+            "a schema has more than {SCHEMA_VALUES} values with its references written out, is nested \
+             deeper than {JSON_DEPTH}, or refers to itself or outside itself"
+        ))),
+    }
+}
+
+/// Nothing for what is too deep, refers to itself, or has references that are not plain pointers.
+fn size_of<'a>(
+    root: &'a Value,
+    value: &'a Value,
+    (depth, open): (usize, &mut Vec<&'a str>),
+    known: &mut HashMap<&'a str, usize>,
+) -> Option<usize> {
     if depth > JSON_DEPTH {
         return None;
     }
+    let mut sum: usize = 1;
     match value {
-        Value::Array(items) => items
-            .iter()
-            .try_fold(1, |sum, item| Some(sum + count(item, depth + 1)?)),
-        Value::Object(map) => map
-            .values()
-            .try_fold(1, |sum, item| Some(sum + count(item, depth + 1)?)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Some(1),
+        Value::Array(items) => {
+            for item in items {
+                sum = sum.saturating_add(size_of(root, item, (depth + 1, open), known)?);
+            }
+        }
+        Value::Object(map) => {
+            for (key, item) in map {
+                let size = match (key.as_str(), item) {
+                    ("$ref", Value::String(to)) => size_of_target(root, to, (depth, open), known)?,
+                    (
+                        "$dynamicRef" | "$recursiveRef" | "$id" | "$anchor" | "$dynamicAnchor",
+                        Value::String(_),
+                    ) => {
+                        return None;
+                    }
+                    _ => size_of(root, item, (depth + 1, open), known)?,
+                };
+                sum = sum.saturating_add(size);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+    Some(sum)
+}
+
+fn size_of_target<'a>(
+    root: &'a Value,
+    to: &'a str,
+    (depth, open): (usize, &mut Vec<&'a str>),
+    known: &mut HashMap<&'a str, usize>,
+) -> Option<usize> {
+    if let Some(size) = known.get(to) {
+        return Some(*size);
+    }
+    if open.contains(&to) {
+        return None;
+    }
+    let target = root.pointer(to.strip_prefix('#')?)?;
+    open.push(to);
+    let size = size_of(root, target, (depth + 1, open), known)?;
+    open.pop();
+    known.insert(to, size);
+    Some(size)
+}
+
+/// How many values there are in a value.
+fn count(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(count).fold(1, usize::saturating_add),
+        Value::Object(map) => map.values().map(count).fold(1, usize::saturating_add),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 1,
     }
 }
 
@@ -168,6 +248,43 @@ mod tests {
         ] {
             assert!(Schema::compile(bad).is_err());
         }
+    }
+
+    #[test]
+    fn schemas_that_would_never_end_are_refused() {
+        let mut doubling = serde_json::Map::new();
+        for step in 0..50 {
+            let next = json!({"$ref": format!("#/$defs/d{}", step + 1)});
+            doubling.insert(format!("d{step}"), json!({"allOf": [next, next]}));
+        }
+        doubling.insert("d50".into(), json!({"type": "null"}));
+        for bad in [
+            json!({"$ref": "#/$defs/d0", "$defs": doubling}),
+            json!({"$ref": "#"}),
+            json!({"allOf": [{"$ref": "#/allOf/0"}]}),
+            json!({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}),
+            json!({"$dynamicRef": "#x"}),
+            json!({"$id": "http://a.test/", "type": "null"}),
+        ] {
+            assert!(Schema::compile(bad.clone()).is_err(), "{bad}");
+        }
+        let plain = json!({"$defs": {"n": {"type": "integer"}}, "items": {"$ref": "#/$defs/n"}});
+        assert_eq!(
+            Schema::compile(plain)
+                .unwrap()
+                .issues(&json!([1, "x"]))
+                .len(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_check_that_would_take_too_long_is_not_begun() {
+        let many: Vec<Value> = (0..9_000).map(|least| json!({"minimum": -least})).collect();
+        let schema = Schema::compile(json!({"items": {"allOf": many}})).unwrap();
+        assert_eq!(schema.issues(&json!([1, 2])), []);
+        let issues = schema.issues(&Value::from(vec![0; 500_000]));
+        assert!(issues[0].message.contains("too many values"), "{issues:?}");
     }
 
     #[test]

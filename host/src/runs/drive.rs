@@ -132,6 +132,8 @@ impl Drive<'_> {
         let scrub = &self.station.scrub;
         reply.text = scrub.clean(&reply.text);
         for call in &mut reply.calls {
+            call.tool = scrub.clean(&call.tool);
+            call.id = scrub.clean(&call.id);
             match &mut call.args {
                 WishedArgs::Json(args) => scrub.clean_value(args),
                 WishedArgs::Broken(text) => *text = scrub.clean(text),
@@ -163,7 +165,12 @@ impl Drive<'_> {
 
     async fn call(&self, plan: &mut Plan, groups: Vec<Vec<ToolCall>>) -> Result<()> {
         let mut all = Vec::new();
+        let mut over = false;
         for group in groups {
+            // What ended the run ends it for the calls that were to come after.
+            if over {
+                break;
+            }
             let label = plan.label();
             let calls = group.iter().map(|call| {
                 let caller = self.caller_of_model(label.clone());
@@ -182,6 +189,7 @@ impl Drive<'_> {
                     .filter(|error| !error.code().told_to_model())
                 {
                     plan.failed(error);
+                    over = true;
                 }
                 all.push(self.observed(call, &outcome)?);
             }

@@ -10,6 +10,7 @@ use crate::rules::caller::{Caller, Origin};
 use crate::rules::fetch::Fetch;
 use crate::rules::file::{File, FileWish, WriteMode};
 use crate::rules::grant::{Access, Pattern};
+use crate::rules::manifest::Risk;
 use crate::rules::policy::Policy;
 use crate::rules::schema::{Args, Schema};
 use crate::words::error::{Code, Error, Result};
@@ -106,7 +107,10 @@ fn rule_of<E: Effect>(effect: &E, caller: &Caller, policy: &Policy) -> Result<St
 fn foresee(tool: &Tool, value: &Value, key: &str, see: &mut impl FnMut(Foreseen)) {
     let declared = &tool.declared;
     match value {
-        Value::String(text) if text.starts_with("http://") || text.starts_with("https://") => {
+        Value::String(text)
+            if declared.risk != Risk::ReadOnly
+                && (text.starts_with("http://") || text.starts_with("https://")) =>
+        {
             let method = if declared.effect.leaves_no_trace() {
                 "GET"
             } else {

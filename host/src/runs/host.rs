@@ -154,7 +154,7 @@ impl Host {
         let station = Station {
             gate: Gate::new(Arc::new(policy), journal),
             egress: Egress::new(&places.names, vault)?,
-            files: Files::open(&mounts)?,
+            files: Files::open(&mounts, &own_folders(&places))?,
             notes,
             quarantine,
             catalog,
@@ -255,6 +255,10 @@ impl Host {
         let show = Show {
             what: "envelope",
             bytes,
+        };
+        let caller = Caller {
+            label: label.clone(),
+            ..caller
         };
         let shown = self.station.gate.pass(&caller, show, async move |permit| {
             let _shown = permit.redeem();
@@ -380,6 +384,16 @@ fn open_quarantine(places: &Places) -> Result<Quarantine> {
         Compiler::new(&places.program),
         places.clock.clone(),
     )
+}
+
+/// Folders that are the host's own, and no tool's by any mount.
+fn own_folders(places: &Places) -> Vec<PathBuf> {
+    let mut own = vec![places.state.clone(), places.state.join("cache")];
+    match &places.records {
+        Records::InMemory => {}
+        Records::Folder(path) => own.push(path.clone()),
+    }
+    own
 }
 
 fn open_records(places: &Places) -> Result<(Journal, Notes)> {

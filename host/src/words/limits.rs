@@ -41,6 +41,8 @@ pub const EFFECT_TIMEOUT_MS: u64 = 60_000;
 pub const CALL_DEPTH: usize = 4;
 /// Inner calls of one outer call, all depths together.
 pub const CALLS_PER_CALL: u32 = 256;
+/// Requests of one guest for files, fetches and notes, whatever becomes of them.
+pub const EFFECTS_PER_CALL: u32 = 10_000;
 /// Guests alive at nesting depth 0.
 pub const GUEST_SLOTS_OUTER: usize = 128;
 /// Guests alive at each deeper level: reserved, since a shared count would deadlock on A→B→A.

@@ -147,7 +147,7 @@ fn artifacts_are_written_where_they_were_asked_for() {
     ended.never("\u{202e}");
     // What is there is never written over.
     let again = station.run(&call).ends(1);
-    again.prints(&["cannot be written: there is something of that name already"]);
+    again.says(&["cannot be written: there is something of that name already"]);
 }
 
 #[test]

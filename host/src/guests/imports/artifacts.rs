@@ -30,10 +30,11 @@ impl Host for Inside {
                 bytes,
             )));
         }
-        let metadata = match json::parse(&wish.metadata) {
+        let mut metadata = match json::parse(&wish.metadata) {
             Ok(Value::Object(map)) => Value::Object(map),
             Ok(_) | Err(_) => json!({}),
         };
+        visit.station.scrub.clean_value(&mut metadata);
         let id = format!("artifact-{}", count + 1);
         let (name, media_type) = (shown(&wish.name), shown(&wish.media_type));
         visit.trail.artifact_bytes = bytes;

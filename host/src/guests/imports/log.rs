@@ -68,7 +68,8 @@ impl Visit {
         room
     }
 
-    fn add_line(&mut self, level: &'static str, message: &str, fields: Value) {
+    fn add_line(&mut self, level: &'static str, message: &str, mut fields: Value) {
+        self.station.scrub.clean_value(&mut fields);
         let time = self.station.gate.journal().clock().now_ms();
         let message = visible(&self.station.scrub.clean(message));
         self.trail.logs.push(LogLine {

@@ -78,9 +78,15 @@ impl Call {
         if broken {
             called.outcome.result = called.outcome.result.map_err(|error| error.hint(QUOTING));
         }
+        let written = self
+            .out
+            .as_ref()
+            .map_or(Ok(()), |folder| write_artifacts(folder, &called));
         let status = report(&called, scene);
-        if let Some(folder) = &self.out {
-            write_artifacts(folder, &called)?;
+        // What the tool did is told whether its artifacts could be saved or not.
+        if let Err(error) = written {
+            print::note(print::described(&error));
+            return Ok(status.max(error.code().exit_status()));
         }
         Ok(status)
     }

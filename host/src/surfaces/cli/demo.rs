@@ -17,7 +17,7 @@ use crate::surfaces::config::{Config, NAME};
 use crate::surfaces::paint::{faint, foreign, strong};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
-use crate::words::limits::FILE_WRITE_BYTES;
+use crate::words::limits::{CONFIG_BYTES, FILE_WRITE_BYTES};
 
 /// Show the bundled run: a scripted model, real components, real files, no key, no network.
 #[derive(Debug, clap::Args)]
@@ -107,7 +107,9 @@ impl Demo {
             status = pursue(&host, goal, scene) => status?,
             () = serve(server) => 1,
         };
-        show_report(&folder, scene)?;
+        if status == 0 {
+            show_report(&folder, scene)?;
+        }
         talk(format!(
             "\n{}",
             faint("Look at every record, and at what decided:")
@@ -171,6 +173,7 @@ async fn answer(mut stream: TcpStream) -> std::io::Result<()> {
 }
 
 fn write_example(folder: &Path, port: u16) -> Result<()> {
+    refuse_others(folder)?;
     for name in ["docs", "data", "out"] {
         named::make_folder(&folder.join(name))?;
     }
@@ -180,6 +183,27 @@ fn write_example(folder: &Path, port: u16) -> Result<()> {
     }
     // So that what is shown at the end is this run's.
     named::remove(&folder.join("out/report.md"))
+}
+
+/// Refuses a folder with files of the demo's names that the demo did not write.
+fn refuse_others(folder: &Path) -> Result<()> {
+    let read = |name: &str| named::read(&folder.join(name), "the file", CONFIG_BYTES);
+    let mark = FILES
+        .iter()
+        .find(|(name, _)| *name == NAME)
+        .and_then(|(_, text)| text.lines().next());
+    let ours = read(NAME).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).lines().next() == mark);
+    let there = |name: &str| !matches!(read(name), Err(error) if matches!(error.code(), Code::NotFound | Code::DiskFailed));
+    match FILES.iter().find(|(name, _)| !ours && there(name)) {
+        None => Ok(()),
+        Some((name, _)) => {
+            let what = format!(
+                "`{}` is there already, and is not the demo's",
+                folder.join(name).display()
+            );
+            Err(Error::bad_input(what).hint("name an empty folder, or one that does not exist"))
+        }
+    }
 }
 
 /// The demo wrote this policy itself a moment ago, so it may trust it.

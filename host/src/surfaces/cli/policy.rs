@@ -200,6 +200,10 @@ fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
     let shown = path.display();
     if revoke {
         let was = pins.unpin(&state, &path)?;
+        if scene.json {
+            print::value(&json!({"ok": true, "path": path, "wasTrusted": was}), true);
+            return Ok(0);
+        }
         print::line(if was {
             format!("`{shown}` no longer counts")
         } else {
@@ -209,10 +213,25 @@ fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
     }
     let digest = file.digest(&path).short();
     pins.pin(&state, &path, &file)?;
+    if scene.json {
+        print::value(
+            &json!({"ok": true, "path": path, "digest": file.digest(&path)}),
+            true,
+        );
+        return Ok(0);
+    }
     print::line(format!(
         "{} `{shown}` counts from now on, exactly as it is ({digest})",
         good("trusted")
     ));
+    for (name, mount) in &file.mounts {
+        let access = mount.access.word();
+        print::line(format!(
+            "  mount {} {access} {}",
+            strong(name),
+            mount.path.display()
+        ));
+    }
     for (tools, grant) in &file.grants {
         print::line(format!(
             "  {} {}, {}, notes {}",

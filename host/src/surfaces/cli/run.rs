@@ -13,7 +13,7 @@ use crate::rules::grant::Pattern;
 use crate::runs::host::{Goal, Host};
 use crate::surfaces::paint::{faint, foreign};
 use crate::words::error::{Code, Error, Result, why};
-use crate::words::event::{Sight, Surface};
+use crate::words::event::{Event, Sight, Surface};
 use crate::words::limits::GOAL_BYTES;
 
 /// Let an agent pursue a goal.
@@ -69,9 +69,11 @@ pub(super) async fn pursue(host: &Host, goal: Goal, scene: &Scene) -> Result<u8>
     let tasks = Tasks::new();
     let spinner = Spinner::new(scene.quiet || scene.json);
     let mut transcript = Transcript::default();
-    let mut begun = false;
+    let (mut begun, mut stopped) = (false, false);
     let mut see = |sight: &Sight| {
         begun = true;
+        stopped |=
+            matches!(sight, Sight::Record(record) if matches!(record.event, Event::Stopped(_)));
         if scene.json {
             print::compact(sight);
         } else if !scene.quiet {
@@ -97,7 +99,8 @@ pub(super) async fn pursue(host: &Host, goal: Goal, scene: &Scene) -> Result<u8>
     drop(spinner);
     // A run that never began, for want of its agent say, left no record.
     match answer {
-        Err(error) if !begun => Err(error),
+        // With --json the last event says why a run failed; where there is none, this does.
+        Err(error) if !begun || (scene.json && !stopped) => Err(error),
         answer => finish(scene, &run, answer),
     }
 }

@@ -78,7 +78,9 @@ impl Transcript {
             Event::Replied { reply, .. } => lines_of_reply(reply),
             Event::Judged(judged) => {
                 let line = line_of_judgement(judged);
-                self.judged.insert(record.seq, judged.clone());
+                if matches!(judged.verdict, Verdict::Allow { .. }) {
+                    self.judged.insert(record.seq, judged.clone());
+                }
                 line
             }
             Event::Finished(finished) => {

@@ -4,7 +4,7 @@
 //! tighten; where both name one thing, the user's own file wins.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::file::{
@@ -97,14 +97,12 @@ fn add(setup: &mut Setup, path: &Path, file: &ConfigFile) -> Result<()> {
     tighten(&mut setup.policy.bounds, &file.limits).map_err(|error| in_table("limits", &error))?;
     for (name, table) in &file.mounts {
         check_mount_name(name)?;
+        let path = mount_path(folder, name, &table.path)?;
         let name: Arc<str> = name.as_str().into();
         setup.policy.mounts.entry(name.clone()).or_insert(Mount {
             access: table.access,
         });
-        setup
-            .mounts
-            .entry(name)
-            .or_insert_with(|| absolute(folder, &table.path));
+        setup.mounts.entry(name).or_insert(path);
     }
     for (tools, table) in &file.grants {
         let tools = Pattern::try_from(tools.clone())?;
@@ -142,6 +140,24 @@ fn add(setup: &mut Setup, path: &Path, file: &ConfigFile) -> Result<()> {
 fn absolute(folder: &Path, path: &Path) -> PathBuf {
     let joined = folder.join(path);
     joined.canonicalize().unwrap_or(joined)
+}
+
+/// A path that is written as one below the file must lie there: the file was trusted for what it says,
+/// and a link that leads elsewhere says something else.
+fn mount_path(folder: &Path, name: &str, path: &Path) -> Result<PathBuf> {
+    let resolved = absolute(folder, path);
+    let plain = path.is_relative() && !path.components().any(|part| part == Component::ParentDir);
+    if plain && !resolved.starts_with(absolute(folder, Path::new("."))) {
+        let what = format!(
+            "[mounts.{}]: `{}` is a link that leads out of the folder of this file",
+            shown(name),
+            path.display()
+        );
+        return Err(
+            Error::bad_input(what).hint(format!("write `path = \"{}\"`", resolved.display()))
+        );
+    }
+    Ok(resolved)
 }
 
 fn grant(table: &GrantTable) -> Result<Grant> {

@@ -40,6 +40,23 @@ pub fn echo(
     text
 }
 
+/// Asks for the same file again and again, and counts the refusals by their reason.
+#[tool(effect = "pure")]
+pub fn stat_often(
+    /// How often.
+    times: u32,
+) -> Vec<String> {
+    let mut counts = std::collections::BTreeMap::new();
+    for _ in 0..times {
+        let code = files::stat("x").map_or_else(|refusal| refusal.code.as_str(), |_| "ok");
+        *counts.entry(code).or_insert(0_u32) += 1;
+    }
+    counts
+        .iter()
+        .map(|(code, count)| format!("{code} {count}"))
+        .collect()
+}
+
 /// Sends one request to each URL and says what came of it.
 #[tool(effect = "read-only", risk = "network_read")]
 pub fn fetch_each(

@@ -16,6 +16,7 @@ plugin! {
     description: "Does what a guest should not do.",
     tools: [
         asks::echo,
+        asks::stat_often,
         asks::fetch_each,
         asks::file_each,
         asks::note_each,
