@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
@@ -30,8 +30,9 @@ use crate::words::limits::{
 /// Sends requests that the gate has allowed.
 #[derive(Clone)]
 pub struct Egress {
-    public: Client,
-    private: Client,
+    names: Names,
+    public: Arc<OnceLock<Client>>,
+    private: Arc<OnceLock<Client>>,
     vault: Vault,
 }
 
@@ -58,15 +59,28 @@ pub enum Names {
 
 impl Egress {
     /// An edge that looks names up in `names` and finds secrets in `vault`.
-    ///
-    /// # Errors
-    /// `Bug` where the machine has no usable TLS roots.
-    pub fn new(names: &Names, vault: Vault) -> Result<Self> {
-        Ok(Self {
-            public: client(names, false)?,
-            private: client(names, true)?,
+    #[must_use]
+    pub fn new(names: &Names, vault: Vault) -> Self {
+        let (public, private) = Default::default();
+        Self {
+            names: names.clone(),
+            public,
+            private,
             vault,
-        })
+        }
+    }
+
+    /// The client that may reach private addresses, or the one that may not. Made at first use: it
+    /// reads the machine's certificates, hundreds of files that most calls have no need of.
+    fn client(&self, private: bool) -> Result<&Client> {
+        let cell = if private { &self.private } else { &self.public };
+        match cell.get() {
+            Some(client) => Ok(client),
+            None => {
+                let made = client(&self.names, private)?;
+                Ok(cell.get_or_init(|| made))
+            }
+        }
     }
 
     /// Sends one request and reads the whole answer.
@@ -109,7 +123,7 @@ impl Egress {
     async fn begin(&self, permit: Permit<Fetch>) -> Result<Response> {
         let (mut fetch, Reach { private }) = permit.redeem();
         check_literal(&fetch, private)?;
-        let client = if private { &self.private } else { &self.public };
+        let client = self.client(private)?;
         let method = Method::from_bytes(fetch.method().as_bytes())
             .map_err(|_| Error::bug("a method that was checked is none"))?;
         let body = fetch.take_body();

@@ -153,7 +153,7 @@ impl Host {
             });
         let station = Station {
             gate: Gate::new(Arc::new(policy), journal),
-            egress: Egress::new(&places.names, vault)?,
+            egress: Egress::new(&places.names, vault),
             files: Files::open(&mounts, &own_folders(&places))?,
             notes,
             quarantine,
