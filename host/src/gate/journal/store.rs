@@ -293,6 +293,11 @@ fn explain(error: &rusqlite::Error, path: &Path) -> Error {
             Error::new(Code::DiskFailed, format!("`{shown}`: the disk is full"))
                 .hint("make room and try again")
         }
+        Some(ErrorCode::SystemIoFailure) => {
+            let what = format!("`{shown}`: the system could not read or write it");
+            Error::new(Code::DiskFailed, what)
+                .hint("is the disk full, or does it fail? Nothing was done that is not recorded")
+        }
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
             Error::new(
                 Code::DiskFailed,
