@@ -4,7 +4,7 @@
 //! Outside WebAssembly the imports compile too, but panic when they are called.
 
 wit_bindgen::generate!({
-    path: "../wit",
+    path: "../wit/plugin.wit",
     world: "plugin",
     pub_export_macro: true,
     export_macro_name: "export_plugin",

@@ -6,7 +6,7 @@ use wasmtime::{Engine, Store, UpdateDeadline};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 wasmtime::component::bindgen!({
-    path: "../wit",
+    path: "../wit/plugin.wit",
     world: "plugin",
     imports: { default: async },
     exports: { default: async },

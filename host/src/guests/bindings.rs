@@ -6,7 +6,7 @@
 )]
 
 wasmtime::component::bindgen!({
-    path: "../wit",
+    path: "../wit/plugin.wit",
     world: "plugin",
     imports: { default: async },
     exports: { default: async },
