@@ -3,6 +3,7 @@
 #![expect(
     clippy::disallowed_methods,
     clippy::expect_used,
+    clippy::panic,
     reason = "a build script fails loudly, and only reads what was built before it"
 )]
 
@@ -25,14 +26,31 @@ fn main() {
         !components.is_empty(),
         "no bundled plugins in plugins/dist: run `make plugins` first, which builds them"
     );
-    let mut list = String::from("const BUNDLED: &[PluginBytes] = &[\n");
+    let mut list = String::new();
+    for (file, constant) in ENGINES {
+        let place = components
+            .iter()
+            .position(|path| path.ends_with(file))
+            .unwrap_or_else(|| panic!("no {file} in plugins/dist: run `make plugins`"));
+        let _ = write!(list, "const {constant}: PluginBytes = ");
+        write_entry(&mut list, &components.remove(place));
+        list.push_str(";\n");
+    }
+    list.push_str("const BUNDLED: &[PluginBytes] = &[\n");
     for path in &components {
         write_entry(&mut list, path);
+        list.push_str(",\n");
     }
     list.push_str("];\n");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     fs::write(out.join("bundled.rs"), list).expect("the build folder can be written");
 }
+
+/// Components that are no plugins: they have worlds and constants of their own.
+const ENGINES: [(&str, &str); 2] = [
+    ("script.wasm", "SCRIPT_ENGINE"),
+    ("types.wasm", "TYPES_READER"),
+];
 
 fn write_entry(list: &mut String, path: &Path) {
     println!("cargo::rerun-if-changed={}", path.display());
@@ -48,8 +66,8 @@ fn write_entry(list: &mut String, path: &Path) {
         .and_then(|name| name.to_str())
         .expect("a plugin's file has a plain name");
     let path = fs::canonicalize(path).expect("a component that was read has a path");
-    let _ = writeln!(
+    let _ = write!(
         list,
-        "    PluginBytes::Bundled {{ name: {name:?}, bytes: include_bytes!({path:?}), digest: {digest:?} }},"
+        "PluginBytes::Bundled {{ name: {name:?}, bytes: include_bytes!({path:?}), digest: {digest:?} }}"
     );
 }

@@ -9,17 +9,17 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
-use crate::rules::caller::Caller;
+use crate::rules::caller::{Caller, Origin};
 use crate::rules::policy::Policy;
-use crate::rules::{Durability, Effect};
+use crate::rules::{Consent, Durability, Effect};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
-    Content, Denial, EffectKind, End, Event, Finished, Judged, Spent, Verdict,
+    Answer, Content, Denial, EffectKind, End, Event, Finished, Judged, Question, Spent, Verdict,
 };
-use crate::words::id::Seq;
+use crate::words::id::{QuestionId, Seq, shown};
 use crate::words::label::Label;
 
-use journal::Journal;
+use journal::{Journal, Stamp};
 
 /// Proof that one effect was allowed and that the judgement is on record. Used once: performing
 /// takes it by value. It cannot be copied, made from nothing, or read from a file.
@@ -81,6 +81,38 @@ impl<T> Performed<T> {
     }
 }
 
+/// An effect that was performed, and the records around it.
+#[derive(Debug)]
+pub struct Passed<T> {
+    /// The record of its judgement.
+    pub seq: Seq,
+    /// When its end was recorded, in milliseconds since 1970.
+    pub at: u64,
+    /// What came of it.
+    pub performed: Performed<T>,
+}
+
+/// An effect that was not performed, and when that was recorded.
+#[derive(Debug)]
+pub struct NotPassed {
+    /// Milliseconds since 1970; 0 where the journal itself failed.
+    pub at: u64,
+    /// Why not.
+    pub error: Error,
+}
+
+impl From<Error> for NotPassed {
+    fn from(error: Error) -> Self {
+        Self { at: 0, error }
+    }
+}
+
+impl From<NotPassed> for Error {
+    fn from(not: NotPassed) -> Self {
+        not.error
+    }
+}
+
 /// The only judge of effects.
 #[derive(Clone, Debug)]
 pub struct Gate {
@@ -111,13 +143,14 @@ impl Gate {
     /// `Judged`, as durable as the effect asks, and `Finished`, whatever came of it.
     ///
     /// # Errors
-    /// `Denied`; or the journal's own failure, in which case nothing was performed.
+    /// `Denied`; `Asked` where a person has to say; or the journal's own failure, in which case nothing
+    /// was performed.
     pub(crate) async fn pass<E, T, F, Fut>(
         &self,
         caller: &Caller,
         effect: E,
         perform: F,
-    ) -> Result<(Seq, Performed<T>)>
+    ) -> Result<Passed<T>, NotPassed>
     where
         E: Effect,
         F: FnOnce(Permit<E>) -> Fut,
@@ -132,20 +165,32 @@ impl Gate {
         };
         let performed = perform(permit).await;
         open.of = None;
-        self.finish(caller, seq, &performed)?;
-        Ok((seq, performed))
+        let at = self.finish(caller, seq, &performed)?.at;
+        Ok(Passed { seq, at, performed })
     }
 
-    async fn judge<E: Effect>(&self, caller: &Caller, effect: E) -> Result<Permit<E>> {
-        let judgement = effect.judge(caller, &self.policy);
-        let verdict = match &judgement {
-            Ok(allowed) => Verdict::Allow {
-                rule: allowed.rule.clone(),
-            },
-            Err(denial) => Verdict::Deny(denial.clone()),
+    async fn judge<E: Effect>(
+        &self,
+        caller: &Caller,
+        effect: E,
+    ) -> Result<Permit<E>, NotPassed> {
+        let decided = effect
+            .judge(caller, &self.policy)
+            .map_err(Refused::Denied)
+            .and_then(|allowed| {
+                let rule = consent(caller, &effect, allowed.rule, allowed.consent)?;
+                Ok((rule, allowed.terms))
+            });
+        let verdict = match &decided {
+            Ok((rule, _)) => Verdict::Allow { rule: rule.clone() },
+            Err(Refused::Denied(denial)) => Verdict::Deny(denial.clone()),
+            Err(Refused::Asked(question)) => Verdict::Ask(question.clone()),
         };
-        let seq = self.record(caller, E::KIND, effect.subject(), effect.content(), verdict)?;
-        let allowed = judgement.map_err(|denial| denied(&denial))?;
+        let judged = self.record(caller, E::KIND, effect.subject(), effect.content(), verdict)?;
+        let terms = match decided {
+            Ok((_, terms)) => terms,
+            Err(refused) => return Err(self.turned_down(caller, judged, refused.error())?),
+        };
         match effect.durability() {
             Durability::Batched => {}
             Durability::Committed => self.journal.commit().await?,
@@ -153,23 +198,46 @@ impl Gate {
         }
         Ok(Permit {
             effect,
-            terms: allowed.terms,
-            seq,
+            terms,
+            seq: judged.seq,
         })
     }
 
     /// Records that a wish was turned down before it was an effect: no such tool, wrong arguments.
     ///
     /// # Errors
-    /// The journal's own failure.
+    /// Always: the reason, or the journal's own failure.
     pub(crate) fn turn_down(
         &self,
         caller: &Caller,
         kind: EffectKind,
         (subject, content): (String, Content),
-        denial: Denial,
-    ) -> Result<Seq> {
-        self.record(caller, kind, subject, content, Verdict::Deny(denial))
+        (denial, error): (Denial, Error),
+    ) -> NotPassed {
+        let verdict = Verdict::Deny(denial);
+        let recorded = self
+            .record(caller, kind, subject, content, verdict)
+            .and_then(|judged| self.turned_down(caller, judged, error));
+        recorded.unwrap_or_else(NotPassed::from)
+    }
+
+    /// A script's call that was turned down has an end of its own, since ends order its answers; one
+    /// that waits for a person has not.
+    fn turned_down(&self, caller: &Caller, judged: Stamp, error: Error) -> Result<NotPassed> {
+        let mut at = judged.at;
+        if caller.origin == Origin::Script && error.code() != Code::Asked {
+            let finished = Finished {
+                of: judged.seq,
+                end: failed(&error),
+                label: caller.label.clone(),
+                spent: Spent::default(),
+            };
+            at = self
+                .journal
+                .append(&caller.run, judged.seq, Event::Finished(finished))?
+                .at;
+        }
+        Ok(NotPassed { at, error })
     }
 
     fn record(
@@ -179,11 +247,12 @@ impl Gate {
         subject: String,
         content: Content,
         verdict: Verdict,
-    ) -> Result<Seq> {
+    ) -> Result<Stamp> {
         let judged = Judged {
             effect,
             subject,
             origin: caller.origin.to_string(),
+            place: caller.place.clone(),
             content,
             label: caller.label.clone(),
             verdict,
@@ -192,7 +261,7 @@ impl Gate {
             .append(&caller.run, caller.parent, Event::Judged(judged))
     }
 
-    fn finish<T>(&self, caller: &Caller, of: Seq, performed: &Performed<T>) -> Result<()> {
+    fn finish<T>(&self, caller: &Caller, of: Seq, performed: &Performed<T>) -> Result<Stamp> {
         let end = match &performed.result {
             Ok(_) => End::Done {
                 content: performed.content.clone(),
@@ -207,8 +276,88 @@ impl Gate {
         };
         self.journal
             .append(&caller.run, of, Event::Finished(finished))
-            .map(|_| ())
     }
+}
+
+/// Why an effect may not happen, or not yet.
+enum Refused {
+    Denied(Denial),
+    Asked(Question),
+}
+
+impl Refused {
+    fn error(&self) -> Error {
+        match self {
+            Self::Denied(denial) => denied(denial),
+            Self::Asked(question) => asked(question),
+        }
+    }
+}
+
+/// What a person has to say to what a rule allows: the rule in full where they have said yes. Their
+/// answer counts once, for this wish at this place.
+fn consent<E: Effect>(
+    caller: &Caller,
+    effect: &E,
+    rule: String,
+    consent: Consent,
+) -> Result<String, Refused> {
+    let Consent::Needed {
+        rule: line,
+        bound_to,
+    } = consent
+    else {
+        return Ok(rule);
+    };
+    let place = caller.place.to_string();
+    let mut parts = vec![caller.run.as_str(), &place];
+    parts.extend(bound_to.iter().map(String::as_str));
+    let id = QuestionId::of(&parts);
+    let no = |rule: &str, reason: String| {
+        Err(Refused::Denied(Denial {
+            rule: rule.to_owned(),
+            reason,
+            allow: Vec::new(),
+        }))
+    };
+    let subject = effect.subject();
+    match (caller.answers.get(&id), &caller.origin) {
+        (Some(Answer::Allow), _) => Ok(format!("{line}; question {id} was answered with yes")),
+        (Some(Answer::Deny), _) => no(
+            "answered",
+            format!("a person was asked about `{subject}`, and said no"),
+        ),
+        // A tool in the middle of its call cannot be left and taken up again.
+        (None, Origin::Tool(_) | Origin::Host) => no(
+            "ask",
+            format!("`{subject}` needs an answer by a person, and a tool's own call cannot wait for one"),
+        ),
+        (None, Origin::Client | Origin::Model | Origin::Script) => Err(Refused::Asked(Question {
+            text: format!(
+                "May this {} call `{subject}` with {}?",
+                caller.origin,
+                what(&effect.content())
+            ),
+            id,
+            rule: line,
+        })),
+    }
+}
+
+/// The content of a question, for a person: cut, with hidden characters shown.
+fn what(content: &Content) -> String {
+    match content {
+        Content::Inline(value) => shown(&value.to_string()),
+        Content::Empty => "nothing".to_owned(),
+        Content::Stored { bytes, .. } | Content::Size { bytes } => format!("{bytes} bytes"),
+    }
+}
+
+/// A question as an error: whoever called waits, and whoever may answer learns how.
+fn asked(question: &Question) -> Error {
+    Error::new(Code::Asked, question.text.clone())
+        .hint(format!("it is asked by {}", question.rule))
+        .hint(format!("lazaret ask allow {}", question.id))
 }
 
 /// An effect under way. Dropped before it has ended, it leaves the record that nobody saw its end
@@ -236,6 +385,7 @@ pub fn failed(error: &Error) -> End {
         code: error.code(),
         message: error.message().to_owned(),
         issues: error.issue_list().to_vec(),
+        retryable: error.is_retryable(),
     }
 }
 

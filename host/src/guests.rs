@@ -2,7 +2,8 @@
 //!
 //! [`engine`] holds the settings of the one engine, [`cache`] and [`compile`] turn bytes into code,
 //! [`catalog`] knows the tools, [`guest`] is one instance for one call, and [`dispatch`] is the path
-//! that every call takes, whoever made it.
+//! that every call takes, whoever made it. [`script`] is the engine of scripts: a guest that the host
+//! drives step by step.
 
 mod bindings;
 pub mod cache;
@@ -14,8 +15,10 @@ pub mod guest;
 mod imports;
 mod meter;
 pub mod plugin;
+pub mod script;
 mod slots;
 pub mod station;
+mod stop;
 pub mod tasks;
 mod ticker;
 mod wasi;

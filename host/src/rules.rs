@@ -20,6 +20,7 @@ pub mod policy;
 pub mod ranges;
 pub mod sanitise;
 pub mod schema;
+pub mod script;
 pub mod show;
 
 use crate::words::event::{Content, Denial, EffectKind};
@@ -56,6 +57,22 @@ pub struct Allowed<T> {
     pub rule: String,
     /// What the performer needs.
     pub terms: T,
+    /// Whether a person has to say so as well.
+    pub consent: Consent,
+}
+
+/// Whether an allowance holds by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Consent {
+    /// It does.
+    NotNeeded,
+    /// A person is asked first, by this policy line.
+    Needed {
+        /// The line in words.
+        rule: String,
+        /// All that the answer is bound to, beside the run and the place in it.
+        bound_to: Vec<String>,
+    },
 }
 
 /// How safe a record must be before anything follows from it.

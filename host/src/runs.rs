@@ -3,5 +3,7 @@
 mod drive;
 pub mod explain;
 pub mod host;
+pub mod left;
 mod observe;
 pub mod provider;
+mod script;

@@ -15,6 +15,48 @@ use crate::words::limits::ARTIFACT_CODE_BYTES;
 #[derive(Clone, Debug)]
 pub struct StateFolder(PathBuf);
 
+/// A file that is held against everybody else, until this is dropped.
+#[derive(Debug)]
+pub struct Held {
+    path: PathBuf,
+    file: fs::File,
+}
+
+impl Held {
+    /// What stands in the file; nothing in one that is new.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub fn read(&self) -> Result<String> {
+        let mut text = String::new();
+        let read = (&self.file).take(HELD_BYTES).read_to_string(&mut text);
+        read.map_err(|error| disk(&self.path, "cannot be read", error))?;
+        Ok(text)
+    }
+
+    /// Writes a file that is new.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub fn write(&self, text: &str) -> Result<()> {
+        let written = (&self.file).write_all(text.as_bytes());
+        written.map_err(|error| disk(&self.path, "cannot be written", error))
+    }
+
+    /// Removes the file, and lets go.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this file owns what the host keeps on disk"
+    )]
+    pub fn remove(self) {
+        // What would be left behind is a file that nobody holds.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Most bytes of a file that is held.
+const HELD_BYTES: u64 = 4_096;
+
 #[expect(
     clippy::disallowed_methods,
     reason = "this file owns what the host keeps on disk"
@@ -121,6 +163,66 @@ impl StateFolder {
         file.persist(self.0.join(name))
             .map_err(|error| failed(error.error))?;
         Ok(())
+    }
+
+    /// Names of the files in the folder, in no order.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub fn names(&self) -> Result<Vec<String>> {
+        let failed = |error: std::io::Error| disk(&self.0, "cannot be listed", error);
+        let entries = fs::read_dir(&self.0).map_err(failed)?;
+        let names = entries.map(|entry| Ok(entry.map_err(failed)?.file_name()));
+        let names: Result<Vec<_>> = names.collect();
+        Ok(names?
+            .into_iter()
+            .filter_map(|name| name.into_string().ok())
+            .collect())
+    }
+
+    /// Removes a file; that it is gone already is no failure.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub fn remove(&self, name: &str) -> Result<()> {
+        let path = self.0.join(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(disk(&path, "cannot be removed", error))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Holds `name` until the returned value is dropped, against everybody else on this machine; nothing
+    /// where somebody else holds it. The system lets go when the process ends, however it ends.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub fn hold(&self, name: &str) -> Result<Option<Held>> {
+        let path = self.0.join(name);
+        let failed = |error: std::io::Error| disk(&path, "cannot be locked", error);
+        loop {
+            let file = fs::OpenOptions::new()
+                .create(true)
+                .truncate(false)
+                .read(true)
+                .write(true)
+                .mode(0o600)
+                .custom_flags(i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0))
+                .open(&path)
+                .map_err(failed)?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(fs::TryLockError::WouldBlock) => return Ok(None),
+                Err(fs::TryLockError::Error(error)) => return Err(failed(error)),
+            }
+            // Whoever held it before may have removed the file that was opened here.
+            let mine = file.metadata().map_err(failed)?.ino();
+            if fs::symlink_metadata(&path).is_ok_and(|found| found.ino() == mine) {
+                return Ok(Some(Held { path, file }));
+            }
+        }
     }
 
     /// The key of this user's host, made at first use.

@@ -63,6 +63,15 @@ enum Order {
     Nudge,
 }
 
+/// The place and time of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// Its place in the run.
+    pub seq: Seq,
+    /// Milliseconds since 1970.
+    pub at: u64,
+}
+
 impl Journal {
     /// Opens the journal at `path`, or creates it. Its folder must exist.
     ///
@@ -104,11 +113,11 @@ impl Journal {
         }))
     }
 
-    /// Appends a record to the open batch and returns its place in the run.
+    /// Appends a record to the open batch and returns its place and time.
     ///
     /// # Errors
     /// `DiskFailed` after a failed write, `Busy` when the writer cannot keep up.
-    pub fn append(&self, run: &RunId, parent: Seq, event: Event) -> Result<Seq> {
+    pub fn append(&self, run: &RunId, parent: Seq, event: Event) -> Result<Stamp> {
         let at = self.0.clock.now_ms();
         let (record, nudge) = {
             let mut batch = lock(&self.0.batch);
@@ -132,9 +141,12 @@ impl Journal {
             // A full queue means that the writer is about to write anyway.
             let _ = self.0.orders.try_send(Order::Nudge);
         }
-        let seq = record.seq;
+        let stamp = Stamp {
+            seq: record.seq,
+            at: record.at,
+        };
         self.show(run, Sight::Record(record));
-        Ok(seq)
+        Ok(stamp)
     }
 
     /// Returns when everything that was appended before is committed: it survives this process.
@@ -164,11 +176,11 @@ impl Journal {
         outcome.await.map_err(|_| gone())?
     }
 
-    /// The newest runs, newest first: of each its first and, if it has ended, its last record.
+    /// The newest runs, newest first: of each its first and its last record.
     ///
     /// # Errors
     /// `Corrupt`, `DiskFailed`.
-    pub async fn runs(&self, limit: usize) -> Result<Vec<(Record, Option<Record>)>> {
+    pub async fn runs(&self, limit: usize) -> Result<Vec<(Record, Record)>> {
         self.ask(move |database| store::runs(database, limit)).await
     }
 
@@ -180,6 +192,34 @@ impl Journal {
         let run = run.clone();
         self.ask(move |database| store::records(database, &run))
             .await
+    }
+
+    /// All records of a run that was left, which goes on after the last of them. Whoever calls this
+    /// holds the run: two that go on with one run would write the same places.
+    ///
+    /// # Errors
+    /// As [`Journal::records`]; `BadInput` where the run has ended.
+    pub async fn take_up(&self, run: &RunId) -> Result<Vec<Record>> {
+        let records = self.records(run).await?;
+        let last = records.last().map_or(0, |record| record.seq);
+        if records
+            .iter()
+            .any(|record| matches!(record.event, Event::Stopped(_)))
+        {
+            return Err(Error::bad_input(format!("the run `{run}` has ended"))
+                .hint(format!("lazaret runs show {run}")));
+        }
+        let mut batch = lock(&self.0.batch);
+        batch.ended.remove(run);
+        batch.next.insert(run.clone(), last + 1);
+        Ok(records)
+    }
+
+    /// Lets go of a run that is left: it may be taken up elsewhere, and nothing is appended to it here.
+    pub fn let_go(&self, run: &RunId) {
+        let mut batch = lock(&self.0.batch);
+        batch.next.remove(run);
+        batch.ended.add(run);
     }
 
     /// The one run whose name begins with `start`, or the newest for `last`.
@@ -277,6 +317,12 @@ impl Ended {
             && let Some(oldest) = self.order.pop_front()
         {
             self.runs.remove(&oldest);
+        }
+    }
+
+    fn remove(&mut self, run: &RunId) {
+        if self.runs.remove(run) {
+            self.order.retain(|ended| ended != run);
         }
     }
 }

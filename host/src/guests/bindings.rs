@@ -5,6 +5,8 @@
     reason = "generated: `PluginPre` makes guests for `guest.rs`, the one file that asks it to"
 )]
 
+pub(super) mod script;
+
 wasmtime::component::bindgen!({
     path: "../wit/plugin.wit",
     world: "plugin",

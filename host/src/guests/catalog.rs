@@ -6,8 +6,10 @@ use std::sync::{Arc, OnceLock};
 use super::plugin::Plugin;
 use crate::rules::grant::{Grant, Pattern};
 use crate::rules::manifest::{Declared, Risk, SurfaceWord};
+use crate::rules::plan::Grouping;
 use crate::rules::policy::Policy;
 use crate::rules::schema::Schema;
+use crate::rules::script;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
 use crate::words::id::{ToolName, shown};
@@ -140,6 +142,10 @@ impl Catalog {
     }
 
     fn add(&mut self, plugin: Plugin, policy: &Policy) -> Result<()> {
+        if plugin.name == script::PLUGIN {
+            let what = format!("a plugin may not be named `{}`", plugin.name);
+            return Err(Error::bad_input(what).hint("scripts have that name; give it another one"));
+        }
         if self.has_plugin(&plugin.name) {
             return Err(
                 Error::bad_input(format!("two plugins are named `{}`", plugin.name))
@@ -194,6 +200,15 @@ impl Catalog {
             } else {
                 error.hint(format!("did you mean {}?", near.join(" or ")))
             }
+        })
+    }
+
+    /// How calls of the tool of that name may be grouped with others; a tool that is not known cannot run,
+    /// so it is taken for one that changes something.
+    #[must_use]
+    pub fn grouping(&self, name: &str) -> Grouping {
+        self.resolve(name, &[]).map_or(Grouping::Alone, |tool| {
+            Grouping::of(tool.declared.effect, tool.declared.conduct.sequential)
         })
     }
 

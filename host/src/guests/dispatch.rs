@@ -14,7 +14,7 @@ use super::catalog::Tool;
 use super::guest::{Ending, Linked, Trail, Visit};
 use super::station::Station;
 use super::tasks::Tasks;
-use crate::gate::{Performed, Permit, denied, unfit};
+use crate::gate::{NotPassed, Passed, Performed, Permit, denied, unfit};
 use crate::rules::call::{self, Call};
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::json;
@@ -25,9 +25,9 @@ use crate::rules::schema::Args;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Denial, EffectKind, Glimpse, Spent};
-use crate::words::id::{Seq, shown};
+use crate::words::id::{Place, Seq, shown};
 use crate::words::label::{Label, Sort, Source};
-use crate::words::limits::{ARGS_BYTES, CALL_FUEL, OUTCOME_BYTES};
+use crate::words::limits::{CALL_FUEL, OUTCOME_BYTES};
 use crate::words::message::WishedArgs;
 
 /// An unchecked wish to call a tool.
@@ -46,6 +46,8 @@ pub struct Outcome {
     pub tool: String,
     /// The record of its judgement.
     pub seq: Seq,
+    /// When its end was recorded, in milliseconds since 1970.
+    pub at: u64,
     /// What the tool returned, or why it did not.
     pub result: Result<Value>,
     /// Everything that influenced the outcome.
@@ -68,19 +70,21 @@ pub fn dispatch(
         let name = request.tool.clone();
         let label = caller.label.clone();
         match pass(&station, &tasks, &caller, request, &mut trail).await {
-            Ok((seq, performed)) => Outcome {
+            Ok(passed) => Outcome {
                 tool: name,
-                seq,
-                result: clean(&station, performed.result),
-                label: performed.label,
+                seq: passed.seq,
+                at: passed.at,
+                result: passed.performed.result,
+                label: passed.performed.label,
                 trail,
-                spent: performed.spent,
+                spent: passed.performed.spent,
             },
-            Err(error) => {
-                let result = clean(&station, Err(error));
+            Err(not) => {
+                let result = clean(&station, Err(not.error));
                 Outcome {
                     tool: name,
                     seq: caller.parent,
+                    at: not.at,
                     result,
                     label,
                     trail,
@@ -97,7 +101,7 @@ async fn pass(
     caller: &Caller,
     request: Request,
     trail: &mut Trail,
-) -> Result<(Seq, Performed<Value>)> {
+) -> Result<Passed<Value>, NotPassed> {
     let (tool, args) = match check(station, caller, &request) {
         Ok(checked) => checked,
         Err(refused) => {
@@ -108,11 +112,9 @@ async fn pass(
                     (denial, error)
                 }
             };
-            let what = (shown(&request.tool), wished(&request.args));
-            station
-                .gate
-                .turn_down(caller, EffectKind::Call, what, denial)?;
-            return Err(error);
+            let what = (shown(&request.tool), call::wished(&request.args));
+            let gate = &station.gate;
+            return Err(gate.turn_down(caller, EffectKind::Call, what, (denial, error)));
         }
     };
     let call = Call {
@@ -128,20 +130,6 @@ async fn pass(
             perform(station, tasks, caller, tool, permit, trail).await
         })
         .await
-}
-
-/// What the record of a refused wish keeps of its arguments: they have fitted no schema, so only what
-/// could have fitted is kept in full.
-fn wished(args: &WishedArgs) -> Content {
-    match args {
-        WishedArgs::Json(value) if value.to_string().len() <= ARGS_BYTES => {
-            Content::Inline(value.clone())
-        }
-        WishedArgs::Json(value) => Content::Size {
-            bytes: value.to_string().len(),
-        },
-        WishedArgs::Broken(text) => Content::Size { bytes: text.len() },
-    }
 }
 
 /// Why there is no call to judge.
@@ -216,6 +204,7 @@ async fn perform(
     let result = ending
         .said
         .and_then(|said| read_outcome(tool, said, refused));
+    let result = clean(station, result);
     let content = result
         .as_ref()
         .map_or(Content::Empty, |value| Content::Inline(value.clone()));
@@ -234,6 +223,8 @@ fn inside(caller: &Caller, call: &Call, seq: Seq, bounds: Bounds) -> Caller {
         run: caller.run.clone(),
         parent: seq,
         surface: caller.surface,
+        place: Place::default(),
+        answers: caller.answers.clone(),
         origin: Origin::Tool(call.tool.clone()),
         reach: call.grant.calls.clone().into(),
         grant: call.grant.clone(),
@@ -336,7 +327,7 @@ fn gave_up(failure: &Failure, refused: Option<(Code, Vec<String>)>) -> Error {
 const FAILURE_CHARS: usize = 2_000;
 
 /// Takes host paths and secrets out of everything that leaves.
-fn clean(station: &Station, result: Result<Value>) -> Result<Value> {
+pub(crate) fn clean(station: &Station, result: Result<Value>) -> Result<Value> {
     match result {
         Ok(mut value) => {
             station.scrub.clean_value(&mut value);

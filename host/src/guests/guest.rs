@@ -13,6 +13,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use super::bindings::{Plugin, PluginPre, exports::lazaret::plugin::tool::Failure};
 use super::meter::Meter;
 use super::station::{Quarantine, Station};
+use super::stop::{Late, why_stopped};
 use super::tasks::Tasks;
 use super::wasi::{self, Output};
 use crate::rules::caller::Caller;
@@ -63,8 +64,8 @@ pub struct Trail {
     pub artifacts: Vec<Artifact>,
     /// Everything that it has read.
     pub label: Label,
-    pub(super) log_bytes: usize,
-    pub(super) logs_dropped: u64,
+    pub(crate) log_bytes: usize,
+    pub(crate) logs_dropped: u64,
     pub(super) artifact_bytes: usize,
     pub(super) calls: u64,
     pub(super) effects: u32,
@@ -110,18 +111,6 @@ pub(super) struct Ending {
     pub(super) spent: Spent,
 }
 
-/// The guest has used up its processor time.
-#[derive(Debug)]
-struct Late;
-
-impl std::fmt::Display for Late {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("out of processor time")
-    }
-}
-
-impl std::error::Error for Late {}
-
 /// Processor time, work and memory of a guest that reads out its manifest.
 const MANIFEST_BOUNDS: Bounds = Bounds {
     fuel: 1_000_000_000,
@@ -155,7 +144,7 @@ impl Linked {
 
     /// Reads the manifest in a guest that may do nothing.
     pub(super) async fn manifest(&self, quarantine: &Quarantine) -> Result<String> {
-        let mut store = self.store(quarantine, MANIFEST_BOUNDS, Errand::Manifest)?;
+        let mut store = store_for(quarantine, MANIFEST_BOUNDS, Errand::Manifest)?;
         let _ticking = quarantine.ticker().run();
         let limit = Duration::from_millis(MANIFEST_BOUNDS.timeout_ms);
         let reading = tokio::time::timeout(limit, async {
@@ -166,7 +155,7 @@ impl Linked {
         match read {
             Ok(Ok(text)) => Ok(text),
             Ok(Err(error)) => {
-                let why = explain(&error, store.data());
+                let why = store.data().explain(&error);
                 // What is no trap is the engine's own word on a part that does not fit. It is read by
                 // whoever installs the plugin, never by a model.
                 let detail = if error.is::<Trap>() || error.is::<Late>() {
@@ -195,7 +184,7 @@ impl Linked {
     ) -> Ending {
         let began = crate::words::clock::Clock::instant();
         let (tasks, deadline) = (visit.tasks.clone(), visit.caller.deadline);
-        let mut store = match self.store(quarantine, bounds, Errand::Call(Box::new(visit))) {
+        let mut store = match store_for(quarantine, bounds, Errand::Call(Box::new(visit))) {
             Ok(store) => store,
             Err(error) => {
                 return Ending {
@@ -209,7 +198,7 @@ impl Linked {
             let _ticking = quarantine.ticker().run();
             let calling = async {
                 let called = self.call_in(&mut store, tool, args).await;
-                called.map_err(|error| explain(&error, store.data()))
+                called.map_err(|error| store.data().explain(&error))
             };
             within(deadline, &tasks, calling).await
         };
@@ -242,39 +231,55 @@ impl Linked {
             .call_run(store, tool, args)
             .await
     }
+}
 
-    fn store(
-        &self,
-        quarantine: &Quarantine,
-        bounds: Bounds,
-        errand: Errand,
-    ) -> Result<Store<Inside>> {
-        let output = Output::default();
-        let mut table = ResourceTable::new();
-        table.set_max_capacity(GUEST_RESOURCES);
-        let wasi = wasi::nothing(&output, quarantine.clock());
-        let inside = Inside {
-            wasi,
-            table,
-            meter: Meter::new(bounds),
-            output,
-            errand,
-        };
-        let mut store = Store::new(quarantine.engine(), inside);
-        store.limiter(|inside| &mut inside.meter);
-        store
-            .set_fuel(bounds.fuel)
-            .map_err(|error| Error::bug("the engine counts no fuel").because(error))?;
-        store.set_hostcall_fuel(HOSTCALL_BYTES);
-        store.set_epoch_deadline(1);
-        store.epoch_deadline_callback(|mut store| {
-            if store.data_mut().meter.tick() {
-                Ok(UpdateDeadline::Yield(1))
-            } else {
-                Err(wasmtime::Error::new(Late))
-            }
-        });
-        Ok(store)
+/// A store for one guest: its meters set, and nothing within its reach but its errand.
+pub(super) fn store_for(
+    quarantine: &Quarantine,
+    bounds: Bounds,
+    errand: Errand,
+) -> Result<Store<Inside>> {
+    let output = Output::default();
+    let mut table = ResourceTable::new();
+    table.set_max_capacity(GUEST_RESOURCES);
+    let wasi = wasi::nothing(&output, quarantine.clock());
+    let inside = Inside {
+        wasi,
+        table,
+        meter: Meter::new(bounds),
+        output,
+        errand,
+    };
+    metered(Store::new(quarantine.engine(), inside), bounds)
+}
+
+/// Sets the meters of a store: memory, work, processor time, what host calls copy.
+pub(super) fn metered<T: Metered>(mut store: Store<T>, bounds: Bounds) -> Result<Store<T>> {
+    store.limiter(|inside| inside.meter());
+    store
+        .set_fuel(bounds.fuel)
+        .map_err(|error| Error::bug("the engine counts no fuel").because(error))?;
+    store.set_hostcall_fuel(HOSTCALL_BYTES);
+    store.set_epoch_deadline(1);
+    store.epoch_deadline_callback(|mut store| {
+        if store.data_mut().meter().tick() {
+            Ok(UpdateDeadline::Yield(1))
+        } else {
+            Err(wasmtime::Error::new(Late))
+        }
+    });
+    Ok(store)
+}
+
+/// What a store holds, seen by its meters.
+pub(super) trait Metered: Send + 'static {
+    /// The meter of its guest.
+    fn meter(&mut self) -> &mut Meter;
+}
+
+impl Metered for Inside {
+    fn meter(&mut self) -> &mut Meter {
+        &mut self.meter
     }
 }
 
@@ -302,6 +307,11 @@ async fn within<T>(
 }
 
 impl Inside {
+    /// What stopped the guest.
+    pub(super) fn explain(&self, error: &wasmtime::Error) -> Error {
+        why_stopped(error, "the tool", self.meter.was_refused(), &self.output.text())
+    }
+
     fn into_trail(self) -> Trail {
         let mut trail = match self.errand {
             Errand::Manifest => Trail::default(),
@@ -334,55 +344,6 @@ impl Inside {
         }
         trail
     }
-}
-
-/// What stopped a guest. Trap texts of the engine may hold names that the guest chose, so only the
-/// kind of the trap is said, and what the guest itself wrote.
-fn explain(error: &wasmtime::Error, inside: &Inside) -> Error {
-    if error.downcast_ref::<Late>().is_some() {
-        return Error::new(Code::TooSlow, "the tool used up its processor time").retry(false);
-    }
-    if error.is::<wasmtime::PoolConcurrencyLimitError>() {
-        return Error::new(Code::Busy, "all slots for guests are taken");
-    }
-    let trap = error.downcast_ref::<Trap>().copied();
-    if trap == Some(Trap::OutOfFuel) {
-        return Error::new(Code::OutOfFuel, "the tool used up its units of work");
-    }
-    if inside.meter.was_refused() {
-        return Error::new(
-            Code::OutOfMemory,
-            "the tool asked for more memory than it may have",
-        );
-    }
-    let kind = match trap {
-        Some(Trap::StackOverflow) => "its stack overflowed",
-        Some(Trap::UnreachableCodeReached) => "it gave up (panic or `unreachable`)",
-        Some(Trap::MemoryOutOfBounds) => "it read or wrote outside of its memory",
-        Some(Trap::IntegerDivisionByZero) => "it divided by zero",
-        Some(Trap::IntegerOverflow | Trap::BadConversionToInteger) => "a number did not fit",
-        Some(Trap::TableOutOfBounds | Trap::IndirectCallToNull | Trap::BadSignature) => {
-            "it called what is no function"
-        }
-        Some(_) => "it broke a rule of wasm",
-        None => "it broke a rule of the component model, or passed a limit of its imports",
-    };
-    tracing::debug!(error = format!("{error:#}"), "guest");
-    let text = inside.output.text();
-    // A panic writes its place, then its message, then advice on backtraces.
-    let mut lines = text
-        .lines()
-        .skip_while(|line| !line.contains("panicked at"));
-    let place = lines.next();
-    let said = lines.find(|line| !line.trim().is_empty()).or(place);
-    let message = match said {
-        Some(said) => format!(
-            "the tool trapped: {kind}; it wrote `{}`",
-            shown(said.trim())
-        ),
-        None => format!("the tool trapped: {kind}"),
-    };
-    Error::new(Code::Trapped, message)
 }
 
 impl WasiView for Inside {

@@ -58,14 +58,10 @@ impl Inside {
         let effect = match effect {
             Ok(effect) => effect,
             Err(error) => {
-                // The record is lost only with the journal, and then nothing more happens anyway.
-                let _ = station.gate.turn_down(
-                    &caller,
-                    E::KIND,
-                    ("malformed".to_owned(), Content::Empty),
-                    unfit(&error),
-                );
-                return Err(visit.refuse(&error));
+                let what = ("malformed".to_owned(), Content::Empty);
+                let why = (unfit(&error), error);
+                let not = station.gate.turn_down(&caller, E::KIND, what, why);
+                return Err(visit.refuse(&not.error));
             }
         };
         let work = async move {
@@ -73,13 +69,14 @@ impl Inside {
                 .deadline
                 .earlier(Deadline::after_ms(EFFECT_TIMEOUT_MS));
             let gate = station.gate.clone();
-            gate.pass(&caller, effect, |permit| perform(station, permit, deadline))
-                .await
+            let passed = gate.pass(&caller, effect, |permit| perform(station, permit, deadline));
+            passed.await.map_err(Error::from)
         };
         let outcome = visit.tasks.clone().run(work).await;
         let visit = self.visit()?;
         match outcome {
-            Ok((_, performed)) => {
+            Ok(passed) => {
+                let performed = passed.performed;
                 visit.trail.label = visit.trail.label.join(&performed.label);
                 match performed.result {
                     Ok(value) => {
@@ -130,6 +127,8 @@ fn code_of(code: Code) -> types::Code {
         Code::BadPlugin
         | Code::Trapped
         | Code::GuestFailed
+        | Code::Stalled
+        | Code::Diverged
         | Code::NotJson
         | Code::BadOutcome
         | Code::FetchFailed

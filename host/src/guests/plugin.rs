@@ -142,6 +142,18 @@ impl Plugin {
 
 include!(concat!(env!("OUT_DIR"), "/bundled.rs"));
 
+/// The engine of scripts that is part of this program.
+#[must_use]
+pub fn script_engine() -> PluginBytes {
+    SCRIPT_ENGINE
+}
+
+/// The reader of TypeScript that is part of this program.
+#[must_use]
+pub fn types_reader() -> PluginBytes {
+    TYPES_READER
+}
+
 /// The plugins that are part of this program.
 #[must_use]
 pub fn bundled() -> &'static [PluginBytes] {

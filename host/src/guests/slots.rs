@@ -9,11 +9,15 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::words::clock::Deadline;
 use crate::words::error::{Error, Result};
-use crate::words::limits::{CALL_DEPTH, GUEST_SLOTS_INNER, GUEST_SLOTS_OUTER};
+use crate::words::limits::{CALL_DEPTH, GUEST_SLOTS_INNER, GUEST_SLOTS_OUTER, SCRIPT_SLOTS};
 
 /// The slots of every depth.
 #[derive(Clone, Debug)]
-pub(super) struct Slots(Arc<[Arc<Semaphore>]>);
+pub(super) struct Slots {
+    depths: Arc<[Arc<Semaphore>]>,
+    /// Scripts wait for tools, so they must not take tools' slots.
+    scripts: Arc<Semaphore>,
+}
 
 /// A slot that is taken, until it is dropped.
 pub(super) struct Slot(#[expect(dead_code, reason = "held for its drop")] OwnedSemaphorePermit);
@@ -27,19 +31,29 @@ impl Slots {
                 GUEST_SLOTS_INNER
             }
         };
-        Self(
-            (0..CALL_DEPTH)
+        Self {
+            depths: (0..CALL_DEPTH)
                 .map(|depth| Arc::new(Semaphore::new(size(depth))))
                 .collect(),
-        )
+            scripts: Arc::new(Semaphore::new(SCRIPT_SLOTS)),
+        }
     }
 
     /// Waits for a slot at `depth`, in turn, until the deadline.
     pub(super) async fn take(&self, depth: usize, deadline: Deadline) -> Result<Slot> {
         let slots = self
-            .0
+            .depths
             .get(depth)
             .ok_or_else(|| Error::bug("a depth that was checked has no slots"))?;
+        Self::take_one(slots, deadline).await
+    }
+
+    /// Waits for the slot of a script, in turn, until the deadline.
+    pub(super) async fn take_script(&self, deadline: Deadline) -> Result<Slot> {
+        Self::take_one(&self.scripts, deadline).await
+    }
+
+    async fn take_one(slots: &Arc<Semaphore>, deadline: Deadline) -> Result<Slot> {
         let waiting = tokio::time::timeout(deadline.rest(), slots.clone().acquire_owned());
         match waiting.await {
             Ok(Ok(slot)) => Ok(Slot(slot)),

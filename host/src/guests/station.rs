@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wasmtime::Engine;
-use wasmtime::component::Linker;
+use wasmtime::component::{Component, Linker};
 
 use super::bindings;
 use super::cache::Cache;
@@ -12,6 +12,7 @@ use super::compile::{self, Compiler};
 use super::engine::Allocation;
 use super::guest::{Inside, Linked, Reached};
 use super::plugin::PluginBytes;
+use super::script::Scripts;
 use super::slots::Slots;
 use super::ticker::Ticker;
 use crate::edges::egress::Egress;
@@ -36,6 +37,8 @@ pub struct Station {
     pub notes: Notes,
     /// Runs components.
     pub quarantine: Quarantine,
+    /// Runs scripts.
+    pub scripts: Scripts,
     /// Knows the tools.
     pub catalog: Catalog,
     /// Knows what must not be read by a model or client.
@@ -105,6 +108,11 @@ impl Quarantine {
         &self.0.cache
     }
 
+    /// What plugins may be linked to.
+    pub(super) fn linker(&self) -> &Linker<Inside> {
+        &self.0.linker
+    }
+
     pub(super) fn ticker(&self) -> &Ticker {
         &self.0.ticker
     }
@@ -117,16 +125,25 @@ impl Quarantine {
         &self.0.clock
     }
 
-    /// A component ready for guests: from the cache, or compiled.
-    pub(super) async fn load(&self, origin: &PluginBytes, digest: Digest) -> Result<Linked> {
-        let component = match self.0.cache.component(&self.0.engine, digest)? {
-            Some(component) => component,
+    /// A component of any world: from the cache, or compiled.
+    pub(super) async fn component(
+        &self,
+        origin: &PluginBytes,
+        digest: Digest,
+    ) -> Result<Component> {
+        match self.0.cache.component(&self.0.engine, digest)? {
+            Some(component) => Ok(component),
             None => {
                 let bytes = origin.read(digest)?;
                 let code = self.0.compiler.compile(&bytes).await?;
-                self.0.cache.store(&self.0.engine, digest, &code)?
+                self.0.cache.store(&self.0.engine, digest, &code)
             }
-        };
+        }
+    }
+
+    /// A plugin ready for guests.
+    pub(super) async fn load(&self, origin: &PluginBytes, digest: Digest) -> Result<Linked> {
+        let component = self.component(origin, digest).await?;
         compile::check_world(&component, &self.0.engine)?;
         Linked::new(&self.0.linker, &component)
     }

@@ -7,10 +7,11 @@ use super::grant::{Grant, Pattern};
 use super::manifest::{Declared, EffectClass, Visibility};
 use super::policy::Policy;
 use super::schema::Args;
-use super::{Allowed, Durability, Effect, deny, deny_unless};
+use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
 use crate::words::event::{Content, Denial, EffectKind, Surface};
 use crate::words::id::{Digest, ToolName};
-use crate::words::limits::CALL_DEPTH;
+use crate::words::limits::{ARGS_BYTES, CALL_DEPTH};
+use crate::words::message::WishedArgs;
 
 /// A tool runs.
 #[derive(Clone, Debug)]
@@ -48,7 +49,22 @@ impl Effect for Call {
             ));
         }
         let rule = self.check_risk(policy)?;
-        Ok(Allowed { rule, terms: () })
+        let consent = match policy.ask_line(&self.tool) {
+            None => Consent::NotNeeded,
+            Some(line) => Consent::Needed {
+                rule: line,
+                bound_to: vec![
+                    self.tool.to_string(),
+                    self.component.to_string(),
+                    super::json::canonical(self.args.value()),
+                ],
+            },
+        };
+        Ok(Allowed {
+            rule,
+            terms: (),
+            consent,
+        })
     }
 
     fn durability(&self) -> Durability {
@@ -91,6 +107,20 @@ impl Call {
                 &[&format!("[grants.\"{}\"]", Pattern::exactly(&self.tool))],
             )
         })
+    }
+}
+
+/// What the record of a wish keeps of its arguments before they have fitted a schema: in full what
+/// could fit one.
+#[must_use]
+pub fn wished(args: &WishedArgs) -> Content {
+    let bytes = match args {
+        WishedArgs::Json(value) => value.to_string().len(),
+        WishedArgs::Broken(text) => text.len(),
+    };
+    match args {
+        WishedArgs::Json(value) if bytes <= ARGS_BYTES => Content::Inline(value.clone()),
+        WishedArgs::Json(_) | WishedArgs::Broken(_) => Content::Size { bytes },
     }
 }
 
@@ -141,7 +171,7 @@ fn check_reach(tool: &ToolName, caller: &Caller) -> Result<(), Denial> {
                 &format!("calls = [\"{}\"]", tool),
             ],
         ),
-        Origin::Client | Origin::Model | Origin::Host => deny_unless(
+        Origin::Client | Origin::Model | Origin::Host | Origin::Script => deny_unless(
             "not_granted",
             reason,
             &[&format!("tools = [\"{}\"]   # of the agent", tool)],
@@ -155,15 +185,18 @@ fn check_visibility(tool: &ToolName, declared: &Declared, caller: &Caller) -> Re
         Surface::Http | Surface::Mcp | Surface::AiSdk
     );
     let (open, why) = match (declared.offer.visibility, &caller.origin) {
-        (Visibility::Public, _) | (Visibility::Private, Origin::Tool(_)) => (true, ""),
+        (Visibility::Public, _) | (Visibility::Private, Origin::Tool(_) | Origin::Script) => {
+            (true, "")
+        }
         (Visibility::Local, _) => (!remote, "is only for this machine, not for HTTP or MCP"),
         (Visibility::Private, Origin::Client | Origin::Model | Origin::Host) => {
             (false, "is only for other tools to call")
         }
         (Visibility::User, Origin::Client) => (true, ""),
-        (Visibility::User, Origin::Model | Origin::Host | Origin::Tool(_)) => {
-            (false, "is only for a person to call, never for a model")
-        }
+        (Visibility::User, Origin::Model | Origin::Host | Origin::Script | Origin::Tool(_)) => (
+            false,
+            "is only for a person to call, never for a model or a script",
+        ),
     };
     if open {
         Ok(())
@@ -177,6 +210,7 @@ fn caller_word(caller: &Caller) -> String {
         Origin::Client => "client".to_owned(),
         Origin::Model => "agent".to_owned(),
         Origin::Host => "host".to_owned(),
+        Origin::Script => "script".to_owned(),
         Origin::Tool(by) => format!("tool (`{by}`)"),
     }
 }

@@ -1,13 +1,14 @@
 //! The caller: who wishes, on whose behalf, with what reach, under what influence.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::grant::{Grant, Pattern};
 use crate::words::clock::Deadline;
-use crate::words::event::Surface;
-use crate::words::id::{RunId, Seq, ToolName};
+use crate::words::event::{Answer, Surface};
+use crate::words::id::{Place, QuestionId, RunId, Seq, ToolName};
 use crate::words::label::Label;
 
 /// Who had the wish.
@@ -19,6 +20,8 @@ pub enum Origin {
     Model,
     /// The host itself, on behalf of a run: asking its model provider.
     Host,
+    /// A script that a model or a person wrote.
+    Script,
     /// A tool, in the middle of its own call.
     Tool(ToolName),
 }
@@ -29,6 +32,7 @@ impl fmt::Display for Origin {
             Self::Client => out.write_str("client"),
             Self::Model => out.write_str("model"),
             Self::Host => out.write_str("host"),
+            Self::Script => out.write_str("script"),
             Self::Tool(name) => name.fmt(out),
         }
     }
@@ -41,6 +45,10 @@ pub struct Caller {
     pub run: RunId,
     /// The record that led here.
     pub parent: Seq,
+    /// Where in the run it is wished; the same when the run is taken up again.
+    pub place: Place,
+    /// What persons have answered in this run.
+    pub answers: Arc<BTreeMap<QuestionId, Answer>>,
     /// The way in.
     pub surface: Surface,
     /// Who had the wish.

@@ -7,7 +7,7 @@ use url::Url;
 use super::caller::{Caller, Origin};
 use super::grant::METHODS;
 use super::policy::Policy;
-use super::{Allowed, Durability, Effect, deny, deny_unless};
+use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
 use crate::words::error::{Error, Result};
 use crate::words::event::{Content, Denial, EffectKind};
 use crate::words::id::shown;
@@ -296,6 +296,7 @@ impl Effect for Fetch {
         Ok(Allowed {
             rule: format!("{line} in {}", policy.origin),
             terms: Reach { private },
+            consent: Consent::NotNeeded,
         })
     }
 

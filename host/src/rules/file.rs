@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::caller::{Caller, Origin};
 use super::grant::Access;
 use super::policy::Policy;
-use super::{Allowed, Durability, Effect, deny, deny_unless};
+use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
 use crate::words::event::{Content, Denial, EffectKind};
 use crate::words::id::shown;
 use crate::words::limits::{PATH_BYTES, PATH_NAME_BYTES};
@@ -142,6 +142,7 @@ impl Effect for File {
             return Ok(Allowed {
                 rule,
                 terms: Places::One(place),
+                consent: Consent::NotNeeded,
             });
         };
         let (to, _) = self.judge_place(caller, policy, target, split(target)?)?;
@@ -156,6 +157,7 @@ impl Effect for File {
         Ok(Allowed {
             rule,
             terms: Places::Two(place, to),
+            consent: Consent::NotNeeded,
         })
     }
 
@@ -189,6 +191,7 @@ impl File {
             FileWish::List | FileWish::Stat => Ok(Allowed {
                 rule: "the names of granted mounts may be seen".to_owned(),
                 terms: Places::Root(names),
+                consent: Consent::NotNeeded,
             }),
             FileWish::Read { .. }
             | FileWish::Write { .. }

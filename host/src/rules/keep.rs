@@ -5,7 +5,7 @@
 use super::caller::{Caller, Origin};
 use super::grant::Access;
 use super::policy::Policy;
-use super::{Allowed, Durability, Effect, deny, deny_unless};
+use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
 use crate::words::event::{Content, Denial, EffectKind};
 use crate::words::id::shown;
 use crate::words::label::{Label, Sort, Source};
@@ -118,7 +118,11 @@ impl Effect for Keep {
                 caller.grant.notes.word(),
                 policy.origin
             );
-            return Ok(Allowed { rule, terms: () });
+            return Ok(Allowed {
+                rule,
+                terms: (),
+                consent: Consent::NotNeeded,
+            });
         }
         let needed = self.wish.access().word();
         Err(deny_unless(

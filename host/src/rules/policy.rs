@@ -11,7 +11,9 @@ use super::grant::{Access, Grant, MountGrant, Pattern};
 use super::manifest::Risk;
 use crate::words::id::ToolName;
 use crate::words::label::{Sort, Source};
-use crate::words::limits::{CALL_CPU_MS, CALL_FUEL, CALLS_PER_CALL, GUEST_MEMORY_BYTES};
+use crate::words::limits::{
+    CALL_CPU_MS, CALL_FUEL, CALLS_PER_CALL, GUEST_MEMORY_BYTES, SCRIPT_CALLS, SCRIPT_CPU_MS,
+};
 
 /// What the operator allows.
 #[derive(Clone, Debug)]
@@ -24,10 +26,35 @@ pub struct Policy {
     pub lines: Vec<Line>,
     /// Tools that nobody may call: before everything else.
     pub block: Vec<Pattern>,
+    /// Tools that a person is asked about before every call.
+    pub ask: Vec<Pattern>,
     /// Risk classes that need no line.
     pub risks: BTreeSet<Risk>,
     /// Bounds of every guest.
     pub bounds: Bounds,
+    /// Bounds of every script.
+    pub scripts: ScriptRules,
+}
+
+/// Bounds of one script, from `[limits]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScriptRules {
+    /// Calls of tools.
+    pub calls: u32,
+    /// Processor time in ticks of a millisecond; waiting is free.
+    pub cpu_ms: u64,
+    /// Time from its beginning to its end, waiting included; no limit where there is none.
+    pub wall_ms: Option<u64>,
+}
+
+impl Default for ScriptRules {
+    fn default() -> Self {
+        Self {
+            calls: SCRIPT_CALLS,
+            cpu_ms: SCRIPT_CPU_MS,
+            wall_ms: None,
+        }
+    }
 }
 
 /// A folder that lines may speak of. Where it lies is known to the files edge only.
@@ -89,8 +116,10 @@ impl Policy {
             mounts: BTreeMap::new(),
             lines: Vec::new(),
             block: Vec::new(),
+            ask: Vec::new(),
             risks: RISKS.into_iter().collect(),
             bounds: Bounds::default(),
+            scripts: ScriptRules::default(),
         }
     }
 
@@ -128,6 +157,13 @@ impl Policy {
         };
         let line = self.lines.iter().find(about)?;
         Some(format!("[grants.\"{}\"] in {}", line.tools, self.origin))
+    }
+
+    /// The line by which a person is asked before each call of this tool, in words.
+    #[must_use]
+    pub fn ask_line(&self, tool: &ToolName) -> Option<String> {
+        let line = self.ask.iter().find(|line| line.matches(tool))?;
+        Some(format!("`ask = [\"{line}\"]` in {}", self.origin))
     }
 
     /// A text without the place of the policy's own file: guests and models learn no paths of the

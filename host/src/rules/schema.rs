@@ -189,6 +189,13 @@ impl Args {
         Err(Error::new(Code::BadArgs, "Invalid action input.").issues(issues))
     }
 
+    /// Arguments that fit by their making: the host's own, bounded by whoever made them.
+    #[must_use]
+    pub fn own(value: Value) -> Self {
+        let text = json::canonical(&value);
+        Self { value, text }
+    }
+
     /// The arguments as JSON.
     #[must_use]
     pub fn value(&self) -> &Value {

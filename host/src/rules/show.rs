@@ -3,7 +3,7 @@
 
 use super::caller::Caller;
 use super::policy::Policy;
-use super::{Allowed, Durability, Effect};
+use super::{Allowed, Consent, Durability, Effect};
 use crate::words::event::{Content, Denial, EffectKind};
 
 /// Text reaches a person or client.
@@ -31,6 +31,7 @@ impl Effect for Show {
         Ok(Allowed {
             rule: "a run's own user may see what it says".to_owned(),
             terms: (),
+            consent: Consent::NotNeeded,
         })
     }
 

@@ -18,7 +18,7 @@ use crate::rules::show::Show;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, End, Event, Glimpse, Spent, Started, Stopped, Surface};
-use crate::words::id::{RunId, Seq};
+use crate::words::id::{Place, RunId, Seq};
 use crate::words::label::Label;
 use crate::words::limits::CALL_TIMEOUT_MS_MAX;
 use crate::words::message::{Card, Delta, Reply, ToolCall, WishedArgs};
@@ -73,12 +73,7 @@ impl Drive<'_> {
     }
 
     fn grouping(&self, tool: &str) -> Grouping {
-        self.station
-            .catalog
-            .resolve(tool, &[])
-            .map_or(Grouping::Alone, |tool| {
-                Grouping::of(tool.declared.effect, tool.declared.conduct.sequential)
-            })
+        self.station.catalog.grouping(tool)
     }
 
     async fn prompt(&self, plan: &mut Plan, cards: &[Card], turn: u32) -> Result<()> {
@@ -97,7 +92,7 @@ impl Drive<'_> {
                 model: model.name.clone(),
                 tools: cards.iter().map(|card| card.name.clone()).collect(),
             };
-            let seq = journal.append(self.run, 0, event)?;
+            let seq = journal.append(self.run, 0, event)?.seq;
             // What the model is about to see must not be lost after it has acted on it.
             journal.commit().await?;
             let caller = self.caller(Origin::Host, seq, plan.label().clone(), model);
@@ -216,7 +211,8 @@ impl Drive<'_> {
             .station
             .gate
             .journal()
-            .append(self.run, outcome.seq, event)?;
+            .append(self.run, outcome.seq, event)?
+            .seq;
         Ok(Seen {
             observation,
             correction,
@@ -228,6 +224,8 @@ impl Drive<'_> {
         Caller {
             run: self.run.clone(),
             parent: 0,
+            place: Place::default(),
+            answers: Arc::default(),
             surface: self.surface,
             origin: Origin::Model,
             reach: self.agent.tools.clone().into(),
@@ -270,7 +268,7 @@ impl Drive<'_> {
             let _shown = permit.redeem();
             Performed::of(Ok(text), label, Spent::default())
         });
-        passed.await?.1.result
+        passed.await?.performed.result
     }
 
     fn stop(&self, plan: &Plan, answer: &Result<String>) -> Result<()> {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 
 use super::drive::Drive;
+use super::left::Kept;
 use super::provider::{Model, Provider};
 use crate::edges::egress::{Egress, Names};
 use crate::edges::files::Files;
@@ -21,6 +22,7 @@ use crate::guests::compile::Compiler;
 use crate::guests::dispatch::{Outcome, Request, dispatch};
 use crate::guests::engine;
 use crate::guests::plugin::{self, Plugin, PluginBytes};
+use crate::guests::script::Scripts;
 use crate::guests::station::{Quarantine, Station};
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
@@ -32,10 +34,10 @@ use crate::rules::show::Show;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Error, Result};
 use crate::words::event::{Content, End, Event, Spent, Started, Stopped, Surface};
-use crate::words::id::RunId;
+use crate::words::id::{Place, RunId};
 use crate::words::label::{Label, Source};
 use crate::words::limits::CALL_TIMEOUT_MS_MAX;
-use crate::words::message::Usage;
+use crate::words::message::{Usage, WishedArgs};
 
 /// What a host is made of, resolved: a configuration that was read, or a test's own.
 #[derive(Clone, Debug)]
@@ -52,6 +54,8 @@ pub struct Setup {
     pub agents: BTreeMap<String, Agent>,
     /// Models by name.
     pub models: BTreeMap<String, Model>,
+    /// The engine of scripts: the bundled one, except where a test brings another.
+    pub engine: PluginBytes,
     /// Where secrets are found.
     pub vault: Vault,
     /// Where the outside is, and where the host's own things are.
@@ -86,6 +90,7 @@ pub enum Records {
 #[derive(Debug)]
 pub struct Host {
     pub(super) station: Arc<Station>,
+    pub(super) kept: Kept,
     agents: BTreeMap<String, Agent>,
     models: BTreeMap<String, Model>,
 }
@@ -129,6 +134,7 @@ impl Host {
             collisions,
             agents,
             models,
+            engine,
             vault,
             places,
         } = setup;
@@ -157,11 +163,13 @@ impl Host {
             files: Files::open(&mounts, &own_folders(&places))?,
             notes,
             quarantine,
+            scripts: Scripts::new(engine, plugin::types_reader())?,
             catalog,
             scrub,
         };
         Ok(Self {
             station: Arc::new(station),
+            kept: Kept::open(&places)?,
             agents,
             models,
         })
@@ -245,8 +253,27 @@ impl Host {
         };
         self.journal().append(&run, 0, Event::Started(started))?;
         let caller = self.client(run.clone(), surface, label);
+        let wish = request.clone();
         let outcome = dispatch(self.station.clone(), tasks.clone(), caller.clone(), request).await;
+        if let (true, WishedArgs::Json(args)) = (self.is_left(&outcome), &wish.args) {
+            self.mark(&run, &wish.tool, args)?;
+        }
+        self.end(caller, outcome, tasks).await
+    }
+
+    /// Ends a run of one call, or leaves it: then it can be taken up again.
+    pub(super) async fn end(
+        &self,
+        caller: Caller,
+        outcome: Outcome,
+        tasks: &Tasks,
+    ) -> Result<Called> {
+        let run = caller.run.clone();
         tasks.drain().await;
+        if self.is_left(&outcome) {
+            self.leave(&run).await?;
+            return Ok(Called { run, outcome });
+        }
         let bytes = outcome
             .result
             .as_ref()
@@ -292,6 +319,8 @@ impl Host {
         Caller {
             run,
             parent: 0,
+            place: Place::default(),
+            answers: Arc::default(),
             surface,
             origin: Origin::Client,
             reach: Arc::new([Pattern::all()]),
@@ -346,7 +375,7 @@ impl Host {
 }
 
 /// The boundary of a run: a panic in it is a mistake of ours, and the host goes on.
-async fn caught<T>(run: impl Future<Output = Result<T>>) -> Result<T> {
+pub(super) async fn caught<T>(run: impl Future<Output = Result<T>>) -> Result<T> {
     let run = std::panic::AssertUnwindSafe(run).catch_unwind().await;
     run.unwrap_or_else(|_| {
         Err(Error::bug(

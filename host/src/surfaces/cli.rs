@@ -1,6 +1,7 @@
 //! The command line: data to standard output, everything else to standard error, and an exit status
 //! that says what kind of end it was.
 
+mod ask;
 mod call;
 mod demo;
 mod doctor;
@@ -9,6 +10,7 @@ mod policy;
 mod print;
 mod run;
 mod runs;
+mod script;
 mod tools;
 mod transcript;
 
@@ -48,6 +50,7 @@ Examples:
   lazaret tools                                    what can be called
   lazaret call text.count '{\"text\":\"a b\"}'         call a tool
   lazaret call files.read '{\"path\":\"README.md\"}'   read below the working directory
+  lazaret script -e 'return 1+1'                    run a script against the tools
   lazaret policy explain web.get_page              which rule decides, and which line would allow it
   lazaret run \"Summarise docs/\" --agent writer     let an agent work
 
@@ -62,6 +65,8 @@ enum Command {
     Run(run::Run),
     /// Call one tool.
     Call(call::Call),
+    /// Run a script against the configured tools.
+    Script(script::Script),
     /// List the tools, or look for some.
     Tools(tools::Tools),
     /// Look at plugins.
@@ -70,6 +75,9 @@ enum Command {
     /// Look at what has happened.
     #[command(subcommand)]
     Runs(runs::Runs),
+    /// Answer the questions that runs wait for.
+    #[command(subcommand)]
+    Ask(ask::Ask),
     /// Ask the policy.
     #[command(subcommand)]
     Policy(policy::Policy),
@@ -168,6 +176,8 @@ async fn perform(scene: &Scene, command: Command) -> Result<u8> {
         Command::Demo(demo) => demo.perform(scene).await,
         Command::Run(run) => run.perform(scene).await,
         Command::Call(call) => call.perform(scene).await,
+        Command::Script(script) => script.perform(scene).await,
+        Command::Ask(ask) => ask.perform(scene).await,
         Command::Tools(tools) => tools.perform(scene).await,
         Command::Plugin(plugin) => plugin.perform(scene).await,
         Command::Runs(runs) => runs.perform(scene).await,

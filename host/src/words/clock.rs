@@ -7,6 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use tokio::sync::Notify;
+
+/// Longest sleep before the clock is looked at again.
+const LOOK_AGAIN: Duration = Duration::from_secs(60);
+
 /// Where the time comes from.
 #[derive(Clone, Debug)]
 pub struct Clock(Source);
@@ -14,7 +19,13 @@ pub struct Clock(Source);
 #[derive(Clone, Debug)]
 enum Source {
     System,
-    Set(Arc<AtomicU64>),
+    Set(Arc<SetClock>),
+}
+
+#[derive(Debug)]
+struct SetClock {
+    ms: AtomicU64,
+    moved: Notify,
 }
 
 impl Clock {
@@ -27,18 +38,20 @@ impl Clock {
     /// A clock that shows `ms` milliseconds since 1970 until [`Clock::advance`] moves it.
     #[must_use]
     pub fn set(ms: u64) -> Self {
-        Self(Source::Set(Arc::new(AtomicU64::new(ms))))
+        Self(Source::Set(Arc::new(SetClock {
+            ms: AtomicU64::new(ms),
+            moved: Notify::new(),
+        })))
     }
 
     /// Moves a set clock; the machine's clock is left alone.
     pub fn advance(&self, by: Duration) {
         match &self.0 {
             Source::System => {}
-            Source::Set(ms) => {
-                ms.fetch_add(
-                    u64::try_from(by.as_millis()).unwrap_or(u64::MAX),
-                    Ordering::Relaxed,
-                );
+            Source::Set(clock) => {
+                let by_ms = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
+                clock.ms.fetch_add(by_ms, Ordering::Release);
+                clock.moved.notify_waiters();
             }
         }
     }
@@ -53,7 +66,30 @@ impl Clock {
                 .map_or(0, |since| {
                     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
                 }),
-            Source::Set(ms) => ms.load(Ordering::Relaxed),
+            Source::Set(clock) => clock.ms.load(Ordering::Acquire),
+        }
+    }
+
+    /// Returns when it shows `due` or later, in milliseconds since 1970. The machine's clock may be set
+    /// while somebody waits for it, so it is looked at again now and then.
+    #[expect(clippy::disallowed_methods, reason = "this file owns the clock")]
+    pub async fn until(&self, due: u64) {
+        loop {
+            let moved = match &self.0 {
+                Source::System => None,
+                Source::Set(clock) => Some(clock.moved.notified()),
+            };
+            let rest = due.saturating_sub(self.now_ms());
+            if rest == 0 {
+                return;
+            }
+            match moved {
+                Some(moved) => moved.await,
+                None => {
+                    let rest = Duration::from_millis(rest);
+                    tokio::time::sleep(rest.min(LOOK_AGAIN)).await;
+                }
+            }
         }
     }
 

@@ -41,6 +41,10 @@ pub enum Code {
     Trapped,
     /// The guest said that it failed.
     GuestFailed,
+    /// A script awaits what nothing will resolve.
+    Stalled,
+    /// A script that was taken up again wished for something else than before.
+    Diverged,
     /// The guest's answer is not JSON.
     NotJson,
     /// The guest's answer does not fit its own output schema.
@@ -84,6 +88,8 @@ impl Code {
             | Self::OutOfMemory
             | Self::Trapped
             | Self::GuestFailed
+            | Self::Stalled
+            | Self::Diverged
             | Self::DiskFailed
             | Self::InDoubt
             | Self::Corrupt
@@ -114,10 +120,21 @@ impl Code {
             | Self::OutOfMemory
             | Self::Trapped
             | Self::GuestFailed
+            | Self::Stalled
+            | Self::Diverged
             | Self::DiskFailed
             | Self::InDoubt
             | Self::Corrupt
             | Self::Bug => "INTERNAL_ERROR",
+        }
+    }
+
+    /// Its word, as in the journal and in a script's `ToolError`.
+    #[must_use]
+    pub fn word(self) -> String {
+        match serde_json::to_value(self) {
+            Ok(serde_json::Value::String(word)) => word,
+            Ok(_) | Err(_) => String::new(),
         }
     }
 
@@ -139,6 +156,8 @@ impl Code {
             | Self::OutOfMemory
             | Self::Trapped
             | Self::GuestFailed
+            | Self::Stalled
+            | Self::Diverged
             | Self::NotJson
             | Self::BadOutcome
             | Self::DiskFailed
@@ -155,6 +174,7 @@ impl Code {
     pub fn told_to_model(self) -> bool {
         match self {
             Self::Asked
+            | Self::Diverged
             | Self::ProviderFailed
             | Self::DiskFailed
             | Self::InDoubt
@@ -174,6 +194,7 @@ impl Code {
             | Self::OutOfMemory
             | Self::Trapped
             | Self::GuestFailed
+            | Self::Stalled
             | Self::NotJson
             | Self::BadOutcome
             | Self::FetchFailed

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::{Code, Issue};
-use super::id::{Digest, RunId, Seq};
+use super::id::{Digest, Place, QuestionId, RunId, Seq};
 use super::label::Label;
 use super::message::{Observation, Reply, Usage};
 
@@ -57,8 +57,30 @@ pub enum Event {
     },
     /// The gate judged an effect.
     Judged(Judged),
-    /// An effect that was allowed has ended, well or badly.
+    /// An effect has ended, well or badly. A script's call that was turned down has an end as well:
+    /// the order of these records is the order of the script's answers.
     Finished(Finished),
+    /// A script has begun in a guest of its own.
+    Scripted(Scripted),
+    /// The time that a script wanted to wait is over.
+    Rested {
+        /// The wait, by its number among the script's requests.
+        place: Place,
+    },
+    /// The run is left until somebody answers; nothing of it is in memory.
+    Paused {
+        /// What is asked.
+        questions: Vec<QuestionId>,
+    },
+    /// Somebody has answered a question.
+    Answered {
+        /// Which.
+        question: QuestionId,
+        /// What they said.
+        answer: Answer,
+    },
+    /// A run that was left goes on.
+    Resumed,
     /// A model was given the observation of one of its calls.
     Observed {
         /// The model's id of the call.
@@ -82,6 +104,11 @@ impl Event {
             Self::Replied { .. } => "replied",
             Self::Judged(_) => "judged",
             Self::Finished(_) => "finished",
+            Self::Scripted(_) => "scripted",
+            Self::Rested { .. } => "rested",
+            Self::Paused { .. } => "paused",
+            Self::Answered { .. } => "answered",
+            Self::Resumed => "resumed",
             Self::Observed { .. } => "observed",
             Self::Stopped(_) => "stopped",
         }
@@ -96,6 +123,11 @@ impl Event {
             Self::Started(_)
             | Self::Prompted { .. }
             | Self::Replied { .. }
+            | Self::Scripted(_)
+            | Self::Rested { .. }
+            | Self::Paused { .. }
+            | Self::Answered { .. }
+            | Self::Resumed
             | Self::Observed { .. } => return None,
         };
         match end {
@@ -176,6 +208,9 @@ pub struct Judged {
     pub subject: String,
     /// Who wished: `model`, `script`, `client`, `schedule`, or a tool's name.
     pub origin: String,
+    /// Where in the run it was wished; empty for what cannot be left and taken up again.
+    #[serde(default, skip_serializing_if = "Place::is_empty")]
+    pub place: Place,
     /// What is judged, in full or by digest.
     pub content: Content,
     /// What influenced the wish.
@@ -195,6 +230,29 @@ pub enum Verdict {
     },
     /// It may not.
     Deny(Denial),
+    /// A person has to say.
+    Ask(Question),
+}
+
+/// What a person is asked. It is bound to one wish in one run: tool, component, arguments and place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// Its name.
+    pub id: QuestionId,
+    /// The rule, and the policy line that made it.
+    pub rule: String,
+    /// One sentence by the host, hidden characters shown.
+    pub text: String,
+}
+
+/// What a person says to a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// It may happen, this once.
+    Allow,
+    /// It may not.
+    Deny,
 }
 
 /// Why not, in words fit for the model, and what would change it.
@@ -240,7 +298,41 @@ pub enum End {
         /// Place by place, where arguments were wrong.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         issues: Vec<Issue>,
+        /// Whether the same may succeed later.
+        #[serde(default, skip_serializing_if = "is_false")]
+        retryable: bool,
     },
+}
+
+/// How a script began: all that its guest was given beside its source. The same again, with the same
+/// answers, leads to the same place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scripted {
+    /// The engine's component.
+    pub engine: Digest,
+    /// What its random numbers come from.
+    pub seed: u64,
+    /// What `Date` said first, in milliseconds since 1970.
+    pub now: u64,
+    /// What the engine bounds by itself.
+    pub bounds: ScriptBounds,
+}
+
+/// Bounds that a script's engine keeps by itself, so that it can say what was passed and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScriptBounds {
+    /// Calls of tools.
+    pub calls: u32,
+    /// Timers.
+    pub timers: u32,
+    /// Polls of the interpreter, one for some ten thousand steps.
+    pub polls: u64,
+    /// Heap of the interpreter.
+    pub heap_bytes: u32,
+    /// The script's value, or the arguments of one call, as JSON text.
+    pub json_bytes: u32,
+    /// Log lines of one step.
+    pub log_bytes: u32,
 }
 
 /// Content of an event: small values stand in full, large ones by digest, bytes as their size.
@@ -301,6 +393,14 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stopped {
@@ -346,5 +446,12 @@ pub enum Glimpse {
         message: String,
         /// 0 to 100, where it said so.
         percent: Option<f32>,
+    },
+    /// A script wrote to its console.
+    Said {
+        /// `debug`, `info`, `warn` or `error`.
+        level: &'static str,
+        /// The line.
+        message: String,
     },
 }

@@ -219,6 +219,84 @@ impl fmt::Debug for Digest {
     }
 }
 
+/// Where in a run something was wished: turn and number of a model's call, number of a script's request,
+/// or the one after the other. The same wish has the same place when a run is taken up again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Place(Vec<u32>);
+
+impl Place {
+    /// The place of a model's call.
+    #[must_use]
+    pub fn of_call(turn: u32, number: u32) -> Self {
+        Self(vec![turn, number])
+    }
+
+    /// The place of something that is wished from here.
+    #[must_use]
+    pub fn inside(&self, position: u32) -> Self {
+        let mut place = Vec::with_capacity(self.0.len() + 1);
+        place.extend_from_slice(&self.0);
+        place.push(position);
+        Self(place)
+    }
+
+    /// Whether it is the run itself.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The position of this place directly inside of `outer`, if it is.
+    #[must_use]
+    pub fn position_in(&self, outer: &Self) -> Option<u32> {
+        match self.0.strip_prefix(outer.0.as_slice()) {
+            Some([position]) => Some(*position),
+            Some(_) | None => None,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, number) in self.0.iter().enumerate() {
+            let dot = if at == 0 { "" } else { "." };
+            write!(out, "{dot}{number}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Name of a question: what it is bound to, as twelve digits.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct QuestionId(String);
+
+impl QuestionId {
+    /// Of everything that the question is bound to, part by part.
+    #[must_use]
+    pub fn of(parts: &[&str]) -> Self {
+        // Each part by its own digest, so that no part can reach into the next.
+        let all: String = parts
+            .iter()
+            .map(|part| Digest::of(part.as_bytes()).to_string())
+            .collect();
+        Self(Digest::of(all.as_bytes()).short())
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for QuestionId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
 /// Text from outside as it may stand in a message: short, and with control and invisible
 /// characters made visible.
 #[must_use]

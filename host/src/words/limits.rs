@@ -131,6 +131,36 @@ pub const NOTES_PER_SHELF: u64 = 10_000;
 /// Notes that one question returns.
 pub const NOTES_LISTED: usize = 200;
 
+/// Source of one script in characters (G-41a).
+pub const SCRIPT_CHARS: usize = 100_000;
+/// Calls of tools by one script where policy does not say (G-41a).
+pub const SCRIPT_CALLS: u32 = 64;
+/// Largest value of `[limits] script_calls`.
+pub const SCRIPT_CALLS_MAX: u32 = 100_000;
+/// Timers of one script for each call that it may make.
+pub const SCRIPT_TIMERS_PER_CALL: u32 = 16;
+/// Processor time of one script in ticks of a millisecond; waiting is free (G-41a).
+pub const SCRIPT_CPU_MS: u64 = 30_000;
+/// Largest value of `[limits] script_cpu_ms`.
+pub const SCRIPT_CPU_MS_MAX: u64 = 600_000;
+/// Work of one script in units of fuel: more than its processor time allows for, so that a script on a fast
+/// machine is stopped as well.
+pub const SCRIPT_FUEL: u64 = 60_000_000_000;
+/// Polls of the interpreter: the engine stops by itself, with the place in the source, before its fuel is out.
+pub const SCRIPT_POLLS: u64 = 40_000;
+/// Heap of the interpreter; the guest's whole memory is [`GUEST_MEMORY_BYTES`].
+pub const SCRIPT_HEAP_BYTES: u32 = 48 << 20;
+/// The value of a script, or the arguments of one of its calls, as JSON text.
+pub const SCRIPT_JSON_BYTES: u32 = 1 << 20;
+/// Log lines of one step of a script.
+pub const SCRIPT_LOG_BYTES: u32 = 64 << 10;
+/// Guests of scripts alive at once. Apart from the slots of tools, which they wait for.
+pub const SCRIPT_SLOTS: usize = 64;
+/// A script that has nothing to do for longer than this leaves its guest, and gets a new one later.
+pub const SCRIPT_IDLE_MS: u64 = 1_000;
+/// Questions that may be open in one run.
+pub const QUESTIONS: usize = 1_024;
+
 /// Sources in a label before they collapse by sort.
 pub const LABEL_SOURCES: usize = 64;
 /// Records in the open batch before the writer is woken.

@@ -164,7 +164,7 @@ fn write_records(writing: &Connection, records: &[Record]) -> rusqlite::Result<(
     Ok(())
 }
 
-pub(super) fn runs(database: &Connection, limit: usize) -> Result<Vec<(Record, Option<Record>)>> {
+pub(super) fn runs(database: &Connection, limit: usize) -> Result<Vec<(Record, Record)>> {
     const FIRST: &str = "SELECT run, seq, at, parent, event FROM records WHERE seq = 0 ORDER BY at DESC, run DESC LIMIT ?1";
     const LAST: &str =
         "SELECT run, seq, at, parent, event FROM records WHERE run = ?1 ORDER BY seq DESC LIMIT 1";
@@ -173,8 +173,8 @@ pub(super) fn runs(database: &Connection, limit: usize) -> Result<Vec<(Record, O
     let mut runs = Vec::with_capacity(firsts.len());
     for first in firsts {
         let last = select(database, LAST, params![first.run.as_str()])?.pop();
-        let ended = last.filter(|record| matches!(record.event, Event::Stopped(_)));
-        runs.push((first, ended));
+        let last = last.unwrap_or_else(|| first.clone());
+        runs.push((first, last));
     }
     Ok(runs)
 }

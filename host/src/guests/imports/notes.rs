@@ -46,7 +46,7 @@ impl Inside {
     async fn keep(&mut self, key: String, wish: KeepWish) -> Result<Vec<Note>, Refusal> {
         let shelf = match &self.visit()?.caller.origin {
             Origin::Tool(tool) => tool.plugin().to_owned(),
-            Origin::Client | Origin::Model | Origin::Host => String::new(),
+            Origin::Client | Origin::Model | Origin::Host | Origin::Script => String::new(),
         };
         let perform = |station: std::sync::Arc<crate::guests::station::Station>, permit, _| async move {
             station.notes.perform(permit).await

@@ -68,7 +68,11 @@ pub(super) async fn ask(
         let spent = Spent::since(began);
         Performed::of(result, label, spent)
     };
-    let (_, performed) = station.gate.pass(asking.caller, fetch, talk).await?;
+    let performed = station
+        .gate
+        .pass(asking.caller, fetch, talk)
+        .await?
+        .performed;
     performed.result
 }
 

@@ -115,14 +115,15 @@ fn progress(spinner: &Spinner, sight: &Sight) -> bool {
             true
         }
         Sight::Glimpse {
-            glimpse: Glimpse::Text { .. },
+            glimpse: Glimpse::Text { .. } | Glimpse::Said { .. },
             ..
         }
         | Sight::Record(_) => false,
     }
 }
 
-fn report(called: &Called, scene: &Scene) -> u8 {
+/// Prints what became of a call; the exit status.
+pub(super) fn report(called: &Called, scene: &Scene) -> u8 {
     let outcome = &called.outcome;
     if scene.json {
         print::compact(&Envelope::of(called, Surface::Cli));
@@ -155,7 +156,15 @@ fn report(called: &Called, scene: &Scene) -> u8 {
                 ));
             }
         }
-        if outcome.result.is_err() && !scene.quiet {
+        let left = matches!(&outcome.result, Err(error) if error.code() == Code::Asked);
+        if left && !scene.quiet {
+            print::note(format!(
+                "{}: lazaret runs resume {}",
+                faint("then go on with it"),
+                called.run
+            ));
+        }
+        if outcome.result.is_err() && !left && !scene.quiet {
             print::note(format!(
                 "{}: lazaret runs show {}",
                 faint("record"),

@@ -19,7 +19,9 @@ use crate::words::limits::RUNS_LISTED;
 #[command(after_help = "Examples:
   lazaret runs list --limit 5
   lazaret runs show last                every record of the newest run
-  lazaret runs show 20260314 --json     the run whose name begins so, one record a line")]
+  lazaret runs show 20260314 --json     the run whose name begins so, one record a line
+  lazaret runs resume                   go on with the newest run, which was left
+  lazaret runs cancel 20260314          or end it")]
 pub(super) enum Runs {
     /// List runs, newest first.
     List {
@@ -33,16 +35,41 @@ pub(super) enum Runs {
         #[arg(default_value = "last")]
         run: String,
     },
+    /// Go on with a run that was left: one that waits for an answer, or a script that was interrupted.
+    Resume {
+        /// The run's name, its beginning, or `last`.
+        #[arg(default_value = "last")]
+        run: String,
+    },
+    /// End a run that was left; nothing of it goes on.
+    Cancel {
+        /// The run's name, or its beginning.
+        run: String,
+    },
 }
 
 impl Runs {
     pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
-        let journal = open(scene)?;
         match self {
             Self::List { limit } => {
-                list(&journal, scene, usize::from(limit).min(RUNS_LISTED)).await
+                let limit = usize::from(limit).min(RUNS_LISTED);
+                list(&open(scene)?, scene, limit).await
             }
-            Self::Show { run } => show(&journal, scene, &run).await,
+            Self::Show { run } => show(&open(scene)?, scene, &run).await,
+            Self::Resume { run } => {
+                let host = scene.open_host().await?;
+                let run = host.journal().find(&run).await?;
+                super::script::resume(&host, &run, scene).await
+            }
+            Self::Cancel { run } => {
+                let host = scene.open_host().await?;
+                let run = host.journal().find(&run).await?;
+                host.abandon(&run).await?;
+                if !scene.quiet {
+                    print::note(format!("cancelled: {run}"));
+                }
+                Ok(0)
+            }
         }
     }
 }
@@ -63,13 +90,17 @@ async fn list(journal: &Journal, scene: &Scene, limit: usize) -> Result<u8> {
     let runs = journal.runs(limit).await?;
     if scene.json {
         for (first, last) in &runs {
-            print::compact(&json!({"run": first.run, "started": first, "stopped": last}));
+            let stopped = matches!(last.event, Event::Stopped(_)).then_some(last);
+            let state = state(last).0;
+            print::compact(
+                &json!({"run": first.run, "state": state, "started": first, "stopped": stopped}),
+            );
         }
         return Ok(0);
     }
     let rows: Vec<Vec<String>> = runs
         .iter()
-        .map(|(first, last)| row(first, last.as_ref()))
+        .map(|(first, last)| row(first, last))
         .collect();
     if rows.is_empty() && !scene.quiet {
         print::note("no runs yet");
@@ -80,7 +111,31 @@ async fn list(journal: &Journal, scene: &Scene, limit: usize) -> Result<u8> {
     Ok(0)
 }
 
-fn row(first: &Record, last: Option<&Record>) -> Vec<String> {
+/// Where a run stands, as a word and as it is painted.
+fn state(last: &Record) -> (String, String) {
+    match &last.event {
+        Event::Stopped(stopped) => match &stopped.end {
+            End::Done { .. } => ("done".to_owned(), good("done")),
+            End::Failed { code, .. } => (code.word(), bad(&code.word())),
+        },
+        Event::Paused { questions } if !questions.is_empty() => {
+            ("waiting".to_owned(), warn("waiting"))
+        }
+        Event::Paused { .. } => ("paused".to_owned(), warn("paused")),
+        Event::Started(_)
+        | Event::Prompted { .. }
+        | Event::Replied { .. }
+        | Event::Judged(_)
+        | Event::Finished(_)
+        | Event::Scripted(_)
+        | Event::Rested { .. }
+        | Event::Answered { .. }
+        | Event::Resumed
+        | Event::Observed { .. } => ("unfinished".to_owned(), warn("unfinished")),
+    }
+}
+
+fn row(first: &Record, last: &Record) -> Vec<String> {
     let (subject, goal) = match &first.event {
         Event::Started(started) => (started.subject.clone(), started.goal.clone()),
         Event::Prompted { .. }
@@ -88,18 +143,14 @@ fn row(first: &Record, last: Option<&Record>) -> Vec<String> {
         | Event::Judged(_)
         | Event::Finished(_)
         | Event::Observed { .. }
+        | Event::Scripted(_)
+        | Event::Rested { .. }
+        | Event::Paused { .. }
+        | Event::Answered { .. }
+        | Event::Resumed
         | Event::Stopped(_) => ("?".to_owned(), String::new()),
     };
-    let end = match last.map(|record| &record.event) {
-        Some(Event::Stopped(stopped)) => match &stopped.end {
-            End::Done { .. } => good("done"),
-            End::Failed { code, .. } => {
-                let word = serde_json::to_value(code).unwrap_or_default();
-                bad(word.as_str().unwrap_or("failed"))
-            }
-        },
-        Some(_) | None => warn("unfinished"),
-    };
+    let end = state(last).1;
     vec![
         strong(&first.run),
         faint(time(first.at)),
@@ -144,7 +195,7 @@ async fn show(journal: &Journal, scene: &Scene, run: &str) -> Result<u8> {
     Ok(0)
 }
 
-fn time(at_ms: u64) -> String {
+pub(super) fn time(at_ms: u64) -> String {
     let at = i64::try_from(at_ms)
         .ok()
         .and_then(|ms| Timestamp::from_millisecond(ms).ok());

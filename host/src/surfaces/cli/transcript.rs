@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::surfaces::paint::{bad, faint, foreign, good, strong};
-use crate::words::event::{
-    Content, EffectKind, End, Event, Glimpse, Judged, Record, Sight, Started, Stopped, Verdict,
-};
+use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
+use crate::words::event::{Answer, Content, EffectKind, End, Event, Glimpse, Judged, Record, Sight, Started, Stopped, Verdict,};
 use crate::words::id::Seq;
 use crate::words::message::{Reply, WishedArgs};
 
@@ -51,6 +49,11 @@ impl Transcript {
                 | Event::Replied { .. }
                 | Event::Judged(_)
                 | Event::Finished(_)
+                | Event::Scripted(_)
+                | Event::Rested { .. }
+                | Event::Paused { .. }
+                | Event::Answered { .. }
+                | Event::Resumed
                 | Event::Observed { .. }
                 | Event::Stopped(_) => None,
             },
@@ -58,6 +61,10 @@ impl Transcript {
                 glimpse: Glimpse::Progress { tool, message, .. },
                 ..
             } => Some(format!("{tool}: {message}")),
+            Sight::Glimpse {
+                glimpse: Glimpse::Said { message, .. },
+                ..
+            } => Some(foreign(message)),
             Sight::Glimpse {
                 glimpse: Glimpse::Text { .. },
                 ..
@@ -101,9 +108,31 @@ impl Transcript {
                     faint(short(&observation.text))
                 ))
             }
+            Event::Scripted(scripted) => Some(format!(
+                "  {}",
+                faint(format!("script begins in engine {}", scripted.engine.short()))
+            )),
+            Event::Rested { place } => Some(format!("  {}", faint(format!("rested ({place})")))),
+            Event::Paused { questions } => Some(line_of_pause(questions.len())),
+            Event::Answered { question, answer } => {
+                let word = match answer {
+                    Answer::Allow => good("allowed"),
+                    Answer::Deny => bad("denied"),
+                };
+                Some(format!("{word} {}", faint(format!("question {question}"))))
+            }
+            Event::Resumed => Some(strong("goes on")),
             Event::Stopped(stopped) => Some(line_of_stop(stopped)),
         }
     }
+}
+
+fn line_of_pause(questions: usize) -> String {
+    let why = match questions {
+        0 => "ready to go on".to_owned(),
+        many => format!("waits for {}", print::counted(many, "answer")),
+    };
+    format!("{} {}", warn("left"), faint(why))
 }
 
 fn line_of_start(started: &Started) -> String {
@@ -150,6 +179,12 @@ fn line_of_judgement(judged: &Judged) -> Option<String> {
             ))
         }
         Verdict::Allow { .. } => None,
+        Verdict::Ask(question) => Some(format!(
+            "    {} {} {}",
+            warn("asked"),
+            foreign(&question.text),
+            faint(format!("({})", question.id))
+        )),
         Verdict::Deny(denial) => {
             let rule = faint(format!("({})", foreign(&denial.rule)));
             Some(format!(

@@ -20,6 +20,8 @@ use crate::words::limits::CONFIG_BYTES;
 pub struct ConfigFile {
     /// Tools that nobody may call.
     pub block: Vec<Pattern>,
+    /// Tools that a person is asked about before every call.
+    pub ask: Vec<Pattern>,
     /// Risk classes that need no line; absent: the classes that only look.
     pub allow_risk: Option<Vec<Risk>>,
     /// What happens when two plugins have one name.
@@ -155,6 +157,12 @@ pub struct LimitTable {
     pub timeout_ms: Option<u64>,
     /// Inner calls of one outer call.
     pub calls: Option<u32>,
+    /// Calls of tools by one script.
+    pub script_calls: Option<u32>,
+    /// Processor time of one script; waiting is free.
+    pub script_cpu_ms: Option<u64>,
+    /// Time from the beginning of a script to its end; absent: no limit.
+    pub script_wall_ms: Option<u64>,
 }
 
 impl ConfigFile {

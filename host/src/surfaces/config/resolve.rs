@@ -12,15 +12,18 @@ use super::file::{
 };
 use crate::edges::vault::Vault;
 use crate::guests::catalog::Collisions;
+use crate::guests::plugin;
 use crate::rules::agent::{Agent, refuse_secrets};
 use crate::rules::grant::{Access, Destination, Grant, MountGrant, Pattern};
 use crate::rules::manifest::Risk;
-use crate::rules::policy::{Bounds, Line, Mount, Policy};
+use crate::rules::policy::{Bounds, Line, Mount, Policy, ScriptRules};
 use crate::runs::host::{Places, Setup};
 use crate::runs::provider::{Model, Provider};
 use crate::words::error::{Error, Result};
 use crate::words::id::{is_name, shown};
-use crate::words::limits::{GUEST_MEMORY_BYTES, GUEST_MEMORY_BYTES_MAX, RUN_TURNS};
+use crate::words::limits::{
+    GUEST_MEMORY_BYTES, GUEST_MEMORY_BYTES_MAX, RUN_TURNS, SCRIPT_CALLS_MAX, SCRIPT_CPU_MS_MAX,
+};
 
 /// What holds where nothing is configured: pure tools, and reading the working directory.
 pub(super) fn default(folder: &Path, places: Places) -> Setup {
@@ -58,6 +61,7 @@ fn empty(policy: Policy, places: Places) -> Setup {
         collisions: Collisions::default(),
         agents: BTreeMap::new(),
         models: BTreeMap::new(),
+        engine: plugin::script_engine(),
         vault: Vault::default(),
         places,
     }
@@ -80,13 +84,46 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
         .min();
     setup.policy.bounds.memory_bytes =
         asked.map_or(GUEST_MEMORY_BYTES, |mib| mib.saturating_mul(1 << 20));
+    setup.policy.scripts = script_rules(files)?;
     check_names(&setup)?;
     Ok(setup)
+}
+
+/// Bounds of scripts: as for memory, the least of what is asked for holds.
+fn script_rules(files: &[(&Path, &ConfigFile)]) -> Result<ScriptRules> {
+    let rules = ScriptRules::default();
+    let limits = || files.iter().map(|(_, file)| file.limits);
+    let rules = ScriptRules {
+        calls: limits()
+            .filter_map(|limits| limits.script_calls)
+            .min()
+            .unwrap_or(rules.calls),
+        cpu_ms: limits()
+            .filter_map(|limits| limits.script_cpu_ms)
+            .min()
+            .unwrap_or(rules.cpu_ms),
+        wall_ms: limits().filter_map(|limits| limits.script_wall_ms).min(),
+    };
+    let wrong = |key: &str, most: u64| {
+        let what = format!("[limits] {key} is from 1 to {most}");
+        Err(Error::bad_input(what))
+    };
+    if !(1..=SCRIPT_CALLS_MAX).contains(&rules.calls) {
+        return wrong("script_calls", u64::from(SCRIPT_CALLS_MAX));
+    }
+    if !(1..=SCRIPT_CPU_MS_MAX).contains(&rules.cpu_ms) {
+        return wrong("script_cpu_ms", SCRIPT_CPU_MS_MAX);
+    }
+    if rules.wall_ms == Some(0) {
+        return wrong("script_wall_ms", u64::MAX);
+    }
+    Ok(rules)
 }
 
 fn add(setup: &mut Setup, path: &Path, file: &ConfigFile) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     setup.policy.block.extend(file.block.iter().cloned());
+    setup.policy.ask.extend(file.ask.iter().cloned());
     if let Some(risks) = &file.allow_risk {
         let risks: BTreeSet<Risk> = risks.iter().copied().collect();
         setup.policy.risks = setup.policy.risks.intersection(&risks).copied().collect();

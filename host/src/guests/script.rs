@@ -1,0 +1,401 @@
+//! Scripts: the engine's component, the reader of TypeScript, and one guest for one script.
+//!
+//! The engine imports nothing, so its guest can only compute. The host starts it, is told what the
+//! script waits for, and hands in one answer at a time. What it is told is checked here like anything
+//! else that a guest says.
+
+use std::sync::Arc;
+
+use tokio::sync::OnceCell;
+use wasmtime::Store;
+use wasmtime::component::Linker;
+
+use super::bindings::script::engine::lazaret::script::steps;
+use super::bindings::script::engine::{Engine, EnginePre};
+use super::bindings::script::types::{Types, TypesPre};
+use super::guest::{Errand, Inside, Metered, metered, store_for};
+use super::meter::Meter;
+use super::plugin::PluginBytes;
+use super::slots::Slot;
+use super::station::Quarantine;
+use super::stop::why_stopped;
+use crate::rules::json;
+use crate::rules::manifest::Declared;
+use crate::rules::policy::Bounds;
+use crate::rules::sanitise::visible;
+use crate::rules::script::{self, Answered, Settled, Wish};
+use crate::words::clock::Deadline;
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::{ScriptBounds, Spent};
+use crate::words::id::{Digest, ToolName, shown};
+use crate::words::limits::{
+    CALL_TIMEOUT_MS, GUEST_MEMORY_BYTES, SCRIPT_FUEL, SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES,
+};
+
+/// The components that scripts need, with the code of the newest engine.
+#[derive(Debug)]
+pub struct Scripts {
+    /// The name under which policy knows scripts.
+    pub name: ToolName,
+    /// What is declared of them.
+    pub declared: Arc<Declared>,
+    /// The engine of scripts that begin now.
+    pub engine: ScriptEngine,
+    types: PluginBytes,
+    reader: OnceCell<Reader>,
+}
+
+struct Reader(TypesPre<Inside>);
+
+impl std::fmt::Debug for Reader {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Reader")
+    }
+}
+
+impl Scripts {
+    /// With this engine, and this reader of TypeScript. Neither is loaded before it is needed.
+    ///
+    /// # Errors
+    /// What reading a component says.
+    pub fn new(engine: PluginBytes, types: PluginBytes) -> Result<Self> {
+        Ok(Self {
+            name: ToolName::parse(script::TOOL)?,
+            declared: Arc::new(script::declared()?),
+            engine: ScriptEngine::new(engine)?,
+            types,
+            reader: OnceCell::new(),
+        })
+    }
+
+    /// Blanks out the types of a TypeScript source; what is left is JavaScript.
+    ///
+    /// # Errors
+    /// `BadInput` with line and column for what cannot be taken away.
+    pub async fn blank(&self, quarantine: &Quarantine, source: &str) -> Result<String> {
+        let load = async || {
+            let digest = self.types.digest()?;
+            let component = quarantine.component(&self.types, digest).await?;
+            let linked = quarantine.linker().instantiate_pre(&component);
+            linked.and_then(TypesPre::new).map(Reader).map_err(unfit)
+        };
+        let reader = self.reader.get_or_try_init(load).await?;
+        let mut store = store_for(quarantine, READER_BOUNDS, Errand::Manifest)?;
+        let slots = quarantine.slots();
+        let _slot = slots.take_script(Deadline::after_ms(CALL_TIMEOUT_MS)).await?;
+        let read = {
+            let _ticking = quarantine.ticker().run();
+            read_types(&reader.0, &mut store, source).await
+        };
+        match read.map_err(|error| store.data().explain(&error))? {
+            Ok(blanked) => Ok(blanked),
+            Err(problem) => Err(Error::bad_input(format!(
+                "{} (line {}, column {})",
+                visible(&problem.message),
+                problem.line,
+                problem.column
+            ))),
+        }
+    }
+}
+
+async fn read_types(
+    reader: &TypesPre<Inside>,
+    store: &mut Store<Inside>,
+    source: &str,
+) -> wasmtime::Result<Result<String, super::bindings::script::types::Problem>> {
+    let guest: Types = reader.instantiate_async(&mut *store).await?;
+    guest.call_blank(store, source).await
+}
+
+/// Work, processor time and memory of reading one source.
+const READER_BOUNDS: Bounds = Bounds {
+    fuel: 5_000_000_000,
+    cpu_ms: 5_000,
+    memory_bytes: GUEST_MEMORY_BYTES,
+    timeout_ms: CALL_TIMEOUT_MS,
+    calls: 0,
+};
+
+/// The component of an engine, and its code once it is needed.
+#[derive(Debug)]
+pub struct ScriptEngine {
+    /// Its bytes' digest, which every script that it runs is pinned to.
+    pub digest: Digest,
+    /// Where its bytes are.
+    pub origin: PluginBytes,
+    linked: OnceCell<Seat>,
+}
+
+struct Seat(EnginePre<Alone>);
+
+impl std::fmt::Debug for Seat {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Seat")
+    }
+}
+
+impl ScriptEngine {
+    /// The engine of these bytes.
+    ///
+    /// # Errors
+    /// What reading them says.
+    pub fn new(origin: PluginBytes) -> Result<Self> {
+        Ok(Self {
+            digest: origin.digest()?,
+            origin,
+            linked: OnceCell::new(),
+        })
+    }
+
+    /// The interfaces that the component imports: none, or it is no engine.
+    ///
+    /// # Errors
+    /// What loading says.
+    pub async fn imports(&self, quarantine: &Quarantine) -> Result<Vec<String>> {
+        let seat = self.seat(quarantine).await?;
+        let world = seat.0.instance_pre().component().component_type();
+        let imports = world.imports(quarantine.engine());
+        Ok(imports.map(|(name, _)| name.to_owned()).collect())
+    }
+
+    async fn seat(&self, quarantine: &Quarantine) -> Result<&Seat> {
+        let load = async || {
+            let component = quarantine.component(&self.origin, self.digest).await?;
+            // Nothing is linked: a component that imports anything does not fit.
+            let linked = Linker::new(quarantine.engine()).instantiate_pre(&component);
+            linked.and_then(EnginePre::new).map(Seat).map_err(unfit)
+        };
+        self.linked.get_or_try_init(load).await
+    }
+
+    /// A fresh guest. Waits for a slot.
+    ///
+    /// # Errors
+    /// `Busy` where none becomes free in time, and what loading says.
+    pub(crate) async fn guest(&self, quarantine: &Quarantine, cpu_ms: u64) -> Result<ScriptGuest> {
+        let seat = self.seat(quarantine).await?;
+        let slots = quarantine.slots();
+        let slot = slots.take_script(Deadline::after_ms(CALL_TIMEOUT_MS)).await?;
+        let bounds = Bounds {
+            fuel: SCRIPT_FUEL,
+            cpu_ms,
+            memory_bytes: GUEST_MEMORY_BYTES,
+            timeout_ms: CALL_TIMEOUT_MS,
+            calls: 0,
+        };
+        let alone = Alone(Meter::new(bounds));
+        let mut store = metered(Store::new(quarantine.engine(), alone), bounds)?;
+        let made = seat.0.instantiate_async(&mut store).await;
+        let engine = made.map_err(|error| explain(&error, &store))?;
+        Ok(ScriptGuest {
+            quarantine: quarantine.clone(),
+            store,
+            engine,
+            _slot: slot,
+        })
+    }
+}
+
+fn unfit(error: wasmtime::Error) -> Error {
+    Error::bad_plugin(format!(
+        "the component is no engine of scripts: {}",
+        shown(&format!("{error:#}"))
+    ))
+}
+
+/// What the store of a script holds: a meter, since there is nothing to reach.
+struct Alone(Meter);
+
+impl Metered for Alone {
+    fn meter(&mut self) -> &mut Meter {
+        &mut self.0
+    }
+}
+
+/// One script in its guest.
+pub(crate) struct ScriptGuest {
+    quarantine: Quarantine,
+    store: Store<Alone>,
+    engine: Engine,
+    _slot: Slot,
+}
+
+/// Where a script stands after a step.
+#[derive(Debug)]
+pub(crate) struct Step {
+    /// What comes next.
+    pub(crate) progress: Progress,
+    /// What it has written to its console: level and line.
+    pub(crate) logs: Vec<(&'static str, String)>,
+}
+
+/// What comes next in a script.
+#[derive(Debug)]
+pub(crate) enum Progress {
+    /// It waits, for these and what it has asked for before.
+    Waiting(Vec<(u32, Wish)>),
+    /// It has returned this JSON text.
+    Done(String),
+    /// It will not go on.
+    Failed(Error),
+}
+
+impl ScriptGuest {
+    /// Begins.
+    ///
+    /// # Errors
+    /// What stopped the guest: `OutOfFuel`, `OutOfMemory`, `TooSlow`, `Trapped`.
+    pub(crate) async fn start(
+        &mut self,
+        source: &str,
+        bounds: &ScriptBounds,
+        (seed, now): (u64, u64),
+    ) -> Result<Step> {
+        let bounds = steps::Bounds {
+            calls: bounds.calls,
+            timers: bounds.timers,
+            polls: bounds.polls,
+            heap_bytes: bounds.heap_bytes,
+            json_bytes: bounds.json_bytes,
+            log_bytes: bounds.log_bytes,
+        };
+        self.refill()?;
+        let _ticking = self.quarantine.ticker().run();
+        let engine = &self.engine;
+        let said = engine
+            .call_start(&mut self.store, source, bounds, seed, now)
+            .await;
+        let said = said.map_err(|error| explain(&error, &self.store))?;
+        Ok(read(said, now))
+    }
+
+    /// Goes on with one answer.
+    ///
+    /// # Errors
+    /// As [`ScriptGuest::start`].
+    pub(crate) async fn resume(&mut self, settled: &Settled) -> Result<Step> {
+        let outcome = match &settled.answered {
+            Answered::Value(value) => steps::Outcome::Value(value.to_string()),
+            Answered::Failed {
+                code,
+                message,
+                retryable,
+            } => steps::Outcome::Failed(steps::ToolError {
+                code: code.word(),
+                message: message.clone(),
+                retryable: *retryable,
+            }),
+            Answered::Rested => steps::Outcome::Rested,
+        };
+        let answer = steps::Answer {
+            position: settled.position,
+            outcome,
+        };
+        self.refill()?;
+        let _ticking = self.quarantine.ticker().run();
+        let engine = &self.engine;
+        let said = engine
+            .call_resume(&mut self.store, &answer, settled.at)
+            .await;
+        let said = said.map_err(|error| explain(&error, &self.store))?;
+        Ok(read(said, settled.at))
+    }
+
+    /// What one step copies out is bounded; many steps are bounded by their number.
+    fn refill(&mut self) -> Result<()> {
+        let bytes = usize::try_from(SCRIPT_JSON_BYTES + SCRIPT_LOG_BYTES).unwrap_or(usize::MAX);
+        self.store.set_hostcall_fuel(bytes.saturating_mul(STEP_COPIES));
+        Ok(())
+    }
+
+    /// What it has taken so far; the time is the caller's to say.
+    pub(crate) fn spent(&self) -> Spent {
+        let left = self.store.get_fuel().unwrap_or(0);
+        Spent {
+            us: 0,
+            fuel: SCRIPT_FUEL.saturating_sub(left),
+            memory_bytes: u64::try_from(self.store.data().0.peak_bytes()).unwrap_or(u64::MAX),
+            calls: 0,
+        }
+    }
+}
+
+/// Values of full size that one step may copy out: the arguments of many calls come at once.
+const STEP_COPIES: usize = 16;
+
+fn explain(error: &wasmtime::Error, store: &Store<Alone>) -> Error {
+    why_stopped(error, "the script", store.data().0.was_refused(), "")
+}
+
+/// A step in the host's words.
+fn read(said: steps::Step, now: u64) -> Step {
+    let progress = match said.progress {
+        steps::Progress::Waiting(requests) => {
+            let wished = requests.into_iter().map(|request| {
+                let wish = match request.wish {
+                    steps::Wish::Call(call) => Wish::Call {
+                        tool: call.tool,
+                        args: json::wished(&call.args),
+                    },
+                    steps::Wish::Rest(ms) => Wish::Rest {
+                        due: now.saturating_add(ms),
+                    },
+                };
+                (request.position, wish)
+            });
+            Progress::Waiting(wished.collect())
+        }
+        steps::Progress::Done(text) => Progress::Done(text),
+        steps::Progress::Failed(failure) => Progress::Failed(failed(&failure)),
+    };
+    let lines = said.logs.into_iter();
+    let logs = lines.map(|line| (level(line.level), visible(&line.text)));
+    Step {
+        progress,
+        logs: logs.collect(),
+    }
+}
+
+fn level(level: steps::Level) -> &'static str {
+    match level {
+        steps::Level::Debug => "debug",
+        steps::Level::Info => "info",
+        steps::Level::Warn => "warn",
+        steps::Level::Error => "error",
+    }
+}
+
+/// Characters of a script's own words on why it failed, its frames among them.
+const FAILURE_CHARS: usize = 2_000;
+
+/// Why a script failed: its own words, with the place in its source.
+fn failed(failure: &steps::Failure) -> Error {
+    let (code, lead) = match failure.reason {
+        steps::Reason::Syntax => (Code::BadInput, "the script is no program: "),
+        steps::Reason::Thrown => (Code::GuestFailed, ""),
+        steps::Reason::Stalled => (Code::Stalled, ""),
+        steps::Reason::OutOfWork => (Code::OutOfFuel, ""),
+        steps::Reason::OutOfMemory => (Code::OutOfMemory, ""),
+        steps::Reason::TooBig => (Code::TooBig, ""),
+        steps::Reason::NotJson => (Code::NotJson, ""),
+    };
+    let mut message = format!("{lead}{}", visible(&failure.message));
+    if failure.line > 0 {
+        message.push_str(&format!(
+            " (line {}, column {})",
+            failure.line, failure.column
+        ));
+    }
+    // One frame says no more than the place does.
+    if failure.stack.trim().lines().count() > 1 {
+        for frame in failure.stack.trim().lines() {
+            message.push_str(&format!("\n    {}", visible(frame.trim())));
+        }
+    }
+    if message.chars().count() > FAILURE_CHARS {
+        message = message.chars().take(FAILURE_CHARS).collect();
+        message.push('…');
+    }
+    Error::new(code, message)
+}

@@ -1,0 +1,573 @@
+//! Scripts: what a script waits for, what is known of its earlier lives, and what comes next.
+//!
+//! A script is a function of its source, its seed and its answers in their order. [`Recall`] reads the
+//! answers of earlier lives out of a run's records; [`Queue`] says which of its calls may run now. Who
+//! performs is `runs/script.rs`.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde_json::{Value, json};
+
+use super::call::wished;
+use super::json as text;
+use super::manifest::{Declared, Manifest};
+use super::plan::Grouping;
+use crate::words::error::{Code, Error, Issue, Result};
+use crate::words::event::{Answer, Content, EffectKind, End, Event, Judged, Record, Scripted, Verdict};
+use crate::words::id::{Digest, Place, QuestionId, Seq, shown};
+use crate::words::label::Label;
+use crate::words::limits::CALLS_PARALLEL;
+use crate::words::message::WishedArgs;
+
+/// The plugin's part of [`TOOL`]: no component may take it.
+pub const PLUGIN: &str = "script";
+/// The name under which policy, journal and envelopes know scripts. Models call it [`CALLED`].
+pub const TOOL: &str = "script.run";
+/// The name under which models know it.
+pub const CALLED: &str = "run_script";
+
+/// What is declared of [`TOOL`], as a plugin would declare it. It only computes: what its script calls
+/// is judged call by call.
+///
+/// # Errors
+/// `BadPlugin` where this text is wrong.
+pub fn declared() -> Result<Declared> {
+    let manifest = json!({
+        "plugin": PLUGIN,
+        "version": "1",
+        "description": "Scripts in a guest of their own.",
+        "tools": [{
+            "name": "run",
+            "description": "Runs a script.",
+            "input": {"type": "object", "properties": {"source": {"type": "string"}}, "required": ["source"]},
+            "output": true,
+            "effect": "pure",
+        }],
+    });
+    let manifest = Manifest::read(&manifest.to_string())?;
+    let tool = manifest.tools.into_iter().next();
+    tool.ok_or_else(|| Error::bug("the manifest of scripts has no tool"))
+}
+
+/// What a script asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wish {
+    /// A call of a tool.
+    Call {
+        /// The tool as the script named it.
+        tool: String,
+        /// The arguments as it gave them.
+        args: WishedArgs,
+    },
+    /// Some time to pass.
+    Rest {
+        /// When it is over, in milliseconds since 1970.
+        due: u64,
+    },
+}
+
+/// What came of a request.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answered {
+    /// The tool's outcome.
+    Value(Value),
+    /// It failed.
+    Failed {
+        /// Closed code.
+        code: Code,
+        /// For the script to read.
+        message: String,
+        /// Whether the same call may succeed later.
+        retryable: bool,
+    },
+    /// The time is over.
+    Rested,
+}
+
+impl Answered {
+    /// Of a call that failed: every issue's place stands in the message.
+    #[must_use]
+    pub fn failed(code: Code, message: &str, issues: &[Issue], retryable: bool) -> Self {
+        let mut message = message.to_owned();
+        for issue in issues {
+            let place = if issue.path.is_empty() { "/" } else { &issue.path };
+            message.push_str(&format!("\n- {place}: {}", issue.message));
+        }
+        Self::Failed {
+            code,
+            message,
+            retryable,
+        }
+    }
+}
+
+/// One answer as it was given, or is to be given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settled {
+    /// Which request.
+    pub position: u32,
+    /// When, in milliseconds since 1970: what the script takes for now.
+    pub at: u64,
+    /// What.
+    pub answered: Answered,
+    /// What influenced it.
+    pub label: Label,
+}
+
+/// A call of an earlier life.
+#[derive(Clone, Debug)]
+struct Called {
+    subject: String,
+    content: Content,
+    seq: Seq,
+    state: State,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum State {
+    /// It was allowed, and nothing is known of its end.
+    Open,
+    /// A person was asked.
+    Asked(QuestionId),
+    /// It ended.
+    Ended,
+}
+
+/// What an earlier life leaves to do for one call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Left {
+    /// Nothing was begun.
+    Fresh,
+    /// It was begun, and may or may not have happened.
+    Begun(Seq),
+    /// A person was asked, and has not answered.
+    Asked(QuestionId),
+}
+
+/// What the journal holds of a script's earlier lives.
+#[derive(Clone, Debug, Default)]
+pub struct Recall {
+    /// How it began; nothing where it never did.
+    pub scripted: Option<Scripted>,
+    /// Its answers, in the order in which they were given.
+    pub settled: VecDeque<Settled>,
+    calls: BTreeMap<u32, Called>,
+    answered: BTreeSet<u32>,
+}
+
+impl Recall {
+    /// Reads what a run's records say of the script at `place`. `repeatable` says of a tool whether its
+    /// calls may be made again when their end is not known.
+    #[must_use]
+    pub fn of(records: &[Record], place: &Place, repeatable: impl Fn(&str) -> bool) -> Self {
+        let mut recall = Self::default();
+        let mut lives: Vec<Seq> = Vec::new();
+        let mut positions: BTreeMap<Seq, u32> = BTreeMap::new();
+        let mut answers: BTreeMap<&QuestionId, Answer> = BTreeMap::new();
+        for record in records {
+            match &record.event {
+                Event::Judged(judged) if is_life(judged, place) => lives.push(record.seq),
+                Event::Judged(judged) if judged.effect == EffectKind::Call => {
+                    if let Some(position) = judged.place.position_in(place) {
+                        positions.insert(record.seq, position);
+                        recall.begun(position, record.seq, judged);
+                    }
+                }
+                Event::Finished(finished) => {
+                    if let Some(position) = positions.get(&finished.of) {
+                        let end = (&finished.end, finished.label.clone());
+                        recall.ended(*position, record.at, end, &repeatable);
+                    }
+                }
+                Event::Scripted(scripted) if lives.contains(&record.parent) => {
+                    recall.scripted.get_or_insert_with(|| scripted.clone());
+                }
+                Event::Rested { place: at } => {
+                    if let Some(position) = at.position_in(place) {
+                        recall.settle(position, record.at, Answered::Rested, Label::default());
+                    }
+                }
+                Event::Answered { question, answer } => {
+                    answers.insert(question, *answer);
+                }
+                Event::Judged(_)
+                | Event::Scripted(_)
+                | Event::Started(_)
+                | Event::Prompted { .. }
+                | Event::Replied { .. }
+                | Event::Observed { .. }
+                | Event::Paused { .. }
+                | Event::Resumed
+                | Event::Stopped(_) => {}
+            }
+        }
+        recall.take_back(|question| answers.contains_key(question));
+        recall
+    }
+
+    /// A call whose question has an answer by now is as good as not begun.
+    fn take_back(&mut self, answered: impl Fn(&QuestionId) -> bool) {
+        for call in self.calls.values_mut() {
+            if matches!(&call.state, State::Asked(question) if answered(question)) {
+                call.state = State::Ended;
+            }
+        }
+    }
+
+    fn begun(&mut self, position: u32, seq: Seq, judged: &Judged) {
+        let state = match &judged.verdict {
+            Verdict::Allow { .. } => State::Open,
+            Verdict::Ask(question) => State::Asked(question.id.clone()),
+            Verdict::Deny(_) => State::Ended,
+        };
+        let called = Called {
+            subject: judged.subject.clone(),
+            content: judged.content.clone(),
+            seq,
+            state,
+        };
+        self.calls.insert(position, called);
+    }
+
+    /// A call that was cut off by the end of its life has no answer, unless it must not be made again:
+    /// then that is its answer, from here on.
+    fn ended(
+        &mut self,
+        position: u32,
+        at: u64,
+        (end, label): (&End, Label),
+        repeatable: &impl Fn(&str) -> bool,
+    ) {
+        let Some(call) = self.calls.get_mut(&position) else {
+            return;
+        };
+        call.state = State::Ended;
+        let answered = match end {
+            End::Failed {
+                code: Code::Cancelled | Code::InDoubt,
+                ..
+            } if repeatable(&call.subject) => return,
+            End::Failed {
+                code: Code::Cancelled | Code::InDoubt,
+                ..
+            } => in_doubt(&call.subject),
+            End::Failed {
+                code,
+                message,
+                issues,
+                retryable,
+            } => Answered::failed(*code, message, issues, *retryable),
+            End::Done { content } => Answered::Value(value_of(content)),
+        };
+        self.settle(position, at, answered, label);
+    }
+
+    fn settle(&mut self, position: u32, at: u64, answered: Answered, label: Label) {
+        self.answered.insert(position);
+        self.settled.push_back(Settled {
+            position,
+            at,
+            answered,
+            label,
+        });
+    }
+
+    /// Compares a request with what was asked at its position before.
+    ///
+    /// # Errors
+    /// `Diverged` with the position and both digests.
+    pub fn compare(&self, position: u32, tool: &str, args: &WishedArgs) -> Result<()> {
+        let Some(before) = self.calls.get(&position) else {
+            return Ok(());
+        };
+        let (tool, now) = (shown(tool), wished(args));
+        if before.subject == tool && before.content == now {
+            return Ok(());
+        }
+        let what = format!(
+            "the script has changed its mind: request {position} was `{}` ({}), and is `{tool}` ({}) now",
+            before.subject,
+            digest_of(&before.content),
+            digest_of(&now)
+        );
+        Err(diverged(&what))
+    }
+
+    /// Whether an earlier life has an answer for this position.
+    #[must_use]
+    pub fn answers(&self, position: u32) -> bool {
+        self.answered.contains(&position)
+    }
+
+    /// What is left to do for the call at `position`, which has no answer.
+    #[must_use]
+    pub fn left(&self, position: u32) -> Left {
+        match self.calls.get(&position) {
+            None => Left::Fresh,
+            Some(call) => match &call.state {
+                State::Open => Left::Begun(call.seq),
+                State::Asked(question) => Left::Asked(question.clone()),
+                State::Ended => Left::Fresh,
+            },
+        }
+    }
+}
+
+/// The script does not go the way that it went.
+#[must_use]
+pub fn diverged(what: &str) -> Error {
+    Error::new(Code::Diverged, format!("{what}; nothing was done"))
+        .hint("the record is untouched; run the script anew if that is what you want")
+}
+
+/// What a script is told of a call that may or may not have happened.
+#[must_use]
+pub fn in_doubt(tool: &str) -> Answered {
+    Answered::Failed {
+        code: Code::InDoubt,
+        message: format!(
+            "the run was interrupted while `{tool}` was under way: it may or may not have happened, and is not repeated"
+        ),
+        retryable: false,
+    }
+}
+
+/// Whether a record is a script's beginning at this place, in one of its lives.
+#[must_use]
+pub fn is_life(judged: &Judged, place: &Place) -> bool {
+    judged.effect == EffectKind::Call && judged.subject == TOOL && judged.place == *place
+}
+
+fn value_of(content: &Content) -> Value {
+    match content {
+        Content::Inline(value) => value.clone(),
+        Content::Empty | Content::Stored { .. } | Content::Size { .. } => Value::Null,
+    }
+}
+
+fn digest_of(content: &Content) -> String {
+    Digest::of(text::canonical(&value_of(content)).as_bytes()).short()
+}
+
+/// Calls that a script waits for, in its order, by the same barriers as the calls of a turn (U-13):
+/// neighbours that only look run together, everything else runs alone.
+#[derive(Clone, Debug, Default)]
+pub struct Queue {
+    waiting: VecDeque<(u32, Grouping)>,
+    running: usize,
+    alone: bool,
+}
+
+impl Queue {
+    /// One more call, behind all others.
+    pub fn add(&mut self, position: u32, grouping: Grouping) {
+        self.waiting.push_back((position, grouping));
+    }
+
+    /// The next call that may begin now, if there is one.
+    pub fn begin(&mut self) -> Option<u32> {
+        let (position, grouping) = self.waiting.front().copied()?;
+        let free = match grouping {
+            Grouping::Together => !self.alone && self.running < CALLS_PARALLEL,
+            Grouping::Alone => self.running == 0,
+        };
+        if !free {
+            return None;
+        }
+        self.waiting.pop_front();
+        self.running += 1;
+        self.alone = grouping == Grouping::Alone;
+        Some(position)
+    }
+
+    /// A call that had begun has ended.
+    pub fn end(&mut self) {
+        self.running = self.running.saturating_sub(1);
+        if self.running == 0 {
+            self.alone = false;
+        }
+    }
+
+    /// Whether any call runs.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.running > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::event::{Denial, Finished, Question, Spent};
+    use crate::words::id::RunId;
+
+    fn order(script: &str) -> String {
+        // Each letter a call; `begin` as many as may, then end the oldest.
+        let mut queue = Queue::default();
+        for (position, letter) in (0..).zip(script.chars()) {
+            let grouping = if letter == 'R' { Grouping::Together } else { Grouping::Alone };
+            queue.add(position, grouping);
+        }
+        let (mut said, mut running) = (String::new(), 0);
+        loop {
+            while let Some(position) = queue.begin() {
+                said.push_str(&position.to_string());
+                running += 1;
+            }
+            if running == 0 {
+                return said;
+            }
+            queue.end();
+            running -= 1;
+            said.push('.');
+        }
+    }
+
+    #[test]
+    fn calls_that_look_run_together_and_others_alone() {
+        assert_eq!(order("RRR"), "012...");
+        assert_eq!(order("RWR"), "0.1.2.");
+        assert_eq!(order("RRWRR"), "01..2.34..");
+        assert_eq!(order("RRRRRRRRRR"), "01234567.8.9........");
+        assert_eq!(order("WW"), "0.1.");
+    }
+
+    fn record(seq: Seq, parent: Seq, event: Event) -> Record {
+        Record {
+            run: RunId::known("r"),
+            seq,
+            at: 1_000 + seq,
+            parent,
+            event,
+        }
+    }
+
+    fn judged(place: Place, subject: &str, verdict: Verdict) -> Event {
+        Event::Judged(Judged {
+            effect: EffectKind::Call,
+            subject: subject.to_owned(),
+            origin: "script".to_owned(),
+            place,
+            content: Content::Inline(json!({"a": 1})),
+            label: Label::default(),
+            verdict,
+        })
+    }
+
+    fn allow() -> Verdict {
+        Verdict::Allow { rule: String::new() }
+    }
+
+    fn finished(of: Seq, end: End) -> Event {
+        Event::Finished(Finished {
+            of,
+            end,
+            label: Label::default(),
+            spent: Spent::default(),
+        })
+    }
+
+    fn failed(code: Code) -> End {
+        End::Failed {
+            code,
+            message: "m".to_owned(),
+            issues: Vec::new(),
+            retryable: false,
+        }
+    }
+
+    fn at(position: u32) -> Place {
+        Place::default().inside(position)
+    }
+
+    /// Positions and what they were answered, in order.
+    fn answers(recall: &Recall) -> Vec<(u32, String)> {
+        let word = |answered: &Answered| match answered {
+            Answered::Value(value) => value.to_string(),
+            Answered::Failed { code, .. } => code.word(),
+            Answered::Rested => "rested".to_owned(),
+        };
+        let settled = recall.settled.iter();
+        settled
+            .map(|settled| (settled.position, word(&settled.answered)))
+            .collect()
+    }
+
+    #[test]
+    fn answers_are_recalled_in_the_order_of_their_ends() {
+        let done = |value: Value| End::Done {
+            content: Content::Inline(value),
+        };
+        let denial = Denial {
+            rule: "r".to_owned(),
+            reason: "no".to_owned(),
+            allow: Vec::new(),
+        };
+        let records = [
+            record(0, 0, judged(Place::default(), TOOL, allow())),
+            record(1, 0, judged(at(0), "a.b", allow())),
+            record(2, 0, judged(at(1), "a.c", allow())),
+            record(3, 0, judged(at(2), "a.d", Verdict::Deny(denial))),
+            record(4, 3, finished(3, failed(Code::Denied))),
+            record(5, 2, finished(2, done(json!(2)))),
+            record(6, 0, Event::Rested { place: at(3) }),
+            record(7, 1, finished(1, done(json!(1)))),
+        ];
+        let recall = Recall::of(&records, &Place::default(), |_| true);
+        let expected = [(2, "denied"), (1, "2"), (3, "rested"), (0, "1")];
+        let expected = expected.map(|(position, word)| (position, word.to_owned()));
+        assert_eq!(answers(&recall), expected);
+        assert_eq!(recall.settled.front().map(|first| first.at), Some(1_004));
+    }
+
+    #[test]
+    fn what_was_cut_off_is_made_again_only_where_it_may_be() {
+        let records = [
+            record(0, 0, judged(at(0), "look.at", allow())),
+            record(1, 0, finished(0, failed(Code::Cancelled))),
+            record(2, 0, judged(at(1), "mail.send", allow())),
+            record(3, 0, finished(2, failed(Code::InDoubt))),
+            record(4, 0, judged(at(2), "mail.send", allow())),
+        ];
+        let recall = Recall::of(&records, &Place::default(), |tool| tool == "look.at");
+        assert_eq!(answers(&recall), [(1, "in_doubt".to_owned())]);
+        assert_eq!(recall.left(0), Left::Fresh);
+        assert_eq!(recall.left(2), Left::Begun(4));
+        assert_eq!(recall.left(9), Left::Fresh);
+    }
+
+    #[test]
+    fn a_question_waits_until_it_has_an_answer() {
+        let id = QuestionId::of(&["q"]);
+        let question = Question {
+            id: id.clone(),
+            rule: String::new(),
+            text: String::new(),
+        };
+        let mut records = vec![record(0, 0, judged(at(0), "a.b", Verdict::Ask(question)))];
+        let recall = |records: &[Record]| Recall::of(records, &Place::default(), |_| true).left(0);
+        assert_eq!(recall(&records), Left::Asked(id.clone()));
+        let answer = Event::Answered {
+            question: id,
+            answer: Answer::Deny,
+        };
+        records.push(record(1, 0, answer));
+        assert_eq!(recall(&records), Left::Fresh);
+    }
+
+    #[test]
+    fn another_wish_at_the_same_place_has_diverged() {
+        let records = [record(0, 0, judged(at(0), "a.b", allow()))];
+        let recall = Recall::of(&records, &Place::default(), |_| true);
+        let same = WishedArgs::Json(json!({"a": 1}));
+        assert!(recall.compare(0, "a.b", &same).is_ok());
+        assert!(recall.compare(1, "x.y", &same).is_ok());
+        for (tool, args) in [("a.c", json!({"a": 1})), ("a.b", json!({"a": 2}))] {
+            let error = recall
+                .compare(0, tool, &WishedArgs::Json(args))
+                .unwrap_err();
+            assert_eq!(error.code(), Code::Diverged);
+            assert!(error.message().contains("request 0"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Driving a script: starts its guest, performs what it waits for, and hands in the answers one by one.
+//!
+//! All that this keeps is in the journal. A script that is left — for a question, a long rest, the end
+//! of the process — is run again from its start, and the answers of its earlier lives come first, in
+//! their order. Only when they are used up does anything happen anew.
+
+mod life;
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use self::life::{Ended, Life};
+use crate::gate::{Passed, Performed};
+use crate::guests::dispatch::{Outcome, clean};
+use crate::guests::guest::Trail;
+use crate::guests::script::ScriptEngine;
+use crate::guests::station::Station;
+use crate::guests::tasks::Tasks;
+use crate::rules::call::Call;
+use crate::rules::caller::Caller;
+use crate::rules::grant::{Grant, Pattern};
+use crate::rules::schema::Args;
+use crate::rules::script::TOOL;
+use crate::words::clock::Clock;
+use crate::words::error::{Error, Result};
+use crate::words::event::{Content, Record, Spent};
+use crate::words::id::{Digest, Seq};
+use crate::words::limits::SCRIPT_CHARS;
+
+/// A script that is to be run, or to go on.
+pub(super) struct Script<'a> {
+    pub(super) station: &'a Arc<Station>,
+    pub(super) tasks: &'a Tasks,
+    /// Who wishes it. Its place is the script's, its reach what the script may call.
+    pub(super) caller: Caller,
+    pub(super) source: String,
+    /// Engines of earlier lives, by digest.
+    pub(super) engines: &'a (dyn Engines + 'a),
+}
+
+/// Where the engines of scripts that were left are kept.
+pub(super) trait Engines: Send + Sync {
+    /// The engine of that digest.
+    ///
+    /// # Errors
+    /// `NotFound` where nobody kept it.
+    fn kept(&self, digest: Digest) -> Result<ScriptEngine>;
+}
+
+impl Script<'_> {
+    /// Runs the script to its end, or until it has to be left: then the outcome is `Asked` or `Cancelled`.
+    pub(super) async fn run(self, records: Vec<Record>) -> Outcome {
+        let mut trail = Trail::default();
+        match self.pass(records, &mut trail).await {
+            Ok(passed) => Outcome {
+                tool: TOOL.to_owned(),
+                seq: passed.seq,
+                at: passed.at,
+                result: passed.performed.result,
+                label: passed.performed.label,
+                trail,
+                spent: passed.performed.spent,
+            },
+            Err((at, error)) => Outcome {
+                tool: TOOL.to_owned(),
+                seq: self.caller.parent,
+                at,
+                result: clean(self.station, Err(error)),
+                label: self.caller.label.clone(),
+                trail,
+                spent: Spent::default(),
+            },
+        }
+    }
+
+    async fn pass(
+        &self,
+        records: Vec<Record>,
+        trail: &mut Trail,
+    ) -> Result<Passed<Value>, (u64, Error)> {
+        let chars = self.source.chars().count();
+        if chars > SCRIPT_CHARS {
+            let error = Error::too_big("the script", SCRIPT_CHARS, chars);
+            return Err((0, error.hint("its size is counted in characters")));
+        }
+        let scripts = &self.station.scripts;
+        let call = Call {
+            tool: scripts.name.clone(),
+            component: scripts.engine.digest,
+            declared: scripts.declared.clone(),
+            grant: Arc::new(Grant::default()),
+            args: Args::own(json!({"source": self.source})),
+        };
+        let caller = Caller {
+            reach: Arc::new([Pattern::exactly(&scripts.name)]),
+            ..self.caller.clone()
+        };
+        let passed = self.station.gate.pass(&caller, call, async |permit| {
+            let seq = permit.seq();
+            let _redeemed = permit.redeem();
+            self.perform(records, seq, trail).await
+        });
+        passed.await.map_err(|not| (not.at, not.error))
+    }
+
+    /// One life after the other, until the script ends or has to be left.
+    async fn perform(
+        &self,
+        mut records: Vec<Record>,
+        seq: Seq,
+        trail: &mut Trail,
+    ) -> Performed<Value> {
+        let began = Clock::instant();
+        let (mut label, mut spent);
+        let result = loop {
+            *trail = Trail::default();
+            let mut life = Life::new(self, &records, seq, trail);
+            let ended = life.live().await;
+            label = life.label.clone();
+            spent = life.spent();
+            drop(life);
+            match ended {
+                Ok(Ended::Value(value)) => break Ok(value),
+                Ok(Ended::Resting { until }) => match self.rest(until).await {
+                    Ok(again) => records = again,
+                    Err(error) => break Err(error),
+                },
+                Err(error) => break Err(error),
+            }
+        };
+        let result = clean(self.station, result);
+        let content = match &result {
+            Ok(value) => Content::Inline(value.clone()),
+            Err(_) => Content::Empty,
+        };
+        spent.us = Spent::since(began).us;
+        Performed {
+            result,
+            content,
+            label,
+            spent,
+        }
+    }
+
+    /// Waits without a guest, and reads the records again: they are all that is known of the script.
+    async fn rest(&self, until: u64) -> Result<Vec<Record>> {
+        let journal = self.station.gate.journal();
+        journal.commit().await?;
+        let waiting = async {
+            journal.clock().until(until).await;
+            Ok(())
+        };
+        self.tasks.unless_cancelled(waiting).await?;
+        journal.records(&self.caller.run).await
+    }
+}

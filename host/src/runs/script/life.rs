@@ -1,0 +1,543 @@
+//! One life of a script: from its start in a fresh guest to its end, or to where it has to be left.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::pin::Pin;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use serde_json::Value;
+
+use super::Script;
+use crate::gate::failed;
+use crate::guests::dispatch::{Outcome, Request, dispatch};
+use crate::guests::guest::{LogLine, Trail};
+use crate::guests::script::{Progress, ScriptEngine, ScriptGuest, Step};
+use crate::rules::caller::{Caller, Origin};
+use crate::rules::json;
+use crate::rules::plan::Grouping;
+use crate::rules::script::{Answered, Left, Queue, Recall, Settled, Wish, diverged, in_doubt};
+use crate::words::clock::Deadline;
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::{Event, Finished, Glimpse, Record, ScriptBounds, Scripted, Spent};
+use crate::words::id::{QuestionId, Seq};
+use crate::words::label::Label;
+use crate::words::limits::{
+    CALL_TIMEOUT_MS_MAX, LOG_BYTES, LOG_LINES, SCRIPT_HEAP_BYTES, SCRIPT_IDLE_MS,
+    SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES, SCRIPT_POLLS, SCRIPT_TIMERS_PER_CALL,
+};
+
+/// How a life ended.
+pub(super) enum Ended {
+    /// With the script: this is its value.
+    Value(Value),
+    /// The script has nothing to do until then.
+    Resting {
+        /// Milliseconds since 1970.
+        until: u64,
+    },
+}
+
+/// A call under way, and its position.
+type Running = Pin<Box<dyn Future<Output = (u32, Outcome)> + Send>>;
+
+/// One life of a script.
+pub(super) struct Life<'a> {
+    script: &'a Script<'a>,
+    /// The record of the judgement that let it begin.
+    seq: Seq,
+    begun: Scripted,
+    recall: Recall,
+    /// What the script waits for, by position.
+    wishes: BTreeMap<u32, Wish>,
+    /// Positions that it has used; the next request has this one.
+    next: u32,
+    calls: u32,
+    queue: Queue,
+    running: FuturesUnordered<Running>,
+    /// Calls that may or may not have happened, and the records of their beginning.
+    doubtful: VecDeque<(u32, Seq)>,
+    /// What persons are asked, by position.
+    asked: BTreeMap<u32, Error>,
+    pub(super) label: Label,
+    trail: &'a mut Trail,
+    /// Of the guest that is gone.
+    spent: Spent,
+}
+
+impl<'a> Life<'a> {
+    /// A life that knows what the records say of earlier ones.
+    pub(super) fn new(
+        script: &'a Script<'a>,
+        records: &[Record],
+        seq: Seq,
+        trail: &'a mut Trail,
+    ) -> Self {
+        let repeatable = |tool: &str| script.repeatable(tool);
+        let recall = Recall::of(records, &script.caller.place, repeatable);
+        let begun = recall.scripted.clone().unwrap_or_else(|| script.begin());
+        Self {
+            script,
+            seq,
+            begun,
+            recall,
+            wishes: BTreeMap::new(),
+            next: 0,
+            calls: 0,
+            queue: Queue::default(),
+            running: FuturesUnordered::new(),
+            doubtful: VecDeque::new(),
+            asked: BTreeMap::new(),
+            label: script.caller.label.clone(),
+            trail,
+            spent: Spent::default(),
+        }
+    }
+
+    /// Lives.
+    ///
+    /// # Errors
+    /// Whatever ends the script; `Asked` where it waits for a person and for nothing else.
+    pub(super) async fn live(&mut self) -> Result<Ended> {
+        let kept;
+        let scripts = &self.script.station.scripts;
+        let engine = if self.begun.engine == scripts.engine.digest {
+            &scripts.engine
+        } else {
+            kept = self.script.engines.kept(self.begun.engine)?;
+            &kept
+        };
+        let journal = self.script.station.gate.journal();
+        let event = Event::Scripted(self.begun.clone());
+        journal.append(&self.script.caller.run, self.seq, event)?;
+        let (mut guest, mut step) = self.start(engine).await?;
+        loop {
+            self.hear(step.logs);
+            match step.progress {
+                Progress::Done(text) => {
+                    self.spent = guest.spent();
+                    return value_of(&text).map(Ended::Value);
+                }
+                Progress::Failed(error) => {
+                    self.spent = guest.spent();
+                    return Err(error);
+                }
+                Progress::Waiting(requests) => self.wish(requests)?,
+            }
+            self.spent = guest.spent();
+            let settled = match self.settle().await? {
+                Next::Settled(settled) => settled,
+                Next::Rest { until } => return Ok(Ended::Resting { until }),
+            };
+            self.label = self.label.join(&settled.label);
+            let resumed = self.script.tasks.unless_cancelled(guest.resume(&settled));
+            step = resumed.await?;
+        }
+    }
+
+    /// What the life took, its time apart.
+    pub(super) fn spent(&self) -> Spent {
+        Spent {
+            calls: u64::from(self.calls),
+            ..self.spent
+        }
+    }
+
+    /// Starts the script. What is no JavaScript may be TypeScript.
+    async fn start(&self, engine: &ScriptEngine) -> Result<(ScriptGuest, Step)> {
+        let source = &self.script.source;
+        let (guest, step) = self.start_with(engine, source).await?;
+        let Progress::Failed(error) = &step.progress else {
+            return Ok((guest, step));
+        };
+        if error.code() != Code::BadInput {
+            return Ok((guest, step));
+        }
+        // Its slot is needed for reading.
+        drop(guest);
+        let station = self.script.station;
+        let blanking = station.scripts.blank(&station.quarantine, source);
+        let blanked = self.script.tasks.unless_cancelled(blanking).await?;
+        self.start_with(engine, &blanked).await
+    }
+
+    async fn start_with(
+        &self,
+        engine: &ScriptEngine,
+        source: &str,
+    ) -> Result<(ScriptGuest, Step)> {
+        let station = self.script.station;
+        let cpu_ms = station.gate.policy().scripts.cpu_ms;
+        let begun = &self.begun;
+        let starting = async {
+            let mut guest = engine.guest(&station.quarantine, cpu_ms).await?;
+            let given = (begun.seed, begun.now);
+            let step = guest.start(source, &begun.bounds, given).await?;
+            Ok((guest, step))
+        };
+        self.script.tasks.unless_cancelled(starting).await
+    }
+
+    /// Keeps what the script has written to its console; a watcher has seen what earlier lives wrote.
+    fn hear(&mut self, logs: Vec<(&'static str, String)>) {
+        let station = self.script.station;
+        let time = station.gate.journal().clock().now_ms();
+        for (level, line) in logs {
+            let message = station.scrub.clean(&line);
+            if self.recall.settled.is_empty() {
+                let glimpse = Glimpse::Said {
+                    level,
+                    message: message.clone(),
+                };
+                let run = &self.script.caller.run;
+                station.gate.journal().glimpse(run, glimpse);
+            }
+            self.trail.keep_line(LogLine {
+                level,
+                message,
+                fields: serde_json::json!({}),
+                time,
+            });
+        }
+    }
+
+    /// Takes up new requests. Nothing begins here.
+    fn wish(&mut self, requests: Vec<(u32, Wish)>) -> Result<()> {
+        for (position, wish) in requests {
+            if position != self.next {
+                let what = "the engine of scripts counts its requests wrongly";
+                return Err(Error::new(Code::Trapped, what));
+            }
+            self.next += 1;
+            if let Wish::Call { tool, args } = &wish {
+                self.calls += 1;
+                if self.calls > self.begun.bounds.calls {
+                    let what = format!("a script may call {} tools", self.begun.bounds.calls);
+                    return Err(Error::new(Code::OverBudget, what));
+                }
+                self.recall.compare(position, tool, args)?;
+                self.line_up(position, tool);
+            }
+            self.wishes.insert(position, wish);
+        }
+        Ok(())
+    }
+
+    /// Where a call stands that earlier lives may have begun.
+    fn line_up(&mut self, position: u32, tool: &str) {
+        if self.recall.answers(position) {
+            return;
+        }
+        match self.recall.left(position) {
+            Left::Begun(seq) if !self.script.repeatable(tool) => {
+                self.doubtful.push_back((position, seq));
+            }
+            Left::Asked(question) => {
+                self.asked.insert(position, still_asked(tool, &question));
+            }
+            Left::Fresh | Left::Begun(_) => {
+                self.queue.add(position, self.script.grouping(tool));
+            }
+        }
+    }
+
+    /// The next answer: of an earlier life as long as there is one, then anew.
+    async fn settle(&mut self) -> Result<Next> {
+        if let Some(settled) = self.recall.settled.pop_front() {
+            return self.again(settled).map(Next::Settled);
+        }
+        if let Some((position, seq)) = self.doubtful.pop_front() {
+            return self.give_up(position, seq).map(Next::Settled);
+        }
+        loop {
+            while let Some(position) = self.queue.begin() {
+                self.begin(position);
+            }
+            let due = self.due();
+            if self.running.is_empty()
+                && let Some(next) = self.idle(due)?
+            {
+                return Ok(next);
+            }
+            let clock = self.script.station.gate.journal().clock().clone();
+            let rested = async {
+                match due {
+                    Some((_, due)) => clock.until(due).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let end = self.wall();
+            let wall = async {
+                match end {
+                    Some(end) => clock.until(end).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = self.script.tasks.cancelled() => {
+                    return Err(Error::new(Code::Cancelled, "the run was cancelled"));
+                }
+                Some((position, outcome)) = self.running.next() => {
+                    self.queue.end();
+                    if let Some(settled) = self.ended(position, outcome)? {
+                        return Ok(Next::Settled(settled));
+                    }
+                }
+                () = rested => return self.rested(due).map(Next::Settled),
+                () = wall => {
+                    let what = "the script did not end within its time (`[limits] script_wall_ms`)";
+                    return Err(Error::new(Code::TooSlow, what).retry(false));
+                }
+            }
+        }
+    }
+
+    /// An answer of an earlier life, to what must have been asked by now.
+    fn again(&mut self, mut settled: Settled) -> Result<Settled> {
+        let rests = settled.answered == Answered::Rested;
+        let fits = match self.wishes.remove(&settled.position) {
+            Some(Wish::Call { .. }) => !rests,
+            Some(Wish::Rest { .. }) => rests,
+            None => false,
+        };
+        if !fits {
+            let what = format!(
+                "the script has not asked for what was answered at position {}",
+                settled.position
+            );
+            return Err(diverged(&what));
+        }
+        settled.answered = self.told(settled.answered);
+        Ok(settled)
+    }
+
+    /// Records that nobody knows how a call of an earlier life ended; that is its answer.
+    fn give_up(&mut self, position: u32, of: Seq) -> Result<Settled> {
+        let tool = match self.wishes.remove(&position) {
+            Some(Wish::Call { tool, .. }) => tool,
+            Some(Wish::Rest { .. }) | None => String::new(),
+        };
+        let error = Error::new(Code::InDoubt, "the run ended before this did");
+        let finished = Finished {
+            of,
+            end: failed(&error),
+            label: self.label.clone(),
+            spent: Spent::default(),
+        };
+        let journal = self.script.station.gate.journal();
+        let run = &self.script.caller.run;
+        let at = journal.append(run, of, Event::Finished(finished))?.at;
+        Ok(Settled {
+            position,
+            at,
+            answered: in_doubt(&tool),
+            label: self.label.clone(),
+        })
+    }
+
+    fn begin(&mut self, position: u32) {
+        let Some(Wish::Call { tool, args }) = self.wishes.get(&position) else {
+            return;
+        };
+        let script = self.script;
+        let caller = Caller {
+            parent: self.seq,
+            place: script.caller.place.inside(position),
+            origin: Origin::Script,
+            label: self.label.clone(),
+            deadline: Deadline::after_ms(CALL_TIMEOUT_MS_MAX),
+            ..script.caller.clone()
+        };
+        let request = Request {
+            tool: tool.clone(),
+            args: args.clone(),
+        };
+        let (station, tasks) = (script.station.clone(), script.tasks.clone());
+        self.running.push(Box::pin(async move {
+            (position, dispatch(station, tasks, caller, request).await)
+        }));
+    }
+
+    /// What to tell the script of a call that has ended; nothing where a person has to say first.
+    fn ended(&mut self, position: u32, outcome: Outcome) -> Result<Option<Settled>> {
+        let answered = match outcome.result {
+            Ok(value) => Answered::Value(value),
+            Err(error) if error.code() == Code::Asked => {
+                self.asked.insert(position, error);
+                return Ok(None);
+            }
+            Err(error) if error.code() == Code::InDoubt || error.code().told_to_model() => {
+                let message = error.message();
+                Answered::failed(
+                    error.code(),
+                    message,
+                    error.issue_list(),
+                    error.is_retryable(),
+                )
+            }
+            Err(error) => return Err(error),
+        };
+        self.wishes.remove(&position);
+        Ok(Some(Settled {
+            position,
+            at: outcome.at,
+            answered: self.told(answered),
+            label: outcome.label,
+        }))
+    }
+
+    /// Scripts learn no paths of the host, in this life or another.
+    fn told(&self, answered: Answered) -> Answered {
+        match answered {
+            Answered::Failed {
+                code,
+                message,
+                retryable,
+            } => {
+                let station = self.script.station;
+                let message = station.gate.policy().without_origin(&message);
+                Answered::Failed {
+                    code,
+                    message: station.scrub.clean(&message),
+                    retryable,
+                }
+            }
+            Answered::Value(_) | Answered::Rested => answered,
+        }
+    }
+
+    /// The rest that is over first.
+    fn due(&self) -> Option<(u32, u64)> {
+        let rests = self.wishes.iter().filter_map(|(position, wish)| match wish {
+            Wish::Rest { due } => Some((*position, *due)),
+            Wish::Call { .. } => None,
+        });
+        rests.min_by_key(|(position, due)| (*due, *position))
+    }
+
+    fn rested(&mut self, due: Option<(u32, u64)>) -> Result<Settled> {
+        let position = due.map_or(0, |(position, _)| position);
+        self.wishes.remove(&position);
+        let place = self.script.caller.place.inside(position);
+        let journal = self.script.station.gate.journal();
+        let run = &self.script.caller.run;
+        let stamp = journal.append(run, self.seq, Event::Rested { place })?;
+        Ok(Settled {
+            position,
+            at: stamp.at,
+            answered: Answered::Rested,
+            label: self.label.clone(),
+        })
+    }
+
+    /// What happens while no call runs: a short rest is sat out, a long one needs no guest, and for an
+    /// answer by a person the run is left.
+    fn idle(&self, due: Option<(u32, u64)>) -> Result<Option<Next>> {
+        let now = self.script.station.gate.journal().clock().now_ms();
+        let soon = now.saturating_add(SCRIPT_IDLE_MS);
+        let end = self.wall().unwrap_or(u64::MAX);
+        match due {
+            Some((_, due)) if due.min(end) <= soon => Ok(None),
+            _ if !self.asked.is_empty() => Err(self.waits()),
+            Some((_, due)) => Ok(Some(Next::Rest {
+                until: due.min(end),
+            })),
+            None => Err(Error::new(
+                Code::Stalled,
+                "the script waits, and nothing that it waits for is under way",
+            )),
+        }
+    }
+
+    /// When the script must be over, in milliseconds since 1970.
+    fn wall(&self) -> Option<u64> {
+        let wall_ms = self.script.station.gate.policy().scripts.wall_ms?;
+        Some(self.begun.now.saturating_add(wall_ms))
+    }
+
+    /// All questions of the script, as one error.
+    fn waits(&self) -> Error {
+        let count = self.asked.len();
+        let first = self.asked.values().next().map_or("", Error::message);
+        let message = match count {
+            1 => format!("the script waits for an answer: {first}"),
+            _ => format!("the script waits for {count} answers; the first: {first}"),
+        };
+        let error = Error::new(Code::Asked, message);
+        let hints = self.asked.values().flat_map(|asked| asked.hints());
+        hints.cloned().fold(error, Error::hint)
+    }
+}
+
+/// What a script is told next, or that there is nothing to tell for a while.
+enum Next {
+    Settled(Settled),
+    Rest { until: u64 },
+}
+
+/// A question of an earlier life that nobody has answered.
+fn still_asked(tool: &str, question: &QuestionId) -> Error {
+    Error::new(Code::Asked, format!("May this script call `{tool}`?"))
+        .hint(format!("lazaret ask allow {question}"))
+}
+
+/// The script's value: JSON of bounded size.
+fn value_of(text: &str) -> Result<Value> {
+    let limit = usize::try_from(SCRIPT_JSON_BYTES).unwrap_or(usize::MAX);
+    if text.len() > limit {
+        return Err(Error::too_big("the script's value", limit, text.len()));
+    }
+    json::parse(text).map_err(|why| {
+        let what = format!("the script's value is no JSON that is taken: {why}");
+        Error::new(Code::NotJson, what)
+    })
+}
+
+impl Script<'_> {
+    /// What a script that begins now is given.
+    fn begin(&self) -> Scripted {
+        let policy = self.station.gate.policy();
+        let calls = policy.scripts.calls;
+        let now = self.station.gate.journal().clock().now_ms();
+        // What a script can learn of its own run is no secret, and a seed has to differ, no more.
+        let name = crate::words::id::Digest::of(self.caller.run.as_str().as_bytes()).to_string();
+        let seed = u64::from_str_radix(name.get(..16).unwrap_or_default(), 16).unwrap_or(now);
+        Scripted {
+            engine: self.station.scripts.engine.digest,
+            seed,
+            now,
+            bounds: ScriptBounds {
+                calls,
+                timers: calls.saturating_mul(SCRIPT_TIMERS_PER_CALL),
+                polls: SCRIPT_POLLS,
+                heap_bytes: SCRIPT_HEAP_BYTES,
+                json_bytes: SCRIPT_JSON_BYTES,
+                log_bytes: SCRIPT_LOG_BYTES,
+            },
+        }
+    }
+
+    /// Whether a call whose end is not known may be made again.
+    fn repeatable(&self, tool: &str) -> bool {
+        let tool = self.station.catalog.resolve(tool, &[]);
+        tool.is_ok_and(|tool| {
+            tool.declared.effect.leaves_no_trace() || tool.declared.conduct.idempotent
+        })
+    }
+
+    fn grouping(&self, tool: &str) -> Grouping {
+        self.station.catalog.grouping(tool)
+    }
+}
+
+impl Trail {
+    /// Keeps a line as long as there is room, and counts it otherwise.
+    fn keep_line(&mut self, line: LogLine) {
+        if self.logs.len() >= LOG_LINES || self.log_bytes + line.message.len() > LOG_BYTES {
+            self.logs_dropped += 1;
+            return;
+        }
+        self.log_bytes += line.message.len();
+        self.logs.push(line);
+    }
+}

@@ -1,0 +1,133 @@
+//! `lazaret ask`: questions that wait for a person.
+
+use serde_json::{Value, json};
+
+use super::runs::time;
+use super::{Scene, print};
+use crate::runs::host::Host;
+use crate::runs::left::Waiting;
+use crate::surfaces::paint::{faint, foreign, strong, table};
+use crate::words::error::Result;
+use crate::words::event::{Answer, Content};
+
+/// Answer the questions that runs wait for.
+#[derive(Debug, clap::Subcommand)]
+#[command(after_help = "Examples:
+  lazaret ask list
+  lazaret ask show 3f9a        who asks, and with which arguments
+  lazaret ask allow 3f9a       then: lazaret runs resume RUN
+  lazaret ask deny 3f9a
+
+A tool is asked about where `lazaret.toml` says so: ask = [\"mail.send\", \"files.*\"]")]
+pub(super) enum Ask {
+    /// List what waits.
+    List,
+    /// Show one question in full.
+    Show {
+        /// The question's name, or its beginning.
+        question: String,
+    },
+    /// Say yes to one question, for this one call.
+    Allow {
+        /// The question's name, or its beginning.
+        question: String,
+    },
+    /// Say no.
+    Deny {
+        /// The question's name, or its beginning.
+        question: String,
+    },
+}
+
+impl Ask {
+    pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
+        let host = scene.open_host().await?;
+        match self {
+            Self::List => list(&host, scene).await,
+            Self::Show { question } => {
+                show(&host.question(&question).await?, scene);
+                Ok(0)
+            }
+            Self::Allow { question } => answer(&host, scene, (&question, Answer::Allow)).await,
+            Self::Deny { question } => answer(&host, scene, (&question, Answer::Deny)).await,
+        }
+    }
+}
+
+async fn list(host: &Host, scene: &Scene) -> Result<u8> {
+    let waiting = host.questions().await?;
+    if scene.json {
+        for waiting in &waiting {
+            print::compact(&value(waiting));
+        }
+        return Ok(0);
+    }
+    let row = |waiting: &Waiting| {
+        vec![
+            strong(&waiting.question.id),
+            faint(time(waiting.at)),
+            foreign(&waiting.question.text),
+            faint(&waiting.run),
+        ]
+    };
+    let rows: Vec<Vec<String>> = waiting.iter().map(row).collect();
+    if rows.is_empty() {
+        if !scene.quiet {
+            print::note("nothing waits for an answer");
+        }
+    } else {
+        print::line(table(&rows).trim_end());
+    }
+    Ok(0)
+}
+
+fn show(waiting: &Waiting, scene: &Scene) {
+    if scene.json {
+        print::compact(&value(waiting));
+        return;
+    }
+    print::line(format!(
+        "{} {}",
+        strong(&waiting.question.id),
+        foreign(&waiting.question.text)
+    ));
+    print::line(format!("{} {}", faint("asked by"), waiting.question.rule));
+    print::line(format!("{} {}", faint("run     "), waiting.run));
+    print::line(format!("{} {}", faint("since   "), time(waiting.at)));
+    print::line(format!("{} {}", faint("calls   "), waiting.subject));
+    if let Content::Inline(args) = &waiting.content {
+        print::value(args, false);
+    }
+}
+
+async fn answer(host: &Host, scene: &Scene, (question, answer): (&str, Answer)) -> Result<u8> {
+    let waiting = host.answer(question, answer).await?;
+    if scene.json {
+        print::compact(&json!({
+            "question": waiting.question.id, "answer": answer, "run": waiting.run,
+        }));
+        return Ok(0);
+    }
+    let said = match answer {
+        Answer::Allow => "allowed",
+        Answer::Deny => "denied",
+    };
+    print::line(format!("{said}: {}", foreign(&waiting.question.text)));
+    if !scene.quiet {
+        let next = faint("go on with it");
+        print::note(format!("{next}: lazaret runs resume {}", waiting.run));
+    }
+    Ok(0)
+}
+
+fn value(waiting: &Waiting) -> Value {
+    json!({
+        "question": waiting.question.id,
+        "text": waiting.question.text,
+        "rule": waiting.question.rule,
+        "run": waiting.run,
+        "at": waiting.at,
+        "tool": waiting.subject,
+        "args": waiting.content,
+    })
+}

@@ -1,0 +1,204 @@
+//! `lazaret script`: a script against the configured tools, without a model.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::call::report;
+use super::print::{self, Spinner};
+use super::{Scene, run::until_cancelled};
+use crate::edges::named;
+use crate::guests::tasks::Tasks;
+use crate::runs::host::{Called, Host};
+use crate::surfaces::paint::{faint, foreign};
+use crate::words::clock::Clock;
+use crate::words::error::{Code, Error, Result, why};
+use crate::words::event::{EffectKind, Event, Glimpse, Sight, Surface, Verdict};
+use crate::words::id::RunId;
+use crate::words::limits::SCRIPT_CHARS;
+
+/// Run a script against the configured tools.
+///
+/// A script is the body of an async function in JavaScript or TypeScript. What it returns is printed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  lazaret script -e 'return 1+1'
+  lazaret script orders.ts --json                        the envelope, with usage, logs and label
+  lazaret script -e 'return await tools.files.list({path: \".\"})'
+  lazaret script orders.js --watch                       again whenever the file changes
+  echo 'return 2' | lazaret script -
+
+In a script:
+  const page = await tools.web.get_page({url});          call a tool by its name
+  await Promise.all(paths.map(path => tools.files.read({path})));
+  try { … } catch (error) { error.code, error.message, error.retryable }
+`lazaret tools --format ts` prints the types of all tools.")]
+pub(super) struct Script {
+    /// The script; `-` for standard input.
+    #[arg(required_unless_present = "source", conflicts_with = "source")]
+    file: Option<PathBuf>,
+    /// The script itself.
+    #[arg(short = 'e', long = "eval", value_name = "SRC", allow_hyphen_values = true)]
+    source: Option<String>,
+    /// Run it again whenever the file changes, until Ctrl-C.
+    #[arg(long, requires = "file")]
+    watch: bool,
+}
+
+/// How often a watched file is looked at.
+const LOOK: Duration = Duration::from_millis(200);
+
+impl Script {
+    pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
+        let source = self.read()?;
+        let host = scene.open_host().await?;
+        let status = run(&host, source, scene).await?;
+        match &self.file {
+            Some(file) if self.watch => watch(&host, file, scene).await,
+            Some(_) | None => Ok(status),
+        }
+    }
+
+    fn read(&self) -> Result<String> {
+        match (&self.source, &self.file) {
+            (Some(source), _) => Ok(source.clone()),
+            (None, Some(file)) if self.watch && file == Path::new("-") => {
+                Err(Error::bad_input("standard input cannot be watched"))
+            }
+            (None, Some(file)) if file == Path::new("-") => read_input(),
+            (None, Some(file)) => read_file(file),
+            (None, None) => Err(Error::bad_input("there is no script")),
+        }
+    }
+}
+
+/// Bytes of the longest script: a character has at most four.
+const SOURCE_BYTES: usize = SCRIPT_CHARS * 4;
+
+fn read_file(path: &Path) -> Result<String> {
+    let bytes = named::read(path, "the script", SOURCE_BYTES)?;
+    String::from_utf8(bytes)
+        .map_err(|_| Error::bad_input(format!("`{}` is no UTF-8 text", path.display())))
+}
+
+fn read_input() -> Result<String> {
+    let mut text = String::new();
+    let most = u64::try_from(SOURCE_BYTES).unwrap_or(u64::MAX);
+    let read = std::io::stdin().take(most).read_to_string(&mut text);
+    read.map_err(|error| {
+        let why = why(error.kind());
+        Error::bad_input(format!("standard input cannot be read: {why}"))
+    })?;
+    Ok(text)
+}
+
+async fn watch(host: &Host, file: &Path, scene: &Scene) -> Result<u8> {
+    let mut before = read_file(file).unwrap_or_default();
+    if !scene.quiet {
+        print::note(faint(format!("watching {}; Ctrl-C ends", file.display())));
+    }
+    let tasks = Tasks::new();
+    let watching = async {
+        loop {
+            host.journal()
+                .clock()
+                .until(host.journal().clock().now_ms() + u64::try_from(LOOK.as_millis()).unwrap_or(200))
+                .await;
+            // A file that is being written may be gone for a moment.
+            let Ok(source) = read_file(file) else {
+                continue;
+            };
+            if source != before {
+                before.clone_from(&source);
+                if !scene.quiet {
+                    print::note(faint("again:"));
+                }
+                run(host, source, scene).await?;
+            }
+        }
+    };
+    let watching = tasks.unless_cancelled(watching);
+    match until_cancelled(&tasks, watching).await {
+        Err(error) if error.code() == Code::Cancelled => Ok(0),
+        ended => ended,
+    }
+}
+
+async fn run(host: &Host, source: String, scene: &Scene) -> Result<u8> {
+    let run = host.new_run();
+    let tasks = Tasks::new();
+    let work = host.script(run.clone(), Surface::Cli, source, &tasks);
+    let called = see(host, &run, scene, until_cancelled(&tasks, work)).await?;
+    Ok(tell(&called, scene))
+}
+
+/// Goes on with a run that was left.
+pub(super) async fn resume(host: &Host, run: &RunId, scene: &Scene) -> Result<u8> {
+    let tasks = Tasks::new();
+    let work = host.resume(run, &tasks);
+    let called = see(host, run, scene, until_cancelled(&tasks, work)).await?;
+    Ok(tell(&called, scene))
+}
+
+/// Prints the outcome, and how to go on where the run was left.
+fn tell(called: &Called, scene: &Scene) -> u8 {
+    if let Err(error) = &called.outcome.result
+        && matches!(error.code(), Code::Asked | Code::Cancelled)
+        && !scene.json
+    {
+        print::failure(error, false);
+        print::note(format!(
+            "{}: lazaret runs resume {}",
+            faint("go on with it"),
+            called.run
+        ));
+        return error.code().exit_status();
+    }
+    report(called, scene)
+}
+
+/// Shows what happens while the work goes on.
+async fn see(
+    host: &Host,
+    run: &RunId,
+    scene: &Scene,
+    work: impl Future<Output = Result<Called>>,
+) -> Result<Called> {
+    let mut watcher = host.watch(run);
+    let spinner = Spinner::new(scene.quiet || scene.json);
+    let mut work = std::pin::pin!(work);
+    let began = Clock::instant();
+    loop {
+        tokio::select! {
+            biased;
+            called = &mut work => return called,
+            sight = watcher.next() => {
+                if began.elapsed() > print::ANNOUNCED_AFTER
+                    && let Some(doing) = doing(&sight)
+                {
+                    spinner.say(&doing);
+                }
+            }
+        }
+    }
+}
+
+/// What a script is doing, in a few words.
+fn doing(sight: &Sight) -> Option<String> {
+    match sight {
+        Sight::Record(record) => match &record.event {
+            Event::Judged(judged)
+                if judged.effect == EffectKind::Call
+                    && matches!(judged.verdict, Verdict::Allow { .. }) =>
+            {
+                Some(format!("{} ({})", judged.subject, judged.place))
+            }
+            _ => None,
+        },
+        Sight::Glimpse { glimpse, .. } => match glimpse {
+            Glimpse::Said { message, .. } => Some(foreign(message)),
+            Glimpse::Progress { tool, message, .. } => Some(format!("{tool}: {message}")),
+            Glimpse::Text { .. } => None,
+        },
+    }
+}
