@@ -1,0 +1,1 @@
+(natives) => { natives.inspect = (value) => String(value); }

@@ -1,0 +1,57 @@
+// `tools`: a proxy that knows no names. Whatever is asked for is the name of a tool, or the beginning of one.
+(natives) => {
+    const { call } = natives;
+    const { defineProperty, preventExtensions } = Object;
+    const { construct } = Reflect;
+    const { toPrimitive } = Symbol;
+    const NewProxy = Proxy;
+    const toText = String;
+
+    class ToolError extends Error {
+        constructor(message, options) {
+            super(message);
+            defineProperty(this, "code", { __proto__: null, value: toText(options?.code ?? "failed"), writable: true, enumerable: true, configurable: true });
+            defineProperty(this, "retryable", { __proto__: null, value: options?.retryable === true, writable: true, enumerable: true, configurable: true });
+        }
+    }
+    defineProperty(ToolError.prototype, "name", { __proto__: null, value: "ToolError", writable: true, configurable: true });
+    // Its parent is looked up at every `new`; it must stay what it is.
+    preventExtensions(ToolError);
+    preventExtensions(ToolError.prototype);
+    natives.makeToolError = (code, message, retryable) => construct(ToolError, [message, { __proto__: null, code, retryable }]);
+
+    const named = (path) => {
+        // A function, so that it can be called; an arrow, so that `new` throws; without any property that must be shown.
+        const target = () => {};
+        defineProperty(target, "path", { __proto__: null, value: path, configurable: true });
+        return new NewProxy(target, traps);
+    };
+    const traps = {
+        __proto__: null,
+        get(target, key) {
+            if (typeof key === "symbol") {
+                const text = target.path === "" ? "[tools]" : `[tools.${target.path}]`;
+                return key === toPrimitive ? () => text : undefined;
+            }
+            // With `then` it would be a promise to `await`, with `toJSON` JSON would call it.
+            if (key === "then" || key === "toJSON") return undefined;
+            return named(target.path === "" ? key : `${target.path}.${key}`);
+        },
+        apply(target, self, args) {
+            return call(target.path, args);
+        },
+        has: (target, key) => typeof key === "string" && key !== "then" && key !== "toJSON",
+        ownKeys: () => [],
+        getOwnPropertyDescriptor: () => undefined,
+        getPrototypeOf: () => null,
+        set: () => false,
+        deleteProperty: () => false,
+        defineProperty: () => false,
+        setPrototypeOf: () => false,
+        preventExtensions: () => false,
+    };
+    natives.toolTraps = traps;
+
+    defineProperty(globalThis, "tools", { value: named(""), writable: false, enumerable: true, configurable: false });
+    defineProperty(globalThis, "ToolError", { value: ToolError, writable: true, enumerable: false, configurable: true });
+}

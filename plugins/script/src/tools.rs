@@ -1,0 +1,160 @@
+//! `tools`: a call that a script makes becomes a request, and a promise.
+//!
+//! The names live in the prelude's proxy; here a full name and its arguments arrive. Arguments are written as JSON by the
+//! interpreter's own function, at once, so that what the script does to them later changes nothing.
+
+use rquickjs::{Array, Ctx, Error, Function, Object, Persistent, Promise, Result, Value};
+
+use crate::state::{Open, State};
+use crate::{Call, Wish, source, text};
+
+/// The longest name of a tool; the host's own are far shorter.
+const NAME_BYTES_MAX: usize = 1024;
+/// All arguments of one step together may have this share of the heap, since they are kept outside of it.
+const HEAP_SHARE: usize = 4;
+
+/// A call by the script. Whatever is wrong with it rejects the promise; only an interrupted script gets none.
+pub fn call<'js>(
+    state: &State,
+    ctx: &Ctx<'js>,
+    name: &rquickjs::String<'js>,
+    args: &Array<'js>,
+) -> Result<Promise<'js>> {
+    let (promise, resolve, reject) = ctx.promise()?;
+    match request(state, ctx, name, args) {
+        Ok((call, error)) => state.ask(
+            Wish::Call(call),
+            Open::Call {
+                resolve: Persistent::save(ctx, resolve),
+                reject: Persistent::save(ctx, reject),
+                error: Persistent::save(ctx, error),
+            },
+        ),
+        Err(Error::Exception) => {
+            let error = ctx.catch();
+            if error.is_uncatchable_error() {
+                return Err(ctx.throw(error));
+            }
+            reject.call::<_, ()>((error,))?;
+        }
+        Err(other) => return Err(other),
+    }
+    Ok(promise)
+}
+
+fn request<'js>(
+    state: &State,
+    ctx: &Ctx<'js>,
+    name: &rquickjs::String<'js>,
+    args: &Array<'js>,
+) -> Result<(Call, Object<'js>)> {
+    let bounds = state.bounds.get();
+    if state.calls.get() >= bounds.calls {
+        return Err(over_budget(state, ctx, bounds.calls)?);
+    }
+    let (tool, length) = text::cut(name, NAME_BYTES_MAX)?;
+    if tool.is_empty() {
+        return Err(rquickjs::Exception::throw_type(
+            ctx,
+            "`tools` itself is no tool: name one, as in `await tools.files.read({ path })`",
+        ));
+    }
+    if length > NAME_BYTES_MAX {
+        let message = format!("no tool has a name of {length} bytes");
+        return Err(refuse(state, ctx, "unknown_tool", &message)?);
+    }
+    if args.len() > 1 {
+        return Err(rquickjs::Exception::throw_type(
+            ctx,
+            &format!(
+                "`{tool}` was given {} arguments; a tool takes one object",
+                args.len()
+            ),
+        ));
+    }
+    let args = written(state, ctx, &tool, args)?;
+    state.calls.set(state.calls.get() + 1);
+    let error = tool_error(state, ctx, "failed", "")?;
+    Ok((Call { tool, args }, error))
+}
+
+/// The arguments as JSON text.
+fn written<'js>(state: &State, ctx: &Ctx<'js>, tool: &str, args: &Array<'js>) -> Result<String> {
+    let first = if args.is_empty() {
+        Value::new_undefined(ctx.clone())
+    } else {
+        args.get::<Value>(0)?
+    };
+    if first.is_undefined() {
+        return Ok("{}".to_owned());
+    }
+    let Some(json) = ctx.json_stringify(first)? else {
+        return Err(rquickjs::Exception::throw_type(
+            ctx,
+            &format!("`{tool}` was given what cannot be written as JSON; a tool takes one object"),
+        ));
+    };
+    let bounds = state.bounds.get();
+    let most = bounds.json_bytes as usize;
+    let at_least = text::units(&json);
+    let (json, length) = if at_least > most {
+        (String::new(), at_least)
+    } else {
+        text::cut(&json, most)?
+    };
+    if length > most {
+        let message =
+            format!("the arguments of `{tool}` have {length} bytes as JSON, {most} are allowed");
+        return Err(refuse(state, ctx, "too_big", &message)?);
+    }
+    let together = state.args_bytes.get() + length;
+    if together > most.max(bounds.heap_bytes as usize / HEAP_SHARE) {
+        let message = "the calls that were made at once have too many bytes of arguments together; await some first";
+        return Err(refuse(state, ctx, "too_big", message)?);
+    }
+    state.args_bytes.set(together);
+    Ok(json)
+}
+
+/// A hundred thousand calls too many are cheap, because they are all refused with the same error.
+fn over_budget(state: &State, ctx: &Ctx<'_>, most: u32) -> Result<Error> {
+    let known = state.over_budget.borrow().clone();
+    let error = match known {
+        Some(error) => error.restore(ctx)?,
+        None => {
+            let message = format!("this script may make {most} calls, and has made them");
+            let error = tool_error(state, ctx, "over_budget", &message)?.into_value();
+            *state.over_budget.borrow_mut() = Some(Persistent::save(ctx, error.clone()));
+            error
+        }
+    };
+    Ok(ctx.throw(error))
+}
+
+/// Throws a `ToolError`.
+fn refuse(state: &State, ctx: &Ctx<'_>, code: &str, message: &str) -> Result<Error> {
+    let error = tool_error(state, ctx, code, message)?;
+    Ok(ctx.throw(error.into_value()))
+}
+
+/// A `ToolError` whose stack shows the script's own frames.
+fn tool_error<'js>(
+    state: &State,
+    ctx: &Ctx<'js>,
+    code: &str,
+    message: &str,
+) -> Result<Object<'js>> {
+    let make = state
+        .prelude
+        .borrow()
+        .as_ref()
+        .map(|prelude| prelude.tool_error.clone());
+    let make: Function = make.ok_or(Error::Unknown)?.restore(ctx)?;
+    let error: Object = make.call((code, message, false))?;
+    let stack: Value = error.get("stack")?;
+    if let Some(stack) = stack.as_string() {
+        let frames = source::script_lines(&text::whole(stack)?);
+        crate::natives::define(ctx, &error, "stack", frames, false)?;
+    }
+    Ok(error)
+}
