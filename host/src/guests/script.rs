@@ -10,7 +10,7 @@ use tokio::sync::OnceCell;
 use wasmtime::Store;
 use wasmtime::component::Linker;
 
-use super::bindings::script::engine::lazaret::script::steps;
+use super::bindings::script::engine::exports::lazaret::script::steps;
 use super::bindings::script::engine::{Engine, EnginePre};
 use super::bindings::script::types::{Types, TypesPre};
 use super::guest::{Errand, Inside, Metered, metered, store_for};
@@ -262,7 +262,7 @@ impl ScriptGuest {
         };
         self.refill()?;
         let _ticking = self.quarantine.ticker().run();
-        let engine = &self.engine;
+        let engine = self.engine.lazaret_script_steps();
         let said = engine
             .call_start(&mut self.store, source, bounds, seed, now)
             .await;
@@ -294,7 +294,7 @@ impl ScriptGuest {
         };
         self.refill()?;
         let _ticking = self.quarantine.ticker().run();
-        let engine = &self.engine;
+        let engine = self.engine.lazaret_script_steps();
         let said = engine
             .call_resume(&mut self.store, &answer, settled.at)
             .await;

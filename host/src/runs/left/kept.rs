@@ -37,7 +37,7 @@ enum Place {
 #[derive(Debug)]
 pub(in crate::runs) enum Hold {
     /// Against the rest of this process.
-    Memory(Taken),
+    Memory(#[expect(dead_code, reason = "held for its drop")] Taken),
     /// Against the rest of this machine.
     File(Held),
 }
