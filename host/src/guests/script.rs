@@ -29,7 +29,7 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::{ScriptBounds, Spent};
 use crate::words::id::{Digest, ToolName, shown};
 use crate::words::limits::{
-    CALL_TIMEOUT_MS, GUEST_MEMORY_BYTES, SCRIPT_FUEL, SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES,
+    CALL_TIMEOUT_MS, GUEST_MEMORY_BYTES, SCRIPT_FUEL_PER_MS, SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES,
 };
 
 /// The components that scripts need, with the code of the newest engine.
@@ -178,7 +178,7 @@ impl ScriptEngine {
         let slots = quarantine.slots();
         let slot = slots.take_script(Deadline::after_ms(CALL_TIMEOUT_MS)).await?;
         let bounds = Bounds {
-            fuel: SCRIPT_FUEL,
+            fuel: cpu_ms.saturating_mul(SCRIPT_FUEL_PER_MS),
             cpu_ms,
             memory_bytes: GUEST_MEMORY_BYTES,
             timeout_ms: CALL_TIMEOUT_MS,
@@ -190,6 +190,7 @@ impl ScriptEngine {
         let engine = made.map_err(|error| explain(&error, &store))?;
         Ok(ScriptGuest {
             quarantine: quarantine.clone(),
+            fuel: bounds.fuel,
             store,
             engine,
             _slot: slot,
@@ -216,6 +217,7 @@ impl Metered for Alone {
 /// One script in its guest.
 pub(crate) struct ScriptGuest {
     quarantine: Quarantine,
+    fuel: u64,
     store: Store<Alone>,
     engine: Engine,
     _slot: Slot,
@@ -314,7 +316,7 @@ impl ScriptGuest {
         let left = self.store.get_fuel().unwrap_or(0);
         Spent {
             us: 0,
-            fuel: SCRIPT_FUEL.saturating_sub(left),
+            fuel: self.fuel.saturating_sub(left),
             memory_bytes: u64::try_from(self.store.data().0.peak_bytes()).unwrap_or(u64::MAX),
             calls: 0,
         }

@@ -143,11 +143,12 @@ pub const SCRIPT_TIMERS_PER_CALL: u32 = 16;
 pub const SCRIPT_CPU_MS: u64 = 30_000;
 /// Largest value of `[limits] script_cpu_ms`.
 pub const SCRIPT_CPU_MS_MAX: u64 = 600_000;
-/// Work of one script in units of fuel: more than its processor time allows for, so that a script on a fast
-/// machine is stopped as well.
-pub const SCRIPT_FUEL: u64 = 60_000_000_000;
-/// Polls of the interpreter: the engine stops by itself, with the place in the source, before its fuel is out.
-pub const SCRIPT_POLLS: u64 = 40_000;
+/// Fuel of one script for each millisecond of its processor time: somewhat more than a fast machine burns, so
+/// that the same script ends at the same place on any machine that is faster still.
+pub const SCRIPT_FUEL_PER_MS: u64 = 20_000_000;
+/// Polls of the interpreter for each millisecond of a script's processor time (a fast machine makes some 25): the
+/// engine stops an endless loop by itself, with the place in the source, before the harder limits do.
+pub const SCRIPT_POLLS_PER_MS: u64 = 16;
 /// Heap of the interpreter; the guest's whole memory is [`GUEST_MEMORY_BYTES`].
 pub const SCRIPT_HEAP_BYTES: u32 = 48 << 20;
 /// The value of a script, or the arguments of one of its calls, as JSON text.

@@ -23,7 +23,7 @@ use crate::words::id::{QuestionId, Seq};
 use crate::words::label::Label;
 use crate::words::limits::{
     CALL_TIMEOUT_MS_MAX, LOG_BYTES, LOG_LINES, SCRIPT_HEAP_BYTES, SCRIPT_IDLE_MS,
-    SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES, SCRIPT_POLLS, SCRIPT_TIMERS_PER_CALL,
+    SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES, SCRIPT_POLLS_PER_MS, SCRIPT_TIMERS_PER_CALL,
 };
 
 /// How a life ended.
@@ -509,7 +509,7 @@ impl Script<'_> {
             bounds: ScriptBounds {
                 calls,
                 timers: calls.saturating_mul(SCRIPT_TIMERS_PER_CALL),
-                polls: SCRIPT_POLLS,
+                polls: policy.scripts.cpu_ms.saturating_mul(SCRIPT_POLLS_PER_MS),
                 heap_bytes: SCRIPT_HEAP_BYTES,
                 json_bytes: SCRIPT_JSON_BYTES,
                 log_bytes: SCRIPT_LOG_BYTES,
