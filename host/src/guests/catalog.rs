@@ -8,6 +8,7 @@ use crate::rules::grant::{Grant, Pattern};
 use crate::rules::manifest::{Declared, Risk, SurfaceWord};
 use crate::rules::policy::Policy;
 use crate::rules::schema::Schema;
+use crate::rules::signature::Listed;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
 use crate::words::id::{ToolName, shown};
@@ -55,6 +56,18 @@ impl Tool {
     /// `BadPlugin`.
     pub fn output(&self) -> Result<&Schema> {
         compiled(&self.output, &self.declared.output)
+    }
+
+    /// The tool as discovery sees it: without its examples (G-26).
+    #[must_use]
+    pub fn listed(&self) -> Listed<'_> {
+        Listed {
+            name: self.name.as_str(),
+            plugin: self.name.plugin(),
+            description: &self.declared.description,
+            input: &self.declared.input,
+            output: &self.declared.output,
+        }
     }
 
     /// The tool as it is shown to a model, with its examples (G-09).
