@@ -169,11 +169,7 @@ impl Gate {
         Ok(Passed { seq, at, performed })
     }
 
-    async fn judge<E: Effect>(
-        &self,
-        caller: &Caller,
-        effect: E,
-    ) -> Result<Permit<E>, NotPassed> {
+    async fn judge<E: Effect>(&self, caller: &Caller, effect: E) -> Result<Permit<E>, NotPassed> {
         let decided = effect
             .judge(caller, &self.policy)
             .map_err(Refused::Denied)
@@ -330,7 +326,9 @@ fn consent<E: Effect>(
         // A tool in the middle of its call cannot be left and taken up again.
         (None, Origin::Tool(_) | Origin::Host) => no(
             "ask",
-            format!("`{subject}` needs an answer by a person, and a tool's own call cannot wait for one"),
+            format!(
+                "`{subject}` needs an answer by a person, and a tool's own call cannot wait for one"
+            ),
         ),
         (None, Origin::Client | Origin::Model | Origin::Script) => Err(Refused::Asked(Question {
             text: format!(

@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod call;
 pub mod caller;
+pub mod code_mode;
 pub mod codec;
 pub mod context;
 pub mod fetch;
@@ -21,7 +22,9 @@ pub mod ranges;
 pub mod sanitise;
 pub mod schema;
 pub mod script;
+pub mod search;
 pub mod show;
+pub mod signature;
 
 use crate::words::event::{Content, Denial, EffectKind};
 

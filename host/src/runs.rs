@@ -5,5 +5,6 @@ pub mod explain;
 pub mod host;
 pub mod left;
 mod observe;
+mod offer;
 pub mod provider;
 mod script;

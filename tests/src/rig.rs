@@ -284,6 +284,7 @@ impl Rigged {
             text: goal.to_owned(),
             tools: tools.iter().map(pattern).collect(),
             models: Vec::new(),
+            calling: None,
         };
         (run, self.host.pursue(goal, tasks).await)
     }

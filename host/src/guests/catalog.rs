@@ -5,11 +5,12 @@ use std::sync::{Arc, OnceLock};
 
 use super::plugin::Plugin;
 use crate::rules::grant::{Grant, Pattern};
-use crate::rules::manifest::{Declared, Risk, SurfaceWord};
+use crate::rules::manifest::{Declared, Example, Risk, SurfaceWord};
 use crate::rules::plan::Grouping;
 use crate::rules::policy::Policy;
 use crate::rules::schema::Schema;
 use crate::rules::script;
+use crate::rules::signature::Listed;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
 use crate::words::id::{ToolName, shown};
@@ -59,11 +60,33 @@ impl Tool {
         compiled(&self.output, &self.declared.output)
     }
 
+    /// The tool as discovery sees it: without its examples (G-26).
+    #[must_use]
+    pub fn listed(&self) -> Listed<'_> {
+        Listed {
+            name: self.name.as_str(),
+            plugin: self.name.plugin(),
+            description: &self.declared.description,
+            input: &self.declared.input,
+            output: &self.declared.output,
+        }
+    }
+
     /// The tool as it is shown to a model, with its examples (G-09).
     #[must_use]
     pub fn card(&self) -> Card {
+        self.card_with(&self.declared.examples)
+    }
+
+    /// The same without examples: of a tool that was found by search (G-26).
+    #[must_use]
+    pub fn plain_card(&self) -> Card {
+        self.card_with(&[])
+    }
+
+    fn card_with(&self, examples: &[Example]) -> Card {
         let mut description = self.declared.description.trim().to_owned();
-        for example in &self.declared.examples {
+        for example in examples {
             let title = if example.title.is_empty() {
                 "Example"
             } else {
@@ -212,6 +235,14 @@ impl Catalog {
         })
     }
 
+    /// Whether a call of the tool of that name may be made again when its end is not known.
+    #[must_use]
+    pub fn is_repeatable(&self, name: &str) -> bool {
+        self.resolve(name, &[]).is_ok_and(|tool| {
+            tool.declared.effect.leaves_no_trace() || tool.declared.conduct.idempotent
+        })
+    }
+
     fn near(&self, name: &str, reach: &[Pattern]) -> Vec<String> {
         const NEAR: f64 = 0.8;
         let within = self
@@ -239,7 +270,7 @@ impl Catalog {
     /// Tools within `reach` that a model may be told of: those that policy would let it call (S-20),
     /// and that are offered on the run's surface.
     #[must_use]
-    pub fn cards(&self, reach: &[Pattern], policy: &Policy, surface: Surface) -> Vec<Card> {
+    pub fn told(&self, reach: &[Pattern], policy: &Policy, surface: Surface) -> Vec<&Arc<Tool>> {
         let told = |tool: &&Arc<Tool>| {
             use crate::rules::manifest::Visibility;
             let named = reach.iter().any(|line| line.matches(&tool.name));
@@ -251,11 +282,7 @@ impl Catalog {
             let offered = tool.declared.offer.surfaces.contains(&SurfaceWord(surface));
             named && !blocked && open && offered && allowed(policy, &tool.name, tool.declared.risk)
         };
-        self.tools
-            .values()
-            .filter(told)
-            .map(|tool| tool.card())
-            .collect()
+        self.tools.values().filter(told).collect()
     }
 }
 

@@ -309,7 +309,12 @@ async fn within<T>(
 impl Inside {
     /// What stopped the guest.
     pub(super) fn explain(&self, error: &wasmtime::Error) -> Error {
-        why_stopped(error, "the tool", self.meter.was_refused(), &self.output.text())
+        why_stopped(
+            error,
+            "the tool",
+            self.meter.was_refused(),
+            &self.output.text(),
+        )
     }
 
     fn into_trail(self) -> Trail {

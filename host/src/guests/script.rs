@@ -82,7 +82,9 @@ impl Scripts {
         let reader = self.reader.get_or_try_init(load).await?;
         let mut store = store_for(quarantine, READER_BOUNDS, Errand::Manifest)?;
         let slots = quarantine.slots();
-        let _slot = slots.take_script(Deadline::after_ms(CALL_TIMEOUT_MS)).await?;
+        let _slot = slots
+            .take_script(Deadline::after_ms(CALL_TIMEOUT_MS))
+            .await?;
         let read = {
             let _ticking = quarantine.ticker().run();
             read_types(&reader.0, &mut store, source).await
@@ -176,7 +178,9 @@ impl ScriptEngine {
     pub(crate) async fn guest(&self, quarantine: &Quarantine, cpu_ms: u64) -> Result<ScriptGuest> {
         let seat = self.seat(quarantine).await?;
         let slots = quarantine.slots();
-        let slot = slots.take_script(Deadline::after_ms(CALL_TIMEOUT_MS)).await?;
+        let slot = slots
+            .take_script(Deadline::after_ms(CALL_TIMEOUT_MS))
+            .await?;
         let bounds = Bounds {
             fuel: cpu_ms.saturating_mul(SCRIPT_FUEL_PER_MS),
             cpu_ms,
@@ -307,7 +311,8 @@ impl ScriptGuest {
     /// What one step copies out is bounded; many steps are bounded by their number.
     fn refill(&mut self) -> Result<()> {
         let bytes = usize::try_from(SCRIPT_JSON_BYTES + SCRIPT_LOG_BYTES).unwrap_or(usize::MAX);
-        self.store.set_hostcall_fuel(bytes.saturating_mul(STEP_COPIES));
+        self.store
+            .set_hostcall_fuel(bytes.saturating_mul(STEP_COPIES));
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use super::grant::Pattern;
 use crate::words::error::{Error, Result};
 use crate::words::id::shown;
 use crate::words::limits::RUN_TURNS;
+use crate::words::message::Calling;
 
 /// A named definition. Its instructions are authored text and nothing else.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub struct Agent {
     pub models: Vec<String>,
     /// Provider calls of one run.
     pub turns: u32,
+    /// How its model calls tools.
+    pub calling: Calling,
 }
 
 impl Agent {
@@ -30,6 +33,7 @@ impl Agent {
             tools: Vec::new(),
             models: Vec::new(),
             turns: RUN_TURNS,
+            calling: Calling::Direct,
         }
     }
 

@@ -150,6 +150,12 @@ impl Plan {
         &self.hints
     }
 
+    /// The calls of the last reply, as long as they are not all observed.
+    #[must_use]
+    pub fn waiting(&self) -> &[ToolCall] {
+        &self.waiting
+    }
+
     /// What was said so far.
     #[must_use]
     pub fn messages(&self) -> &[Message] {

@@ -13,7 +13,9 @@ use super::json as text;
 use super::manifest::{Declared, Manifest};
 use super::plan::Grouping;
 use crate::words::error::{Code, Error, Issue, Result};
-use crate::words::event::{Answer, Content, EffectKind, End, Event, Judged, Record, Scripted, Verdict};
+use crate::words::event::{
+    Answer, Content, EffectKind, End, Event, Judged, Record, Scripted, Verdict,
+};
 use crate::words::id::{Digest, Place, QuestionId, Seq, shown};
 use crate::words::label::Label;
 use crate::words::limits::CALLS_PARALLEL;
@@ -90,7 +92,11 @@ impl Answered {
     pub fn failed(code: Code, message: &str, issues: &[Issue], retryable: bool) -> Self {
         let mut message = message.to_owned();
         for issue in issues {
-            let place = if issue.path.is_empty() { "/" } else { &issue.path };
+            let place = if issue.path.is_empty() {
+                "/"
+            } else {
+                &issue.path
+            };
             message.push_str(&format!("\n- {place}: {}", issue.message));
         }
         Self::Failed {
@@ -243,6 +249,10 @@ impl Recall {
         };
         call.state = State::Ended;
         let answered = match end {
+            // Of a script: it was left, and is run again.
+            End::Failed {
+                code: Code::Asked, ..
+            } => return,
             End::Failed {
                 code: Code::Cancelled | Code::InDoubt,
                 ..
@@ -405,7 +415,11 @@ mod tests {
         // Each letter a call; `begin` as many as may, then end the oldest.
         let mut queue = Queue::default();
         for (position, letter) in (0..).zip(script.chars()) {
-            let grouping = if letter == 'R' { Grouping::Together } else { Grouping::Alone };
+            let grouping = if letter == 'R' {
+                Grouping::Together
+            } else {
+                Grouping::Alone
+            };
             queue.add(position, grouping);
         }
         let (mut said, mut running) = (String::new(), 0);
@@ -455,7 +469,9 @@ mod tests {
     }
 
     fn allow() -> Verdict {
-        Verdict::Allow { rule: String::new() }
+        Verdict::Allow {
+            rule: String::new(),
+        }
     }
 
     fn finished(of: Seq, end: End) -> Event {

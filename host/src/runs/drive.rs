@@ -1,24 +1,32 @@
 //! Driving a run: asks the plan what comes next, does it, and tells the plan what came of it.
 
 use futures_util::future::join_all;
+use serde_json::Value;
 
 use super::observe::observe;
+use super::offer::{Offer, Way};
 use super::provider::{Asking, Model};
-use crate::gate::{Performed, failed};
+use super::script::{Engines, Script};
+use crate::gate::{Performed, failed, unfit};
 use crate::guests::dispatch::{Outcome, Request, dispatch};
+use crate::guests::guest::Trail;
 use crate::guests::station::Station;
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
+use crate::rules::call::wished;
 use crate::rules::caller::{Budget, Caller, Origin};
 use crate::rules::context;
 use crate::rules::grant::Grant;
-use crate::rules::plan::{Grouping, Plan, Seen, Step};
+use crate::rules::plan::{Plan, Seen, Step};
 use crate::rules::sanitise::Trickle;
+use crate::rules::script::{Answered, Left, Recall, in_doubt};
 use crate::rules::show::Show;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Content, End, Event, Glimpse, Spent, Started, Stopped, Surface};
-use crate::words::id::{Place, RunId, Seq};
+use crate::words::event::{
+    Content, EffectKind, End, Event, Glimpse, Record, Spent, Started, Stopped, Surface,
+};
+use crate::words::id::{Place, RunId, Seq, ToolName, shown};
 use crate::words::label::Label;
 use crate::words::limits::CALL_TIMEOUT_MS_MAX;
 use crate::words::message::{Card, Delta, Reply, ToolCall, WishedArgs};
@@ -33,31 +41,47 @@ pub(super) struct Drive<'a> {
     pub(super) surface: Surface,
     pub(super) agent: &'a Agent,
     pub(super) models: Vec<&'a Model>,
+    pub(super) engines: &'a dyn Engines,
+}
+
+/// The calls of one reply, and what is known of them.
+struct Turn<'a> {
+    place: Place,
+    /// Of the run's earlier lives.
+    records: &'a [Record],
+    /// What was observed before the run was left.
+    earlier: Vec<Seen>,
 }
 
 impl Drive<'_> {
-    /// Pursues the goal to its end; the answer, or why there is none.
-    pub(super) async fn pursue(&self, goal: &str, label: Label) -> Result<String> {
+    /// Pursues the goal to its end; the answer, or why there is none. `Asked` is no end: the run is left,
+    /// and goes on from its records.
+    pub(super) async fn pursue(&self, started: Started, records: &[Record]) -> Result<String> {
         let journal = self.station.gate.journal();
-        let started = Started {
-            surface: self.surface,
-            subject: self.agent.name.clone(),
-            goal: goal.to_owned(),
-            label: label.clone(),
-        };
-        journal.append(self.run, 0, Event::Started(started))?;
-        let cards =
-            self.station
-                .catalog
-                .cards(&self.agent.tools, self.station.gate.policy(), self.surface);
-        let mut plan = Plan::new(goal, label, self.agent.turns);
+        let mut offer = Offer::new(self.station, self.agent, self.surface);
+        let mut plan = Plan::new(&started.goal, started.label.clone(), self.agent.turns);
+        let mut earlier = self.recall(&mut plan, &mut offer, records);
+        if records.is_empty() {
+            journal.append(self.run, 0, Event::Started(started))?;
+        }
         let answer = loop {
             if self.tasks.is_cancelled() {
                 plan.failed(&Error::new(Code::Cancelled, "the run was cancelled"));
             }
-            match plan.next(|tool| self.grouping(tool)) {
-                Step::Prompt(turn) => self.prompt(&mut plan, &cards, turn).await?,
-                Step::Calls(groups) => self.call(&mut plan, groups).await?,
+            match plan.next(|tool| offer.grouping(self.station, tool)) {
+                Step::Prompt(turn) => self.prompt(&mut plan, &offer.cards(), turn).await?,
+                Step::Calls(groups) => {
+                    let earlier = std::mem::take(&mut earlier);
+                    let turn = Turn {
+                        place: Place::of_turn(plan.spent().0),
+                        records,
+                        earlier,
+                    };
+                    if let Err(left) = self.call(&mut plan, &mut offer, groups, turn).await {
+                        self.tasks.drain().await;
+                        return Err(left);
+                    }
+                }
                 Step::Answer(text) => break Ok(text),
                 Step::Fail(code, why) => {
                     let hints = plan.hints().iter().cloned();
@@ -72,8 +96,31 @@ impl Drive<'_> {
         answer
     }
 
-    fn grouping(&self, tool: &str) -> Grouping {
-        self.station.catalog.grouping(tool)
+    /// Brings the plan to where the records leave it. What is returned was observed of its last reply.
+    fn recall(&self, plan: &mut Plan, offer: &mut Offer<'_>, records: &[Record]) -> Vec<Seen> {
+        let mut seen = Vec::new();
+        for record in records {
+            match &record.event {
+                Event::Replied { reply, .. } => plan.replied(reply.clone()),
+                Event::Observed { observation, .. } => {
+                    seen.push(Seen {
+                        observation: observation.clone(),
+                        correction: false,
+                        seq: record.seq,
+                    });
+                    if seen.len() == plan.waiting().len() {
+                        for call in plan.waiting().to_vec() {
+                            if let Way::Search(_, names) = offer.way(&call.tool, &call.args) {
+                                offer.find(names);
+                            }
+                        }
+                        plan.observed(std::mem::take(&mut seen));
+                    }
+                }
+                _ => {}
+            }
+        }
+        seen
     }
 
     async fn prompt(&self, plan: &mut Plan, cards: &[Card], turn: u32) -> Result<()> {
@@ -158,31 +205,48 @@ impl Drive<'_> {
         }
     }
 
-    async fn call(&self, plan: &mut Plan, groups: Vec<Vec<ToolCall>>) -> Result<()> {
-        let mut all = Vec::new();
-        let mut over = false;
+    /// Does the calls of one reply, group after group.
+    ///
+    /// # Errors
+    /// `Asked` where one of them waits for a person; then the run is left.
+    async fn call(
+        &self,
+        plan: &mut Plan,
+        offer: &mut Offer<'_>,
+        groups: Vec<Vec<ToolCall>>,
+        mut turn: Turn<'_>,
+    ) -> Result<()> {
+        let mut all = std::mem::take(&mut turn.earlier);
+        let mut skip = all.len();
+        let (mut over, mut position) = (false, 0);
         for group in groups {
             // What ended the run ends it for the calls that were to come after.
             if over {
                 break;
             }
+            let mut calls = Vec::new();
+            for call in &group {
+                if skip > 0 {
+                    skip -= 1;
+                } else {
+                    calls.push((call, turn.place.inside(position)));
+                }
+                position += 1;
+            }
             let label = plan.label();
-            let calls = group.iter().map(|call| {
-                let caller = self.caller_of_model(label.clone());
-                let request = Request {
-                    tool: call.tool.clone(),
-                    args: call.args.clone(),
-                };
-                dispatch(self.station.clone(), self.tasks.clone(), caller, request)
+            let doing = calls.iter().map(|(call, place)| {
+                let way = offer.way(&call.tool, &call.args);
+                self.one(call, (place.clone(), label.clone()), way, &turn)
             });
-            let outcomes = join_all(calls).await;
-            for (call, outcome) in group.iter().zip(outcomes) {
-                if let Some(error) = outcome
-                    .result
-                    .as_ref()
-                    .err()
-                    .filter(|error| !error.code().told_to_model())
+            let outcomes = join_all(doing).await;
+            for ((call, _), (outcome, found)) in calls.iter().zip(outcomes) {
+                offer.find(found);
+                if let Err(error) = &outcome.result
+                    && !error.code().told_to_model()
                 {
+                    if error.code() == Code::Asked {
+                        return outcome.result.map(|_| ());
+                    }
                     plan.failed(error);
                     over = true;
                 }
@@ -191,6 +255,94 @@ impl Drive<'_> {
         }
         plan.observed(all);
         Ok(())
+    }
+
+    /// One call of a model, wherever it goes; and the tools that it has found.
+    async fn one(
+        &self,
+        call: &ToolCall,
+        (place, label): (Place, Label),
+        way: Way,
+        turn: &Turn<'_>,
+    ) -> (Outcome, Vec<ToolName>) {
+        let mut caller = self.caller_of_model(label);
+        caller.place = place;
+        let found = match &way {
+            Way::Search(_, names) => names.clone(),
+            Way::Tool | Way::Script(_) | Way::Nowhere(_) => Vec::new(),
+        };
+        let outcome = match way {
+            Way::Search(text, _) => self.said(call, &caller, Ok(text.into())),
+            Way::Nowhere(error) => {
+                let what = (shown(&call.tool), wished(&call.args));
+                let why = (unfit(&error), error);
+                let gate = &self.station.gate;
+                let not = gate.turn_down(&caller, EffectKind::Call, what, why);
+                self.said(call, &caller, Err(not.error))
+            }
+            Way::Script(source) => {
+                let script = Script {
+                    station: self.station,
+                    tasks: self.tasks,
+                    caller,
+                    source,
+                    engines: self.engines,
+                };
+                script.run(turn.records.to_vec()).await
+            }
+            Way::Tool => match self.again(call, &caller, turn) {
+                Some(outcome) => outcome,
+                None => {
+                    let request = Request {
+                        tool: call.tool.clone(),
+                        args: call.args.clone(),
+                    };
+                    dispatch(self.station.clone(), self.tasks.clone(), caller, request).await
+                }
+            },
+        };
+        (outcome, found)
+    }
+
+    /// The outcome of a call that was made before the run was left, or may have been.
+    fn again(&self, call: &ToolCall, caller: &Caller, turn: &Turn<'_>) -> Option<Outcome> {
+        if turn.records.is_empty() {
+            return None;
+        }
+        let repeatable = |tool: &str| self.station.catalog.is_repeatable(tool);
+        let recall = Recall::of(turn.records, &turn.place, repeatable);
+        let position = caller.place.position_in(&turn.place)?;
+        let mut settled = recall.settled.iter();
+        let answered = match settled.find(|settled| settled.position == position) {
+            Some(settled) => settled.answered.clone(),
+            None => match recall.left(position) {
+                Left::Begun(_) if !repeatable(&call.tool) => in_doubt(&call.tool),
+                Left::Begun(_) | Left::Fresh | Left::Asked(_) => return None,
+            },
+        };
+        let result = match answered {
+            Answered::Value(value) => Ok(value),
+            Answered::Failed {
+                code,
+                message,
+                retryable,
+            } => Err(Error::new(code, message).retry(retryable)),
+            Answered::Rested => return None,
+        };
+        Some(self.said(call, caller, result))
+    }
+
+    /// An outcome that no guest made.
+    fn said(&self, call: &ToolCall, caller: &Caller, result: Result<Value>) -> Outcome {
+        Outcome {
+            tool: call.tool.clone(),
+            seq: caller.parent,
+            at: self.station.gate.journal().clock().now_ms(),
+            result,
+            label: caller.label.clone(),
+            trail: Trail::default(),
+            spent: Spent::default(),
+        }
     }
 
     fn observed(&self, call: &ToolCall, outcome: &Outcome) -> Result<Seen> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 
 use super::drive::Drive;
-use super::left::Kept;
+use super::left::{Kept, goal_of};
 use super::provider::{Model, Provider};
 use crate::edges::egress::{Egress, Names};
 use crate::edges::files::Files;
@@ -32,12 +32,14 @@ use crate::rules::policy::Policy;
 use crate::rules::sanitise::Scrub;
 use crate::rules::show::Show;
 use crate::words::clock::{Clock, Deadline};
-use crate::words::error::{Error, Result};
-use crate::words::event::{Content, End, Event, Spent, Started, Stopped, Surface};
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::{
+    Content, End, Event, Narrowed, Record, Spent, Started, Stopped, Surface,
+};
 use crate::words::id::{Place, RunId};
 use crate::words::label::{Label, Source};
 use crate::words::limits::CALL_TIMEOUT_MS_MAX;
-use crate::words::message::{Usage, WishedArgs};
+use crate::words::message::{Calling, Usage, WishedArgs};
 
 /// What a host is made of, resolved: a configuration that was read, or a test's own.
 #[derive(Clone, Debug)]
@@ -119,6 +121,8 @@ pub struct Goal {
     pub tools: Vec<Pattern>,
     /// The agent's models, or one other.
     pub models: Vec<String>,
+    /// The agent's way of calling tools, or another.
+    pub calling: Option<Calling>,
 }
 
 impl Host {
@@ -250,6 +254,7 @@ impl Host {
             subject: request.tool.clone(),
             goal: String::new(),
             label: label.clone(),
+            narrowed: Narrowed::default(),
         };
         self.journal().append(&run, 0, Event::Started(started))?;
         let caller = self.client(run.clone(), surface, label);
@@ -337,6 +342,15 @@ impl Host {
     /// # Errors
     /// `NotFound` for an unknown agent or model, and whatever ends the run.
     pub async fn pursue(&self, goal: Goal, tasks: &Tasks) -> Result<String> {
+        self.pursue_from(goal, Vec::new(), tasks).await
+    }
+
+    pub(super) async fn pursue_from(
+        &self,
+        goal: Goal,
+        records: Vec<Record>,
+        tasks: &Tasks,
+    ) -> Result<String> {
         let agent = self.agent(&goal)?;
         let names = if goal.models.is_empty() {
             &agent.models
@@ -357,8 +371,31 @@ impl Host {
             surface: goal.surface,
             agent: &agent,
             models,
+            engines: &self.kept,
         };
-        caught(drive.pursue(&goal.text, Label::of(Source::user()))).await
+        let started = Started {
+            surface: goal.surface,
+            subject: goal.agent.clone(),
+            goal: goal.text.clone(),
+            label: Label::of(Source::user()),
+            narrowed: Narrowed {
+                tools: goal.tools.iter().map(ToString::to_string).collect(),
+                models: goal.models.clone(),
+                calling: goal.calling,
+            },
+        };
+        if agent.calling != Calling::Direct {
+            self.kept.keep(&self.station.scripts.engine)?;
+        }
+        let wish = goal_of(&started);
+        let answer = caught(drive.pursue(started, &records)).await;
+        if matches!(&answer, Err(error) if error.code() == Code::Asked) {
+            if records.is_empty() {
+                self.mark(&goal.run, &goal.agent, &wish)?;
+            }
+            self.leave(&goal.run).await?;
+        }
+        answer
     }
 
     fn agent(&self, goal: &Goal) -> Result<Agent> {
@@ -366,11 +403,13 @@ impl Host {
             Error::not_found(format!("agent `{}`", goal.agent))
                 .hint(known("agents", self.agents.keys()))
         })?;
-        if goal.tools.is_empty() {
-            Ok(agent.clone())
+        let mut agent = if goal.tools.is_empty() {
+            agent.clone()
         } else {
-            agent.narrowed(&goal.tools)
-        }
+            agent.narrowed(&goal.tools)?
+        };
+        agent.calling = goal.calling.unwrap_or(agent.calling);
+        Ok(agent)
     }
 }
 

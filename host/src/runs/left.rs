@@ -11,21 +11,32 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 pub(super) use self::kept::{Hold, Kept};
-use super::host::{Called, Host, caught};
+use super::host::{Called, Goal, Host, caught};
 use super::script::Script;
 use crate::guests::dispatch::{Outcome, Request, dispatch};
 use crate::guests::tasks::Tasks;
 use crate::rules::caller::Caller;
+use crate::rules::grant::Pattern;
 use crate::rules::json as text;
 use crate::rules::script::{TOOL, is_life};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
-    Answer, Content, EffectKind, Event, Question, Record, Started, Stopped, Surface, Verdict,
+    Answer, Content, EffectKind, Event, Narrowed, Question, Record, Started, Stopped, Surface,
+    Verdict,
 };
 use crate::words::id::{Digest, Place, QuestionId, RunId};
 use crate::words::label::{Label, Source};
 use crate::words::limits::QUESTIONS;
 use crate::words::message::{Usage, WishedArgs};
+
+/// What came of a run that went on.
+#[derive(Debug)]
+pub enum Resumed {
+    /// It was one call, or a script.
+    Called(Called),
+    /// It was an agent's: its answer, or why there is none.
+    Answer(Result<String>),
+}
 
 /// A question that waits for an answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,10 +86,13 @@ impl Host {
             subject: TOOL.to_owned(),
             goal: String::new(),
             label: label.clone(),
+            narrowed: Narrowed::default(),
         };
         self.journal().append(&run, 0, Event::Started(started))?;
         let caller = self.client(run, surface, label);
-        let outcome = self.script_of(caller.clone(), source, tasks).run(Vec::new());
+        let outcome = self
+            .script_of(caller.clone(), source, tasks)
+            .run(Vec::new());
         let outcome = outcome.await;
         self.end_held(hold, caller, outcome, tasks).await
     }
@@ -120,11 +134,11 @@ impl Host {
     /// # Errors
     /// `NotFound`; `BadInput` for a run that has ended or is none that can be left; `Busy` where it goes
     /// on elsewhere; the journal's failure.
-    pub async fn resume(&self, run: &RunId, tasks: &Tasks) -> Result<Called> {
+    pub async fn resume(&self, run: &RunId, tasks: &Tasks) -> Result<Resumed> {
         caught(self.resume_one(run, tasks)).await
     }
 
-    async fn resume_one(&self, run: &RunId, tasks: &Tasks) -> Result<Called> {
+    async fn resume_one(&self, run: &RunId, tasks: &Tasks) -> Result<Resumed> {
         let hold = self.kept.hold(run)?;
         let records = self.journal().take_up(run).await?;
         let gone_on = self.go_on(run, records, (hold, tasks)).await;
@@ -139,11 +153,16 @@ impl Host {
         run: &RunId,
         records: Vec<Record>,
         (hold, tasks): (Hold, &Tasks),
-    ) -> Result<Called> {
+    ) -> Result<Resumed> {
         let Some(Event::Started(started)) = records.first().map(|first| &first.event) else {
             let what = format!("run `{run}` has no beginning");
             return Err(Error::new(Code::Corrupt, what));
         };
+        if !started.subject.contains('.') {
+            return self
+                .pursue_again(run, started, &records, (hold, tasks))
+                .await;
+        }
         let (subject, args) = wish_of(&records, &started.subject)?;
         hold.check(mark_of(&subject, &args))?;
         let caller = Caller {
@@ -165,7 +184,47 @@ impl Host {
             };
             dispatch(self.station.clone(), tasks.clone(), caller.clone(), request).await
         };
-        self.end_held(hold, caller, outcome, tasks).await
+        let called = self.end_held(hold, caller, outcome, tasks).await?;
+        Ok(Resumed::Called(called))
+    }
+
+    /// Goes on with the run of an agent.
+    async fn pursue_again(
+        &self,
+        run: &RunId,
+        started: &Started,
+        records: &[Record],
+        (hold, tasks): (Hold, &Tasks),
+    ) -> Result<Resumed> {
+        hold.check(mark_of(&started.subject, &goal_of(started)))?;
+        let tools = started.narrowed.tools.iter().cloned();
+        let tools: Result<Vec<Pattern>> = tools.map(Pattern::try_from).collect();
+        let goal = Goal {
+            run: run.clone(),
+            surface: started.surface,
+            agent: started.subject.clone(),
+            text: started.goal.clone(),
+            tools: tools?,
+            models: started.narrowed.models.clone(),
+            calling: started.narrowed.calling,
+        };
+        self.journal().append(run, 0, Event::Resumed)?;
+        let answer = self.pursue_from(goal, records.to_vec(), tasks).await;
+        match &answer {
+            Err(error) if error.code() == Code::Asked => {}
+            Ok(_) | Err(_) => hold.end(),
+        }
+        Ok(Resumed::Answer(answer))
+    }
+
+    /// Whether a run is an agent's, and not one call or script.
+    ///
+    /// # Errors
+    /// `NotFound`, `Corrupt`, `DiskFailed`.
+    pub async fn is_of_agent(&self, run: &RunId) -> Result<bool> {
+        let records = self.journal().records(run).await?;
+        let first = records.first().map(|first| &first.event);
+        Ok(matches!(first, Some(Event::Started(started)) if !started.subject.contains('.')))
     }
 
     /// Ends a run that was left; nothing of it goes on.
@@ -244,10 +303,10 @@ impl Host {
         let first = found.pop();
         match first {
             Some(only) if found.is_empty() => Ok(only),
-            Some(_) => Err(
-                Error::bad_input(format!("more than one question begins with `{start}`"))
-                    .hint("write more of its name; `lazaret ask list` shows them"),
-            ),
+            Some(_) => Err(Error::bad_input(format!(
+                "more than one question begins with `{start}`"
+            ))
+            .hint("write more of its name; `lazaret ask list` shows them")),
             None => Err(
                 Error::not_found(format!("open question that begins with `{start}`"))
                     .hint("`lazaret ask list` shows what waits"),
@@ -294,6 +353,11 @@ impl Host {
 /// What the mark of a run binds: that this host was asked for this.
 fn mark_of(subject: &str, args: &Value) -> Digest {
     Digest::of(format!("{subject}\n{}", text::canonical(args)).as_bytes())
+}
+
+/// What an agent's run wished for, and with what of its agent's.
+pub(super) fn goal_of(started: &Started) -> Value {
+    json!({"goal": started.goal, "narrowed": started.narrowed})
 }
 
 /// What a run of one call wished for: tool and arguments.

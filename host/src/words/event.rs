@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::error::{Code, Issue};
 use super::id::{Digest, Place, QuestionId, RunId, Seq};
 use super::label::Label;
-use super::message::{Observation, Reply, Usage};
+use super::message::{Calling, Observation, Reply, Usage};
 
 /// A fact with its place and time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -148,6 +148,29 @@ pub struct Started {
     pub goal: String,
     /// What influenced the goal.
     pub label: Label,
+    /// What this run alone asked for; the agent's own where it says nothing.
+    #[serde(default, skip_serializing_if = "Narrowed::is_nothing")]
+    pub narrowed: Narrowed,
+}
+
+/// What a run asks for beside its agent's definition.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Narrowed {
+    /// Only these of the agent's tools.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    /// These models instead of the agent's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<String>,
+    /// This way of calling tools instead of the agent's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calling: Option<Calling>,
+}
+
+impl Narrowed {
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A way in and out (row A-04).

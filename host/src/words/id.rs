@@ -226,10 +226,10 @@ impl fmt::Debug for Digest {
 pub struct Place(Vec<u32>);
 
 impl Place {
-    /// The place of a model's call.
+    /// The place of a turn, from 1; its calls are inside of it.
     #[must_use]
-    pub fn of_call(turn: u32, number: u32) -> Self {
-        Self(vec![turn, number])
+    pub fn of_turn(turn: u32) -> Self {
+        Self(vec![turn])
     }
 
     /// The place of something that is wished from here.

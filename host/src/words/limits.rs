@@ -202,9 +202,56 @@ pub const GOAL_BYTES: usize = 256 << 10;
 /// A file of configuration.
 pub const CONFIG_BYTES: usize = 1 << 20;
 
+/// Nesting of the types in a signature: objects, arrays and tuples inside one another. What is deeper
+/// is `unknown` (G-39a).
+pub const SIGNATURE_DEPTH: usize = 4;
+/// A tool's signature with its comment.
+pub const SIGNATURE_BYTES: usize = 8 << 10;
+/// The type of a tool's arguments, and that of its outcome.
+pub const SIGNATURE_TYPE_BYTES: usize = 2 << 10;
+/// The comment of a signature.
+pub const SIGNATURE_COMMENT_BYTES: usize = 2_500;
+/// What a signature's comment shows of the tool's description.
+pub const SIGNATURE_DESCRIPTION_CHARS: usize = 800;
+/// What it shows of an argument's description.
+pub const SIGNATURE_REMARK_CHARS: usize = 200;
+/// What it shows of a default or pattern.
+pub const SIGNATURE_DEFAULT_CHARS: usize = 40;
+/// Fields of one object that a signature's comment looks at, and a search: of more, none.
+pub const SIGNATURE_FIELDS: usize = 64;
+/// Values of an `enum` that are written out; of more only the type is told.
+pub const SIGNATURE_LITERALS: usize = 64;
+/// A tool's line in the catalogue (G-39a).
+pub const CATALOGUE_LINE_CHARS: usize = 120;
+/// Lines of the catalogue that a model is shown with `run_script`.
+pub const CATALOGUE_LINES: usize = 60;
+/// Tools that a search returns where nobody says how many (G-39a).
+pub const SEARCH_HITS: usize = 8;
+/// Tools that a search returns at most (G-39a).
+pub const SEARCH_HITS_MAX: usize = 25;
+/// A query (G-39a).
+pub const SEARCH_QUERY_CHARS: usize = 512;
+/// Different words of a query that count.
+pub const SEARCH_QUERY_WORDS: usize = 32;
+/// A word in a search; the rest of a longer one does not count.
+pub const SEARCH_WORD_CHARS: usize = 32;
+/// Words of a tool's description that a search looks at.
+pub const SEARCH_DESCRIPTION_WORDS: usize = 400;
+/// Signatures in the answer to one search; tools beyond have a line of the catalogue.
+pub const SEARCH_ANSWER_BYTES: usize = 32 << 10;
+
 // Bounds that hang together.
 const _: () = assert!(ASYNC_STACK_BYTES >= WASM_STACK_BYTES + (1 << 20));
 const _: () = assert!(OUTCOME_BYTES <= HOSTCALL_BYTES);
 const _: () = assert!(FETCH_BODY_BYTES <= HOSTCALL_BYTES && FILE_WRITE_BYTES <= HOSTCALL_BYTES);
 const _: () = assert!(GUEST_MEMORY_BYTES <= GUEST_MEMORY_BYTES_MAX);
 const _: () = assert!(BATCH_RECORDS < BATCH_RECORDS_MAX);
+// An escaped name has up to twelve bytes for a character.
+const _: () = assert!(
+    2 * SIGNATURE_TYPE_BYTES + SIGNATURE_COMMENT_BYTES + 12 * TOOL_NAME_CHARS < SIGNATURE_BYTES
+);
+const _: () = assert!(
+    SEARCH_ANSWER_BYTES + SIGNATURE_BYTES + SEARCH_HITS_MAX * CATALOGUE_LINE_CHARS * 4
+        < OBSERVATION_TOKENS * CHARS_PER_TOKEN
+);
+const _: () = assert!(SEARCH_HITS <= SEARCH_HITS_MAX);

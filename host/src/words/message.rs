@@ -125,6 +125,19 @@ pub struct Card {
     pub output: Value,
 }
 
+/// How a model calls tools (G-35, G-36).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Calling {
+    /// One by one, each with its outcome in the context.
+    #[default]
+    Direct,
+    /// From scripts alone.
+    Code,
+    /// Either way.
+    Both,
+}
+
 /// Everything that one provider call is told.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Prompt {

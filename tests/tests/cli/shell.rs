@@ -2,6 +2,8 @@
 
 use std::io::{BufRead, BufReader};
 
+use lazaret_tests::typescript::{self, Reading};
+
 use crate::station::{Station, rest};
 
 const COMMANDS: [&[&str]; 12] = [
@@ -216,6 +218,33 @@ fn tools_are_found_by_words() {
         .run(&["tools", "zebra"])
         .ends(0)
         .says_only("no tool has all these words");
+}
+
+#[test]
+fn tools_are_declared_in_typescript() {
+    let station = Station::new();
+    let ended = station
+        .run(&["tools", "page", "web", "--format", "ts"])
+        .ends(0)
+        .says_only("")
+        .prints(&[
+            "     * @param url The address, with `https://`.\n",
+            "    get_page(args: { url: string; length?: number; links?: boolean; start?: number }): Promise<{ url: string; ",
+        ])
+        .never("files");
+    let (before, declared) = ended.out.split_at(ended.out.find("interface").unwrap());
+    assert_eq!(
+        before,
+        "declare class ToolError extends Error {\n  code: string;\n  retryable: boolean;\n}\n\n"
+    );
+    let methods = typescript::declaration(declared, Reading::Closed).unwrap();
+    let names: Vec<_> = methods.iter().map(|method| method.name.as_str()).collect();
+    assert!(names.contains(&"get_page"), "{names:?}");
+    station
+        .run(&["tools", "zebra", "--format", "ts"])
+        .ends(0)
+        .says_only("no tool has all these words")
+        .prints(&["interface Tools {\n}\ndeclare const tools: Tools;\n"]);
 }
 
 #[test]

@@ -8,3 +8,4 @@ mod journal;
 mod limits;
 mod nesting;
 mod parallel;
+mod signatures;

@@ -14,7 +14,6 @@ use crate::guests::guest::{LogLine, Trail};
 use crate::guests::script::{Progress, ScriptEngine, ScriptGuest, Step};
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::json;
-use crate::rules::plan::Grouping;
 use crate::rules::script::{Answered, Left, Queue, Recall, Settled, Wish, diverged, in_doubt};
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
@@ -72,7 +71,7 @@ impl<'a> Life<'a> {
         seq: Seq,
         trail: &'a mut Trail,
     ) -> Self {
-        let repeatable = |tool: &str| script.repeatable(tool);
+        let repeatable = |tool: &str| script.station.catalog.is_repeatable(tool);
         let recall = Recall::of(records, &script.caller.place, repeatable);
         let begun = recall.scripted.clone().unwrap_or_else(|| script.begin());
         Self {
@@ -160,11 +159,7 @@ impl<'a> Life<'a> {
         self.start_with(engine, &blanked).await
     }
 
-    async fn start_with(
-        &self,
-        engine: &ScriptEngine,
-        source: &str,
-    ) -> Result<(ScriptGuest, Step)> {
+    async fn start_with(&self, engine: &ScriptEngine, source: &str) -> Result<(ScriptGuest, Step)> {
         let station = self.script.station;
         let cpu_ms = station.gate.policy().scripts.cpu_ms;
         let begun = &self.begun;
@@ -227,15 +222,16 @@ impl<'a> Life<'a> {
         if self.recall.answers(position) {
             return;
         }
+        let catalog = &self.script.station.catalog;
         match self.recall.left(position) {
-            Left::Begun(seq) if !self.script.repeatable(tool) => {
+            Left::Begun(seq) if !catalog.is_repeatable(tool) => {
                 self.doubtful.push_back((position, seq));
             }
             Left::Asked(question) => {
                 self.asked.insert(position, still_asked(tool, &question));
             }
             Left::Fresh | Left::Begun(_) => {
-                self.queue.add(position, self.script.grouping(tool));
+                self.queue.add(position, catalog.grouping(tool));
             }
         }
     }
@@ -408,10 +404,13 @@ impl<'a> Life<'a> {
 
     /// The rest that is over first.
     fn due(&self) -> Option<(u32, u64)> {
-        let rests = self.wishes.iter().filter_map(|(position, wish)| match wish {
-            Wish::Rest { due } => Some((*position, *due)),
-            Wish::Call { .. } => None,
-        });
+        let rests = self
+            .wishes
+            .iter()
+            .filter_map(|(position, wish)| match wish {
+                Wish::Rest { due } => Some((*position, *due)),
+                Wish::Call { .. } => None,
+            });
         rests.min_by_key(|(position, due)| (*due, *position))
     }
 
@@ -515,18 +514,6 @@ impl Script<'_> {
                 log_bytes: SCRIPT_LOG_BYTES,
             },
         }
-    }
-
-    /// Whether a call whose end is not known may be made again.
-    fn repeatable(&self, tool: &str) -> bool {
-        let tool = self.station.catalog.resolve(tool, &[]);
-        tool.is_ok_and(|tool| {
-            tool.declared.effect.leaves_no_trace() || tool.declared.conduct.idempotent
-        })
-    }
-
-    fn grouping(&self, tool: &str) -> Grouping {
-        self.station.catalog.grouping(tool)
     }
 }
 

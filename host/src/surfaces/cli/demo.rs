@@ -102,6 +102,7 @@ impl Demo {
             text: GOAL.to_owned(),
             tools: Vec::new(),
             models: Vec::new(),
+            calling: None,
         };
         let status = tokio::select! {
             status = pursue(&host, goal, scene) => status?,

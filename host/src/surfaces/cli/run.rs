@@ -14,7 +14,9 @@ use crate::runs::host::{Goal, Host};
 use crate::surfaces::paint::{faint, foreign};
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{Event, Sight, Surface};
+use crate::words::id::RunId;
 use crate::words::limits::GOAL_BYTES;
+use crate::words::message::Calling;
 
 /// Let an agent pursue a goal.
 #[derive(Debug, clap::Args)]
@@ -33,6 +35,18 @@ pub(super) struct Run {
     /// Only these of the agent's tools, such as `files.read` or `text.*`.
     #[arg(long, value_name = "TOOLS", value_parser = parse_pattern)]
     tool: Vec<Pattern>,
+    /// How the model calls tools: one by one, from scripts alone, or either way.
+    #[arg(long, value_name = "direct|code|both", value_parser = parse_calling)]
+    calling: Option<Calling>,
+}
+
+fn parse_calling(text: &str) -> std::result::Result<Calling, String> {
+    match text {
+        "direct" => Ok(Calling::Direct),
+        "code" => Ok(Calling::Code),
+        "both" => Ok(Calling::Both),
+        _ => Err("direct, code or both".to_owned()),
+    }
 }
 
 fn parse_pattern(text: &str) -> std::result::Result<Pattern, String> {
@@ -57,6 +71,7 @@ impl Run {
             text,
             tools: self.tool,
             models: self.model.into_iter().collect(),
+            calling: self.calling,
         };
         pursue(&host, goal, scene).await
     }
@@ -64,9 +79,20 @@ impl Run {
 
 /// Pursues a goal and prints what happens, to its end.
 pub(super) async fn pursue(host: &Host, goal: Goal, scene: &Scene) -> Result<u8> {
-    let run = goal.run.clone();
-    let mut watcher = host.watch(&run);
     let tasks = Tasks::new();
+    let run = goal.run.clone();
+    follow(host, &run, scene, &tasks, host.pursue(goal, &tasks)).await
+}
+
+/// Prints what happens in a run that is pursued, to its end.
+pub(super) async fn follow(
+    host: &Host,
+    run: &RunId,
+    scene: &Scene,
+    tasks: &Tasks,
+    work: impl Future<Output = Result<String>>,
+) -> Result<u8> {
+    let mut watcher = host.watch(run);
     let spinner = Spinner::new(scene.quiet || scene.json);
     let mut transcript = Transcript::default();
     let (mut begun, mut stopped) = (false, false);
@@ -84,7 +110,7 @@ pub(super) async fn pursue(host: &Host, goal: Goal, scene: &Scene) -> Result<u8>
         }
     };
     let answer = {
-        let mut work = std::pin::pin!(until_cancelled(&tasks, host.pursue(goal, &tasks)));
+        let mut work = std::pin::pin!(until_cancelled(tasks, work));
         loop {
             tokio::select! {
                 sight = watcher.next() => see(&sight),
@@ -101,11 +127,11 @@ pub(super) async fn pursue(host: &Host, goal: Goal, scene: &Scene) -> Result<u8>
     match answer {
         // With --json the last event says why a run failed; where there is none, this does.
         Err(error) if !begun || (scene.json && !stopped) => Err(error),
-        answer => finish(scene, &run, answer),
+        answer => finish(scene, run, answer),
     }
 }
 
-fn finish(scene: &Scene, run: &crate::words::id::RunId, answer: Result<String>) -> Result<u8> {
+fn finish(scene: &Scene, run: &RunId, answer: Result<String>) -> Result<u8> {
     let record = format!("{}: lazaret runs show {run}", faint("record"));
     match answer {
         Ok(text) => {
@@ -116,6 +142,12 @@ fn finish(scene: &Scene, run: &crate::words::id::RunId, answer: Result<String>) 
                 print::note(record);
             }
             Ok(0)
+        }
+        Err(error) if error.code() == Code::Asked && !scene.json => {
+            print::failure(&error, false);
+            let next = faint("then go on with it");
+            print::note(format!("{next}: lazaret runs resume {run}"));
+            Ok(error.code().exit_status())
         }
         // The events have said it already.
         Err(error) if scene.json => Ok(error.code().exit_status()),

@@ -98,10 +98,7 @@ async fn list(journal: &Journal, scene: &Scene, limit: usize) -> Result<u8> {
         }
         return Ok(0);
     }
-    let rows: Vec<Vec<String>> = runs
-        .iter()
-        .map(|(first, last)| row(first, last))
-        .collect();
+    let rows: Vec<Vec<String>> = runs.iter().map(|(first, last)| row(first, last)).collect();
     if rows.is_empty() && !scene.quiet {
         print::note("no runs yet");
     }

@@ -10,6 +10,7 @@ use super::{Scene, run::until_cancelled};
 use crate::edges::named;
 use crate::guests::tasks::Tasks;
 use crate::runs::host::{Called, Host};
+use crate::runs::left::Resumed;
 use crate::surfaces::paint::{faint, foreign};
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result, why};
@@ -38,7 +39,12 @@ pub(super) struct Script {
     #[arg(required_unless_present = "source", conflicts_with = "source")]
     file: Option<PathBuf>,
     /// The script itself.
-    #[arg(short = 'e', long = "eval", value_name = "SRC", allow_hyphen_values = true)]
+    #[arg(
+        short = 'e',
+        long = "eval",
+        value_name = "SRC",
+        allow_hyphen_values = true
+    )]
     source: Option<String>,
     /// Run it again whenever the file changes, until Ctrl-C.
     #[arg(long, requires = "file")]
@@ -102,7 +108,10 @@ async fn watch(host: &Host, file: &Path, scene: &Scene) -> Result<u8> {
         loop {
             host.journal()
                 .clock()
-                .until(host.journal().clock().now_ms() + u64::try_from(LOOK.as_millis()).unwrap_or(200))
+                .until(
+                    host.journal().clock().now_ms()
+                        + u64::try_from(LOOK.as_millis()).unwrap_or(200),
+                )
                 .await;
             // A file that is being written may be gone for a moment.
             let Ok(source) = read_file(file) else {
@@ -135,7 +144,21 @@ async fn run(host: &Host, source: String, scene: &Scene) -> Result<u8> {
 /// Goes on with a run that was left.
 pub(super) async fn resume(host: &Host, run: &RunId, scene: &Scene) -> Result<u8> {
     let tasks = Tasks::new();
-    let work = host.resume(run, &tasks);
+    if host.is_of_agent(run).await? {
+        let work = async {
+            match host.resume(run, &tasks).await? {
+                Resumed::Answer(answer) => answer,
+                Resumed::Called(_) => Err(Error::bug("an agent's run that was a call")),
+            }
+        };
+        return super::run::follow(host, run, scene, &tasks, work).await;
+    }
+    let work = async {
+        match host.resume(run, &tasks).await? {
+            Resumed::Called(called) => Ok(called),
+            Resumed::Answer(_) => Err(Error::bug("a call that was an agent's run")),
+        }
+    };
     let called = see(host, run, scene, until_cancelled(&tasks, work)).await?;
     Ok(tell(&called, scene))
 }

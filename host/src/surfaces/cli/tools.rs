@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::{Scene, print};
 use crate::guests::catalog::Tool;
 use crate::rules::manifest::Risk;
+use crate::rules::signature;
 use crate::surfaces::paint::{faint, foreign, strong};
 use crate::words::error::Result;
 
@@ -14,7 +15,8 @@ use crate::words::error::Result;
 #[command(after_help = "Examples:
   lazaret tools                     all of them
   lazaret tools page links          those that speak of both words
-  lazaret tools --format openai     as a model is told of them")]
+  lazaret tools --format openai     as a model is told of them
+  lazaret tools web --format ts     as a script calls them")]
 pub(super) struct Tools {
     /// Words to look for.
     query: Vec<String>,
@@ -31,6 +33,8 @@ enum Format {
     Json,
     /// As OpenAI's `tools`.
     Openai,
+    /// As declarations of TypeScript.
+    Ts,
 }
 
 impl Tools {
@@ -51,15 +55,20 @@ impl Tools {
             Format::Text => {
                 let rows: Vec<Vec<String>> = tools.iter().map(|tool| row(tool)).collect();
                 print::line(crate::surfaces::paint::table(&rows).trim_end());
-                if rows.is_empty() && !scene.quiet {
-                    print::note("no tool has all these words");
-                }
             }
             Format::Json => print::value(
                 &tools.iter().map(|tool| described(tool)).collect(),
                 scene.json,
             ),
             Format::Openai => print::value(&tools.iter().map(|tool| openai(tool)).collect(), false),
+            Format::Ts => {
+                let listed: Vec<_> = tools.iter().map(|tool| tool.listed()).collect();
+                print::line(signature::module(&listed).trim_end());
+            }
+        }
+        let is_data = matches!(format, Format::Json | Format::Openai);
+        if tools.is_empty() && !is_data && !scene.quiet {
+            print::note("no tool has all these words");
         }
         Ok(0)
     }

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
-use crate::words::event::{Answer, Content, EffectKind, End, Event, Glimpse, Judged, Record, Sight, Started, Stopped, Verdict,};
+use crate::words::event::{
+    Answer, Content, EffectKind, End, Event, Glimpse, Judged, Record, Sight, Started, Stopped,
+    Verdict,
+};
 use crate::words::id::Seq;
 use crate::words::message::{Reply, WishedArgs};
 
@@ -110,7 +113,10 @@ impl Transcript {
             }
             Event::Scripted(scripted) => Some(format!(
                 "  {}",
-                faint(format!("script begins in engine {}", scripted.engine.short()))
+                faint(format!(
+                    "script begins in engine {}",
+                    scripted.engine.short()
+                ))
             )),
             Event::Rested { place } => Some(format!("  {}", faint(format!("rested ({place})")))),
             Event::Paused { questions } => Some(line_of_pause(questions.len())),

@@ -13,6 +13,7 @@ use crate::rules::manifest::Risk;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::Digest;
 use crate::words::limits::CONFIG_BYTES;
+use crate::words::message::Calling;
 
 /// The whole file.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -117,6 +118,8 @@ pub struct AgentTable {
     pub models: Vec<String>,
     /// Provider calls of one run.
     pub turns: Option<u32>,
+    /// How its model calls tools: `direct`, `code` or `both`.
+    pub calling: Calling,
 }
 
 /// `[models.NAME]`.

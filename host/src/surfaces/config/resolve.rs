@@ -249,6 +249,7 @@ fn agent(name: &str, table: &AgentTable) -> Result<Agent> {
         tools: table.tools.clone(),
         models: table.models.clone(),
         turns,
+        calling: table.calling,
     })
 }
 

@@ -1,0 +1,186 @@
+//! The offer: which tools a model is shown in a turn, and which of its calls go where.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::guests::catalog::Tool;
+use crate::guests::station::Station;
+use crate::rules::agent::Agent;
+use crate::rules::code_mode::{
+    RUN_SCRIPT, SEARCH_TOOLS, answer, run_script_card, search_args, search_tools_card,
+};
+use crate::rules::plan::Grouping;
+use crate::rules::schema::Schema;
+use crate::rules::search::{Candidate, search};
+use crate::rules::signature::Listed;
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::Surface;
+use crate::words::id::{ToolName, shown};
+use crate::words::message::{Calling, Card, WishedArgs};
+
+/// What a model of one run is shown. Grows by what it finds, and never shrinks (U-12).
+pub(super) struct Offer<'a> {
+    tools: Vec<&'a Arc<Tool>>,
+    calling: Calling,
+    found: Vec<ToolName>,
+}
+
+/// Where a model's call goes.
+#[derive(Debug)]
+pub(super) enum Way {
+    /// To the tool of that name.
+    Tool,
+    /// Into a guest of its own: this is a script.
+    Script(String),
+    /// To the catalogue: this is its answer, and these are the tools in it.
+    Search(String, Vec<ToolName>),
+    /// Nowhere.
+    Nowhere(Error),
+}
+
+impl<'a> Offer<'a> {
+    pub(super) fn new(station: &'a Station, agent: &Agent, surface: Surface) -> Self {
+        let policy = station.gate.policy();
+        Self {
+            tools: station.catalog.told(&agent.tools, policy, surface),
+            calling: agent.calling,
+            found: Vec::new(),
+        }
+    }
+
+    /// The cards of a turn. What was found comes last, so that the beginning of a prompt stays the same.
+    pub(super) fn cards(&self) -> Vec<Card> {
+        let mut cards = Vec::new();
+        if self.is_direct() {
+            let eager = self.tools.iter().filter(|tool| !is_deferred(tool));
+            cards.extend(eager.map(|tool| tool.card()));
+        }
+        if self.has_scripts() {
+            cards.push(run_script_card(&self.listed()));
+        }
+        if self.has_search() {
+            cards.push(search_tools_card());
+        }
+        let found = self.found.iter().filter_map(|name| self.tool(name));
+        if self.is_direct() {
+            cards.extend(found.map(|tool| tool.plain_card()));
+        }
+        cards
+    }
+
+    /// Where a call goes. A tool that the model was not shown does not run, whatever policy says of it.
+    pub(super) fn way(&self, tool: &str, args: &WishedArgs) -> Way {
+        let own = match tool {
+            RUN_SCRIPT if self.has_scripts() => script(args),
+            SEARCH_TOOLS if self.has_search() => self.search(args),
+            _ => self.check(tool).map(|()| Way::Tool),
+        };
+        own.unwrap_or_else(Way::Nowhere)
+    }
+
+    /// How a call may be grouped with others of its turn.
+    pub(super) fn grouping(&self, station: &Station, tool: &str) -> Grouping {
+        match tool {
+            RUN_SCRIPT if self.has_scripts() => Grouping::Alone,
+            SEARCH_TOOLS if self.has_search() => Grouping::Together,
+            _ => station.catalog.grouping(tool),
+        }
+    }
+
+    /// From the next turn on these are shown as well.
+    pub(super) fn find(&mut self, names: Vec<ToolName>) {
+        for name in names {
+            let deferred = self.tool(&name).is_some_and(|tool| is_deferred(tool));
+            if deferred && !self.found.contains(&name) {
+                self.found.push(name);
+            }
+        }
+    }
+
+    fn check(&self, tool: &str) -> Result<()> {
+        let known = ToolName::parse(tool).ok();
+        let Some(known) = known.and_then(|name| self.tool(&name)) else {
+            // The gate says what is wrong with it.
+            return Ok(());
+        };
+        let name = &known.name;
+        if !self.is_direct() {
+            let what = format!("`{name}` is called from scripts alone: use `{RUN_SCRIPT}`");
+            return Err(Error::new(Code::UnknownTool, what));
+        }
+        if is_deferred(known) && !self.found.contains(name) {
+            let what = format!(
+                "`{name}` is not shown yet: find it with `{SEARCH_TOOLS}`, and call it in the turn after"
+            );
+            return Err(Error::new(Code::UnknownTool, what));
+        }
+        Ok(())
+    }
+
+    fn search(&self, args: &WishedArgs) -> Result<Way> {
+        let args = fitting(args, &search_tools_card())?;
+        let (query, limit) = search_args(&args);
+        let listed = self.listed();
+        let text = answer(&listed, query, limit)?;
+        let candidates = listed.iter().map(|tool| Candidate {
+            name: tool.name,
+            description: tool.description,
+            arguments: tool.arguments(),
+        });
+        let names = search(candidates, query, limit)?.names.into_iter();
+        let names = names.filter_map(|name| ToolName::parse(name).ok());
+        Ok(Way::Search(text, names.collect()))
+    }
+
+    fn listed(&self) -> Vec<Listed<'_>> {
+        self.tools.iter().map(|tool| tool.listed()).collect()
+    }
+
+    fn tool(&self, name: &ToolName) -> Option<&Arc<Tool>> {
+        self.tools.iter().copied().find(|tool| tool.name == *name)
+    }
+
+    fn is_direct(&self) -> bool {
+        self.calling != Calling::Code
+    }
+
+    fn has_scripts(&self) -> bool {
+        self.calling != Calling::Direct
+    }
+
+    /// There is a search where there is something to find (G-24).
+    fn has_search(&self) -> bool {
+        self.has_scripts() || self.tools.iter().any(|tool| is_deferred(tool))
+    }
+}
+
+fn is_deferred(tool: &Tool) -> bool {
+    tool.declared.offer.deferred
+}
+
+fn script(args: &WishedArgs) -> Result<Way> {
+    let args = fitting(args, &run_script_card(&[]))?;
+    let source = args.get("source").and_then(Value::as_str);
+    Ok(Way::Script(source.unwrap_or_default().to_owned()))
+}
+
+/// Arguments of one of the host's own tools, which fit its card.
+fn fitting(args: &WishedArgs, card: &Card) -> Result<Value> {
+    let value = match args {
+        WishedArgs::Json(value) => value,
+        WishedArgs::Broken(text) => {
+            let why = crate::rules::json::parse(text).err().unwrap_or_default();
+            let what = format!(
+                "Invalid action input: the arguments are not JSON: {}",
+                shown(&why)
+            );
+            return Err(Error::new(Code::BadArgs, what));
+        }
+    };
+    let issues = Schema::compile(card.input.clone())?.issues(value);
+    if issues.is_empty() {
+        return Ok(value.clone());
+    }
+    Err(Error::new(Code::BadArgs, "Invalid action input.").issues(issues))
+}
