@@ -1,9 +1,9 @@
-//! Embeds the bundled plugins, which `make plugins` leaves in `plugins/dist`, with their digests.
+//! Embeds the bundled plugins, which `make plugins` leaves in `plugins/dist`, with their digests; and, apart from them,
+//! the two components there that are no plugins: the engine of scripts and the reader of TypeScript.
 
 #![expect(
     clippy::disallowed_methods,
     clippy::expect_used,
-    clippy::panic,
     reason = "a build script fails loudly, and only reads what was built before it"
 )]
 
@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use sha2::{Digest as _, Sha256};
+
+/// Components that are of other worlds than plugins, and the constants that they become.
+const APART: [(&str, &str); 2] = [("script", "SCRIPT_ENGINE"), ("types", "TYPES_READER")];
 
 fn main() {
     let host = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
@@ -26,33 +29,34 @@ fn main() {
         !components.is_empty(),
         "no bundled plugins in plugins/dist: run `make plugins` first, which builds them"
     );
-    let mut list = String::new();
-    for (file, constant) in ENGINES {
-        let place = components
-            .iter()
-            .position(|path| path.ends_with(file))
-            .unwrap_or_else(|| panic!("no {file} in plugins/dist: run `make plugins`"));
-        let _ = write!(list, "const {constant}: PluginBytes = ");
-        write_entry(&mut list, &components.remove(place));
-        list.push_str(";\n");
-    }
-    list.push_str("const BUNDLED: &[PluginBytes] = &[\n");
+    let mut list = String::from("const BUNDLED: &[PluginBytes] = &[\n");
+    let mut apart = String::new();
     for path in &components {
-        write_entry(&mut list, path);
-        list.push_str(",\n");
+        let name = name_of(path);
+        let entry = entry(name, path);
+        match APART.iter().find(|(known, _)| *known == name) {
+            Some((_, constant)) => {
+                let _ = writeln!(apart, "const {constant}: PluginBytes = {entry};");
+            }
+            None => {
+                let _ = writeln!(list, "    {entry},");
+            }
+        }
     }
     list.push_str("];\n");
+    list.push_str(&apart);
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     fs::write(out.join("bundled.rs"), list).expect("the build folder can be written");
 }
 
-/// Components that are no plugins: they have worlds and constants of their own.
-const ENGINES: [(&str, &str); 2] = [
-    ("script.wasm", "SCRIPT_ENGINE"),
-    ("types.wasm", "TYPES_READER"),
-];
+fn name_of(path: &Path) -> &str {
+    path.file_stem()
+        .and_then(|name| name.to_str())
+        .expect("a plugin's file has a plain name")
+}
 
-fn write_entry(list: &mut String, path: &Path) {
+/// The expression of one component.
+fn entry(name: &str, path: &Path) -> String {
     println!("cargo::rerun-if-changed={}", path.display());
     let bytes = fs::read(path).expect("a component that was listed can be read");
     let digest = Sha256::digest(&bytes)
@@ -61,13 +65,8 @@ fn write_entry(list: &mut String, path: &Path) {
             let _ = write!(text, "{byte:02x}");
             text
         });
-    let name = path
-        .file_stem()
-        .and_then(|name| name.to_str())
-        .expect("a plugin's file has a plain name");
     let path = fs::canonicalize(path).expect("a component that was read has a path");
-    let _ = write!(
-        list,
+    format!(
         "PluginBytes::Bundled {{ name: {name:?}, bytes: include_bytes!({path:?}), digest: {digest:?} }}"
-    );
+    )
 }

@@ -1,10 +1,10 @@
 //! Answers of the host, one at a time.
 
-use rquickjs::{Ctx, Function, Result, Value};
+use rquickjs::{Ctx, Function, Persistent, Result, Value};
 
 use crate::engine::Mistake;
 use crate::natives::define;
-use crate::state::{Open, State, Timer};
+use crate::state::{Open, OpenCall, State, Timer};
 use crate::{Answer, Outcome, ToolError, timers};
 
 /// Hands in one answer. What the script throws meanwhile is the exception.
@@ -14,40 +14,44 @@ pub fn take(
     answer: Answer,
 ) -> std::result::Result<Result<()>, Mistake> {
     let position = answer.position;
-    let known = state.open.borrow_mut().remove(&position);
+    let Some(known) = state.open.borrow_mut().remove(&position) else {
+        return Err(Mistake::NotOpen(position));
+    };
+    // What the host has mistaken stays open.
+    let mistaken = |known, mistake| {
+        state.open.borrow_mut().insert(position, known);
+        Err(mistake)
+    };
     match (known, answer.outcome) {
-        (None, _) => Err(Mistake::NotOpen(position)),
-        (Some(Open::Cleared), _) => Ok(Ok(())),
-        (Some(Open::Timer(timer)), Outcome::Rested) => Ok(rang(state, ctx, timer)),
-        (Some(Open::Call { reject, error, .. }), Outcome::Failed(said)) => {
-            Ok(error.restore(ctx).and_then(|error| {
-                fill(ctx, &error, &said)?;
-                reject.restore(ctx)?.call((error,))
-            }))
-        }
-        (
-            Some(Open::Call {
-                resolve, reject, ..
-            }),
-            Outcome::Value(json),
-        ) => {
-            let value = match parse(ctx, json) {
-                Ok(value) => value,
-                Err(NotRead::Json) => return Err(Mistake::NotJson(position)),
-                // Too deep or too big for the heap: the script may catch that.
-                Err(NotRead::Thrown(error)) => {
-                    return Ok(reject.restore(ctx).and_then(|reject| reject.call((error,))));
-                }
-            };
-            Ok(resolve
-                .restore(ctx)
-                .and_then(|resolve| resolve.call((value,))))
-        }
-        (Some(open), _) => {
-            state.open.borrow_mut().insert(position, open);
-            Err(Mistake::OtherKind(position))
-        }
+        (Open::Cleared, _) => Ok(Ok(())),
+        (Open::Timer(timer), Outcome::Rested) => Ok(rang(state, ctx, timer)),
+        (Open::Call(call), Outcome::Failed(said)) => Ok(fail(ctx, call, &said)),
+        (Open::Call(call), Outcome::Value(json)) => match parse(ctx, json) {
+            Ok(value) => Ok(settle(ctx, call.resolve, value)),
+            // Too deep or too big for the heap: the script may catch that.
+            Err(NotRead::Thrown(error)) => Ok(settle(ctx, call.reject, error)),
+            Err(NotRead::Json) => mistaken(Open::Call(call), Mistake::NotJson(position)),
+        },
+        (known, _) => mistaken(known, Mistake::OtherKind(position)),
     }
+}
+
+/// Calls one of a promise's two ends, which no script can replace.
+fn settle<'js>(
+    ctx: &Ctx<'js>,
+    end: Persistent<Function<'static>>,
+    value: Value<'js>,
+) -> Result<()> {
+    end.restore(ctx)?.call((value,))
+}
+
+/// The error was made at the call; now it is known what went wrong.
+fn fail(ctx: &Ctx<'_>, call: OpenCall, said: &ToolError) -> Result<()> {
+    let error = call.error.restore(ctx)?;
+    define(ctx, &error, "message", said.message.as_str(), false)?;
+    define(ctx, &error, "code", said.code.as_str(), true)?;
+    define(ctx, &error, "retryable", said.retryable, true)?;
+    settle(ctx, call.reject, error.into_value())
 }
 
 enum NotRead<'js> {
@@ -68,13 +72,6 @@ fn parse<'js>(ctx: &Ctx<'js>, json: String) -> std::result::Result<Value<'js>, N
             Some(_) => NotRead::Thrown(error),
         }
     })
-}
-
-/// The error was made at the call; now it is known what went wrong.
-fn fill<'js>(ctx: &Ctx<'js>, error: &rquickjs::Object<'js>, said: &ToolError) -> Result<()> {
-    define(ctx, error, "message", said.message.as_str(), false)?;
-    define(ctx, error, "code", said.code.as_str(), true)?;
-    define(ctx, error, "retryable", said.retryable, true)
 }
 
 fn rang(state: &State, ctx: &Ctx<'_>, timer: Timer) -> Result<()> {

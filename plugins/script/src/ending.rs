@@ -15,7 +15,11 @@ pub fn settle<'js>(state: &State, meter: &Meter, ctx: &Ctx<'js>, main: &Promise<
     };
     // The meter may also fire while the value is written.
     if meter.fired() {
-        return Progress::Failed(failure::out_of_work(&meter.stack()));
+        let known = match progress {
+            Progress::Failed(failure) => Some(failure),
+            _ => None,
+        };
+        return Progress::Failed(failure::out_of_work(known));
     }
     if matches!(progress, Progress::Done(_)) {
         note_unmade_calls(state);
@@ -26,11 +30,12 @@ pub fn settle<'js>(state: &State, meter: &Meter, ctx: &Ctx<'js>, main: &Promise<
 /// An exception that the script did not catch: of a timer's callback, of a microtask, or while starting.
 pub fn uncaught(state: &State, meter: &Meter, ctx: &Ctx<'_>) -> Failure {
     let thrown = ctx.catch();
+    engine::let_speak(state);
+    let failure = failure::thrown(ctx, &thrown, state);
     if meter.fired() {
-        return failure::out_of_work(&meter.stack());
+        return failure::out_of_work(Some(failure));
     }
-    engine::let_speak(ctx, state);
-    failure::thrown(ctx, &thrown, state)
+    failure
 }
 
 fn run_jobs(state: &State, meter: &Meter, ctx: &Ctx<'_>) -> Result<(), Failure> {
@@ -42,7 +47,7 @@ fn run_jobs(state: &State, meter: &Meter, ctx: &Ctx<'_>) -> Result<(), Failure> 
             return Ok(());
         }
         if !meter.job() {
-            return Err(failure::out_of_work(&meter.stack()));
+            return Err(failure::out_of_work(None));
         }
         let mut job_ctx = std::ptr::null_mut();
         // SAFETY: as above.
@@ -77,7 +82,7 @@ fn standing<'js>(state: &State, ctx: &Ctx<'js>, main: &Promise<'js>) -> Progress
 }
 
 fn rejected<'js>(state: &State, ctx: &Ctx<'js>, promise: &Promise<'js>) -> Failure {
-    engine::let_speak(ctx, state);
+    engine::let_speak(state);
     failure::thrown(ctx, &result(ctx, promise), state)
 }
 
@@ -98,7 +103,7 @@ fn note_unmade_calls(state: &State) {
         .filter(|request| {
             matches!(
                 state.open.borrow().get(&request.position),
-                Some(Open::Call { .. })
+                Some(Open::Call(_))
             )
         })
         .filter_map(|request| match request.wish {

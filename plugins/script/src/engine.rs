@@ -2,8 +2,9 @@
 
 use std::rc::Rc;
 
-use rquickjs::{Context, Ctx, Function, Persistent, Promise, Result, Runtime, qjs};
+use rquickjs::{Context, Ctx, Function, Persistent, Promise, Result, Runtime};
 
+use crate::heap::{Heap, Metered};
 use crate::meter::Meter;
 use crate::state::State;
 use crate::{Answer, Bounds, Progress, Step, answers, clock, ending, failure, natives, source};
@@ -13,8 +14,6 @@ use crate::{Answer, Bounds, Progress, Step, answers, clock, ending, failure, nat
 const STACK_BYTES_MAX: usize = 256 * 1024;
 /// What the engine may use beyond the script's heap, to say that the heap was full.
 const SPEECH_BYTES: usize = 1024 * 1024;
-/// A heap this close to its bound is called full.
-const FULL_SLACK_BYTES: usize = 64 * 1024;
 
 /// A mistake of the host's; the script is where it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,10 +43,11 @@ pub struct Engine {
 impl Engine {
     /// An interpreter with everything that a script finds there, ready to start: what pre-initialisation freezes.
     pub fn new() -> Result<Self> {
-        let runtime = Runtime::new()?;
+        let heap = Heap::unbounded();
+        let runtime = Runtime::new_with_alloc(Metered(Rc::clone(&heap)))?;
         runtime.set_max_stack_size(STACK_BYTES_MAX);
         let context = Context::full(&runtime)?;
-        let state = Rc::new(State::new());
+        let state = Rc::new(State::new(heap));
         let meter = Rc::new(Meter::default());
         let tracked = Rc::clone(&state);
         runtime.set_host_promise_rejection_tracker(Some(Box::new(
@@ -85,10 +85,9 @@ impl Engine {
         self.state.bounds.set(bounds);
         self.state.random.reseed(seed);
         self.meter.bound(bounds.polls);
-        let progress = self.context.clone().with(|ctx| {
-            set_heap(&ctx, bounds.heap_bytes as usize);
-            self.begin(&ctx, source)
-        });
+        self.state.heap.bound(bounds.heap_bytes as usize);
+        let context = self.context.clone();
+        let progress = context.with(|ctx| self.begin(&ctx, source));
         Ok(self.step(progress))
     }
 
@@ -112,7 +111,7 @@ impl Engine {
 
     /// The bytes that the interpreter's heap holds.
     pub fn heap_bytes(&self) -> usize {
-        self.context.with(|ctx| heap_used(&ctx))
+        self.state.heap.used()
     }
 
     fn begin(&mut self, ctx: &Ctx<'_>, text: &str) -> Progress {
@@ -120,7 +119,7 @@ impl Engine {
             Ok(main) => main,
             Err(_) => {
                 let thrown = ctx.catch();
-                let_speak(ctx, &self.state);
+                let_speak(&self.state);
                 return Progress::Failed(failure::syntax(ctx, &thrown, &self.state, text));
             }
         };
@@ -152,30 +151,7 @@ fn call<'js>(main: &Function<'js>) -> Result<Promise<'js>> {
     main.call(())
 }
 
-/// Bounds the heap.
-fn set_heap(ctx: &Ctx<'_>, bytes: usize) {
-    // SAFETY: a live context has a live runtime.
-    unsafe { qjs::JS_SetMemoryLimit(qjs::JS_GetRuntime(ctx.as_raw().as_ptr()), bytes as _) };
-}
-
 /// Gives a script that ends the little more that it takes to say why.
-pub fn let_speak(ctx: &Ctx<'_>, state: &State) {
-    set_heap(ctx, state.bounds.get().heap_bytes as usize + SPEECH_BYTES);
-}
-
-/// Whether the heap is full, or was so a moment ago.
-pub fn is_heap_full(ctx: &Ctx<'_>, state: &State) -> bool {
-    heap_used(ctx) + FULL_SLACK_BYTES > state.bounds.get().heap_bytes as usize
-}
-
-fn heap_used(ctx: &Ctx<'_>) -> usize {
-    let mut usage = std::mem::MaybeUninit::zeroed();
-    // SAFETY: a live runtime, which fills in the whole record.
-    unsafe {
-        qjs::JS_ComputeMemoryUsage(
-            qjs::JS_GetRuntime(ctx.as_raw().as_ptr()),
-            usage.as_mut_ptr(),
-        );
-        usize::try_from(usage.assume_init().malloc_size).unwrap_or(0)
-    }
+pub fn let_speak(state: &State) {
+    state.heap.extend(SPEECH_BYTES);
 }

@@ -1,8 +1,6 @@
 //! What the host is told of a script that will not go on.
 
-use std::ptr::NonNull;
-
-use rquickjs::{Ctx, Object, Value, qjs};
+use rquickjs::{Ctx, Object, Value};
 
 use crate::state::State;
 use crate::{Failure, Reason, source, text};
@@ -40,16 +38,16 @@ pub fn placed(reason: Reason, message: impl Into<String>, stack: &str) -> Failur
 /// What the script threw, or rejected its promise with.
 pub fn thrown<'js>(ctx: &Ctx<'js>, value: &Value<'js>, state: &State) -> Failure {
     let Some(error) = value.as_object().filter(|_| value.is_error()) else {
-        let said = said(ctx, value, state);
-        if value.is_null() && crate::engine::is_heap_full(ctx, state) {
+        if value.is_null() && state.heap.was_full() {
             return out_of_memory("");
         }
+        let said = said(ctx, value, state);
         return placeless(Reason::Thrown, format!("Thrown, and no error: {said}"));
     };
     let stack = word(ctx, error, "stack", STACK_BYTES_MAX);
     let name = word(ctx, error, "name", MESSAGE_BYTES_MAX);
     let message = word(ctx, error, "message", MESSAGE_BYTES_MAX);
-    if name == "InternalError" && message == HEAP_FULL {
+    if name == "InternalError" && message == HEAP_FULL && state.heap.was_full() {
         return out_of_memory(&stack);
     }
     let is_too_big =
@@ -99,27 +97,16 @@ pub fn out_of_memory(stack: &str) -> Failure {
     placed(Reason::OutOfMemory, message, stack)
 }
 
-/// The meter has fired.
-pub fn out_of_work(stack: &str) -> Failure {
+/// The meter has fired; where, the failure that came of it may know.
+pub fn out_of_work(known: Option<Failure>) -> Failure {
     let message = "the script works too long; it may be in an endless loop";
-    placed(Reason::OutOfWork, message, stack)
-}
-
-/// The frames of where the interpreter is now.
-///
-/// # Safety
-///
-/// The context must live, and must not have an exception pending.
-pub unsafe fn stack_here(context: NonNull<qjs::JSContext>) -> String {
-    // SAFETY: as promised; the thrown error is taken at once, so that nothing sees it.
-    unsafe {
-        qjs::JS_ThrowInternalError(context.as_ptr(), c"interrupted".as_ptr());
-        let ctx = Ctx::from_raw(context);
-        let error = ctx.catch();
-        let Some(error) = error.as_object() else {
-            return String::new();
-        };
-        word(&ctx, error, "stack", STACK_BYTES_MAX)
+    match known {
+        Some(known) => Failure {
+            reason: Reason::OutOfWork,
+            message: message.to_owned(),
+            ..known
+        },
+        None => placeless(Reason::OutOfWork, message),
     }
 }
 

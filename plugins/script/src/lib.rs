@@ -16,6 +16,7 @@ mod ending;
 mod engine;
 mod export;
 mod failure;
+mod heap;
 mod log;
 mod meter;
 mod natives;

@@ -4,12 +4,10 @@
 //! be busy without reaching a poll, in a chain of promises whose jobs are short; so jobs are counted too. Once the meter
 //! has fired, every later poll interrupts at once, and no job is run any more.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 
 use rquickjs::{Ctx, qjs};
-
-use crate::failure;
 
 /// A job costs some forty steps of bytecode at least, most of it outside of the interpreter's loop.
 const JOBS_PER_POLL: u32 = 256;
@@ -21,16 +19,12 @@ pub struct Meter {
     polls_max: Cell<u64>,
     jobs: Cell<u32>,
     fired: Cell<bool>,
-    /// Where the script was when the meter fired: frames as the interpreter writes them.
-    stack: RefCell<String>,
-    context: Cell<Option<std::ptr::NonNull<qjs::JSContext>>>,
 }
 
 impl Meter {
     /// Begins to count for this context. The meter must outlive the context's runtime, or `detach` be called.
     pub fn attach(&self, ctx: &Ctx<'_>) {
         self.polls_max.set(u64::MAX);
-        self.context.set(Some(ctx.as_raw()));
         // SAFETY: the caller keeps the meter alive; it is only read through shared cells.
         unsafe {
             let runtime = qjs::JS_GetRuntime(ctx.as_raw().as_ptr());
@@ -41,7 +35,6 @@ impl Meter {
 
     /// Polls are no longer counted.
     pub fn detach(&self, ctx: &Ctx<'_>) {
-        self.context.set(None);
         // SAFETY: a live runtime; without a callback nobody keeps the pointer.
         unsafe {
             let runtime = qjs::JS_GetRuntime(ctx.as_raw().as_ptr());
@@ -58,11 +51,6 @@ impl Meter {
     /// Whether the script has used too much.
     pub fn fired(&self) -> bool {
         self.fired.get()
-    }
-
-    /// Where the script was when the meter fired.
-    pub fn stack(&self) -> String {
-        self.stack.borrow().clone()
     }
 
     /// Counts one job, and says whether it may run.
@@ -85,10 +73,6 @@ impl Meter {
             return false;
         }
         self.fired.set(true);
-        if let Some(context) = self.context.get() {
-            // SAFETY: attached, so the context lives.
-            *self.stack.borrow_mut() = unsafe { failure::stack_here(context) };
-        }
         true
     }
 }

@@ -218,8 +218,18 @@ fn tool_name<'js>(
     ctx: &Ctx<'js>,
     value: &Value<'js>,
 ) -> Result<Option<JsString<'js>>> {
-    let Some(proxy) = value.as_proxy() else {
+    if !value.is_proxy() {
         return Ok(None);
+    }
+    // SAFETY: a live context and a proxy of it; both results are owned by the new values.
+    let (handler, target) = unsafe {
+        let raw = ctx.as_raw().as_ptr();
+        let handler = qjs::JS_GetProxyHandler(raw, value.as_raw());
+        let target = qjs::JS_GetProxyTarget(raw, value.as_raw());
+        (
+            Value::from_raw(ctx.clone(), handler),
+            Value::from_raw(ctx.clone(), target),
+        )
     };
     let traps = state
         .prelude
@@ -227,8 +237,8 @@ fn tool_name<'js>(
         .as_ref()
         .map(|prelude| prelude.tools.clone());
     let traps = traps.ok_or(Error::Unknown)?.restore(ctx)?;
-    if proxy.handler()?.as_value() != traps.as_value() {
-        return Ok(None);
+    match target.into_object() {
+        Some(target) if handler == traps.into_value() => target.get("path").map(Some),
+        _ => Ok(None),
     }
-    proxy.target()?.get("path").map(Some)
 }

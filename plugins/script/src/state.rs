@@ -2,25 +2,29 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use rquickjs::{Array, Ctx, Function, Object, Persistent, Promise, Result, Value};
 
+use crate::heap::Heap;
 use crate::log::Log;
 use crate::random::Random;
 use crate::{Bounds, Request, Wish};
 
 /// Something that has a request open.
 pub enum Open {
-    /// A call, with the promise's two ends and the error that a failure becomes, made where the script called.
-    Call {
-        resolve: Persistent<Function<'static>>,
-        reject: Persistent<Function<'static>>,
-        error: Persistent<Object<'static>>,
-    },
+    Call(OpenCall),
     /// A timer.
     Timer(Timer),
     /// A timer that was cleared; its answer means nothing, and nobody waits for it.
     Cleared,
+}
+
+/// A call that waits: the promise's two ends, and the error that a failure becomes, made where the script called.
+pub struct OpenCall {
+    pub resolve: Persistent<Function<'static>>,
+    pub reject: Persistent<Function<'static>>,
+    pub error: Persistent<Object<'static>>,
 }
 
 /// A timer that waits.
@@ -46,6 +50,7 @@ pub struct Prelude {
 
 /// The state of one guest.
 pub struct State {
+    pub heap: Rc<Heap>,
     pub bounds: Cell<Bounds>,
     pub random: Random,
     pub started_ms: Cell<u64>,
@@ -78,8 +83,9 @@ const NO_BOUNDS: Bounds = Bounds {
 };
 
 impl State {
-    pub fn new() -> Self {
+    pub fn new(heap: Rc<Heap>) -> Self {
         Self {
+            heap,
             bounds: Cell::new(NO_BOUNDS),
             random: Random::seeded(0),
             started_ms: Cell::new(0),

@@ -66,15 +66,48 @@ pub fn units(string: &JsString<'_>) -> usize {
 }
 
 fn lossy(bytes: &[u8], was_cut: bool) -> String {
-    if !was_cut {
-        return String::from_utf8_lossy(bytes).into_owned();
+    let end = if was_cut {
+        whole_characters(bytes)
+    } else {
+        bytes.len()
+    };
+    let mut rest = &bytes[..end];
+    let mut text = String::with_capacity(end);
+    loop {
+        match std::str::from_utf8(rest) {
+            Ok(valid) => {
+                text.push_str(valid);
+                return text;
+            }
+            Err(error) => {
+                let (valid, after) = rest.split_at(error.valid_up_to());
+                text.push_str(&String::from_utf8_lossy(valid));
+                text.push(char::REPLACEMENT_CHARACTER);
+                // Half of a pair is written as three bytes.
+                rest = after.get(3..).unwrap_or_default();
+            }
+        }
     }
-    // A cut through a character leaves up to three bytes of it.
-    let end = (bytes.len().saturating_sub(3)..=bytes.len())
-        .rev()
-        .find(
-            |&end| !matches!(std::str::from_utf8(&bytes[..end]), Err(e) if e.error_len().is_none()),
-        )
-        .unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
+/// Where the last character ends that was not cut through.
+fn whole_characters(bytes: &[u8]) -> usize {
+    let mut end = bytes.len();
+    // A character has one first byte and up to three that continue it.
+    for _ in 0..4 {
+        match end.checked_sub(1).map(|last| bytes[last]) {
+            Some(0x80..=0xbf) => end -= 1,
+            Some(first @ 0xc0..) => {
+                let length = match first {
+                    0xf0.. => 4,
+                    0xe0.. => 3,
+                    _ => 2,
+                };
+                let is_whole = end - 1 + length <= bytes.len();
+                return if is_whole { end - 1 + length } else { end - 1 };
+            }
+            _ => return bytes.len(),
+        }
+    }
+    bytes.len()
 }

@@ -5,7 +5,7 @@
 
 use rquickjs::{Array, Ctx, Error, Function, Object, Persistent, Promise, Result, Value};
 
-use crate::state::{Open, State};
+use crate::state::{Open, OpenCall, State};
 use crate::{Call, Wish, source, text};
 
 /// The longest name of a tool; the host's own are far shorter.
@@ -24,11 +24,11 @@ pub fn call<'js>(
     match request(state, ctx, name, args) {
         Ok((call, error)) => state.ask(
             Wish::Call(call),
-            Open::Call {
+            Open::Call(OpenCall {
                 resolve: Persistent::save(ctx, resolve),
                 reject: Persistent::save(ctx, reject),
                 error: Persistent::save(ctx, error),
-            },
+            }),
         ),
         Err(Error::Exception) => {
             let error = ctx.catch();

@@ -39,7 +39,7 @@ pub fn json<'js>(ctx: &Ctx<'js>, value: &Value<'js>, state: &State) -> Result<St
 
 fn unwritten(ctx: &Ctx<'_>, state: &State) -> Failure {
     let thrown = ctx.catch();
-    engine::let_speak(ctx, state);
+    engine::let_speak(state);
     let failure = failure::thrown(ctx, &thrown, state);
     if failure.reason != Reason::Thrown {
         return failure;
