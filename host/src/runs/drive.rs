@@ -24,13 +24,14 @@ use crate::rules::show::Show;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
-    Content, EffectKind, End, Event, Glimpse, Record, Spent, Started, Stopped, Surface,
+    Answer, Content, EffectKind, End, Event, Glimpse, Record, Spent, Started, Stopped, Surface,
 };
-use crate::words::id::{Place, RunId, Seq, ToolName, shown};
+use crate::words::id::{Place, QuestionId, RunId, Seq, ToolName, shown};
 use crate::words::label::Label;
 use crate::words::limits::CALL_TIMEOUT_MS_MAX;
 use crate::words::message::{Card, Delta, Reply, ToolCall, WishedArgs};
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A run under way.
@@ -42,6 +43,8 @@ pub(super) struct Drive<'a> {
     pub(super) agent: &'a Agent,
     pub(super) models: Vec<&'a Model>,
     pub(super) engines: &'a dyn Engines,
+    /// What persons have answered in this run.
+    pub(super) answers: Arc<BTreeMap<QuestionId, Answer>>,
 }
 
 /// The calls of one reply, and what is known of them.
@@ -377,7 +380,7 @@ impl Drive<'_> {
             run: self.run.clone(),
             parent: 0,
             place: Place::default(),
-            answers: Arc::default(),
+            answers: self.answers.clone(),
             surface: self.surface,
             origin: Origin::Model,
             reach: self.agent.tools.clone().into(),

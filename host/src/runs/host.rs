@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 
 use super::drive::Drive;
-use super::left::{Kept, goal_of};
+use super::left::{Kept, answers_in, goal_of};
 use super::provider::{Model, Provider};
 use crate::edges::egress::{Egress, Names};
 use crate::edges::files::Files;
@@ -372,6 +372,7 @@ impl Host {
             agent: &agent,
             models,
             engines: &self.kept,
+            answers: Arc::new(answers_in(&records)),
         };
         let started = Started {
             surface: goal.surface,

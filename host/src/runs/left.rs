@@ -377,7 +377,8 @@ fn wish_of(records: &[Record], subject: &str) -> Result<(String, Value)> {
     }
 }
 
-fn answers_in(records: &[Record]) -> BTreeMap<QuestionId, Answer> {
+/// What persons have answered in a run.
+pub(super) fn answers_in(records: &[Record]) -> BTreeMap<QuestionId, Answer> {
     let answers = records.iter().filter_map(|record| match &record.event {
         Event::Answered { question, answer } => Some((question.clone(), *answer)),
         _ => None,
