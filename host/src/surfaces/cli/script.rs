@@ -155,7 +155,7 @@ pub(super) async fn resume(host: &Host, run: &RunId, scene: &Scene) -> Result<u8
     }
     let work = async {
         match host.resume(run, &tasks).await? {
-            Resumed::Called(called) => Ok(called),
+            Resumed::Called(called) => Ok(*called),
             Resumed::Answer(_) => Err(Error::bug("a call that was an agent's run")),
         }
     };
@@ -209,15 +209,14 @@ async fn see(
 /// What a script is doing, in a few words.
 fn doing(sight: &Sight) -> Option<String> {
     match sight {
-        Sight::Record(record) => match &record.event {
-            Event::Judged(judged)
-                if judged.effect == EffectKind::Call
-                    && matches!(judged.verdict, Verdict::Allow { .. }) =>
-            {
-                Some(format!("{} ({})", judged.subject, judged.place))
-            }
-            _ => None,
-        },
+        Sight::Record(record) => {
+            let Event::Judged(judged) = &record.event else {
+                return None;
+            };
+            let begins = judged.effect == EffectKind::Call
+                && matches!(judged.verdict, Verdict::Allow { .. });
+            begins.then(|| format!("running {}", judged.subject))
+        }
         Sight::Glimpse { glimpse, .. } => match glimpse {
             Glimpse::Said { message, .. } => Some(foreign(message)),
             Glimpse::Progress { tool, message, .. } => Some(format!("{tool}: {message}")),
