@@ -36,7 +36,7 @@ In a script:
 `lazaret tools --format ts` prints the types of all tools.")]
 pub(super) struct Script {
     /// The script; `-` for standard input.
-    #[arg(required_unless_present = "source", conflicts_with = "source")]
+    #[arg(conflicts_with = "source")]
     file: Option<PathBuf>,
     /// The script itself.
     #[arg(
@@ -73,7 +73,8 @@ impl Script {
             }
             (None, Some(file)) if file == Path::new("-") => read_input(),
             (None, Some(file)) => read_file(file),
-            (None, None) => Err(Error::bad_input("there is no script")),
+            (None, None) => Err(Error::bad_input("there is no script")
+                .hint("lazaret script FILE, or: lazaret script -e 'return 1+1'")),
         }
     }
 }
