@@ -141,22 +141,24 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// Starts the script. What is no JavaScript may be TypeScript.
+    /// Starts the script. What is no JavaScript may be TypeScript, and whoever reads that says best what is
+    /// wrong with it.
     async fn start(&self, engine: &ScriptEngine) -> Result<(ScriptGuest, Step)> {
         let source = &self.script.source;
         let (guest, step) = self.start_with(engine, source).await?;
-        let Progress::Failed(error) = &step.progress else {
-            return Ok((guest, step));
+        let error = match step.progress {
+            Progress::Failed(error) if error.code() == Code::BadInput => error,
+            progress => return Ok((guest, Step { progress, ..step })),
         };
-        if error.code() != Code::BadInput {
-            return Ok((guest, step));
-        }
         // Its slot is needed for reading.
         drop(guest);
         let station = self.script.station;
         let blanking = station.scripts.blank(&station.quarantine, source);
-        let blanked = self.script.tasks.unless_cancelled(blanking).await?;
-        self.start_with(engine, &blanked).await
+        match self.script.tasks.unless_cancelled(blanking).await {
+            Ok(blanked) if blanked != *source => self.start_with(engine, &blanked).await,
+            Err(better) if matches!(better.code(), Code::BadInput | Code::Cancelled) => Err(better),
+            Ok(_) | Err(_) => Err(error),
+        }
     }
 
     async fn start_with(&self, engine: &ScriptEngine, source: &str) -> Result<(ScriptGuest, Step)> {
