@@ -177,6 +177,11 @@ impl ScriptEngine {
         Ok(imports.map(|(name, _)| name.to_owned()).collect())
     }
 
+    /// Whether its code is loaded already.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.linked.initialized()
+    }
+
     async fn seat(&self, quarantine: &Quarantine) -> Result<&Seat> {
         let load = async || {
             let component = quarantine.component(&self.origin, self.digest).await?;

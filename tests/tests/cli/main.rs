@@ -9,6 +9,7 @@ mod doctor;
 mod envelope;
 mod hostile;
 mod journal;
+mod own;
 mod plugin;
 mod policy;
 mod provider;

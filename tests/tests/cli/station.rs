@@ -14,9 +14,10 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// What a command says once it takes longer than a moment.
-const WAITING: [&str; 2] = [
+const WAITING: [&str; 3] = [
     "preparing plugins (compiled once, then cached) …\n",
     "compiling the component …\n",
+    "preparing the engine of scripts (compiled once, then cached) …\n",
 ];
 
 /// Everything that one test touches; gone when it ends.

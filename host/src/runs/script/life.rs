@@ -14,7 +14,9 @@ use crate::guests::guest::{LogLine, Trail};
 use crate::guests::script::{Progress, ScriptEngine, ScriptGuest, Step};
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::json;
-use crate::rules::script::{Answered, Left, Queue, Recall, Settled, Wish, diverged, in_doubt};
+use crate::rules::script::{
+    Answered, Left, Queue, Recall, Settled, TOOL, Wish, diverged, in_doubt,
+};
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Event, Finished, Glimpse, Record, ScriptBounds, Scripted, Spent};
@@ -108,6 +110,14 @@ impl<'a> Life<'a> {
         let journal = self.script.station.gate.journal();
         let event = Event::Scripted(self.begun.clone());
         journal.append(&self.script.caller.run, self.seq, event)?;
+        if !engine.is_ready() {
+            let glimpse = Glimpse::Progress {
+                tool: TOOL.to_owned(),
+                message: "preparing the engine of scripts (compiled once, then cached)".to_owned(),
+                percent: None,
+            };
+            journal.glimpse(&self.script.caller.run, glimpse);
+        }
         let (mut guest, mut step) = self.start(engine).await?;
         loop {
             self.hear(step.logs);

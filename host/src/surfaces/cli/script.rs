@@ -12,7 +12,6 @@ use crate::guests::tasks::Tasks;
 use crate::runs::host::{Called, Host};
 use crate::runs::left::Resumed;
 use crate::surfaces::paint::{faint, foreign};
-use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{EffectKind, Event, Glimpse, Sight, Surface, Verdict};
 use crate::words::id::RunId;
@@ -191,18 +190,23 @@ async fn see(
     let mut watcher = host.watch(run);
     let spinner = Spinner::new(scene.quiet || scene.json);
     let mut work = std::pin::pin!(work);
-    let began = Clock::instant();
+    let mut latest = "running the script".to_owned();
+    let mut announced = false;
     loop {
-        tokio::select! {
-            biased;
-            called = &mut work => return called,
-            sight = watcher.next() => {
-                if began.elapsed() > print::ANNOUNCED_AFTER
-                    && let Some(doing) = doing(&sight)
-                {
-                    spinner.say(&doing);
-                }
+        let next = async {
+            tokio::select! {
+                biased;
+                called = &mut work => Err(called),
+                sight = watcher.next() => Ok(sight),
             }
+        };
+        match tokio::time::timeout(print::ANNOUNCED_AFTER, next).await {
+            Ok(Err(called)) => return called,
+            Ok(Ok(sight)) => latest = doing(&sight).unwrap_or(latest),
+            Err(_) => announced = true,
+        }
+        if announced {
+            spinner.say(&latest);
         }
     }
 }
