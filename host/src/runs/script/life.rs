@@ -108,7 +108,7 @@ impl<'a> Life<'a> {
         let journal = self.script.station.gate.journal();
         let event = Event::Scripted(self.begun.clone());
         journal.append(&self.script.caller.run, self.seq, event)?;
-        let (mut guest, mut step) = self.start(engine).await?;
+        let (mut guest, mut step) = self.script.start(engine, &self.begun).await?;
         loop {
             self.hear(step.logs);
             match step.progress {
@@ -139,37 +139,6 @@ impl<'a> Life<'a> {
             calls: u64::from(self.calls),
             ..self.spent
         }
-    }
-
-    /// Starts the script. What is no JavaScript may be TypeScript.
-    async fn start(&self, engine: &ScriptEngine) -> Result<(ScriptGuest, Step)> {
-        let source = &self.script.source;
-        let (guest, step) = self.start_with(engine, source).await?;
-        let Progress::Failed(error) = &step.progress else {
-            return Ok((guest, step));
-        };
-        if error.code() != Code::BadInput {
-            return Ok((guest, step));
-        }
-        // Its slot is needed for reading.
-        drop(guest);
-        let station = self.script.station;
-        let blanking = station.scripts.blank(&station.quarantine, source);
-        let blanked = self.script.tasks.unless_cancelled(blanking).await?;
-        self.start_with(engine, &blanked).await
-    }
-
-    async fn start_with(&self, engine: &ScriptEngine, source: &str) -> Result<(ScriptGuest, Step)> {
-        let station = self.script.station;
-        let cpu_ms = station.gate.policy().scripts.cpu_ms;
-        let begun = &self.begun;
-        let starting = async {
-            let mut guest = engine.guest(&station.quarantine, cpu_ms).await?;
-            let given = (begun.seed, begun.now);
-            let step = guest.start(source, &begun.bounds, given).await?;
-            Ok((guest, step))
-        };
-        self.script.tasks.unless_cancelled(starting).await
     }
 
     /// Keeps what the script has written to its console; a watcher has seen what earlier lives wrote.
@@ -493,6 +462,41 @@ fn value_of(text: &str) -> Result<Value> {
 }
 
 impl Script<'_> {
+    /// Starts the script in a fresh guest. What is no JavaScript may be TypeScript.
+    async fn start(&self, engine: &ScriptEngine, begun: &Scripted) -> Result<(ScriptGuest, Step)> {
+        let source = &self.source;
+        let (guest, step) = self.start_with(engine, begun, source).await?;
+        let Progress::Failed(error) = &step.progress else {
+            return Ok((guest, step));
+        };
+        if error.code() != Code::BadInput {
+            return Ok((guest, step));
+        }
+        // Its slot is needed for reading.
+        drop(guest);
+        let station = self.station;
+        let blanking = station.scripts.blank(&station.quarantine, source);
+        let blanked = self.tasks.unless_cancelled(blanking).await?;
+        self.start_with(engine, begun, &blanked).await
+    }
+
+    async fn start_with(
+        &self,
+        engine: &ScriptEngine,
+        begun: &Scripted,
+        source: &str,
+    ) -> Result<(ScriptGuest, Step)> {
+        let station = self.station;
+        let cpu_ms = station.gate.policy().scripts.cpu_ms;
+        let starting = async {
+            let mut guest = engine.guest(&station.quarantine, cpu_ms).await?;
+            let given = (begun.seed, begun.now);
+            let step = guest.start(source, &begun.bounds, given).await?;
+            Ok((guest, step))
+        };
+        self.tasks.unless_cancelled(starting).await
+    }
+
     /// What a script that begins now is given.
     fn begin(&self) -> Scripted {
         let policy = self.station.gate.policy();
