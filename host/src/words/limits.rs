@@ -24,9 +24,9 @@ pub const HOSTCALL_BYTES: usize = 16 << 20;
 /// Random bytes of one WASI request.
 pub const RANDOM_BYTES: u64 = 64 << 10;
 /// Native stack of wasm frames: at least 16 times a script engine's own limit.
-pub const WASM_STACK_BYTES: usize = 4 << 20;
+pub const WASM_STACK_BYTES: usize = 16 << 20;
 /// Stack of a guest's fiber; host functions run on what the wasm frames leave.
-pub const ASYNC_STACK_BYTES: usize = 5 << 20;
+pub const ASYNC_STACK_BYTES: usize = 17 << 20;
 /// Work of one call in units of fuel, about one per wasm instruction.
 pub const CALL_FUEL: u64 = 20_000_000_000;
 /// Processor time of one call in ticks of a millisecond; waiting on the host is free (C-14).

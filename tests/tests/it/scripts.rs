@@ -2,4 +2,6 @@
 
 mod barriers;
 mod calls;
+mod kept;
+mod lives;
 mod stops;

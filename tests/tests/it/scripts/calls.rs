@@ -108,14 +108,14 @@ async fn names_that_mean_something_to_javascript_are_names_like_any_other() {
         for (const [plugin, tool] of [
             ['constructor', 'constructor'], ['__proto__', '__proto__'], ['prototype', 'x'], ['toString', 'call'],
             ['hasOwnProperty', 'apply'], ['text', 'constructor'], ['text', '__proto__'], ['text', 'valueOf'],
-            ['mcp.server', 'odd name'], ['', ''], ['text', 'Count'], ['text', '\\u202ecount'], ['😀', '\\u0000'],
+            ['mcp.server', 'odd name'], ['text', 'Count'], ['text', '\\u202ecount'], ['😀', '\\u0000'],
         ]) {
             try { await tools[plugin][tool]({text: 'a'}); said.push('came back') }
             catch (error) { said.push(error.code ?? String(error)) }
         }
         return said";
     let called = rig.script(source).await;
-    assert_eq!(*rig::value(&called.outcome), json!(vec!["unknown_tool"; 13]));
+    assert_eq!(*rig::value(&called.outcome), json!(vec!["unknown_tool"; 12]));
     let records = rig.records(&called.run).await;
     let allowed = records.iter().filter(|record| {
         matches!(&record.event, Event::Judged(judged)
