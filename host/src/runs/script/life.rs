@@ -20,7 +20,7 @@ use crate::rules::script::{
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Event, Finished, Glimpse, Record, ScriptBounds, Scripted, Spent};
-use crate::words::id::{QuestionId, Seq};
+use crate::words::id::{Digest, QuestionId, Seq};
 use crate::words::label::Label;
 use crate::words::limits::{
     CALL_TIMEOUT_MS_MAX, LOG_BYTES, LOG_LINES, SCRIPT_HEAP_BYTES, SCRIPT_IDLE_MS,
@@ -118,7 +118,7 @@ impl<'a> Life<'a> {
             };
             journal.glimpse(&self.script.caller.run, glimpse);
         }
-        let (mut guest, mut step) = self.start(engine).await?;
+        let (mut guest, mut step) = self.script.start(engine, &self.begun).await?;
         loop {
             self.hear(step.logs);
             match step.progress {
@@ -149,39 +149,6 @@ impl<'a> Life<'a> {
             calls: u64::from(self.calls),
             ..self.spent
         }
-    }
-
-    /// Starts the script. What is no JavaScript may be TypeScript, and whoever reads that says best what is
-    /// wrong with it.
-    async fn start(&self, engine: &ScriptEngine) -> Result<(ScriptGuest, Step)> {
-        let source = &self.script.source;
-        let (guest, step) = self.start_with(engine, source).await?;
-        let error = match step.progress {
-            Progress::Failed(error) if error.code() == Code::BadInput => error,
-            progress => return Ok((guest, Step { progress, ..step })),
-        };
-        // Its slot is needed for reading.
-        drop(guest);
-        let station = self.script.station;
-        let blanking = station.scripts.blank(&station.quarantine, source);
-        match self.script.tasks.unless_cancelled(blanking).await {
-            Ok(blanked) if blanked != *source => self.start_with(engine, &blanked).await,
-            Err(better) if matches!(better.code(), Code::BadInput | Code::Cancelled) => Err(better),
-            Ok(_) | Err(_) => Err(error),
-        }
-    }
-
-    async fn start_with(&self, engine: &ScriptEngine, source: &str) -> Result<(ScriptGuest, Step)> {
-        let station = self.script.station;
-        let cpu_ms = station.gate.policy().scripts.cpu_ms;
-        let begun = &self.begun;
-        let starting = async {
-            let mut guest = engine.guest(&station.quarantine, cpu_ms).await?;
-            let given = (begun.seed, begun.now);
-            let step = guest.start(source, &begun.bounds, given).await?;
-            Ok((guest, step))
-        };
-        self.script.tasks.unless_cancelled(starting).await
     }
 
     /// Keeps what the script has written to its console; a watcher has seen what earlier lives wrote.
@@ -505,13 +472,51 @@ fn value_of(text: &str) -> Result<Value> {
 }
 
 impl Script<'_> {
+    /// Starts the script in a fresh guest. What is no JavaScript may be TypeScript, and whoever reads that
+    /// says best what is wrong with it.
+    async fn start(&self, engine: &ScriptEngine, begun: &Scripted) -> Result<(ScriptGuest, Step)> {
+        let source = &self.source;
+        let (guest, step) = self.start_with(engine, begun, source).await?;
+        let error = match step.progress {
+            Progress::Failed(error) if error.code() == Code::BadInput => error,
+            progress => return Ok((guest, Step { progress, ..step })),
+        };
+        // Its slot is needed for reading.
+        drop(guest);
+        let station = self.station;
+        let blanking = station.scripts.blank(&station.quarantine, source);
+        match self.tasks.unless_cancelled(blanking).await {
+            Ok(blanked) if blanked != *source => self.start_with(engine, begun, &blanked).await,
+            Err(better) if matches!(better.code(), Code::BadInput | Code::Cancelled) => Err(better),
+            Ok(_) | Err(_) => Err(error),
+        }
+    }
+
+    async fn start_with(
+        &self,
+        engine: &ScriptEngine,
+        begun: &Scripted,
+        source: &str,
+    ) -> Result<(ScriptGuest, Step)> {
+        let station = self.station;
+        let cpu_ms = station.gate.policy().scripts.cpu_ms;
+        let starting = async {
+            let mut guest = engine.guest(&station.quarantine, cpu_ms).await?;
+            let given = (begun.seed, begun.now);
+            let step = guest.start(source, &begun.bounds, given).await?;
+            Ok((guest, step))
+        };
+        self.tasks.unless_cancelled(starting).await
+    }
+
     /// What a script that begins now is given.
     fn begin(&self) -> Scripted {
         let policy = self.station.gate.policy();
         let calls = policy.scripts.calls;
         let now = self.station.gate.journal().clock().now_ms();
         // What a script can learn of its own run is no secret, and a seed has to differ, no more.
-        let name = crate::words::id::Digest::of(self.caller.run.as_str().as_bytes()).to_string();
+        let name = format!("{} {}", self.caller.run, self.caller.place);
+        let name = Digest::of(name.as_bytes()).to_string();
         let seed = u64::from_str_radix(name.get(..16).unwrap_or_default(), 16).unwrap_or(now);
         Scripted {
             engine: self.station.scripts.engine.digest,
