@@ -108,7 +108,7 @@ impl<'a> Life<'a> {
         let journal = self.script.station.gate.journal();
         let event = Event::Scripted(self.begun.clone());
         journal.append(&self.script.caller.run, self.seq, event)?;
-        let (mut guest, mut step) = self.start(engine).await?;
+        let (mut guest, mut step) = start(self.script, &self.begun, engine).await?;
         loop {
             self.hear(step.logs);
             match step.progress {
@@ -139,37 +139,6 @@ impl<'a> Life<'a> {
             calls: u64::from(self.calls),
             ..self.spent
         }
-    }
-
-    /// Starts the script. What is no JavaScript may be TypeScript.
-    async fn start(&self, engine: &ScriptEngine) -> Result<(ScriptGuest, Step)> {
-        let source = &self.script.source;
-        let (guest, step) = self.start_with(engine, source).await?;
-        let Progress::Failed(error) = &step.progress else {
-            return Ok((guest, step));
-        };
-        if error.code() != Code::BadInput {
-            return Ok((guest, step));
-        }
-        // Its slot is needed for reading.
-        drop(guest);
-        let station = self.script.station;
-        let blanking = station.scripts.blank(&station.quarantine, source);
-        let blanked = self.script.tasks.unless_cancelled(blanking).await?;
-        self.start_with(engine, &blanked).await
-    }
-
-    async fn start_with(&self, engine: &ScriptEngine, source: &str) -> Result<(ScriptGuest, Step)> {
-        let station = self.script.station;
-        let cpu_ms = station.gate.policy().scripts.cpu_ms;
-        let begun = &self.begun;
-        let starting = async {
-            let mut guest = engine.guest(&station.quarantine, cpu_ms).await?;
-            let given = (begun.seed, begun.now);
-            let step = guest.start(source, &begun.bounds, given).await?;
-            Ok((guest, step))
-        };
-        self.script.tasks.unless_cancelled(starting).await
     }
 
     /// Keeps what the script has written to its console; a watcher has seen what earlier lives wrote.
@@ -466,6 +435,45 @@ impl<'a> Life<'a> {
         let hints = self.asked.values().flat_map(|asked| asked.hints());
         hints.cloned().fold(error, Error::hint)
     }
+}
+
+/// Starts a script. What is no JavaScript may be TypeScript. No life is asked, since the calls under way
+/// in one tie it to its thread, and this waits.
+async fn start(
+    script: &Script<'_>,
+    begun: &Scripted,
+    engine: &ScriptEngine,
+) -> Result<(ScriptGuest, Step)> {
+    let source = &script.source;
+    let (guest, step) = start_with(script, begun, (engine, source)).await?;
+    let Progress::Failed(error) = &step.progress else {
+        return Ok((guest, step));
+    };
+    if error.code() != Code::BadInput {
+        return Ok((guest, step));
+    }
+    // Its slot is needed for reading.
+    drop(guest);
+    let station = script.station;
+    let blanking = station.scripts.blank(&station.quarantine, source);
+    let blanked = script.tasks.unless_cancelled(blanking).await?;
+    start_with(script, begun, (engine, &blanked)).await
+}
+
+async fn start_with(
+    script: &Script<'_>,
+    begun: &Scripted,
+    (engine, source): (&ScriptEngine, &str),
+) -> Result<(ScriptGuest, Step)> {
+    let station = script.station;
+    let cpu_ms = station.gate.policy().scripts.cpu_ms;
+    let starting = async {
+        let mut guest = engine.guest(&station.quarantine, cpu_ms).await?;
+        let given = (begun.seed, begun.now);
+        let step = guest.start(source, &begun.bounds, given).await?;
+        Ok((guest, step))
+    };
+    script.tasks.unless_cancelled(starting).await
 }
 
 /// What a script is told next, or that there is nothing to tell for a while.
