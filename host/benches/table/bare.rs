@@ -12,6 +12,16 @@ wasmtime::component::bindgen!({
     exports: { default: async },
 });
 
+mod script {
+    wasmtime::component::bindgen!({
+        path: "../wit/script.wit",
+        world: "engine",
+        exports: { default: async },
+    });
+}
+
+use script::exports::lazaret::script::steps::{Bounds, Progress};
+
 /// A component that was linked once.
 pub(crate) struct Bare {
     engine: Engine,
@@ -59,5 +69,49 @@ impl Bare {
             .call_run(&mut store, "echo", r#"{"text":"a b"}"#)
             .await;
         assert_eq!(said.unwrap().unwrap(), r#""a b""#);
+    }
+}
+
+/// The engine of scripts, linked once to nothing.
+pub(crate) struct BareScript {
+    engine: Engine,
+    linked: script::EnginePre<()>,
+}
+
+impl BareScript {
+    pub(crate) fn new(engine: &Engine) -> Self {
+        let bytes = ::lazaret::guests::plugin::script_engine();
+        let bytes = bytes.read(bytes.digest().unwrap()).unwrap();
+        let component = Component::from_binary(engine, &bytes).unwrap();
+        let linked = Linker::new(engine).instantiate_pre(&component).unwrap();
+        Self {
+            engine: engine.clone(),
+            linked: script::EnginePre::new(linked).unwrap(),
+        }
+    }
+
+    /// A fresh store, a fresh guest, one script without calls; its value as JSON text.
+    pub(crate) async fn run(&self, source: &str) -> String {
+        let mut store = Store::new(&self.engine, ());
+        // Only where the engine counts.
+        if store.set_fuel(600_000_000_000).is_ok() {
+            store.set_epoch_deadline(1);
+            store.epoch_deadline_callback(|_| Ok(UpdateDeadline::Yield(1)));
+        }
+        let guest = self.linked.instantiate_async(&mut store).await.unwrap();
+        let bounds = Bounds {
+            calls: 64,
+            timers: 1_024,
+            polls: 480_000,
+            heap_bytes: 48 << 20,
+            json_bytes: 1 << 20,
+            log_bytes: 64 << 10,
+        };
+        let steps = guest.lazaret_script_steps();
+        let step = steps.call_start(&mut store, source, bounds, 1, 1).await;
+        match step.unwrap().progress {
+            Progress::Done(text) => text,
+            other => panic!("{other:?}"),
+        }
     }
 }

@@ -13,6 +13,9 @@
 )]
 
 mod bare;
+mod rows;
+mod scripts;
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,6 +28,7 @@ use lazaret::edges::egress::Names;
 use lazaret::edges::vault::Vault;
 use lazaret::guests::catalog::Collisions;
 use lazaret::guests::dispatch::Request;
+use lazaret::guests::plugin;
 use lazaret::guests::tasks::Tasks;
 use lazaret::rules::policy::Policy;
 use lazaret::runs::host::{Host, Places, Records, Setup};
@@ -32,6 +36,7 @@ use lazaret::words::clock::Clock;
 use lazaret::words::event::Surface;
 use lazaret::words::id::RunId;
 use lazaret::words::message::WishedArgs;
+use rows::{goal, median, ratio_goal, row};
 
 const WARM_UP: usize = 500;
 const SAMPLES: usize = 5_000;
@@ -39,20 +44,27 @@ const CALLERS: usize = 64;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    if arguments.next().as_deref() == Some("--resident") {
-        return resident_child(Path::new(&arguments.next().unwrap()));
+    match arguments.next().as_deref() {
+        Some("--resident") => return resident_child(Path::new(&arguments.next().unwrap())),
+        Some("--waiting") => return waiting::child(Path::new(&arguments.next().unwrap())),
+        _ => {}
     }
+    // For whoever looks where the time goes: `--bench table -- scripts`.
+    let only_scripts = std::env::args().any(|argument| argument == "scripts");
     let scene: &'static Scene = Box::leak(Box::new(Scene::new()));
     let runtime = tokio::runtime::Runtime::new().unwrap();
     println!("machine: {}", machine());
     println!("{:<58} {:>10} {:>10}  goal", "work", "p50", "p99");
+    if only_scripts {
+        return scripts::all(scene, &runtime);
+    }
     let cache = on_worker(&runtime, compile(scene));
     let (bare, gated) = on_worker(&runtime, echo(scene));
     row("echo: fresh guest on the bare engine", &bare, "");
     row(
         "echo: the same through all gates, journal batched",
         &gated,
-        &echo_goal(&bare, &gated),
+        &ratio_goal((&bare, &gated), 2.2, Some(Duration::from_micros(30))),
     );
     let committed = on_worker(&runtime, committed(scene));
     row(
@@ -89,6 +101,8 @@ fn main() {
         &goal(median(&process), Duration::from_millis(30)),
     );
     resident(scene);
+    scripts::all(scene, &runtime);
+    waiting::row(scene);
     fs::remove_dir_all(scene.folder.path()).unwrap();
 }
 
@@ -130,6 +144,7 @@ impl Scene {
             collisions: Collisions::default(),
             agents: BTreeMap::new(),
             models: BTreeMap::new(),
+            engine: plugin::script_engine(),
             vault: Vault::default(),
             places: Places {
                 state: self.folder.path().join("state"),
@@ -393,58 +408,7 @@ fn resident_child(folder: &Path) {
     let host = runtime.block_on(Host::open(setup)).unwrap();
     let ready = began.elapsed();
     assert_eq!(host.catalog().plugins().len(), 20);
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status
-        .lines()
-        .find(|line| line.starts_with("VmRSS"))
-        .unwrap();
-    println!(
-        "{} {}",
-        ready.as_micros(),
-        line.split_whitespace().nth(1).unwrap()
-    );
-}
-
-fn median(samples: &[Duration]) -> Duration {
-    quantile(samples, 50)
-}
-
-fn quantile(samples: &[Duration], percent: usize) -> Duration {
-    let mut sorted = samples.to_vec();
-    sorted.sort();
-    sorted[(sorted.len() * percent / 100).min(sorted.len() - 1)]
-}
-
-fn row(work: &str, samples: &[Duration], goal: &str) {
-    println!(
-        "{work:<58} {:>10} {:>10}  {goal}",
-        shown(median(samples)),
-        shown(quantile(samples, 99))
-    );
-}
-
-fn shown(time: Duration) -> String {
-    let us = time.as_secs_f64() * 1e6;
-    if us < 1_000.0 {
-        format!("{us:.1} µs")
-    } else {
-        format!("{:.1} ms", us / 1_000.0)
-    }
-}
-
-fn goal(got: Duration, goal: Duration) -> String {
-    format!(
-        "≤ {}: {}",
-        shown(goal),
-        if got <= goal { "met" } else { "MISSED" }
-    )
-}
-
-fn echo_goal(bare: &[Duration], gated: &[Duration]) -> String {
-    let ratio = median(gated).as_secs_f64() / median(bare).as_secs_f64();
-    let met = |met| if met { "met" } else { "MISSED" };
-    let absolute = goal(median(gated), Duration::from_micros(30));
-    format!("ratio {ratio:.2} ≤ 2.2: {}; {absolute}", met(ratio <= 2.2))
+    println!("{} {}", ready.as_micros(), rows::resident_kib());
 }
 
 fn machine() -> String {
