@@ -447,6 +447,12 @@ impl<'a> Life<'a> {
     }
 }
 
+/// What a script is told next, or that there is nothing to tell for a while.
+enum Next {
+    Settled(Settled),
+    Rest { until: u64 },
+}
+
 /// A question of an earlier life that nobody has answered.
 fn still_asked(tool: &str, question: &QuestionId) -> Error {
     Error::new(Code::Asked, format!("May this script call `{tool}`?"))
