@@ -363,7 +363,7 @@ impl Rigged {
     /// Why it cannot go on.
     pub async fn resume(&self, run: &RunId) -> Result<Called> {
         match self.host.resume(run, &Tasks::new()).await? {
-            Resumed::Called(called) => Ok(called),
+            Resumed::Called(called) => Ok(*called),
             Resumed::Answer(answer) => panic!("the run of an agent: {answer:?}"),
         }
     }

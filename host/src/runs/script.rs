@@ -11,6 +11,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use self::life::{Ended, Life};
+use super::rest;
 use crate::gate::{Passed, Performed};
 use crate::guests::dispatch::{Outcome, clean};
 use crate::guests::guest::Trail;
@@ -140,7 +141,7 @@ impl Script<'_> {
         let journal = self.station.gate.journal();
         journal.commit().await?;
         let waiting = async {
-            journal.clock().until(until).await;
+            rest::until(journal.clock(), until).await;
             Ok(())
         };
         self.tasks.unless_cancelled(waiting).await?;

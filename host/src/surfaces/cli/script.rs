@@ -2,7 +2,6 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use super::call::report;
 use super::print::{self, Spinner};
@@ -11,6 +10,7 @@ use crate::edges::named;
 use crate::guests::tasks::Tasks;
 use crate::runs::host::{Called, Host};
 use crate::runs::left::Resumed;
+use crate::runs::rest;
 use crate::surfaces::paint::{faint, foreign};
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{EffectKind, Event, Glimpse, Sight, Surface, Verdict};
@@ -51,7 +51,7 @@ pub(super) struct Script {
 }
 
 /// How often a watched file is looked at.
-const LOOK: Duration = Duration::from_millis(200);
+const LOOK_MS: u64 = 200;
 
 impl Script {
     pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
@@ -106,13 +106,8 @@ async fn watch(host: &Host, file: &Path, scene: &Scene) -> Result<u8> {
     let tasks = Tasks::new();
     let watching = async {
         loop {
-            host.journal()
-                .clock()
-                .until(
-                    host.journal().clock().now_ms()
-                        + u64::try_from(LOOK.as_millis()).unwrap_or(200),
-                )
-                .await;
+            let clock = host.journal().clock();
+            rest::until(clock, clock.now_ms().saturating_add(LOOK_MS)).await;
             // A file that is being written may be gone for a moment.
             let Ok(source) = read_file(file) else {
                 continue;

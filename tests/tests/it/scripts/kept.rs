@@ -35,7 +35,7 @@ impl Copy {
     /// The marks of runs that may go on.
     pub fn marks_of(rig: &Rigged) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let marks = made(folder.path().join("runs"));
+        let marks = made(folder.path().join("begun"));
         made(folder.path().join("records"));
         copied(&rig.path("state/runs"), &marks);
         Self { folder }
@@ -51,7 +51,7 @@ impl Copy {
     /// Without the marks.
     pub fn without_marks(&self) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        made(folder.path().join("runs"));
+        made(folder.path().join("begun"));
         let records = made(folder.path().join("records"));
         copied(&self.folder.path().join("records"), &records);
         Self { folder }
@@ -73,7 +73,7 @@ impl Copy {
         let rig = rig.kept().await;
         let (records, marks) = (made(rig.path("records")), made(rig.path("state/runs")));
         copied(&self.folder.path().join("records"), &records);
-        copied(&self.folder.path().join("runs"), &marks);
+        copied(&self.folder.path().join("begun"), &marks);
         let database = Connection::open(records.join("journal.db")).expect("a journal");
         let gone = params![run.as_str(), i64::try_from(count).expect("a number")];
         let cut = database.execute("DELETE FROM records WHERE run = ?1 AND seq >= ?2", gone);

@@ -87,7 +87,7 @@ async fn whole() -> (RunId, Vec<Record>, Value, Copy) {
     tasks.cancel();
     let called = rig.script_in(run.clone(), &tasks, SOURCE).await;
     assert_eq!(rig::error(&called.outcome).code(), Code::Cancelled);
-    let marks = rig.path("state/runs");
+    let marks = rig.path("state/begun");
     let marks = std::fs::read_dir(marks).expect("marks").count();
     assert_eq!(marks, 1, "it can be taken up");
     let copy = Copy::marks_of(&rig);
