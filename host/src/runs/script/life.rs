@@ -490,7 +490,9 @@ impl Script<'_> {
         let (guest, step) = self.start_with(engine, begun, source).await?;
         let error = match step.progress {
             Progress::Failed(error) if error.code() == Code::BadInput => error,
-            progress => return Ok((guest, Step { progress, ..step })),
+            progress @ (Progress::Failed(_) | Progress::Waiting(_) | Progress::Done(_)) => {
+                return Ok((guest, Step { progress, ..step }));
+            }
         };
         // Its slot is needed for reading.
         drop(guest);
