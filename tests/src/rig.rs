@@ -408,7 +408,9 @@ impl Rigged {
     /// How often a guest of the script in this run has begun.
     pub async fn lives(&self, run: &RunId) -> usize {
         let records = self.records(run).await;
-        let lives = records.iter().filter(|record| matches!(record.event, Event::Scripted(_)));
+        let lives = records
+            .iter()
+            .filter(|record| matches!(record.event, Event::Scripted(_)));
         lives.count()
     }
 

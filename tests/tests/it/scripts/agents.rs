@@ -29,10 +29,15 @@ fn run_script(source: &str) -> Value {
 
 async fn pursued(calling: Calling, tools: Value, replies: &[Value]) -> (Vec<Record>, String) {
     let policy = format!("[agents.agent]\ntools = {tools}");
-    let rig = Rig::of(&policy).guest("hostile").replies(replies).open().await;
+    let rig = Rig::of(&policy)
+        .guest("hostile")
+        .replies(replies)
+        .open()
+        .await;
     let (run, answer) = rig.pursue_by(calling, "Work.").await;
     let records = rig.records(&run).await;
-    let answer = answer.unwrap_or_else(|error| panic!("{error:?}\n{}", lazaret_tests::golden::render(&records)));
+    let answer = answer
+        .unwrap_or_else(|error| panic!("{error:?}\n{}", lazaret_tests::golden::render(&records)));
     assert_eq!(check_records(&records), Vec::<String>::new());
     (records, answer)
 }
@@ -44,7 +49,8 @@ async fn in_code_mode_a_model_is_shown_two_tools() {
         json!({"when": "3", "calls": [{"tool": "search_tools", "args": {"query": "count words"}}]}),
         json!({"when": "count(", "text": "Three."}),
     ];
-    let (records, answer) = pursued(Calling::Code, json!(["text.*", "hostile.polish"]), &replies).await;
+    let (records, answer) =
+        pursued(Calling::Code, json!(["text.*", "hostile.polish"]), &replies).await;
     assert_eq!(answer, "Three.");
     assert_eq!(shown(&records), vec![vec!["run_script", "search_tools"]; 3]);
     assert_eq!(observed(&records)[0], "3");
@@ -57,9 +63,15 @@ async fn in_code_mode_a_direct_call_is_turned_down_with_a_hint() {
         json!({"when": "run_script", "text": "I see."}),
     ];
     let (records, _) = pursued(Calling::Code, json!(["text.*"]), &replies).await;
-    let called = records.iter().any(|record| matches!(record.event, Event::Finished(_)) && record.parent == 3);
+    let called = records
+        .iter()
+        .any(|record| matches!(record.event, Event::Finished(_)) && record.parent == 3);
     assert!(!called, "{}", lazaret_tests::golden::render(&records));
-    assert!(observed(&records)[0].contains("is called from scripts alone"), "{:?}", observed(&records));
+    assert!(
+        observed(&records)[0].contains("is called from scripts alone"),
+        "{:?}",
+        observed(&records)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -72,7 +84,9 @@ async fn in_direct_mode_there_are_no_scripts() {
     ];
     let (records, _) = pursued(Calling::Direct, json!(["text.count"]), &replies).await;
     assert_eq!(shown(&records), vec![vec!["text.count"]; 4]);
-    let scripted = records.iter().any(|record| matches!(record.event, Event::Scripted(_)));
+    let scripted = records
+        .iter()
+        .any(|record| matches!(record.event, Event::Scripted(_)));
     assert!(!scripted);
 }
 
@@ -86,9 +100,15 @@ async fn both_ways_go_together() {
         json!({"text": "Both."}),
     ];
     let (records, _) = pursued(Calling::Both, json!(["text.count"]), &replies).await;
-    assert_eq!(shown(&records)[0], ["text.count", "run_script", "search_tools"]);
+    assert_eq!(
+        shown(&records)[0],
+        ["text.count", "run_script", "search_tools"]
+    );
     let observed = observed(&records);
-    assert!(observed[0].contains("\"words\":2") && observed[1] == "3", "{observed:?}");
+    assert!(
+        observed[0].contains("\"words\":2") && observed[1] == "3",
+        "{observed:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -98,8 +118,16 @@ async fn a_script_of_a_model_reaches_what_its_agent_may_call() {
             try { await call(); said.push('ok') } catch (error) { said.push(error.code) }
         }
         return said";
-    let replies = [json!({"calls": [run_script(source)]}), json!({"text": "Done."})];
-    let (records, _) = pursued(Calling::Code, json!(["text.count", "hostile.only_people"]), &replies).await;
+    let replies = [
+        json!({"calls": [run_script(source)]}),
+        json!({"text": "Done."}),
+    ];
+    let (records, _) = pursued(
+        Calling::Code,
+        json!(["text.count", "hostile.only_people"]),
+        &replies,
+    )
+    .await;
     assert_eq!(observed(&records)[0], r#"["ok","denied","denied"]"#);
 }
 
@@ -130,7 +158,9 @@ async fn what_a_script_reads_stays_in_it() {
         .iter()
         .filter_map(|record| match &record.event {
             Event::Replied { reply, .. } => Some(serde_json::to_string(reply).expect("JSON").len()),
-            Event::Observed { observation, .. } => Some(serde_json::to_string(observation).expect("JSON").len()),
+            Event::Observed { observation, .. } => {
+                Some(serde_json::to_string(observation).expect("JSON").len())
+            }
             _ => None,
         })
         .sum();
@@ -146,12 +176,26 @@ async fn a_deferred_tool_is_shown_once_it_was_found() {
         json!({"when": "big shines", "calls": [{"tool": "search_tools", "args": {"query": "spoons"}}]}),
         json!({"text": "Clean."}),
     ];
-    let (records, _) = pursued(Calling::Direct, json!(["hostile.polish", "hostile.echo", "text.count"]), &replies).await;
+    let (records, _) = pursued(
+        Calling::Direct,
+        json!(["hostile.polish", "hostile.echo", "text.count"]),
+        &replies,
+    )
+    .await;
     let before = ["hostile.echo", "text.count", "search_tools"];
-    let after = ["hostile.echo", "text.count", "search_tools", "hostile.polish"];
+    let after = [
+        "hostile.echo",
+        "text.count",
+        "search_tools",
+        "hostile.polish",
+    ];
     let shown = shown(&records);
     assert_eq!(shown[0], before);
-    assert_eq!(shown[1..], [after, after, after], "it is added at the end, once, and stays");
+    assert_eq!(
+        shown[1..],
+        [after, after, after],
+        "it is added at the end, once, and stays"
+    );
     let observed = observed(&records);
     assert!(observed[0].contains("polish("), "{observed:?}");
     assert!(observed[1].contains("is not shown yet"), "{observed:?}");
@@ -163,9 +207,17 @@ async fn a_search_finds_only_what_the_agent_may_call() {
         json!({"calls": [{"tool": "search_tools", "args": {"query": ""}}, {"tool": "search_tools", "args": {"query": "a", "limit": 99}}]}),
         json!({"text": "Done."}),
     ];
-    let (records, _) = pursued(Calling::Direct, json!(["hostile.polish", "text.count"]), &replies).await;
+    let (records, _) = pursued(
+        Calling::Direct,
+        json!(["hostile.polish", "text.count"]),
+        &replies,
+    )
+    .await;
     let observed = observed(&records);
-    assert!(observed[0].contains("polish(") && observed[0].contains("count("), "{observed:?}");
+    assert!(
+        observed[0].contains("polish(") && observed[0].contains("count("),
+        "{observed:?}"
+    );
     for other in ["destroy", "diff", "files", "only_people"] {
         assert!(!observed[0].contains(other), "{other}: {observed:?}");
     }
@@ -189,7 +241,11 @@ async fn a_model_that_reads_through_a_script_is_labelled_like_one_that_reads_its
         json!({"calls": [run_script("await tools.files.read({path: 'docs/a.txt'}); return 1")]}),
         json!({"text": "Read."}),
     ];
-    let rig = Rig::of(policy).file("docs/a.txt", "a").replies(&replies).open().await;
+    let rig = Rig::of(policy)
+        .file("docs/a.txt", "a")
+        .replies(&replies)
+        .open()
+        .await;
     let (run, answer) = rig.pursue_by(Calling::Code, "Read.").await;
     assert_eq!(answer.expect("an answer"), "Read.");
     let records = rig.records(&run).await;
@@ -200,5 +256,8 @@ async fn a_model_that_reads_through_a_script_is_labelled_like_one_that_reads_its
             _ => None,
         })
         .collect();
-    assert!(!labels[0].contains("docs") && labels[1].contains("docs"), "{labels:?}");
+    assert!(
+        !labels[0].contains("docs") && labels[1].contains("docs"),
+        "{labels:?}"
+    );
 }

@@ -9,12 +9,16 @@ use lazaret_tests::verdict::check_records;
 fn steps(records: &[Record]) -> Vec<String> {
     let call = |seq: u64| {
         records.iter().find_map(|record| match &record.event {
-            Event::Judged(judged) if record.seq == seq && judged.origin == "script" => Some(judged.subject.clone()),
+            Event::Judged(judged) if record.seq == seq && judged.origin == "script" => {
+                Some(judged.subject.clone())
+            }
             _ => None,
         })
     };
     let step = |record: &Record| match &record.event {
-        Event::Judged(judged) if judged.origin == "script" => Some(format!("judged {}", judged.subject)),
+        Event::Judged(judged) if judged.origin == "script" => {
+            Some(format!("judged {}", judged.subject))
+        }
         Event::Finished(finished) => Some(format!("finished {}", call(finished.of)?)),
         _ => None,
     };
@@ -24,17 +28,28 @@ fn steps(records: &[Record]) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn eight_calls_that_look_run_together_and_the_ninth_waits() {
     let server = Server::start().await;
-    let stall = |n: usize| Answer { path: format!("/{n}"), stall: true, ..Answer::default() };
+    let stall = |n: usize| Answer {
+        path: format!("/{n}"),
+        stall: true,
+        ..Answer::default()
+    };
     server.say((0..9).map(stall).collect());
     let url = format!("http://127.0.0.1:{}/", server.port());
-    let policy = format!("[grants.\"hostile.fetch_each\"]\nfetch = [{{ url = \"{url}\", private = true }}]");
+    let policy =
+        format!("[grants.\"hostile.fetch_each\"]\nfetch = [{{ url = \"{url}\", private = true }}]");
     let rig = Rig::of(&policy).guest("hostile").open().await;
     let (run, tasks) = (rig.host.new_run(), Tasks::new());
-    let source = format!("await Promise.all([...Array(9).keys()].map(n => tools.hostile.fetch_each({{urls: ['{url}' + n]}})))");
+    let source = format!(
+        "await Promise.all([...Array(9).keys()].map(n => tools.hostile.fetch_each({{urls: ['{url}' + n]}})))"
+    );
     let looking = async {
         // Eight are never answered: the ninth does not begin while they run.
         server.arrived(8).await;
-        rig.host.journal().commit().await.expect("the journal is well");
+        rig.host
+            .journal()
+            .commit()
+            .await
+            .expect("the journal is well");
         let begun = steps(&rig.records(&run).await);
         tasks.cancel();
         begun
@@ -56,7 +71,13 @@ async fn a_call_that_changes_something_is_alone_and_in_its_place() {
         ])";
     let called = rig.script(source).await;
     assert!(called.outcome.result.is_ok());
-    let order = ["hostile.destroy", "hostile.echo", "hostile.write_here", "text.count", "hostile.destroy"];
+    let order = [
+        "hostile.destroy",
+        "hostile.echo",
+        "hostile.write_here",
+        "text.count",
+        "hostile.destroy",
+    ];
     let expected: Vec<_> = order
         .iter()
         .flat_map(|tool| [format!("judged {tool}"), format!("finished {tool}")])
@@ -75,7 +96,10 @@ async fn the_call_after_the_last_is_rejected_and_the_script_goes_on() {
                 catch (error) { return [done, error.name, error.code, error.retryable] }
             }";
         let called = rig.script(source).await;
-        assert_eq!(*rig::value(&called.outcome), json!([most, "ToolError", "over_budget", false]));
+        assert_eq!(
+            *rig::value(&called.outcome),
+            json!([most, "ToolError", "over_budget", false])
+        );
         assert_eq!(called.outcome.spent.calls, most);
         let calls = steps(&rig.records(&called.run).await);
         assert_eq!(calls.len(), 2 * usize::try_from(most).expect("a number"));
@@ -106,7 +130,10 @@ async fn as_many_calls_as_policy_says_can_be_made_in_one_step() {
         return all.length";
     let called = rig.script(source).await;
     assert_eq!(*rig::value(&called.outcome), 2000);
-    assert_eq!(check_records(&rig.records(&called.run).await), Vec::<String>::new());
+    assert_eq!(
+        check_records(&rig.records(&called.run).await),
+        Vec::<String>::new()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -118,21 +145,33 @@ async fn calls_that_a_script_does_not_wait_for_have_an_end_on_record() {
     let called = rig.script(source).await;
     assert_eq!(rig::value(&called.outcome)["words"], 2);
     let records = rig.records(&called.run).await;
-    assert_eq!(check_records(&records), Vec::<String>::new(), "{}", lazaret_tests::golden::render(&records));
+    assert_eq!(
+        check_records(&records),
+        Vec::<String>::new(),
+        "{}",
+        lazaret_tests::golden::render(&records)
+    );
     let cut_off = records.iter().any(|record| {
         matches!(&record.event, Event::Finished(finished)
             if matches!(finished.end, End::Failed { code: Code::InDoubt | Code::Cancelled, .. }))
     });
     assert!(cut_off, "{}", lazaret_tests::golden::render(&records));
-    let last = records.iter().rposition(|record| matches!(record.event, Event::Finished(_)));
-    assert!(last < Some(records.len() - 1), "nothing comes after the end");
+    let last = records
+        .iter()
+        .rposition(|record| matches!(record.event, Event::Finished(_)));
+    assert!(
+        last < Some(records.len() - 1),
+        "nothing comes after the end"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_that_nobody_awaits_is_not_made_once_the_script_is_done() {
     let policy = "[mounts.out]\npath = \"out\"\naccess = \"write\"\n[grants.\"files.write\"]\nmounts = { out = \"write\" }";
     let rig = Rig::of(policy).open().await;
-    let called = rig.script("tools.files.write({path: 'out/a.txt', content: 'x'}); return 'done'").await;
+    let called = rig
+        .script("tools.files.write({path: 'out/a.txt', content: 'x'}); return 'done'")
+        .await;
     assert_eq!(*rig::value(&called.outcome), "done");
     assert!(!rig.path("out/a.txt").exists());
     let records = rig.records(&called.run).await;

@@ -40,8 +40,13 @@ async fn a_script_returns_its_value() {
     ] {
         assert_eq!(returns(&rig, source).await, value, "{source}");
     }
-    let called = rig.script("return (await tools.text.count({text: 'a'})).words").await;
-    assert_eq!(check_records(&rig.records(&called.run).await), Vec::<String>::new());
+    let called = rig
+        .script("return (await tools.text.count({text: 'a'})).words")
+        .await;
+    assert_eq!(
+        check_records(&rig.records(&called.run).await),
+        Vec::<String>::new()
+    );
     assert_eq!(called.outcome.spent.calls, 1);
     assert!(called.outcome.spent.fuel > 0 && called.outcome.spent.memory_bytes > 0);
 }
@@ -57,13 +62,48 @@ async fn a_failed_call_is_an_error_that_says_which() {
     "#;
     let rig = Rig::of(policy).guest("hostile").open().await;
     for (call, code, retryable, says) in [
-        ("text.diff({old: 'a', new: 'b'})", "denied", false, "is blocked by"),
-        ("files.read({path: 'a/b.txt'})", "denied", false, "files.read"),
-        ("hostile.destroy({})", "denied", false, "is of class high_risk"),
-        ("hostile.only_people({})", "denied", false, "never for a model or a script"),
-        ("no.such({})", "unknown_tool", false, "there is no tool `no.such`"),
-        ("text.count({txt: 1})", "bad_args", false, "\"text\" is a required property"),
-        ("text.count({text: 'a', more: 1})", "bad_args", false, "more"),
+        (
+            "text.diff({old: 'a', new: 'b'})",
+            "denied",
+            false,
+            "is blocked by",
+        ),
+        (
+            "files.read({path: 'a/b.txt'})",
+            "denied",
+            false,
+            "files.read",
+        ),
+        (
+            "hostile.destroy({})",
+            "denied",
+            false,
+            "is of class high_risk",
+        ),
+        (
+            "hostile.only_people({})",
+            "denied",
+            false,
+            "never for a model or a script",
+        ),
+        (
+            "no.such({})",
+            "unknown_tool",
+            false,
+            "there is no tool `no.such`",
+        ),
+        (
+            "text.count({txt: 1})",
+            "bad_args",
+            false,
+            "\"text\" is a required property",
+        ),
+        (
+            "text.count({text: 'a', more: 1})",
+            "bad_args",
+            false,
+            "more",
+        ),
         ("hostile.traps({})", "trapped", false, ""),
         ("hostile.panics({message: 'mine'})", "trapped", false, ""),
         ("hostile.spin({})", "too_slow", true, ""),
@@ -90,7 +130,12 @@ async fn a_failed_call_is_an_error_that_says_which() {
 async fn a_script_reaches_no_further_than_whoever_runs_it() {
     let rig = Rig::of("").open().await;
     // The tool that runs scripts is none of theirs, and neither are the model's own two.
-    for name in ["script.run", "run_script", "search_tools", "script.run_script"] {
+    for name in [
+        "script.run",
+        "run_script",
+        "search_tools",
+        "script.run_script",
+    ] {
         let (plugin, tool) = name.split_once('.').unwrap_or(("", name));
         let source = format!(
             "try {{ return await (tools['{plugin}']['{tool}'] ?? tools['{name}'])({{source: 'return 1'}}) }}
@@ -115,7 +160,10 @@ async fn names_that_mean_something_to_javascript_are_names_like_any_other() {
         }
         return said";
     let called = rig.script(source).await;
-    assert_eq!(*rig::value(&called.outcome), json!(vec!["unknown_tool"; 12]));
+    assert_eq!(
+        *rig::value(&called.outcome),
+        json!(vec!["unknown_tool"; 12])
+    );
     let records = rig.records(&called.run).await;
     let allowed = records.iter().filter(|record| {
         matches!(&record.event, Event::Judged(judged)
@@ -123,7 +171,10 @@ async fn names_that_mean_something_to_javascript_are_names_like_any_other() {
     });
     assert_eq!(allowed.count(), 0);
     let hidden = judged(&rig, &called.run).await;
-    assert!(hidden.contains(&"text.\\u{202e}count".to_owned()), "{hidden:?}");
+    assert!(
+        hidden.contains(&"text.\\u{202e}count".to_owned()),
+        "{hidden:?}"
+    );
     assert_eq!(check_records(&records), Vec::<String>::new());
 }
 
@@ -157,13 +208,18 @@ async fn whatever_a_script_does_to_its_own_world_the_record_says_what_was_called
     let asked: Vec<_> = records
         .iter()
         .filter_map(|record| match &record.event {
-            Event::Judged(judged) if judged.origin == "script" => Some(serde_json::to_value(judged).expect("a record")),
+            Event::Judged(judged) if judged.origin == "script" => {
+                Some(serde_json::to_value(judged).expect("a record"))
+            }
             _ => None,
         })
         .collect();
     assert_eq!(asked[0]["content"]["inline"], json!({"text": "a b"}));
     assert_eq!(asked[1]["verdict"]["verdict"], "deny", "{}", asked[1]);
-    assert!(text.contains("Number(2)") && text.contains("is blocked by"), "{text}");
+    assert!(
+        text.contains("Number(2)") && text.contains("is blocked by"),
+        "{text}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -177,8 +233,14 @@ async fn types_are_taken_for_what_they_are() {
         return all.map((one: Counted) => one.words!) satisfies number[]";
     assert_eq!(returns(&rig, typed).await, json!([1, 2]));
     for (source, says) in [
-        ("const one: number = 1;\nenum Colour { Red }\nreturn one", "(line 2, column 1)"),
-        ("const one: number = 1;\n  namespace A { export const b = 1 }\nreturn one", "(line 2, column 3)"),
+        (
+            "const one: number = 1;\nenum Colour { Red }\nreturn one",
+            "(line 2, column 1)",
+        ),
+        (
+            "const one: number = 1;\n  namespace A { export const b = 1 }\nreturn one",
+            "(line 2, column 3)",
+        ),
     ] {
         let called = rig.script(source).await;
         let error = rig::error(&called.outcome);
@@ -189,10 +251,15 @@ async fn types_are_taken_for_what_they_are() {
     let error = rig::error(&enums.outcome);
     assert!(error.message().contains("enum"), "{error:?}");
     // Positions stay what they were.
-    let thrown = rig.script("const one: number = 1;\n\nthrow new Error('mine')").await;
+    let thrown = rig
+        .script("const one: number = 1;\n\nthrow new Error('mine')")
+        .await;
     let error = rig::error(&thrown.outcome);
     assert_eq!(error.code(), Code::GuestFailed);
-    assert!(error.message().contains("mine") && error.message().contains("line 3"), "{error:?}");
+    assert!(
+        error.message().contains("mine") && error.message().contains("line 3"),
+        "{error:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -205,28 +272,40 @@ async fn the_label_of_a_script_is_everything_that_it_read() {
         [grants."files.read"]
         mounts = { docs = "read", other = "read" }
     "#;
-    let rig = Rig::of(policy).file("docs/a.txt", "a").file("other/b.txt", "b").open().await;
+    let rig = Rig::of(policy)
+        .file("docs/a.txt", "a")
+        .file("other/b.txt", "b")
+        .open()
+        .await;
     let label = async |source: &str| {
         let called = rig.script(source).await;
         serde_json::to_string(&called.outcome.label).expect("a label")
     };
     let nothing = label("return 1").await;
-    assert!(nothing.contains("user") && !nothing.contains("docs"), "{nothing}");
+    assert!(
+        nothing.contains("user") && !nothing.contains("docs"),
+        "{nothing}"
+    );
     let one = label("await tools.files.read({path: 'docs/a.txt'}); return 1").await;
-    assert!(one.contains("docs") && one.contains("files.read") && !one.contains("other"), "{one}");
+    assert!(
+        one.contains("docs") && one.contains("files.read") && !one.contains("other"),
+        "{one}"
+    );
     let both = label(
         "await tools.files.read({path: 'docs/a.txt'}); await tools.files.read({path: 'other/b.txt'}); return 1",
     )
     .await;
     assert!(both.contains("docs") && both.contains("other"), "{both}");
     // A failure tells a script something as well.
-    let failed = label("try { await tools.files.read({path: 'docs/none.txt'}) } catch {} return 1").await;
+    let failed =
+        label("try { await tools.files.read({path: 'docs/none.txt'}) } catch {} return 1").await;
     assert!(failed.contains("docs"), "{failed}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_read_first_labels_what_is_called_next() {
-    let policy = "[mounts.docs]\npath = \"docs\"\n[grants.\"files.read\"]\nmounts = { docs = \"read\" }";
+    let policy =
+        "[mounts.docs]\npath = \"docs\"\n[grants.\"files.read\"]\nmounts = { docs = \"read\" }";
     let rig = Rig::of(policy).file("docs/a.txt", "a").open().await;
     let called = rig
         .script("await tools.text.count({text: 'x'}); await tools.files.read({path: 'docs/a.txt'}); await tools.text.count({text: 'y'})")
@@ -241,5 +320,8 @@ async fn what_is_read_first_labels_what_is_called_next() {
             _ => None,
         })
         .collect();
-    assert!(!labels[0].contains("docs") && labels[1].contains("docs"), "{labels:?}");
+    assert!(
+        !labels[0].contains("docs") && labels[1].contains("docs"),
+        "{labels:?}"
+    );
 }

@@ -54,7 +54,10 @@ async fn what_imports_anything_is_no_engine() {
     let called = rig.script("return 1").await;
     let error = rig::error(&called.outcome);
     assert_eq!(error.code(), Code::BadPlugin, "{error:?}");
-    assert!(error.message().contains("no engine of scripts"), "{error:?}");
+    assert!(
+        error.message().contains("no engine of scripts"),
+        "{error:?}"
+    );
     rig.assert_alive().await;
 }
 
@@ -68,15 +71,24 @@ async fn a_waiting_script_keeps_its_engine_when_a_newer_one_comes() {
     let other = left(&rig).await;
     assert_eq!(engines(&rig, &other).await, [Digest::of(&newer)]);
     let waiting = rig.host.questions().await.expect("questions");
-    let ours = waiting.iter().find(|waiting| waiting.run == run).expect("it waits");
-    rig.host.answer(ours.question.id.as_str(), Say::Allow).await.expect("it is open");
+    let ours = waiting
+        .iter()
+        .find(|waiting| waiting.run == run)
+        .expect("it waits");
+    rig.host
+        .answer(ours.question.id.as_str(), Say::Allow)
+        .await
+        .expect("it is open");
     let called = rig.resume(&run).await.expect("it goes on");
     assert_eq!(*rig::value(&called.outcome), 2);
     assert_eq!(engines(&rig, &run).await, [old, old]);
     // The one that is left needs the newer one.
     let rig = rig.restart().await;
     rig.answer(Say::Allow).await;
-    assert_eq!(*rig::value(&rig.resume(&other).await.expect("it goes on").outcome), 2);
+    assert_eq!(
+        *rig::value(&rig.resume(&other).await.expect("it goes on").outcome),
+        2
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -114,7 +126,13 @@ async fn engines_that_nobody_waits_for_are_not_kept() {
     left(&rig).await;
     let kept: Vec<String> = std::fs::read_dir(rig.path("state/engines"))
         .expect("engines")
-        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
         .collect();
     assert!(!kept.contains(&old) && kept.len() == 1, "{kept:?}");
 }
@@ -122,13 +140,19 @@ async fn engines_that_nobody_waits_for_are_not_kept() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_goes_on_with_a_run_that_goes_on_already() {
     let server = Server::start().await;
-    server.say(vec![Answer { path: "/".into(), stall: true, ..Answer::default() }]);
+    server.say(vec![Answer {
+        path: "/".into(),
+        stall: true,
+        ..Answer::default()
+    }]);
     let url = format!("http://127.0.0.1:{}/", server.port());
     let policy = format!(
         "ask = [\"text.count\"]\n[grants.\"hostile.fetch_each\"]\nfetch = [{{ url = \"{url}\", private = true }}]"
     );
     let rig = Rig::of(&policy).guest("hostile").kept().await.open().await;
-    let source = format!("await tools.text.count({{text: 'a'}}); await tools.hostile.fetch_each({{urls: ['{url}']}})");
+    let source = format!(
+        "await tools.text.count({{text: 'a'}}); await tools.hostile.fetch_each({{urls: ['{url}']}})"
+    );
     let called = rig.script(&source).await;
     assert_eq!(rig::error(&called.outcome).code(), Code::Asked);
     rig.answer(Say::Allow).await;
@@ -137,7 +161,11 @@ async fn nobody_goes_on_with_a_run_that_goes_on_already() {
         server.arrived(1).await;
         let busy = rig.resume(&run).await.expect_err("it goes on already");
         assert_eq!(busy.code(), Code::Busy, "{busy:?}");
-        let busy = rig.host.abandon(&run).await.expect_err("it goes on already");
+        let busy = rig
+            .host
+            .abandon(&run)
+            .await
+            .expect_err("it goes on already");
         assert_eq!(busy.code(), Code::Busy, "{busy:?}");
         tasks.cancel();
     };
@@ -152,29 +180,65 @@ async fn nobody_goes_on_with_a_run_that_goes_on_already() {
     // Cut off, it is left, and can be taken up or ended.
     rig.host.abandon(&run).await.expect("nobody holds it");
     assert_eq!(rig.words(&run).await.last(), Some(&"stopped"));
-    assert_eq!(rig.resume(&run).await.expect_err("it has ended").code(), Code::BadInput);
-    assert_eq!(rig.host.abandon(&run).await.expect_err("it has ended").code(), Code::BadInput);
+    assert_eq!(
+        rig.resume(&run).await.expect_err("it has ended").code(),
+        Code::BadInput
+    );
+    assert_eq!(
+        rig.host
+            .abandon(&run)
+            .await
+            .expect_err("it has ended")
+            .code(),
+        Code::BadInput
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_that_is_ended_asks_nothing_any_more() {
     let rig = Rig::of(POLICY).kept().await.open().await;
     let run = left(&rig).await;
-    let question = rig.host.questions().await.expect("questions")[0].question.id.clone();
+    let question = rig.host.questions().await.expect("questions")[0]
+        .question
+        .id
+        .clone();
     rig.host.abandon(&run).await.expect("it is left");
     assert!(rig.host.questions().await.expect("questions").is_empty());
-    let late = rig.host.answer(question.as_str(), Say::Allow).await.expect_err("nobody asks");
+    let late = rig
+        .host
+        .answer(question.as_str(), Say::Allow)
+        .await
+        .expect_err("nobody asks");
     assert_eq!(late.code(), Code::NotFound);
-    assert_eq!(std::fs::read_dir(rig.path("state/runs")).expect("marks").count(), 0);
-    let missing = rig.resume(&RunId::known("20260101-000000-00000000")).await.expect_err("no such run");
+    assert_eq!(
+        std::fs::read_dir(rig.path("state/runs"))
+            .expect("marks")
+            .count(),
+        0
+    );
+    let missing = rig
+        .resume(&RunId::known("20260101-000000-00000000"))
+        .await
+        .expect_err("no such run");
     assert_eq!(missing.code(), Code::NotFound);
-    assert_eq!(std::fs::read_dir(rig.path("state/runs")).expect("marks").count(), 0, "looking leaves no mark");
+    assert_eq!(
+        std::fs::read_dir(rig.path("state/runs"))
+            .expect("marks")
+            .count(),
+        0,
+        "looking leaves no mark"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_label_of_a_script_survives_it() {
     let policy = "ask = [\"text.count\"]\n[mounts.docs]\npath = \"docs\"\n[grants.\"files.read\"]\nmounts = { docs = \"read\" }";
-    let rig = Rig::of(policy).file("docs/a.txt", "a").kept().await.open().await;
+    let rig = Rig::of(policy)
+        .file("docs/a.txt", "a")
+        .kept()
+        .await
+        .open()
+        .await;
     let source = "await tools.files.read({path: 'docs/a.txt'}); return (await tools.text.count({text: 'a'})).words";
     let called = rig.script(source).await;
     let before = called.outcome.label.clone();
@@ -183,10 +247,16 @@ async fn the_label_of_a_script_survives_it() {
     let called = rig.resume(&called.run).await.expect("it goes on");
     let after = serde_json::to_string(&called.outcome.label).expect("a label");
     assert!(after.contains("docs"), "{after}");
-    assert_eq!(before.join(&called.outcome.label), called.outcome.label, "nothing is forgotten");
+    assert_eq!(
+        before.join(&called.outcome.label),
+        called.outcome.label,
+        "nothing is forgotten"
+    );
     let records = rig.records(&called.run).await;
     let counted = records.iter().rev().find_map(|record| match &record.event {
-        Event::Judged(judged) if judged.subject == "text.count" => Some(serde_json::to_string(&judged.label)),
+        Event::Judged(judged) if judged.subject == "text.count" => {
+            Some(serde_json::to_string(&judged.label))
+        }
         _ => None,
     });
     assert!(counted.expect("a call").expect("a label").contains("docs"));

@@ -10,7 +10,9 @@ use super::kept::patient;
 /// A journal whose questions have a name that is the same each time.
 async fn journal(rig: &Rigged, run: &RunId, questions: &[String]) -> String {
     let text = rig.journal(run).await;
-    questions.iter().fold(text, |text, question| text.replace(question.as_str(), "QUESTION"))
+    questions.iter().fold(text, |text, question| {
+        text.replace(question.as_str(), "QUESTION")
+    })
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -25,7 +27,8 @@ try { await tools.text.diff({old: 'a', new: 'b'}) } catch (error) { return [one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_script_with_a_race_and_a_timer() {
     let rig = Rig::of("").kept().await.open().await;
-    let source = "const rest = (ms, value) => new Promise(resolve => setTimeout(resolve, ms, value));
+    let source =
+        "const rest = (ms, value) => new Promise(resolve => setTimeout(resolve, ms, value));
 console.log('rests');
 const first = await Promise.race([rest(3000, 'short'), rest(9000, 'long')]);
 return [first, (await tools.text.count({text: 'a'})).words]";
@@ -40,13 +43,18 @@ return [first, (await tools.text.count({text: 'a'})).words]";
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_script_that_asked_and_went_on() {
     let rig = Rig::of("ask = [\"text.count\"]").kept().await.open().await;
-    let called = rig.script("return (await tools.text.count({text: 'a b'})).words").await;
+    let called = rig
+        .script("return (await tools.text.count({text: 'a b'})).words")
+        .await;
     let waiting = rig.answer(Say::Allow).await;
     let rig = rig.restart().await;
     let resumed = rig.resume(&called.run).await.expect("it goes on");
     assert_eq!(*rig::value(&resumed.outcome), 2);
     let question = waiting.question.id.as_str().to_owned();
-    assert_golden("script-asks", &journal(&rig, &called.run, &[question]).await);
+    assert_golden(
+        "script-asks",
+        &journal(&rig, &called.run, &[question]).await,
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -63,7 +63,13 @@ impl Copy {
     }
 
     /// And whose journal was changed so.
-    pub async fn cut_and(&self, rig: Rig, run: &RunId, count: usize, change: impl FnOnce(&Connection)) -> Rigged {
+    pub async fn cut_and(
+        &self,
+        rig: Rig,
+        run: &RunId,
+        count: usize,
+        change: impl FnOnce(&Connection),
+    ) -> Rigged {
         let rig = rig.kept().await;
         let (records, marks) = (made(rig.path("records")), made(rig.path("state/runs")));
         copied(&self.folder.path().join("records"), &records);

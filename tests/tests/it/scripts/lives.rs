@@ -57,10 +57,13 @@ const SOURCE: &str = "
 fn begun(records: &[Record]) -> Vec<String> {
     let texts = records.iter().filter_map(|record| match &record.event {
         Event::Judged(judged)
-            if judged.subject == "files.write" && matches!(judged.verdict, Verdict::Allow { .. }) =>
+            if judged.subject == "files.write"
+                && matches!(judged.verdict, Verdict::Allow { .. }) =>
         {
             match &judged.content {
-                Content::Inline(args) => args["content"].as_str().map(|text| text.trim_end().to_owned()),
+                Content::Inline(args) => args["content"]
+                    .as_str()
+                    .map(|text| text.trim_end().to_owned()),
                 _ => None,
             }
         }
@@ -107,10 +110,17 @@ async fn a_script_that_is_killed_anywhere_arrives_at_the_same_place() {
     let mut doubts = 0;
     for count in 2..records.len() {
         let before = &records[..count];
-        let rig = copy.cut(Rig::of(POLICY).guest("hostile"), &run, count).await;
+        let rig = copy
+            .cut(Rig::of(POLICY).guest("hostile"), &run, count)
+            .await;
         let called = patient(&rig, &run).await;
         let called = called.unwrap_or_else(|error| panic!("after record {}: {error:?}", count - 1));
-        assert_eq!(*rig::value(&called.outcome), value, "after record {}", count - 1);
+        assert_eq!(
+            *rig::value(&called.outcome),
+            value,
+            "after record {}",
+            count - 1
+        );
         let after = rig.records(&run).await;
         assert_eq!(&after[..count], before, "what was on record stays");
         // Outside, in this life, is what the earlier ones had not begun, each once.
@@ -118,8 +128,18 @@ async fn a_script_that_is_killed_anywhere_arrives_at_the_same_place() {
         let now: Vec<String> = written.lines().map(str::to_owned).collect();
         let earlier = begun(before);
         let all: BTreeSet<&String> = now.iter().chain(&earlier).collect();
-        assert_eq!(now.len() + earlier.len(), 5, "after record {}: {now:?} {earlier:?}", count - 1);
-        assert_eq!(all.len(), 5, "after record {}: {now:?} {earlier:?}", count - 1);
+        assert_eq!(
+            now.len() + earlier.len(),
+            5,
+            "after record {}: {now:?} {earlier:?}",
+            count - 1
+        );
+        assert_eq!(
+            all.len(),
+            5,
+            "after record {}: {now:?} {earlier:?}",
+            count - 1
+        );
         doubts += usize::from(in_doubt(&after) > in_doubt(before));
     }
     assert!(doubts >= 5, "no call was cut off in its middle: {doubts}");
@@ -187,7 +207,12 @@ async fn a_script_whose_source_was_changed_does_not_go_on() {
     let (run, records, _, copy) = whole().await;
     let count = records.len() - 1;
     let rig = copy.cut_and(Rig::of(POLICY).guest("hostile"), &run, count, |database| {
-        changed(database, &run, "\"subject\":\"script.run\"", ("'five '", "'six '"));
+        changed(
+            database,
+            &run,
+            "\"subject\":\"script.run\"",
+            ("'five '", "'six '"),
+        );
     });
     let rig = rig.await;
     let error = rig.resume(&run).await.expect_err("another script");
@@ -200,10 +225,16 @@ async fn a_script_whose_source_was_changed_does_not_go_on() {
 async fn a_journal_from_elsewhere_grants_nothing() {
     let (run, records, _, copy) = whole().await;
     let copy = copy.without_marks();
-    let rig = copy.cut(Rig::of(POLICY).guest("hostile"), &run, records.len() - 1).await;
+    let rig = copy
+        .cut(Rig::of(POLICY).guest("hostile"), &run, records.len() - 1)
+        .await;
     let error = rig.resume(&run).await.expect_err("not begun here");
     assert_eq!(error.code(), Code::Denied, "{error:?}");
-    assert_eq!(rig.records(&run).await.len(), records.len() - 1, "nothing was done");
+    assert_eq!(
+        rig.records(&run).await.len(),
+        records.len() - 1,
+        "nothing was done"
+    );
     assert!(!rig.path("out/log.txt").exists());
     // It is no more than its owner's to end.
     rig.host.abandon(&run).await.expect("it ends");
@@ -214,7 +245,8 @@ async fn a_journal_from_elsewhere_grants_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_script_that_rests_for_long_has_no_guest_until_then() {
     let rig = Rig::of("").kept().await.open().await;
-    let source = "console.log('rests'); await new Promise(resolve => setTimeout(resolve, 86_400_000));
+    let source =
+        "console.log('rests'); await new Promise(resolve => setTimeout(resolve, 86_400_000));
         return (await tools.text.count({text: 'a'})).words";
     let run = rig.host.new_run();
     let mut watcher = rig.host.watch(&run);
@@ -231,7 +263,16 @@ async fn a_script_that_rests_for_long_has_no_guest_until_then() {
     };
     let (called, ()) = tokio::join!(rig.script_in(run.clone(), &tasks, source), passing);
     assert_eq!(*rig::value(&called.outcome), 1);
-    assert_eq!(rig.lives(&run).await, 2, "one before the rest, and one after it");
-    let rests = rig.words(&run).await.iter().filter(|word| **word == "rested").count();
+    assert_eq!(
+        rig.lives(&run).await,
+        2,
+        "one before the rest, and one after it"
+    );
+    let rests = rig
+        .words(&run)
+        .await
+        .iter()
+        .filter(|word| **word == "rested")
+        .count();
     assert_eq!(rests, 1);
 }

@@ -29,7 +29,10 @@ fn written(rig: &Rigged) -> String {
 /// Subjects of all questions that wait.
 async fn asked(rig: &Rigged) -> Vec<String> {
     let waiting = rig.host.questions().await.expect("the journal is well");
-    waiting.into_iter().map(|waiting| waiting.question.text).collect()
+    waiting
+        .into_iter()
+        .map(|waiting| waiting.question.text)
+        .collect()
 }
 
 /// Runs a script that has to be left.
@@ -58,7 +61,10 @@ async fn a_yes_is_acted_on_once_even_after_a_restart() {
     }
     let waiting = rig.answer(Say::Allow).await;
     assert_eq!(waiting.run, run);
-    assert!(waiting.question.rule.contains("ask = [\"files.write\"]"), "{waiting:?}");
+    assert!(
+        waiting.question.rule.contains("ask = [\"files.write\"]"),
+        "{waiting:?}"
+    );
     assert_eq!(written(&rig), "", "an answer alone does nothing");
     assert!(asked(&rig).await.is_empty());
     let rig = rig.restart().await;
@@ -75,7 +81,10 @@ async fn a_yes_is_acted_on_once_even_after_a_restart() {
         _ => None,
     });
     let rule = allowed.expect("it was allowed");
-    assert!(rule.contains(waiting.question.id.as_str()) && rule.contains("answered with yes"), "{rule}");
+    assert!(
+        rule.contains(waiting.question.id.as_str()) && rule.contains("answered with yes"),
+        "{rule}"
+    );
     let again = rig.resume(&run).await.expect_err("it has ended");
     assert_eq!(again.code(), Code::BadInput);
     assert_eq!(written(&rig), "one\n");
@@ -87,18 +96,29 @@ async fn a_no_is_an_error_that_the_script_can_catch() {
     let run = left(&rig, ONE).await;
     rig.answer(Say::Deny).await;
     let called = rig.resume(&run).await.expect("it goes on");
-    assert_eq!(*rig::value(&called.outcome), json!([2, ["ToolError", "denied", false]]));
+    assert_eq!(
+        *rig::value(&called.outcome),
+        json!([2, ["ToolError", "denied", false]])
+    );
     assert_eq!(written(&rig), "");
     assert!(asked(&rig).await.is_empty());
     // Its mark is gone with it.
-    assert_eq!(std::fs::read_dir(rig.path("state/runs")).expect("marks").count(), 0);
+    assert_eq!(
+        std::fs::read_dir(rig.path("state/runs"))
+            .expect("marks")
+            .count(),
+        0
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_an_answer_the_same_is_asked_again_and_nothing_is_done() {
     let rig = opened().await;
     let run = left(&rig, ONE).await;
-    let question = rig.host.questions().await.expect("questions")[0].question.id.clone();
+    let question = rig.host.questions().await.expect("questions")[0]
+        .question
+        .id
+        .clone();
     let mut rig = rig;
     for _ in 0..2 {
         rig = rig.restart().await;
@@ -106,7 +126,10 @@ async fn without_an_answer_the_same_is_asked_again_and_nothing_is_done() {
         let error = rig::error(&called.outcome);
         assert_eq!(error.code(), Code::Asked, "{error:?}");
         let hints = error.hints().join("\n");
-        assert!(hints.contains(&format!("lazaret ask allow {question}")), "{hints}");
+        assert!(
+            hints.contains(&format!("lazaret ask allow {question}")),
+            "{hints}"
+        );
         let waiting = rig.host.questions().await.expect("questions");
         assert_eq!(waiting.len(), 1, "{waiting:?}");
         assert_eq!(waiting[0].question.id, question);
@@ -114,7 +137,9 @@ async fn without_an_answer_the_same_is_asked_again_and_nothing_is_done() {
     }
     // What had ended in its first life is not called again.
     let counts = rig.records(&run).await;
-    let counts = counts.iter().filter(|record| matches!(&record.event, Event::Judged(judged) if judged.subject == "text.count"));
+    let counts = counts.iter().filter(
+        |record| matches!(&record.event, Event::Judged(judged) if judged.subject == "text.count"),
+    );
     assert_eq!(counts.count(), 1);
 }
 
@@ -127,8 +152,14 @@ async fn two_questions_of_one_step_are_answered_one_by_one() {
     let run = left(&rig, source).await;
     let waiting = rig.host.questions().await.expect("questions");
     assert_eq!(waiting.len(), 2, "{waiting:?}");
-    let two = waiting.iter().find(|waiting| waiting.question.text.contains("two")).expect("the second");
-    rig.host.answer(two.question.id.as_str(), Say::Deny).await.expect("it is open");
+    let two = waiting
+        .iter()
+        .find(|waiting| waiting.question.text.contains("two"))
+        .expect("the second");
+    rig.host
+        .answer(two.question.id.as_str(), Say::Deny)
+        .await
+        .expect("it is open");
     let rig = rig.restart().await;
     let called = rig.resume(&run).await.expect("the run is known");
     assert_eq!(rig::error(&called.outcome).code(), Code::Asked);
@@ -153,7 +184,10 @@ async fn an_answer_is_for_one_call_and_not_for_another_just_like_it() {
     for so_far in ["", "one\n", "one\none\n"] {
         assert_eq!(written(&rig), so_far);
         let waiting = rig.answer(Say::Allow).await;
-        assert!(!seen.contains(&waiting.question.id), "each is a question of its own");
+        assert!(
+            !seen.contains(&waiting.question.id),
+            "each is a question of its own"
+        );
         seen.push(waiting.question.id);
         let called = rig.resume(&run).await.expect("it goes on");
         if seen.len() == 3 {
@@ -178,7 +212,11 @@ async fn a_script_goes_on_with_everything_else_before_it_is_left() {
         return [words, rested, (await asked).bytes]";
     let run = left(&rig, source).await;
     let words = rig.words(&run).await;
-    assert_eq!(words.iter().filter(|word| **word == "rested").count(), 1, "{words:?}");
+    assert_eq!(
+        words.iter().filter(|word| **word == "rested").count(),
+        1,
+        "{words:?}"
+    );
     rig.answer(Say::Allow).await;
     let called = rig.resume(&run).await.expect("it goes on");
     assert_eq!(*rig::value(&called.outcome), json!([2, "rested", 4]));
@@ -189,7 +227,10 @@ async fn what_is_forbidden_is_not_asked_about() {
     let policy = POLICY.replace("ask =", "block = [\"files.write\"]\nask =");
     let rig = Rig::of(&policy).kept().await.open().await;
     let called = rig.script(ONE).await;
-    assert_eq!(*rig::value(&called.outcome), json!([2, ["ToolError", "denied", false]]));
+    assert_eq!(
+        *rig::value(&called.outcome),
+        json!([2, ["ToolError", "denied", false]])
+    );
     assert!(asked(&rig).await.is_empty());
 }
 
@@ -208,7 +249,10 @@ async fn a_tool_in_the_middle_of_its_call_cannot_wait() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_call_alone_waits_as_well() {
     let args = json!({"path": "out/log.txt", "content": "one\n", "mode": "append"});
-    for (say, text, code) in [(Say::Allow, "one\n", None), (Say::Deny, "", Some(Code::Denied))] {
+    for (say, text, code) in [
+        (Say::Allow, "one\n", None),
+        (Say::Deny, "", Some(Code::Denied)),
+    ] {
         let rig = opened().await;
         let called = rig.call("files.write", args.clone()).await;
         assert_eq!(rig::error(&called.outcome).code(), Code::Asked);
@@ -218,9 +262,20 @@ async fn one_call_alone_waits_as_well() {
         rig.answer(say).await;
         let rig = rig.restart().await;
         let called = rig.resume(&called.run).await.expect("it goes on");
-        assert_eq!(called.outcome.result.as_ref().err().map(lazaret::words::error::Error::code), code);
+        assert_eq!(
+            called
+                .outcome
+                .result
+                .as_ref()
+                .err()
+                .map(lazaret::words::error::Error::code),
+            code
+        );
         assert_eq!(written(&rig), text);
-        assert_eq!(check_records(&rig.records(&called.run).await), Vec::<String>::new());
+        assert_eq!(
+            check_records(&rig.records(&called.run).await),
+            Vec::<String>::new()
+        );
     }
 }
 
@@ -231,7 +286,8 @@ async fn an_agent_waits_in_its_script_and_goes_on_with_it() {
             json!({"text": "I write.", "calls": [{"tool": "run_script", "args": {"source": ONE}}]}),
             json!({"when": tells, "text": "It is written."}),
         ];
-        let rig = Rig::of(&format!("{POLICY}\n[agents.agent]\ncalling = \"code\"")).replies(&replies);
+        let rig =
+            Rig::of(&format!("{POLICY}\n[agents.agent]\ncalling = \"code\"")).replies(&replies);
         let rig = rig.kept().await.open().await;
         let (run, answer) = rig.pursue("Write.").await;
         let error = answer.expect_err("somebody has to say");
@@ -246,9 +302,16 @@ async fn an_agent_waits_in_its_script_and_goes_on_with_it() {
         assert_eq!(answer.expect("an answer"), "It is written.", "{say:?}");
         assert_eq!(written(&rig), text);
         let records = rig.records(&run).await;
-        let prompts = records.iter().filter(|record| matches!(record.event, Event::Prompted { .. }));
+        let prompts = records
+            .iter()
+            .filter(|record| matches!(record.event, Event::Prompted { .. }));
         assert_eq!(prompts.count(), 2, "no turn is paid for twice");
-        assert_eq!(std::fs::read_dir(rig.path("state/runs")).expect("marks").count(), 0);
+        assert_eq!(
+            std::fs::read_dir(rig.path("state/runs"))
+                .expect("marks")
+                .count(),
+            0
+        );
     }
 }
 
@@ -266,7 +329,10 @@ async fn an_agent_that_calls_directly_waits_too_and_repeats_nothing() {
     assert_eq!(answer.expect_err("somebody has to say").code(), Code::Asked);
     rig.answer(Say::Allow).await;
     let rig = rig.restart().await;
-    let second = rig.resume_agent(&run).await.expect_err("the second turn asks again");
+    let second = rig
+        .resume_agent(&run)
+        .await
+        .expect_err("the second turn asks again");
     assert_eq!(second.code(), Code::Asked);
     assert_eq!(written(&rig), "one\n");
     rig.answer(Say::Deny).await;
@@ -274,18 +340,28 @@ async fn an_agent_that_calls_directly_waits_too_and_repeats_nothing() {
     assert_eq!(rig.resume_agent(&run).await.expect("an answer"), "Done.");
     assert_eq!(written(&rig), "one\n");
     let records = rig.records(&run).await;
-    let puts = records.iter().filter(|record| matches!(&record.event, Event::Judged(judged) if judged.subject == "notes.put"));
+    let puts = records.iter().filter(
+        |record| matches!(&record.event, Event::Judged(judged) if judged.subject == "notes.put"),
+    );
     assert_eq!(puts.count(), 1, "what had ended is not called again");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn questions_have_names() {
     let rig = opened().await;
-    let unknown = rig.host.answer("ffffffffffff0", Say::Allow).await.expect_err("no such question");
+    let unknown = rig
+        .host
+        .answer("ffffffffffff0", Say::Allow)
+        .await
+        .expect_err("no such question");
     assert_eq!(unknown.code(), Code::NotFound);
     left(&rig, ONE).await;
     left(&rig, ONE).await;
-    let both = rig.host.answer("", Say::Allow).await.expect_err("which one?");
+    let both = rig
+        .host
+        .answer("", Say::Allow)
+        .await
+        .expect_err("which one?");
     assert_eq!(both.code(), Code::BadInput);
     assert_eq!(asked(&rig).await.len(), 2);
     assert_eq!(written(&rig), "");

@@ -59,7 +59,10 @@ async fn endless_loops_in_every_disguise() {
     ] {
         let (code, message) = stopped(&rig, source).await;
         // By work where the interpreter counts it fast enough, by time on a machine that is busy.
-        assert!([Code::OutOfFuel, Code::TooSlow].contains(&code), "{source}: {code:?} {message}");
+        assert!(
+            [Code::OutOfFuel, Code::TooSlow].contains(&code),
+            "{source}: {code:?} {message}"
+        );
     }
     rig.assert_alive().await;
 }
@@ -67,9 +70,16 @@ async fn endless_loops_in_every_disguise() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_loop_says_where_it_is() {
     let rig = hasty().await;
-    let (code, message) = stopped(&rig, "const a = 1;\nfunction spin() {\n  for (;;) {}\n}\nspin()").await;
+    let (code, message) = stopped(
+        &rig,
+        "const a = 1;\nfunction spin() {\n  for (;;) {}\n}\nspin()",
+    )
+    .await;
     match code {
-        Code::OutOfFuel => assert!(message.contains("at spin (2:") && message.contains("(line 2"), "{message}"),
+        Code::OutOfFuel => assert!(
+            message.contains("at spin (2:") && message.contains("(line 2"),
+            "{message}"
+        ),
         _ => assert_eq!(code, Code::TooSlow, "{message}"),
     }
 }
@@ -107,9 +117,20 @@ async fn deep_recursion_does_not_trap() {
     ] {
         let called = rig.script(source).await;
         if let Err(error) = &called.outcome.result {
-            let contained = [Code::GuestFailed, Code::TooBig, Code::NotJson, Code::OutOfMemory, Code::OutOfFuel, Code::BadInput];
+            let contained = [
+                Code::GuestFailed,
+                Code::TooBig,
+                Code::NotJson,
+                Code::OutOfMemory,
+                Code::OutOfFuel,
+                Code::BadInput,
+            ];
             if !contained.contains(&error.code()) {
-                wrong.push(format!("{source}\n  {:?}: {}", error.code(), error.message()));
+                wrong.push(format!(
+                    "{source}\n  {:?}: {}",
+                    error.code(),
+                    error.message()
+                ));
             }
         }
     }
@@ -122,9 +143,17 @@ async fn deep_recursion_does_not_trap() {
     let called = rig.script(&list).await;
     let error = rig::error(&called.outcome);
     assert_ne!(error.code(), Code::Trapped, "{error:?}");
-    let typed = format!("const a: number = 1; return {}1{}", "(".repeat(40_000), ")".repeat(40_000));
+    let typed = format!(
+        "const a: number = 1; return {}1{}",
+        "(".repeat(40_000),
+        ")".repeat(40_000)
+    );
     let called = rig.script(&typed).await;
-    assert_ne!(rig::error(&called.outcome).code(), Code::Trapped, "the reader of types");
+    assert_ne!(
+        rig::error(&called.outcome).code(),
+        Code::Trapped,
+        "the reader of types"
+    );
     rig.assert_alive().await;
 }
 
@@ -144,7 +173,10 @@ async fn memory_that_is_not_there() {
         "const a = new Map(); for (let i = 0;; i++) a.set(i, {i})",
     ] {
         let (code, message) = stopped(&rig, source).await;
-        assert!([Code::OutOfMemory, Code::GuestFailed].contains(&code), "{source}: {code:?} {message}");
+        assert!(
+            [Code::OutOfMemory, Code::GuestFailed].contains(&code),
+            "{source}: {code:?} {message}"
+        );
     }
     let (code, _) = stopped(&rig, "const all = []; for (;;) all.push({})").await;
     assert_eq!(code, Code::OutOfMemory);
@@ -164,7 +196,10 @@ async fn a_million_promises_are_contained() {
         .script("let n = 0; for (let i = 0; i < 1e6; i++) Promise.resolve().then(() => { n += 1 }); await null; return n >= 0")
         .await;
     if let Err(error) = &called.outcome.result {
-        assert!([Code::OutOfMemory, Code::OutOfFuel].contains(&error.code()), "{error:?}");
+        assert!(
+            [Code::OutOfMemory, Code::OutOfFuel].contains(&error.code()),
+            "{error:?}"
+        );
     }
     rig.assert_alive().await;
 }
@@ -199,7 +234,11 @@ async fn values_that_are_too_big_or_no_json() {
         assert_eq!(*rig::value(&called.outcome), value, "{source}");
     }
     // What is deeper than the host reads is refused by the host itself.
-    let (code, message) = stopped(&rig, "let a = 1; for (let i = 0; i < 500; i++) a = [a]; return a").await;
+    let (code, message) = stopped(
+        &rig,
+        "let a = 1; for (let i = 0; i < 500; i++) a = [a]; return a",
+    )
+    .await;
     assert_eq!(code, Code::NotJson, "{message}");
     let (code, _) = stopped(&rig, "await tools.text.count({text: 'a'.repeat(2 << 20)})").await;
     assert_eq!(code, Code::TooBig);
@@ -219,14 +258,23 @@ async fn arguments_that_no_tool_takes_are_errors_that_can_be_caught() {
         }
         return said";
     let called = rig.script(source).await;
-    let said = rig::value(&called.outcome).as_array().expect("a list").clone();
+    let said = rig::value(&called.outcome)
+        .as_array()
+        .expect("a list")
+        .clone();
     assert_eq!(said.len(), 10);
     for (at, code) in said.iter().enumerate() {
         // A cycle and a BigInt are JavaScript's own errors.
         let known = ["bad_args", "too_big", "TypeError"];
-        assert!(known.contains(&code.as_str().unwrap_or_default()), "{at}: {said:?}");
+        assert!(
+            known.contains(&code.as_str().unwrap_or_default()),
+            "{at}: {said:?}"
+        );
     }
-    assert_eq!(check_records(&rig.records(&called.run).await), Vec::<String>::new());
+    assert_eq!(
+        check_records(&rig.records(&called.run).await),
+        Vec::<String>::new()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -275,7 +323,10 @@ async fn what_a_script_throws_has_a_place_in_its_source() {
         assert_eq!(code, Code::GuestFailed, "{source}: {message}");
     }
     let (_, message) = stopped(&rig, "const a = 1\nawait tools.text.count({txt: 1})").await;
-    assert!(message.contains("line 2") && message.contains("\"text\" is a required property"), "{message}");
+    assert!(
+        message.contains("line 2") && message.contains("\"text\" is a required property"),
+        "{message}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -323,13 +374,30 @@ async fn console_lines_are_kept_and_counted() {
     let called = rig
         .script("console.log('one', {a: 1}); console.error('\\u001b[31mred\\u202e'); await null; console.warn('two'); return 1")
         .await;
-    let lines: Vec<_> = called.outcome.trail.logs.iter().map(|line| (line.level, line.message.clone())).collect();
+    let lines: Vec<_> = called
+        .outcome
+        .trail
+        .logs
+        .iter()
+        .map(|line| (line.level, line.message.clone()))
+        .collect();
     assert_eq!(lines[0].0, "info");
     assert!(lines[0].1.starts_with("one"), "{lines:?}");
-    assert!(lines[1].0 == "error" && !lines[1].1.contains('\u{1b}') && !lines[1].1.contains('\u{202e}'), "{lines:?}");
+    assert!(
+        lines[1].0 == "error" && !lines[1].1.contains('\u{1b}') && !lines[1].1.contains('\u{202e}'),
+        "{lines:?}"
+    );
     assert_eq!(lines[2].0, "warn");
-    let flood = rig.script("for (let i = 0; i < 100000; i++) console.log('x'.repeat(100)); return 'done'").await;
+    let flood = rig
+        .script("for (let i = 0; i < 100000; i++) console.log('x'.repeat(100)); return 'done'")
+        .await;
     assert_eq!(*rig::value(&flood.outcome), "done");
-    let kept: usize = flood.outcome.trail.logs.iter().map(|line| line.message.len()).sum();
+    let kept: usize = flood
+        .outcome
+        .trail
+        .logs
+        .iter()
+        .map(|line| line.message.len())
+        .sum();
     assert!(kept <= 64 << 10, "{kept}");
 }
