@@ -307,6 +307,9 @@ fn prepared() -> &'static Path {
         let station = Station::uncompiled();
         let mut doctor = station.command(&["doctor"]);
         station.finish(doctor.env("XDG_STATE_HOME", &place)).ends(0);
+        // Neither the engine of scripts nor the reader of types is loaded before it is needed.
+        let mut script = station.command(&["script", "-e", "const one: number = 1; return one"]);
+        station.finish(script.env("XDG_STATE_HOME", &place)).ends(0);
         let mut check = station.command(&["plugin", "check"]);
         station
             .finish(check.arg(hostile()).env("XDG_STATE_HOME", &place))

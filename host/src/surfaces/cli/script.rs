@@ -46,7 +46,7 @@ pub(super) struct Script {
     )]
     source: Option<String>,
     /// Run it again whenever the file changes, until Ctrl-C.
-    #[arg(long, requires = "file")]
+    #[arg(long, requires = "file", conflicts_with = "source")]
     watch: bool,
 }
 

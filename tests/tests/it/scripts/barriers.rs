@@ -138,21 +138,11 @@ async fn as_many_calls_as_policy_says_can_be_made_in_one_step() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_that_a_script_does_not_wait_for_have_an_end_on_record() {
-    let server = Server::start().await;
-    server.say(vec![Answer {
-        path: "/".into(),
-        stall: true,
-        ..Answer::default()
-    }]);
-    let url = format!("http://127.0.0.1:{}/", server.port());
-    let policy =
-        format!("[grants.\"hostile.fetch_each\"]\nfetch = [{{ url = \"{url}\", private = true }}]");
-    let rig = Rig::of(&policy).guest("hostile").open().await;
-    let source = format!(
-        "const open = tools.hostile.fetch_each({{urls: ['{url}']}});
-         return await Promise.race([open, tools.text.count({{text: 'a b'}})])"
-    );
-    let called = rig.script(&source).await;
+    let rig = Rig::of("").guest("hostile").open().await;
+    let source = "
+        const open = tools.hostile.sleep({});
+        return await Promise.race([open, tools.text.count({text: 'a b'})])";
+    let called = rig.script(source).await;
     assert_eq!(rig::value(&called.outcome)["words"], 2);
     let records = rig.records(&called.run).await;
     assert_eq!(
