@@ -92,18 +92,30 @@ pub struct Passed<T> {
     pub performed: Performed<T>,
 }
 
-/// An effect that was not performed, and when that was recorded.
+/// An effect that was not performed.
 #[derive(Debug)]
 pub struct NotPassed {
-    /// Milliseconds since 1970; 0 where the journal itself failed.
-    pub at: u64,
+    /// The record of the judgement; nothing where the journal itself failed.
+    pub judged: Option<Stamp>,
     /// Why not.
     pub error: Error,
 }
 
+impl NotPassed {
+    fn judged(judged: Stamp, error: Error) -> Self {
+        Self {
+            judged: Some(judged),
+            error,
+        }
+    }
+}
+
 impl From<Error> for NotPassed {
     fn from(error: Error) -> Self {
-        Self { at: 0, error }
+        Self {
+            judged: None,
+            error,
+        }
     }
 }
 
@@ -185,7 +197,7 @@ impl Gate {
         let judged = self.record(caller, E::KIND, effect.subject(), effect.content(), verdict)?;
         let terms = match decided {
             Ok((_, terms)) => terms,
-            Err(refused) => return Err(self.turned_down(caller, judged, refused.error())?),
+            Err(refused) => return Err(NotPassed::judged(judged, refused.error())),
         };
         match effect.durability() {
             Durability::Batched => {}
@@ -211,29 +223,28 @@ impl Gate {
         (denial, error): (Denial, Error),
     ) -> NotPassed {
         let verdict = Verdict::Deny(denial);
-        let recorded = self
-            .record(caller, kind, subject, content, verdict)
-            .and_then(|judged| self.turned_down(caller, judged, error));
-        recorded.unwrap_or_else(NotPassed::from)
+        match self.record(caller, kind, subject, content, verdict) {
+            Ok(judged) => NotPassed::judged(judged, error),
+            Err(lost) => lost.into(),
+        }
     }
 
-    /// A script's call that was turned down has an end of its own, since ends order its answers; one
-    /// that waits for a person has not.
-    fn turned_down(&self, caller: &Caller, judged: Stamp, error: Error) -> Result<NotPassed> {
-        let mut at = judged.at;
-        if caller.origin == Origin::Script && error.code() != Code::Asked {
-            let finished = Finished {
-                of: judged.seq,
-                end: failed(&error),
-                label: caller.label.clone(),
-                spent: Spent::default(),
-            };
-            at = self
-                .journal
-                .append(&caller.run, judged.seq, Event::Finished(finished))?
-                .at;
-        }
-        Ok(NotPassed { at, error })
+    /// Records the end of a script's call that was turned down: ends order its answers, and what it is told
+    /// of them is what stands here.
+    ///
+    /// # Errors
+    /// The journal's own failure.
+    pub(crate) fn ended(&self, caller: &Caller, judged: Seq, error: &Error) -> Result<u64> {
+        let finished = Finished {
+            of: judged,
+            end: failed(error),
+            label: caller.label.clone(),
+            spent: Spent::default(),
+        };
+        let stamp = self
+            .journal
+            .append(&caller.run, judged, Event::Finished(finished))?;
+        Ok(stamp.at)
     }
 
     fn record(
@@ -352,7 +363,8 @@ fn what(content: &Content) -> String {
 }
 
 /// A question as an error: whoever called waits, and whoever may answer learns how.
-fn asked(question: &Question) -> Error {
+#[must_use]
+pub fn asked(question: &Question) -> Error {
     Error::new(Code::Asked, question.text.clone())
         .hint(format!("it is asked by {}", question.rule))
         .hint(format!("lazaret ask allow {}", question.id))

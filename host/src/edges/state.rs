@@ -4,7 +4,7 @@
 //! belongs to this user alone (0700). A workspace's folder holds its journal and notes.
 
 use std::fs;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -29,17 +29,26 @@ impl Held {
     /// `DiskFailed`.
     pub fn read(&self) -> Result<String> {
         let mut text = String::new();
-        let read = (&self.file).take(HELD_BYTES).read_to_string(&mut text);
+        let mut file = &self.file;
+        let read = file
+            .rewind()
+            .and_then(|()| file.take(HELD_BYTES).read_to_string(&mut text));
         read.map_err(|error| disk(&self.path, "cannot be read", error))?;
         Ok(text)
     }
 
-    /// Writes a file that is new.
+    /// Writes what stands in the file from now on.
     ///
     /// # Errors
     /// `DiskFailed`.
     pub fn write(&self, text: &str) -> Result<()> {
-        let written = (&self.file).write_all(text.as_bytes());
+        let write = || {
+            let mut file = &self.file;
+            file.set_len(0)?;
+            file.rewind()?;
+            file.write_all(text.as_bytes())
+        };
+        let written = write();
         written.map_err(|error| disk(&self.path, "cannot be written", error))
     }
 
@@ -181,6 +190,12 @@ impl StateFolder {
         file.persist(self.0.join(name))
             .map_err(|error| failed(error.error))?;
         Ok(())
+    }
+
+    /// Whether there is a file of that name.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        fs::symlink_metadata(self.0.join(name)).is_ok_and(|found| found.is_file())
     }
 
     /// Names of the files in the folder, in no order.

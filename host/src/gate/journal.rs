@@ -194,25 +194,22 @@ impl Journal {
             .await
     }
 
-    /// All records of a run that was left, which goes on after the last of them. Whoever calls this
-    /// holds the run: two that go on with one run would write the same places.
+    /// Takes up a run that was left: it goes on after the last of these records. Whoever calls this holds
+    /// the run: two that go on with one run would write the same places.
     ///
     /// # Errors
-    /// As [`Journal::records`]; `BadInput` where the run has ended.
-    pub async fn take_up(&self, run: &RunId) -> Result<Vec<Record>> {
-        let records = self.records(run).await?;
-        let last = records.last().map_or(0, |record| record.seq);
-        if records
-            .iter()
-            .any(|record| matches!(record.event, Event::Stopped(_)))
-        {
+    /// `BadInput` where the run has ended.
+    pub fn take_up(&self, run: &RunId, records: &[Record]) -> Result<()> {
+        let stopped = |record: &Record| matches!(record.event, Event::Stopped(_));
+        if records.iter().any(stopped) {
             return Err(Error::bad_input(format!("the run `{run}` has ended"))
                 .hint(format!("lazaret runs show {run}")));
         }
+        let last = records.last().map_or(0, |record| record.seq);
         let mut batch = lock(&self.0.batch);
         batch.ended.remove(run);
         batch.next.insert(run.clone(), last + 1);
-        Ok(records)
+        Ok(())
     }
 
     /// Lets go of a run that is left: it may be taken up elsewhere, and nothing is appended to it here.

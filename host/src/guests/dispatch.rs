@@ -80,12 +80,12 @@ pub fn dispatch(
                 spent: passed.performed.spent,
             },
             Err(not) => {
-                let result = clean(&station, Err(not.error));
+                let (at, error) = turned_down(&station, &caller, not);
                 Outcome {
                     tool: name,
                     seq: caller.parent,
-                    at: not.at,
-                    result,
+                    at,
+                    result: Err(error),
                     label,
                     trail,
                     spent: Spent::default(),
@@ -93,6 +93,27 @@ pub fn dispatch(
             }
         }
     })
+}
+
+/// What a caller is told of a call that did not happen, and when that was recorded. A script may be told it
+/// again in a later life, under another policy: so the very words are on record.
+fn turned_down(station: &Station, caller: &Caller, not: NotPassed) -> (u64, Error) {
+    let Some(judged) = not.judged else {
+        return (0, not.error);
+    };
+    if caller.origin != Origin::Script || not.error.code() == Code::Asked {
+        return (judged.at, clean_error(station, &not.error));
+    }
+    let policy = station.gate.policy();
+    let message = policy.without_origin(not.error.message());
+    let plain = Error::new(not.error.code(), message)
+        .issues(not.error.issue_list().to_vec())
+        .retry(not.error.is_retryable());
+    let told = clean_error(station, &plain);
+    match station.gate.ended(caller, judged.seq, &told) {
+        Ok(at) => (at, told),
+        Err(lost) => (0, lost),
+    }
 }
 
 async fn pass(
@@ -240,7 +261,8 @@ fn inside(caller: &Caller, call: &Call, seq: Seq, bounds: Bounds) -> Caller {
         parent: seq,
         surface: caller.surface,
         place: Place::default(),
-        answers: caller.answers.clone(),
+        // Nobody was asked about what it calls in turn.
+        answers: Arc::default(),
         origin: Origin::Tool(call.tool.clone()),
         reach: call.grant.calls.clone().into(),
         grant: call.grant.clone(),
@@ -349,12 +371,14 @@ pub(crate) fn clean(station: &Station, result: Result<Value>) -> Result<Value> {
             station.scrub.clean_value(&mut value);
             Ok(value)
         }
-        Err(error) => {
-            let message = station.scrub.clean(error.message());
-            let clean = Error::new(error.code(), message)
-                .issues(error.issue_list().to_vec())
-                .retry(error.is_retryable());
-            Err(error.hints().iter().cloned().fold(clean, Error::hint))
-        }
+        Err(error) => Err(clean_error(station, &error)),
     }
+}
+
+fn clean_error(station: &Station, error: &Error) -> Error {
+    let message = station.scrub.clean(error.message());
+    let clean = Error::new(error.code(), message)
+        .issues(error.issue_list().to_vec())
+        .retry(error.is_retryable());
+    error.hints().iter().cloned().fold(clean, Error::hint)
 }

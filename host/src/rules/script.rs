@@ -14,7 +14,7 @@ use super::manifest::{Declared, Manifest};
 use super::plan::Grouping;
 use crate::words::error::{Code, Error, Issue, Result};
 use crate::words::event::{
-    Answer, Content, EffectKind, End, Event, Judged, Record, Scripted, Verdict,
+    Answer, Content, EffectKind, End, Event, Judged, Question, Record, Scripted, Verdict,
 };
 use crate::words::id::{Digest, Place, QuestionId, Seq, shown};
 use crate::words::label::Label;
@@ -87,6 +87,22 @@ pub enum Answered {
 }
 
 impl Answered {
+    /// As the outcome of a call.
+    ///
+    /// # Errors
+    /// The failure. `Bug` for a rest, which is no call.
+    pub fn result(self) -> Result<Value> {
+        match self {
+            Self::Value(value) => Ok(value),
+            Self::Failed {
+                code,
+                message,
+                retryable,
+            } => Err(Error::new(code, message).retry(retryable)),
+            Self::Rested => Err(Error::bug("a rest is the answer of no call")),
+        }
+    }
+
     /// Of a call that failed: every issue's place stands in the message.
     #[must_use]
     pub fn failed(code: Code, message: &str, issues: &[Issue], retryable: bool) -> Self {
@@ -134,7 +150,7 @@ enum State {
     /// It was allowed, and nothing is known of its end.
     Open,
     /// A person was asked.
-    Asked(QuestionId),
+    Asked(Question),
     /// It ended.
     Ended,
 }
@@ -147,7 +163,7 @@ pub enum Left {
     /// It was begun, and may or may not have happened.
     Begun(Seq),
     /// A person was asked, and has not answered.
-    Asked(QuestionId),
+    Asked(Question),
 }
 
 /// What the journal holds of a script's earlier lives.
@@ -214,7 +230,7 @@ impl Recall {
     /// A call whose question has an answer by now is as good as not begun.
     fn take_back(&mut self, answered: impl Fn(&QuestionId) -> bool) {
         for call in self.calls.values_mut() {
-            if matches!(&call.state, State::Asked(question) if answered(question)) {
+            if matches!(&call.state, State::Asked(question) if answered(&question.id)) {
                 call.state = State::Ended;
             }
         }
@@ -223,7 +239,7 @@ impl Recall {
     fn begun(&mut self, position: u32, seq: Seq, judged: &Judged) {
         let state = match &judged.verdict {
             Verdict::Allow { .. } => State::Open,
-            Verdict::Ask(question) => State::Asked(question.id.clone()),
+            Verdict::Ask(question) => State::Asked(question.clone()),
             Verdict::Deny(_) => State::Ended,
         };
         let called = Called {
@@ -290,17 +306,26 @@ impl Recall {
         let Some(before) = self.calls.get(&position) else {
             return Ok(());
         };
-        let (tool, now) = (shown(tool), wished(args));
-        if before.subject == tool && before.content == now {
+        let now = wished(args);
+        // What was turned down stands shortened in its record.
+        let same = before.subject == tool || before.subject == shown(tool);
+        if same && before.content == now {
             return Ok(());
         }
         let what = format!(
-            "the script has changed its mind: request {position} was `{}` ({}), and is `{tool}` ({}) now",
+            "the script has changed its mind: request {position} was `{}` ({}), and is `{}` ({}) now",
             before.subject,
             digest_of(&before.content),
+            shown(tool),
             digest_of(&now)
         );
         Err(diverged(&what))
+    }
+
+    /// Whether an earlier life has made a call at this position.
+    #[must_use]
+    pub fn is_call(&self, position: u32) -> bool {
+        self.calls.contains_key(&position)
     }
 
     /// Whether an earlier life has an answer for this position.
@@ -408,7 +433,7 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::event::{Denial, Finished, Question, Spent};
+    use crate::words::event::{Denial, Finished, Spent};
     use crate::words::id::RunId;
 
     fn order(script: &str) -> String {
@@ -562,7 +587,7 @@ mod tests {
         };
         let mut records = vec![record(0, 0, judged(at(0), "a.b", Verdict::Ask(question)))];
         let recall = |records: &[Record]| Recall::of(records, &Place::default(), |_| true).left(0);
-        assert_eq!(recall(&records), Left::Asked(id.clone()));
+        assert!(matches!(recall(&records), Left::Asked(question) if question.id == id));
         let answer = Event::Answered {
             question: id,
             answer: Answer::Deny,

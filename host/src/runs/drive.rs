@@ -19,7 +19,7 @@ use crate::rules::context;
 use crate::rules::grant::Grant;
 use crate::rules::plan::{Plan, Seen, Step};
 use crate::rules::sanitise::Trickle;
-use crate::rules::script::{Answered, Left, Recall, in_doubt};
+use crate::rules::script::{Left, Recall, TOOL, in_doubt};
 use crate::rules::show::Show;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
@@ -47,6 +47,14 @@ pub(super) struct Drive<'a> {
     pub(super) answers: Arc<BTreeMap<QuestionId, Answer>>,
 }
 
+/// How a pursuit ends.
+pub(super) enum Pursued {
+    /// With the run.
+    Ended(Result<String>),
+    /// The run is left, for this reason.
+    Left(Error),
+}
+
 /// The calls of one reply, and what is known of them.
 struct Turn<'a> {
     place: Place,
@@ -57,9 +65,11 @@ struct Turn<'a> {
 }
 
 impl Drive<'_> {
-    /// Pursues the goal to its end; the answer, or why there is none. `Asked` is no end: the run is left,
-    /// and goes on from its records.
-    pub(super) async fn pursue(&self, started: Started, records: &[Record]) -> Result<String> {
+    /// Pursues the goal to its end, or to where the run is left; then it goes on from its records.
+    ///
+    /// # Errors
+    /// The journal's failure.
+    pub(super) async fn pursue(&self, started: Started, records: &[Record]) -> Result<Pursued> {
         let journal = self.station.gate.journal();
         let mut offer = Offer::new(self.station, self.agent, self.surface);
         let mut plan = Plan::new(&started.goal, started.label.clone(), self.agent.turns);
@@ -80,9 +90,10 @@ impl Drive<'_> {
                         records,
                         earlier,
                     };
-                    if let Err(left) = self.call(&mut plan, &mut offer, groups, turn).await {
+                    let left = self.call(&mut plan, &mut offer, groups, turn).await?;
+                    if let Some(why) = left {
                         self.tasks.drain().await;
-                        return Err(left);
+                        return Ok(Pursued::Left(why));
                     }
                 }
                 Step::Answer(text) => break Ok(text),
@@ -96,7 +107,7 @@ impl Drive<'_> {
         let answer = self.show(&plan, answer).await;
         self.stop(&plan, &answer)?;
         journal.commit().await?;
-        answer
+        Ok(Pursued::Ended(answer))
     }
 
     /// Brings the plan to where the records leave it. What is returned was observed of its last reply.
@@ -203,17 +214,18 @@ impl Drive<'_> {
         }
     }
 
-    /// Does the calls of one reply, group after group.
+    /// Does the calls of one reply, group after group. What is returned is why the run is left: one of them
+    /// waits for a person, or is a script that was cut off.
     ///
     /// # Errors
-    /// `Asked` where one of them waits for a person; then the run is left.
+    /// The journal's failure.
     async fn call(
         &self,
         plan: &mut Plan,
         offer: &mut Offer<'_>,
         groups: Vec<Vec<ToolCall>>,
         mut turn: Turn<'_>,
-    ) -> Result<()> {
+    ) -> Result<Option<Error>> {
         let mut all = std::mem::take(&mut turn.earlier);
         let mut skip = all.len();
         let (mut over, mut position) = (false, 0);
@@ -242,8 +254,9 @@ impl Drive<'_> {
                 if let Err(error) = &outcome.result
                     && !error.code().told_to_model()
                 {
-                    if error.code() == Code::Asked {
-                        return outcome.result.map(|_| ());
+                    let cut_off = error.code() == Code::Cancelled && outcome.tool == TOOL;
+                    if cut_off || error.code() == Code::Asked {
+                        return Ok(outcome.result.err());
                     }
                     plan.failed(error);
                     over = true;
@@ -252,7 +265,7 @@ impl Drive<'_> {
             }
         }
         plan.observed(all);
-        Ok(())
+        Ok(None)
     }
 
     /// One call of a model, wherever it goes; and the tools that it has found.
@@ -311,23 +324,18 @@ impl Drive<'_> {
         let recall = Recall::of(turn.records, &turn.place, repeatable);
         let position = caller.place.position_in(&turn.place)?;
         let mut settled = recall.settled.iter();
-        let answered = match settled.find(|settled| settled.position == position) {
-            Some(settled) => settled.answered.clone(),
+        let (answered, label) = match settled.find(|settled| settled.position == position) {
+            Some(settled) => (settled.answered.clone(), settled.label.clone()),
             None => match recall.left(position) {
-                Left::Begun(_) if !repeatable(&call.tool) => in_doubt(&call.tool),
+                Left::Begun(_) if !repeatable(&call.tool) => {
+                    (in_doubt(&call.tool), caller.label.clone())
+                }
                 Left::Begun(_) | Left::Fresh | Left::Asked(_) => return None,
             },
         };
-        let result = match answered {
-            Answered::Value(value) => Ok(value),
-            Answered::Failed {
-                code,
-                message,
-                retryable,
-            } => Err(Error::new(code, message).retry(retryable)),
-            Answered::Rested => return None,
-        };
-        Some(self.said(call, caller, result))
+        let mut outcome = self.said(call, caller, answered.result());
+        outcome.label = label;
+        Some(outcome)
     }
 
     /// An outcome that no guest made.

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
+use serde_json::{Value, json};
 
-use super::drive::Drive;
-use super::left::{Kept, answers_in, goal_of};
+use super::drive::{Drive, Pursued};
+use super::left::{Hold, Kept, answers_in};
 use super::provider::{Model, Provider};
 use crate::edges::egress::{Egress, Names};
 use crate::edges::files::Files;
@@ -32,7 +33,7 @@ use crate::rules::policy::Policy;
 use crate::rules::sanitise::Scrub;
 use crate::rules::show::Show;
 use crate::words::clock::{Clock, Deadline};
-use crate::words::error::{Code, Error, Result};
+use crate::words::error::{Error, Result};
 use crate::words::event::{
     Content, End, Event, Narrowed, Record, Spent, Started, Stopped, Surface,
 };
@@ -123,6 +124,17 @@ pub struct Goal {
     pub models: Vec<String>,
     /// The agent's way of calling tools, or another.
     pub calling: Option<Calling>,
+}
+
+impl Goal {
+    /// What the run asks for beside its agent's definition.
+    pub(super) fn narrowed(&self) -> Narrowed {
+        Narrowed {
+            tools: self.tools.iter().map(ToString::to_string).collect(),
+            models: self.models.clone(),
+            calling: self.calling,
+        }
+    }
 }
 
 impl Host {
@@ -250,6 +262,11 @@ impl Host {
         request: Request,
         tasks: &Tasks,
     ) -> Result<Called> {
+        let wish = match &request.args {
+            WishedArgs::Json(args) => args.clone(),
+            WishedArgs::Broken(_) => Value::Null,
+        };
+        let hold = self.begin(&run, &request.tool, &wish)?;
         let label = Label::of(Source::user());
         let started = Started {
             surface,
@@ -259,18 +276,18 @@ impl Host {
             narrowed: Narrowed::default(),
         };
         self.journal().append(&run, 0, Event::Started(started))?;
-        let caller = self.client(run.clone(), surface, label);
-        let wish = request.clone();
+        let caller = Caller {
+            place: Place::default().inside(0),
+            ..self.client(run.clone(), surface, label)
+        };
         let outcome = dispatch(self.station.clone(), tasks.clone(), caller.clone(), request).await;
-        if let (true, WishedArgs::Json(args)) = (self.is_left(&outcome), &wish.args) {
-            self.mark(&run, &wish.tool, args)?;
-        }
-        self.end(caller, outcome, tasks).await
+        self.end(hold, caller, outcome, tasks).await
     }
 
     /// Ends a run of one call, or leaves it: then it can be taken up again.
     pub(super) async fn end(
         &self,
+        hold: Hold,
         caller: Caller,
         outcome: Outcome,
         tasks: &Tasks,
@@ -278,7 +295,7 @@ impl Host {
         let run = caller.run.clone();
         tasks.drain().await;
         if self.is_left(&outcome) {
-            self.leave(&run).await?;
+            self.leave(&hold, &run).await?;
             return Ok(Called { run, outcome });
         }
         let bytes = outcome
@@ -292,6 +309,7 @@ impl Host {
         };
         let caller = Caller {
             label: label.clone(),
+            place: Place::default(),
             ..caller
         };
         let shown = self.station.gate.pass(&caller, show, async move |permit| {
@@ -312,6 +330,7 @@ impl Host {
         });
         self.journal().append(&run, 0, stopped)?;
         self.journal().commit().await?;
+        hold.end();
         Ok(Called { run, outcome })
     }
 
@@ -344,16 +363,16 @@ impl Host {
     /// # Errors
     /// `NotFound` for an unknown agent or model, and whatever ends the run.
     pub async fn pursue(&self, goal: Goal, tasks: &Tasks) -> Result<String> {
-        self.pursue_from(goal, Vec::new(), tasks).await
+        let prepared = self.prepare(&goal)?;
+        let wish = json!({"goal": goal.text, "narrowed": goal.narrowed()});
+        let hold = self.begin(&goal.run, &goal.agent, &wish)?;
+        self.pursue_on(goal, prepared, Vec::new(), (hold, tasks))
+            .await?
     }
 
-    pub(super) async fn pursue_from(
-        &self,
-        goal: Goal,
-        records: Vec<Record>,
-        tasks: &Tasks,
-    ) -> Result<String> {
-        let agent = self.agent(&goal)?;
+    /// Who pursues a goal, and the models that are asked.
+    pub(super) fn prepare(&self, goal: &Goal) -> Result<(Agent, Vec<&Model>)> {
+        let agent = self.agent(goal)?;
         let names = if goal.models.is_empty() {
             &agent.models
         } else {
@@ -365,6 +384,21 @@ impl Host {
                 Error::not_found(format!("model `{name}`"))
                     .hint(known("models", self.models.keys()))
             })?);
+        }
+        Ok((agent, models))
+    }
+
+    /// Pursues a goal from where its records leave it. What is returned inside is the run's own end, or
+    /// why it is left.
+    pub(super) async fn pursue_on(
+        &self,
+        goal: Goal,
+        (agent, models): (Agent, Vec<&Model>),
+        records: Vec<Record>,
+        (hold, tasks): (Hold, &Tasks),
+    ) -> Result<Result<String>> {
+        if agent.calling != Calling::Direct {
+            self.kept.keep(&self.station.scripts.engine)?;
         }
         let drive = Drive {
             station: &self.station,
@@ -381,24 +415,18 @@ impl Host {
             subject: goal.agent.clone(),
             goal: goal.text.clone(),
             label: Label::of(Source::user()),
-            narrowed: Narrowed {
-                tools: goal.tools.iter().map(ToString::to_string).collect(),
-                models: goal.models.clone(),
-                calling: goal.calling,
-            },
+            narrowed: goal.narrowed(),
         };
-        if agent.calling != Calling::Direct {
-            self.kept.keep(&self.station.scripts.engine)?;
-        }
-        let wish = goal_of(&started);
-        let answer = caught(drive.pursue(started, &records)).await;
-        if matches!(&answer, Err(error) if error.code() == Code::Asked) {
-            if records.is_empty() {
-                self.mark(&goal.run, &goal.agent, &wish)?;
+        match caught(drive.pursue(started, &records)).await? {
+            Pursued::Ended(answer) => {
+                hold.end();
+                Ok(answer)
             }
-            self.leave(&goal.run).await?;
+            Pursued::Left(why) => {
+                self.leave(&hold, &goal.run).await?;
+                Ok(Err(why))
+            }
         }
-        answer
     }
 
     fn agent(&self, goal: &Goal) -> Result<Agent> {

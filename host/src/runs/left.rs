@@ -13,20 +13,21 @@ use serde_json::{Value, json};
 pub(super) use self::kept::{Hold, Kept};
 use super::host::{Called, Goal, Host, caught};
 use super::script::Script;
+use crate::gate::failed;
 use crate::guests::dispatch::{Outcome, Request, dispatch};
+use crate::guests::guest::Trail;
 use crate::guests::tasks::Tasks;
 use crate::rules::caller::Caller;
 use crate::rules::grant::Pattern;
 use crate::rules::json as text;
-use crate::rules::script::{TOOL, is_life};
+use crate::rules::script::{Left, Recall, TOOL, in_doubt, is_life};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
-    Answer, Content, EffectKind, Event, Judged, Narrowed, Question, Record, Started, Stopped,
-    Surface, Verdict,
+    Answer, Content, EffectKind, Event, Finished, Judged, Narrowed, Question, Record, Spent,
+    Started, Stopped, Surface, Verdict,
 };
-use crate::words::id::{Digest, Place, QuestionId, RunId};
+use crate::words::id::{Digest, Place, QuestionId, RunId, Seq};
 use crate::words::label::{Label, Source};
-use crate::words::limits::QUESTIONS;
 use crate::words::message::{Usage, WishedArgs};
 
 /// What came of a run that went on.
@@ -76,10 +77,8 @@ impl Host {
         source: String,
         tasks: &Tasks,
     ) -> Result<Called> {
-        let hold = self.kept.hold(&run)?;
-        let engine = &self.station.scripts.engine;
-        hold.begin(mark_of(TOOL, &json!({"source": source})), engine.digest)?;
-        self.kept.keep(engine)?;
+        let hold = self.begin(&run, TOOL, &json!({"source": source}))?;
+        self.kept.keep(&self.station.scripts.engine)?;
         let label = Label::of(Source::user());
         let started = Started {
             surface,
@@ -94,21 +93,14 @@ impl Host {
             .script_of(caller.clone(), source, tasks)
             .run(Vec::new());
         let outcome = outcome.await;
-        self.end_held(hold, caller, outcome, tasks).await
+        self.end(hold, caller, outcome, tasks).await
     }
 
-    async fn end_held(
-        &self,
-        hold: Hold,
-        caller: Caller,
-        outcome: Outcome,
-        tasks: &Tasks,
-    ) -> Result<Called> {
-        let called = self.end(caller, outcome, tasks).await?;
-        if !self.is_left(&called.outcome) {
-            hold.end();
-        }
-        Ok(called)
+    /// Holds a run that begins, against everybody else, and marks it as begun here.
+    pub(super) fn begin(&self, run: &RunId, subject: &str, wish: &Value) -> Result<Hold> {
+        let hold = self.kept.hold(run)?;
+        hold.begin(mark_of(subject, wish), self.station.scripts.engine.digest)?;
+        Ok(hold)
     }
 
     fn script_of<'a>(&'a self, caller: Caller, source: String, tasks: &'a Tasks) -> Script<'a> {
@@ -140,8 +132,20 @@ impl Host {
 
     async fn resume_one(&self, run: &RunId, tasks: &Tasks) -> Result<Resumed> {
         let hold = self.kept.hold(run)?;
-        let records = self.journal().take_up(run).await?;
-        let gone_on = self.go_on(run, records, (hold, tasks)).await;
+        let records = self.journal().records(run).await?;
+        let wish = match wished_in(run, &records) {
+            Ok(wish) => wish,
+            Err(error) => {
+                hold.let_go();
+                return Err(error);
+            }
+        };
+        if let Err(error) = hold.check(mark_of(wish.subject(), &wish.value()), &records) {
+            hold.let_go();
+            return Err(error);
+        }
+        self.journal().take_up(run, &records)?;
+        let gone_on = self.go_on(wish, records, hold, tasks).await;
         if gone_on.is_err() {
             self.journal().let_go(run);
         }
@@ -150,71 +154,92 @@ impl Host {
 
     async fn go_on(
         &self,
-        run: &RunId,
+        wish: Wished,
         records: Vec<Record>,
-        (hold, tasks): (Hold, &Tasks),
+        hold: Hold,
+        tasks: &Tasks,
     ) -> Result<Resumed> {
-        let Some(Event::Started(started)) = records.first().map(|first| &first.event) else {
-            let what = format!("run `{run}` has no beginning");
-            return Err(Error::new(Code::Corrupt, what));
+        let engine = &self.station.scripts.engine;
+        hold.needs(engine.digest)?;
+        self.kept.keep(engine)?;
+        let (run, started) = match &wish {
+            Wished::Goal(goal) => {
+                let goal = goal.clone();
+                let prepared = self.prepare(&goal)?;
+                self.journal().append(&goal.run, 0, Event::Resumed)?;
+                let answer = self.pursue_on(goal, prepared, records, (hold, tasks)).await;
+                return answer.map(Resumed::Answer);
+            }
+            Wished::Call { run, started, .. } => (run.clone(), started.clone()),
         };
-        if !started.subject.contains('.') {
-            return self
-                .pursue_again(run, started, &records, (hold, tasks))
-                .await;
-        }
-        let (subject, args) = wish_of(&records, &started.subject)?;
-        hold.check(mark_of(&subject, &args))?;
         let caller = Caller {
             answers: Arc::new(answers_in(&records)),
-            ..self.client(run.clone(), started.surface, started.label.clone())
+            ..self.client(run.clone(), started.surface, started.label)
         };
-        self.journal().append(run, 0, Event::Resumed)?;
-        let outcome = if subject == TOOL {
-            self.kept.keep(&self.station.scripts.engine)?;
-            let source = args.get("source").and_then(Value::as_str);
-            let source = source.unwrap_or_default().to_owned();
-            let script = self.script_of(caller.clone(), source, tasks);
-            script.run(records).await
-        } else {
-            let args = WishedArgs::Json(args);
-            let request = Request {
-                tool: subject,
-                args,
-            };
-            dispatch(self.station.clone(), tasks.clone(), caller.clone(), request).await
+        self.journal().append(&run, 0, Event::Resumed)?;
+        let outcome = match wish.script() {
+            Some(source) => {
+                let script = self.script_of(caller.clone(), source, tasks);
+                script.run(records).await
+            }
+            None => self.call_again(&caller, &wish, &records, tasks).await?,
         };
-        let called = self.end_held(hold, caller, outcome, tasks).await?;
+        let called = self.end(hold, caller, outcome, tasks).await?;
         Ok(Resumed::Called(Box::new(called)))
     }
 
-    /// Goes on with the run of an agent.
-    async fn pursue_again(
+    /// The call that a run is: made, unless an earlier life has made it, or may have.
+    async fn call_again(
         &self,
-        run: &RunId,
-        started: &Started,
+        caller: &Caller,
+        wish: &Wished,
         records: &[Record],
-        (hold, tasks): (Hold, &Tasks),
-    ) -> Result<Resumed> {
-        hold.check(mark_of(&started.subject, &goal_of(started)))?;
-        let tools = started.narrowed.tools.iter().cloned();
-        let tools: Result<Vec<Pattern>> = tools.map(Pattern::try_from).collect();
-        let goal = Goal {
-            run: run.clone(),
-            surface: started.surface,
-            agent: started.subject.clone(),
-            text: started.goal.clone(),
-            tools: tools?,
-            models: started.narrowed.models.clone(),
-            calling: started.narrowed.calling,
+        tasks: &Tasks,
+    ) -> Result<Outcome> {
+        let repeatable = |tool: &str| self.station.catalog.is_repeatable(tool);
+        let recall = Recall::of(records, &Place::default(), repeatable);
+        let tool = wish.subject().to_owned();
+        let said = |result, label| Outcome {
+            tool: tool.clone(),
+            seq: caller.parent,
+            at: 0,
+            result,
+            label,
+            trail: Trail::default(),
+            spent: Spent::default(),
         };
-        self.journal().append(run, 0, Event::Resumed)?;
-        let answer = self.pursue_from(goal, records.to_vec(), tasks).await;
-        match &answer {
-            Err(error) if error.code() == Code::Asked => {}
-            Ok(_) | Err(_) => hold.end(),
+        let mut settled = recall.settled.iter();
+        if let Some(settled) = settled.find(|settled| settled.position == 0) {
+            let answered = settled.answered.clone();
+            return Ok(said(answered.result(), settled.label.clone()));
         }
-        Ok(Resumed::Answer(answer))
+        if let Left::Begun(of) = recall.left(0)
+            && !repeatable(&tool)
+        {
+            self.record_doubt(&caller.run, of, &caller.label)?;
+            return Ok(said(in_doubt(&tool).result(), caller.label.clone()));
+        }
+        let caller = Caller {
+            place: Place::default().inside(0),
+            ..caller.clone()
+        };
+        let args = WishedArgs::Json(wish.value());
+        let request = Request { tool, args };
+        Ok(dispatch(self.station.clone(), tasks.clone(), caller, request).await)
+    }
+
+    /// Records that nobody knows how something ended.
+    fn record_doubt(&self, run: &RunId, of: Seq, label: &Label) -> Result<()> {
+        let error = Error::new(Code::InDoubt, "the run ended before this did");
+        let finished = Finished {
+            of,
+            end: failed(&error),
+            label: label.clone(),
+            spent: Spent::default(),
+        };
+        self.journal()
+            .append(run, of, Event::Finished(finished))
+            .map(|_| ())
     }
 
     /// Whether a run is an agent's, and not one call or script.
@@ -233,10 +258,11 @@ impl Host {
     /// As [`Host::resume`].
     pub async fn abandon(&self, run: &RunId) -> Result<()> {
         let hold = self.kept.hold(run)?;
-        self.journal().take_up(run).await?;
+        let records = self.journal().records(run).await?;
+        self.journal().take_up(run, &records)?;
         let cancelled = Error::new(Code::Cancelled, "the run was cancelled while it was left");
         let stopped = Event::Stopped(Stopped {
-            end: crate::gate::failed(&cancelled),
+            end: failed(&cancelled),
             turns: 0,
             usage: Usage::default(),
         });
@@ -252,14 +278,17 @@ impl Host {
     /// `Corrupt`, `DiskFailed`.
     pub async fn questions(&self) -> Result<Vec<Waiting>> {
         let mut waiting = Vec::new();
-        for (_, last) in self.journal().runs(QUESTIONS).await? {
+        for (_, last) in self.journal().runs(usize::MAX).await? {
             let Event::Paused { questions } = &last.event else {
                 continue;
             };
             if questions.is_empty() {
                 continue;
             }
-            let records = self.journal().records(&last.run).await?;
+            // A run that is damaged keeps nobody from answering another.
+            let Ok(records) = self.journal().records(&last.run).await else {
+                continue;
+            };
             let open = records.iter().filter_map(asked_in);
             let open = open.filter(|waiting| questions.contains(&waiting.question.id));
             // A run that was taken up more than once has asked more than once.
@@ -276,8 +305,9 @@ impl Host {
     pub async fn answer(&self, start: &str, answer: Answer) -> Result<Waiting> {
         let waiting = self.question(start).await?;
         let (run, id) = (&waiting.run, &waiting.question.id);
-        let _hold = self.kept.hold(run)?;
-        let records = self.journal().take_up(run).await?;
+        let hold = self.kept.hold(run)?;
+        let records = self.journal().records(run).await?;
+        self.journal().take_up(run, &records)?;
         let answered = Event::Answered {
             question: id.clone(),
             answer,
@@ -290,7 +320,7 @@ impl Host {
             }
         }
         questions.retain(|question| question != id);
-        self.pause(run, questions).await?;
+        self.pause(&hold, run, questions).await?;
         Ok(waiting)
     }
 
@@ -315,23 +345,21 @@ impl Host {
         }
     }
 
-    /// Whether a run is left with this outcome: it waits for a person, or it is a script that was cut off.
+    /// Whether a run is left with this outcome: it waits for a person; or it is a script that was cut off, or
+    /// that the host failed to bring back to where it was.
     pub(super) fn is_left(&self, outcome: &Outcome) -> bool {
-        match &outcome.result {
-            Err(error) if error.code() == Code::Asked => true,
-            Err(error) => error.code() == Code::Cancelled && outcome.tool == TOOL,
-            Ok(_) => false,
-        }
-    }
-
-    /// Marks the run of one tool's call that is about to be left.
-    pub(super) fn mark(&self, run: &RunId, tool: &str, args: &Value) -> Result<()> {
-        let engine = self.station.scripts.engine.digest;
-        self.kept.hold(run)?.begin(mark_of(tool, args), engine)
+        let Err(error) = &outcome.result else {
+            return false;
+        };
+        let cut_off = matches!(
+            error.code(),
+            Code::Cancelled | Code::Busy | Code::Diverged | Code::NotFound | Code::DiskFailed
+        );
+        error.code() == Code::Asked || (cut_off && outcome.tool == TOOL)
     }
 
     /// Leaves a run: what it has is on record, and it may be taken up anywhere.
-    pub(super) async fn leave(&self, run: &RunId) -> Result<()> {
+    pub(super) async fn leave(&self, hold: &Hold, run: &RunId) -> Result<()> {
         self.journal().commit().await?;
         let records = self.journal().records(run).await?;
         let answered = answers_in(&records);
@@ -340,12 +368,13 @@ impl Host {
         open.sort_unstable();
         open.dedup();
         open.retain(|question| !answered.contains_key(question));
-        self.pause(run, open).await
+        self.pause(hold, run, open).await
     }
 
-    async fn pause(&self, run: &RunId, questions: Vec<QuestionId>) -> Result<()> {
+    async fn pause(&self, hold: &Hold, run: &RunId, questions: Vec<QuestionId>) -> Result<()> {
         self.journal().append(run, 0, Event::Paused { questions })?;
         self.journal().sync().await?;
+        hold.seal(&self.journal().records(run).await?)?;
         self.journal().let_go(run);
         Ok(())
     }
@@ -356,22 +385,79 @@ fn mark_of(subject: &str, args: &Value) -> Digest {
     Digest::of(format!("{subject}\n{}", text::canonical(args)).as_bytes())
 }
 
-/// What an agent's run wished for, and with what of its agent's.
-pub(super) fn goal_of(started: &Started) -> Value {
-    json!({"goal": started.goal, "narrowed": started.narrowed})
+/// What a run that is to go on wished for.
+enum Wished {
+    /// An agent's goal.
+    Goal(Goal),
+    /// One call, or a script.
+    Call {
+        run: RunId,
+        started: Started,
+        subject: String,
+        args: Value,
+    },
 }
 
-/// What a run of one call wished for: tool and arguments.
-fn wish_of(records: &[Record], subject: &str) -> Result<(String, Value)> {
+impl Wished {
+    fn subject(&self) -> &str {
+        match self {
+            Self::Goal(goal) => &goal.agent,
+            Self::Call { subject, .. } => subject,
+        }
+    }
+
+    /// What the mark of the run binds.
+    fn value(&self) -> Value {
+        match self {
+            Self::Goal(goal) => json!({"goal": goal.text, "narrowed": goal.narrowed()}),
+            Self::Call { args, .. } => args.clone(),
+        }
+    }
+
+    fn script(&self) -> Option<String> {
+        let source = match self {
+            Self::Call { subject, args, .. } if subject == TOOL => args.get("source"),
+            Self::Call { .. } | Self::Goal(_) => None,
+        };
+        source.and_then(Value::as_str).map(str::to_owned)
+    }
+}
+
+fn wished_in(run: &RunId, records: &[Record]) -> Result<Wished> {
+    let Some(Event::Started(started)) = records.first().map(|first| &first.event) else {
+        let what = format!("run `{run}` has no beginning");
+        return Err(Error::new(Code::Corrupt, what));
+    };
+    if started.subject.contains('.') {
+        return call_in(run, started, records);
+    }
+    let tools = started.narrowed.tools.iter().cloned();
+    let tools: Result<Vec<Pattern>> = tools.map(Pattern::try_from).collect();
+    Ok(Wished::Goal(Goal {
+        run: run.clone(),
+        surface: started.surface,
+        agent: started.subject.clone(),
+        text: started.goal.clone(),
+        tools: tools?,
+        models: started.narrowed.models.clone(),
+        calling: started.narrowed.calling,
+    }))
+}
+
+fn call_in(run: &RunId, started: &Started, records: &[Record]) -> Result<Wished> {
     let place = Place::default();
     let mut judged = records.iter().filter_map(judged_call);
-    let found = judged.find(|judged| {
-        is_life(judged, &place) || (judged.subject == subject && judged.origin == "client")
-    });
+    let found = judged
+        .find(|judged| is_life(judged, &place) || judged.place.position_in(&place) == Some(0));
     match found.map(|judged| (&judged.content, &judged.subject)) {
-        Some((Content::Inline(args), subject)) => Ok((subject.clone(), args.clone())),
+        Some((Content::Inline(args), subject)) => Ok(Wished::Call {
+            run: run.clone(),
+            started: started.clone(),
+            subject: subject.clone(),
+            args: args.clone(),
+        }),
         Some(_) | None => Err(Error::bad_input("this run cannot be taken up again")
-            .hint("a script can, and a call that waits for an answer")),
+            .hint("nothing of it was begun; begin anew")),
     }
 }
 

@@ -94,7 +94,9 @@ impl Script<'_> {
             let _redeemed = permit.redeem();
             self.perform(records, seq, trail).await
         });
-        passed.await.map_err(|not| (not.at, not.error))
+        passed
+            .await
+            .map_err(|not| (not.judged.map_or(0, |judged| judged.at), not.error))
     }
 
     /// One life after the other, until the script ends or has to be left.
@@ -106,12 +108,17 @@ impl Script<'_> {
     ) -> Performed<Value> {
         let began = Clock::instant();
         let (mut label, mut spent);
+        let mut fuel = 0_u64;
         let result = loop {
             *trail = Trail::default();
             let mut life = Life::new(self, &records, seq, trail);
             let ended = life.live().await;
             label = life.label.clone();
-            spent = life.spent();
+            fuel = fuel.saturating_add(life.spent().fuel);
+            spent = Spent {
+                fuel,
+                ..life.spent()
+            };
             drop(life);
             match ended {
                 Ok(Ended::Value(value)) => break Ok(value),

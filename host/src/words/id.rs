@@ -267,9 +267,9 @@ impl fmt::Display for Place {
     }
 }
 
-/// Name of a question: what it is bound to, as twelve digits.
+/// Name of a question: digest of what it is bound to. People see, and write, its beginning.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(from = "Digest", into = "String")]
 pub struct QuestionId(String);
 
 impl QuestionId {
@@ -281,7 +281,7 @@ impl QuestionId {
             .iter()
             .map(|part| Digest::of(part.as_bytes()).to_string())
             .collect();
-        Self(Digest::of(all.as_bytes()).short())
+        Self(Digest::of(all.as_bytes()).to_string())
     }
 
     /// The name as text.
@@ -291,9 +291,21 @@ impl QuestionId {
     }
 }
 
+impl From<Digest> for QuestionId {
+    fn from(digest: Digest) -> Self {
+        Self(digest.to_string())
+    }
+}
+
+impl From<QuestionId> for String {
+    fn from(id: QuestionId) -> Self {
+        id.0
+    }
+}
+
 impl fmt::Display for QuestionId {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
+        out.write_str(self.0.get(..12).unwrap_or(&self.0))
     }
 }
 

@@ -134,6 +134,9 @@ pub const NOTES_LISTED: usize = 200;
 
 /// Source of one script in characters (G-41a).
 pub const SCRIPT_CHARS: usize = 100_000;
+/// A rest that is shorter than so many times the script's work until then is sat out: leaving it would cost that
+/// work again.
+pub const SCRIPT_IDLE_PER_WORK: u64 = 40;
 /// Calls of tools by one script where policy does not say (G-41a).
 pub const SCRIPT_CALLS: u32 = 64;
 /// Largest value of `[limits] script_calls`.
@@ -160,8 +163,6 @@ pub const SCRIPT_LOG_BYTES: u32 = 64 << 10;
 pub const SCRIPT_SLOTS: usize = 64;
 /// A script that has nothing to do for longer than this leaves its guest, and gets a new one later.
 pub const SCRIPT_IDLE_MS: u64 = 1_000;
-/// Questions that may be open in one run.
-pub const QUESTIONS: usize = 1_024;
 
 /// Sources in a label before they collapse by sort.
 pub const LABEL_SOURCES: usize = 64;

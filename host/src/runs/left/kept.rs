@@ -12,6 +12,7 @@ use crate::guests::script::ScriptEngine;
 use crate::runs::host::{Places, Records};
 use crate::runs::script::Engines;
 use crate::words::error::{Code, Error, Result};
+use crate::words::event::{Event, Record};
 use crate::words::id::{Digest, RunId};
 use crate::words::lock::lock;
 
@@ -19,8 +20,6 @@ use crate::words::lock::lock;
 #[derive(Debug)]
 pub(in crate::runs) struct Kept {
     place: Place,
-    /// Whether the newest engine is known to be kept.
-    newest: Mutex<bool>,
 }
 
 #[derive(Debug)]
@@ -51,41 +50,140 @@ impl Drop for Taken {
     }
 }
 
+/// What is known of a run apart from its journal, which lies where others may write.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::runs) struct Mark {
+    /// Digest of what was asked for.
+    pub(in crate::runs) wish: String,
+    /// Engines that its scripts may need.
+    pub(in crate::runs) engines: BTreeSet<String>,
+    /// Digest of the records up to the last pause; empty before the first.
+    pub(in crate::runs) seal: String,
+}
+
+impl Mark {
+    fn read(text: &str) -> Self {
+        let mut mark = Self::default();
+        for line in text.lines() {
+            match line.split_once(' ') {
+                Some(("wish", digest)) => digest.clone_into(&mut mark.wish),
+                Some(("engine", digest)) => {
+                    mark.engines.insert(digest.to_owned());
+                }
+                Some(("seal", digest)) => digest.clone_into(&mut mark.seal),
+                Some(_) | None => {}
+            }
+        }
+        mark
+    }
+
+    fn text(&self) -> String {
+        let engines = self
+            .engines
+            .iter()
+            .map(|engine| format!("engine {engine}\n"));
+        let engines: String = engines.collect();
+        format!("wish {}\n{engines}seal {}\n", self.wish, self.seal)
+    }
+}
+
 impl Hold {
     /// Marks a run that begins: this is what was asked for, and the engine that it may need.
     ///
     /// # Errors
     /// `DiskFailed`.
-    pub(in crate::runs) fn begin(&self, mark: Digest, engine: Digest) -> Result<()> {
-        match self {
-            Self::Memory(_) => Ok(()),
-            Self::File(held) => held.write(&format!("{mark} {engine}")),
-        }
+    pub(in crate::runs) fn begin(&self, wish: Digest, engine: Digest) -> Result<()> {
+        self.write(&Mark {
+            wish: wish.to_string(),
+            engines: BTreeSet::from([engine.to_string()]),
+            seal: String::new(),
+        })
     }
 
-    /// Whether a run that is to go on was begun by this host, and asked for the same.
+    /// Remembers what the records say at a pause.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub(in crate::runs) fn seal(&self, records: &[Record]) -> Result<()> {
+        self.change(|mark| mark.seal = seal_of(records))
+    }
+
+    /// Remembers that a run that goes on may need this engine as well.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub(in crate::runs) fn needs(&self, engine: Digest) -> Result<()> {
+        self.change(|mark| {
+            mark.engines.insert(engine.to_string());
+        })
+    }
+
+    /// Whether a run that is to go on was begun by this host, asked for the same, and says the same of
+    /// all that happened up to its last pause.
     ///
     /// # Errors
     /// `Denied` where it was not.
-    pub(in crate::runs) fn check(&self, mark: Digest) -> Result<()> {
-        match self {
-            Self::Memory(_) => Ok(()),
-            Self::File(held) if held.read()?.starts_with(&mark.to_string()) => Ok(()),
-            Self::File(_) => Err(Error::new(
-                Code::Denied,
-                "this run was not begun here, or its record was changed, so nothing in it goes on",
-            )
-            .hint("a journal that came with somebody's files grants nothing; run the script anew")),
+    pub(in crate::runs) fn check(&self, wish: Digest, records: &[Record]) -> Result<()> {
+        let Self::File(held) = self else {
+            return Ok(());
+        };
+        let mark = Mark::read(&held.read()?);
+        let same = mark.wish == wish.to_string();
+        if same && (mark.seal.is_empty() || mark.seal == seal_of(records)) {
+            return Ok(());
         }
+        Err(Error::new(
+            Code::Denied,
+            "this run was not begun here, or its record was changed, so nothing in it goes on",
+        )
+        .hint("a journal that came with somebody's files grants nothing; begin anew"))
     }
 
-    /// The run has ended.
+    /// The run has ended, or there is none.
     pub(in crate::runs) fn end(self) {
         match self {
             Self::Memory(_) => {}
             Self::File(held) => held.remove(),
         }
     }
+
+    /// Lets go of a run that was only looked at: one that this host never began has no mark.
+    pub(in crate::runs) fn let_go(self) {
+        if let Self::File(held) = self
+            && held.read().is_ok_and(|text| text.is_empty())
+        {
+            held.remove();
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Mark)) -> Result<()> {
+        let Self::File(held) = self else {
+            return Ok(());
+        };
+        let mut mark = Mark::read(&held.read()?);
+        change(&mut mark);
+        held.write(&mark.text())
+    }
+
+    fn write(&self, mark: &Mark) -> Result<()> {
+        match self {
+            Self::Memory(_) => Ok(()),
+            Self::File(held) => held.write(&mark.text()),
+        }
+    }
+}
+
+/// Digest of the records up to the last pause.
+fn seal_of(records: &[Record]) -> String {
+    let paused = |record: &Record| matches!(record.event, Event::Paused { .. });
+    let count = records.iter().rposition(paused).map_or(0, |last| last + 1);
+    let mut all = String::new();
+    for record in records.iter().take(count) {
+        // Each by its own digest, so that no record can reach into the next.
+        let text = serde_json::to_string(record).unwrap_or_default();
+        all.push_str(&Digest::of(text.as_bytes()).to_string());
+    }
+    Digest::of(all.as_bytes()).to_string()
 }
 
 impl Kept {
@@ -104,10 +202,7 @@ impl Kept {
                 }
             }
         };
-        Ok(Self {
-            place,
-            newest: Mutex::new(false),
-        })
+        Ok(Self { place })
     }
 
     /// Holds a run.
@@ -131,7 +226,7 @@ impl Kept {
         })
     }
 
-    /// Keeps the newest engine. Where it is new, those that no script needs any more are dropped.
+    /// Keeps the newest engine. Where it is new, those that no run needs any more are dropped.
     ///
     /// # Errors
     /// `DiskFailed`.
@@ -139,16 +234,11 @@ impl Kept {
         let Place::Folder { engines, runs } = &self.place else {
             return Ok(());
         };
-        let mut newest = lock(&self.newest);
-        if *newest {
-            return Ok(());
-        }
         let name = engine.digest.to_string();
-        if !engines.names()?.contains(&name) {
+        if !engines.has(&name) {
             engines.write(&name, &engine.origin.read(engine.digest)?)?;
             drop_unneeded(engines, runs, name)?;
         }
-        *newest = true;
         Ok(())
     }
 }
@@ -158,8 +248,7 @@ fn drop_unneeded(engines: &StateFolder, runs: &StateFolder, newest: String) -> R
     let mut needed = BTreeSet::from([newest]);
     for name in runs.names()? {
         let mark = runs.read(&name)?.unwrap_or_default();
-        let mark = String::from_utf8_lossy(&mark);
-        needed.extend(mark.split_once(' ').map(|(_, engine)| engine.to_owned()));
+        needed.extend(Mark::read(&String::from_utf8_lossy(&mark)).engines);
     }
     for name in engines.names()? {
         if !needed.contains(&name) {

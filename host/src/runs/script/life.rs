@@ -1,6 +1,6 @@
 //! One life of a script: from its start in a fresh guest to its end, or to where it has to be left.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::pin::Pin;
 
 use futures_util::StreamExt;
@@ -8,7 +8,7 @@ use futures_util::stream::FuturesUnordered;
 use serde_json::Value;
 
 use super::Script;
-use crate::gate::failed;
+use crate::gate::{asked, failed};
 use crate::guests::dispatch::{Outcome, Request, dispatch};
 use crate::guests::guest::{LogLine, Trail};
 use crate::guests::script::{Progress, ScriptEngine, ScriptGuest, Step};
@@ -21,11 +21,12 @@ use crate::runs::rest;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Event, Finished, Glimpse, Record, ScriptBounds, Scripted, Spent};
-use crate::words::id::{Digest, QuestionId, Seq};
+use crate::words::id::{Digest, Seq};
 use crate::words::label::Label;
 use crate::words::limits::{
-    CALL_TIMEOUT_MS_MAX, LOG_BYTES, LOG_LINES, SCRIPT_HEAP_BYTES, SCRIPT_IDLE_MS,
-    SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES, SCRIPT_POLLS_PER_MS, SCRIPT_TIMERS_PER_CALL,
+    CALL_TIMEOUT_MS_MAX, LOG_BYTES, LOG_LINES, SCRIPT_FUEL_PER_MS, SCRIPT_HEAP_BYTES,
+    SCRIPT_IDLE_MS, SCRIPT_IDLE_PER_WORK, SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES, SCRIPT_POLLS_PER_MS,
+    SCRIPT_TIMERS_PER_CALL,
 };
 
 /// How a life ended.
@@ -38,6 +39,9 @@ pub(super) enum Ended {
         until: u64,
     },
 }
+
+/// Calls named where a script returned without awaiting them.
+const OPEN_NAMED: usize = 4;
 
 /// A call under way, and its position.
 type Running = Pin<Box<dyn Future<Output = (u32, Outcome)> + Send>>;
@@ -62,6 +66,8 @@ pub(super) struct Life<'a> {
     recall: Recall,
     /// What the script waits for, by position.
     wishes: BTreeMap<u32, Wish>,
+    /// The rests among them: when each is over, and its position.
+    rests: BTreeSet<(u64, u32)>,
     /// Positions that it has used; the next request has this one.
     next: u32,
     calls: u32,
@@ -89,6 +95,7 @@ impl<'a> Life<'a> {
             begun,
             recall,
             wishes: BTreeMap::new(),
+            rests: BTreeSet::new(),
             next: 0,
             calls: 0,
             calling: Calling::default(),
@@ -128,6 +135,7 @@ impl<'a> Life<'a> {
             match step.progress {
                 Progress::Done(text) => {
                     self.spent = guest.spent();
+                    self.say_what_is_left();
                     return value_of(&text).map(Ended::Value);
                 }
                 Progress::Failed(error) => {
@@ -152,6 +160,22 @@ impl<'a> Life<'a> {
         Spent {
             calls: u64::from(self.calls),
             ..self.spent
+        }
+    }
+
+    /// A script that returns before its calls have ended is often a mistake, so it is said.
+    fn say_what_is_left(&mut self) {
+        let open = self.wishes.values().filter_map(|wish| match wish {
+            Wish::Call { tool, .. } => Some(tool.as_str()),
+            Wish::Rest { .. } => None,
+        });
+        let open: Vec<&str> = open.take(OPEN_NAMED).collect();
+        if !open.is_empty() {
+            let what = format!(
+                "the script returned without awaiting {}: what had not begun was not done, and what had was cut off",
+                open.join(", ")
+            );
+            self.hear(vec![("warn", what)]);
         }
     }
 
@@ -186,6 +210,10 @@ impl<'a> Life<'a> {
                 return Err(Error::new(Code::Trapped, what));
             }
             self.next += 1;
+            if matches!(wish, Wish::Rest { .. }) && self.recall.is_call(position) {
+                let what = format!("request {position} was a call, and is a rest now");
+                return Err(diverged(&what));
+            }
             if let Wish::Call { tool, args } = &wish {
                 self.calls += 1;
                 if self.calls > self.begun.bounds.calls {
@@ -194,6 +222,9 @@ impl<'a> Life<'a> {
                 }
                 self.recall.compare(position, tool, args)?;
                 self.line_up(position, tool);
+            }
+            if let Wish::Rest { due } = &wish {
+                self.rests.insert((*due, position));
             }
             self.wishes.insert(position, wish);
         }
@@ -211,9 +242,7 @@ impl<'a> Life<'a> {
                 self.calling.doubtful.push_back((position, seq));
             }
             Left::Asked(question) => {
-                self.calling
-                    .asked
-                    .insert(position, still_asked(tool, &question));
+                self.calling.asked.insert(position, asked(&question));
             }
             Left::Fresh | Left::Begun(_) => {
                 self.calling.queue.add(position, catalog.grouping(tool));
@@ -230,6 +259,7 @@ impl<'a> Life<'a> {
             return self.give_up(position, seq).map(Next::Settled);
         }
         loop {
+            self.check_wall()?;
             while let Some(position) = self.calling.queue.begin() {
                 self.begin(position);
             }
@@ -265,20 +295,20 @@ impl<'a> Life<'a> {
                     }
                 }
                 () = rested => return self.rested(due).map(Next::Settled),
-                () = wall => {
-                    let what = "the script did not end within its time (`[limits] script_wall_ms`)";
-                    return Err(Error::new(Code::TooSlow, what).retry(false));
-                }
+                () = wall => {}
             }
         }
     }
 
     /// An answer of an earlier life, to what must have been asked by now.
-    fn again(&mut self, mut settled: Settled) -> Result<Settled> {
+    fn again(&mut self, settled: Settled) -> Result<Settled> {
         let rests = settled.answered == Answered::Rested;
         let fits = match self.wishes.remove(&settled.position) {
             Some(Wish::Call { .. }) => !rests,
-            Some(Wish::Rest { .. }) => rests,
+            Some(Wish::Rest { due }) => {
+                self.rests.remove(&(due, settled.position));
+                rests
+            }
             None => false,
         };
         if !fits {
@@ -288,7 +318,6 @@ impl<'a> Life<'a> {
             );
             return Err(diverged(&what));
         }
-        settled.answered = self.told(settled.answered);
         Ok(settled)
     }
 
@@ -347,6 +376,8 @@ impl<'a> Life<'a> {
                 self.calling.asked.insert(position, error);
                 return Ok(None);
             }
+            // Without a record there is no answer that could be given again.
+            Err(error) if outcome.at == 0 => return Err(error),
             Err(error) if error.code() == Code::InDoubt || error.code().told_to_model() => {
                 let message = error.message();
                 Answered::failed(
@@ -362,46 +393,20 @@ impl<'a> Life<'a> {
         Ok(Some(Settled {
             position,
             at: outcome.at,
-            answered: self.told(answered),
+            answered,
             label: outcome.label,
         }))
     }
 
-    /// Scripts learn no paths of the host, in this life or another.
-    fn told(&self, answered: Answered) -> Answered {
-        match answered {
-            Answered::Failed {
-                code,
-                message,
-                retryable,
-            } => {
-                let station = self.script.station;
-                let message = station.gate.policy().without_origin(&message);
-                Answered::Failed {
-                    code,
-                    message: station.scrub.clean(&message),
-                    retryable,
-                }
-            }
-            Answered::Value(_) | Answered::Rested => answered,
-        }
-    }
-
     /// The rest that is over first.
     fn due(&self) -> Option<(u32, u64)> {
-        let rests = self
-            .wishes
-            .iter()
-            .filter_map(|(position, wish)| match wish {
-                Wish::Rest { due } => Some((*position, *due)),
-                Wish::Call { .. } => None,
-            });
-        rests.min_by_key(|(position, due)| (*due, *position))
+        self.rests.first().map(|(due, position)| (*position, *due))
     }
 
     fn rested(&mut self, due: Option<(u32, u64)>) -> Result<Settled> {
-        let position = due.map_or(0, |(position, _)| position);
+        let (position, due) = due.unwrap_or_default();
         self.wishes.remove(&position);
+        self.rests.remove(&(due, position));
         let place = self.script.caller.place.inside(position);
         let journal = self.script.station.gate.journal();
         let run = &self.script.caller.run;
@@ -418,7 +423,10 @@ impl<'a> Life<'a> {
     /// answer by a person the run is left.
     fn idle(&self, due: Option<(u32, u64)>) -> Result<Option<Next>> {
         let now = self.script.station.gate.journal().clock().now_ms();
-        let soon = now.saturating_add(SCRIPT_IDLE_MS);
+        // Running it again costs what it has cost so far, so a busy script keeps its guest for longer.
+        let again_ms = self.spent.fuel / SCRIPT_FUEL_PER_MS;
+        let sat_out_ms = SCRIPT_IDLE_MS.max(again_ms.saturating_mul(SCRIPT_IDLE_PER_WORK));
+        let soon = now.saturating_add(sat_out_ms);
         let end = self.wall().unwrap_or(u64::MAX);
         match due {
             Some((_, due)) if due.min(end) <= soon => Ok(None),
@@ -437,6 +445,15 @@ impl<'a> Life<'a> {
     fn wall(&self) -> Option<u64> {
         let wall_ms = self.script.station.gate.policy().scripts.wall_ms?;
         Some(self.begun.now.saturating_add(wall_ms))
+    }
+
+    fn check_wall(&self) -> Result<()> {
+        let now = self.script.station.gate.journal().clock().now_ms();
+        if self.wall().is_none_or(|end| now < end) {
+            return Ok(());
+        }
+        let what = "the script did not end within its time (`[limits] script_wall_ms`)";
+        Err(Error::new(Code::TooSlow, what).retry(false))
     }
 
     /// All questions of the script, as one error.
@@ -462,12 +479,6 @@ impl<'a> Life<'a> {
 enum Next {
     Settled(Settled),
     Rest { until: u64 },
-}
-
-/// A question of an earlier life that nobody has answered.
-fn still_asked(tool: &str, question: &QuestionId) -> Error {
-    Error::new(Code::Asked, format!("May this script call `{tool}`?"))
-        .hint(format!("lazaret ask allow {question}"))
 }
 
 /// The script's value: JSON of bounded size.
@@ -500,7 +511,14 @@ impl Script<'_> {
         let blanking = station.scripts.blank(&station.quarantine, source);
         match self.tasks.unless_cancelled(blanking).await {
             Ok(blanked) if blanked != *source => self.start_with(engine, begun, &blanked).await,
-            Err(better) if matches!(better.code(), Code::BadInput | Code::Cancelled) => Err(better),
+            Err(better)
+                if matches!(
+                    better.code(),
+                    Code::BadInput | Code::Cancelled | Code::Busy | Code::DiskFailed
+                ) =>
+            {
+                Err(better)
+            }
             Ok(_) | Err(_) => Err(error),
         }
     }
