@@ -39,6 +39,17 @@ pub(super) enum Ended {
 /// A call under way, and its position.
 type Running = Pin<Box<dyn Future<Output = (u32, Outcome)> + Send>>;
 
+/// Calls that have no answer yet.
+#[derive(Default)]
+struct Work {
+    queue: Queue,
+    running: FuturesUnordered<Running>,
+    /// Calls that may or may not have happened, and the records of their beginning.
+    doubtful: VecDeque<(u32, Seq)>,
+    /// What persons are asked, by position.
+    asked: BTreeMap<u32, Error>,
+}
+
 /// One life of a script.
 pub(super) struct Life<'a> {
     script: &'a Script<'a>,
@@ -51,12 +62,7 @@ pub(super) struct Life<'a> {
     /// Positions that it has used; the next request has this one.
     next: u32,
     calls: u32,
-    queue: Queue,
-    running: FuturesUnordered<Running>,
-    /// Calls that may or may not have happened, and the records of their beginning.
-    doubtful: VecDeque<(u32, Seq)>,
-    /// What persons are asked, by position.
-    asked: BTreeMap<u32, Error>,
+    work: Work,
     pub(super) label: Label,
     trail: &'a mut Trail,
     /// Of the guest that is gone.
@@ -82,10 +88,7 @@ impl<'a> Life<'a> {
             wishes: BTreeMap::new(),
             next: 0,
             calls: 0,
-            queue: Queue::default(),
-            running: FuturesUnordered::new(),
-            doubtful: VecDeque::new(),
-            asked: BTreeMap::new(),
+            work: Work::default(),
             label: script.caller.label.clone(),
             trail,
             spent: Spent::default(),
@@ -194,13 +197,15 @@ impl<'a> Life<'a> {
         let catalog = &self.script.station.catalog;
         match self.recall.left(position) {
             Left::Begun(seq) if !catalog.is_repeatable(tool) => {
-                self.doubtful.push_back((position, seq));
+                self.work.doubtful.push_back((position, seq));
             }
             Left::Asked(question) => {
-                self.asked.insert(position, still_asked(tool, &question));
+                self.work
+                    .asked
+                    .insert(position, still_asked(tool, &question));
             }
             Left::Fresh | Left::Begun(_) => {
-                self.queue.add(position, catalog.grouping(tool));
+                self.work.queue.add(position, catalog.grouping(tool));
             }
         }
     }
@@ -210,15 +215,15 @@ impl<'a> Life<'a> {
         if let Some(settled) = self.recall.settled.pop_front() {
             return self.again(settled).map(Next::Settled);
         }
-        if let Some((position, seq)) = self.doubtful.pop_front() {
+        if let Some((position, seq)) = self.work.doubtful.pop_front() {
             return self.give_up(position, seq).map(Next::Settled);
         }
         loop {
-            while let Some(position) = self.queue.begin() {
+            while let Some(position) = self.work.queue.begin() {
                 self.begin(position);
             }
             let due = self.due();
-            if self.running.is_empty()
+            if self.work.running.is_empty()
                 && let Some(next) = self.idle(due)?
             {
                 return Ok(next);
@@ -242,8 +247,8 @@ impl<'a> Life<'a> {
                 () = self.script.tasks.cancelled() => {
                     return Err(Error::new(Code::Cancelled, "the run was cancelled"));
                 }
-                Some((position, outcome)) = self.running.next() => {
-                    self.queue.end();
+                Some((position, outcome)) = self.work.running.next() => {
+                    self.work.queue.end();
                     if let Some(settled) = self.ended(position, outcome)? {
                         return Ok(Next::Settled(settled));
                     }
@@ -318,7 +323,7 @@ impl<'a> Life<'a> {
             args: args.clone(),
         };
         let (station, tasks) = (script.station.clone(), script.tasks.clone());
-        self.running.push(Box::pin(async move {
+        self.work.running.push(Box::pin(async move {
             (position, dispatch(station, tasks, caller, request).await)
         }));
     }
@@ -328,7 +333,7 @@ impl<'a> Life<'a> {
         let answered = match outcome.result {
             Ok(value) => Answered::Value(value),
             Err(error) if error.code() == Code::Asked => {
-                self.asked.insert(position, error);
+                self.work.asked.insert(position, error);
                 return Ok(None);
             }
             Err(error) if error.code() == Code::InDoubt || error.code().told_to_model() => {
@@ -406,7 +411,7 @@ impl<'a> Life<'a> {
         let end = self.wall().unwrap_or(u64::MAX);
         match due {
             Some((_, due)) if due.min(end) <= soon => Ok(None),
-            _ if !self.asked.is_empty() => Err(self.waits()),
+            _ if !self.work.asked.is_empty() => Err(self.waits()),
             Some((_, due)) => Ok(Some(Next::Rest {
                 until: due.min(end),
             })),
@@ -425,14 +430,14 @@ impl<'a> Life<'a> {
 
     /// All questions of the script, as one error.
     fn waits(&self) -> Error {
-        let count = self.asked.len();
-        let first = self.asked.values().next().map_or("", Error::message);
+        let count = self.work.asked.len();
+        let first = self.work.asked.values().next().map_or("", Error::message);
         let message = match count {
             1 => format!("the script waits for an answer: {first}"),
             _ => format!("the script waits for {count} answers; the first: {first}"),
         };
         let error = Error::new(Code::Asked, message);
-        let hints = self.asked.values().flat_map(|asked| asked.hints());
+        let hints = self.work.asked.values().flat_map(|asked| asked.hints());
         hints.cloned().fold(error, Error::hint)
     }
 }
