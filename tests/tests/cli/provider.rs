@@ -244,3 +244,82 @@ fn text_is_streamed_as_it_comes() {
     drop(server);
     assert_eq!(child.wait().unwrap().code(), Some(5));
 }
+
+/// An agent whose model is at the server, with a fixture's tools.
+fn station_with_fixture(server: &Server, agent: &str) -> Station {
+    Station::with(&format!(
+        "[plugins]\nhostile = \"{}\"\n[agents.a]\nmodels = [\"m\"]\n{agent}\n[models.m]\nprovider = \"openai\"\n\
+         url = \"{}/v1\"\nmodel = \"tiny\"\nprivate = true\n",
+        crate::station::hostile().display(),
+        server.url()
+    ))
+}
+
+/// The tools of each prompt: name and description.
+fn told(server: &Server) -> Vec<Vec<(String, String)>> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let tool = |tool: &Value| {
+        (
+            text(&tool["function"]["name"]),
+            text(&tool["function"]["description"]),
+        )
+    };
+    let tools = |body: &Value| body["tools"].as_array().unwrap().iter().map(tool).collect();
+    server.bodies().iter().map(tools).collect()
+}
+
+#[test]
+fn a_tool_that_was_found_comes_last_and_without_examples() {
+    let server = Server::start(vec![
+        calls(&[("search_tools", r#"{"query":"spoons"}"#)]),
+        calls(&[("hostile__polish", r#"{"spoon":"big"}"#)]),
+        says("shiny"),
+    ]);
+    let station = station_with_fixture(&server, "tools = [\"hostile.polish\", \"text.count\"]");
+    station.run(&["run", "polish"]).ends(0).prints(&["shiny"]);
+    let told = told(&server);
+    let names =
+        |turn: usize| -> Vec<&str> { told[turn].iter().map(|(name, _)| name.as_str()).collect() };
+    assert_eq!(names(0), ["text__count", "search_tools"]);
+    assert_eq!(names(1), ["text__count", "search_tools", "hostile__polish"]);
+    assert_eq!(told[1], told[2]);
+    assert_eq!(told[0][..], told[1][..2], "what was shown stays as it was");
+    let (_, description) = &told[1][2];
+    assert!(
+        description.contains("Polishes spoons") && !description.contains("big"),
+        "{description}"
+    );
+    assert!(observed(&server)[1].contains("big shines"));
+}
+
+#[test]
+fn in_code_mode_the_catalogue_stands_with_the_script() {
+    let server = Server::start(vec![
+        calls(&[(
+            "run_script",
+            r#"{"source":"return (await tools.text.count({text: 'a b c'})).words"}"#,
+        )]),
+        says("three"),
+    ]);
+    let station = station_with_fixture(
+        &server,
+        "calling = \"code\"\ntools = [\"hostile.polish\", \"text.count\"]",
+    );
+    station.run(&["run", "count"]).ends(0).prints(&["three"]);
+    let told = told(&server);
+    assert_eq!(told[0].len(), 2);
+    assert_eq!(
+        (told[0][0].0.as_str(), told[0][1].0.as_str()),
+        ("run_script", "search_tools")
+    );
+    let catalogue = &told[0][0].1;
+    assert!(
+        catalogue.contains("text.count — ") && catalogue.contains("hostile.polish — "),
+        "{catalogue}"
+    );
+    assert!(
+        !catalogue.contains("destroy") && !catalogue.contains("diff"),
+        "{catalogue}"
+    );
+    assert_eq!(observed(&server), ["3"]);
+}

@@ -14,7 +14,8 @@ pub fn check(source: &Source, syntax: &syn::File) -> Vec<Finding> {
     let mut shape = Shape {
         source,
         lines: source.text.lines().collect(),
-        is_pure: layer.is_some_and(|layer| tables::PURE_LAYERS.contains(&layer)),
+        is_pure: layer.is_some_and(|layer| tables::PURE_LAYERS.contains(&layer))
+            && !tables::is_exempt(tables::WAITING_FILES, &source.path, ""),
         findings: Vec::new(),
     };
     for part in source.path.trim_end_matches(".rs").split('/') {

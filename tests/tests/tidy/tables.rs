@@ -232,6 +232,13 @@ pub struct Exempt {
 /// Files that are longer than [`FILE_LINES_MAX`].
 pub const LONG_FILES: &[Exempt] = &[];
 
+/// Files of the pure layers that wait.
+pub const WAITING_FILES: &[Exempt] = &[Exempt {
+    path: "host/src/words/clock.rs",
+    name: "",
+    reason: "waiting is told to the clock, as its door says: a clock that tests set wakes who waits for it",
+}];
+
 /// Structs of the host that have more than [`FIELDS_MAX`] fields.
 pub const WIDE_STRUCTS: &[Exempt] = &[];
 
@@ -246,7 +253,13 @@ pub const FOREIGN_NAMES: &[Exempt] = &[Exempt {
 pub const LEFTOVER_FILES: &[Exempt] = &[];
 
 /// All of the above, to see whether they are still needed.
-pub const EXEMPTIONS: [&[Exempt]; 4] = [LONG_FILES, WIDE_STRUCTS, FOREIGN_NAMES, LEFTOVER_FILES];
+pub const EXEMPTIONS: [&[Exempt]; 5] = [
+    LONG_FILES,
+    WAITING_FILES,
+    WIDE_STRUCTS,
+    FOREIGN_NAMES,
+    LEFTOVER_FILES,
+];
 
 impl Exempt {
     pub fn covers(&self, path: &str) -> bool {

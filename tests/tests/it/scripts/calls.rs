@@ -51,6 +51,57 @@ async fn a_script_returns_its_value() {
     assert!(called.outcome.spent.fuel > 0 && called.outcome.spent.memory_bytes > 0);
 }
 
+/// A call, and what it says: its code, whether it may succeed later, and a part of its words.
+const FAILED: &[(&str, &str, bool, &str)] = &[
+    (
+        "text.diff({old: 'a', new: 'b'})",
+        "denied",
+        false,
+        "is blocked by",
+    ),
+    (
+        "files.read({path: 'a/b.txt'})",
+        "denied",
+        false,
+        "files.read",
+    ),
+    (
+        "hostile.destroy({})",
+        "denied",
+        false,
+        "is of class high_risk",
+    ),
+    (
+        "hostile.only_people({})",
+        "denied",
+        false,
+        "never for a model or a script",
+    ),
+    (
+        "no.such({})",
+        "unknown_tool",
+        false,
+        "there is no tool `no.such`",
+    ),
+    (
+        "text.count({txt: 1})",
+        "bad_args",
+        false,
+        "\"text\" is a required property",
+    ),
+    (
+        "text.count({text: 'a', more: 1})",
+        "bad_args",
+        false,
+        "more",
+    ),
+    ("hostile.traps({})", "trapped", false, ""),
+    ("hostile.panics({message: 'mine'})", "trapped", false, ""),
+    ("hostile.spin({})", "too_slow", true, ""),
+    ("hostile.sleep({})", "too_slow", true, ""),
+    ("hostile.hoard({})", "out_of_memory", false, ""),
+];
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failed_call_is_an_error_that_says_which() {
     let policy = r#"
@@ -61,55 +112,7 @@ async fn a_failed_call_is_an_error_that_says_which() {
         [grants."hostile.sleep"]
     "#;
     let rig = Rig::of(policy).guest("hostile").open().await;
-    for (call, code, retryable, says) in [
-        (
-            "text.diff({old: 'a', new: 'b'})",
-            "denied",
-            false,
-            "is blocked by",
-        ),
-        (
-            "files.read({path: 'a/b.txt'})",
-            "denied",
-            false,
-            "files.read",
-        ),
-        (
-            "hostile.destroy({})",
-            "denied",
-            false,
-            "is of class high_risk",
-        ),
-        (
-            "hostile.only_people({})",
-            "denied",
-            false,
-            "never for a model or a script",
-        ),
-        (
-            "no.such({})",
-            "unknown_tool",
-            false,
-            "there is no tool `no.such`",
-        ),
-        (
-            "text.count({txt: 1})",
-            "bad_args",
-            false,
-            "\"text\" is a required property",
-        ),
-        (
-            "text.count({text: 'a', more: 1})",
-            "bad_args",
-            false,
-            "more",
-        ),
-        ("hostile.traps({})", "trapped", false, ""),
-        ("hostile.panics({message: 'mine'})", "trapped", false, ""),
-        ("hostile.spin({})", "too_slow", true, ""),
-        ("hostile.sleep({})", "too_slow", true, ""),
-        ("hostile.hoard({})", "out_of_memory", false, ""),
-    ] {
+    for (call, code, retryable, says) in FAILED {
         let source = format!(
             "try {{ return ['came back', await tools.{call}] }} catch (error) {{
                 return [error.name, error instanceof ToolError, error.code, error.retryable, error.message] }}"
@@ -117,8 +120,8 @@ async fn a_failed_call_is_an_error_that_says_which() {
         let told = returns(&rig, &source).await;
         assert_eq!(told[0], "ToolError", "{call}: {told}");
         assert_eq!(told[1], true, "{call}: {told}");
-        assert_eq!(told[2], code, "{call}: {told}");
-        assert_eq!(told[3], retryable, "{call}: {told}");
+        assert_eq!(told[2], *code, "{call}: {told}");
+        assert_eq!(told[3], *retryable, "{call}: {told}");
         let message = told[4].as_str().expect("a message");
         assert!(message.contains(says), "{call}: {told}");
         assert!(!message.contains(rig.folder()), "{call}: {told}");

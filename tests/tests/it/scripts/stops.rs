@@ -84,37 +84,40 @@ async fn a_loop_says_where_it_is() {
     }
 }
 
+/// Recursion of every kind, in what is called and in what is built.
+const DEEP: &[&str] = &[
+    "function f() { return f() + 1 } return f()",
+    "const f = () => [1].map(f); return f()",
+    "class A { get a() { return this.a } } return new A().a",
+    "const a = {toJSON() { return JSON.stringify(a) }}; return a",
+    "const a = {toString() { return `${a}` }}; return `${a}`",
+    "const p = new Proxy({}, {get: (target, name) => p[name]}); return p.a",
+    "const f = () => [2, 1].sort(f); return f()",
+    "const f = () => 'a'.replace(/a/, f); return f()",
+    "let a = []; for (let i = 0; i < 100000; i++) a = [a]; return a",
+    "let a = {}; for (let i = 0; i < 100000; i++) a = {a}; return JSON.stringify(a).length",
+    "return JSON.parse('['.repeat(200000) + ']'.repeat(200000))",
+    "return new RegExp('('.repeat(50000) + ')'.repeat(50000)).test('a')",
+    "return /(?:a|b)*c/.test('ab'.repeat(1000000))",
+    "let a = []; for (let i = 0; i < 200000; i++) a = [a]; return structuredClone(a)",
+    "let a = []; for (let i = 0; i < 200000; i++) a = [a]; return a.flat(Infinity).length",
+    "let f = x => x; for (let i = 0; i < 100000; i++) f = f.bind(null); return f(1)",
+    "const f = async () => { await f() }; await f()",
+    "const f = function* () { yield* f() }; return [...f()]",
+    "let p = Promise.resolve(1); for (let i = 0; i < 100000; i++) { const q = p; p = {then: r => q.then(r)} } return await p",
+    "const a = []; a.push(a); return String(a) + a.join()",
+    "let a = 'a'; for (let i = 0; i < 20000; i++) a = `(${a})`; return a.length > 1 && Function('return ' + a)",
+    "let a = []; for (let i = 0; i < 100000; i++) a = [a]; console.log(a); return 1",
+    "let a = new Error('x'); for (let i = 0; i < 100000; i++) a = new Error('x', {cause: a}); throw a",
+    "let a = []; for (let i = 0; i < 3000; i++) a = [a]; await tools.text.count({text: a})",
+    "throw (() => { const e = new Error('x'); e.toString = () => e.toString(); Object.defineProperty(e, 'message', {get() { return e.message }}); return e })()",
+];
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn deep_recursion_does_not_trap() {
     let rig = Rig::of("").open().await;
     let mut wrong = Vec::new();
-    for source in [
-        "function f() { return f() + 1 } return f()",
-        "const f = () => [1].map(f); return f()",
-        "class A { get a() { return this.a } } return new A().a",
-        "const a = {toJSON() { return JSON.stringify(a) }}; return a",
-        "const a = {toString() { return `${a}` }}; return `${a}`",
-        "const p = new Proxy({}, {get: (target, name) => p[name]}); return p.a",
-        "const f = () => [2, 1].sort(f); return f()",
-        "const f = () => 'a'.replace(/a/, f); return f()",
-        "let a = []; for (let i = 0; i < 100000; i++) a = [a]; return a",
-        "let a = {}; for (let i = 0; i < 100000; i++) a = {a}; return JSON.stringify(a).length",
-        "return JSON.parse('['.repeat(200000) + ']'.repeat(200000))",
-        "return new RegExp('('.repeat(50000) + ')'.repeat(50000)).test('a')",
-        "return /(?:a|b)*c/.test('ab'.repeat(1000000))",
-        "let a = []; for (let i = 0; i < 200000; i++) a = [a]; return structuredClone(a)",
-        "let a = []; for (let i = 0; i < 200000; i++) a = [a]; return a.flat(Infinity).length",
-        "let f = x => x; for (let i = 0; i < 100000; i++) f = f.bind(null); return f(1)",
-        "const f = async () => { await f() }; await f()",
-        "const f = function* () { yield* f() }; return [...f()]",
-        "let p = Promise.resolve(1); for (let i = 0; i < 100000; i++) { const q = p; p = {then: r => q.then(r)} } return await p",
-        "const a = []; a.push(a); return String(a) + a.join()",
-        "let a = 'a'; for (let i = 0; i < 20000; i++) a = `(${a})`; return a.length > 1 && Function('return ' + a)",
-        "let a = []; for (let i = 0; i < 100000; i++) a = [a]; console.log(a); return 1",
-        "let a = new Error('x'); for (let i = 0; i < 100000; i++) a = new Error('x', {cause: a}); throw a",
-        "let a = []; for (let i = 0; i < 3000; i++) a = [a]; await tools.text.count({text: a})",
-        "throw (() => { const e = new Error('x'); e.toString = () => e.toString(); Object.defineProperty(e, 'message', {get() { return e.message }}); return e })()",
-    ] {
+    for source in DEEP {
         let called = rig.script(source).await;
         if let Err(error) = &called.outcome.result {
             let contained = [
