@@ -31,6 +31,7 @@ use crate::rules::caller::{Budget, Caller, Origin};
 use crate::rules::grant::Pattern;
 use crate::rules::policy::Policy;
 use crate::rules::sanitise::Scrub;
+use crate::rules::script;
 use crate::rules::show::Show;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Error, Result};
@@ -293,6 +294,10 @@ impl Host {
         tasks: &Tasks,
     ) -> Result<Called> {
         let run = caller.run.clone();
+        if outcome.tool == script::TOOL {
+            // What a script has not waited for, nobody waits for: it is cut off, and its record says so.
+            tasks.cancel();
+        }
         tasks.drain().await;
         if self.is_left(&outcome) {
             self.leave(&hold, &run).await?;

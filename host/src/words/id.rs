@@ -31,6 +31,9 @@ impl From<RunId> for String {
     }
 }
 
+/// Characters of a run's name that are looked at.
+const NAME_CHARS: usize = 64;
+
 impl RunId {
     /// A new name at the clock's time.
     #[must_use]
@@ -41,10 +44,17 @@ impl RunId {
         Self(format!("{}-{tail:08x}", stamp.strftime("%Y%m%d-%H%M%S")).into())
     }
 
-    /// Takes a name that was written down, without asking whether there is such a run.
+    /// Takes a name that was written down, without asking whether there is such a run. What no name of ours
+    /// holds, such as what steers a terminal, does not get in.
     #[must_use]
     pub fn known(text: &str) -> Self {
-        Self(text.into())
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        let plain: String = text
+            .chars()
+            .map(|c| if plain(c) { c } else { '?' })
+            .take(NAME_CHARS)
+            .collect();
+        Self(plain.into())
     }
 
     /// The name as text.

@@ -26,7 +26,7 @@ pub fn take(
         (Open::Cleared, _) => Ok(Ok(())),
         (Open::Timer(timer), Outcome::Rested) => Ok(rang(state, ctx, timer)),
         (Open::Call(call), Outcome::Failed(said)) => Ok(fail(ctx, call, &said)),
-        (Open::Call(call), Outcome::Value(json)) => match parse(ctx, json) {
+        (Open::Call(call), Outcome::Value(json)) => match parse(state, ctx, json) {
             Ok(value) => Ok(settle(ctx, call.resolve, value)),
             // Too deep or too big for the heap: the script may catch that.
             Err(NotRead::Thrown(error)) => Ok(settle(ctx, call.reject, error)),
@@ -60,7 +60,11 @@ enum NotRead<'js> {
 }
 
 /// Reads JSON by the interpreter's own function; no script can change what it does.
-fn parse<'js>(ctx: &Ctx<'js>, json: String) -> std::result::Result<Value<'js>, NotRead<'js>> {
+fn parse<'js>(
+    state: &State,
+    ctx: &Ctx<'js>,
+    json: String,
+) -> std::result::Result<Value<'js>, NotRead<'js>> {
     ctx.json_parse(json).map_err(|_| {
         let error = ctx.catch();
         let name = error
@@ -68,6 +72,8 @@ fn parse<'js>(ctx: &Ctx<'js>, json: String) -> std::result::Result<Value<'js>, N
             .and_then(|error| error.get::<_, String>("name").ok());
         ctx.catch();
         match name.as_deref() {
+            // A script may have changed the names of errors; what a full heap does is its own affair.
+            _ if state.heap.was_full() => NotRead::Thrown(error),
             Some("SyntaxError") | None => NotRead::Json,
             Some(_) => NotRead::Thrown(error),
         }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::runs::time;
+use super::transcript::short;
 use super::{Scene, print};
 use crate::runs::host::Host;
 use crate::runs::left::Waiting;
@@ -66,7 +67,7 @@ async fn list(host: &Host, scene: &Scene) -> Result<u8> {
         vec![
             strong(&waiting.question.id),
             faint(time(waiting.at)),
-            foreign(&waiting.question.text),
+            short(&waiting.question.text),
             faint(&waiting.run),
         ]
     };
@@ -91,10 +92,12 @@ fn show(waiting: &Waiting, scene: &Scene) {
         strong(&waiting.question.id),
         foreign(&waiting.question.text)
     ));
-    print::line(format!("{} {}", faint("asked by"), waiting.question.rule));
+    let rule = foreign(&waiting.question.rule);
+    print::line(format!("{} {rule}", faint("asked by")));
     print::line(format!("{} {}", faint("run     "), waiting.run));
     print::line(format!("{} {}", faint("since   "), time(waiting.at)));
-    print::line(format!("{} {}", faint("calls   "), waiting.subject));
+    let subject = foreign(&waiting.subject);
+    print::line(format!("{} {subject}", faint("calls   ")));
     if let Content::Inline(args) = &waiting.content {
         print::value(args, false);
     }
@@ -108,6 +111,7 @@ async fn answer(host: &Host, scene: &Scene, (question, answer): (&str, Answer)) 
         }));
         return Ok(0);
     }
+    // The question in a line is cut; what was agreed to is not.
     let said = match answer {
         Answer::Allow => "allowed",
         Answer::Deny => "denied",
