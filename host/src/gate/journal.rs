@@ -200,11 +200,7 @@ impl Journal {
     /// # Errors
     /// `BadInput` where the run has ended.
     pub fn take_up(&self, run: &RunId, records: &[Record]) -> Result<()> {
-        let stopped = |record: &Record| matches!(record.event, Event::Stopped(_));
-        if records.iter().any(stopped) {
-            return Err(Error::bad_input(format!("the run `{run}` has ended"))
-                .hint(format!("lazaret runs show {run}")));
-        }
+        check_open(run, records)?;
         let last = records.last().map_or(0, |record| record.seq);
         let mut batch = lock(&self.0.batch);
         batch.ended.remove(run);
@@ -296,6 +292,19 @@ impl Drop for Inner {
             let _ = writer.join();
         }
     }
+}
+
+/// Whether nothing says that the run has ended.
+///
+/// # Errors
+/// `BadInput` where something does.
+pub fn check_open(run: &RunId, records: &[Record]) -> Result<()> {
+    let stopped = |record: &Record| matches!(record.event, Event::Stopped(_));
+    if records.iter().any(stopped) {
+        return Err(Error::bad_input(format!("the run `{run}` has ended"))
+            .hint(format!("lazaret runs show {run}")));
+    }
+    Ok(())
 }
 
 /// Runs that have ended, the newest of them: nothing may come after a run's last record.

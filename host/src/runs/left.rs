@@ -14,6 +14,7 @@ pub(super) use self::kept::{Hold, Kept};
 use super::host::{Called, Goal, Host, caught};
 use super::script::Script;
 use crate::gate::failed;
+use crate::gate::journal::check_open;
 use crate::guests::dispatch::{Outcome, Request, dispatch};
 use crate::guests::guest::Trail;
 use crate::guests::tasks::Tasks;
@@ -133,17 +134,19 @@ impl Host {
     async fn resume_one(&self, run: &RunId, tasks: &Tasks) -> Result<Resumed> {
         let hold = self.kept.hold(run)?;
         let records = self.journal().records(run).await?;
-        let wish = match wished_in(run, &records) {
+        let checked = check_open(run, &records)
+            .and_then(|()| wished_in(run, &records))
+            .and_then(|wish| {
+                hold.check(mark_of(wish.subject(), &wish.value()), &records)?;
+                Ok(wish)
+            });
+        let wish = match checked {
             Ok(wish) => wish,
             Err(error) => {
                 hold.let_go();
                 return Err(error);
             }
         };
-        if let Err(error) = hold.check(mark_of(wish.subject(), &wish.value()), &records) {
-            hold.let_go();
-            return Err(error);
-        }
         self.journal().take_up(run, &records)?;
         let gone_on = self.go_on(wish, records, hold, tasks).await;
         if gone_on.is_err() {

@@ -54,7 +54,7 @@ fn a_script_asks_waits_and_goes_on() {
     let station = asks();
     let id = question(&station);
     station.run(&["ask", "list"]).ends(0).prints(&[
-        &id,
+        &id[..12],
         "May this script call `files.write`",
         "[RUN]",
     ]);
@@ -329,7 +329,7 @@ fn a_journal_that_came_with_the_files_is_not_gone_on_with() {
     let id = question(&station);
     station.run(&["ask", "allow", &id]).ends(0);
     // As on another machine: the same files, and another user's state.
-    std::fs::remove_dir_all(station.state().join("runs")).unwrap();
+    std::fs::remove_dir_all(station.state().join("begun")).unwrap();
     station
         .run(&["runs", "resume"])
         .ends(3)

@@ -78,10 +78,10 @@ fn a_script_comes_from_an_option_a_file_or_standard_input() {
 #[test]
 fn what_is_no_script_ends_with_2() {
     let station = Station::new();
-    station
-        .run(&["script"])
-        .ends(2)
-        .says(&["Usage: lazaret script"]);
+    station.run(&["script"]).ends(2).says(&[
+        "there is no script",
+        "lazaret script FILE, or: lazaret script -e",
+    ]);
     station
         .run(&["script", "one.js", "-e", "return 1"])
         .ends(2)

@@ -211,7 +211,7 @@ async fn a_run_that_is_ended_asks_nothing_any_more() {
         .expect_err("nobody asks");
     assert_eq!(late.code(), Code::NotFound);
     assert_eq!(
-        std::fs::read_dir(rig.path("state/runs"))
+        std::fs::read_dir(rig.path("state/begun"))
             .expect("marks")
             .count(),
         0
@@ -222,7 +222,7 @@ async fn a_run_that_is_ended_asks_nothing_any_more() {
         .expect_err("no such run");
     assert_eq!(missing.code(), Code::NotFound);
     assert_eq!(
-        std::fs::read_dir(rig.path("state/runs"))
+        std::fs::read_dir(rig.path("state/begun"))
             .expect("marks")
             .count(),
         0,

@@ -26,6 +26,16 @@ fn copied(from: &Path, to: &Path) {
     }
 }
 
+/// As they were before the first pause, since a kill may come before that.
+fn unseal(marks: &Path) {
+    for entry in std::fs::read_dir(marks).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let text = std::fs::read_to_string(&path).expect("a mark");
+        let seal = text.find("seal ").expect("a mark has a seal");
+        std::fs::write(&path, &text[..seal]).expect("a mark");
+    }
+}
+
 fn made(path: PathBuf) -> PathBuf {
     std::fs::create_dir_all(&path).expect("the folder of a test can be written");
     path
@@ -37,7 +47,8 @@ impl Copy {
         let folder = tempfile::tempdir().expect("a folder");
         let marks = made(folder.path().join("begun"));
         made(folder.path().join("records"));
-        copied(&rig.path("state/runs"), &marks);
+        copied(&rig.path("state/begun"), &marks);
+        unseal(&marks);
         Self { folder }
     }
 
@@ -71,7 +82,7 @@ impl Copy {
         change: impl FnOnce(&Connection),
     ) -> Rigged {
         let rig = rig.kept().await;
-        let (records, marks) = (made(rig.path("records")), made(rig.path("state/runs")));
+        let (records, marks) = (made(rig.path("records")), made(rig.path("state/begun")));
         copied(&self.folder.path().join("records"), &records);
         copied(&self.folder.path().join("begun"), &marks);
         let database = Connection::open(records.join("journal.db")).expect("a journal");

@@ -82,7 +82,7 @@ async fn a_yes_is_acted_on_once_even_after_a_restart() {
     });
     let rule = allowed.expect("it was allowed");
     assert!(
-        rule.contains(waiting.question.id.as_str()) && rule.contains("answered with yes"),
+        rule.contains(&waiting.question.id.to_string()) && rule.contains("answered with yes"),
         "{rule}"
     );
     let again = rig.resume(&run).await.expect_err("it has ended");
@@ -104,7 +104,7 @@ async fn a_no_is_an_error_that_the_script_can_catch() {
     assert!(asked(&rig).await.is_empty());
     // Its mark is gone with it.
     assert_eq!(
-        std::fs::read_dir(rig.path("state/runs"))
+        std::fs::read_dir(rig.path("state/begun"))
             .expect("marks")
             .count(),
         0
@@ -307,7 +307,7 @@ async fn an_agent_waits_in_its_script_and_goes_on_with_it() {
             .filter(|record| matches!(record.event, Event::Prompted { .. }));
         assert_eq!(prompts.count(), 2, "no turn is paid for twice");
         assert_eq!(
-            std::fs::read_dir(rig.path("state/runs"))
+            std::fs::read_dir(rig.path("state/begun"))
                 .expect("marks")
                 .count(),
             0
