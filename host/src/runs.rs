@@ -7,4 +7,5 @@ pub mod left;
 mod observe;
 mod offer;
 pub mod provider;
+pub mod rest;
 mod script;

@@ -29,7 +29,9 @@ fn steady(value: &mut Value) {
         Value::Object(map) => {
             for (key, value) in map {
                 match key.as_str() {
-                    "us" | "fuel" | "memory_bytes" | "modified_ms" => *value = "_".into(),
+                    "us" | "fuel" | "memory_bytes" | "modified_ms" | "engine" | "seed" => {
+                        *value = "_".into()
+                    }
                     _ => steady(value),
                 }
             }

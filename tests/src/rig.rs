@@ -1,24 +1,28 @@
 //! A host for one test: `Rig::of(POLICY).guest("hostile").open().await`, then `rig.call(…)`.
 
 use std::collections::HashMap;
+use std::fs::DirBuilder;
 use std::net::IpAddr;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lazaret::edges::egress::Names;
 use lazaret::guests::dispatch::{Outcome, Request};
+use lazaret::guests::plugin::PluginBytes;
 use lazaret::guests::tasks::Tasks;
 use lazaret::rules::json;
 use lazaret::runs::host::{Called, Goal, Host, Places, Records, Setup};
+use lazaret::runs::left::{Resumed, Waiting};
 use lazaret::surfaces::config;
 use lazaret::words::clock::Clock;
 use lazaret::words::error::{Error, Result};
-use lazaret::words::event::{Record, Surface};
+use lazaret::words::event::{Answer, Event, Record, Surface};
 use lazaret::words::id::RunId;
-use lazaret::words::message::WishedArgs;
-use serde_json::Value;
+use lazaret::words::message::{Calling, WishedArgs};
+use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OnceCell};
 use toml::Table;
 
 /// What every clock shows: 2026-03-01T08:05:00Z.
@@ -32,6 +36,8 @@ pub struct Rig {
     folder: TempDir,
     names: HashMap<String, Vec<IpAddr>>,
     state: PathBuf,
+    records: Records,
+    engine: Option<PathBuf>,
     clock: Clock,
 }
 
@@ -41,7 +47,7 @@ pub struct Rigged {
     pub host: Host,
     /// What time it thinks it is.
     pub clock: Clock,
-    folder: TempDir,
+    rig: Rig,
 }
 
 /// The folder that everything is built into.
@@ -64,6 +70,8 @@ impl Rig {
             folder,
             names: HashMap::new(),
             state: target().join("test-state"),
+            records: Records::InMemory,
+            engine: None,
             clock: Clock::set(NOW_MS),
         };
         rig.policy(policy)
@@ -130,6 +138,35 @@ impl Rig {
         self
     }
 
+    /// With records on disk, and a state folder of its own in which everything is compiled already: what
+    /// is left here can be taken up by the next host that opens there.
+    pub async fn kept(mut self) -> Self {
+        let shared = compiled().await;
+        self.state = self.path("state");
+        self.records = Records::Folder(self.path("records"));
+        for folder in [self.state.clone(), self.state.join("cache")] {
+            let made = DirBuilder::new().mode(0o700).create(&folder);
+            made.expect("the folder of a test can be written");
+        }
+        std::fs::copy(shared.join("key"), self.state.join("key")).expect("a key");
+        for entry in std::fs::read_dir(shared.join("cache")).expect("a cache") {
+            let entry = entry.expect("an entry");
+            // Another test may just be writing an entry of its own.
+            let to = self.state.join("cache").join(entry.file_name());
+            let _ = std::fs::hard_link(entry.path(), to);
+        }
+        self
+    }
+
+    /// With this engine of scripts in place of the bundled one.
+    #[must_use]
+    pub fn engine(mut self, bytes: &[u8]) -> Self {
+        let path = self.path("engine.wasm");
+        std::fs::write(&path, bytes).expect("the folder of a test can be written");
+        self.engine = Some(path);
+        self
+    }
+
     /// With an agent that is answered by these replies, one for each turn. What the policy says of
     /// `[agents.agent]` stays.
     #[must_use]
@@ -179,14 +216,17 @@ impl Rig {
     pub async fn try_open(self) -> Result<Rigged> {
         // Two hosts that look at one new component would both compile it.
         static OPENING: Mutex<()> = Mutex::const_new(());
-        let setup = self.setup()?;
+        let mut setup = self.setup()?;
+        if let Some(engine) = &self.engine {
+            setup.engine = PluginBytes::File(engine.clone());
+        }
         let opening = OPENING.lock().await;
         let host = Host::open(setup).await?;
         drop(opening);
         Ok(Rigged {
             host,
-            clock: self.clock,
-            folder: self.folder,
+            clock: self.clock.clone(),
+            rig: self,
         })
     }
 
@@ -203,7 +243,7 @@ impl Rig {
         );
         let places = Places {
             state: self.state.clone(),
-            records: Records::InMemory,
+            records: self.records.clone(),
             program,
             names: Names::Table(Arc::new(self.names.clone())),
             clock: self.clock.clone(),
@@ -289,6 +329,91 @@ impl Rigged {
         (run, self.host.pursue(goal, tasks).await)
     }
 
+    /// Pursues a goal, calling tools in this way.
+    pub async fn pursue_by(&self, calling: Calling, goal: &str) -> (RunId, Result<String>) {
+        let run = self.host.new_run();
+        let goal = Goal {
+            run: run.clone(),
+            surface: Surface::Cli,
+            agent: AGENT.to_owned(),
+            text: goal.to_owned(),
+            tools: Vec::new(),
+            models: Vec::new(),
+            calling: Some(calling),
+        };
+        (run, self.host.pursue(goal, &Tasks::new()).await)
+    }
+
+    /// Runs a script as a person on the command line would.
+    pub async fn script(&self, source: &str) -> Called {
+        let (run, tasks) = (self.host.new_run(), Tasks::new());
+        self.script_in(run, &tasks, source).await
+    }
+
+    /// Runs a script in a run that the test can watch and cancel.
+    pub async fn script_in(&self, run: RunId, tasks: &Tasks, source: &str) -> Called {
+        let source = source.to_owned();
+        let called = self.host.script(run, Surface::Cli, source, tasks).await;
+        called.expect("the journal takes the script")
+    }
+
+    /// Goes on with a script or call that was left.
+    ///
+    /// # Errors
+    /// Why it cannot go on.
+    pub async fn resume(&self, run: &RunId) -> Result<Called> {
+        match self.host.resume(run, &Tasks::new()).await? {
+            Resumed::Called(called) => Ok(*called),
+            Resumed::Answer(answer) => panic!("the run of an agent: {answer:?}"),
+        }
+    }
+
+    /// Goes on with an agent's run that was left.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    pub async fn resume_agent(&self, run: &RunId) -> Result<String> {
+        match self.host.resume(run, &Tasks::new()).await? {
+            Resumed::Answer(answer) => answer,
+            Resumed::Called(called) => panic!("no run of an agent: {called:?}"),
+        }
+    }
+
+    /// Answers the only question that waits.
+    pub async fn answer(&self, answer: Answer) -> Waiting {
+        let waiting = self.host.questions().await.expect("the journal is well");
+        assert_eq!(waiting.len(), 1, "{waiting:?}");
+        let question = waiting[0].question.id.as_str().to_owned();
+        let answered = self.host.answer(&question, answer).await;
+        answered.expect("the question is open")
+    }
+
+    /// Ends this host, and gives back what it was made of.
+    #[must_use]
+    pub fn close(self) -> Rig {
+        self.rig
+    }
+
+    /// Ends this host, and opens another one on what it leaves.
+    pub async fn restart(self) -> Self {
+        self.close().open().await
+    }
+
+    /// What happened in a run, as words.
+    pub async fn words(&self, run: &RunId) -> Vec<&'static str> {
+        let records = self.records(run).await;
+        records.iter().map(|record| record.event.word()).collect()
+    }
+
+    /// How often a guest of the script in this run has begun.
+    pub async fn lives(&self, run: &RunId) -> usize {
+        let records = self.records(run).await;
+        let lives = records
+            .iter()
+            .filter(|record| matches!(record.event, Event::Scripted(_)));
+        lives.count()
+    }
+
     /// All records of a run.
     pub async fn records(&self, run: &RunId) -> Vec<Record> {
         self.host
@@ -307,7 +432,8 @@ impl Rigged {
     /// The test's folder.
     #[must_use]
     pub fn folder(&self) -> &str {
-        self.folder
+        self.rig
+            .folder
             .path()
             .to_str()
             .expect("paths of tests are text")
@@ -316,7 +442,7 @@ impl Rigged {
     /// Where something of the test's folder is.
     #[must_use]
     pub fn path(&self, path: &str) -> PathBuf {
-        self.folder.path().join(path)
+        self.rig.path(path)
     }
 
     /// Asserts that the host still does what it is there for.
@@ -327,6 +453,32 @@ impl Rigged {
         let value = called.outcome.result.expect("the host still counts");
         assert_eq!(value["words"], 2);
     }
+}
+
+/// The shared state folder, once it holds the code of everything that [`Rig::kept`] tests need.
+async fn compiled() -> PathBuf {
+    static COMPILED: OnceCell<PathBuf> = OnceCell::const_new();
+    let compile = async || {
+        let rig = Rig::of("").guest("hostile").guest("echo");
+        let state = rig.state.clone();
+        let rig = rig.open().await;
+        let typed = rig.script("const one: number = 1; return one").await;
+        assert_eq!(value(&typed.outcome), 1);
+        for (tool, args) in [
+            ("files.list", json!({"path": "."})),
+            ("notes.list", json!({})),
+            ("clock.now", json!({})),
+            ("text.count", json!({"text": "a"})),
+            ("web.get_page", json!({"url": "http://127.0.0.1/"})),
+            ("hostile.echo", json!({"text": "a"})),
+            ("echo.echo", json!({"text": "a"})),
+        ] {
+            // Whatever comes of it, its code is there afterwards.
+            rig.call(tool, args).await;
+        }
+        state
+    };
+    COMPILED.get_or_init(compile).await.clone()
 }
 
 /// What a call returned; it must have.

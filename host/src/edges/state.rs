@@ -54,6 +54,24 @@ impl Held {
     }
 }
 
+impl Drop for Held {
+    /// A file that was held and never written says nothing, and does not stay.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this file owns what the host keeps on disk"
+    )]
+    fn drop(&mut self) {
+        let Ok(mine) = self.file.metadata() else {
+            return;
+        };
+        let there = fs::symlink_metadata(&self.path);
+        if mine.len() == 0 && there.is_ok_and(|there| there.ino() == mine.ino()) {
+            // What would be left behind is a file that nobody holds.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
 /// Most bytes of a file that is held.
 const HELD_BYTES: u64 = 4_096;
 

@@ -106,7 +106,10 @@ async fn pass(
         Ok(checked) => checked,
         Err(refused) => {
             let (denial, error) = match refused {
-                Refused::Unfit(error) => (unfit(&error), error),
+                Refused::Unfit(error) => {
+                    let error = with_near_names(error, caller);
+                    (unfit(&error), error)
+                }
                 Refused::Denied(denial) => {
                     let error = denied(&denial);
                     (denial, error)
@@ -130,6 +133,19 @@ async fn pass(
             perform(station, tasks, caller, tool, permit, trail).await
         })
         .await
+}
+
+/// A script reads no hints, but what it may have meant helps whoever wrote it; it stands in the record, so
+/// that it is the same when the script is run again.
+fn with_near_names(error: Error, caller: &Caller) -> Error {
+    let mut hints = error.hints().iter();
+    let near = hints.find(|hint| hint.starts_with("did you mean"));
+    match (near, &caller.origin) {
+        (Some(near), Origin::Script) => {
+            Error::new(error.code(), format!("{}; {near}", error.message()))
+        }
+        _ => error,
+    }
 }
 
 /// Why there is no call to judge.

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
 use tokio::sync::OnceCell;
 use wasmtime::Store;
 use wasmtime::component::Linker;
@@ -19,10 +20,13 @@ use super::plugin::PluginBytes;
 use super::slots::Slot;
 use super::station::Quarantine;
 use super::stop::why_stopped;
-use crate::rules::json;
+use crate::rules::call::Call;
+use crate::rules::grant::Grant;
+use crate::rules::json as strict;
 use crate::rules::manifest::Declared;
 use crate::rules::policy::Bounds;
 use crate::rules::sanitise::visible;
+use crate::rules::schema::Args;
 use crate::rules::script::{self, Answered, Settled, Wish};
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
@@ -66,6 +70,18 @@ impl Scripts {
             types,
             reader: OnceCell::new(),
         })
+    }
+
+    /// A script as a call: of the engine's component, with its source.
+    #[must_use]
+    pub fn call(&self, source: &str) -> Call {
+        Call {
+            tool: self.name.clone(),
+            component: self.engine.digest,
+            declared: self.declared.clone(),
+            grant: Arc::new(Grant::default()),
+            args: Args::own(json!({"source": source})),
+        }
     }
 
     /// Blanks out the types of a TypeScript source; what is left is JavaScript.
@@ -159,6 +175,11 @@ impl ScriptEngine {
         let world = seat.0.instance_pre().component().component_type();
         let imports = world.imports(quarantine.engine());
         Ok(imports.map(|(name, _)| name.to_owned()).collect())
+    }
+
+    /// Whether its code is loaded already.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.linked.initialized()
     }
 
     async fn seat(&self, quarantine: &Quarantine) -> Result<&Seat> {
@@ -343,7 +364,7 @@ fn read(said: steps::Step, now: u64) -> Step {
                 let wish = match request.wish {
                     steps::Wish::Call(call) => Wish::Call {
                         tool: call.tool,
-                        args: json::wished(&call.args),
+                        args: strict::wished(&call.args),
                     },
                     steps::Wish::Rest(ms) => Wish::Rest {
                         due: now.saturating_add(ms),

@@ -103,24 +103,19 @@ impl Drive<'_> {
     fn recall(&self, plan: &mut Plan, offer: &mut Offer<'_>, records: &[Record]) -> Vec<Seen> {
         let mut seen = Vec::new();
         for record in records {
-            match &record.event {
-                Event::Replied { reply, .. } => plan.replied(reply.clone()),
-                Event::Observed { observation, .. } => {
-                    seen.push(Seen {
-                        observation: observation.clone(),
-                        correction: false,
-                        seq: record.seq,
-                    });
-                    if seen.len() == plan.waiting().len() {
-                        for call in plan.waiting().to_vec() {
-                            if let Way::Search(_, names) = offer.way(&call.tool, &call.args) {
-                                offer.find(names);
-                            }
-                        }
-                        plan.observed(std::mem::take(&mut seen));
-                    }
+            if let Event::Replied { reply, .. } = &record.event {
+                plan.replied(reply.clone());
+            }
+            if let Event::Observed { observation, .. } = &record.event {
+                seen.push(Seen {
+                    observation: observation.clone(),
+                    correction: false,
+                    seq: record.seq,
+                });
+                if seen.len() == plan.waiting().len() {
+                    find_again(plan, offer);
+                    plan.observed(std::mem::take(&mut seen));
                 }
-                _ => {}
             }
         }
         seen
@@ -440,5 +435,14 @@ impl Drive<'_> {
             .journal()
             .append(self.run, 0, stopped)
             .map(|_| ())
+    }
+}
+
+/// What the searches of the last reply have found is shown from then on.
+fn find_again(plan: &Plan, offer: &mut Offer<'_>) {
+    for call in plan.waiting() {
+        if let Way::Search(_, names) = offer.way(&call.tool, &call.args) {
+            offer.find(names);
+        }
     }
 }

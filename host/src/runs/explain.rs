@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::host::Host;
 use crate::guests::catalog::Tool;
-use crate::rules::Effect;
 use crate::rules::call::Call;
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::fetch::Fetch;
@@ -13,6 +12,7 @@ use crate::rules::grant::{Access, Pattern};
 use crate::rules::manifest::Risk;
 use crate::rules::policy::Policy;
 use crate::rules::schema::{Args, Schema};
+use crate::rules::{Consent, Effect, script};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Denial, Surface};
 use crate::words::id::RunId;
@@ -68,27 +68,33 @@ impl Host {
     /// # Errors
     /// `UnknownTool`.
     pub fn explain_tool(&self, tool: &str) -> Result<Vec<Explained>> {
+        if tool == script::TOOL {
+            return Ok(vec![self.judged_call(&self.station.scripts.call(""))]);
+        }
         let tool = self.station.catalog.resolve(tool, &[Pattern::all()])?;
         let any = Schema::compile(Value::Bool(true))?;
         Ok(vec![self.judged(tool, Args::check(Value::Null, &any)?)])
     }
 
     fn judged(&self, tool: &Tool, args: Args) -> Explained {
-        let caller = self.client(
-            RunId::known("explain"),
-            Surface::Cli,
-            Label::of(Source::user()),
-        );
-        let call = Call {
+        self.judged_call(&Call {
             tool: tool.name.clone(),
             component: tool.plugin.digest,
             declared: tool.declared.clone(),
             grant: tool.grant.clone(),
             args,
-        };
+        })
+    }
+
+    fn judged_call(&self, call: &Call) -> Explained {
+        let caller = self.client(
+            RunId::known("explain"),
+            Surface::Cli,
+            Label::of(Source::user()),
+        );
         Explained {
             subject: call.subject(),
-            verdict: rule_of(&call, &caller, self.policy()),
+            verdict: rule_of(call, &caller, self.policy()),
         }
     }
 }
@@ -100,7 +106,13 @@ enum Foreseen {
 }
 
 fn rule_of<E: Effect>(effect: &E, caller: &Caller, policy: &Policy) -> Result<String, Denial> {
-    effect.judge(caller, policy).map(|allowed| allowed.rule)
+    let allowed = effect.judge(caller, policy)?;
+    Ok(match allowed.consent {
+        Consent::NotNeeded => allowed.rule,
+        Consent::Needed { rule, .. } => {
+            format!("{}, and a person is asked first ({rule})", allowed.rule)
+        }
+    })
 }
 
 /// Finds addresses among the arguments, and paths where the tool wants files.

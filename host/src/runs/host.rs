@@ -142,6 +142,8 @@ impl Host {
             vault,
             places,
         } = setup;
+        // First, so that the files edge finds every folder that is the host's own.
+        let kept = Kept::open(&places)?;
         let quarantine = open_quarantine(&places)?;
         let (journal, notes) = open_records(&places)?;
         let bundled = look_at_all(&quarantine, plugin::bundled()).await?;
@@ -173,7 +175,7 @@ impl Host {
         };
         Ok(Self {
             station: Arc::new(station),
-            kept: Kept::open(&places)?,
+            kept,
             agents,
             models,
         })
@@ -457,7 +459,9 @@ fn open_quarantine(places: &Places) -> Result<Quarantine> {
 
 /// Folders that are the host's own, and no tool's by any mount.
 fn own_folders(places: &Places) -> Vec<PathBuf> {
-    let mut own = vec![places.state.clone(), places.state.join("cache")];
+    let below = ["cache", "engines", "begun"].map(|name| places.state.join(name));
+    let mut own = vec![places.state.clone()];
+    own.extend(below);
     match &places.records {
         Records::InMemory => {}
         Records::Folder(path) => own.push(path.clone()),

@@ -21,8 +21,8 @@ use crate::rules::json as text;
 use crate::rules::script::{TOOL, is_life};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
-    Answer, Content, EffectKind, Event, Narrowed, Question, Record, Started, Stopped, Surface,
-    Verdict,
+    Answer, Content, EffectKind, Event, Judged, Narrowed, Question, Record, Started, Stopped,
+    Surface, Verdict,
 };
 use crate::words::id::{Digest, Place, QuestionId, RunId};
 use crate::words::label::{Label, Source};
@@ -33,7 +33,7 @@ use crate::words::message::{Usage, WishedArgs};
 #[derive(Debug)]
 pub enum Resumed {
     /// It was one call, or a script.
-    Called(Called),
+    Called(Box<Called>),
     /// It was an agent's: its answer, or why there is none.
     Answer(Result<String>),
 }
@@ -185,7 +185,7 @@ impl Host {
             dispatch(self.station.clone(), tasks.clone(), caller.clone(), request).await
         };
         let called = self.end_held(hold, caller, outcome, tasks).await?;
-        Ok(Resumed::Called(called))
+        Ok(Resumed::Called(Box::new(called)))
     }
 
     /// Goes on with the run of an agent.
@@ -283,11 +283,12 @@ impl Host {
             answer,
         };
         self.journal().append(run, 0, answered)?;
-        let open = records.iter().rev().find_map(|record| match &record.event {
-            Event::Paused { questions } => Some(questions.clone()),
-            _ => None,
-        });
-        let mut questions = open.unwrap_or_default();
+        let mut questions = Vec::new();
+        for record in &records {
+            if let Event::Paused { questions: open } = &record.event {
+                questions.clone_from(open);
+            }
+        }
         questions.retain(|question| question != id);
         self.pause(run, questions).await?;
         Ok(waiting)
@@ -363,10 +364,7 @@ pub(super) fn goal_of(started: &Started) -> Value {
 /// What a run of one call wished for: tool and arguments.
 fn wish_of(records: &[Record], subject: &str) -> Result<(String, Value)> {
     let place = Place::default();
-    let mut judged = records.iter().filter_map(|record| match &record.event {
-        Event::Judged(judged) if judged.effect == EffectKind::Call => Some(judged),
-        _ => None,
-    });
+    let mut judged = records.iter().filter_map(judged_call);
     let found = judged.find(|judged| {
         is_life(judged, &place) || (judged.subject == subject && judged.origin == "client")
     });
@@ -377,28 +375,38 @@ fn wish_of(records: &[Record], subject: &str) -> Result<(String, Value)> {
     }
 }
 
+/// The judgement of a call, if the record is one.
+fn judged_call(record: &Record) -> Option<&Judged> {
+    let Event::Judged(judged) = &record.event else {
+        return None;
+    };
+    (judged.effect == EffectKind::Call).then_some(judged)
+}
+
 /// What persons have answered in a run.
 pub(super) fn answers_in(records: &[Record]) -> BTreeMap<QuestionId, Answer> {
-    let answers = records.iter().filter_map(|record| match &record.event {
-        Event::Answered { question, answer } => Some((question.clone(), *answer)),
-        _ => None,
-    });
-    answers.collect()
+    let mut answers = BTreeMap::new();
+    for record in records {
+        if let Event::Answered { question, answer } = &record.event {
+            answers.insert(question.clone(), *answer);
+        }
+    }
+    answers
 }
 
 /// The question that a record asks.
 fn asked_in(record: &Record) -> Option<Waiting> {
-    match &record.event {
-        Event::Judged(judged) => match &judged.verdict {
-            Verdict::Ask(question) => Some(Waiting {
-                run: record.run.clone(),
-                at: record.at,
-                subject: judged.subject.clone(),
-                content: judged.content.clone(),
-                question: question.clone(),
-            }),
-            Verdict::Allow { .. } | Verdict::Deny(_) => None,
-        },
-        _ => None,
-    }
+    let Event::Judged(judged) = &record.event else {
+        return None;
+    };
+    let Verdict::Ask(question) = &judged.verdict else {
+        return None;
+    };
+    Some(Waiting {
+        run: record.run.clone(),
+        at: record.at,
+        subject: judged.subject.clone(),
+        content: judged.content.clone(),
+        question: question.clone(),
+    })
 }

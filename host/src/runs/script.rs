@@ -8,19 +8,18 @@ mod life;
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use self::life::{Ended, Life};
+use super::rest;
 use crate::gate::{Passed, Performed};
 use crate::guests::dispatch::{Outcome, clean};
 use crate::guests::guest::Trail;
 use crate::guests::script::ScriptEngine;
 use crate::guests::station::Station;
 use crate::guests::tasks::Tasks;
-use crate::rules::call::Call;
 use crate::rules::caller::Caller;
-use crate::rules::grant::{Grant, Pattern};
-use crate::rules::schema::Args;
+use crate::rules::grant::Pattern;
 use crate::rules::script::TOOL;
 use crate::words::clock::Clock;
 use crate::words::error::{Error, Result};
@@ -85,13 +84,7 @@ impl Script<'_> {
             return Err((0, error.hint("its size is counted in characters")));
         }
         let scripts = &self.station.scripts;
-        let call = Call {
-            tool: scripts.name.clone(),
-            component: scripts.engine.digest,
-            declared: scripts.declared.clone(),
-            grant: Arc::new(Grant::default()),
-            args: Args::own(json!({"source": self.source})),
-        };
+        let call = scripts.call(&self.source);
         let caller = Caller {
             reach: Arc::new([Pattern::exactly(&scripts.name)]),
             ..self.caller.clone()
@@ -148,7 +141,7 @@ impl Script<'_> {
         let journal = self.station.gate.journal();
         journal.commit().await?;
         let waiting = async {
-            journal.clock().until(until).await;
+            rest::until(journal.clock(), until).await;
             Ok(())
         };
         self.tasks.unless_cancelled(waiting).await?;

@@ -8,9 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::Notify;
-
-/// Longest sleep before the clock is looked at again.
-const LOOK_AGAIN: Duration = Duration::from_secs(60);
+use tokio::sync::futures::Notified;
 
 /// Where the time comes from.
 #[derive(Clone, Debug)]
@@ -70,26 +68,12 @@ impl Clock {
         }
     }
 
-    /// Returns when it shows `due` or later, in milliseconds since 1970. The machine's clock may be set
-    /// while somebody waits for it, so it is looked at again now and then.
-    #[expect(clippy::disallowed_methods, reason = "this file owns the clock")]
-    pub async fn until(&self, due: u64) {
-        loop {
-            let moved = match &self.0 {
-                Source::System => None,
-                Source::Set(clock) => Some(clock.moved.notified()),
-            };
-            let rest = due.saturating_sub(self.now_ms());
-            if rest == 0 {
-                return;
-            }
-            match moved {
-                Some(moved) => moved.await,
-                None => {
-                    let rest = Duration::from_millis(rest);
-                    tokio::time::sleep(rest.min(LOOK_AGAIN)).await;
-                }
-            }
+    /// Becomes ready when a set clock is moved; nothing for the machine's clock, which moves by itself.
+    #[must_use]
+    pub fn moved(&self) -> Option<Notified<'_>> {
+        match &self.0 {
+            Source::System => None,
+            Source::Set(clock) => Some(clock.moved.notified()),
         }
     }
 

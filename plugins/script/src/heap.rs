@@ -25,8 +25,13 @@ unsafe extern "C" {
     fn malloc_usable_size(block: *mut c_void) -> usize;
 }
 
+/// What Rust holds back for itself, until the memory of the guest is full.
+const BALLAST_BYTES: usize = 256 * 1024;
+
 /// How full a heap is.
 pub struct Heap {
+    /// C and Rust share the guest's memory, but not their free blocks. When C finds no more, Rust must find some to say so.
+    ballast: Cell<Option<Box<[u8]>>>,
     used: Cell<usize>,
     most: Cell<usize>,
     /// Whether something was refused since the bound was set.
@@ -39,6 +44,7 @@ impl Heap {
     /// A heap without a bound.
     pub fn unbounded() -> Rc<Self> {
         Rc::new(Self {
+            ballast: Cell::new(Some(vec![0; BALLAST_BYTES].into_boxed_slice())),
             used: Cell::new(0),
             most: Cell::new(usize::MAX / 2),
             refused: Cell::new(false),
@@ -79,16 +85,24 @@ impl Heap {
         if from_reserve && wanted <= self.most.get().saturating_add(RESERVE_BYTES) {
             return true;
         }
-        self.refused.set(true);
-        self.lends.set(true);
+        self.refuse();
         false
     }
 
-    /// Accounts for a block that was given and for the bytes of one that is gone.
-    fn account(&self, block: *mut c_void, gone: usize) -> *mut u8 {
-        let given = usable(block);
-        self.used
-            .set((self.used.get() + given).saturating_sub(gone));
+    fn refuse(&self) {
+        self.refused.set(true);
+        self.lends.set(true);
+    }
+
+    /// Accounts for a block that was given, in place of one of so many bytes; or for one that was not.
+    fn given(&self, block: *mut c_void, gone: usize) -> *mut u8 {
+        if block.is_null() {
+            self.ballast.take();
+            self.refuse();
+        } else {
+            let used = self.used.get() + usable(block);
+            self.used.set(used.saturating_sub(gone));
+        }
         block.cast()
     }
 }
@@ -104,7 +118,7 @@ unsafe impl Allocator for Metered {
         }
         // SAFETY: any size may be asked for.
         let block = unsafe { malloc(size) };
-        self.0.account(block, 0)
+        self.0.given(block, 0)
     }
 
     fn calloc(&mut self, count: usize, size: usize) -> *mut u8 {
@@ -116,12 +130,12 @@ unsafe impl Allocator for Metered {
         }
         // SAFETY: as above.
         let block = unsafe { calloc(count, size) };
-        self.0.account(block, 0)
+        self.0.given(block, 0)
     }
 
     unsafe fn dealloc(&mut self, block: *mut u8) {
         let gone = usable(block.cast());
-        self.0.account(std::ptr::null_mut(), gone);
+        self.0.used.set(self.0.used.get().saturating_sub(gone));
         // SAFETY: the caller's block is of this allocator.
         unsafe { free(block.cast()) }
     }
@@ -133,10 +147,7 @@ unsafe impl Allocator for Metered {
         }
         // SAFETY: the caller's block is of this allocator.
         let grown = unsafe { realloc(block.cast(), size) };
-        if grown.is_null() {
-            return std::ptr::null_mut();
-        }
-        self.0.account(grown, gone)
+        self.0.given(grown, gone)
     }
 
     unsafe fn usable_size(block: *mut u8) -> usize {

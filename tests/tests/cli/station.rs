@@ -14,9 +14,10 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// What a command says once it takes longer than a moment.
-const WAITING: [&str; 2] = [
+const WAITING: [&str; 3] = [
     "preparing plugins (compiled once, then cached) …\n",
     "compiling the component …\n",
+    "preparing the engine of scripts (compiled once, then cached) …\n",
 ];
 
 /// Everything that one test touches; gone when it ends.
@@ -306,6 +307,9 @@ fn prepared() -> &'static Path {
         let station = Station::uncompiled();
         let mut doctor = station.command(&["doctor"]);
         station.finish(doctor.env("XDG_STATE_HOME", &place)).ends(0);
+        // Neither the engine of scripts nor the reader of types is loaded before it is needed.
+        let mut script = station.command(&["script", "-e", "const one: number = 1; return one"]);
+        station.finish(script.env("XDG_STATE_HOME", &place)).ends(0);
         let mut check = station.command(&["plugin", "check"]);
         station
             .finish(check.arg(hostile()).env("XDG_STATE_HOME", &place))

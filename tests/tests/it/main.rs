@@ -8,4 +8,5 @@ mod journal;
 mod limits;
 mod nesting;
 mod parallel;
+mod scripts;
 mod signatures;

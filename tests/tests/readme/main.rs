@@ -66,9 +66,11 @@ impl Scene {
         )
         .unwrap();
         fs::write(folder.join("policy.toml"), blocks("toml").remove(0)).unwrap();
+        fs::write(folder.join("words.ts"), blocks("typescript").remove(0)).unwrap();
         // Compiling for the first time says so, which is not what the README shows.
         scene.run("lazaret tools --quiet");
         scene.run("lazaret plugin check greet.wasm --quiet");
+        scene.run("lazaret script words.ts --quiet");
         scene
     }
 

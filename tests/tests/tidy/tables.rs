@@ -127,8 +127,8 @@ pub const DOORS: &[Door] = &[
             "tokio::time::interval",
             "std::thread::sleep",
         ],
-        &["words/clock.rs", "guests/ticker.rs"],
-        "waiting is told to the clock; the ticker's thread does nothing else",
+        &["runs/rest.rs", "guests/ticker.rs"],
+        "waiting for a time is told to `rest`; the ticker's thread does nothing else",
     ),
     door(
         &["tokio::spawn", "tokio::task::spawn"],

@@ -100,7 +100,7 @@ impl Kept {
                 let folder = StateFolder::open(&places.state)?;
                 Place::Folder {
                     engines: folder.below("engines")?,
-                    runs: folder.below("runs")?,
+                    runs: folder.below("begun")?,
                 }
             }
         };

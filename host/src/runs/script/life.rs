@@ -14,11 +14,14 @@ use crate::guests::guest::{LogLine, Trail};
 use crate::guests::script::{Progress, ScriptEngine, ScriptGuest, Step};
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::json;
-use crate::rules::script::{Answered, Left, Queue, Recall, Settled, Wish, diverged, in_doubt};
+use crate::rules::script::{
+    Answered, Left, Queue, Recall, Settled, TOOL, Wish, diverged, in_doubt,
+};
+use crate::runs::rest;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Event, Finished, Glimpse, Record, ScriptBounds, Scripted, Spent};
-use crate::words::id::{QuestionId, Seq};
+use crate::words::id::{Digest, QuestionId, Seq};
 use crate::words::label::Label;
 use crate::words::limits::{
     CALL_TIMEOUT_MS_MAX, LOG_BYTES, LOG_LINES, SCRIPT_HEAP_BYTES, SCRIPT_IDLE_MS,
@@ -39,6 +42,17 @@ pub(super) enum Ended {
 /// A call under way, and its position.
 type Running = Pin<Box<dyn Future<Output = (u32, Outcome)> + Send>>;
 
+/// The calls that a script waits for.
+#[derive(Default)]
+struct Calling {
+    queue: Queue,
+    running: FuturesUnordered<Running>,
+    /// Calls that may or may not have happened, and the records of their beginning.
+    doubtful: VecDeque<(u32, Seq)>,
+    /// What persons are asked, by position.
+    asked: BTreeMap<u32, Error>,
+}
+
 /// One life of a script.
 pub(super) struct Life<'a> {
     script: &'a Script<'a>,
@@ -51,12 +65,7 @@ pub(super) struct Life<'a> {
     /// Positions that it has used; the next request has this one.
     next: u32,
     calls: u32,
-    queue: Queue,
-    running: FuturesUnordered<Running>,
-    /// Calls that may or may not have happened, and the records of their beginning.
-    doubtful: VecDeque<(u32, Seq)>,
-    /// What persons are asked, by position.
-    asked: BTreeMap<u32, Error>,
+    calling: Calling,
     pub(super) label: Label,
     trail: &'a mut Trail,
     /// Of the guest that is gone.
@@ -82,10 +91,7 @@ impl<'a> Life<'a> {
             wishes: BTreeMap::new(),
             next: 0,
             calls: 0,
-            queue: Queue::default(),
-            running: FuturesUnordered::new(),
-            doubtful: VecDeque::new(),
-            asked: BTreeMap::new(),
+            calling: Calling::default(),
             label: script.caller.label.clone(),
             trail,
             spent: Spent::default(),
@@ -108,7 +114,15 @@ impl<'a> Life<'a> {
         let journal = self.script.station.gate.journal();
         let event = Event::Scripted(self.begun.clone());
         journal.append(&self.script.caller.run, self.seq, event)?;
-        let (mut guest, mut step) = start(self.script, &self.begun, engine).await?;
+        if !engine.is_ready() {
+            let glimpse = Glimpse::Progress {
+                tool: TOOL.to_owned(),
+                message: "preparing the engine of scripts (compiled once, then cached)".to_owned(),
+                percent: None,
+            };
+            journal.glimpse(&self.script.caller.run, glimpse);
+        }
+        let (mut guest, mut step) = self.script.start(engine, &self.begun).await?;
         loop {
             self.hear(step.logs);
             match step.progress {
@@ -194,13 +208,15 @@ impl<'a> Life<'a> {
         let catalog = &self.script.station.catalog;
         match self.recall.left(position) {
             Left::Begun(seq) if !catalog.is_repeatable(tool) => {
-                self.doubtful.push_back((position, seq));
+                self.calling.doubtful.push_back((position, seq));
             }
             Left::Asked(question) => {
-                self.asked.insert(position, still_asked(tool, &question));
+                self.calling
+                    .asked
+                    .insert(position, still_asked(tool, &question));
             }
             Left::Fresh | Left::Begun(_) => {
-                self.queue.add(position, catalog.grouping(tool));
+                self.calling.queue.add(position, catalog.grouping(tool));
             }
         }
     }
@@ -210,15 +226,15 @@ impl<'a> Life<'a> {
         if let Some(settled) = self.recall.settled.pop_front() {
             return self.again(settled).map(Next::Settled);
         }
-        if let Some((position, seq)) = self.doubtful.pop_front() {
+        if let Some((position, seq)) = self.calling.doubtful.pop_front() {
             return self.give_up(position, seq).map(Next::Settled);
         }
         loop {
-            while let Some(position) = self.queue.begin() {
+            while let Some(position) = self.calling.queue.begin() {
                 self.begin(position);
             }
             let due = self.due();
-            if self.running.is_empty()
+            if self.calling.running.is_empty()
                 && let Some(next) = self.idle(due)?
             {
                 return Ok(next);
@@ -226,14 +242,14 @@ impl<'a> Life<'a> {
             let clock = self.script.station.gate.journal().clock().clone();
             let rested = async {
                 match due {
-                    Some((_, due)) => clock.until(due).await,
+                    Some((_, due)) => rest::until(&clock, due).await,
                     None => std::future::pending().await,
                 }
             };
             let end = self.wall();
             let wall = async {
                 match end {
-                    Some(end) => clock.until(end).await,
+                    Some(end) => rest::until(&clock, end).await,
                     None => std::future::pending().await,
                 }
             };
@@ -242,8 +258,8 @@ impl<'a> Life<'a> {
                 () = self.script.tasks.cancelled() => {
                     return Err(Error::new(Code::Cancelled, "the run was cancelled"));
                 }
-                Some((position, outcome)) = self.running.next() => {
-                    self.queue.end();
+                Some((position, outcome)) = self.calling.running.next() => {
+                    self.calling.queue.end();
                     if let Some(settled) = self.ended(position, outcome)? {
                         return Ok(Next::Settled(settled));
                     }
@@ -318,7 +334,7 @@ impl<'a> Life<'a> {
             args: args.clone(),
         };
         let (station, tasks) = (script.station.clone(), script.tasks.clone());
-        self.running.push(Box::pin(async move {
+        self.calling.running.push(Box::pin(async move {
             (position, dispatch(station, tasks, caller, request).await)
         }));
     }
@@ -328,7 +344,7 @@ impl<'a> Life<'a> {
         let answered = match outcome.result {
             Ok(value) => Answered::Value(value),
             Err(error) if error.code() == Code::Asked => {
-                self.asked.insert(position, error);
+                self.calling.asked.insert(position, error);
                 return Ok(None);
             }
             Err(error) if error.code() == Code::InDoubt || error.code().told_to_model() => {
@@ -406,7 +422,7 @@ impl<'a> Life<'a> {
         let end = self.wall().unwrap_or(u64::MAX);
         match due {
             Some((_, due)) if due.min(end) <= soon => Ok(None),
-            _ if !self.asked.is_empty() => Err(self.waits()),
+            _ if !self.calling.asked.is_empty() => Err(self.waits()),
             Some((_, due)) => Ok(Some(Next::Rest {
                 until: due.min(end),
             })),
@@ -425,55 +441,21 @@ impl<'a> Life<'a> {
 
     /// All questions of the script, as one error.
     fn waits(&self) -> Error {
-        let count = self.asked.len();
-        let first = self.asked.values().next().map_or("", Error::message);
+        let count = self.calling.asked.len();
+        let first = self
+            .calling
+            .asked
+            .values()
+            .next()
+            .map_or("", Error::message);
         let message = match count {
             1 => format!("the script waits for an answer: {first}"),
             _ => format!("the script waits for {count} answers; the first: {first}"),
         };
         let error = Error::new(Code::Asked, message);
-        let hints = self.asked.values().flat_map(|asked| asked.hints());
+        let hints = self.calling.asked.values().flat_map(|asked| asked.hints());
         hints.cloned().fold(error, Error::hint)
     }
-}
-
-/// Starts a script. What is no JavaScript may be TypeScript. No life is asked, since the calls under way
-/// in one tie it to its thread, and this waits.
-async fn start(
-    script: &Script<'_>,
-    begun: &Scripted,
-    engine: &ScriptEngine,
-) -> Result<(ScriptGuest, Step)> {
-    let source = &script.source;
-    let (guest, step) = start_with(script, begun, (engine, source)).await?;
-    let Progress::Failed(error) = &step.progress else {
-        return Ok((guest, step));
-    };
-    if error.code() != Code::BadInput {
-        return Ok((guest, step));
-    }
-    // Its slot is needed for reading.
-    drop(guest);
-    let station = script.station;
-    let blanking = station.scripts.blank(&station.quarantine, source);
-    let blanked = script.tasks.unless_cancelled(blanking).await?;
-    start_with(script, begun, (engine, &blanked)).await
-}
-
-async fn start_with(
-    script: &Script<'_>,
-    begun: &Scripted,
-    (engine, source): (&ScriptEngine, &str),
-) -> Result<(ScriptGuest, Step)> {
-    let station = script.station;
-    let cpu_ms = station.gate.policy().scripts.cpu_ms;
-    let starting = async {
-        let mut guest = engine.guest(&station.quarantine, cpu_ms).await?;
-        let given = (begun.seed, begun.now);
-        let step = guest.start(source, &begun.bounds, given).await?;
-        Ok((guest, step))
-    };
-    script.tasks.unless_cancelled(starting).await
 }
 
 /// What a script is told next, or that there is nothing to tell for a while.
@@ -501,13 +483,53 @@ fn value_of(text: &str) -> Result<Value> {
 }
 
 impl Script<'_> {
+    /// Starts the script in a fresh guest. What is no JavaScript may be TypeScript, and whoever reads that
+    /// says best what is wrong with it.
+    async fn start(&self, engine: &ScriptEngine, begun: &Scripted) -> Result<(ScriptGuest, Step)> {
+        let source = &self.source;
+        let (guest, step) = self.start_with(engine, begun, source).await?;
+        let error = match step.progress {
+            Progress::Failed(error) if error.code() == Code::BadInput => error,
+            progress @ (Progress::Failed(_) | Progress::Waiting(_) | Progress::Done(_)) => {
+                return Ok((guest, Step { progress, ..step }));
+            }
+        };
+        // Its slot is needed for reading.
+        drop(guest);
+        let station = self.station;
+        let blanking = station.scripts.blank(&station.quarantine, source);
+        match self.tasks.unless_cancelled(blanking).await {
+            Ok(blanked) if blanked != *source => self.start_with(engine, begun, &blanked).await,
+            Err(better) if matches!(better.code(), Code::BadInput | Code::Cancelled) => Err(better),
+            Ok(_) | Err(_) => Err(error),
+        }
+    }
+
+    async fn start_with(
+        &self,
+        engine: &ScriptEngine,
+        begun: &Scripted,
+        source: &str,
+    ) -> Result<(ScriptGuest, Step)> {
+        let station = self.station;
+        let cpu_ms = station.gate.policy().scripts.cpu_ms;
+        let starting = async {
+            let mut guest = engine.guest(&station.quarantine, cpu_ms).await?;
+            let given = (begun.seed, begun.now);
+            let step = guest.start(source, &begun.bounds, given).await?;
+            Ok((guest, step))
+        };
+        self.tasks.unless_cancelled(starting).await
+    }
+
     /// What a script that begins now is given.
     fn begin(&self) -> Scripted {
         let policy = self.station.gate.policy();
         let calls = policy.scripts.calls;
         let now = self.station.gate.journal().clock().now_ms();
         // What a script can learn of its own run is no secret, and a seed has to differ, no more.
-        let name = crate::words::id::Digest::of(self.caller.run.as_str().as_bytes()).to_string();
+        let name = format!("{} {}", self.caller.run, self.caller.place);
+        let name = Digest::of(name.as_bytes()).to_string();
         let seed = u64::from_str_radix(name.get(..16).unwrap_or_default(), 16).unwrap_or(now);
         Scripted {
             engine: self.station.scripts.engine.digest,

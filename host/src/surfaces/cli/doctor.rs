@@ -115,6 +115,9 @@ async fn examine(scene: &Scene) -> Vec<Finding> {
         format!("{plugins} plugins with {tools} tools"),
     ));
     findings.push(a_call(&host).await);
+    let script = a_script(&host);
+    let preparing = "preparing the engine of scripts (compiled once, then cached)";
+    findings.push(print::while_waiting(preparing, scene.quiet, script).await);
     findings.push(agents(&host, models));
     findings
 }
@@ -187,6 +190,20 @@ async fn a_call(host: &Host) -> Finding {
             format!("text.count answered after {} µs in its guest", spent.us),
         ),
         Err(error) => broken("a call", &error),
+    }
+}
+
+/// A script, with types: the engine of scripts, and the reader of TypeScript.
+async fn a_script(host: &Host) -> Finding {
+    let source = "const one: number = 1; return one + 1".to_owned();
+    let tasks = Tasks::new();
+    let called = host.script(host.new_run(), Surface::Cli, source, &tasks);
+    match called
+        .await
+        .and_then(|called| called.outcome.result.map(|_| called.outcome.spent))
+    {
+        Ok(spent) => fine("a script", format!("TypeScript ran after {} µs", spent.us)),
+        Err(error) => broken("a script", &error),
     }
 }
 

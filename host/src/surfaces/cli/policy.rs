@@ -6,6 +6,7 @@ use super::call::read_args;
 use super::{Scene, print};
 use crate::edges::state::StateFolder;
 use crate::rules::grant::Access;
+use crate::rules::script;
 use crate::runs::explain::Explained;
 use crate::runs::host::Host;
 use crate::surfaces::config::file::ConfigFile;
@@ -119,7 +120,12 @@ async fn explain(scene: &Scene, tool: &str, args: Option<&str>) -> Result<u8> {
     } else {
         0
     };
-    let touches = touches(&host, tool)?;
+    // A script touches nothing: what it calls is judged call by call.
+    let touches = if tool == script::TOOL {
+        Vec::new()
+    } else {
+        touches(&host, tool)?
+    };
     if scene.json {
         let verdicts: Vec<Value> = explained.iter().map(as_json).collect();
         let policy = &host.policy().origin;

@@ -113,7 +113,7 @@ fn state(last: &Record) -> (String, String) {
     match &last.event {
         Event::Stopped(stopped) => match &stopped.end {
             End::Done { .. } => ("done".to_owned(), good("done")),
-            End::Failed { code, .. } => (code.word(), bad(&code.word())),
+            End::Failed { code, .. } => (code.word(), bad(code.word())),
         },
         Event::Paused { questions } if !questions.is_empty() => {
             ("waiting".to_owned(), warn("waiting"))

@@ -2,7 +2,6 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use super::call::report;
 use super::print::{self, Spinner};
@@ -11,8 +10,8 @@ use crate::edges::named;
 use crate::guests::tasks::Tasks;
 use crate::runs::host::{Called, Host};
 use crate::runs::left::Resumed;
+use crate::runs::rest;
 use crate::surfaces::paint::{faint, foreign};
-use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{EffectKind, Event, Glimpse, Sight, Surface, Verdict};
 use crate::words::id::RunId;
@@ -36,7 +35,7 @@ In a script:
 `lazaret tools --format ts` prints the types of all tools.")]
 pub(super) struct Script {
     /// The script; `-` for standard input.
-    #[arg(required_unless_present = "source", conflicts_with = "source")]
+    #[arg(conflicts_with = "source")]
     file: Option<PathBuf>,
     /// The script itself.
     #[arg(
@@ -47,12 +46,12 @@ pub(super) struct Script {
     )]
     source: Option<String>,
     /// Run it again whenever the file changes, until Ctrl-C.
-    #[arg(long, requires = "file")]
+    #[arg(long, requires = "file", conflicts_with = "source")]
     watch: bool,
 }
 
 /// How often a watched file is looked at.
-const LOOK: Duration = Duration::from_millis(200);
+const LOOK_MS: u64 = 200;
 
 impl Script {
     pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
@@ -73,7 +72,8 @@ impl Script {
             }
             (None, Some(file)) if file == Path::new("-") => read_input(),
             (None, Some(file)) => read_file(file),
-            (None, None) => Err(Error::bad_input("there is no script")),
+            (None, None) => Err(Error::bad_input("there is no script")
+                .hint("lazaret script FILE, or: lazaret script -e 'return 1+1'")),
         }
     }
 }
@@ -106,13 +106,8 @@ async fn watch(host: &Host, file: &Path, scene: &Scene) -> Result<u8> {
     let tasks = Tasks::new();
     let watching = async {
         loop {
-            host.journal()
-                .clock()
-                .until(
-                    host.journal().clock().now_ms()
-                        + u64::try_from(LOOK.as_millis()).unwrap_or(200),
-                )
-                .await;
+            let clock = host.journal().clock();
+            rest::until(clock, clock.now_ms().saturating_add(LOOK_MS)).await;
             // A file that is being written may be gone for a moment.
             let Ok(source) = read_file(file) else {
                 continue;
@@ -155,7 +150,7 @@ pub(super) async fn resume(host: &Host, run: &RunId, scene: &Scene) -> Result<u8
     }
     let work = async {
         match host.resume(run, &tasks).await? {
-            Resumed::Called(called) => Ok(called),
+            Resumed::Called(called) => Ok(*called),
             Resumed::Answer(_) => Err(Error::bug("a call that was an agent's run")),
         }
     };
@@ -190,18 +185,23 @@ async fn see(
     let mut watcher = host.watch(run);
     let spinner = Spinner::new(scene.quiet || scene.json);
     let mut work = std::pin::pin!(work);
-    let began = Clock::instant();
+    let mut latest = "running the script".to_owned();
+    let mut announced = false;
     loop {
-        tokio::select! {
-            biased;
-            called = &mut work => return called,
-            sight = watcher.next() => {
-                if began.elapsed() > print::ANNOUNCED_AFTER
-                    && let Some(doing) = doing(&sight)
-                {
-                    spinner.say(&doing);
-                }
+        let next = async {
+            tokio::select! {
+                biased;
+                called = &mut work => Err(called),
+                sight = watcher.next() => Ok(sight),
             }
+        };
+        match tokio::time::timeout(print::ANNOUNCED_AFTER, next).await {
+            Ok(Err(called)) => return called,
+            Ok(Ok(sight)) => latest = doing(&sight).unwrap_or(latest),
+            Err(_) => announced = true,
+        }
+        if announced {
+            spinner.say(&latest);
         }
     }
 }
@@ -209,15 +209,14 @@ async fn see(
 /// What a script is doing, in a few words.
 fn doing(sight: &Sight) -> Option<String> {
     match sight {
-        Sight::Record(record) => match &record.event {
-            Event::Judged(judged)
-                if judged.effect == EffectKind::Call
-                    && matches!(judged.verdict, Verdict::Allow { .. }) =>
-            {
-                Some(format!("{} ({})", judged.subject, judged.place))
-            }
-            _ => None,
-        },
+        Sight::Record(record) => {
+            let Event::Judged(judged) = &record.event else {
+                return None;
+            };
+            let begins = judged.effect == EffectKind::Call
+                && matches!(judged.verdict, Verdict::Allow { .. });
+            begins.then(|| format!("running {}", judged.subject))
+        }
         Sight::Glimpse { glimpse, .. } => match glimpse {
             Glimpse::Said { message, .. } => Some(foreign(message)),
             Glimpse::Progress { tool, message, .. } => Some(format!("{tool}: {message}")),

@@ -43,3 +43,16 @@ pub fn only_tools() -> bool {
 pub fn only_http() -> bool {
     true
 }
+
+/// Polishes spoons. Shown only once it was found.
+#[tool(
+    effect = "pure",
+    deferred,
+    example(title = "a spoon", args = r#"{"spoon": "big"}"#)
+)]
+pub fn polish(
+    /// Which spoon.
+    spoon: String,
+) -> String {
+    format!("{spoon} shines")
+}

@@ -44,6 +44,7 @@ plugin! {
         classes::only_tools,
         classes::only_http,
         classes::write_here,
+        classes::polish,
         wasi::surroundings,
         wasi::random,
         wasi::connect,

@@ -1,0 +1,338 @@
+//! Runs that are left, from one process to the next: questions, Ctrl-C, and a process that is killed.
+
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::server::{Answer, Server};
+use crate::station::{Ended, Station};
+
+const POLICY: &str = r#"
+ask = ["files.write"]
+[mounts.here]
+path = "."
+access = "write"
+[grants."files.write"]
+mounts = { here = "write" }
+"#;
+
+const WRITES: &str = "return (await tools.files.write({path: 'here/log.txt', content: 'one\\n', mode: 'append'})).bytes";
+
+fn asks() -> Station {
+    let station = Station::with(POLICY);
+    station.run(&["script", "-e", WRITES]).ends(75).says(&[
+        "files.write",
+        "lazaret ask allow ",
+        "lazaret runs resume [RUN]",
+    ]);
+    station
+}
+
+/// The questions that wait, and nothing else.
+fn waiting(station: &Station) -> Vec<Value> {
+    station.run(&["ask", "list", "--json"]).ends(0).lines()
+}
+
+fn question(station: &Station) -> String {
+    let waiting = waiting(station);
+    assert_eq!(waiting.len(), 1, "{waiting:?}");
+    waiting[0]["question"].as_str().unwrap().to_owned()
+}
+
+fn log(station: &Station) -> String {
+    std::fs::read_to_string(station.workspace().join("log.txt")).unwrap_or_default()
+}
+
+fn stopped(station: &Station) -> Ended {
+    station.run(&["runs", "list", "--json"]).ends(0)
+}
+
+#[test]
+fn a_script_asks_waits_and_goes_on() {
+    let station = asks();
+    let id = question(&station);
+    station.run(&["ask", "list"]).ends(0).prints(&[
+        &id,
+        "May this script call `files.write`",
+        "[RUN]",
+    ]);
+    station.run(&["ask", "show", &id[..6]]).ends(0).prints(&[
+        &id,
+        "here/log.txt",
+        "asked by",
+        "ask = [\"files.write\"]",
+        "[RUN]",
+    ]);
+    assert_eq!(
+        waiting(&station)[0]["args"]["inline"]["path"],
+        "here/log.txt"
+    );
+    station.run(&["runs", "list"]).ends(0).prints(&["waiting"]);
+    // Nobody has said anything yet.
+    station
+        .run(&["runs", "resume", "last"])
+        .ends(75)
+        .says(&[&format!("lazaret ask allow {id}")]);
+    assert_eq!(log(&station), "");
+    station
+        .run(&["ask", "allow", &id])
+        .ends(0)
+        .prints(&["allowed"])
+        .says(&["lazaret runs resume [RUN]"]);
+    assert!(waiting(&station).is_empty());
+    assert_eq!(log(&station), "");
+    station.run(&["runs", "resume"]).ends(0).prints(&["4"]);
+    assert_eq!(log(&station), "one\n");
+    assert_eq!(stopped(&station).lines()[0]["state"], "done");
+    station
+        .run(&["runs", "resume"])
+        .ends(2)
+        .says(&["has ended"]);
+    station
+        .run(&["ask", "allow", &id])
+        .ends(4)
+        .says(&["open question"]);
+    assert_eq!(log(&station), "one\n");
+}
+
+#[test]
+fn a_no_is_told_to_the_script() {
+    let station = asks();
+    let id = question(&station);
+    station
+        .run(&["ask", "deny", &id])
+        .ends(0)
+        .prints(&["denied"]);
+    station
+        .run(&["runs", "resume"])
+        .ends(1)
+        .says(&["a person was asked about `files.write`, and said no"]);
+    assert_eq!(log(&station), "");
+}
+
+#[test]
+fn questions_are_data_for_programs() {
+    let station = asks();
+    let id = question(&station);
+    let shown = station.run(&["ask", "show", &id, "--json"]).ends(0).json();
+    assert_eq!(shown, waiting(&station)[0]);
+    assert_eq!(shown["tool"], "files.write");
+    let ended = station.run(&["script", "-e", WRITES, "--json"]).ends(75);
+    assert_eq!(
+        ended.json()["error"]["code"],
+        "CONFIRMATION_REQUIRED",
+        "{ended}"
+    );
+    let both: Vec<String> = waiting(&station)
+        .iter()
+        .map(|waiting| waiting["question"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(both.len(), 2, "each run has a question of its own");
+    assert_ne!(both[0], both[1]);
+    let allowed = station.run(&["ask", "allow", &id, "--json"]).ends(0).json();
+    assert_eq!(
+        (&allowed["question"], &allowed["answer"]),
+        (&json!(id), &json!("allow"))
+    );
+}
+
+#[test]
+fn without_questions_there_is_nothing_to_answer() {
+    let station = Station::with(POLICY);
+    station
+        .run(&["ask", "list"])
+        .ends(0)
+        .says(&["nothing waits for an answer"]);
+    station
+        .run(&["ask", "list", "--json"])
+        .ends(0)
+        .says_only("");
+    station.run(&["ask", "show", "abc"]).ends(4);
+    station.run(&["ask", "allow"]).ends(2);
+    station.run(&["runs", "resume"]).ends(4);
+    station.run(&["runs", "resume", "none"]).ends(4);
+    station.run(&["runs", "cancel", "none"]).ends(4);
+}
+
+#[test]
+fn one_call_asks_and_waits_as_well() {
+    let station = Station::with(POLICY);
+    let args = r#"{"path":"here/log.txt","content":"one\n","mode":"append"}"#;
+    station
+        .run(&["call", "files.write", args])
+        .ends(75)
+        .says(&["lazaret ask allow "]);
+    let id = question(&station);
+    station.run(&["ask", "allow", &id]).ends(0);
+    station.run(&["runs", "resume"]).ends(0);
+    assert_eq!(log(&station), "one\n");
+}
+
+#[test]
+fn a_run_that_is_cancelled_does_not_go_on() {
+    let station = asks();
+    station
+        .run(&["runs", "cancel", "last"])
+        .ends(0)
+        .says(&["cancelled: [RUN]"]);
+    assert!(waiting(&station).is_empty());
+    assert_eq!(stopped(&station).lines()[0]["state"], "cancelled");
+    station
+        .run(&["runs", "resume"])
+        .ends(2)
+        .says(&["has ended"]);
+    station
+        .run(&["runs", "cancel", "last"])
+        .ends(2)
+        .says(&["has ended"]);
+    assert_eq!(log(&station), "");
+}
+
+#[test]
+fn an_agent_that_asks_goes_on_in_another_process() {
+    let source = WRITES.replace('\n', " ");
+    let call = json!({"calls": [{"tool": "run_script", "args": {"source": source}}]}).to_string();
+    let policy = POLICY.replace("ask = [\"files.write\"]", "");
+    let station = Station::scripted(
+        "[\"files.write\"]",
+        &[&call, r#"{"when":"4","text":"written"}"#],
+        &policy,
+    );
+    let config = format!("ask = [\"files.write\"]\n{}", station.read("lazaret.toml"));
+    station.write("lazaret.toml", config);
+    station.trust();
+    station
+        .run(&["run", "write", "--calling", "code"])
+        .ends(75)
+        .says(&["lazaret ask allow ", "lazaret runs resume [RUN]"]);
+    station.run(&["ask", "allow", &question(&station)]).ends(0);
+    station
+        .run(&["runs", "resume"])
+        .ends(0)
+        .prints(&["written"]);
+    assert_eq!(log(&station), "one\n");
+}
+
+#[test]
+fn an_interrupted_script_is_left_and_goes_on() {
+    let page = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 11\r\nconnection: close\r\n\r\n<p>late</p>";
+    let server = Server::start(vec![
+        Answer::Silence(String::new()),
+        Answer::Bytes(page.into()),
+    ]);
+    let station = Station::with(&format!(
+        "[mounts.here]\npath = \".\"\naccess = \"write\"\n[grants.\"files.write\"]\nmounts = {{ here = \"write\" }}\n\
+         [grants.\"web.get_page\"]\nfetch = [{{ url = \"{}/\", private = true }}]\n",
+        server.url()
+    ));
+    let source = format!(
+        "{}; return (await tools.web.get_page({{url: '{}/'}}), 'went on')",
+        WRITES.replace("return ", ""),
+        server.url()
+    );
+    let child = station.spawn(&mut station.command(&["script", "-e", &source]));
+    server.wait();
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    station
+        .wait(child)
+        .ends(130)
+        .says(&["cancelled", "go on with it: lazaret runs resume [RUN]"]);
+    assert_eq!(log(&station), "one\n");
+    station.run(&["runs", "list"]).ends(0).prints(&["paused"]);
+    station
+        .run(&["runs", "resume"])
+        .ends(0)
+        .prints(&["went on"]);
+    assert_eq!(log(&station), "one\n", "what was done is not done again");
+}
+
+/// Looks at the records of the only run until they satisfy; a process is at work on it.
+fn until(station: &Station, what: impl Fn(&[Value]) -> bool) {
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(60) {
+        let shown = station.run(&["runs", "show", "last", "--json", "--quiet"]);
+        if shown.status == 0 && what(&shown.lines()) {
+            return;
+        }
+    }
+    panic!(
+        "it did not come to that:\n{}",
+        station.run(&["runs", "show"])
+    );
+}
+
+#[test]
+fn a_process_that_is_killed_while_its_script_rests_leaves_it_to_the_next() {
+    let station = Station::with(&POLICY.replace("ask = [\"files.write\"]", ""));
+    let source = format!(
+        "{}; await new Promise(resolve => setTimeout(resolve, 3600_000)); {}",
+        WRITES.replace("return ", ""),
+        WRITES.replace("one", "two")
+    );
+    let mut child = station.spawn(&mut station.command(&["script", "-e", &source]));
+    until(&station, |records| {
+        let written = records
+            .iter()
+            .find(|record| record["subject"] == "files.write");
+        written.is_some_and(|call| {
+            records
+                .iter()
+                .any(|record| record["event"] == "finished" && record["of"] == call["seq"])
+        })
+    });
+    child.kill().unwrap();
+    station.wait(child).ends(-1);
+    assert_eq!(log(&station), "one\n");
+    station
+        .run(&["runs", "list"])
+        .ends(0)
+        .prints(&["unfinished"]);
+    // Two hours later.
+    let journals: Vec<_> = walk(&station.workspace())
+        .into_iter()
+        .chain(walk(&station.state()))
+        .collect();
+    let journal = journals
+        .iter()
+        .find(|path| path.ends_with("journal.db"))
+        .expect("a journal");
+    let database = Connection::open(journal).unwrap();
+    database
+        .execute("UPDATE records SET at = at - 7200000", [])
+        .unwrap();
+    drop(database);
+    station.run(&["runs", "resume"]).ends(0).prints(&["4"]);
+    assert_eq!(log(&station), "one\ntwo\n");
+}
+
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    entries
+        .flat_map(|entry| {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path)
+            } else {
+                vec![path]
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn a_journal_that_came_with_the_files_is_not_gone_on_with() {
+    let station = asks();
+    let id = question(&station);
+    station.run(&["ask", "allow", &id]).ends(0);
+    // As on another machine: the same files, and another user's state.
+    std::fs::remove_dir_all(station.state().join("runs")).unwrap();
+    station
+        .run(&["runs", "resume"])
+        .ends(3)
+        .says(&["was not begun here"]);
+    assert_eq!(log(&station), "");
+}
