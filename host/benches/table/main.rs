@@ -6,6 +6,7 @@
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
+    clippy::panic,
     clippy::as_conversions,
     clippy::print_stdout,
     clippy::indexing_slicing,
