@@ -31,13 +31,15 @@ demo: plugins
 	@cargo build -p lazaret
 	@./target/debug/lazaret demo
 
-# Two calls of cargo: together, the features of the guests' crates would build a second engine, some minutes for nothing. So
-# would those of lazaret-preinit, which has no tests of its own.
+# Three calls of cargo: together, the features of the guests' crates would build a second engine, some minutes for nothing. So
+# would those of lazaret-preinit, which has no tests of its own; and those of an example, a second host.
 test:
 	@plugins/build.sh
 	@cargo build -p lazaret
 	@cargo test -p lazaret -p lazaret-tests
-	@cargo test --workspace --exclude lazaret --exclude lazaret-tests --exclude lazaret-preinit $(guests)
+	@cargo test -p lazaret-example-code-mode
+	@cargo test --workspace --exclude lazaret --exclude lazaret-tests --exclude lazaret-preinit \
+		--exclude lazaret-example-code-mode $(guests)
 
 # The host embeds plugins/dist, so that even a check needs the plugins.
 lint: plugins

@@ -20,7 +20,7 @@ mod script {
     });
 }
 
-use script::exports::lazaret::script::steps::{Bounds, Progress};
+use script::exports::lazaret::script::steps::{Answer, Bounds, Outcome, Progress};
 
 /// A component that was linked once.
 pub(crate) struct Bare {
@@ -51,6 +51,10 @@ impl Bare {
         linker.define_unknown_imports_as_traps(&component).unwrap();
         let linked = PluginPre::new(linker.instantiate_pre(&component).unwrap()).unwrap();
         Self { engine, linked }
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
     }
 
     /// A fresh store, a fresh guest, one call.
@@ -90,8 +94,9 @@ impl BareScript {
         }
     }
 
-    /// A fresh store, a fresh guest, one script without calls; its value as JSON text.
-    pub(crate) async fn run(&self, source: &str) -> String {
+    /// A fresh store, a fresh guest, one script; its value as JSON text. Each of its calls is answered by
+    /// `tool`, in a fresh guest of that.
+    pub(crate) async fn run(&self, source: &str, tool: Option<&Bare>) -> String {
         let mut store = Store::new(&self.engine, ());
         // Only where the engine counts.
         if store.set_fuel(600_000_000_000).is_ok() {
@@ -100,8 +105,8 @@ impl BareScript {
         }
         let guest = self.linked.instantiate_async(&mut store).await.unwrap();
         let bounds = Bounds {
-            calls: 64,
-            timers: 1_024,
+            calls: 2_000,
+            timers: 32_000,
             polls: 480_000,
             heap_bytes: 48 << 20,
             json_bytes: 1 << 20,
@@ -109,9 +114,19 @@ impl BareScript {
         };
         let steps = guest.lazaret_script_steps();
         let step = steps.call_start(&mut store, source, bounds, 1, 1).await;
-        match step.unwrap().progress {
-            Progress::Done(text) => text,
-            other => panic!("{other:?}"),
+        let mut step = step.unwrap();
+        loop {
+            let request = match step.progress {
+                Progress::Waiting(mut requests) => requests.remove(0),
+                Progress::Done(text) => return text,
+                Progress::Failed(failure) => panic!("{failure:?}"),
+            };
+            tool.unwrap().echo().await;
+            let answer = Answer {
+                position: request.position,
+                outcome: Outcome::Value(r#""a b""#.to_owned()),
+            };
+            step = steps.call_resume(&mut store, &answer, 1).await.unwrap();
         }
     }
 }

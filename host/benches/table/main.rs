@@ -6,6 +6,7 @@
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
+    clippy::panic,
     clippy::as_conversions,
     clippy::print_stdout,
     clippy::indexing_slicing,
@@ -56,7 +57,8 @@ fn main() {
     println!("machine: {}", machine());
     println!("{:<58} {:>10} {:>10}  goal", "work", "p50", "p99");
     if only_scripts {
-        return scripts::all(scene, &runtime);
+        scripts::all(scene, &runtime);
+        return fs::remove_dir_all(scene.folder.path()).unwrap();
     }
     let cache = on_worker(&runtime, compile(scene));
     let (bare, gated) = on_worker(&runtime, echo(scene));

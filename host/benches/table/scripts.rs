@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::bare::BareScript;
+use crate::bare::{Bare, BareScript};
 use crate::rows::{goal, median, ratio_goal, row};
 use crate::{SAMPLES, Scene, WARM_UP, on_worker};
 
@@ -50,30 +50,7 @@ pub(crate) fn all(scene: &'static Scene, runtime: &tokio::runtime::Runtime) {
         &unmetered,
         "",
     );
-    let echo = ("echo.echo", json!({"text": "a b"}));
-    let (beyond, whole) = on_worker(runtime, crossing(scene, echo));
-    let verdict = goal(median(&beyond), micros(10));
-    row(
-        "script: a call beyond the same call made directly",
-        &beyond,
-        &verdict,
-    );
-    let own = median(&on_worker(runtime, crate::bare_of(scene)));
-    let beyond: Vec<_> = whole.iter().map(|each| each.saturating_sub(own)).collect();
-    let verdict = goal(median(&beyond), micros(10));
-    row(
-        "script: a call beyond the tool's own guest",
-        &beyond,
-        &verdict,
-    );
-    let write = ("hostile.write_here", json!({}));
-    let (beyond, _) = on_worker(runtime, crossing(scene, write));
-    let verdict = goal(median(&beyond), micros(30));
-    row(
-        "script: a committed call beyond the same made directly",
-        &beyond,
-        &verdict,
-    );
+    calls(scene, runtime);
     let thousand = on_worker(runtime, thousand(scene));
     row(
         "script: with 1,000 calls of a pure tool",
@@ -130,7 +107,7 @@ async fn beside(scene: &Scene, source: &str, samples: usize) -> (Vec<Duration>, 
     let (mut alone, mut gated) = (Vec::new(), Vec::new());
     for sample in 0..samples {
         let began = Instant::now();
-        let text = bare.run(source).await;
+        let text = bare.run(source, None).await;
         let first = began.elapsed();
         let began = Instant::now();
         let outcome = host.script_batched(&run, source, &tasks).await;
@@ -152,27 +129,81 @@ async fn unmetered() -> Vec<Duration> {
     let mut samples = Vec::new();
     for _ in 0..15 {
         let began = Instant::now();
-        bare.run(FIB).await;
+        bare.run(FIB, None).await;
         samples.push(began.elapsed());
     }
     samples
 }
 
-/// Calls of one tool from a script: each beyond one that is made directly, and each in all.
-async fn crossing(scene: &Scene, (tool, args): (&str, Value)) -> (Vec<Duration>, Vec<Duration>) {
+/// What a call of a script costs, beside what the engine alone takes for the same.
+fn calls(scene: &'static Scene, runtime: &tokio::runtime::Runtime) {
+    let echo = ("echo.echo", json!({"text": "a b"}));
+    let pure = on_worker(runtime, crossing(scene, echo));
+    let verdict = |beyond: &[Duration], us| goal(median(beyond), Duration::from_micros(us));
+    row(
+        "script: a call on the bare engine, with its tool's guest",
+        &pure.bare,
+        "",
+    );
+    row(
+        "script: the same through all gates, journal batched",
+        &pure.gated,
+        "",
+    );
+    let beyond = Crossing::beyond(&pure.gated, &pure.bare);
+    row("      of that, beyond the bare engine", &beyond, "");
+    let beyond = Crossing::beyond(&pure.gated, &pure.direct);
+    row(
+        "      of that, beyond the same call made directly",
+        &beyond,
+        &verdict(&beyond, 10),
+    );
+    let write = ("hostile.write_here", json!({}));
+    let committed = on_worker(runtime, crossing(scene, write));
+    let beyond = Crossing::beyond(&committed.gated, &committed.direct);
+    row(
+        "script: a committed call, beyond the same made directly",
+        &beyond,
+        &verdict(&beyond, 30),
+    );
+}
+
+/// Calls of one tool: by a script on the bare engine, by one through all gates, and without a script.
+#[derive(Default)]
+struct Crossing {
+    bare: Vec<Duration>,
+    gated: Vec<Duration>,
+    direct: Vec<Duration>,
+}
+
+impl Crossing {
+    fn beyond(whole: &[Duration], part: &[Duration]) -> Vec<Duration> {
+        let pairs = whole.iter().zip(part);
+        pairs
+            .map(|(whole, part)| whole.saturating_sub(*part))
+            .collect()
+    }
+}
+
+async fn crossing(scene: &Scene, (tool, args): (&str, Value)) -> Crossing {
     let (run, tasks) = (RunId::known("crossing"), Tasks::new());
     let (plugin, short) = tool.split_once('.').unwrap();
     let host = host(scene, short, "[grants.\"hostile.write_here\"]").await;
+    let echo = Bare::new(&std::fs::read(&scene.echo).unwrap());
+    let bare = BareScript::new(echo.engine());
     let source = |calls: u32| {
         format!("for (let i = 0; i < {calls}; i++) await tools.{plugin}.{short}({args}); return 1")
     };
-    let (mut beyond, mut whole) = (Vec::new(), Vec::new());
+    let mut crossing = Crossing::default();
     for sample in 0..30 {
-        let mut took = [Duration::ZERO; 2];
-        for (calls, took) in [0, CALLS].into_iter().zip(&mut took) {
+        let (mut alone, mut gated) = ([Duration::ZERO; 2], [Duration::ZERO; 2]);
+        for (at, calls) in [0, CALLS].into_iter().enumerate() {
+            let began = Instant::now();
+            bare.run(&source(calls), Some(&echo)).await;
+            alone[at] = began.elapsed();
             let began = Instant::now();
             let outcome = host.script_batched(&run, &source(calls), &tasks).await;
-            *took = began.elapsed();
+            gated[at] = began.elapsed();
             outcome.result.unwrap();
         }
         let began = Instant::now();
@@ -181,19 +212,21 @@ async fn crossing(scene: &Scene, (tool, args): (&str, Value)) -> (Vec<Duration>,
                 tool: tool.to_owned(),
                 args: WishedArgs::Json(args.clone()),
             };
-            host.call_batched(&run, request, &tasks)
-                .await
-                .result
-                .unwrap();
+            let outcome = host.call_batched(&run, request, &tasks).await;
+            outcome.result.unwrap();
         }
-        let direct = began.elapsed() / CALLS;
-        let each = took[1].saturating_sub(took[0]) / CALLS;
+        // The first ones load what they need.
         if sample >= 3 {
-            beyond.push(each.saturating_sub(direct));
-            whole.push(each);
+            crossing.direct.push(began.elapsed() / CALLS);
+            crossing
+                .bare
+                .push(alone[1].saturating_sub(alone[0]) / CALLS);
+            crossing
+                .gated
+                .push(gated[1].saturating_sub(gated[0]) / CALLS);
         }
     }
-    (beyond, whole)
+    crossing
 }
 
 fn thousand_calls(then: &str) -> String {
