@@ -12,6 +12,7 @@ async fn journal(rig: &Rigged, run: &RunId, questions: &[String]) -> String {
     let text = rig.journal(run).await;
     questions.iter().fold(text, |text, question| {
         text.replace(question.as_str(), "QUESTION")
+            .replace(&question[..12], "QUESTION")
     })
 }
 
