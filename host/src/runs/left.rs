@@ -472,12 +472,16 @@ fn judged_call(record: &Record) -> Option<&Judged> {
     (judged.effect == EffectKind::Call).then_some(judged)
 }
 
-/// What persons have answered in a run.
+/// What persons have answered in a run. An answer counts with the pause after it, which the run's mark
+/// vouches for: one that was slipped into the journal has none.
 pub(super) fn answers_in(records: &[Record]) -> BTreeMap<QuestionId, Answer> {
-    let mut answers = BTreeMap::new();
+    let (mut answers, mut said) = (BTreeMap::new(), Vec::new());
     for record in records {
         if let Event::Answered { question, answer } = &record.event {
-            answers.insert(question.clone(), *answer);
+            said.push((question.clone(), *answer));
+        }
+        if matches!(record.event, Event::Paused { .. }) {
+            answers.extend(said.drain(..));
         }
     }
     answers

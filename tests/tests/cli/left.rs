@@ -336,3 +336,41 @@ fn a_journal_that_came_with_the_files_is_not_gone_on_with() {
         .says(&["was not begun here"]);
     assert_eq!(log(&station), "");
 }
+
+/// Writes one more record behind all others of the newest run.
+fn slip_in(station: &Station, event: &str) {
+    let database = Connection::open(station.workspace().join(".lazaret/journal.db")).unwrap();
+    let last = "SELECT run, max(seq) FROM records GROUP BY run ORDER BY max(at) DESC LIMIT 1";
+    let (run, seq): (String, i64) = database
+        .query_row(last, [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap();
+    database
+        .execute(
+            "INSERT INTO records (run, seq, at, parent, event) VALUES (?1, ?2, 0, 0, ?3)",
+            (run, seq + 1, event),
+        )
+        .unwrap();
+}
+
+#[test]
+fn an_answer_that_was_slipped_into_the_journal_counts_for_nothing() {
+    let station = asks();
+    let id = question(&station);
+    let answered = format!(r#"{{"event":"answered","question":"{id}","answer":"allow"}}"#);
+    slip_in(&station, &answered);
+    station.run(&["runs", "resume"]).ends(75);
+    assert_eq!(log(&station), "");
+    // With the pause that it lacked, the run is not the one that was left.
+    let station = asks();
+    let id = question(&station);
+    slip_in(
+        &station,
+        &format!(r#"{{"event":"answered","question":"{id}","answer":"allow"}}"#),
+    );
+    slip_in(&station, r#"{"event":"paused","questions":[]}"#);
+    station
+        .run(&["runs", "resume"])
+        .ends(3)
+        .says(&["its record was changed"]);
+    assert_eq!(log(&station), "");
+}

@@ -210,6 +210,15 @@ impl<'a> Life<'a> {
                 return Err(Error::new(Code::Trapped, what));
             }
             self.next += 1;
+            let most = self
+                .begun
+                .bounds
+                .calls
+                .saturating_add(self.begun.bounds.timers);
+            if self.next > most {
+                let what = format!("a script may wait for {most} calls and timers");
+                return Err(Error::new(Code::OverBudget, what));
+            }
             if matches!(wish, Wish::Rest { .. }) && self.recall.is_call(position) {
                 let what = format!("request {position} was a call, and is a rest now");
                 return Err(diverged(&what));
