@@ -185,11 +185,10 @@ fn check_visibility(tool: &ToolName, declared: &Declared, caller: &Caller) -> Re
         Surface::Http | Surface::Mcp | Surface::AiSdk
     );
     let (open, why) = match (declared.offer.visibility, &caller.origin) {
-        (Visibility::Public, _) | (Visibility::Private, Origin::Tool(_) | Origin::Script) => {
-            (true, "")
-        }
+        (Visibility::Public, _) | (Visibility::Private, Origin::Tool(_)) => (true, ""),
         (Visibility::Local, _) => (!remote, "is only for this machine, not for HTTP or MCP"),
-        (Visibility::Private, Origin::Client | Origin::Model | Origin::Host) => {
+        // A script speaks for whoever wrote it: a model, or a person.
+        (Visibility::Private, Origin::Client | Origin::Model | Origin::Script | Origin::Host) => {
             (false, "is only for other tools to call")
         }
         (Visibility::User, Origin::Client) => (true, ""),

@@ -208,7 +208,7 @@ pub enum Visibility {
     Public,
     /// Not over HTTP or MCP.
     Local,
-    /// Only other tools and scripts.
+    /// Only other tools.
     Private,
     /// Only a person; never a model.
     User,

@@ -78,6 +78,12 @@ const FAILED: &[(&str, &str, bool, &str)] = &[
         "never for a model or a script",
     ),
     (
+        "hostile.only_tools({})",
+        "denied",
+        false,
+        "only for other tools to call",
+    ),
+    (
         "no.such({})",
         "unknown_tool",
         false,
