@@ -171,7 +171,7 @@ impl Tally {
         let sum = self.sum + self.lost;
         let number = match function {
             Function::Count => return self.filled.into(),
-            Function::Sum => Some(sum),
+            Function::Sum => Some(as_decimal(sum)),
             Function::Mean => (self.numbers > 0).then(|| sum / self.numbers as f64),
             Function::Min => self.min,
             Function::Max => self.max,
@@ -277,6 +277,12 @@ fn sort(figures: &mut Figures, order: &str) -> Result<(), Failure> {
         }
     });
     Ok(())
+}
+
+/// A sum as whoever wrote the addends would: 10.1 and 0.2 are 10.3. Fifteen digits are what survives the way from
+/// decimals and back.
+fn as_decimal(sum: f64) -> f64 {
+    format!("{sum:.14e}").parse().unwrap_or(sum)
 }
 
 fn compare(left: &Value, right: &Value) -> Ordering {
