@@ -31,7 +31,7 @@ async fn a_script_with_a_race_and_a_timer() {
     let source =
         "const rest = (ms, value) => new Promise(resolve => setTimeout(resolve, ms, value));
 console.log('rests');
-const first = await Promise.race([rest(3000, 'short'), rest(9000, 'long')]);
+const first = await Promise.race([rest(3000, 'short'), rest(9000000000, 'long')]);
 return [first, (await tools.text.count({text: 'a'})).words]";
     let (run, tasks) = (rig.host.new_run(), Tasks::new());
     tasks.cancel();
