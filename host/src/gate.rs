@@ -229,8 +229,8 @@ impl Gate {
         }
     }
 
-    /// Records the end of a script's call that was turned down: ends order its answers, and what it is told
-    /// of them is what stands here.
+    /// Records the end of what failed without being performed. So ends a script's call that was turned down:
+    /// ends order its answers, and what it is told of them is what stands here.
     ///
     /// # Errors
     /// The journal's own failure.
@@ -241,10 +241,18 @@ impl Gate {
             label: caller.label.clone(),
             spent: Spent::default(),
         };
-        let stamp = self
-            .journal
-            .append(&caller.run, judged, Event::Finished(finished))?;
+        let event = Event::Finished(finished);
+        let stamp = self.journal.append(&caller.run, judged, event)?;
         Ok(stamp.at)
+    }
+
+    /// Records that nobody saw the end of an effect; when that was.
+    ///
+    /// # Errors
+    /// The journal's own failure.
+    pub(crate) fn in_doubt(&self, caller: &Caller, of: Seq) -> Result<u64> {
+        let error = Error::new(Code::InDoubt, "the run ended before this did");
+        self.ended(caller, of, &error)
     }
 
     fn record(
@@ -381,10 +389,8 @@ struct Open<'a> {
 impl Drop for Open<'_> {
     fn drop(&mut self) {
         let Some(of) = self.of else { return };
-        let error = Error::new(Code::InDoubt, "the run ended before this did");
-        let unseen = Performed::<()>::of(Err(error), self.caller.label.clone(), Spent::default());
         // The record is lost only with the journal, and then nothing more happens anyway.
-        let _ = self.gate.finish(self.caller, of, &unseen);
+        let _ = self.gate.in_doubt(self.caller, of);
     }
 }
 

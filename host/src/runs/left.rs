@@ -24,10 +24,10 @@ use crate::rules::json as text;
 use crate::rules::script::{Left, Recall, TOOL, in_doubt, is_life};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
-    Answer, Content, EffectKind, Event, Finished, Judged, Narrowed, Question, Record, Spent,
-    Started, Stopped, Surface, Verdict,
+    Answer, Content, EffectKind, Event, Judged, Narrowed, Question, Record, Spent, Started,
+    Stopped, Surface, Verdict,
 };
-use crate::words::id::{Digest, Place, QuestionId, RunId, Seq};
+use crate::words::id::{Digest, Place, QuestionId, RunId};
 use crate::words::label::{Label, Source};
 use crate::words::message::{Usage, WishedArgs};
 
@@ -126,33 +126,31 @@ impl Host {
     ///
     /// # Errors
     /// `NotFound`; `BadInput` for a run that has ended or is none that can be left; `Busy` where it goes
-    /// on elsewhere; the journal's failure.
+    /// on elsewhere; `Denied` where it was not begun here, or its record was changed; the journal's failure.
     pub async fn resume(&self, run: &RunId, tasks: &Tasks) -> Result<Resumed> {
         caught(self.resume_one(run, tasks)).await
     }
 
     async fn resume_one(&self, run: &RunId, tasks: &Tasks) -> Result<Resumed> {
-        let hold = self.kept.hold(run)?;
-        let records = self.journal().records(run).await?;
-        let checked = check_open(run, &records)
-            .and_then(|()| wished_in(run, &records))
-            .and_then(|wish| {
-                hold.check(mark_of(wish.subject(), &wish.value()), &records)?;
-                Ok(wish)
-            });
-        let wish = match checked {
-            Ok(wish) => wish,
-            Err(error) => {
-                hold.let_go();
-                return Err(error);
-            }
-        };
-        self.journal().take_up(run, &records)?;
+        let (hold, records) = self.take_up(run).await?;
+        let wish = wished_in(run, &records)?;
         let gone_on = self.go_on(wish, records, hold, tasks).await;
         if gone_on.is_err() {
             self.journal().let_go(run);
         }
         gone_on
+    }
+
+    /// Holds a run that was left, and takes it up, once it is clear that it was begun here and that its
+    /// records are those that were left.
+    async fn take_up(&self, run: &RunId) -> Result<(Hold, Vec<Record>)> {
+        let hold = self.kept.hold(run)?;
+        let records = self.journal().records(run).await?;
+        check_open(run, &records)?;
+        let wish = wished_in(run, &records)?;
+        hold.check(mark_of(wish.subject(), &wish.value()), &records)?;
+        self.journal().take_up(run, &records)?;
+        Ok((hold, records))
     }
 
     async fn go_on(
@@ -219,7 +217,7 @@ impl Host {
         if let Left::Begun(of) = recall.left(0)
             && !repeatable(&tool)
         {
-            self.record_doubt(&caller.run, of, &caller.label)?;
+            self.station.gate.in_doubt(caller, of)?;
             return Ok(said(in_doubt(&tool).result(), caller.label.clone()));
         }
         let caller = Caller {
@@ -229,20 +227,6 @@ impl Host {
         let args = WishedArgs::Json(wish.value());
         let request = Request { tool, args };
         Ok(dispatch(self.station.clone(), tasks.clone(), caller, request).await)
-    }
-
-    /// Records that nobody knows how something ended.
-    fn record_doubt(&self, run: &RunId, of: Seq, label: &Label) -> Result<()> {
-        let error = Error::new(Code::InDoubt, "the run ended before this did");
-        let finished = Finished {
-            of,
-            end: failed(&error),
-            label: label.clone(),
-            spent: Spent::default(),
-        };
-        self.journal()
-            .append(run, of, Event::Finished(finished))
-            .map(|_| ())
     }
 
     /// Whether a run is an agent's, and not one call or script.
@@ -304,13 +288,13 @@ impl Host {
     /// Answers the question whose name begins so. The run goes on when [`Host::resume`] takes it up.
     ///
     /// # Errors
-    /// `NotFound`; `BadInput` for more than one; `Busy` where the run goes on elsewhere.
+    /// `NotFound`; `BadInput` for more than one; `Busy` where the run goes on elsewhere; `Denied` where it was
+    /// not begun here, or its record was changed.
     pub async fn answer(&self, start: &str, answer: Answer) -> Result<Waiting> {
         let waiting = self.question(start).await?;
         let (run, id) = (&waiting.run, &waiting.question.id);
-        let hold = self.kept.hold(run)?;
-        let records = self.journal().records(run).await?;
-        self.journal().take_up(run, &records)?;
+        // What is sealed at the next pause must be what was left at the last.
+        let (hold, records) = self.take_up(run).await?;
         let answered = Event::Answered {
             question: id.clone(),
             answer,
@@ -472,19 +456,17 @@ fn judged_call(record: &Record) -> Option<&Judged> {
     (judged.effect == EffectKind::Call).then_some(judged)
 }
 
-/// What persons have answered in a run. An answer counts with the pause after it, which the run's mark
-/// vouches for: one that was slipped into the journal has none.
+/// What persons have answered in a run. An answer counts with the pause right after it, which the run's
+/// mark vouches for: one that was slipped into the journal has none, and a later pause is not its own.
 pub(super) fn answers_in(records: &[Record]) -> BTreeMap<QuestionId, Answer> {
-    let (mut answers, mut said) = (BTreeMap::new(), Vec::new());
-    for record in records {
-        if let Event::Answered { question, answer } = &record.event {
-            said.push((question.clone(), *answer));
+    let pairs = records.iter().zip(records.iter().skip(1));
+    let answers = pairs.filter_map(|(record, next)| match (&record.event, &next.event) {
+        (Event::Answered { question, answer }, Event::Paused { .. }) => {
+            Some((question.clone(), *answer))
         }
-        if matches!(record.event, Event::Paused { .. }) {
-            answers.extend(said.drain(..));
-        }
-    }
-    answers
+        _ => None,
+    });
+    answers.collect()
 }
 
 /// The question that a record asks.

@@ -358,8 +358,11 @@ fn an_answer_that_was_slipped_into_the_journal_counts_for_nothing() {
     let id = question(&station);
     let answered = format!(r#"{{"event":"answered","question":"{id}","answer":"allow"}}"#);
     slip_in(&station, &answered);
-    station.run(&["runs", "resume"]).ends(75);
-    assert_eq!(log(&station), "");
+    // Nor later, when the run has been left once more.
+    for _ in 0..2 {
+        station.run(&["runs", "resume"]).ends(75);
+        assert_eq!(log(&station), "");
+    }
     // With the pause that it lacked, the run is not the one that was left.
     let station = asks();
     let id = question(&station);
@@ -372,5 +375,22 @@ fn an_answer_that_was_slipped_into_the_journal_counts_for_nothing() {
         .run(&["runs", "resume"])
         .ends(3)
         .says(&["its record was changed"]);
+    assert_eq!(log(&station), "");
+}
+
+#[test]
+fn an_answer_does_not_vouch_for_what_was_slipped_in_before_it() {
+    let station = asks();
+    let id = question(&station);
+    let other = "0".repeat(64);
+    let answered = format!(r#"{{"event":"answered","question":"{other}","answer":"allow"}}"#);
+    slip_in(&station, &answered);
+    let paused = format!(r#"{{"event":"paused","questions":["{id}"]}}"#);
+    slip_in(&station, &paused);
+    station
+        .run(&["ask", "allow", &id])
+        .ends(3)
+        .says(&["its record was changed"]);
+    station.run(&["runs", "resume"]).ends(3);
     assert_eq!(log(&station), "");
 }

@@ -52,13 +52,13 @@ impl Drop for Taken {
 
 /// What is known of a run apart from its journal, which lies where others may write.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::runs) struct Mark {
+struct Mark {
     /// Digest of what was asked for.
-    pub(in crate::runs) wish: String,
+    wish: String,
     /// Engines that its scripts may need.
-    pub(in crate::runs) engines: BTreeSet<String>,
+    engines: BTreeSet<String>,
     /// Digest of the records up to the last pause; empty before the first.
-    pub(in crate::runs) seal: String,
+    seal: String,
 }
 
 impl Mark {
@@ -144,15 +144,6 @@ impl Hold {
         match self {
             Self::Memory(_) => {}
             Self::File(held) => held.remove(),
-        }
-    }
-
-    /// Lets go of a run that was only looked at: one that this host never began has no mark.
-    pub(in crate::runs) fn let_go(self) {
-        if let Self::File(held) = self
-            && held.read().is_ok_and(|text| text.is_empty())
-        {
-            held.remove();
         }
     }
 

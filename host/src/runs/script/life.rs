@@ -8,7 +8,7 @@ use futures_util::stream::FuturesUnordered;
 use serde_json::Value;
 
 use super::Script;
-use crate::gate::{asked, failed};
+use crate::gate::asked;
 use crate::guests::dispatch::{Outcome, Request, dispatch};
 use crate::guests::guest::{LogLine, Trail};
 use crate::guests::script::{Progress, ScriptEngine, ScriptGuest, Step};
@@ -20,7 +20,7 @@ use crate::rules::script::{
 use crate::runs::rest;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Event, Finished, Glimpse, Record, ScriptBounds, Scripted, Spent};
+use crate::words::event::{Event, Glimpse, Record, ScriptBounds, Scripted, Spent};
 use crate::words::id::{Digest, Seq};
 use crate::words::label::Label;
 use crate::words::limits::{
@@ -336,16 +336,11 @@ impl<'a> Life<'a> {
             Some(Wish::Call { tool, .. }) => tool,
             Some(Wish::Rest { .. }) | None => String::new(),
         };
-        let error = Error::new(Code::InDoubt, "the run ended before this did");
-        let finished = Finished {
-            of,
-            end: failed(&error),
+        let caller = Caller {
             label: self.label.clone(),
-            spent: Spent::default(),
+            ..self.script.caller.clone()
         };
-        let journal = self.script.station.gate.journal();
-        let run = &self.script.caller.run;
-        let at = journal.append(run, of, Event::Finished(finished))?.at;
+        let at = self.script.station.gate.in_doubt(&caller, of)?;
         Ok(Settled {
             position,
             at,
