@@ -10,11 +10,13 @@ use std::future::Future;
 use std::sync::Arc;
 
 use crate::rules::caller::{Caller, Origin};
+use crate::rules::flow::Point;
 use crate::rules::policy::Policy;
 use crate::rules::{Consent, Durability, Effect};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
     Answer, Content, Denial, EffectKind, End, Event, Finished, Judged, Question, Spent, Verdict,
+    Weighed,
 };
 use crate::words::id::{QuestionId, Seq, shown};
 use crate::words::label::Label;
@@ -182,10 +184,12 @@ impl Gate {
     }
 
     async fn judge<E: Effect>(&self, caller: &Caller, effect: E) -> Result<Permit<E>, NotPassed> {
+        let mut weighed = Vec::new();
         let decided = effect
             .judge(caller, &self.policy)
             .map_err(Refused::Denied)
             .and_then(|allowed| {
+                weighed = allowed.weighed;
                 let rule = consent(caller, &effect, allowed.rule, allowed.consent)?;
                 Ok((rule, allowed.terms))
             });
@@ -194,7 +198,8 @@ impl Gate {
             Err(Refused::Denied(denial)) => Verdict::Deny(denial.clone()),
             Err(Refused::Asked(question)) => Verdict::Ask(question.clone()),
         };
-        let judged = self.record(caller, E::KIND, effect.subject(), effect.content(), verdict)?;
+        let what = (effect.subject(), effect.content());
+        let judged = self.record(caller, E::KIND, what, (weighed, verdict))?;
         let terms = match decided {
             Ok((_, terms)) => terms,
             Err(refused) => return Err(NotPassed::judged(judged, refused.error())),
@@ -223,7 +228,7 @@ impl Gate {
         (denial, error): (Denial, Error),
     ) -> NotPassed {
         let verdict = Verdict::Deny(denial);
-        match self.record(caller, kind, subject, content, verdict) {
+        match self.record(caller, kind, (subject, content), (Vec::new(), verdict)) {
             Ok(judged) => NotPassed::judged(judged, error),
             Err(lost) => lost.into(),
         }
@@ -259,9 +264,8 @@ impl Gate {
         &self,
         caller: &Caller,
         effect: EffectKind,
-        subject: String,
-        content: Content,
-        verdict: Verdict,
+        (subject, content): (String, Content),
+        (weighed, verdict): (Vec<Weighed>, Verdict),
     ) -> Result<Stamp> {
         let judged = Judged {
             effect,
@@ -270,6 +274,7 @@ impl Gate {
             place: caller.place.clone(),
             content,
             label: caller.label.clone(),
+            weighed,
             verdict,
         };
         self.journal
@@ -320,6 +325,7 @@ fn consent<E: Effect>(
     let Consent::Needed {
         rule: line,
         bound_to,
+        open,
     } = consent
     else {
         return Ok(rule);
@@ -332,12 +338,14 @@ fn consent<E: Effect>(
         Err(Refused::Denied(Denial {
             rule: rule.to_owned(),
             reason,
-            allow: Vec::new(),
+            allow: lines_of(&open),
         }))
     };
     let subject = effect.subject();
-    match (caller.answers.get(&id), &caller.origin) {
-        (Some(Answer::Allow), _) => Ok(format!("{line}; question {id} was answered with yes")),
+    match (caller.known.answers.get(&id), &caller.origin) {
+        (Some(Answer::Allow | Answer::Always), _) => {
+            Ok(format!("{line}; question {id} was answered with yes"))
+        }
         (Some(Answer::Deny), _) => no(
             "answered",
             format!("a person was asked about `{subject}`, and said no"),
@@ -346,19 +354,37 @@ fn consent<E: Effect>(
         (None, Origin::Tool(_) | Origin::Host) => no(
             "ask",
             format!(
-                "`{subject}` needs an answer by a person, and a tool's own call cannot wait for one"
+                "`{subject}` needs an answer by a person, and a tool's own call cannot wait for one{}",
+                because(&open)
             ),
         ),
         (None, Origin::Client | Origin::Model | Origin::Script) => Err(Refused::Asked(Question {
             text: format!(
-                "May this {} call `{subject}` with {}?",
+                "May this {} call `{subject}` with {}?{}",
                 caller.origin,
-                what(&effect.content())
+                what(&effect.content()),
+                because(&open)
             ),
             id,
             rule: line,
+            values: open.iter().filter_map(|open| open.value.clone()).collect(),
+            lines: lines_of(&open),
+            reasons: open.into_iter().map(|open| open.reason).collect(),
         })),
     }
+}
+
+fn because(open: &[Point]) -> String {
+    open.iter()
+        .map(|open| format!(" {}.", open.reason))
+        .collect()
+}
+
+fn lines_of(open: &[Point]) -> Vec<String> {
+    let mut lines: Vec<String> = open.iter().map(|open| open.line.clone()).collect();
+    lines.retain(|line| !line.is_empty());
+    lines.dedup();
+    lines
 }
 
 /// The content of a question, for a person: cut, with hidden characters shown.

@@ -12,6 +12,7 @@ pub mod codec;
 pub mod context;
 pub mod fetch;
 pub mod file;
+pub mod flow;
 pub mod grant;
 pub mod json;
 pub mod keep;
@@ -26,7 +27,8 @@ pub mod search;
 pub mod show;
 pub mod signature;
 
-use crate::words::event::{Content, Denial, EffectKind};
+use self::flow::Point;
+use crate::words::event::{Content, Denial, EffectKind, Weighed};
 
 /// Something that crosses the boundary of the host. There are five of them (invariant 2).
 pub trait Effect: sealed::Sealed + Send + Sync {
@@ -62,6 +64,8 @@ pub struct Allowed<T> {
     pub terms: T,
     /// Whether a person has to say so as well.
     pub consent: Consent,
+    /// Each value that steers, and why it may.
+    pub weighed: Vec<Weighed>,
 }
 
 /// Whether an allowance holds by itself.
@@ -75,6 +79,8 @@ pub enum Consent {
         rule: String,
         /// All that the answer is bound to, beside the run and the place in it.
         bound_to: Vec<String>,
+        /// What exactly is asked, a sentence for each; empty where the call itself is.
+        open: Vec<Point>,
     },
 }
 

@@ -3,6 +3,7 @@
 mod drive;
 pub mod explain;
 pub mod host;
+mod known;
 pub mod left;
 mod observe;
 mod offer;

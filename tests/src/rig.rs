@@ -325,6 +325,8 @@ impl Rigged {
             tools: tools.iter().map(pattern).collect(),
             models: Vec::new(),
             calling: None,
+            vouch: Vec::new(),
+            piped: false,
         };
         (run, self.host.pursue(goal, tasks).await)
     }
@@ -340,6 +342,8 @@ impl Rigged {
             tools: Vec::new(),
             models: Vec::new(),
             calling: Some(calling),
+            vouch: Vec::new(),
+            piped: false,
         };
         (run, self.host.pursue(goal, &Tasks::new()).await)
     }

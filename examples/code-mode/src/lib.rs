@@ -108,6 +108,8 @@ async fn pursue(host: &Host, name: &str) -> Result<Done> {
         tools: Vec::new(),
         models: Vec::new(),
         calling: None,
+        vouch: Vec::new(),
+        piped: false,
     };
     let run = goal.run.clone();
     let answer = host.pursue(goal, &Tasks::new()).await;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
@@ -14,6 +14,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File as OpenFile, Metadata, MetadataExt, OpenOptions, OpenOptionsExt};
 use rustix::fs::{OFlags, RenameFlags, renameat_with};
 
+use super::labels::{FileLabels, Known};
 use crate::gate::{Performed, Permit};
 use crate::rules::file::{File, FileWish, Place, Places, WriteMode};
 use crate::rules::policy::Policy;
@@ -25,9 +26,12 @@ use crate::words::label::Label;
 use crate::words::limits::{FILE_ENTRIES, FILE_READ_BYTES, FILE_WRITE_BYTES};
 
 /// The mounted folders.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Files {
     mounts: Arc<BTreeMap<Arc<str>, Dir>>,
+    /// Where each mount lies, for the labels of its files; nothing is opened by these.
+    roots: Arc<BTreeMap<Arc<str>, PathBuf>>,
+    labels: FileLabels,
     own: Arc<[Identity]>,
 }
 
@@ -77,7 +81,11 @@ impl Files {
     ///
     /// # Errors
     /// `NotFound` and others, with the mount's name; `Denied` for a mount that is one of `own`.
-    pub fn open(mounts: &BTreeMap<Arc<str>, PathBuf>, own: &[PathBuf]) -> Result<Self> {
+    pub fn open(
+        mounts: &BTreeMap<Arc<str>, PathBuf>,
+        own: &[PathBuf],
+        labels: Option<&Path>,
+    ) -> Result<Self> {
         let identity = |path| {
             let dir = Dir::open_ambient_dir(path, ambient_authority()).ok()?;
             dir.dir_metadata()
@@ -103,8 +111,15 @@ impl Files {
             }
             open.insert(name.clone(), dir);
         }
+        let labels = match labels {
+            Some(path) => FileLabels::open(path)?,
+            None => FileLabels::in_memory()?,
+        };
+        let root = |(name, path): (&Arc<str>, &PathBuf)| (name.clone(), canonical(path));
         Ok(Self {
             mounts: Arc::new(open),
+            roots: Arc::new(mounts.iter().map(root).collect()),
+            labels,
             own,
         })
     }
@@ -114,10 +129,10 @@ impl Files {
         let began = Clock::instant();
         let files = self.clone();
         let (file, places) = permit.redeem();
-        let label = label_of(&places);
         // The file system may block for as long as it likes; a worker of the runtime may not.
-        let work = tokio::task::spawn_blocking(move || files.perform_now(file, places)).await;
-        let result = work.unwrap_or_else(|_| Err(Error::bug("the files edge panicked")));
+        let work = tokio::task::spawn_blocking(move || files.perform_labelled(file, places)).await;
+        let (result, label) =
+            work.unwrap_or_else(|_| (Err(Error::bug("the files edge panicked")), None));
         let bytes = match &result {
             Ok(FileOutcome::Bytes(bytes)) => bytes.len(),
             Ok(FileOutcome::Entries(entries)) => entries.len(),
@@ -127,9 +142,98 @@ impl Files {
         Performed {
             result,
             content: Content::Size { bytes },
-            label,
+            label: label.unwrap_or_default(),
             spent,
         }
+    }
+
+    /// Does it, and says what influenced the outcome: nothing where a change was made as it was wished.
+    fn perform_labelled(&self, file: File, places: Places) -> (Result<FileOutcome>, Option<Label>) {
+        let mount = label_of(&places);
+        let stored = match self.label_before(&file, &places) {
+            Ok(stored) => stored,
+            Err(error) => return (Err(error), Some(mount)),
+        };
+        let after = match (&file.wish, &places) {
+            (FileWish::Write { mode, .. }, Places::One(place)) => {
+                let label = match mode {
+                    WriteMode::Create | WriteMode::Replace => file.label.clone(),
+                    WriteMode::Append => file.label.join(&stored),
+                };
+                Some((place.clone(), label))
+            }
+            _ => None,
+        };
+        let (relabel, writes) = (places.clone(), matches!(file.wish, FileWish::Write { .. }));
+        let result = self.perform_now(file, places);
+        let result = result.and_then(|outcome| {
+            self.label_after(&relabel, after, &outcome)?;
+            Ok(outcome)
+        });
+        if result.is_err() && writes {
+            // Nothing was written, so nothing is labelled. Where this fails, the label says too much.
+            let _ = self.restore(&relabel, &stored);
+        }
+        match result {
+            Ok(FileOutcome::Done) => (result, None),
+            Ok(_) | Err(_) => (result, Some(mount.join(&stored))),
+        }
+    }
+
+    /// What is stored of the places; of a file that is about to be written, joined by its writer's label first.
+    fn label_before(&self, file: &File, places: &Places) -> Result<Label> {
+        let (Places::One(place) | Places::Two(place, _)) = places else {
+            return Ok(Label::default());
+        };
+        let known = self.known(place)?;
+        let mut stored = self.labels.of(&known)?;
+        if matches!(file.wish, FileWish::List) {
+            stored = stored.join(&self.labels.below(&known.path)?);
+        }
+        if matches!(file.wish, FileWish::Write { .. }) {
+            self.labels.put(&known, &stored.join(&file.label))?;
+        }
+        Ok(stored)
+    }
+
+    fn label_after(
+        &self,
+        places: &Places,
+        written: Option<(Place, Label)>,
+        outcome: &FileOutcome,
+    ) -> Result<()> {
+        match (places, written, outcome) {
+            (_, Some((place, label)), _) => self.labels.put(&self.known(&place)?, &label),
+            (Places::Two(from, to), None, FileOutcome::Done) => self
+                .labels
+                .moved(&self.known(from)?.path, &self.known(to)?.path),
+            (Places::One(place), None, FileOutcome::Done) => {
+                self.labels.forget(&self.known(place)?)
+            }
+            (Places::Root(_) | Places::One(_) | Places::Two(..), None, _) => Ok(()),
+        }
+    }
+
+    fn restore(&self, places: &Places, stored: &Label) -> Result<()> {
+        match places {
+            Places::One(place) => self.labels.put(&self.known(place)?, stored),
+            Places::Root(_) | Places::Two(..) => Ok(()),
+        }
+    }
+
+    /// A place as its label knows it.
+    fn known(&self, place: &Place) -> Result<Known> {
+        let root = self
+            .roots
+            .get(&place.mount)
+            .ok_or_else(|| Error::bug("a granted mount has no place"))?;
+        let found = self.dir(place)?.metadata(relative(place)).ok();
+        let mut path = root.clone();
+        path.extend(&place.names);
+        Ok(Known {
+            path,
+            identity: found.map(|found| (found.dev(), found.ino())),
+        })
     }
 
     fn perform_now(&self, file: File, places: Places) -> Result<FileOutcome> {
@@ -218,6 +322,15 @@ fn label_of(places: &Places) -> Label {
         Places::Root(_) => Label::default(),
         Places::One(place) | Places::Two(place, _) => Label::of(Policy::mount_source(&place.mount)),
     }
+}
+
+/// The one path of a folder, whatever links lead to it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the path of a mount, of which the labels of its files are made"
+)]
+fn canonical(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 fn root(wish: &FileWish, names: &[Arc<str>]) -> Result<FileOutcome> {

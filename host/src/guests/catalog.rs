@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use super::plugin::Plugin;
-use crate::rules::grant::{Grant, Pattern};
+use crate::rules::flow::is_sink;
+use crate::rules::flow::lines::Browse;
+use crate::rules::grant::{Access, Destination, Grant, MountGrant, Pattern};
 use crate::rules::manifest::{Declared, Example, Risk, SurfaceWord};
 use crate::rules::plan::Grouping;
 use crate::rules::policy::Policy;
@@ -224,6 +226,50 @@ impl Catalog {
                 error.hint(format!("did you mean {}?", near.join(" or ")))
             }
         })
+    }
+
+    /// Whether somebody with this reach is granted both: what anybody may have written, and a way to do harm
+    /// with it.
+    #[must_use]
+    pub fn is_exposed(&self, reach: &[Pattern], policy: &Policy) -> bool {
+        let within = self.within(reach, policy);
+        let classes = &policy.flows.classes;
+        let untrusted = |tool: &&&Arc<Tool>| {
+            let foreign = |grant: &MountGrant| !classes.own_mounts.contains(&*grant.mount);
+            !tool.grant.fetch.is_empty()
+                || policy.flows.browse == Browse::Free
+                || tool.grant.mounts.iter().any(foreign)
+                || !classes.trusted_plugins.contains(tool.name.plugin())
+        };
+        let changes = |tool: &&&Arc<Tool>| {
+            let writes = |grant: &MountGrant| grant.access > Access::Read;
+            is_sink(tool.declared.effect)
+                || tool.grant.mounts.iter().any(writes)
+                || tool.grant.fetch.iter().any(Destination::sends)
+        };
+        within.iter().any(|tool| untrusted(&tool)) && within.iter().any(|tool| changes(&tool))
+    }
+
+    /// The tools that policy lets somebody with this reach call, and those that these may call in turn.
+    fn within(&self, reach: &[Pattern], policy: &Policy) -> Vec<&Arc<Tool>> {
+        let mut reach: Vec<Pattern> = reach.to_vec();
+        loop {
+            let callable = |tool: &&Arc<Tool>| {
+                reach.iter().any(|line| line.matches(&tool.name))
+                    && !policy.block.iter().any(|line| line.matches(&tool.name))
+                    && allowed(policy, &tool.name, tool.declared.risk)
+            };
+            let found: Vec<&Arc<Tool>> = self.tools.values().filter(callable).collect();
+            let calls = found.iter().flat_map(|tool| tool.grant.calls.iter());
+            let more: Vec<Pattern> = calls
+                .filter(|line| !reach.contains(line))
+                .cloned()
+                .collect();
+            if more.is_empty() {
+                return found;
+            }
+            reach.extend(more);
+        }
     }
 
     /// How calls of the tool of that name may be grouped with others; a tool that is not known cannot run,

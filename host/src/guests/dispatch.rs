@@ -15,10 +15,11 @@ use super::guest::{Ending, Linked, Trail, Visit};
 use super::station::Station;
 use super::tasks::Tasks;
 use crate::gate::{NotPassed, Passed, Performed, Permit, denied, unfit};
-use crate::rules::call::{self, Call};
+use crate::rules::call::{self, Call, Within};
 use crate::rules::caller::{Caller, Origin};
+use crate::rules::flow;
 use crate::rules::json;
-use crate::rules::manifest::SurfaceWord;
+use crate::rules::manifest::{Sensitivity, SurfaceWord};
 use crate::rules::policy::Bounds;
 use crate::rules::sanitise::visible;
 use crate::rules::schema::Args;
@@ -147,6 +148,7 @@ async fn pass(
         declared: tool.declared.clone(),
         grant: tool.grant.clone(),
         args,
+        held: Label::default(),
     };
     station
         .gate
@@ -221,16 +223,17 @@ async fn perform(
     trail: &mut Trail,
 ) -> Performed<Value> {
     let seq = permit.seq();
-    let (call, ()) = permit.redeem();
+    let (call, within) = permit.redeem();
     let own = caller
         .label
+        .join(&call.held)
         .with(Source::new(Sort::Tool, call.tool.as_str()));
     // A component that has to be compiled does not use up the call's own time, which begins after it.
     let linked = match load(station, tasks, caller, tool).await {
         Ok(linked) => linked,
         Err(error) => return Performed::of(Err(error), own, Spent::default()),
     };
-    let inner = inside(caller, &call, seq, station.gate.policy().bounds);
+    let inner = inside(caller, &call, (seq, within), station.gate.policy().bounds);
     let ending = match run(station, tasks, inner, linked, (tool, call.args.text())).await {
         Ok(ending) => ending,
         Err(error) => return Performed::of(Err(error), own, Spent::default()),
@@ -241,7 +244,18 @@ async fn perform(
     let result = ending
         .said
         .and_then(|said| read_outcome(tool, said, refused));
+    let label = match tool.declared.offer.sensitivity {
+        Sensitivity::Secret => label.with(Source::new(Sort::Secret, tool.name.as_str())),
+        Sensitivity::Public | Sensitivity::Internal => label,
+    };
     let result = clean(station, result);
+    if let Ok(value) = &result {
+        let flows = &station.gate.policy().flows;
+        caller
+            .known
+            .ledger()
+            .saw(flows, &tool.name, call.args.value(), value);
+    }
     let content = result
         .as_ref()
         .map_or(Content::Empty, |value| Content::Inline(value.clone()));
@@ -254,7 +268,7 @@ async fn perform(
 }
 
 /// The guest as a caller: what it may reach is its tool's grant, within the call's own bounds.
-fn inside(caller: &Caller, call: &Call, seq: Seq, bounds: Bounds) -> Caller {
+fn inside(caller: &Caller, call: &Call, (seq, within): (Seq, Within), bounds: Bounds) -> Caller {
     let timeout_ms = call.declared.conduct.timeout_ms.min(bounds.timeout_ms);
     Caller {
         run: caller.run.clone(),
@@ -262,11 +276,11 @@ fn inside(caller: &Caller, call: &Call, seq: Seq, bounds: Bounds) -> Caller {
         surface: caller.surface,
         place: Place::default(),
         // Nobody was asked about what it calls in turn.
-        answers: Arc::default(),
+        known: caller.known.inside(flow::is_sink(call.declared.effect)),
         origin: Origin::Tool(call.tool.clone()),
         reach: call.grant.calls.clone().into(),
-        grant: call.grant.clone(),
-        label: caller.label.clone(),
+        grant: within.narrow(&call.grant),
+        label: caller.label.join(&call.held),
         depth: caller.depth,
         deadline: caller.deadline.earlier(Deadline::after_ms(timeout_ms)),
         budget: caller.budget.clone(),

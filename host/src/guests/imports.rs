@@ -93,7 +93,7 @@ impl Inside {
 
 impl Visit {
     /// The guest as a caller, under the influence of all that it has read so far.
-    fn caller(&self) -> Caller {
+    pub(super) fn caller(&self) -> Caller {
         Caller {
             label: self.caller.label.join(&self.trail.label),
             ..self.caller.clone()

@@ -32,6 +32,7 @@ use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{ScriptBounds, Spent};
 use crate::words::id::{Digest, ToolName, shown};
+use crate::words::label::Label;
 use crate::words::limits::{
     CALL_TIMEOUT_MS, GUEST_MEMORY_BYTES, SCRIPT_FUEL_PER_MS, SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES,
 };
@@ -81,6 +82,7 @@ impl Scripts {
             declared: self.declared.clone(),
             grant: Arc::new(Grant::default()),
             args: Args::own(json!({"source": source})),
+            held: Label::default(),
         }
     }
 

@@ -1,15 +1,18 @@
 //! Rule for calls: may this tool run, for this caller, with these arguments?
 
+use std::mem;
 use std::sync::Arc;
 
-use super::caller::{Caller, Origin};
-use super::grant::{Grant, Pattern};
+use super::caller::{Caller, Judging, Origin};
+use super::flow::{self, Weighing};
+use super::grant::{Access, Grant, Pattern};
 use super::manifest::{Declared, EffectClass, Visibility};
 use super::policy::Policy;
 use super::schema::Args;
 use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
 use crate::words::event::{Content, Denial, EffectKind, Surface};
 use crate::words::id::{Digest, ToolName};
+use crate::words::label::Label;
 use crate::words::limits::{ARGS_BYTES, CALL_DEPTH};
 use crate::words::message::WishedArgs;
 
@@ -26,11 +29,35 @@ pub struct Call {
     pub grant: Arc<Grant>,
     /// With what.
     pub args: Args,
+    /// What the arguments bring along that the caller has not read: labels of handles.
+    pub held: Label,
+}
+
+/// What an allowance of a call entails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Within {
+    /// Its guest may make files, and change none.
+    pub create_only: bool,
+}
+
+impl Within {
+    /// What a guest may touch under these terms.
+    #[must_use]
+    pub fn narrow(self, grant: &Arc<Grant>) -> Arc<Grant> {
+        if !self.create_only {
+            return grant.clone();
+        }
+        let mut narrow = Grant::clone(grant);
+        for mount in &mut narrow.mounts {
+            mount.access = mount.access.min(Access::Create);
+        }
+        Arc::new(narrow)
+    }
 }
 
 impl Effect for Call {
     const KIND: EffectKind = EffectKind::Call;
-    type Terms = ();
+    type Terms = Within;
 
     fn subject(&self) -> String {
         self.tool.to_string()
@@ -40,7 +67,7 @@ impl Effect for Call {
         Content::Inline(self.args.value().clone())
     }
 
-    fn judge(&self, caller: &Caller, policy: &Policy) -> Result<Allowed<()>, Denial> {
+    fn judge(&self, caller: &Caller, policy: &Policy) -> Result<Allowed<Within>, Denial> {
         admits(&self.tool, &self.declared, caller, policy)?;
         if caller.depth >= CALL_DEPTH {
             return Err(deny(
@@ -49,21 +76,29 @@ impl Effect for Call {
             ));
         }
         let rule = self.check_risk(policy)?;
-        let consent = match policy.ask_line(&self.tool) {
+        let (mut weighing, notice) = self.weigh(caller, policy)?;
+        let open = mem::take(&mut weighing.open);
+        let asked_by = match (policy.ask_line(&self.tool), open.is_empty()) {
+            (Some(line), _) => Some(line),
+            (None, false) => Some(format!("`[flow]` in {}", policy.origin)),
+            (None, true) => None,
+        };
+        let consent = match asked_by {
             None => Consent::NotNeeded,
             Some(line) => Consent::Needed {
                 rule: line,
-                bound_to: vec![
-                    self.tool.to_string(),
-                    self.component.to_string(),
-                    super::json::canonical(self.args.value()),
-                ],
+                bound_to: self.bound_to(),
+                open,
             },
         };
+        let terms = Within {
+            create_only: weighing.create_only,
+        };
         Ok(Allowed {
-            rule,
-            terms: (),
+            rule: format!("{rule}{notice}"),
+            terms,
             consent,
+            weighed: weighing.weighed,
         })
     }
 
@@ -85,6 +120,52 @@ impl Effect for Call {
 }
 
 impl Call {
+    /// Weighs a sink where the run's flows are judged. In shadow, and for a sink that is released, nothing is
+    /// asked; what would have been stands in the notice.
+    fn weigh(&self, caller: &Caller, policy: &Policy) -> Result<(Weighing, String), Denial> {
+        let mode = caller.known.mode;
+        if mode == Judging::Off || !flow::is_sink(self.declared.effect) {
+            return Ok((Weighing::default(), String::new()));
+        }
+        let released = policy
+            .flows
+            .release
+            .iter()
+            .find(|line| line.matches(&self.tool));
+        let silent = match (mode, released) {
+            (Judging::Shadow, _) => Some("; `mode = \"shadow\"` lets pass".to_owned()),
+            (_, Some(line)) => Some(format!("; `release = [\"{line}\"]` lets pass")),
+            (Judging::Off | Judging::Enforce, None) => None,
+        };
+        let weighed = flow::weigh(self, caller, policy);
+        let Some(silent) = silent else {
+            return weighed.map(|weighing| (weighing, String::new()));
+        };
+        let mut weighing = match weighed {
+            Ok(weighing) => weighing,
+            Err(denial) => {
+                return Ok((Weighing::default(), format!("{silent}: {}", denial.reason)));
+            }
+        };
+        let open = mem::take(&mut weighing.open);
+        let reasons: Vec<String> = open.into_iter().map(|open| open.reason).collect();
+        if reasons.is_empty() {
+            return Ok((weighing, String::new()));
+        }
+        // What would have been asked about could have been answered with yes.
+        weighing.create_only = false;
+        Ok((weighing, format!("{silent}: {}", reasons.join("; "))))
+    }
+
+    /// All that an answer is bound to, beside the run and the place in it.
+    fn bound_to(&self) -> Vec<String> {
+        vec![
+            self.tool.to_string(),
+            self.component.to_string(),
+            super::json::canonical(self.args.value()),
+        ]
+    }
+
     fn check_risk(&self, policy: &Policy) -> Result<String, Denial> {
         let risk = self.declared.risk;
         if policy.risks.contains(&risk) {

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use super::flow::ledger::Ledger;
 use super::grant::{Grant, Pattern};
 use crate::words::clock::Deadline;
 use crate::words::event::{Answer, Surface};
 use crate::words::id::{Place, QuestionId, RunId, Seq, ToolName};
 use crate::words::label::Label;
+use crate::words::lock::lock;
 
 /// Who had the wish.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,8 +49,8 @@ pub struct Caller {
     pub parent: Seq,
     /// Where in the run it is wished; the same when the run is taken up again.
     pub place: Place,
-    /// What persons have answered in this run.
-    pub answers: Arc<BTreeMap<QuestionId, Answer>>,
+    /// What the run knows: answers, values that may steer.
+    pub known: Known,
     /// The way in.
     pub surface: Surface,
     /// Who had the wish.
@@ -65,6 +67,60 @@ pub struct Caller {
     pub deadline: Deadline,
     /// What may still be spent.
     pub budget: Arc<Budget>,
+}
+
+/// What a run knows when one of its wishes is judged. Cheap to clone: its ledger is one for the whole run.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// What persons have answered in this run.
+    pub answers: Arc<BTreeMap<QuestionId, Answer>>,
+    /// Which values may steer.
+    ledger: Arc<Mutex<Ledger>>,
+    /// Whether flows are judged.
+    pub mode: Judging,
+    /// Whether the wish is part of a call that was weighed as a sink.
+    pub weighed: bool,
+}
+
+/// Whether the flows of a run are judged: [`Mode`](super::flow::lines::Mode), as it is for this run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Judging {
+    /// They are not.
+    #[default]
+    Off,
+    /// They are, and nobody is asked.
+    Shadow,
+    /// They are.
+    Enforce,
+}
+
+impl Known {
+    /// Of a run that begins, or goes on.
+    #[must_use]
+    pub fn new(answers: BTreeMap<QuestionId, Answer>, ledger: Ledger, mode: Judging) -> Self {
+        Self {
+            answers: Arc::new(answers),
+            ledger: Arc::new(Mutex::new(ledger)),
+            mode,
+            weighed: false,
+        }
+    }
+
+    /// The ledger, for as long as one wish is weighed.
+    #[must_use]
+    pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        lock(&self.ledger)
+    }
+
+    /// What a tool's own wishes know: nobody was asked about them.
+    #[must_use]
+    pub fn inside(&self, weighed: bool) -> Self {
+        Self {
+            answers: Arc::default(),
+            weighed,
+            ..self.clone()
+        }
+    }
 }
 
 /// What a call and everything below it may spend together.

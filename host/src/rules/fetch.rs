@@ -5,6 +5,7 @@
 use url::Url;
 
 use super::caller::{Caller, Origin};
+use super::flow;
 use super::grant::METHODS;
 use super::policy::Policy;
 use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
@@ -138,6 +139,18 @@ impl Fetch {
         Source::new(Sort::Web, &self.url.origin().ascii_serialization())
     }
 
+    /// Where it goes: scheme, host and port.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        shown(&self.url.origin().ascii_serialization())
+    }
+
+    /// Whether it only asks, and carries nothing but its URL and headers.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        matches!(self.method.as_str(), "GET" | "HEAD") && self.body.is_empty()
+    }
+
     fn line_that_would_allow(&self, caller: &Caller) -> Vec<String> {
         let Origin::Tool(tool) = &caller.origin else {
             return Vec::new();
@@ -267,6 +280,14 @@ impl Effect for Fetch {
             .iter()
             .filter(|line| line.matches(&self.method, &self.url));
         let Some(line) = lines.next() else {
+            if flow::may_browse(self, caller, policy) && !self.names_private_host() {
+                return Ok(Allowed {
+                    rule: format!("browse = \"free\" in {}", policy.origin),
+                    terms: Reach { private: false },
+                    consent: Consent::NotNeeded,
+                    weighed: Vec::new(),
+                });
+            }
             let lines = self.line_that_would_allow(caller);
             let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
             return Err(deny_unless(
@@ -293,10 +314,12 @@ impl Effect for Fetch {
             denial.allow = lines;
             return Err(denial);
         }
+        flow::weigh_fetch(self, caller, policy)?;
         Ok(Allowed {
             rule: format!("{line} in {}", policy.origin),
             terms: Reach { private },
             consent: Consent::NotNeeded,
+            weighed: Vec::new(),
         })
     }
 

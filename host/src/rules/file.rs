@@ -6,12 +6,13 @@
 
 use std::sync::Arc;
 
-use super::caller::{Caller, Origin};
+use super::caller::{Caller, Judging, Origin};
 use super::grant::Access;
 use super::policy::Policy;
 use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
 use crate::words::event::{Content, Denial, EffectKind};
 use crate::words::id::shown;
+use crate::words::label::Label;
 use crate::words::limits::{PATH_BYTES, PATH_NAME_BYTES};
 
 /// A file is looked at or changed.
@@ -21,6 +22,8 @@ pub struct File {
     pub path: String,
     /// What is to be done with it.
     pub wish: FileWish,
+    /// What influenced the wish, kept with what is written.
+    pub label: Label,
 }
 
 /// What is to be done with a path.
@@ -79,7 +82,16 @@ impl FileWish {
     fn access(&self) -> Access {
         match self {
             Self::List | Self::Stat | Self::Read { .. } => Access::Read,
-            Self::Write { .. } | Self::Move { .. } | Self::Remove => Access::Write,
+            Self::Write {
+                mode: WriteMode::Create,
+                ..
+            } => Access::Create,
+            Self::Write {
+                mode: WriteMode::Replace | WriteMode::Append,
+                ..
+            }
+            | Self::Move { .. }
+            | Self::Remove => Access::Write,
         }
     }
 }
@@ -143,6 +155,7 @@ impl Effect for File {
                 rule,
                 terms: Places::One(place),
                 consent: Consent::NotNeeded,
+                weighed: Vec::new(),
             });
         };
         let (to, _) = self.judge_place(caller, policy, target, split(target)?)?;
@@ -158,6 +171,7 @@ impl Effect for File {
             rule,
             terms: Places::Two(place, to),
             consent: Consent::NotNeeded,
+            weighed: Vec::new(),
         })
     }
 
@@ -192,6 +206,7 @@ impl File {
                 rule: "the names of granted mounts may be seen".to_owned(),
                 terms: Places::Root(names),
                 consent: Consent::NotNeeded,
+                weighed: Vec::new(),
             }),
             FileWish::Read { .. }
             | FileWish::Write { .. }
@@ -208,6 +223,9 @@ impl File {
         names: Vec<String>,
     ) -> Result<(Place, String), Denial> {
         let place = locate(policy, names);
+        if self.wish.access() > Access::Read {
+            check_looking(caller, policy)?;
+        }
         let Some(grant) = caller
             .grant
             .mounts
@@ -217,7 +235,8 @@ impl File {
             return Err(self.nothing_granted(caller, policy, &place.mount));
         };
         if grant.access < self.wish.access() {
-            return Err(self.only_reading(caller, policy, path, &place.mount));
+            let granted = grant.access;
+            return Err(self.only_reading((caller, policy), path, &place.mount, granted));
         }
         let rule = format!(
             "mounts = {{ \"{}\" = \"{}\" }} in {}",
@@ -248,35 +267,70 @@ impl File {
         deny_unless("mount_not_granted", reason, &lines)
     }
 
-    fn only_reading(&self, caller: &Caller, policy: &Policy, path: &str, mount: &str) -> Denial {
+    fn only_reading(
+        &self,
+        (caller, policy): (&Caller, &Policy),
+        path: &str,
+        mount: &str,
+        granted: Access,
+    ) -> Denial {
         let most = policy
             .mounts
             .get(mount)
             .map_or(Access::None, |mount| mount.access);
         let mut lines = Vec::new();
-        if most < Access::Write {
+        let needed = self.wish.access();
+        if most < needed {
             lines.push(format!("[mounts.\"{mount}\"]"));
             if mount == "." {
                 // The built-in policy has this mount without anybody having written it.
                 lines.push("path = \".\"".to_owned());
             }
-            lines.push("access = \"write\"".to_owned());
+            lines.push(format!("access = \"{}\"", needed.word()));
         }
         if let Origin::Tool(tool) = &caller.origin {
             lines.push(format!("[grants.\"{tool}\"]"));
-            lines.push(format!("mounts = {{ \"{mount}\" = \"write\" }}"));
+            let word = needed.word();
+            lines.push(format!("mounts = {{ \"{mount}\" = \"{word}\" }}"));
         }
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        deny_unless(
-            "mount_read_only",
-            format!("`{}` may be read and not changed", shown(path)),
-            &lines,
-        )
+        let reason = match granted {
+            Access::Create => format!(
+                "`{}` may be made anew and not changed: nobody has said so",
+                shown(path)
+            ),
+            Access::None | Access::Read | Access::Write => {
+                format!("`{}` may be read and not changed", shown(path))
+            }
+        };
+        deny_unless("mount_read_only", reason, &lines)
     }
+}
+
+/// A tool that says that it only looks was not weighed when it was called; under somebody's influence it must
+/// not do more.
+fn check_looking(caller: &Caller, policy: &Policy) -> Result<(), Denial> {
+    let judged = caller.known.mode == Judging::Enforce && !caller.known.weighed;
+    if judged && policy.flows.classes.is_tainted(&caller.label) {
+        let reason = format!(
+            "`{}` says of itself that it only looks, and has read what comes from {}",
+            caller.origin,
+            policy.flows.classes.suspects(&caller.label).join(", ")
+        );
+        return Err(deny("flow_only_looks", reason));
+    }
+    Ok(())
 }
 
 fn has_root_mount(caller: &Caller) -> bool {
     caller.grant.mounts.iter().any(|grant| &*grant.mount == ".")
+}
+
+/// The mount that a path leads to; nothing for what is no path.
+#[must_use]
+pub fn mount_of(policy: &Policy, path: &str) -> Option<Arc<str>> {
+    let names = split(path).ok()?;
+    Some(locate(policy, names).mount)
 }
 
 /// The mount of a path, by policy alone, so that it is the same for everybody.

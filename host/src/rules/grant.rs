@@ -110,6 +110,8 @@ pub enum Access {
     None,
     /// Look, do not touch.
     Read,
+    /// And make what is not there yet.
+    Create,
     /// Read, create, change, remove.
     Write,
 }
@@ -121,6 +123,7 @@ impl Access {
         match self {
             Self::None => "none",
             Self::Read => "read",
+            Self::Create => "create",
             Self::Write => "write",
         }
     }
@@ -204,6 +207,13 @@ impl Destination {
             && self.port == url.port_or_known_default().unwrap_or_default()
             && self.matches_host(url.host_str().unwrap_or_default())
             && self.matches_path(url.path())
+    }
+
+    /// Whether more than a plain request may go there.
+    #[must_use]
+    pub fn sends(&self) -> bool {
+        let plain = |method: &String| matches!(method.as_str(), "GET" | "HEAD");
+        !self.methods.iter().all(plain)
     }
 
     /// What both this and `wish` allow: the grant within what a manifest asks for.

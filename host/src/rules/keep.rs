@@ -122,6 +122,7 @@ impl Effect for Keep {
                 rule,
                 terms: (),
                 consent: Consent::NotNeeded,
+                weighed: Vec::new(),
             });
         }
         let needed = self.wish.access().word();
@@ -138,7 +139,7 @@ impl Effect for Keep {
     fn durability(&self) -> Durability {
         match self.wish.access() {
             Access::None | Access::Read => Durability::Batched,
-            Access::Write => Durability::Committed,
+            Access::Create | Access::Write => Durability::Committed,
         }
     }
 }

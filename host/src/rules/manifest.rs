@@ -2,12 +2,13 @@
 //!
 //! The fields are described in `wit/README.md`, for those who write plugins without the SDK.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::agent::refuse_secrets;
+use super::flow::kind::Kind;
 use super::grant::{Access, Destination, Grant, Pattern};
 use super::json;
 use super::schema::Schema;
@@ -59,6 +60,9 @@ pub struct Declared {
     /// How a call of it goes.
     #[serde(flatten)]
     pub conduct: Conduct,
+    /// Which of its arguments steer, as it proposes.
+    #[serde(default)]
+    pub flow: Proposal,
     /// Worked examples, each fitting `input`.
     #[serde(default)]
     pub examples: Vec<Example>,
@@ -82,6 +86,19 @@ pub struct Wants {
     /// Secrets that the host places in its requests.
     #[serde(default)]
     pub secrets: Vec<String>,
+}
+
+/// Which arguments say where, whom or what to act on, and which are content. Policy decides; what a manifest
+/// proposes holds only for plugins that policy trusts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Proposal {
+    /// Arguments that steer, by path, and the kind of their values.
+    pub steering: BTreeMap<String, Kind>,
+    /// Arguments that are content.
+    pub content: Vec<String>,
+    /// The argument that names what is made; empty where there is none.
+    pub naming: String,
 }
 
 /// Who may see a tool, and where.
@@ -491,7 +508,8 @@ fn narrower(one: &Pattern, other: &Pattern) -> Option<Pattern> {
 
 /// `deny_unknown_fields` has no effect beside `flatten`, so the names are checked here.
 fn refuse_unknown_fields(manifest: &Value) -> std::result::Result<(), String> {
-    const FIELDS: [&str; 23] = [
+    const FIELDS: [&str; 24] = [
+        "flow",
         "name",
         "description",
         "input",

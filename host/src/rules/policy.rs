@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::flow::lines::Flows;
 use super::grant::{Access, Grant, MountGrant, Pattern};
 use super::manifest::Risk;
 use crate::words::id::ToolName;
@@ -34,6 +35,8 @@ pub struct Policy {
     pub bounds: Bounds,
     /// Bounds of every script.
     pub scripts: ScriptRules,
+    /// What may flow where.
+    pub flows: Flows,
 }
 
 /// Bounds of one script, from `[limits]`.
@@ -62,6 +65,8 @@ impl Default for ScriptRules {
 pub struct Mount {
     /// The most that any line can grant.
     pub access: Access,
+    /// Whether making a new file in it needs nobody's word.
+    pub workspace: bool,
 }
 
 /// One `[grants."PATTERN"]` table.
@@ -120,6 +125,7 @@ impl Policy {
             risks: RISKS.into_iter().collect(),
             bounds: Bounds::default(),
             scripts: ScriptRules::default(),
+            flows: Flows::default(),
         }
     }
 

@@ -489,6 +489,7 @@ mod tests {
             place,
             content: Content::Inline(json!({"a": 1})),
             label: Label::default(),
+            weighed: Vec::new(),
             verdict,
         })
     }
@@ -584,6 +585,9 @@ mod tests {
             id: id.clone(),
             rule: String::new(),
             text: String::new(),
+            reasons: Vec::new(),
+            values: Vec::new(),
+            lines: Vec::new(),
         };
         let mut records = vec![record(0, 0, judged(at(0), "a.b", Verdict::Ask(question)))];
         let recall = |records: &[Record]| Recall::of(records, &Place::default(), |_| true).left(0);

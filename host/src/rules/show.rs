@@ -32,6 +32,7 @@ impl Effect for Show {
             rule: "a run's own user may see what it says".to_owned(),
             terms: (),
             consent: Consent::NotNeeded,
+            weighed: Vec::new(),
         })
     }
 

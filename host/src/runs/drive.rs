@@ -14,7 +14,7 @@ use crate::guests::station::Station;
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
 use crate::rules::call::wished;
-use crate::rules::caller::{Budget, Caller, Origin};
+use crate::rules::caller::{Budget, Caller, Known, Origin};
 use crate::rules::context;
 use crate::rules::grant::Grant;
 use crate::rules::plan::{Plan, Seen, Step};
@@ -24,14 +24,13 @@ use crate::rules::show::Show;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
-    Answer, Content, EffectKind, End, Event, Glimpse, Record, Spent, Started, Stopped, Surface,
+    Content, EffectKind, End, Event, Glimpse, Record, Spent, Started, Stopped, Surface,
 };
-use crate::words::id::{Place, QuestionId, RunId, Seq, ToolName, shown};
+use crate::words::id::{Place, RunId, Seq, ToolName, shown};
 use crate::words::label::Label;
 use crate::words::limits::CALL_TIMEOUT_MS_MAX;
 use crate::words::message::{Card, Delta, Reply, ToolCall, WishedArgs};
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A run under way.
@@ -43,8 +42,8 @@ pub(super) struct Drive<'a> {
     pub(super) agent: &'a Agent,
     pub(super) models: Vec<&'a Model>,
     pub(super) engines: &'a dyn Engines,
-    /// What persons have answered in this run.
-    pub(super) answers: Arc<BTreeMap<QuestionId, Answer>>,
+    /// What the run knows: answers, values that may steer.
+    pub(super) known: Known,
 }
 
 /// How a pursuit ends.
@@ -383,7 +382,7 @@ impl Drive<'_> {
             run: self.run.clone(),
             parent: 0,
             place: Place::default(),
-            answers: self.answers.clone(),
+            known: self.known.clone(),
             surface: self.surface,
             origin: Origin::Model,
             reach: self.agent.tools.clone().into(),

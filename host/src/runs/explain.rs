@@ -83,6 +83,7 @@ impl Host {
             declared: tool.declared.clone(),
             grant: tool.grant.clone(),
             args,
+            held: Label::default(),
         })
     }
 
@@ -136,7 +137,7 @@ fn foresee(tool: &Tool, value: &Value, key: &str, see: &mut impl FnMut(Foreseen)
             if PATH_KEYS.contains(&key) && declared.wants.mounts != Access::None =>
         {
             let wish = match declared.wants.mounts {
-                Access::Write => FileWish::Write {
+                Access::Create | Access::Write => FileWish::Write {
                     bytes: Vec::new(),
                     mode: WriteMode::Replace,
                 },
@@ -147,6 +148,7 @@ fn foresee(tool: &Tool, value: &Value, key: &str, see: &mut impl FnMut(Foreseen)
             };
             see(Foreseen::File(File {
                 path: text.clone(),
+                label: Label::of(Source::user()),
                 wish,
             }));
         }

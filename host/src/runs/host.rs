@@ -8,7 +8,8 @@ use futures_util::FutureExt;
 use serde_json::{Value, json};
 
 use super::drive::{Drive, Pursued};
-use super::left::{Hold, Kept, answers_in};
+use super::known::{self, typed_args};
+use super::left::{Hold, Kept};
 use super::provider::{Model, Provider};
 use crate::edges::egress::{Egress, Names};
 use crate::edges::files::Files;
@@ -27,7 +28,7 @@ use crate::guests::script::Scripts;
 use crate::guests::station::{Quarantine, Station};
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
-use crate::rules::caller::{Budget, Caller, Origin};
+use crate::rules::caller::{Budget, Caller, Known, Origin};
 use crate::rules::grant::Pattern;
 use crate::rules::policy::Policy;
 use crate::rules::sanitise::Scrub;
@@ -39,7 +40,7 @@ use crate::words::event::{
     Content, End, Event, Narrowed, Record, Spent, Started, Stopped, Surface,
 };
 use crate::words::id::{Place, RunId};
-use crate::words::label::{Label, Source};
+use crate::words::label::{Label, Sort, Source};
 use crate::words::limits::CALL_TIMEOUT_MS_MAX;
 use crate::words::message::{Calling, Usage, WishedArgs};
 
@@ -125,6 +126,11 @@ pub struct Goal {
     pub models: Vec<String>,
     /// The agent's way of calling tools, or another.
     pub calling: Option<Calling>,
+    /// Values that the user vouches for, beside the words of the goal.
+    pub vouch: Vec<String>,
+    /// Whether the goal was piped or pasted, and not typed: then nobody knows who wrote it, and none of its
+    /// words is a witness.
+    pub piped: bool,
 }
 
 impl Goal {
@@ -134,9 +140,35 @@ impl Goal {
             tools: self.tools.iter().map(ToString::to_string).collect(),
             models: self.models.clone(),
             calling: self.calling,
+            vouch: self.vouch.clone(),
         }
     }
+
+    /// What the mark of the run binds.
+    pub(super) fn wish(&self) -> Value {
+        json!({"goal": self.text, "narrowed": self.narrowed(), "piped": self.piped})
+    }
+
+    /// What influenced the goal.
+    pub(super) fn label(&self) -> Label {
+        let label = Label::of(Source::user());
+        if self.piped {
+            label.with(Source::new(Sort::File, PIPED))
+        } else {
+            label
+        }
+    }
+
+    /// All that its user wrote with their own hands.
+    fn typed(&self) -> Vec<String> {
+        let vouched = self.vouch.iter().map(|value| format!("\"{value}\""));
+        let goal = (!self.piped).then(|| self.text.clone());
+        vouched.chain(goal).collect()
+    }
 }
+
+/// The mount that a piped goal is said to come from; none can have this name.
+const PIPED: &str = "/dev/stdin";
 
 impl Host {
     /// Opens everything.
@@ -145,7 +177,7 @@ impl Host {
     /// What reading, compiling and opening say.
     pub async fn open(setup: Setup) -> Result<Self> {
         let Setup {
-            policy,
+            mut policy,
             mounts,
             plugins,
             collisions,
@@ -160,6 +192,10 @@ impl Host {
         let quarantine = open_quarantine(&places)?;
         let (journal, notes) = open_records(&places)?;
         let bundled = look_at_all(&quarantine, plugin::bundled()).await?;
+        // They come with this host, and no other plugin can have their names.
+        let own = bundled.iter().map(|plugin| plugin.name.clone());
+        let own = own.chain([script::PLUGIN.to_owned()]);
+        policy.flows.classes.trusted_plugins.extend(own);
         let mut configured = BTreeMap::new();
         for (name, path) in plugins {
             let plugin = Plugin::look(&quarantine, PluginBytes::File(path)).await;
@@ -179,7 +215,7 @@ impl Host {
         let station = Station {
             gate: Gate::new(Arc::new(policy), journal),
             egress: Egress::new(&places.names, vault),
-            files: Files::open(&mounts, &own_folders(&places))?,
+            files: open_files(&mounts, &places)?,
             notes,
             quarantine,
             scripts: Scripts::new(engine, plugin::types_reader())?,
@@ -279,6 +315,7 @@ impl Host {
         self.journal().append(&run, 0, Event::Started(started))?;
         let caller = Caller {
             place: Place::default().inside(0),
+            known: self.knows(&typed_args(&wish), &[]),
             ..self.client(run.clone(), surface, label)
         };
         let outcome = dispatch(self.station.clone(), tasks.clone(), caller.clone(), request).await;
@@ -346,12 +383,17 @@ impl Host {
         dispatch(self.station.clone(), tasks.clone(), caller, request).await
     }
 
+    /// What a client's own call knows.
+    pub(super) fn knows(&self, typed: &[String], records: &[Record]) -> Known {
+        known::known(&self.station, &[Pattern::all()], typed, records)
+    }
+
     pub(super) fn client(&self, run: RunId, surface: Surface, label: Label) -> Caller {
         Caller {
             run,
             parent: 0,
             place: Place::default(),
-            answers: Arc::default(),
+            known: Known::default(),
             surface,
             origin: Origin::Client,
             reach: Arc::new([Pattern::all()]),
@@ -369,7 +411,7 @@ impl Host {
     /// `NotFound` for an unknown agent or model, and whatever ends the run.
     pub async fn pursue(&self, goal: Goal, tasks: &Tasks) -> Result<String> {
         let prepared = self.prepare(&goal)?;
-        let wish = json!({"goal": goal.text, "narrowed": goal.narrowed()});
+        let wish = goal.wish();
         let hold = self.begin(&goal.run, &goal.agent, &wish)?;
         self.pursue_on(goal, prepared, Vec::new(), (hold, tasks))
             .await?
@@ -405,6 +447,8 @@ impl Host {
         if agent.calling != Calling::Direct {
             self.kept.keep(&self.station.scripts.engine)?;
         }
+        let mut typed = goal.typed();
+        typed.push(agent.instructions.clone());
         let drive = Drive {
             station: &self.station,
             tasks,
@@ -413,13 +457,13 @@ impl Host {
             agent: &agent,
             models,
             engines: &self.kept,
-            answers: Arc::new(answers_in(&records)),
+            known: known::known(&self.station, &agent.tools, &typed, &records),
         };
         let started = Started {
             surface: goal.surface,
             subject: goal.agent.clone(),
             goal: goal.text.clone(),
-            label: Label::of(Source::user()),
+            label: goal.label(),
             narrowed: goal.narrowed(),
         };
         match caught(drive.pursue(started, &records)).await? {
@@ -500,6 +544,17 @@ fn own_folders(places: &Places) -> Vec<PathBuf> {
         Records::Folder(path) => own.push(path.clone()),
     }
     own
+}
+
+fn open_files(mounts: &BTreeMap<Arc<str>, PathBuf>, places: &Places) -> Result<Files> {
+    let own = own_folders(places);
+    match &places.records {
+        Records::InMemory => Files::open(mounts, &own, None),
+        Records::Folder(_) => {
+            let folder = StateFolder::open(&places.state)?;
+            Files::open(mounts, &own, Some(&folder.plain_file("files.db")?))
+        }
+    }
 }
 
 fn open_records(places: &Places) -> Result<(Journal, Notes)> {

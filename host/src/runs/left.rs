@@ -6,12 +6,12 @@
 mod kept;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 pub(super) use self::kept::{Hold, Kept};
 use super::host::{Called, Goal, Host, caught};
+use super::known::typed_args;
 use super::script::Script;
 use crate::gate::failed;
 use crate::gate::journal::check_open;
@@ -89,7 +89,10 @@ impl Host {
             narrowed: Narrowed::default(),
         };
         self.journal().append(&run, 0, Event::Started(started))?;
-        let caller = self.client(run, surface, label);
+        let caller = Caller {
+            known: self.knows(&typed_args(&json!({"source": source})), &[]),
+            ..self.client(run, surface, label)
+        };
         let outcome = self
             .script_of(caller.clone(), source, tasks)
             .run(Vec::new());
@@ -174,7 +177,7 @@ impl Host {
             Wished::Call { run, started, .. } => (run.clone(), started.clone()),
         };
         let caller = Caller {
-            answers: Arc::new(answers_in(&records)),
+            known: self.knows(&wish.typed(), &records),
             ..self.client(run.clone(), started.surface, started.label)
         };
         self.journal().append(&run, 0, Event::Resumed)?;
@@ -396,8 +399,16 @@ impl Wished {
     /// What the mark of the run binds.
     fn value(&self) -> Value {
         match self {
-            Self::Goal(goal) => json!({"goal": goal.text, "narrowed": goal.narrowed()}),
+            Self::Goal(goal) => goal.wish(),
             Self::Call { args, .. } => args.clone(),
+        }
+    }
+
+    /// All that its user wrote with their own hands; of an agent's goal its host knows that.
+    fn typed(&self) -> Vec<String> {
+        match self {
+            Self::Goal(_) => Vec::new(),
+            Self::Call { args, .. } => typed_args(args),
         }
     }
 
@@ -428,6 +439,8 @@ fn wished_in(run: &RunId, records: &[Record]) -> Result<Wished> {
         tools: tools?,
         models: started.narrowed.models.clone(),
         calling: started.narrowed.calling,
+        vouch: started.narrowed.vouch.clone(),
+        piped: started.label != Label::of(Source::user()),
     }))
 }
 

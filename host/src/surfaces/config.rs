@@ -5,6 +5,7 @@
 //! pinned it.
 
 pub mod file;
+pub mod flow;
 mod resolve;
 pub mod trust;
 

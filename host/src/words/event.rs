@@ -165,6 +165,9 @@ pub struct Narrowed {
     /// This way of calling tools instead of the agent's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calling: Option<Calling>,
+    /// Values that the user vouches for, beside the words of the goal.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub vouch: Vec<String>,
 }
 
 impl Narrowed {
@@ -238,8 +241,25 @@ pub struct Judged {
     pub content: Content,
     /// What influenced the wish.
     pub label: Label,
+    /// Of a sink: each value that steers, and why it may.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub weighed: Vec<Weighed>,
     /// The decision.
     pub verdict: Verdict,
+}
+
+/// One value that steers a sink.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Weighed {
+    /// The argument, by its path.
+    pub argument: String,
+    /// The value, cut, with hidden characters shown.
+    pub value: String,
+    /// Its kind.
+    pub kind: String,
+    /// Why it may steer; empty where nobody is a witness.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub witness: String,
 }
 
 /// The gate's decision, with the rule that made it.
@@ -266,6 +286,15 @@ pub struct Question {
     pub rule: String,
     /// One sentence by the host, hidden characters shown.
     pub text: String,
+    /// Why it is asked, a sentence for each value.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
+    /// The values that `always` answers for, for the rest of the run; none where only this call is asked about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<QuestionId>,
+    /// Lines that would make it the last of its kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<String>,
 }
 
 /// What a person says to a question.
@@ -274,6 +303,8 @@ pub struct Question {
 pub enum Answer {
     /// It may happen, this once.
     Allow,
+    /// It may happen, and its values may steer for the rest of the run.
+    Always,
     /// It may not.
     Deny,
 }

@@ -78,6 +78,18 @@ impl Source {
         Self::new(Sort::User, "")
     }
 
+    /// Which one of its sort; empty for `operator` and `user`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it stands for more than one.
+    #[must_use]
+    pub fn is_many(&self) -> bool {
+        &*self.name == "*"
+    }
+
     /// Its sort.
     #[must_use]
     pub fn sort(&self) -> Sort {

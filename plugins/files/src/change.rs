@@ -37,6 +37,8 @@ pub struct Removed {
     effect = "side-effecting",
     risk = "external_write",
     mounts = "write",
+    steers(path = "file"),
+    content = ["content", "mode", "base64"],
     example(
         title = "a new file",
         args = r#"{"path": "notes/today.md", "content": "- tea\n"}"#
@@ -72,6 +74,7 @@ pub fn write(
     effect = "side-effecting",
     risk = "external_write",
     mounts = "write",
+    steers(source = "file", target = "file"),
     example(
         title = "rename a file",
         args = r#"{"source": "draft.md", "target": "letters/final.md"}"#
@@ -92,6 +95,7 @@ pub fn move_to(
     effect = "destructive",
     risk = "high_risk",
     mounts = "write",
+    steers(path = "file"),
     example(title = "a file", args = r#"{"path": "notes/today.md"}"#)
 )]
 pub fn remove(

@@ -62,6 +62,8 @@ pub struct Key {
     notes = "write",
     idempotent,
     tier = "fast",
+    content = ["text"],
+    naming = "key",
     example(
         title = "remember a wish",
         args = r#"{"key": "user/language", "text": "prefers Italian"}"#
@@ -154,6 +156,7 @@ fn list(
     risk = "high_risk",
     notes = "write",
     idempotent,
+    steers(key = "id"),
     example(title = "forget a wish", args = r#"{"key": "user/language"}"#)
 )]
 fn delete(

@@ -25,6 +25,8 @@ pub struct Answer {
     effect = "external-stateful",
     risk = "external_write",
     sequential,
+    steers(url = "url"),
+    content = ["json", "text", "media_type"],
     example(
         title = "JSON",
         args = r#"{"url": "https://api.example.com/items", "json": {"name": "tea"}}"#

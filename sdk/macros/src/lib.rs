@@ -50,6 +50,9 @@ use proc_macro::TokenStream;
 /// | `idempotent`, `sequential`, `deferred` | a bare word, or `= true` and `= false` |
 /// | `truncation` | `"middle"`, `"tail"`, `"head"` |
 /// | `tier` | `"fast"`, `"balanced"`, `"smart"` |
+/// | `steers` | arguments that say where, whom or what to act on, and their kinds: `steers(path = "file")` |
+/// | `content` | arguments that are content: `content = ["text"]`; what is in neither of the two steers |
+/// | `naming` | the argument that names what is made: `naming = "title"` |
 /// | `example` | `example(title = "…", args = r#"{…}"#)`, at most five |
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {

@@ -10,7 +10,7 @@ use syn::{Error, Ident, LitBool, LitInt, LitStr, Result, Token, bracketed, paren
 
 const KEYS: &str = "`name`, `effect`, `risk`, `hosts`, `mounts`, `notes`, `calls`, `secrets`, \
     `sensitivity`, `surfaces`, `visibility`, `timeout_ms`, `retry`, `idempotent`, `sequential`, \
-    `deferred`, `truncation`, `tier` and `example`";
+    `deferred`, `truncation`, `tier`, `steers`, `content`, `naming` and `example`";
 const EXAMPLES_MAX: usize = 5;
 const TIMEOUT_MS_MAX: u64 = 600_000;
 const RETRIES_MAX: u64 = 5;
@@ -41,6 +41,10 @@ fn words_of(key: &str) -> Option<&'static [&'static str]> {
         _ => return None,
     })
 }
+
+const KINDS: &[&str] = &[
+    "mail", "account", "address", "url", "file", "user", "name", "id", "value",
+];
 
 const SURFACES: &[&str] = &["cli", "json", "http", "mcp", "react", "dev", "ai-sdk"];
 
@@ -96,6 +100,7 @@ impl Options {
                 return Ok(());
             }
             "example" => return self.read_example(input, &key),
+            "steers" | "content" | "naming" => return self.read_flow(input, &word),
             "retry" => retry(input)?,
             "timeout_ms" => {
                 equals(input, &word, "30000")?;
@@ -121,6 +126,25 @@ impl Options {
             },
         };
         self.settings.insert(word, value);
+        Ok(())
+    }
+
+    /// Which arguments steer, which are content, and which one names what is made.
+    fn read_flow(&mut self, input: ParseStream<'_>, word: &str) -> Result<()> {
+        let (field, value) = match word {
+            "steers" => ("steering", kinds(input)?),
+            "content" => ("content", list(input, word, r#"["text"]"#, |_| Ok(()))?),
+            _ => ("naming", text(input, word)?.value().into()),
+        };
+        let flow = self
+            .settings
+            .entry("flow")
+            .or_insert_with(|| Value::Object(Map::new()));
+        if let Value::Object(flow) = flow
+            && flow.insert(field.to_owned(), value).is_some()
+        {
+            return Err(input.error(format!("`{word}` is given twice: keep one")));
+        }
         Ok(())
     }
 
@@ -219,6 +243,28 @@ fn switch(input: ParseStream<'_>) -> Result<Value> {
     }
     input.parse::<Token![=]>()?;
     Ok(Value::Bool(input.parse::<LitBool>()?.value))
+}
+
+/// `path = "file", target = "file"`: arguments, and the kind of their values.
+fn kinds(input: ParseStream<'_>) -> Result<Value> {
+    const SHAPE: &str = "write `steers(path = \"file\")`";
+    if !input.peek(syn::token::Paren) {
+        return Err(input.error(SHAPE));
+    }
+    let inside;
+    parenthesized!(inside in input);
+    let mut kinds = Map::new();
+    while !inside.is_empty() {
+        let argument: Ident = inside.parse()?;
+        inside.parse::<Token![=]>()?;
+        let kind: LitStr = inside.parse()?;
+        check_word(&kind, "a kind", KINDS)?;
+        kinds.insert(argument.to_string(), kind.value().into());
+        if !inside.is_empty() {
+            inside.parse::<Token![,]>()?;
+        }
+    }
+    Ok(Value::Object(kinds))
 }
 
 fn retry(input: ParseStream<'_>) -> Result<Value> {

@@ -167,8 +167,8 @@ pub const DOORS: &[Door] = &[
     ),
     door(
         &["rusqlite"],
-        &["gate/journal", "edges/notes"],
-        "the journal is the only truth; notes are the only other database",
+        &["gate/journal", "edges/notes", "edges/labels"],
+        "the journal is the only truth; notes and the labels of files are the only other databases",
     ),
     door(
         &[

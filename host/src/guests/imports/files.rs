@@ -67,7 +67,9 @@ impl Inside {
         let perform = |station: std::sync::Arc<crate::guests::station::Station>, permit, _| async move {
             station.files.perform(permit).await
         };
-        self.hand_over(Ok(File { path, wish }), perform).await
+        let label = self.visit()?.caller().label;
+        let file = File { path, wish, label };
+        self.hand_over(Ok(file), perform).await
     }
 }
 

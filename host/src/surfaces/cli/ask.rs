@@ -33,6 +33,11 @@ pub(super) enum Ask {
         /// The question's name, or its beginning.
         question: String,
     },
+    /// Say yes, and let its values steer for the rest of the run.
+    Always {
+        /// The question's name, or its beginning.
+        question: String,
+    },
     /// Say no.
     Deny {
         /// The question's name, or its beginning.
@@ -50,6 +55,7 @@ impl Ask {
                 Ok(0)
             }
             Self::Allow { question } => answer(&host, scene, (&question, Answer::Allow)).await,
+            Self::Always { question } => answer(&host, scene, (&question, Answer::Always)).await,
             Self::Deny { question } => answer(&host, scene, (&question, Answer::Deny)).await,
         }
     }
@@ -94,6 +100,13 @@ fn show(waiting: &Waiting, scene: &Scene) {
     ));
     let rule = foreign(&waiting.question.rule);
     print::line(format!("{} {rule}", faint("asked by")));
+    for reason in &waiting.question.reasons {
+        print::line(format!("{} {}", faint("because "), foreign(reason)));
+    }
+    for line in &waiting.question.lines {
+        let line = line.replace('\n', "\n         ");
+        print::line(format!("{} {}", faint("the last"), foreign(&line)));
+    }
     print::line(format!("{} {}", faint("run     "), waiting.run));
     print::line(format!("{} {}", faint("since   "), time(waiting.at)));
     let subject = foreign(&waiting.subject);
@@ -114,6 +127,7 @@ async fn answer(host: &Host, scene: &Scene, (question, answer): (&str, Answer)) 
     // The question in a line is cut; what was agreed to is not.
     let said = match answer {
         Answer::Allow => "allowed",
+        Answer::Always => "allowed, and its values for the rest of the run",
         Answer::Deny => "denied",
     };
     print::line(format!("{said}: {}", foreign(&waiting.question.text)));

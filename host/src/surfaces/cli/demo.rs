@@ -103,6 +103,8 @@ impl Demo {
             tools: Vec::new(),
             models: Vec::new(),
             calling: None,
+            vouch: Vec::new(),
+            piped: false,
         };
         let status = tokio::select! {
             status = pursue(&host, goal, scene) => status?,

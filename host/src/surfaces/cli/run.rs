@@ -38,6 +38,9 @@ pub(super) struct Run {
     /// How the model calls tools: one by one, from scripts alone, or either way.
     #[arg(long, value_name = "direct|code|both", value_parser = parse_calling)]
     calling: Option<Calling>,
+    /// A value that the model may act on as if it stood in the prompt, such as an address.
+    #[arg(long, value_name = "VALUE")]
+    vouch: Vec<String>,
 }
 
 fn parse_calling(text: &str) -> std::result::Result<Calling, String> {
@@ -55,6 +58,7 @@ fn parse_pattern(text: &str) -> std::result::Result<Pattern, String> {
 
 impl Run {
     pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
+        let piped = self.prompt.is_none();
         let text = match self.prompt {
             Some(text) => text,
             None => read_goal()?,
@@ -72,6 +76,8 @@ impl Run {
             tools: self.tool,
             models: self.model.into_iter().collect(),
             calling: self.calling,
+            vouch: self.vouch,
+            piped,
         };
         pursue(&host, goal, scene).await
     }

@@ -123,6 +123,7 @@ impl Transcript {
             Event::Answered { question, answer } => {
                 let word = match answer {
                     Answer::Allow => good("allowed"),
+                    Answer::Always => good("allowed for this run"),
                     Answer::Deny => bad("denied"),
                 };
                 Some(format!("{word} {}", faint(format!("question {question}"))))

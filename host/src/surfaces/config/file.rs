@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::flow::FlowTable;
 use crate::edges::named;
 use crate::guests::catalog::Collisions;
 use crate::rules::grant::{Access, Pattern};
@@ -39,6 +40,8 @@ pub struct ConfigFile {
     pub models: BTreeMap<String, ModelTable>,
     /// Bounds of every guest.
     pub limits: LimitTable,
+    /// What may flow where.
+    pub flow: FlowTable,
     /// The bytes that were read.
     #[serde(skip)]
     pub bytes: Vec<u8>,
@@ -53,6 +56,12 @@ pub struct MountTable {
     /// The most that a grant can give.
     #[serde(default = "read")]
     pub access: Access,
+    /// Whether what lies in it is the user's own, and trusted as their word is not but their records are.
+    #[serde(default)]
+    pub own: bool,
+    /// Whether making a new file in it needs nobody's word.
+    #[serde(default)]
+    pub workspace: bool,
 }
 
 fn read() -> Access {

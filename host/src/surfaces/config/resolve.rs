@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::file::{
     AgentTable, ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, looking,
 };
+use super::flow::{self, FlowTable};
 use crate::edges::vault::Vault;
 use crate::guests::catalog::Collisions;
 use crate::guests::plugin;
@@ -33,6 +34,7 @@ pub(super) fn default(folder: &Path, places: Places) -> Setup {
         root.clone(),
         Mount {
             access: Access::Read,
+            workspace: false,
         },
     );
     let mounts = vec![MountGrant {
@@ -74,6 +76,8 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
         .map(|(path, _)| path.display().to_string())
         .collect();
     let mut setup = empty(Policy::nothing(&names.join(" and ")), places);
+    let tables: Vec<&FlowTable> = files.iter().map(|(_, file)| &file.flow).collect();
+    setup.policy.flows = flow::nothing_said(&tables);
     for (path, file) in files {
         add(&mut setup, path, file).map_err(|error| about(path, &error))?;
     }
@@ -138,9 +142,19 @@ fn add(setup: &mut Setup, path: &Path, file: &ConfigFile) -> Result<()> {
         let name: Arc<str> = name.as_str().into();
         setup.policy.mounts.entry(name.clone()).or_insert(Mount {
             access: table.access,
+            workspace: table.workspace,
         });
+        if table.own && !setup.mounts.contains_key(&name) {
+            setup
+                .policy
+                .flows
+                .classes
+                .own_mounts
+                .insert(name.to_string());
+        }
         setup.mounts.entry(name).or_insert(path);
     }
+    flow::add(&mut setup.policy.flows, &file.flow)?;
     for (tools, table) in &file.grants {
         let tools = Pattern::try_from(tools.clone())?;
         let grant =

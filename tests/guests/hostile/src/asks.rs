@@ -101,7 +101,7 @@ pub fn fetch_body(
 }
 
 /// Does one thing after the other with files and says what came of each.
-#[tool(effect = "read-only", risk = "read_only", mounts = "write")]
+#[tool(effect = "side-effecting", risk = "read_only", mounts = "write")]
 pub fn file_each(
     /// What to do.
     wishes: Vec<FileWish>,

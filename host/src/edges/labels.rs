@@ -1,0 +1,226 @@
+//! Labels of files: what influenced what a tool wrote, kept beside the files for whoever reads them later
+//! (design §5: labels are stored with everything that is stored).
+//!
+//! A file is known by its path on the host and by what it is, so that another mount, a link or a move does not
+//! wash its label off. The label is stored before the bytes are: a crash in between leaves too much, never too
+//! little. What a person does to a file outside of Lazaret is that person's doing.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use rusqlite::{Connection, Row, params};
+
+use crate::words::error::{Code, Error, Result};
+use crate::words::label::{Label, Sort};
+use crate::words::limits::JOURNAL_WAIT_MS;
+use crate::words::lock::lock;
+
+const TABLES: &str = "CREATE TABLE IF NOT EXISTS files (
+    path BLOB NOT NULL PRIMARY KEY, device INTEGER NOT NULL, number INTEGER NOT NULL, label TEXT NOT NULL) STRICT;
+    CREATE INDEX IF NOT EXISTS files_by_number ON files (number, device)";
+
+/// All labels of files.
+#[derive(Clone)]
+pub(super) struct FileLabels(Arc<Mutex<Connection>>);
+
+/// One file: where it lies, and what it is; nothing of the latter where it is not there yet.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) path: PathBuf,
+    pub(super) identity: Option<(u64, u64)>,
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the labels of files are a database of their own"
+)]
+impl FileLabels {
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        Connection::open(path)
+            .and_then(Self::start)
+            .map_err(|error| explain(&error))
+    }
+
+    pub(super) fn in_memory() -> Result<Self> {
+        Connection::open_in_memory()
+            .and_then(Self::start)
+            .map_err(|error| explain(&error))
+    }
+
+    fn start(database: Connection) -> rusqlite::Result<Self> {
+        database.busy_timeout(Duration::from_millis(JOURNAL_WAIT_MS))?;
+        database.pragma_update(None, "journal_mode", "WAL")?;
+        database.pragma_update(None, "synchronous", "FULL")?;
+        database.execute_batch(TABLES)?;
+        Ok(Self(Arc::new(Mutex::new(database))))
+    }
+
+    /// The stored label of a file.
+    ///
+    /// # Errors
+    /// `DiskFailed`; `Corrupt` for a label that cannot be read: no label, no file.
+    pub(super) fn of(&self, file: &Known) -> Result<Label> {
+        const OF: &str = "SELECT label FROM files WHERE path = ?1 OR (number = ?2 AND device = ?3)";
+        let (device, number) = numbers(file.identity);
+        self.join(OF, params![bytes(&file.path), number, device])
+    }
+
+    /// The labels of all that lies in a folder, together: their names are written by whoever wrote them.
+    ///
+    /// # Errors
+    /// As [`FileLabels::of`].
+    pub(super) fn below(&self, folder: &Path) -> Result<Label> {
+        const BELOW: &str = "SELECT label FROM files WHERE substr(path, 1, length(?1)) = ?1";
+        let mut prefix = bytes(folder);
+        prefix.push(b'/');
+        self.join(BELOW, params![prefix])
+    }
+
+    fn join(&self, query: &str, params: impl rusqlite::Params) -> Result<Label> {
+        let database = lock(&self.0);
+        let mut query = database
+            .prepare_cached(query)
+            .map_err(|error| explain(&error))?;
+        let rows = query
+            .query_map(params, |row: &Row<'_>| row.get::<_, String>(0))
+            .map_err(|error| explain(&error))?;
+        let mut all = Label::default();
+        for text in rows {
+            let text = text.map_err(|error| explain(&error))?;
+            let label: Label = serde_json::from_str(&text).map_err(|error| {
+                Error::new(Code::Corrupt, "the label of a file cannot be read").because(error)
+            })?;
+            all = all.join(&label);
+        }
+        Ok(all)
+    }
+
+    /// Stores the label of what is about to be written, or was.
+    ///
+    /// # Errors
+    /// `DiskFailed`: then nothing may be written.
+    pub(super) fn put(&self, file: &Known, label: &Label) -> Result<()> {
+        const PUT: &str = "INSERT INTO files (path, device, number, label) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT DO UPDATE SET device = ?2, number = ?3, label = ?4";
+        if says_nothing(label) {
+            return self.forget(file);
+        }
+        let text = serde_json::to_string(label)
+            .map_err(|error| Error::bug("a label is no JSON").because(error))?;
+        let (device, number) = numbers(file.identity);
+        lock(&self.0)
+            .execute(PUT, params![bytes(&file.path), device, number, text])
+            .map_err(|error| explain(&error))?;
+        Ok(())
+    }
+
+    /// A file, or a folder with all that lies in it, has another name.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub(super) fn moved(&self, from: &Path, to: &Path) -> Result<()> {
+        const MOVED: &str =
+            "UPDATE OR REPLACE files SET path = CAST(?2 || substr(path, length(?1) + 1) AS BLOB)
+            WHERE path = ?1 OR substr(path, 1, length(?1) + 1) = CAST(?1 || '/' AS BLOB)";
+        lock(&self.0)
+            .execute(MOVED, params![bytes(from), bytes(to)])
+            .map_err(|error| explain(&error))?;
+        Ok(())
+    }
+
+    /// A file is gone.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub(super) fn forget(&self, file: &Known) -> Result<()> {
+        lock(&self.0)
+            .execute(
+                "DELETE FROM files WHERE path = ?1",
+                params![bytes(&file.path)],
+            )
+            .map_err(|error| explain(&error))?;
+        Ok(())
+    }
+}
+
+/// What only the user and the operator had influence on is as if they had written it by themselves.
+fn says_nothing(label: &Label) -> bool {
+    label
+        .sources()
+        .all(|source| matches!(source.sort(), Sort::User | Sort::Operator))
+}
+
+fn bytes(path: &Path) -> Vec<u8> {
+    use std::os::unix::ffi::OsStrExt;
+    path.as_os_str().as_bytes().to_vec()
+}
+
+/// As the database holds them: bit for bit, since it has no unsigned numbers. -1 is no file's.
+fn numbers(identity: Option<(u64, u64)>) -> (i64, i64) {
+    match identity {
+        Some((device, number)) => (device.cast_signed(), number.cast_signed()),
+        None => (-1, -1),
+    }
+}
+
+fn explain(error: &rusqlite::Error) -> Error {
+    Error::new(
+        Code::DiskFailed,
+        "the labels of files cannot be read or written",
+    )
+    .because(anyhow::anyhow!("{error}"))
+}
+
+impl std::fmt::Debug for FileLabels {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("FileLabels")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::label::Source;
+
+    fn known(path: &str, number: u64) -> Known {
+        Known {
+            path: path.into(),
+            identity: Some((1, number)),
+        }
+    }
+
+    fn web(host: &str) -> Label {
+        Label::of(Source::user()).with(Source::new(Sort::Web, host))
+    }
+
+    #[test]
+    fn a_label_follows_its_file() {
+        let labels = FileLabels::in_memory().unwrap();
+        labels.put(&known("/a/x", 7), &web("one")).unwrap();
+        assert_eq!(labels.of(&known("/a/x", 8)).unwrap(), web("one"));
+        assert_eq!(labels.of(&known("/b/other", 7)).unwrap(), web("one"));
+        assert_eq!(labels.of(&known("/b/other", 9)).unwrap(), Label::default());
+        labels.moved(Path::new("/a"), Path::new("/c")).unwrap();
+        assert_eq!(labels.of(&known("/c/x", 9)).unwrap(), web("one"));
+        assert_eq!(labels.of(&known("/a/x", 9)).unwrap(), Label::default());
+        labels.put(&known("/c/y", 3), &web("two")).unwrap();
+        assert_eq!(
+            labels.below(Path::new("/c")).unwrap(),
+            web("one").join(&web("two"))
+        );
+        assert_eq!(labels.below(Path::new("/")).unwrap(), Label::default());
+        assert_eq!(labels.below(Path::new("/c/x")).unwrap(), Label::default());
+        labels.forget(&known("/c/x", 7)).unwrap();
+        assert_eq!(labels.of(&known("/c/x", 7)).unwrap(), Label::default());
+    }
+
+    #[test]
+    fn what_only_the_user_wrote_needs_no_label() {
+        let labels = FileLabels::in_memory().unwrap();
+        let file = known("/a", 1);
+        labels.put(&file, &web("one")).unwrap();
+        labels.put(&file, &Label::of(Source::user())).unwrap();
+        assert_eq!(labels.of(&file).unwrap(), Label::default());
+    }
+}

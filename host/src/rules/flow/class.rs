@@ -1,0 +1,189 @@
+//! Classes: how far a source is trusted, and who may read what comes from it (design §5).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::words::label::{Label, Sort, Source};
+
+/// Whether a source may decide anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Integrity {
+    /// It speaks for the user or the operator.
+    Trusted,
+    /// Anybody may have written it.
+    Untrusted,
+}
+
+/// Who may read what comes from a source.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Secrecy {
+    /// Anybody.
+    #[default]
+    Public,
+    /// The user, and whom the user names.
+    Private,
+    /// Nobody outside.
+    Secret,
+}
+
+/// What policy says of one source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Class {
+    /// Whether it may decide anything.
+    pub integrity: Integrity,
+    /// Who may read it.
+    pub secrecy: Secrecy,
+}
+
+/// The classes of all sources: the table of design §5, and what policy says otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Classes {
+    /// Mounts that hold the user's own files.
+    pub own_mounts: BTreeSet<String>,
+    /// Plugins whose code is trusted not to make things up: the bundled ones, and those of policy.
+    pub trusted_plugins: BTreeSet<String>,
+    /// What policy says of single sources, by their text, such as `web:https://docs.example`.
+    pub said: BTreeMap<String, Class>,
+}
+
+impl Classes {
+    /// The class of a source. One that stands for many (`web:*`) has no line of its own: it may be any of
+    /// them, so it is the least trusted of its sort.
+    #[must_use]
+    pub fn of(&self, source: &Source) -> Class {
+        if let Some(said) = self.said.get(&source.to_string())
+            && !source.is_many()
+        {
+            return *said;
+        }
+        let (integrity, secrecy) = match source.sort() {
+            Sort::Operator => (Integrity::Trusted, Secrecy::Public),
+            Sort::User => (Integrity::Trusted, Secrecy::Private),
+            Sort::Tool => (self.of_plugin(source), Secrecy::Public),
+            Sort::Web => (Integrity::Untrusted, Secrecy::Public),
+            Sort::File => (self.of_mount(source), Secrecy::Private),
+            // What is kept has its stored label beside this source.
+            Sort::Note => (Integrity::Trusted, Secrecy::Private),
+            Sort::Mcp => (Integrity::Untrusted, Secrecy::Private),
+            Sort::Secret => (Integrity::Trusted, Secrecy::Secret),
+        };
+        Class { integrity, secrecy }
+    }
+
+    fn of_plugin(&self, source: &Source) -> Integrity {
+        let plugin = source.name().split('.').next().unwrap_or_default();
+        trusted_if(self.trusted_plugins.contains(plugin))
+    }
+
+    fn of_mount(&self, source: &Source) -> Integrity {
+        trusted_if(self.own_mounts.contains(source.name()))
+    }
+
+    /// Whether anybody untrusted had influence.
+    #[must_use]
+    pub fn is_tainted(&self, label: &Label) -> bool {
+        label
+            .sources()
+            .any(|source| self.of(source).integrity == Integrity::Untrusted)
+    }
+
+    /// Whether it comes from something that only the user may read. What the user typed for this run is not
+    /// counted: it was typed to be acted upon.
+    #[must_use]
+    pub fn is_private(&self, label: &Label) -> bool {
+        label.sources().any(|source| {
+            source.sort() != Sort::User && self.of(source).secrecy == Secrecy::Private
+        })
+    }
+
+    /// Whether it comes from something that nobody outside may read.
+    #[must_use]
+    pub fn is_secret(&self, label: &Label) -> bool {
+        label
+            .sources()
+            .any(|source| self.of(source).secrecy == Secrecy::Secret)
+    }
+
+    /// The untrusted sources of a label, for people; all of them where none is untrusted.
+    #[must_use]
+    pub fn suspects(&self, label: &Label) -> Vec<String> {
+        let suspect = |source: &&Source| self.of(source).integrity == Integrity::Untrusted;
+        let found: Vec<String> = label
+            .sources()
+            .filter(suspect)
+            .map(Source::to_string)
+            .collect();
+        if found.is_empty() {
+            label.sources().map(Source::to_string).collect()
+        } else {
+            found
+        }
+    }
+}
+
+fn trusted_if(trusted: bool) -> Integrity {
+    if trusted {
+        Integrity::Trusted
+    } else {
+        Integrity::Untrusted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn label(text: &str) -> Label {
+        text.split_whitespace()
+            .map(|word| Source::try_from(word.to_owned()).unwrap())
+            .fold(Label::default(), |label, source| label.with(source))
+    }
+
+    fn classes() -> Classes {
+        let said = Class {
+            integrity: Integrity::Trusted,
+            secrecy: Secrecy::Private,
+        };
+        Classes {
+            own_mounts: BTreeSet::from(["docs".to_owned()]),
+            trusted_plugins: BTreeSet::from(["text".to_owned()]),
+            said: BTreeMap::from([
+                ("web:https://own.test".to_owned(), said),
+                ("web:*".to_owned(), said),
+            ]),
+        }
+    }
+
+    #[test]
+    fn the_table_of_classes() {
+        for (sources, tainted, private, secret) in [
+            ("", false, false, false),
+            ("user operator", false, false, false),
+            ("tool:text.count", false, false, false),
+            ("tool:other.count", true, false, false),
+            ("tool:textual.count", true, false, false),
+            ("tool:*", true, false, false),
+            ("web:https://a.test", true, false, false),
+            ("web:https://own.test", false, true, false),
+            ("web:*", true, false, false),
+            ("file:docs", false, true, false),
+            ("file:downloads", true, true, false),
+            ("file:*", true, true, false),
+            ("note:notes/a", false, true, false),
+            ("mcp:mail", true, true, false),
+            ("secret:token", false, false, true),
+            ("user web:https://a.test file:docs", true, true, false),
+        ] {
+            let (label, classes) = (label(sources), classes());
+            assert_eq!(classes.is_tainted(&label), tainted, "{sources}");
+            assert_eq!(classes.is_private(&label), private, "{sources}");
+            assert_eq!(classes.is_secret(&label), secret, "{sources}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Kinds: what a value is, so that a mail address is vouched for by a mail address and by nothing else.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use url::Url;
+
+/// The kind of a value.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A mail address.
+    Mail,
+    /// A bank account, wallet, or whatever money goes to.
+    Account,
+    /// A postal or other address.
+    Address,
+    /// A URL.
+    Url,
+    /// A path below the mounts.
+    File,
+    /// Somebody's name at a service.
+    User,
+    /// A person's or a thing's name.
+    Name,
+    /// A record's own name at its service.
+    Id,
+    /// Anything else. No field vouches for it.
+    #[default]
+    Value,
+}
+
+impl Kind {
+    /// The kind as it stands in policy.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Mail => "mail",
+            Self::Account => "account",
+            Self::Address => "address",
+            Self::Url => "url",
+            Self::File => "file",
+            Self::User => "user",
+            Self::Name => "name",
+            Self::Id => "id",
+            Self::Value => "value",
+        }
+    }
+
+    /// Whether anybody can make one up that leads to themselves: such a value does not vouch from a record
+    /// that somebody else started.
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        match self {
+            Self::Account | Self::Address | Self::Url => true,
+            Self::Mail | Self::File | Self::User | Self::Name | Self::Id | Self::Value => false,
+        }
+    }
+
+    /// Two values that mean one thing have one normal form; what only looks alike does not.
+    #[must_use]
+    pub fn normal(self, text: &str) -> String {
+        match self {
+            Self::Mail => text.to_ascii_lowercase(),
+            Self::Url => Url::parse(text).map_or_else(|_| text.to_owned(), String::from),
+            Self::File => {
+                let text = text.strip_prefix("./").unwrap_or(text);
+                text.strip_suffix('/').unwrap_or(text).to_owned()
+            }
+            Self::Account | Self::Address | Self::User | Self::Name | Self::Id | Self::Value => {
+                text.to_owned()
+            }
+        }
+    }
+}
+
+/// A leaf as the text that a person would have typed; nothing for what says nothing.
+#[must_use]
+pub fn text_of(leaf: &Value) -> Option<String> {
+    match leaf {
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+        Value::String(text) if text.is_empty() => None,
+        Value::String(text) => Some(text.clone()),
+        Value::Bool(_) | Value::Number(_) => Some(leaf.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn normal_forms() {
+        for (kind, one, other, same) in [
+            (Kind::Mail, "Doe@X.com", "doe@x.com", true),
+            (Kind::Mail, "doe@x.com", "dое@x.com", false),
+            (Kind::Url, "https://A.test", "https://a.test/", true),
+            (Kind::Url, "https://a.test/x", "https://a.test/y", false),
+            (Kind::File, "./docs/a/", "docs/a", true),
+            (Kind::File, "docs/A", "docs/a", false),
+            (Kind::Name, "Anna", "anna", false),
+        ] {
+            assert_eq!(
+                kind.normal(one) == kind.normal(other),
+                same,
+                "{one} {other}"
+            );
+        }
+    }
+}

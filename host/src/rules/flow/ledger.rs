@@ -1,0 +1,197 @@
+//! The ledger of a run: what its user typed, and which values its own tools have vouched for. It is a fold of
+//! the run's records, and grows with them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::kind::{Kind, text_of};
+use super::leaves::{at, texts_at};
+use super::lines::{Flows, Records, ToolFlow};
+use super::typed::Typed;
+use crate::words::id::{QuestionId, ToolName};
+use crate::words::limits::{LEDGER_TYPED_BYTES, LEDGER_VALUES};
+
+/// What a run knows about values.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    typed: Typed,
+    typed_bytes: usize,
+    /// Kind and normal form → the tool that vouches.
+    vouched: BTreeMap<(Kind, String), ToolName>,
+    /// Addresses of records whose title was typed, and the title.
+    titled: BTreeMap<(Kind, String), String>,
+    /// Addresses of each record that was read, by its own name.
+    people: BTreeMap<String, BTreeSet<(Kind, String)>>,
+    /// Names that a trusted field holds, in lower case.
+    names: BTreeSet<String>,
+    /// Values that somebody has answered for, for the rest of the run.
+    answered: BTreeSet<QuestionId>,
+    values: usize,
+}
+
+impl Ledger {
+    /// The user or the operator typed this. What is past the bound is no witness.
+    pub fn typed(&mut self, text: &str) {
+        self.typed_bytes = self.typed_bytes.saturating_add(text.len());
+        if self.typed_bytes <= LEDGER_TYPED_BYTES {
+            self.typed.add(text);
+        }
+    }
+
+    /// A person vouches for a value, for this run.
+    pub fn answered(&mut self, value: QuestionId) {
+        self.answered.insert(value);
+    }
+
+    /// What was typed.
+    #[must_use]
+    pub fn words(&self) -> &Typed {
+        &self.typed
+    }
+
+    /// A tool of which policy knows the records has returned an outcome.
+    pub fn saw(&mut self, flows: &Flows, tool: &ToolName, args: &Value, outcome: &Value) {
+        let Some(ToolFlow { records, .. }) = flows.about(tool) else {
+            return;
+        };
+        let mut full = false;
+        for record in at(outcome, &records.at) {
+            full |= is_full(record);
+            self.saw_record(flows, tool, records, record);
+        }
+        if full {
+            for (argument, kind) in &records.asks {
+                for text in texts_at(args, argument) {
+                    self.vouch(*kind, &text, tool);
+                }
+            }
+        }
+    }
+
+    fn saw_record(&mut self, flows: &Flows, tool: &ToolName, records: &Records, record: &Value) {
+        let foreign = is_foreign(flows, records, record);
+        for (field, kind) in &records.vouches {
+            if kind.is_open() && foreign {
+                continue;
+            }
+            for text in texts_at(record, field) {
+                self.vouch(*kind, &text, tool);
+            }
+        }
+        for (field, kind) in &records.trusted {
+            if matches!(kind, Kind::Name | Kind::User) {
+                for name in texts_at(record, field) {
+                    self.name(&name);
+                }
+            }
+        }
+        let people: BTreeSet<(Kind, String)> = records
+            .people
+            .iter()
+            .flat_map(|(field, kind)| {
+                let texts = texts_at(record, field).into_iter();
+                texts.map(|text| (*kind, kind.normal(&text)))
+            })
+            .collect();
+        if let Some(title) = first(record, &records.title)
+            && self.typed.has_title(&title)
+        {
+            for person in &people {
+                if self.has_room() {
+                    self.titled.insert(person.clone(), title.clone());
+                }
+            }
+        }
+        if let Some(id) = first(record, &records.id)
+            && self.has_room()
+        {
+            self.people.insert(id, people);
+        }
+    }
+
+    fn vouch(&mut self, kind: Kind, text: &str, tool: &ToolName) {
+        if matches!(kind, Kind::Name | Kind::User) {
+            self.name(text);
+        }
+        if self.has_room() {
+            let normal = kind.normal(text);
+            self.vouched
+                .entry((kind, normal))
+                .or_insert_with(|| tool.clone());
+        }
+    }
+
+    fn name(&mut self, text: &str) {
+        if self.has_room() {
+            self.names.insert(text.to_lowercase());
+        }
+    }
+
+    /// Past the bound nothing more is vouched for.
+    fn has_room(&mut self) -> bool {
+        self.values = self.values.saturating_add(1);
+        self.values <= LEDGER_VALUES
+    }
+
+    /// The tool that vouches for a value of this kind.
+    #[must_use]
+    pub fn vouching(&self, kind: Kind, value: &str) -> Option<&ToolName> {
+        self.vouched.get(&(kind, kind.normal(value)))
+    }
+
+    /// The typed title of a record that has this address.
+    #[must_use]
+    pub fn titled(&self, kind: Kind, value: &str) -> Option<&str> {
+        let title = self.titled.get(&(kind, kind.normal(value)));
+        title.map(String::as_str)
+    }
+
+    /// Whether the record of that name has this address.
+    #[must_use]
+    pub fn is_in_record(&self, record: &str, kind: Kind, value: &str) -> bool {
+        let people = self.people.get(record);
+        people.is_some_and(|people| people.contains(&(kind, kind.normal(value))))
+    }
+
+    /// Whether a trusted field holds this name.
+    #[must_use]
+    pub fn is_name(&self, name: &str) -> bool {
+        self.names.contains(&name.to_lowercase())
+    }
+
+    /// Whether a person has vouched for a value, for this run.
+    #[must_use]
+    pub fn is_answered(&self, value: &QuestionId) -> bool {
+        self.answered.contains(value)
+    }
+}
+
+fn first(record: &Value, field: &str) -> Option<String> {
+    if field.is_empty() {
+        return None;
+    }
+    texts_at(record, field).into_iter().next()
+}
+
+/// Whether somebody else than the user started a record, or nobody knows who did.
+fn is_foreign(flows: &Flows, records: &Records, record: &Value) -> bool {
+    if records.own {
+        return false;
+    }
+    let author = first(record, &records.author);
+    !author.is_some_and(|author| {
+        let same = |me: &String| Kind::Mail.normal(me) == Kind::Mail.normal(&author);
+        flows.me.iter().any(same)
+    })
+}
+
+fn is_full(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(map) => !map.is_empty(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            text_of(value).is_some() && *value != Value::Bool(false)
+        }
+    }
+}

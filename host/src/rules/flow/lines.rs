@@ -1,0 +1,158 @@
+//! Lines: what policy says of flows. `[flow]` of `lazaret.toml`, and `[flow.tools."TOOL"]` for each tool.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::class::{Classes, Secrecy};
+use super::kind::Kind;
+use crate::rules::grant::Pattern;
+use crate::words::id::ToolName;
+
+/// Whether flows are judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// As `enforce` where a run is granted both an untrusted source and a sink, else as `off`.
+    #[default]
+    Auto,
+    /// They are not.
+    Off,
+    /// They are, and what would be asked is recorded; nothing is.
+    Shadow,
+    /// They are.
+    Enforce,
+}
+
+/// Which plain requests (`GET`, `HEAD`) may leave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Browse {
+    /// Any to a public address, as long as nothing private is behind the wish; then as `granted`, or to
+    /// witnessed URLs.
+    Free,
+    /// Those to granted destinations.
+    #[default]
+    Granted,
+    /// Those to granted destinations whose URL is witnessed, as soon as the wish is tainted.
+    Witness,
+}
+
+/// Which outcomes are held back from the model and handed over as handles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Holding {
+    /// As `untrusted` where flows are judged, else as `never`.
+    #[default]
+    Auto,
+    /// Those that somebody untrusted had influence on.
+    Untrusted,
+    /// Those, and whatever would be cut for its length.
+    Large,
+    /// None.
+    Never,
+}
+
+/// An older guard, beside labels, by the name under which it is known (G-82…G-90).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Guard {
+    /// No verbatim span of untrusted content in the arguments of a sink.
+    UntrustedToSink,
+    /// No sink once untrusted content and secret-class content have both entered a run.
+    LethalTrifecta,
+}
+
+/// All that policy says of flows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Flows {
+    /// Whether they are judged.
+    pub mode: Mode,
+    /// Which plain requests may leave.
+    pub browse: Browse,
+    /// Which outcomes are held.
+    pub hold: Holding,
+    /// Whether text that others read is composed like a name.
+    pub strict: bool,
+    /// Values that the operator vouches for: the user's own addresses, and others.
+    pub vouched: BTreeSet<String>,
+    /// The user's own names and addresses; records that they started are the user's.
+    pub me: BTreeSet<String>,
+    /// Kinds whose typed values count only where a vouching result lists them: first names.
+    pub common: BTreeSet<Kind>,
+    /// Sinks that are declassified: judged, recorded, and never asked about (G-87).
+    pub release: Vec<Pattern>,
+    /// Older guards.
+    pub guards: BTreeSet<Guard>,
+    /// Classes of sources.
+    pub classes: Classes,
+    /// What is said of single tools.
+    pub tools: BTreeMap<ToolName, ToolFlow>,
+}
+
+/// What is said of one tool: which of its arguments steer, and which fields of its outcomes vouch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ToolFlow {
+    /// Arguments that say where, whom, or what to act on, by path (`to`, `message/to`, `items/*/id`), and
+    /// the kind of their values.
+    pub steering: BTreeMap<String, Kind>,
+    /// Arguments that are content: what is sent, not where to.
+    pub content: Vec<String>,
+    /// The argument that names what is made: a title, a file name. Empty where there is none.
+    pub naming: String,
+    /// The argument by which a `reply`-like tool names the record that it answers. Empty where there is none.
+    pub reply: String,
+    /// How private the content may be that goes there without a named destination.
+    pub accepts: Secrecy,
+    /// The records of its outcomes.
+    pub records: Records,
+}
+
+/// Records in a tool's outcomes, and what their fields are good for. Only policy says so, never a manifest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Records {
+    /// Where they are, as a pointer with `*`: `/messages/*`; empty for the whole outcome.
+    pub at: String,
+    /// The field of a record's title. Paths of fields are relative to their record.
+    pub title: String,
+    /// The field that says who started it.
+    pub author: String,
+    /// Whether nobody but the user can start one, as in an address book; then no author is needed.
+    pub own: bool,
+    /// The field of its own name at its service.
+    pub id: String,
+    /// Fields of addresses that the service itself keeps: sender, recipients, members.
+    pub people: BTreeMap<String, Kind>,
+    /// Fields that are true, though not wanted: shown beside a handle.
+    pub trusted: BTreeMap<String, Kind>,
+    /// Fields that vouch for a value.
+    pub vouches: BTreeMap<String, Kind>,
+    /// Arguments about which a non-empty outcome vouches.
+    pub asks: BTreeMap<String, Kind>,
+}
+
+impl ToolFlow {
+    /// Whether nothing is said.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Flows {
+    /// Whether a value is one that policy names.
+    #[must_use]
+    pub fn names(&self, kind: Kind, value: &str) -> bool {
+        let value = kind.normal(value);
+        let mut known = self.vouched.iter().chain(&self.me);
+        known.any(|known| kind.normal(known) == value)
+    }
+
+    /// What is said of a tool.
+    #[must_use]
+    pub fn about(&self, tool: &ToolName) -> Option<&ToolFlow> {
+        self.tools.get(tool)
+    }
+}

@@ -1,0 +1,234 @@
+//! Typed words: what the user and the operator wrote with their own hands, and what of it is a value.
+//!
+//! Pasted, piped and attached text never comes here (design §5, witness 1).
+
+use super::kind::Kind;
+
+/// Texts that were typed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Typed {
+    texts: Vec<String>,
+    /// The same in lower case, for kinds that do not mind.
+    lower: Vec<String>,
+    /// The words of each text, in order, for what is composed of them.
+    words: Vec<Vec<String>>,
+}
+
+const QUOTES: &str = "\"'`“”‘’„‚«»‹›";
+const OPENING: &str = "([{<";
+const CLOSING: &str = ")]}>";
+const MARKS: &str = ".,;:!?…";
+
+impl Typed {
+    /// Adds a text.
+    pub fn add(&mut self, text: &str) {
+        self.lower.push(text.to_ascii_lowercase());
+        self.words.push(words(text));
+        self.texts.push(text.to_owned());
+    }
+
+    /// Whether a value stands in a text as a whole token: between blanks, quotes, brackets or closing marks.
+    /// One with blanks in it, and one of digits alone, stands in quotes.
+    #[must_use]
+    pub fn has(&self, kind: Kind, value: &str) -> bool {
+        if value.is_empty() {
+            return false;
+        }
+        let quoted =
+            value.chars().all(|c| c.is_ascii_digit()) || value.contains(char::is_whitespace);
+        let among = |texts: &[String], value: &str| {
+            let found =
+                |text: &String| occurrences(text, value).any(|around| around.is_token(quoted));
+            texts.iter().any(found)
+        };
+        match kind {
+            Kind::Mail => among(&self.lower, &value.to_ascii_lowercase()),
+            Kind::Url | Kind::File => among(&self.texts, value) || self.has_form(kind, value),
+            Kind::Account | Kind::Address | Kind::User | Kind::Name | Kind::Id | Kind::Value => {
+                among(&self.texts, value)
+            }
+        }
+    }
+
+    /// A value that was typed in another form than the one that is used.
+    fn has_form(&self, kind: Kind, value: &str) -> bool {
+        let tokens = self.texts.iter().flat_map(|text| text.split(is_edge));
+        let normal = kind.normal(value);
+        tokens
+            .map(|token| token.trim_end_matches(|c| MARKS.contains(c)))
+            .any(|token| !token.is_empty() && kind.normal(token) == normal)
+    }
+
+    /// Whether a title of two words or more stands in a text, whole.
+    #[must_use]
+    pub fn has_title(&self, title: &str) -> bool {
+        let title = words(title);
+        let within = |typed: &Vec<String>| typed.windows(title.len()).any(|run| run == title);
+        title.len() >= 2 && self.words.iter().any(within)
+    }
+
+    /// Whether a text is made of nothing but runs of two or more of the typed words, and `names`.
+    #[must_use]
+    pub fn composes(&self, text: &str, names: impl Fn(&str) -> bool) -> bool {
+        let text = words(text);
+        if text.is_empty() || text.len() > COMPOSED_WORDS {
+            return false;
+        }
+        let mut rest = text.as_slice();
+        while let Some((first, after)) = rest.split_first() {
+            let run = self.longest_run(rest);
+            if run >= 2 {
+                rest = rest.get(run..).unwrap_or_default();
+            } else if names(first) {
+                rest = after;
+            } else {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// How many words at the beginning of `rest` stand in one text, one after the other.
+    fn longest_run(&self, rest: &[String]) -> usize {
+        let mut longest = 0;
+        for typed in &self.words {
+            for from in 0..typed.len() {
+                let here = typed.get(from..).unwrap_or_default();
+                let same = here
+                    .iter()
+                    .zip(rest)
+                    .take_while(|(one, other)| one == other);
+                longest = longest.max(same.count());
+            }
+        }
+        longest
+    }
+}
+
+/// Words of a text that may be composed; a longer one is no name.
+const COMPOSED_WORDS: usize = 64;
+
+/// What stands before and after a value.
+struct Around<'a> {
+    before: Option<char>,
+    after: &'a str,
+}
+
+impl Around<'_> {
+    fn is_token(&self, quoted: bool) -> bool {
+        let mut after = self.after.chars();
+        if quoted {
+            let before = self.before.is_some_and(|c| QUOTES.contains(c));
+            return before && after.next().is_some_and(|c| QUOTES.contains(c));
+        }
+        let before = self
+            .before
+            .is_none_or(|c| c.is_whitespace() || QUOTES.contains(c) || OPENING.contains(c));
+        // A mark closes only where something else closes after it: `x.com` is not in `x.com.evil`.
+        let closing = after.find(|c| !MARKS.contains(*c));
+        let closed =
+            closing.is_none_or(|c| c.is_whitespace() || QUOTES.contains(c) || CLOSING.contains(c));
+        before && closed
+    }
+}
+
+fn occurrences<'a>(text: &'a str, value: &'a str) -> impl Iterator<Item = Around<'a>> {
+    text.match_indices(value).map(|(at, found)| Around {
+        before: text.get(..at).and_then(|before| before.chars().next_back()),
+        after: text.get(at + found.len()..).unwrap_or_default(),
+    })
+}
+
+fn is_edge(c: char) -> bool {
+    c.is_whitespace() || QUOTES.contains(c) || OPENING.contains(c) || CLOSING.contains(c)
+}
+
+/// The words of a text: without what stands around them, and without regard to case.
+fn words(text: &str) -> Vec<String> {
+    let trimmed = text
+        .split(is_edge)
+        .map(|word| word.trim_matches(|c| MARKS.contains(c)));
+    trimmed
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(text: &str) -> Typed {
+        let mut typed = Typed::default();
+        typed.add(text);
+        typed
+    }
+
+    #[test]
+    fn a_value_is_a_whole_token() {
+        for (text, kind, value, expected) in [
+            ("write to doe@x.com", Kind::Mail, "doe@x.com", true),
+            ("write to Doe@X.com.", Kind::Mail, "doe@x.com", true),
+            ("write to john.doe@x.com", Kind::Mail, "doe@x.com", false),
+            ("write to doe@x.com.evil", Kind::Mail, "doe@x.com", false),
+            ("write to doe@x.com-", Kind::Mail, "doe@x.com", false),
+            ("write to xdoe@x.com", Kind::Mail, "doe@x.com", false),
+            ("(doe@x.com), now", Kind::Mail, "doe@x.com", true),
+            ("<doe@x.com>", Kind::Mail, "doe@x.com", true),
+            ("doe@x.com", Kind::Mail, "dое@x.com", false),
+            ("pay 12 to 'B-12'", Kind::Value, "12", false),
+            ("pay \"12\" now", Kind::Value, "12", true),
+            ("pay “12” now", Kind::Value, "12", true),
+            ("the team offsite plan", Kind::Name, "team offsite", false),
+            ("the 'team offsite' plan", Kind::Name, "team offsite", true),
+            ("read https://a.test", Kind::Url, "https://a.test/", true),
+            (
+                "read https://a.test/x.",
+                Kind::Url,
+                "https://a.test/x",
+                true,
+            ),
+            ("read https://a.test/x", Kind::Url, "https://a.test/", false),
+            (
+                "read https://a.test/x",
+                Kind::Url,
+                "https://a.test/x?q=1",
+                false,
+            ),
+            ("into ./out/a.md", Kind::File, "out/a.md", true),
+            ("into out/a.md", Kind::File, "./out/a.md", true),
+            ("into out/a.md", Kind::File, "a.md", false),
+            ("", Kind::Value, "", false),
+        ] {
+            assert_eq!(typed(text).has(kind, value), expected, "{value} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_title_has_two_words_and_is_whole() {
+        let typed = typed("Answer the letter “Team offsite, June” and Budget");
+        assert!(typed.has_title("team offsite"));
+        assert!(typed.has_title("Team offsite, June"));
+        assert!(!typed.has_title("Budget"));
+        assert!(!typed.has_title("Team offsites"));
+        assert!(!typed.has_title("offsite Team"));
+    }
+
+    #[test]
+    fn names_are_composed_of_runs() {
+        let typed = typed("Make a file about the summer party of Anna");
+        let names = |name: &str| name == "anna";
+        for (text, expected) in [
+            ("summer party", true),
+            ("Summer party, Anna", true),
+            ("the summer party of Anna", true),
+            ("party", false),
+            ("party summer", false),
+            ("summer party evil", false),
+            ("Anna", true),
+            ("", false),
+        ] {
+            assert_eq!(typed.composes(text, names), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! `[flow]` as it is written, and how several files' tables add up: modes only tighten, lists add, and where two
+//! files speak of one tool or source, the first one holds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use crate::rules::flow::class::Class;
+use crate::rules::flow::kind::Kind;
+use crate::rules::flow::lines::{Browse, Flows, Guard, Holding, Mode, ToolFlow};
+use crate::rules::grant::Pattern;
+use crate::words::error::{Error, Result};
+use crate::words::id::{ToolName, is_name, shown};
+use crate::words::label::{Sort, Source};
+
+/// `[flow]`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FlowTable {
+    /// Whether flows are judged: `auto`, `off`, `shadow`, `enforce`.
+    pub mode: Option<Mode>,
+    /// Which plain requests may leave: `free`, `granted`, `witness`.
+    pub browse: Option<Browse>,
+    /// Which outcomes are held back from the model: `auto`, `untrusted`, `large`, `never`.
+    pub hold: Option<Holding>,
+    /// Whether text that others read is composed like a name.
+    pub strict: bool,
+    /// The user's own names and addresses.
+    pub me: Vec<String>,
+    /// Values that the operator vouches for.
+    pub vouch: Vec<String>,
+    /// Kinds whose typed values count only where a vouching result lists them.
+    pub common: Option<Vec<Kind>>,
+    /// Sinks that are judged and recorded, and never asked about.
+    pub release: Vec<Pattern>,
+    /// Older guards: `untrusted-to-sink`, `lethal-trifecta`.
+    pub guards: Vec<Guard>,
+    /// Plugins whose code is trusted not to make things up.
+    pub trust: Vec<String>,
+    /// Classes of single sources, such as `"web:https://docs.example"`.
+    pub classes: BTreeMap<String, Class>,
+    /// What is said of single tools.
+    pub tools: BTreeMap<String, ToolFlow>,
+}
+
+/// Adds one file's table to what is known.
+pub(super) fn add(flows: &mut Flows, table: &FlowTable) -> Result<()> {
+    flows.mode = stricter(flows.mode, table.mode);
+    flows.strict |= table.strict;
+    if let Some(hold) = table.hold
+        && flows.hold == Holding::Auto
+    {
+        flows.hold = hold;
+    }
+    flows.me.extend(table.me.iter().cloned());
+    flows.vouched.extend(table.vouch.iter().cloned());
+    flows.common.extend(table.common.iter().flatten());
+    flows.release.extend(table.release.iter().cloned());
+    flows.guards.extend(table.guards.iter().copied());
+    for plugin in &table.trust {
+        if !is_name(plugin) {
+            let what = format!("[flow] trust: `{}` is no name of a plugin", shown(plugin));
+            return Err(Error::bad_input(what));
+        }
+        flows.classes.trusted_plugins.insert(plugin.clone());
+    }
+    for (source, class) in &table.classes {
+        let source = checked(source)?;
+        flows.classes.said.entry(source).or_insert(*class);
+    }
+    for (tool, said) in &table.tools {
+        let name = ToolName::parse(tool).map_err(|_| {
+            let what = format!("[flow.tools.\"{}\"] names no tool", shown(tool));
+            Error::bad_input(what)
+                .hint("write `[flow.tools.\"plugin.tool\"]`; there are no wildcards here")
+        })?;
+        check_tool(tool, said)?;
+        flows.tools.entry(name).or_insert_with(|| said.clone());
+    }
+    Ok(())
+}
+
+/// What holds where no file says otherwise. Called once, before the first file's table is added.
+pub(super) fn nothing_said(files: &[&FlowTable]) -> Flows {
+    let browse = files.iter().filter_map(|table| table.browse).max();
+    let named = files.iter().any(|table| table.common.is_some());
+    Flows {
+        browse: browse.unwrap_or_default(),
+        common: if named {
+            BTreeSet::new()
+        } else {
+            BTreeSet::from([Kind::Name])
+        },
+        ..Flows::default()
+    }
+}
+
+/// Of two files the one that judges more holds; `auto` gives way to whatever is said.
+fn stricter(known: Mode, said: Option<Mode>) -> Mode {
+    let rank = |mode: Mode| match mode {
+        Mode::Auto => 0,
+        Mode::Off => 1,
+        Mode::Shadow => 2,
+        Mode::Enforce => 3,
+    };
+    said.filter(|said| rank(*said) > rank(known))
+        .unwrap_or(known)
+}
+
+fn checked(source: &str) -> Result<String> {
+    let wrong = |why: &str| {
+        let what = format!("[flow.classes]: `{}` {why}", shown(source));
+        Error::bad_input(what)
+            .hint("write a source such as `web:https://docs.example` or `file:inbox`")
+    };
+    let known = Source::try_from(source.to_owned()).map_err(|_| wrong("is no source"))?;
+    if known.is_many() {
+        return Err(wrong("stands for many sources; each has a line of its own"));
+    }
+    if known.sort() == Sort::Web {
+        let url = url::Url::parse(known.name()).map_err(|_| wrong("is no origin"))?;
+        if url.origin().ascii_serialization() != known.name() {
+            return Err(wrong(
+                "is no origin: scheme, host, and the port if it is not the usual one",
+            ));
+        }
+    }
+    Ok(known.to_string())
+}
+
+/// An argument cannot steer and be content.
+fn check_tool(tool: &str, said: &ToolFlow) -> Result<()> {
+    let both = said
+        .steering
+        .keys()
+        .find(|path| said.content.contains(path));
+    match both {
+        Some(path) => {
+            let what = format!(
+                "[flow.tools.\"{tool}\"]: `{}` steers, and is content too",
+                shown(path)
+            );
+            Err(Error::bad_input(what).hint("leave it in one of the two"))
+        }
+        None => Ok(()),
+    }
+}
