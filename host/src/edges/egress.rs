@@ -108,6 +108,7 @@ impl Egress {
             result,
             content: Content::Size { bytes },
             label,
+            told: None,
             spent: Spent::since(began),
         }
     }

@@ -11,13 +11,14 @@ use serde_json::Value;
 
 use super::bindings::exports::lazaret::plugin::tool::Failure;
 use super::catalog::Tool;
-use super::guest::{Ending, Linked, Trail, Visit};
+use super::guest::{Ending, Linked, LogLine, Trail, Visit};
 use super::station::Station;
 use super::tasks::Tasks;
 use crate::gate::{NotPassed, Passed, Performed, Permit, denied, unfit};
 use crate::rules::call::{self, Call, Within};
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::flow;
+use crate::rules::flow::handles::{self, Fate, Given};
 use crate::rules::json;
 use crate::rules::manifest::{Sensitivity, SurfaceWord};
 use crate::rules::policy::Bounds;
@@ -76,7 +77,11 @@ pub fn dispatch(
                 seq: passed.seq,
                 at: passed.at,
                 result: passed.performed.result,
-                label: passed.performed.label,
+                // Whoever was told of a handle has read nothing of what it holds.
+                label: match passed.performed.told {
+                    Some(_) => label,
+                    None => passed.performed.label,
+                },
                 trail,
                 spent: passed.performed.spent,
             },
@@ -124,7 +129,7 @@ async fn pass(
     request: Request,
     trail: &mut Trail,
 ) -> Result<Passed<Value>, NotPassed> {
-    let (tool, args) = match check(station, caller, &request) {
+    let (tool, given, args) = match check(station, caller, &request) {
         Ok(checked) => checked,
         Err(refused) => {
             let (denial, error) = match refused {
@@ -148,7 +153,8 @@ async fn pass(
         declared: tool.declared.clone(),
         grant: tool.grant.clone(),
         args,
-        held: Label::default(),
+        held: given.label,
+        wish: wish(&request.args, &given.places),
     };
     station
         .gate
@@ -191,7 +197,7 @@ fn check<'a>(
     station: &'a Station,
     caller: &Caller,
     request: &Request,
-) -> Result<(&'a Arc<Tool>, Args), Refused> {
+) -> Result<(&'a Arc<Tool>, Given, Args), Refused> {
     let tool = station.catalog.resolve(&request.tool, &caller.reach)?;
     let offered = &tool.declared.offer.surfaces;
     if !offered.contains(&SurfaceWord(caller.surface)) {
@@ -211,7 +217,21 @@ fn check<'a>(
             return Err(Error::new(Code::BadArgs, what).into());
         }
     };
-    Ok((tool, Args::check(value, tool.input()?)?))
+    // A tool holds no handles: what it writes in its own call is a value and nothing else.
+    let given = match caller.origin {
+        Origin::Model | Origin::Script => Given::resolve(&value, &caller.known.handles())?,
+        Origin::Client | Origin::Host | Origin::Tool(_) => Given::plain(value),
+    };
+    let args = Args::given(&given, tool.input()?)?;
+    Ok((tool, given, args))
+}
+
+/// The arguments as they were wished, where handles stood in them.
+fn wish(args: &WishedArgs, places: &[String]) -> Option<Value> {
+    match args {
+        WishedArgs::Json(value) if !places.is_empty() => Some(value.clone()),
+        WishedArgs::Json(_) | WishedArgs::Broken(_) => None,
+    }
 }
 
 async fn perform(
@@ -249,21 +269,69 @@ async fn perform(
         Sensitivity::Public | Sensitivity::Internal => label,
     };
     let result = clean(station, result);
-    if let Ok(value) = &result {
-        let flows = &station.gate.policy().flows;
-        caller
-            .known
-            .ledger()
-            .saw(flows, &tool.name, call.args.value(), value);
-    }
     let content = result
         .as_ref()
         .map_or(Content::Empty, |value| Content::Inline(value.clone()));
+    let told = match &result {
+        Ok(value) => tell(station, caller, &call, (value, &label), trail),
+        Err(_) => Ok(None),
+    };
+    let (result, told) = match told {
+        Ok(None) => (result, None),
+        Ok(Some(told)) => (Ok(told.clone()), Some(told)),
+        Err(error) => (Err(error), None),
+    };
     Performed {
         result,
         content,
         label,
+        told,
         spent: ending.spent,
+    }
+}
+
+/// What whoever wished is told in place of an outcome: a handle, or a scalar that leaves one; nothing where it is
+/// told the outcome.
+fn tell(
+    station: &Station,
+    caller: &Caller,
+    call: &Call,
+    (value, label): (&Value, &Label),
+    trail: &mut Trail,
+) -> Result<Option<Value>> {
+    let flows = &station.gate.policy().flows;
+    let args = call.args.value();
+    caller.known.ledger().saw(flows, &call.tool, args, value);
+    let fate = match caller.origin {
+        Origin::Model | Origin::Script => {
+            let labels = (label, &caller.label);
+            handles::fate(flows, caller.known.mode, &call.tool, (value, args), labels)
+        }
+        Origin::Client | Origin::Host | Origin::Tool(_) => Fate::Shown,
+    };
+    let mut held = caller.known.handles();
+    match fate {
+        Fate::Shown => Ok(None),
+        Fate::Held => {
+            let name = held.hold(value, label)?;
+            let call = (&call.tool, name.as_str());
+            Ok(Some(handles::card(flows, call, value, label)))
+        }
+        Fate::Leaves(bits) => {
+            let left = held.charge(bits, flows.bits)?;
+            let message = format!(
+                "{bits} bits left a handle; {left} of {} may still",
+                flows.bits
+            );
+            let time = station.gate.journal().clock().now_ms();
+            trail.logs.push(LogLine {
+                level: "info",
+                message,
+                fields: serde_json::json!({}),
+                time,
+            });
+            Ok(Some(value.clone()))
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 use std::mem;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::caller::{Caller, Judging, Origin};
 use super::flow::{self, Weighing};
 use super::grant::{Access, Grant, Pattern};
@@ -31,6 +33,8 @@ pub struct Call {
     pub args: Args,
     /// What the arguments bring along that the caller has not read: labels of handles.
     pub held: Label,
+    /// The arguments as they were wished, with handles in them; nothing where there were none.
+    pub wish: Option<Value>,
 }
 
 /// What an allowance of a call entails.
@@ -64,7 +68,7 @@ impl Effect for Call {
     }
 
     fn content(&self) -> Content {
-        Content::Inline(self.args.value().clone())
+        Content::Inline(self.wish.as_ref().unwrap_or(self.args.value()).clone())
     }
 
     fn judge(&self, caller: &Caller, policy: &Policy) -> Result<Allowed<Within>, Denial> {

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use super::flow::handles::Handles;
 use super::flow::ledger::Ledger;
 use super::grant::{Grant, Pattern};
 use crate::words::clock::Deadline;
@@ -76,6 +77,8 @@ pub struct Known {
     pub answers: Arc<BTreeMap<QuestionId, Answer>>,
     /// Which values may steer.
     ledger: Arc<Mutex<Ledger>>,
+    /// What is held back.
+    handles: Arc<Mutex<Handles>>,
     /// Whether flows are judged.
     pub mode: Judging,
     /// Whether the wish is part of a call that was weighed as a sink.
@@ -97,10 +100,15 @@ pub enum Judging {
 impl Known {
     /// Of a run that begins, or goes on.
     #[must_use]
-    pub fn new(answers: BTreeMap<QuestionId, Answer>, ledger: Ledger, mode: Judging) -> Self {
+    pub fn new(
+        answers: BTreeMap<QuestionId, Answer>,
+        (ledger, handles): (Ledger, Handles),
+        mode: Judging,
+    ) -> Self {
         Self {
             answers: Arc::new(answers),
             ledger: Arc::new(Mutex::new(ledger)),
+            handles: Arc::new(Mutex::new(handles)),
             mode,
             weighed: false,
         }
@@ -110,6 +118,12 @@ impl Known {
     #[must_use]
     pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
         lock(&self.ledger)
+    }
+
+    /// What is held back.
+    #[must_use]
+    pub fn handles(&self) -> MutexGuard<'_, Handles> {
+        lock(&self.handles)
     }
 
     /// What a tool's own wishes know: nobody was asked about them.

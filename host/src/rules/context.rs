@@ -15,6 +15,10 @@ pub fn prompt(agent: &Agent, cards: &[Card], messages: &[Message]) -> Prompt {
     }
 }
 
+/// What a model has to know to work with outcomes that it does not see.
+const HELD: &str = "An outcome with `$handle` is held back, since others had influence on it: pass it on as it is \
+    wherever a tool takes a value, or work on it with the `handle` tools; `handle.read` shows it to you.";
+
 fn instructions(agent: &Agent, cards: &[Card]) -> String {
     let names: Vec<&str> = cards.iter().map(|card| card.name.as_str()).collect();
     let tools = if names.is_empty() {
@@ -24,6 +28,11 @@ fn instructions(agent: &Agent, cards: &[Card]) -> String {
             "Tools that policy lets you call: {}. Others do not exist for you.",
             names.join(", ")
         )
+    };
+    let tools = if names.iter().any(|name| name.starts_with("handle.")) {
+        format!("{tools} {HELD}")
+    } else {
+        tools
     };
     let authored = agent.instructions.trim();
     if authored.is_empty() {

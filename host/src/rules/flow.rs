@@ -5,6 +5,7 @@
 //! in its label.
 
 pub mod class;
+pub mod handles;
 pub mod kind;
 mod leaves;
 pub mod ledger;

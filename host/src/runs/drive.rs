@@ -333,7 +333,7 @@ impl Drive<'_> {
             },
         };
         let mut outcome = self.said(call, caller, answered.result());
-        outcome.label = label;
+        outcome.label = outcome.label.join(&label);
         Some(outcome)
     }
 

@@ -29,6 +29,7 @@ use crate::guests::station::{Quarantine, Station};
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
 use crate::rules::caller::{Budget, Caller, Known, Origin};
+use crate::rules::flow::handles::{Given, PLUGIN, has_handle, is_holding};
 use crate::rules::grant::Pattern;
 use crate::rules::policy::Policy;
 use crate::rules::sanitise::Scrub;
@@ -340,6 +341,7 @@ impl Host {
             self.leave(&hold, &run).await?;
             return Ok(Called { run, outcome });
         }
+        let outcome = show_held(&caller, outcome)?;
         let bytes = outcome
             .result
             .as_ref()
@@ -440,7 +442,7 @@ impl Host {
     pub(super) async fn pursue_on(
         &self,
         goal: Goal,
-        (agent, models): (Agent, Vec<&Model>),
+        (mut agent, models): (Agent, Vec<&Model>),
         records: Vec<Record>,
         (hold, tasks): (Hold, &Tasks),
     ) -> Result<Result<String>> {
@@ -449,6 +451,10 @@ impl Host {
         }
         let mut typed = goal.typed();
         typed.push(agent.instructions.clone());
+        let known = known::known(&self.station, &agent.tools, &typed, &records);
+        if is_holding(&self.policy().flows, known.mode) {
+            agent.tools.extend(Pattern::try_from(format!("{PLUGIN}.*")));
+        }
         let drive = Drive {
             station: &self.station,
             tasks,
@@ -457,7 +463,7 @@ impl Host {
             agent: &agent,
             models,
             engines: &self.kept,
-            known: known::known(&self.station, &agent.tools, &typed, &records),
+            known,
         };
         let started = Started {
             surface: goal.surface,
@@ -544,6 +550,20 @@ fn own_folders(places: &Places) -> Vec<PathBuf> {
         Records::Folder(path) => own.push(path.clone()),
     }
     own
+}
+
+/// A client may see what its script has returned, handles and all: it is the run's own user.
+fn show_held(caller: &Caller, outcome: Outcome) -> Result<Outcome> {
+    let value = match &outcome.result {
+        Ok(value) if has_handle(value) => value,
+        Ok(_) | Err(_) => return Ok(outcome),
+    };
+    let given = Given::resolve(value, &caller.known.handles())?;
+    Ok(Outcome {
+        label: outcome.label.join(&given.label),
+        result: Ok(given.value),
+        ..outcome
+    })
 }
 
 fn open_files(mounts: &BTreeMap<Arc<str>, PathBuf>, places: &Places) -> Result<Files> {

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::left::answers_in;
 use crate::guests::station::Station;
 use crate::rules::caller::{Judging, Known};
+use crate::rules::flow::handles::{Given, Handles};
 use crate::rules::flow::kind::text_of;
 use crate::rules::flow::ledger::Ledger;
 use crate::rules::flow::lines::Mode;
@@ -21,12 +22,13 @@ pub(super) fn known(
     typed: &[String],
     records: &[Record],
 ) -> Known {
-    let mut ledger = Ledger::default();
+    let (mut ledger, mut handles) = (Ledger::default(), Handles::default());
     for text in typed {
         ledger.typed(text);
     }
-    recall(station, &mut ledger, records);
-    Known::new(answers_in(records), ledger, judging(station, reach))
+    recall(station, (&mut ledger, &mut handles), records);
+    let known = (ledger, handles);
+    Known::new(answers_in(records), known, judging(station, reach))
 }
 
 /// Whether the flows of a run with this reach are judged.
@@ -42,7 +44,7 @@ fn judging(station: &Station, reach: &[Pattern]) -> Judging {
 }
 
 /// What earlier lives have learned: outcomes of calls, and answers that hold for the rest of the run.
-fn recall(station: &Station, ledger: &mut Ledger, records: &[Record]) {
+fn recall(station: &Station, (ledger, handles): (&mut Ledger, &mut Handles), records: &[Record]) {
     let flows = &station.gate.policy().flows;
     let mut calls: BTreeMap<Seq, (&Judged, ToolName)> = BTreeMap::new();
     let answers = answers_in(records);
@@ -71,7 +73,13 @@ fn recall(station: &Station, ledger: &mut Ledger, records: &[Record]) {
                 if let Some((judged, tool)) = calls.get(&finished.of)
                     && let Content::Inline(args) = &judged.content
                 {
-                    ledger.saw(flows, tool, args, outcome);
+                    // What was held before is held again, and what could not be is not.
+                    let args = Given::resolve(args, handles).map(|given| given.value);
+                    let args = args.unwrap_or_default();
+                    ledger.saw(flows, tool, &args, outcome);
+                    if let Some(told) = &finished.told {
+                        let _ = handles.again(tool, (outcome, &args), (told, &finished.label));
+                    }
                 }
             }
             Event::Judged(_)

@@ -330,6 +330,10 @@ pub struct Finished {
     pub end: End,
     /// What influenced the outcome.
     pub label: Label,
+    /// What whoever wished was told in place of the content, under no influence but its own: a handle, or a scalar
+    /// that left one. Nothing where it was told the content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<Value>,
     /// What it took.
     pub spent: Spent,
 }

@@ -166,6 +166,16 @@ impl Label {
         Self(Arc::new(all))
     }
 
+    /// The sources that `other` has not.
+    #[must_use]
+    pub fn without(&self, other: &Self) -> Self {
+        let new = self
+            .0
+            .iter()
+            .filter(|source| !other.covers(&Self::of((*source).clone())));
+        Self(Arc::new(new.cloned().collect()))
+    }
+
     /// Adds a source.
     #[must_use]
     pub fn with(&self, source: Source) -> Self {

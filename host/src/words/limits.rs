@@ -56,6 +56,15 @@ pub const LEDGER_TYPED_BYTES: usize = 256 << 10;
 /// Values that a run's own tools may vouch for.
 pub const LEDGER_VALUES: usize = 20_000;
 
+/// Handles of one run.
+pub const HANDLES: usize = 4_096;
+/// What all handles of a run hold together, as JSON text.
+pub const HANDLE_BYTES: usize = 32 << 20;
+/// Records of which a handle shows its trusted fields.
+pub const HANDLE_RECORDS: usize = 100;
+/// Bits that may leave the handles of a run, where policy names no number.
+pub const HANDLE_BITS: u32 = 256;
+
 /// Arguments of one call as JSON text.
 pub const ARGS_BYTES: usize = 64 << 10;
 /// Nesting of arguments and outcomes.
