@@ -305,7 +305,7 @@ fn tell(
     let fate = match caller.origin {
         Origin::Model | Origin::Script => {
             let labels = (label, &caller.label);
-            handles::fate(flows, caller.known.mode, &call.tool, (value, args), labels)
+            handles::fate(flows, caller.known.hold, &call.tool, (value, args), labels)
         }
         Origin::Client | Origin::Host | Origin::Tool(_) => Fate::Shown,
     };

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::flow::handles::Handles;
 use super::flow::ledger::Ledger;
+use super::flow::lines::Holding;
 use super::grant::{Grant, Pattern};
 use crate::words::clock::Deadline;
 use crate::words::event::{Answer, Surface};
@@ -81,6 +82,8 @@ pub struct Known {
     handles: Arc<Mutex<Handles>>,
     /// Whether flows are judged.
     pub mode: Judging,
+    /// Which outcomes are held; never `auto`.
+    pub hold: Holding,
     /// Whether the wish is part of a call that was weighed as a sink.
     pub weighed: bool,
 }
@@ -103,13 +106,14 @@ impl Known {
     pub fn new(
         answers: BTreeMap<QuestionId, Answer>,
         (ledger, handles): (Ledger, Handles),
-        mode: Judging,
+        (mode, hold): (Judging, Holding),
     ) -> Self {
         Self {
             answers: Arc::new(answers),
             ledger: Arc::new(Mutex::new(ledger)),
             handles: Arc::new(Mutex::new(handles)),
             mode,
+            hold,
             weighed: false,
         }
     }

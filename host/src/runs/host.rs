@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use serde_json::{Value, json};
 
 use super::drive::{Drive, Pursued};
-use super::known::{self, typed_args};
+use super::known::{self, Led, typed_args};
 use super::left::{Hold, Kept};
 use super::provider::{Model, Provider};
 use crate::edges::egress::{Egress, Names};
@@ -29,7 +29,8 @@ use crate::guests::station::{Quarantine, Station};
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
 use crate::rules::caller::{Budget, Caller, Known, Origin};
-use crate::rules::flow::handles::{Given, PLUGIN, has_handle, is_holding};
+use crate::rules::flow::handles::{Given, PLUGIN, has_handle};
+use crate::rules::flow::lines::Holding;
 use crate::rules::grant::Pattern;
 use crate::rules::policy::Policy;
 use crate::rules::sanitise::Scrub;
@@ -387,7 +388,8 @@ impl Host {
 
     /// What a client's own call knows.
     pub(super) fn knows(&self, typed: &[String], records: &[Record]) -> Known {
-        known::known(&self.station, &[Pattern::all()], typed, records)
+        let reach = (Led::ByClient, &[Pattern::all()][..]);
+        known::known(&self.station, reach, typed, records)
     }
 
     pub(super) fn client(&self, run: RunId, surface: Surface, label: Label) -> Caller {
@@ -451,8 +453,13 @@ impl Host {
         }
         let mut typed = goal.typed();
         typed.push(agent.instructions.clone());
-        let known = known::known(&self.station, &agent.tools, &typed, &records);
-        if is_holding(&self.policy().flows, known.mode) {
+        let known = known::known(
+            &self.station,
+            (Led::ByModel, &agent.tools),
+            &typed,
+            &records,
+        );
+        if known.hold != Holding::Never {
             agent.tools.extend(Pattern::try_from(format!("{PLUGIN}.*")));
         }
         let drive = Drive {

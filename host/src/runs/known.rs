@@ -10,15 +10,24 @@ use crate::rules::caller::{Judging, Known};
 use crate::rules::flow::handles::{Given, Handles};
 use crate::rules::flow::kind::text_of;
 use crate::rules::flow::ledger::Ledger;
-use crate::rules::flow::lines::Mode;
+use crate::rules::flow::lines::{Holding, Mode};
 use crate::rules::grant::Pattern;
 use crate::words::event::{Answer, Content, EffectKind, End, Event, Judged, Record, Verdict};
 use crate::words::id::{Seq, ToolName};
 
+/// Whose words a run acts upon.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Led {
+    /// A model's: what it reads, it may obey.
+    ByModel,
+    /// A person's or program's own: a script of theirs does what it says, whatever it reads.
+    ByClient,
+}
+
 /// What a run knows. `typed` is all that its user and its operator wrote with their own hands.
 pub(super) fn known(
     station: &Station,
-    reach: &[Pattern],
+    (led, reach): (Led, &[Pattern]),
     typed: &[String],
     records: &[Record],
 ) -> Known {
@@ -28,7 +37,13 @@ pub(super) fn known(
     }
     recall(station, (&mut ledger, &mut handles), records);
     let known = (ledger, handles);
-    Known::new(answers_in(records), known, judging(station, reach))
+    let mode = judging(station, reach);
+    let hold = match station.gate.policy().flows.hold {
+        Holding::Auto if led == Led::ByModel && mode == Judging::Enforce => Holding::Untrusted,
+        Holding::Auto => Holding::Never,
+        said => said,
+    };
+    Known::new(answers_in(records), known, (mode, hold))
 }
 
 /// Whether the flows of a run with this reach are judged.

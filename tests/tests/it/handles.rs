@@ -163,9 +163,13 @@ async fn scripts_hold_too_and_may_reveal() {
             url(&server, "/page")
         )
     };
-    let rig = Rig::of(&policy(&server, "")).open().await;
+    let rig = Rig::of(&policy(&server, "[flow]\nhold = \"untrusted\""))
+        .open()
+        .await;
     let held = rig
-        .script(&source("return [page.$handle, page.markdown === undefined]"))
+        .script(&source(
+            "return [page.$handle, page.markdown === undefined]",
+        ))
         .await;
     assert_eq!(rig::value(&held.outcome), &json!(["h1", true]));
     assert!(

@@ -11,7 +11,6 @@ use serde_json::{Map, Value, json};
 
 use super::leaves::{at, texts_at};
 use super::lines::{Flows, Holding, Records};
-use crate::rules::caller::Judging;
 use crate::words::error::{Code, Error, Issue, Result};
 use crate::words::id::{ToolName, shown};
 use crate::words::label::Label;
@@ -237,16 +236,6 @@ pub fn has_handle(value: &Value) -> bool {
         }
 }
 
-/// Whether outcomes are held in a run whose flows are judged so.
-#[must_use]
-pub fn is_holding(flows: &Flows, mode: Judging) -> bool {
-    match flows.hold {
-        Holding::Auto => mode == Judging::Enforce,
-        Holding::Untrusted | Holding::Large => true,
-        Holding::Never => false,
-    }
-}
-
 /// What becomes of an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
@@ -258,11 +247,11 @@ pub enum Fate {
     Leaves(u32),
 }
 
-/// What becomes of an outcome of `tool` for a caller of this label, in a run whose flows are judged so.
+/// What becomes of an outcome of `tool` for a caller of this label, in a run that holds so.
 #[must_use]
 pub fn fate(
     flows: &Flows,
-    mode: Judging,
+    hold: Holding,
     tool: &ToolName,
     (outcome, args): (&Value, &Value),
     (label, caller): (&Label, &Label),
@@ -271,16 +260,11 @@ pub fn fate(
         return Fate::Shown;
     }
     let own = flows.about(tool).map_or(Holding::Auto, |said| said.hold);
-    let holding = match (own, flows.hold) {
-        (Holding::Auto, hold) => hold,
-        (own, _) => own,
-    };
-    let judged = mode == Judging::Enforce;
+    let holding = if own == Holding::Auto { hold } else { own };
     let (untrusted, large) = match holding {
-        Holding::Auto => (judged, false),
         Holding::Untrusted => (true, false),
         Holding::Large => (true, true),
-        Holding::Never => (false, false),
+        Holding::Auto | Holding::Never => (false, false),
     };
     let new = label.without(caller);
     if untrusted && flows.classes.is_tainted(&new) {
@@ -425,44 +409,44 @@ mod tests {
     fn what_becomes_of_an_outcome() {
         let user = Label::of(Source::user());
         let tainted = user.join(&web());
-        let mut flows = Flows::default();
+        let flows = Flows::default();
         let tool = |name: &str| ToolName::parse(name).unwrap();
-        let fate_of = |flows: &Flows, mode, name: &str, label: &Label, caller: &Label| {
+        let fate_of = |flows: &Flows, hold, name: &str, label: &Label, caller: &Label| {
             fate(
                 flows,
-                mode,
+                hold,
                 &tool(name),
                 (&json!(true), &json!({"type": "bool"})),
                 (label, caller),
             )
         };
-        use Judging::{Enforce, Off};
-        for (mode, name, label, caller, expected) in [
-            (Enforce, "web.get", &tainted, &user, Fate::Held),
-            (Off, "web.get", &tainted, &user, Fate::Shown),
-            (Enforce, "web.get", &user, &user, Fate::Shown),
+        use Holding::{Never, Untrusted};
+        for (hold, name, label, caller, expected) in [
+            (Untrusted, "web.get", &tainted, &user, Fate::Held),
+            (Never, "web.get", &tainted, &user, Fate::Shown),
+            (Untrusted, "web.get", &user, &user, Fate::Shown),
             // Whoever is under the influence already learns nothing worse.
-            (Enforce, "web.get", &tainted, &tainted, Fate::Shown),
-            (Enforce, "handle.read", &tainted, &user, Fate::Shown),
-            (Enforce, "handle.scalar", &tainted, &user, Fate::Leaves(1)),
-            (Enforce, "handle.field", &tainted, &user, Fate::Held),
+            (Untrusted, "web.get", &tainted, &tainted, Fate::Shown),
+            (Untrusted, "handle.read", &tainted, &user, Fate::Shown),
+            (Untrusted, "handle.scalar", &tainted, &user, Fate::Leaves(1)),
+            (Untrusted, "handle.field", &tainted, &user, Fate::Held),
         ] {
             assert_eq!(
-                fate_of(&flows, mode, name, label, caller),
+                fate_of(&flows, hold, name, label, caller),
                 expected,
                 "{name}"
             );
         }
         flows.hold = Holding::Never;
         assert_eq!(
-            fate_of(&flows, Enforce, "web.get", &tainted, &user),
+            fate_of(&flows, Untrusted, "web.get", &tainted, &user),
             Fate::Shown
         );
         flows.hold = Holding::Untrusted;
         assert_eq!(fate_of(&flows, Off, "web.get", &tainted, &user), Fate::Held);
         let secret = tainted.with(Source::new(Sort::Secret, "x"));
         assert_eq!(
-            fate_of(&flows, Enforce, "web.get", &secret, &user),
+            fate_of(&flows, Untrusted, "web.get", &secret, &user),
             Fate::Shown
         );
     }
