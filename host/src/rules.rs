@@ -10,6 +10,7 @@ pub mod caller;
 pub mod code_mode;
 pub mod codec;
 pub mod context;
+pub mod exported;
 pub mod fetch;
 pub mod file;
 pub mod grant;

@@ -78,6 +78,12 @@ impl Source {
         Self::new(Sort::User, "")
     }
 
+    /// A run that was imported from elsewhere. No mount has a name with a `/`.
+    #[must_use]
+    pub fn imported() -> Self {
+        Self::new(Sort::File, "/import")
+    }
+
     /// Its sort.
     #[must_use]
     pub fn sort(&self) -> Sort {

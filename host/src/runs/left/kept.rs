@@ -217,6 +217,20 @@ impl Kept {
         })
     }
 
+    /// Whether a run that has not ended is known here: it is under way, or left.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub(in crate::runs) fn knows(&self, run: &RunId) -> Result<bool> {
+        match &self.place {
+            Place::Memory(runs) => Ok(lock(runs).contains(run)),
+            Place::Folder { runs, .. } => {
+                let name = Digest::of(run.as_str().as_bytes()).to_string();
+                Ok(runs.read(&name)?.is_some_and(|mark| !mark.is_empty()))
+            }
+        }
+    }
+
     /// Keeps the newest engine. Where it is new, those that no run needs any more are dropped.
     ///
     /// # Errors
