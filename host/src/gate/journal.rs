@@ -68,9 +68,12 @@ enum Order {
         sync: bool,
         done: oneshot::Sender<Result<()>>,
     },
-    Ask(Box<dyn FnOnce(&mut Connection, &mut Chains) + Send>),
+    Ask(Box<Question>),
     Nudge,
 }
+
+/// Something that the writer does between two batches.
+type Question = dyn FnOnce(&mut Connection, &mut Chains) + Send;
 
 /// The place and time of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -204,8 +204,8 @@ fn read_record(line: &str, at: usize, head: &Head) -> Result<Record> {
     if line.is_empty() {
         return Err(wrong("a record is missing, so it was cut short"));
     }
-    let mut record: Record =
-        serde_json::from_str(line).map_err(|_| wrong("this is no record, or one of a newer lazaret"))?;
+    let mut record: Record = serde_json::from_str(line)
+        .map_err(|_| wrong("this is no record, or one of a newer lazaret"))?;
     let seq = u64::try_from(at).unwrap_or(u64::MAX);
     if record.run != head.run || record.seq != seq || record.parent > seq {
         return Err(wrong("this record does not belong there"));
@@ -220,7 +220,9 @@ fn read_record(line: &str, at: usize, head: &Head) -> Result<Record> {
     }
     // By its digest it could bring in what another run has read.
     if let Some(Content::Stored { .. }) = record.event.content_mut() {
-        return Err(wrong("this record refers to a content that is not in the file"));
+        return Err(wrong(
+            "this record refers to a content that is not in the file",
+        ));
     }
     Ok(record)
 }
@@ -238,8 +240,11 @@ fn foreign(why: &str) -> Error {
 }
 
 fn changed(why: &str) -> Error {
-    Error::new(Code::Corrupt, format!("the exported run was changed: {why}"))
-        .hint("nothing of it was taken in; export it anew")
+    Error::new(
+        Code::Corrupt,
+        format!("the exported run was changed: {why}"),
+    )
+    .hint("nothing of it was taken in; export it anew")
 }
 
 #[cfg(test)]
@@ -331,17 +336,52 @@ mod tests {
         check(|lines| lines.push("{}".into()), Corrupt, "after its last");
         check(|lines| lines.swap(1, 2), Corrupt, "does not belong");
         check(|lines| drop(lines.remove(2)), Corrupt, "does not belong");
-        check(|lines| replace(lines, 1, "\"at\":5", "\"at\":6"), Corrupt, "does not fit");
-        check(|lines| replace(lines, 0, "run\"", "song\""), BadInput, "first line");
-        check(|lines| replace(lines, 0, "\"version\":1", "\"version\":2"), BadInput, "newer");
-        check(|lines| replace(lines, 0, "\"records\":3", "\"records\":0"), BadInput, "0 records");
-        check(|lines| replace(lines, 0, "20260101-", "../../x"), BadInput, "the name of its run");
-        check(|lines| replace(lines, 2, "resumed", "danced"), Corrupt, "no record");
-        check(|lines| replace(lines, 2, "\"seq\":1", "\"seq\":7"), Corrupt, "does not belong");
-        check(|lines| replace(lines, 1, "\"at\":5", "\"at\":18446744073709551615"), Corrupt, "time");
+        check(
+            |lines| replace(lines, 1, "\"at\":5", "\"at\":6"),
+            Corrupt,
+            "does not fit",
+        );
+        check(
+            |lines| replace(lines, 0, "run\"", "song\""),
+            BadInput,
+            "first line",
+        );
+        check(
+            |lines| replace(lines, 0, "\"version\":1", "\"version\":2"),
+            BadInput,
+            "newer",
+        );
+        check(
+            |lines| replace(lines, 0, "\"records\":3", "\"records\":0"),
+            BadInput,
+            "0 records",
+        );
+        check(
+            |lines| replace(lines, 0, "20260101-", "../../x"),
+            BadInput,
+            "the name of its run",
+        );
+        check(
+            |lines| replace(lines, 2, "resumed", "danced"),
+            Corrupt,
+            "no record",
+        );
+        check(
+            |lines| replace(lines, 2, "\"seq\":1", "\"seq\":7"),
+            Corrupt,
+            "does not belong",
+        );
+        check(
+            |lines| replace(lines, 1, "\"at\":5", "\"at\":18446744073709551615"),
+            Corrupt,
+            "time",
+        );
         check(
             |lines| {
-                let stored = format!(r#"{{"stored":{{"digest":"{}","bytes":9}}}}"#, "0".repeat(64));
+                let stored = format!(
+                    r#"{{"stored":{{"digest":"{}","bytes":9}}}}"#,
+                    "0".repeat(64)
+                );
                 replace(lines, 3, r#"{"inline":"x"}"#, &stored);
             },
             Corrupt,

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::grant::{Access, Grant, MountGrant, Pattern};
+use super::inbound::Inbound;
 use super::manifest::Risk;
 use crate::words::id::ToolName;
 use crate::words::label::{Sort, Source};
@@ -34,6 +35,8 @@ pub struct Policy {
     pub bounds: Bounds,
     /// Bounds of every script.
     pub scripts: ScriptRules,
+    /// What is done with text that comes in.
+    pub inbound: Inbound,
 }
 
 /// Bounds of one script, from `[limits]`.
@@ -120,6 +123,7 @@ impl Policy {
             risks: RISKS.into_iter().collect(),
             bounds: Bounds::default(),
             scripts: ScriptRules::default(),
+            inbound: Inbound::default(),
         }
     }
 

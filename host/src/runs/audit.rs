@@ -119,8 +119,9 @@ impl Audit {
             State::Unchained(_) => false,
             State::EndMissing | State::Broken(..) => {
                 let what = format!("the run `{run}` is not exported: {}", found.state.reason());
-                return Err(Error::new(Code::Corrupt, what)
-                    .hint(format!("lazaret runs verify {run}")));
+                return Err(
+                    Error::new(Code::Corrupt, what).hint(format!("lazaret runs verify {run}"))
+                );
             }
         };
         let records = self.journal.records(run).await?;

@@ -17,6 +17,7 @@ use crate::rules::call::wished;
 use crate::rules::caller::{Budget, Caller, Origin};
 use crate::rules::context;
 use crate::rules::grant::Grant;
+use crate::rules::inbound::Marks;
 use crate::rules::plan::{Plan, Seen, Step};
 use crate::rules::sanitise::Trickle;
 use crate::rules::script::{Left, Recall, TOOL, in_doubt};
@@ -133,8 +134,9 @@ impl Drive<'_> {
     }
 
     async fn prompt(&self, plan: &mut Plan, cards: &[Card], turn: u32) -> Result<()> {
-        let prompt = context::prompt(self.agent, cards, plan.messages());
         let journal = self.station.gate.journal();
+        let marks = self.marks();
+        let prompt = context::prompt(self.agent, cards, plan.messages(), &marks);
         let mut reply =
             Err(
                 Error::bad_input(format!("the agent `{}` has no model", self.agent.name)).hint(
@@ -376,6 +378,13 @@ impl Drive<'_> {
             correction,
             seq,
         })
+    }
+
+    /// The same through all lives of the run, and unknown outside of this host.
+    fn marks(&self) -> Marks {
+        let key = self.station.gate.journal().key();
+        let nonce = key.nonce("marks", &[self.run.as_str().as_bytes()]);
+        Marks::new(self.station.gate.policy().inbound, nonce)
     }
 
     fn caller_of_model(&self, label: Label) -> Caller {

@@ -85,10 +85,22 @@ mod tests {
         check("plain\n\ttext", "plain\n\ttext");
         check("a\r\nb\rc", "a\nb\\u{d}c");
         check("\u{1b}[2J\u{7f}\u{9b}", "\\u{1b}[2J\\u{7f}\\u{9b}");
-        check("a\u{202e}b\u{2066}c\u{200e}", "a\\u{202e}b\\u{2066}c\\u{200e}");
-        check("\u{e0041}\u{e0100}\u{fe0e}", "\\u{e0041}\\u{e0100}\\u{fe0e}");
-        check("\u{e000}\u{f0000}\u{10fffd}", "\\u{e000}\\u{f0000}\\u{10fffd}");
-        check("\u{3164}\u{115f}\u{2800}\u{fffe}", "\\u{3164}\\u{115f}\\u{2800}\\u{fffe}");
+        check(
+            "a\u{202e}b\u{2066}c\u{200e}",
+            "a\\u{202e}b\\u{2066}c\\u{200e}",
+        );
+        check(
+            "\u{e0041}\u{e0100}\u{fe0e}",
+            "\\u{e0041}\\u{e0100}\\u{fe0e}",
+        );
+        check(
+            "\u{e000}\u{f0000}\u{10fffd}",
+            "\\u{e000}\\u{f0000}\\u{10fffd}",
+        );
+        check(
+            "\u{3164}\u{115f}\u{2800}\u{fffe}",
+            "\\u{3164}\\u{115f}\\u{2800}\\u{fffe}",
+        );
         check("żółć 日本 नमस्ते 👍🏽", "żółć 日本 नमस्ते 👍🏽");
     }
 
@@ -111,7 +123,10 @@ mod tests {
 
     #[test]
     fn one_line_is_one_line() {
-        let all: String = (0..0x20).filter_map(char::from_u32).chain(['\u{7f}', 'é']).collect();
+        let all: String = (0..0x20)
+            .filter_map(char::from_u32)
+            .chain(['\u{7f}', 'é'])
+            .collect();
         let line = one_line(&all);
         assert!(line.chars().all(|c| !c.is_control()), "{line:?}");
         assert!(line.starts_with("\\u{0}") && line.contains("\\u{a}") && line.ends_with('é'));

@@ -36,7 +36,14 @@ impl HostKey {
     /// Names the key without telling anything of it.
     #[must_use]
     pub fn name(&self) -> String {
-        self.mac("name", &[]).to_string().chars().take(16).collect()
+        self.nonce("name", &[])
+    }
+
+    /// A word that nobody without the key can foresee: 64 bits, in hexadecimal digits.
+    #[must_use]
+    pub fn nonce(&self, purpose: &str, parts: &[&[u8]]) -> String {
+        let mac = self.mac(purpose, parts).to_string();
+        mac.chars().take(16).collect()
     }
 
     fn over(&self, purpose: &str, parts: &[&[u8]]) -> Hmac<Sha256> {
@@ -95,6 +102,9 @@ mod tests {
         let mut mac = keyed(&bytes);
         mac.update(b"Hi There");
         let made = Digest::from(mac.finalize().into_bytes().0);
-        assert!(made.to_string().starts_with("b0344c61d8db38535ca8afceaf0bf12b"));
+        assert!(
+            made.to_string()
+                .starts_with("b0344c61d8db38535ca8afceaf0bf12b")
+        );
     }
 }

@@ -242,6 +242,8 @@ pub(super) fn provenance(database: &Connection, run: &str) -> Result<Provenance>
 pub(super) fn all_runs(database: &Connection) -> Result<Vec<String>> {
     const QUERY: &str = "SELECT DISTINCT run FROM records ORDER BY run";
     let mut query = database.prepare_cached(QUERY).map_err(explain_read)?;
-    let runs = query.query_map([], |row| row.get(0)).map_err(explain_read)?;
+    let runs = query
+        .query_map([], |row| row.get(0))
+        .map_err(explain_read)?;
     runs.collect::<rusqlite::Result<_>>().map_err(explain_read)
 }

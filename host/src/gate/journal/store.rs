@@ -189,10 +189,10 @@ pub(super) fn import(
     };
     match write().map_err(explain_read)? {
         true => Ok(()),
-        false => Err(Error::bad_input(format!(
-            "the run `{run}` is in the journal already"
-        ))
-        .hint(format!("lazaret runs show {run}"))),
+        false => Err(
+            Error::bad_input(format!("the run `{run}` is in the journal already"))
+                .hint(format!("lazaret runs show {run}")),
+        ),
     }
 }
 

@@ -74,9 +74,7 @@ pub(super) async fn show(journal: &Journal, scene: &Scene, run: &str) -> Result<
         denied,
     } = count;
     if scene.json {
-        print::compact(
-            &json!({"run": run, "allowed": allowed, "asked": asked, "denied": denied}),
-        );
+        print::compact(&json!({"run": run, "allowed": allowed, "asked": asked, "denied": denied}));
     } else {
         print::line(format!("{allowed} allowed, {asked} asked, {denied} denied"));
     }

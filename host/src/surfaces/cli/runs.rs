@@ -120,8 +120,10 @@ async fn list(journal: &Journal, scene: &Scene, limit: usize) -> Result<u8> {
         for (first, last, provenance) in &runs {
             let stopped = matches!(last.event, Event::Stopped(_)).then_some(last);
             let (state, imported) = (state(last).0, *provenance != Provenance::Here);
-            print::compact(&json!({"run": first.run, "state": state, "imported": imported,
-                "started": first, "stopped": stopped}));
+            print::compact(
+                &json!({"run": first.run, "state": state, "imported": imported,
+                "started": first, "stopped": stopped}),
+            );
         }
         return Ok(0);
     }

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use crate::edges::named;
 use crate::guests::catalog::Collisions;
 use crate::rules::grant::{Access, Pattern};
+use crate::rules::inbound::Treatment;
 use crate::rules::manifest::Risk;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::Digest;
@@ -39,6 +40,8 @@ pub struct ConfigFile {
     pub models: BTreeMap<String, ModelTable>,
     /// Bounds of every guest.
     pub limits: LimitTable,
+    /// What is done with text that comes in.
+    pub inbound: InboundTable,
     /// The bytes that were read.
     #[serde(skip)]
     pub bytes: Vec<u8>,
@@ -168,6 +171,19 @@ pub struct LimitTable {
     pub script_wall_ms: Option<u64>,
 }
 
+/// `[inbound]`.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct InboundTable {
+    /// With text that an untrusted source had influence on: `none`, `flag`, `strip`, `wrap` or
+    /// `strip-and-wrap`.
+    pub untrusted: Option<Treatment>,
+    /// With everything else.
+    pub trusted: Option<Treatment>,
+    /// Whether text that is too long to be looked through is withheld.
+    pub fail_closed: Option<bool>,
+}
+
 impl ConfigFile {
     /// Reads a file that must be there.
     ///
@@ -279,6 +295,10 @@ mod tests {
         check(
             "[mounts.docs]\npath = \"x\"\naccess = \"reed\"\n",
             &["line 3", "did you mean `read`?"],
+        );
+        check(
+            "[inbound]\nuntrusted = \"wrapp\"\n",
+            &["line 2", "did you mean `wrap`?"],
         );
         check("[limits]\ncpu_ms = \"long\"\n", &["line 2", "invalid type"]);
         check("block = [\"a b\"]\n", &["line 1", "names no tools"]);

@@ -15,6 +15,7 @@ use crate::guests::catalog::Collisions;
 use crate::guests::plugin;
 use crate::rules::agent::{Agent, refuse_secrets};
 use crate::rules::grant::{Access, Destination, Grant, MountGrant, Pattern};
+use crate::rules::inbound::{Inbound, Treatment};
 use crate::rules::manifest::Risk;
 use crate::rules::policy::{Bounds, Line, Mount, Policy, ScriptRules};
 use crate::runs::host::{Places, Setup};
@@ -85,6 +86,7 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
     setup.policy.bounds.memory_bytes =
         asked.map_or(GUEST_MEMORY_BYTES, |mib| mib.saturating_mul(1 << 20));
     setup.policy.scripts = script_rules(files)?;
+    setup.policy.inbound = inbound(files);
     check_names(&setup)?;
     Ok(setup)
 }
@@ -118,6 +120,21 @@ fn script_rules(files: &[(&Path, &ConfigFile)]) -> Result<ScriptRules> {
         return wrong("script_wall_ms", u64::MAX);
     }
     Ok(rules)
+}
+
+/// Text that comes in: whatever one of the files asks for is done.
+fn inbound(files: &[(&Path, &ConfigFile)]) -> Inbound {
+    let tables = || files.iter().map(|(_, file)| file.inbound);
+    let all = |asked: Option<Treatment>, more| Some(asked.map_or(more, |asked| asked.and(more)));
+    let untrusted = tables().filter_map(|table| table.untrusted);
+    let trusted = tables().filter_map(|table| table.trusted);
+    let closed = tables().filter_map(|table| table.fail_closed);
+    let default = Inbound::default();
+    Inbound {
+        untrusted: untrusted.fold(None, all).unwrap_or(default.untrusted),
+        trusted: trusted.fold(None, all).unwrap_or(default.trusted),
+        fail_closed: closed.max().unwrap_or(default.fail_closed),
+    }
 }
 
 fn add(setup: &mut Setup, path: &Path, file: &ConfigFile) -> Result<()> {
