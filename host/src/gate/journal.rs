@@ -215,6 +215,16 @@ impl Journal {
         .await
     }
 
+    /// Where a run comes from.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub async fn provenance(&self, run: &RunId) -> Result<Provenance> {
+        let run = run.clone();
+        self.ask(move |database, _| chain::provenance(database, run.as_str()))
+            .await
+    }
+
     /// Compares every record of a run with what authenticates it.
     ///
     /// # Errors

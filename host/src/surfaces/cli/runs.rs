@@ -203,15 +203,14 @@ async fn show(journal: &Journal, scene: &Scene, run: &str) -> Result<u8> {
         }
         return Ok(0);
     }
-    print::line(format!(
-        "{} {}",
-        strong(&run),
-        faint(
-            records
-                .first()
-                .map_or(String::new(), |first| time(first.at))
-        )
-    ));
+    let began = records
+        .first()
+        .map_or(String::new(), |first| time(first.at));
+    let imported = match journal.provenance(&run).await? {
+        Provenance::Here => String::new(),
+        Provenance::Returned | Provenance::Foreign => format!(" {}", warn("(imported)")),
+    };
+    print::line(format!("{} {}{imported}", strong(&run), faint(began)));
     let mut transcript = Transcript::default();
     for record in &records {
         let Some(line) = transcript.line(record) else {
