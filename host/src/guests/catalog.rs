@@ -14,6 +14,7 @@ use crate::rules::signature::Listed;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
 use crate::words::id::{ToolName, shown};
+use crate::words::inert::visible;
 use crate::words::limits::PLUGINS;
 use crate::words::message::Card;
 
@@ -94,12 +95,35 @@ impl Tool {
             };
             description.push_str(&format!("\n{title}: {}", example.args));
         }
+        let mut input = self.declared.input.clone();
+        inert_remarks(&mut input);
         Card {
             name: self.name.to_string(),
-            description,
-            input: self.declared.input.clone(),
+            description: visible(&description),
+            input,
             output: self.declared.output.clone(),
         }
+    }
+}
+
+/// What a schema says in words hides nothing either. What it demands stays as it is.
+fn inert_remarks(schema: &mut serde_json::Value) {
+    match schema {
+        serde_json::Value::Object(map) => {
+            for (key, value) in map {
+                match value {
+                    serde_json::Value::String(text) if key == "description" || key == "title" => {
+                        *text = visible(text);
+                    }
+                    value => inert_remarks(value),
+                }
+            }
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(inert_remarks),
+        serde_json::Value::Null
+        | serde_json::Value::Bool(_)
+        | serde_json::Value::Number(_)
+        | serde_json::Value::String(_) => {}
     }
 }
 

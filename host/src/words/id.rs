@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::clock::Clock;
 use super::error::Error;
+use super::inert::one_line;
 use super::limits::TOOL_NAME_CHARS;
 
 /// A run's name: the time it began and a random tail, so that names sort by age.
@@ -336,14 +337,8 @@ impl fmt::Display for QuestionId {
 #[must_use]
 pub fn shown(text: &str) -> String {
     const CHARS: usize = 120;
-    let mut shown = String::new();
-    for c in text.chars().take(CHARS) {
-        if is_hidden(c) {
-            shown.extend(c.escape_unicode());
-        } else {
-            shown.push(c);
-        }
-    }
+    let start: String = text.chars().take(CHARS).collect();
+    let mut shown = one_line(&start);
     if text.chars().nth(CHARS).is_some() {
         shown.push('…');
     }
