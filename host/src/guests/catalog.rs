@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
+use serde_json::Value;
+
 use super::plugin::Plugin;
 use crate::rules::grant::{Grant, Pattern};
 use crate::rules::manifest::{Declared, Example, Risk, SurfaceWord};
@@ -107,23 +109,21 @@ impl Tool {
 }
 
 /// What a schema says in words hides nothing either. What it demands stays as it is.
-fn inert_remarks(schema: &mut serde_json::Value) {
+fn inert_remarks(schema: &mut Value) {
     match schema {
-        serde_json::Value::Object(map) => {
+        Value::Object(map) => {
             for (key, value) in map {
-                match value {
-                    serde_json::Value::String(text) if key == "description" || key == "title" => {
+                if let Value::String(text) = value {
+                    if key == "description" || key == "title" {
                         *text = visible(text);
                     }
-                    value => inert_remarks(value),
+                } else {
+                    inert_remarks(value);
                 }
             }
         }
-        serde_json::Value::Array(items) => items.iter_mut().for_each(inert_remarks),
-        serde_json::Value::Null
-        | serde_json::Value::Bool(_)
-        | serde_json::Value::Number(_)
-        | serde_json::Value::String(_) => {}
+        Value::Array(items) => items.iter_mut().for_each(inert_remarks),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 

@@ -2,14 +2,21 @@
 //!
 //! What a chain cannot show is that its end is missing. A run that goes on, or is left, has a mark in
 //! the user's own state folder from before its first record until after its last: one that has
-//! neither an end nor a mark has lost it.
+//! neither an end nor a mark has lost it; and one that is left has lost some of it where its mark says
+//! that there was more. Of a run that was interrupted, what came after its last pause may be missing
+//! without a trace, and so may a run as a whole.
 
 use super::host::{Places, open_journal};
 use super::left::Kept;
 use crate::gate::journal::{Journal, Provenance, Verified};
 use crate::rules::exported::{self, Exported};
 use crate::words::error::{Code, Error, Result};
+use crate::words::event::Event;
 use crate::words::id::{RunId, Seq};
+
+/// How often a run is looked at that seems to have lost its end: it may just be pausing, or ending, and its
+/// mark follows its records.
+const LOOKS: usize = 3;
 
 /// The journal, and what is known of its runs apart from it.
 #[derive(Debug)]
@@ -101,11 +108,18 @@ impl Audit {
     }
 
     async fn has_lost_its_end(&self, verified: &Verified) -> Result<bool> {
-        if verified.provenance != Provenance::Here || self.kept.knows(&verified.run)? {
+        if verified.provenance != Provenance::Here {
             return Ok(false);
         }
-        // It may have ended since it was looked at; its mark goes after its end is written.
-        Ok(!self.journal.verify(&verified.run).await?.stopped)
+        let run = &verified.run;
+        for _ in 0..LOOKS {
+            let records = self.journal.records(run).await?;
+            let last = records.last().map(|last| &last.event);
+            if matches!(last, Some(Event::Stopped(_))) || self.kept.knows(run, &records)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// A run as JSON lines. This host vouches for what it has written itself, and for nothing else.

@@ -72,69 +72,72 @@ fn a_run_that_nobody_touched_is_intact() {
     without.run(&["runs", "verify"]).ends(4);
 }
 
+/// What somebody does to the records, the first that does not fit then, and why.
+const CHANGES: &[(&str, u64, &str)] = &[
+    (
+        "UPDATE records SET event = replace(event, 'text.count', 'text.codes') WHERE seq = 0",
+        0,
+        "was changed",
+    ),
+    (
+        "UPDATE records SET at = at + 1 WHERE seq = 2",
+        2,
+        "was changed",
+    ),
+    (
+        "UPDATE records SET parent = 0 WHERE seq = 2",
+        2,
+        "was changed",
+    ),
+    ("DELETE FROM records WHERE seq = 3", 3, "is missing"),
+    ("DELETE FROM records WHERE seq = 0", 0, "is missing"),
+    (
+        "UPDATE records SET seq = seq + 1 WHERE seq = 5",
+        5,
+        "is missing",
+    ),
+    (
+        "UPDATE records SET chain = NULL WHERE seq = 4",
+        4,
+        "was removed",
+    ),
+    (
+        "UPDATE records SET chain = x'00' WHERE seq = 4",
+        4,
+        "was removed",
+    ),
+    (
+        "UPDATE records SET chain = zeroblob(32) WHERE seq = 1",
+        1,
+        "was changed",
+    ),
+    ("UPDATE records SET run = 'other'", 0, "was changed"),
+    (
+        "INSERT INTO records SELECT run, 6, at, parent, event, chain FROM records WHERE seq = 5",
+        6,
+        "put in",
+    ),
+    (
+        "UPDATE records SET seq = 9 WHERE seq = 1; UPDATE records SET seq = 1 WHERE seq = 3; UPDATE records SET seq = 3 WHERE seq = 9",
+        1,
+        "moved",
+    ),
+    // The chain removed from the beginning, and the beginning changed.
+    (
+        "UPDATE records SET chain = NULL, at = 1 WHERE seq < 3",
+        3,
+        "was changed",
+    ),
+    (
+        "INSERT INTO imports SELECT run, 1 FROM records WHERE seq = 0",
+        0,
+        "was changed",
+    ),
+];
+
 #[test]
 fn every_change_of_a_record_is_found() {
-    for (change, seq, says) in [
-        (
-            "UPDATE records SET event = replace(event, 'text.count', 'text.codes') WHERE seq = 0",
-            0,
-            "was changed",
-        ),
-        (
-            "UPDATE records SET at = at + 1 WHERE seq = 2",
-            2,
-            "was changed",
-        ),
-        (
-            "UPDATE records SET parent = 0 WHERE seq = 2",
-            2,
-            "was changed",
-        ),
-        ("DELETE FROM records WHERE seq = 3", 3, "is missing"),
-        ("DELETE FROM records WHERE seq = 0", 0, "is missing"),
-        (
-            "UPDATE records SET seq = seq + 1 WHERE seq = 5",
-            5,
-            "is missing",
-        ),
-        (
-            "UPDATE records SET chain = NULL WHERE seq = 4",
-            4,
-            "was removed",
-        ),
-        (
-            "UPDATE records SET chain = x'00' WHERE seq = 4",
-            4,
-            "was removed",
-        ),
-        (
-            "UPDATE records SET chain = zeroblob(32) WHERE seq = 1",
-            1,
-            "was changed",
-        ),
-        ("UPDATE records SET run = 'other'", 0, "was changed"),
-        (
-            "INSERT INTO records SELECT run, 6, at, parent, event, chain FROM records WHERE seq = 5",
-            6,
-            "put in",
-        ),
-        (
-            "UPDATE records SET seq = 9 WHERE seq = 1; UPDATE records SET seq = 1 WHERE seq = 3; UPDATE records SET seq = 3 WHERE seq = 9",
-            1,
-            "moved",
-        ),
-        // The chain removed from the beginning, and the beginning changed.
-        (
-            "UPDATE records SET chain = NULL, at = 1 WHERE seq < 3",
-            3,
-            "was changed",
-        ),
-        (
-            "INSERT INTO imports SELECT run, 1 FROM records WHERE seq = 0",
-            0,
-            "was changed",
-        ),
-    ] {
+    for (change, seq, says) in CHANGES {
         let (station, _) = used();
         database(&station).execute_batch(change).unwrap();
         verify(&station).ends(1).prints(&[
@@ -143,7 +146,7 @@ fn every_change_of_a_record_is_found() {
             says,
         ]);
         let ended = station.run(&["runs", "verify", "--all", "--json"]).ends(1);
-        assert_eq!(ended.json()["seq"], seq, "{change}: {ended}");
+        assert_eq!(ended.json()["seq"], *seq, "{change}: {ended}");
     }
 }
 
@@ -164,6 +167,10 @@ fn an_end_that_was_cut_off_is_missed() {
     let script = "return await tools.text.replace({text: 'a', pattern: 'a', replacement: 'b'})";
     station.run(&["script", "-e", script]).ends(75);
     verify(&station).ends(0).prints(&["intact"]);
+    // What it was left with is known.
+    let last = "DELETE FROM records WHERE seq = (SELECT max(seq) FROM records)";
+    database(&station).execute(last, []).unwrap();
+    verify(&station).ends(1).prints(&["cut [RUN]"]);
 }
 
 #[test]

@@ -413,3 +413,32 @@ fn about(path: &Path, error: &Error) -> Error {
     );
     error.hints().iter().cloned().fold(about, Error::hint)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(files: &[&str], expected: (Treatment, Treatment, bool)) {
+        let files: Vec<ConfigFile> = files
+            .iter()
+            .map(|text| toml::from_str(text).unwrap())
+            .collect();
+        let files: Vec<_> = files.iter().map(|file| (Path::new("f"), file)).collect();
+        let inbound = inbound(&files);
+        let got = (inbound.untrusted, inbound.trusted, inbound.fail_closed);
+        assert_eq!(got, expected);
+    }
+
+    #[test]
+    fn what_one_file_asks_of_inbound_text_another_does_not_take_back() {
+        use Treatment::{Flag, None, StripAndWrap, Wrap};
+        check(&["", ""], (Wrap, None, true));
+        let own = "[inbound]\nuntrusted = \"strip\"\ntrusted = \"flag\"";
+        let theirs = "[inbound]\nuntrusted = \"wrap\"\ntrusted = \"none\"\nfail_closed = false";
+        check(&[own, theirs], (StripAndWrap, Flag, false));
+        check(&[theirs, own], (StripAndWrap, Flag, false));
+        let closed = "[inbound]\nfail_closed = true";
+        check(&[theirs, closed], (Wrap, None, true));
+        check(&["[inbound]\nuntrusted = \"none\""], (None, None, true));
+    }
+}
