@@ -18,8 +18,9 @@ use serde_json::Value;
 use unicode_normalization::char::decompose_compatible;
 
 use self::families::{HIDDEN, families_in, places_in};
-use crate::words::id::is_hidden;
+use crate::words::id::{RunId, is_hidden};
 use crate::words::inert::is_combining;
+use crate::words::key::HostKey;
 use crate::words::label::{Label, Sort, Source};
 use crate::words::limits::{INBOUND_BYTES, INBOUND_SOURCE_CHARS, INBOUND_SOURCES};
 use crate::words::message::Observation;
@@ -336,6 +337,12 @@ impl Marks {
     #[must_use]
     pub fn new(inbound: Inbound, nonce: String) -> Self {
         Self { inbound, nonce }
+    }
+
+    /// Of a run: the same through all its lives, and unknown outside of this host.
+    #[must_use]
+    pub fn of_run(inbound: Inbound, key: &HostKey, run: &RunId) -> Self {
+        Self::new(inbound, key.nonce("marks", &[run.as_str().as_bytes()]))
     }
 
     /// An observation as a model reads it, where it stands between marks.

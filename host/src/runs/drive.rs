@@ -135,7 +135,8 @@ impl Drive<'_> {
 
     async fn prompt(&self, plan: &mut Plan, cards: &[Card], turn: u32) -> Result<()> {
         let journal = self.station.gate.journal();
-        let marks = self.marks();
+        let inbound = self.station.gate.policy().inbound;
+        let marks = Marks::of_run(inbound, journal.key(), self.run);
         let prompt = context::prompt(self.agent, cards, plan.messages(), &marks);
         let mut reply =
             Err(
@@ -378,13 +379,6 @@ impl Drive<'_> {
             correction,
             seq,
         })
-    }
-
-    /// The same through all lives of the run, and unknown outside of this host.
-    fn marks(&self) -> Marks {
-        let key = self.station.gate.journal().key();
-        let nonce = key.nonce("marks", &[self.run.as_str().as_bytes()]);
-        Marks::new(self.station.gate.policy().inbound, nonce)
     }
 
     fn caller_of_model(&self, label: Label) -> Caller {
