@@ -11,8 +11,8 @@ use crate::forge;
 use crate::rig::{Rig, Rigged};
 use crate::server::{Answer, Server};
 use crate::verdict::{
-    check_answer, check_every, check_journal, check_outside, check_records, check_shown, observed,
-    said,
+    check_answer, check_every, check_journal, check_outside, check_records, check_rendered,
+    check_shown, observed, said,
 };
 
 /// What a tool or answer must never hold: stands in files outside of every mount.
@@ -114,6 +114,8 @@ pub struct Expect {
     pub install: bool,
     /// Texts in the answer: the outcome as JSON, or message, issues and hints.
     pub says: Vec<String>,
+    /// The whole answer as the command line shows it to a person.
+    pub shown: Option<String>,
     /// Each line of the outcome holds one of these.
     pub every: Vec<String>,
     /// Texts that stand nowhere: not in the answer, its logs, or what a model reads.
@@ -271,6 +273,7 @@ async fn strike(attack: &Attack, host: &Rigged, server: &Server) -> Vec<String> 
     };
     let mut wrong = check_answer(expect, code, &answer);
     wrong.extend(check_every(expect, &result));
+    wrong.extend(check_rendered(expect, &result));
     let logs: Vec<String> = logs
         .iter()
         .map(|line| format!("{} {}", line.level, line.message))

@@ -1,7 +1,9 @@
 //! What must come of an attack, and of every run: each thing that is not so, in a sentence.
 
+use lazaret::rules::rendered::rendered;
 use lazaret::words::error::{Code, Error, Result};
 use lazaret::words::event::{End, Event, Record, Verdict};
+use lazaret::words::inert::visible;
 use serde_json::Value;
 
 use crate::attack::{CANARY, Expect};
@@ -56,6 +58,19 @@ pub(crate) fn check_every(expect: &Expect, result: &Result<Value>) -> Vec<String
         .collect()
 }
 
+/// What a person is shown of an answer.
+pub(crate) fn check_rendered(expect: &Expect, result: &Result<Value>) -> Vec<String> {
+    let Some(wanted) = &expect.shown else {
+        return Vec::new();
+    };
+    let answer = result.as_ref().ok().and_then(Value::as_str);
+    let shown = answer.map(|answer| visible(&rendered(answer)));
+    match shown {
+        Some(shown) if shown == *wanted => Vec::new(),
+        shown => vec![format!("a person is shown {shown:?}, and not {wanted:?}")],
+    }
+}
+
 /// What models read.
 pub(crate) fn observed(records: &[Record]) -> String {
     let texts = records.iter().filter_map(|record| match &record.event {
@@ -103,7 +118,7 @@ pub(crate) fn check_journal(expect: &Expect, journal: &str) -> Vec<String> {
 }
 
 /// What holds of every run: each allowance has its end, each end its allowance, and the last record
-/// says how it ended. Only a script's call has an end where it was turned down as well.
+/// says how it ended, or that it waits for a person. Only a script's call has an end where it was turned down as well.
 #[must_use]
 pub fn check_records(records: &[Record]) -> Vec<String> {
     let mut wrong = Vec::new();
@@ -139,10 +154,12 @@ pub fn check_records(records: &[Record]) -> Vec<String> {
         open.iter()
             .map(|seq| format!("what record {seq} allows has no end")),
     );
-    if !matches!(
-        records.last().map(|record| &record.event),
-        Some(Event::Stopped(_))
-    ) {
+    let ends = match records.last().map(|record| &record.event) {
+        Some(Event::Stopped(_)) => true,
+        Some(Event::Paused { questions }) => !questions.is_empty(),
+        _ => false,
+    };
+    if !ends {
         wrong.push("the last record does not end the run".to_owned());
     }
     wrong

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::flow::lines::Flows;
 use super::grant::{Access, Grant, MountGrant, Pattern};
+use super::inbound::Inbound;
 use super::manifest::Risk;
 use crate::words::id::ToolName;
 use crate::words::label::{Sort, Source};
@@ -37,6 +38,8 @@ pub struct Policy {
     pub scripts: ScriptRules,
     /// What may flow where.
     pub flows: Flows,
+    /// What is done with text that comes in.
+    pub inbound: Inbound,
 }
 
 /// Bounds of one script, from `[limits]`.
@@ -126,6 +129,7 @@ impl Policy {
             bounds: Bounds::default(),
             scripts: ScriptRules::default(),
             flows: Flows::default(),
+            inbound: Inbound::default(),
         }
     }
 

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::words::id::is_hidden;
+pub use crate::words::inert::visible;
 use crate::words::limits::{CHARS_PER_TOKEN, OBSERVATION_TOKENS};
 
 use super::manifest::Truncation;
@@ -143,26 +143,6 @@ impl std::fmt::Debug for Scrub {
             self.secrets.len()
         )
     }
-}
-
-/// Makes hidden characters visible, but for line ends and tabs.
-#[must_use]
-pub fn visible(text: &str) -> String {
-    if !text
-        .chars()
-        .any(|c| is_hidden(c) && !matches!(c, '\n' | '\t'))
-    {
-        return text.to_owned();
-    }
-    let mut out = String::with_capacity(text.len());
-    for c in text.replace("\r\n", "\n").chars() {
-        if is_hidden(c) && !matches!(c, '\n' | '\t') {
-            out.extend(c.escape_unicode());
-        } else {
-            out.push(c);
-        }
-    }
-    out
 }
 
 /// Cuts a text to the size of an observation, with a notice that never changes.

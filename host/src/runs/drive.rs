@@ -17,6 +17,7 @@ use crate::rules::call::wished;
 use crate::rules::caller::{Budget, Caller, Known, Origin};
 use crate::rules::context;
 use crate::rules::grant::Grant;
+use crate::rules::inbound::Marks;
 use crate::rules::plan::{Plan, Seen, Step};
 use crate::rules::sanitise::Trickle;
 use crate::rules::script::{Left, Recall, TOOL, in_doubt};
@@ -132,8 +133,10 @@ impl Drive<'_> {
     }
 
     async fn prompt(&self, plan: &mut Plan, cards: &[Card], turn: u32) -> Result<()> {
-        let prompt = context::prompt(self.agent, cards, plan.messages());
         let journal = self.station.gate.journal();
+        let inbound = self.station.gate.policy().inbound;
+        let marks = Marks::of_run(inbound, journal.key(), self.run);
+        let prompt = context::prompt(self.agent, cards, plan.messages(), &marks);
         let mut reply =
             Err(
                 Error::bad_input(format!("the agent `{}` has no model", self.agent.name)).hint(

@@ -42,6 +42,7 @@ use crate::words::event::{
     Content, End, Event, Narrowed, Record, Spent, Started, Stopped, Surface,
 };
 use crate::words::id::{Place, RunId};
+use crate::words::key::HostKey;
 use crate::words::label::{Label, Sort, Source};
 use crate::words::limits::CALL_TIMEOUT_MS_MAX;
 use crate::words::message::{Calling, Usage, WishedArgs};
@@ -585,16 +586,29 @@ fn open_files(mounts: &BTreeMap<Arc<str>, PathBuf>, places: &Places) -> Result<F
 }
 
 fn open_records(places: &Places) -> Result<(Journal, Notes)> {
-    let clock = || places.clock.clone();
-    match &places.records {
-        Records::InMemory => Ok((Journal::in_memory(clock())?, Notes::in_memory(clock())?)),
+    let journal = open_journal(places)?;
+    let clock = places.clock.clone();
+    let notes = match &places.records {
+        Records::InMemory => Notes::in_memory(clock)?,
         Records::Folder(path) => {
-            let folder = StateFolder::open(path)?;
-            let journal = Journal::open(&folder.plain_file("journal.db")?, clock())?;
-            Ok((
-                journal,
-                Notes::open(&folder.plain_file("notes.db")?, clock())?,
-            ))
+            Notes::open(&StateFolder::open(path)?.plain_file("notes.db")?, clock)?
+        }
+    };
+    Ok((journal, notes))
+}
+
+/// The journal alone: looking at it needs no engine and no plugins.
+///
+/// # Errors
+/// As [`Journal::open`].
+pub(super) fn open_journal(places: &Places) -> Result<Journal> {
+    let clock = places.clock.clone();
+    let key = HostKey::new(&StateFolder::open(&places.state)?.key()?);
+    match &places.records {
+        Records::InMemory => Journal::in_memory(clock, key),
+        Records::Folder(path) => {
+            let path = StateFolder::open(path)?.plain_file("journal.db")?;
+            Journal::open(&path, clock, key)
         }
     }
 }

@@ -9,18 +9,26 @@ use crate::rules::sanitise::{truncate, visible};
 use crate::words::error::Error;
 use crate::words::message::Observation;
 
-/// An outcome is scrubbed already; here it becomes inert and bounded. Hints stay behind: they speak to
+/// An outcome is scrubbed and labelled already; here it is treated as its label asks for, and becomes
+/// inert and bounded. Marks around it are put where a prompt is made (`rules/context.rs`). Hints stay behind: they speak to
 /// the operator, and a model that reads policy lines would ask for them.
 pub(super) fn observe(outcome: &Outcome, how: Truncation, policy: &Policy) -> Observation {
-    let (ok, text) = match &outcome.result {
-        Ok(Value::String(text)) => (true, text.clone()),
-        Ok(value) => (true, value.to_string()),
-        Err(error) => (false, policy.without_origin(&failure(error))),
+    let (ok, mut value) = match &outcome.result {
+        Ok(value) => (true, value.clone()),
+        Err(error) => (false, policy.without_origin(&failure(error)).into()),
+    };
+    let flags = policy.inbound.treat(&mut value, &outcome.label);
+    let text = match &value {
+        Value::String(text) => visible(text),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            visible(&value.to_string())
+        }
     };
     Observation {
-        text: truncate(&visible(&text), how),
+        text: truncate(&text, how),
         ok,
         label: outcome.label.clone(),
+        flags,
     }
 }
 

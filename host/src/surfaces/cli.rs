@@ -2,6 +2,7 @@
 //! that says what kind of end it was.
 
 mod ask;
+mod audit;
 mod call;
 mod demo;
 mod doctor;

@@ -137,6 +137,26 @@ impl Event {
     }
 }
 
+impl Event {
+    /// The label that the event carries.
+    pub fn label_mut(&mut self) -> Option<&mut Label> {
+        match self {
+            Self::Started(started) => Some(&mut started.label),
+            Self::Replied { label, .. } => Some(label),
+            Self::Judged(judged) => Some(&mut judged.label),
+            Self::Finished(finished) => Some(&mut finished.label),
+            Self::Observed { observation, .. } => Some(&mut observation.label),
+            Self::Prompted { .. }
+            | Self::Scripted(_)
+            | Self::Rested { .. }
+            | Self::Paused { .. }
+            | Self::Answered { .. }
+            | Self::Resumed
+            | Self::Stopped(_) => None,
+        }
+    }
+}
+
 /// How a run began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Started {

@@ -90,6 +90,12 @@ impl Source {
         &*self.name == "*"
     }
 
+    /// A run that was imported from elsewhere. No mount has a name with a `/`.
+    #[must_use]
+    pub fn imported() -> Self {
+        Self::new(Sort::File, "/import")
+    }
+
     /// Its sort.
     #[must_use]
     pub fn sort(&self) -> Sort {

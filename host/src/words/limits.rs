@@ -85,6 +85,14 @@ pub const ARTIFACT_BYTES: usize = 8 << 20;
 pub const SUMMARY_CHARS: usize = 500;
 /// An observation in tokens, estimated at [`CHARS_PER_TOKEN`] (G-14).
 pub const OBSERVATION_TOKENS: usize = 16_384;
+/// Combining marks on one character that are shown as such; further ones are written out.
+pub const COMBINING_MARKS: usize = 4;
+/// Text of one outcome that is looked through for instructions; a longer one is wrapped or blocked unread.
+pub const INBOUND_BYTES: usize = 16 << 20;
+/// Sources that a marked block names; further ones are counted.
+pub const INBOUND_SOURCES: usize = 8;
+/// Characters of a source that a marked block shows.
+pub const INBOUND_SOURCE_CHARS: usize = 80;
 /// Characters that count as one token where no tokenizer is at hand.
 pub const CHARS_PER_TOKEN: usize = 4;
 
@@ -188,6 +196,12 @@ pub const BATCH_RECORDS_MAX: usize = 65_536;
 pub const RECORD_INLINE_BYTES: usize = 4 << 10;
 /// How long to wait for another process that holds the journal.
 pub const JOURNAL_WAIT_MS: u64 = 2_000;
+/// An exported run.
+pub const EXPORT_BYTES: usize = 64 << 20;
+/// Records of an exported run.
+pub const EXPORT_RECORDS: usize = 100_000;
+/// Runs whose last chain value is remembered; of others it is looked up.
+pub const CHAINS_REMEMBERED: usize = 1_024;
 /// Runs that one listing shows.
 pub const RUNS_LISTED: usize = 1_000;
 

@@ -10,6 +10,7 @@ use super::flow::FlowTable;
 use crate::edges::named;
 use crate::guests::catalog::Collisions;
 use crate::rules::grant::{Access, Pattern};
+use crate::rules::inbound::Treatment;
 use crate::rules::manifest::Risk;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::Digest;
@@ -42,6 +43,8 @@ pub struct ConfigFile {
     pub limits: LimitTable,
     /// What may flow where.
     pub flow: FlowTable,
+    /// What is done with text that comes in.
+    pub inbound: InboundTable,
     /// The bytes that were read.
     #[serde(skip)]
     pub bytes: Vec<u8>,
@@ -177,6 +180,19 @@ pub struct LimitTable {
     pub script_wall_ms: Option<u64>,
 }
 
+/// `[inbound]`.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct InboundTable {
+    /// With text that an untrusted source had influence on: `none`, `flag`, `strip`, `wrap` or
+    /// `strip-and-wrap`.
+    pub untrusted: Option<Treatment>,
+    /// With everything else.
+    pub trusted: Option<Treatment>,
+    /// Whether text that is too long to be looked through is withheld.
+    pub fail_closed: Option<bool>,
+}
+
 impl ConfigFile {
     /// Reads a file that must be there.
     ///
@@ -288,6 +304,10 @@ mod tests {
         check(
             "[mounts.docs]\npath = \"x\"\naccess = \"reed\"\n",
             &["line 3", "did you mean `read`?"],
+        );
+        check(
+            "[inbound]\nuntrusted = \"wrapp\"\n",
+            &["line 2", "did you mean `wrap`?"],
         );
         check("[limits]\ncpu_ms = \"long\"\n", &["line 2", "invalid type"]);
         check("block = [\"a b\"]\n", &["line 1", "names no tools"]);

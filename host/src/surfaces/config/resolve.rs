@@ -16,6 +16,7 @@ use crate::guests::catalog::Collisions;
 use crate::guests::plugin;
 use crate::rules::agent::{Agent, refuse_secrets};
 use crate::rules::grant::{Access, Destination, Grant, MountGrant, Pattern};
+use crate::rules::inbound::{Inbound, Treatment};
 use crate::rules::manifest::Risk;
 use crate::rules::policy::{Bounds, Line, Mount, Policy, ScriptRules};
 use crate::runs::host::{Places, Setup};
@@ -89,6 +90,7 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
     setup.policy.bounds.memory_bytes =
         asked.map_or(GUEST_MEMORY_BYTES, |mib| mib.saturating_mul(1 << 20));
     setup.policy.scripts = script_rules(files)?;
+    setup.policy.inbound = inbound(files);
     check_names(&setup)?;
     Ok(setup)
 }
@@ -122,6 +124,21 @@ fn script_rules(files: &[(&Path, &ConfigFile)]) -> Result<ScriptRules> {
         return wrong("script_wall_ms", u64::MAX);
     }
     Ok(rules)
+}
+
+/// Text that comes in: whatever one of the files asks for is done.
+fn inbound(files: &[(&Path, &ConfigFile)]) -> Inbound {
+    let tables = || files.iter().map(|(_, file)| file.inbound);
+    let all = |asked: Option<Treatment>, more| Some(asked.map_or(more, |asked| asked.and(more)));
+    let untrusted = tables().filter_map(|table| table.untrusted);
+    let trusted = tables().filter_map(|table| table.trusted);
+    let closed = tables().filter_map(|table| table.fail_closed);
+    let default = Inbound::default();
+    Inbound {
+        untrusted: untrusted.fold(None, all).unwrap_or(default.untrusted),
+        trusted: trusted.fold(None, all).unwrap_or(default.trusted),
+        fail_closed: closed.max().unwrap_or(default.fail_closed),
+    }
 }
 
 fn add(setup: &mut Setup, path: &Path, file: &ConfigFile) -> Result<()> {
@@ -409,4 +426,33 @@ fn about(path: &Path, error: &Error) -> Error {
         format!("`{}`: {}", path.display(), error.message()),
     );
     error.hints().iter().cloned().fold(about, Error::hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(files: &[&str], expected: (Treatment, Treatment, bool)) {
+        let files: Vec<ConfigFile> = files
+            .iter()
+            .map(|text| toml::from_str(text).unwrap())
+            .collect();
+        let files: Vec<_> = files.iter().map(|file| (Path::new("f"), file)).collect();
+        let inbound = inbound(&files);
+        let got = (inbound.untrusted, inbound.trusted, inbound.fail_closed);
+        assert_eq!(got, expected);
+    }
+
+    #[test]
+    fn what_one_file_asks_of_inbound_text_another_does_not_take_back() {
+        use Treatment::{Flag, None, StripAndWrap, Wrap};
+        check(&["", ""], (Wrap, None, true));
+        let own = "[inbound]\nuntrusted = \"strip\"\ntrusted = \"flag\"";
+        let theirs = "[inbound]\nuntrusted = \"wrap\"\ntrusted = \"none\"\nfail_closed = false";
+        check(&[own, theirs], (StripAndWrap, Flag, false));
+        check(&[theirs, own], (StripAndWrap, Flag, false));
+        let closed = "[inbound]\nfail_closed = true";
+        check(&[theirs, closed], (Wrap, None, true));
+        check(&["[inbound]\nuntrusted = \"none\""], (None, None, true));
+    }
 }
