@@ -516,6 +516,7 @@ mod tests {
             of,
             end,
             label: Label::default(),
+            told: None,
             spent: Spent::default(),
         })
     }

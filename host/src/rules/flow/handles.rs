@@ -437,13 +437,6 @@ mod tests {
                 "{name}"
             );
         }
-        flows.hold = Holding::Never;
-        assert_eq!(
-            fate_of(&flows, Untrusted, "web.get", &tainted, &user),
-            Fate::Shown
-        );
-        flows.hold = Holding::Untrusted;
-        assert_eq!(fate_of(&flows, Off, "web.get", &tainted, &user), Fate::Held);
         let secret = tainted.with(Source::new(Sort::Secret, "x"));
         assert_eq!(
             fate_of(&flows, Untrusted, "web.get", &secret, &user),
