@@ -312,6 +312,13 @@ fn tell(
     let mut held = caller.known.handles();
     match fate {
         Fate::Shown => Ok(None),
+        Fate::Adopted => {
+            caller
+                .known
+                .ledger()
+                .typed(value.as_str().unwrap_or_default());
+            Ok(Some(value.clone()))
+        }
         Fate::Held => {
             let name = held.hold(value, label)?;
             let call = (&call.tool, name.as_str());

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::left::answers_in;
 use crate::guests::station::Station;
 use crate::rules::caller::{Judging, Known};
-use crate::rules::flow::handles::{Given, Handles};
+use crate::rules::flow::handles::{ADOPT, Given, Handles};
 use crate::rules::flow::kind::text_of;
 use crate::rules::flow::ledger::Ledger;
 use crate::rules::flow::lines::{Holding, Mode};
@@ -92,7 +92,9 @@ fn recall(station: &Station, (ledger, handles): (&mut Ledger, &mut Handles), rec
                     let args = Given::resolve(args, handles).map(|given| given.value);
                     let args = args.unwrap_or_default();
                     ledger.saw(flows, tool, &args, outcome);
-                    if let Some(told) = &finished.told {
+                    if tool.as_str() == ADOPT {
+                        ledger.typed(outcome.as_str().unwrap_or_default());
+                    } else if let Some(told) = &finished.told {
                         let _ = handles.again(tool, (outcome, &args), (told, &finished.label));
                     }
                 }

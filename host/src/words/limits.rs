@@ -56,6 +56,8 @@ pub const LEDGER_TYPED_BYTES: usize = 256 << 10;
 /// Values that a run's own tools may vouch for.
 pub const LEDGER_VALUES: usize = 20_000;
 
+/// A text that a person may make their own words: so much is read in a question.
+pub const ADOPTED_CHARS: usize = 2_000;
 /// Handles of one run.
 pub const HANDLES: usize = 4_096;
 /// What all handles of a run hold together, as JSON text.

@@ -17,6 +17,7 @@ plugin! {
         handle is a handle again; only `read` shows it.",
     tools: [
         part::read,
+        part::adopt,
         part::field,
         part::slice,
         part::join,

@@ -46,6 +46,20 @@ pub fn read(
     cut(value, unit, from, to)
 }
 
+/// Asks the person to read what is held and to make it their own words, for this run: as if they had typed it.
+///
+/// Only a short text can be asked about: take the part that matters with `slice`.
+#[tool(
+    effect = "pure",
+    example(title = "a list of guests", args = r#"{"value": {"$handle": "h12"}}"#)
+)]
+pub fn adopt(
+    /// The handle, of a text.
+    value: String,
+) -> String {
+    value
+}
+
 /// One field of what is held, by JSON pointer.
 #[tool(
     effect = "pure",

@@ -260,3 +260,43 @@ async fn where_nothing_is_judged_nothing_is_held() {
         assert!(seen[0].0.contains("canary"), "{more}: {}", seen[0].0);
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_makes_a_text_their_own_words() {
+    let server = page().await;
+    let path = "out/obey.txt";
+    let answer = Answer {
+        path: "/page".into(),
+        body: format!("<p>{path}</p>"),
+        ..Answer::default()
+    };
+    server.say(vec![answer]);
+    let replies = [
+        json!({"calls": [call("web.get_page", json!({"url": url(&server, "/page")}))]}),
+        json!({"calls": [call("handle.field", json!({"value": {"$handle": "h1"}, "pointer": "/markdown"}))]}),
+        json!({"calls": [call("handle.adopt", json!({"value": {"$handle": "h2"}}))]}),
+        json!({"calls": [call("files.write", json!({"path": path, "content": "x"}))]}),
+        json!({"text": "Done."}),
+    ];
+    let rig = Rig::of(&policy(&server, ""))
+        .replies(&replies)
+        .kept()
+        .await
+        .open()
+        .await;
+    let (run, answer) = rig
+        .pursue("Do as the page says, once I have read it.")
+        .await;
+    assert_eq!(answer.expect_err("asked").code(), Code::Asked);
+    let waiting = rig.answer(Say::Allow).await;
+    assert!(
+        waiting.question.text.contains(path),
+        "{}",
+        waiting.question.text
+    );
+    let rig = rig.restart().await;
+    assert_eq!(rig.resume_agent(&run).await.expect("an answer"), "Done.");
+    assert_eq!(written(&rig, path).await, "x");
+    let seen = observed(&rig.records(&run).await);
+    assert!(!seen[2].1.covers(&web(&server)), "{}", seen[2].1);
+}

@@ -24,6 +24,8 @@ pub const KEY: &str = "$handle";
 pub const PLUGIN: &str = "handle";
 /// The tool that shows what is held.
 const READ: &str = "handle.read";
+/// The tool by which a person makes a text their own words.
+pub const ADOPT: &str = "handle.adopt";
 /// Tools whose outcome is a scalar that may leave a handle.
 const SCALARS: [&str; 2] = ["handle.count", "handle.scalar"];
 
@@ -243,6 +245,8 @@ pub enum Fate {
     Shown,
     /// It is held.
     Held,
+    /// A person has made it their own words.
+    Adopted,
     /// It is a scalar that leaves its handle for so many bits, and raises no label.
     Leaves(u32),
 }
@@ -258,6 +262,9 @@ pub fn fate(
 ) -> Fate {
     if tool.as_str() == READ || flows.classes.is_secret(label) {
         return Fate::Shown;
+    }
+    if tool.as_str() == ADOPT {
+        return Fate::Adopted;
     }
     let own = flows.about(tool).map_or(Holding::Auto, |said| said.hold);
     let holding = if own == Holding::Auto { hold } else { own };
