@@ -22,7 +22,9 @@ pub mod ranges;
 pub mod sanitise;
 pub mod schema;
 pub mod script;
+pub mod scrub;
 pub mod search;
+pub mod secret;
 pub mod show;
 pub mod signature;
 

@@ -7,6 +7,7 @@ use url::Url;
 use super::caller::{Caller, Origin};
 use super::grant::METHODS;
 use super::policy::Policy;
+use super::secret::{Fill, fills};
 use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
 use crate::words::error::{Error, Result};
 use crate::words::event::{Content, Denial, EffectKind};
@@ -21,18 +22,6 @@ pub struct Fetch {
     url: Url,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
-    slots: Vec<Slot>,
-}
-
-/// A place in a request that the egress edge fills with a secret. The wisher never sees the value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Slot {
-    /// The header it goes into.
-    pub header: String,
-    /// What stands before the value, such as `Bearer `.
-    pub before: String,
-    /// The secret's name in the vault.
-    pub secret: String,
 }
 
 /// What an allowance of a fetch entails.
@@ -40,6 +29,8 @@ pub struct Slot {
 pub struct Reach {
     /// Whether the line allows addresses that are not public.
     pub private: bool,
+    /// Where secrets stand in the request; the egress edge fills them in, and nothing else.
+    pub fills: Vec<Fill>,
 }
 
 /// Headers that belong to the connection, not to the wisher.
@@ -91,15 +82,7 @@ impl Fetch {
             url,
             headers,
             body,
-            slots: Vec::new(),
         })
-    }
-
-    /// Adds a place for a secret.
-    #[must_use]
-    pub fn with_slot(mut self, slot: Slot) -> Self {
-        self.slots.push(slot);
-        self
     }
 
     /// The method.
@@ -120,10 +103,10 @@ impl Fetch {
         &self.headers
     }
 
-    /// The places for secrets.
+    /// The body.
     #[must_use]
-    pub fn slots(&self) -> &[Slot] {
-        &self.slots
+    pub fn body(&self) -> &[u8] {
+        &self.body
     }
 
     /// The body, leaving none behind.
@@ -203,7 +186,7 @@ fn parse_url(text: &str) -> Result<Url> {
     Ok(url)
 }
 
-fn check_headers(headers: &[(String, String)]) -> Result<()> {
+pub(super) fn check_headers(headers: &[(String, String)]) -> Result<()> {
     let bytes: usize = headers
         .iter()
         .map(|(name, value)| name.len() + value.len())
@@ -293,9 +276,18 @@ impl Effect for Fetch {
             denial.allow = lines;
             return Err(denial);
         }
+        let who = caller.origin.to_string();
+        let filled = fills(self, &caller.grant.secrets, &who)?;
+        let mut rule = format!("{line} in {}", policy.origin);
+        for line in &filled.lines {
+            rule.push_str(&format!("; {line}"));
+        }
         Ok(Allowed {
-            rule: format!("{line} in {}", policy.origin),
-            terms: Reach { private },
+            rule,
+            terms: Reach {
+                private,
+                fills: filled.fills,
+            },
             consent: Consent::NotNeeded,
         })
     }

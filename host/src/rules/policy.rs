@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::grant::{Access, Grant, MountGrant, Pattern};
 use super::manifest::Risk;
+use super::scrub::guess::Guess;
 use crate::words::id::ToolName;
 use crate::words::label::{Sort, Source};
 use crate::words::limits::{
@@ -34,6 +35,8 @@ pub struct Policy {
     pub bounds: Bounds,
     /// Bounds of every script.
     pub scripts: ScriptRules,
+    /// What is guessed to be a secret in what a model or client reads.
+    pub guess: Guess,
 }
 
 /// Bounds of one script, from `[limits]`.
@@ -120,6 +123,7 @@ impl Policy {
             risks: RISKS.into_iter().collect(),
             bounds: Bounds::default(),
             scripts: ScriptRules::default(),
+            guess: Guess::default(),
         }
     }
 
@@ -131,6 +135,7 @@ impl Policy {
         for line in self.lines.iter().filter(|line| line.tools.matches(tool)) {
             all.fetch.extend(line.grant.fetch.iter().cloned());
             all.calls.extend(line.grant.calls.iter().cloned());
+            all.secrets.extend(line.grant.secrets.iter().cloned());
             all.notes = all.notes.max(line.grant.notes);
             for wish in &line.grant.mounts {
                 let most = self

@@ -30,8 +30,8 @@ use crate::rules::agent::Agent;
 use crate::rules::caller::{Budget, Caller, Origin};
 use crate::rules::grant::Pattern;
 use crate::rules::policy::Policy;
-use crate::rules::sanitise::Scrub;
 use crate::rules::script;
+use crate::rules::scrub::{Known, Scrub};
 use crate::rules::show::Show;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Error, Result};
@@ -167,18 +167,16 @@ impl Host {
             configured.insert(name, plugin);
         }
         let catalog = Catalog::gather(bundled, configured, collisions, &policy)?;
-        let scrub = mounts
+        let known = Known::default();
+        vault.teach(&known);
+        let journal = journal.without(&known);
+        let paths = mounts
             .iter()
             .map(|(name, path)| (path.display().to_string(), format!("{name}:")));
-        let scrub = vault
-            .values()
-            .iter()
-            .fold(Scrub::of_paths(scrub.collect()), |scrub, secret| {
-                scrub.with_secret(secret.expose().to_owned())
-            });
+        let scrub = Scrub::new(paths.collect(), known.clone());
         let station = Station {
             gate: Gate::new(Arc::new(policy), journal),
-            egress: Egress::new(&places.names, vault),
+            egress: Egress::new(&places.names, vault, known),
             files: Files::open(&mounts, &own_folders(&places))?,
             notes,
             quarantine,

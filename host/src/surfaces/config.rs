@@ -6,6 +6,7 @@
 
 pub mod file;
 mod resolve;
+pub mod secrets;
 pub mod trust;
 
 use std::path::{Path, PathBuf};

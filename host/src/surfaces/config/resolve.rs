@@ -10,7 +10,8 @@ use std::sync::Arc;
 use super::file::{
     AgentTable, ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, looking,
 };
-use crate::edges::vault::Vault;
+use super::secrets;
+use crate::edges::vault::{Backend, Vault};
 use crate::guests::catalog::Collisions;
 use crate::guests::plugin;
 use crate::rules::agent::{Agent, refuse_secrets};
@@ -62,7 +63,7 @@ fn empty(policy: Policy, places: Places) -> Setup {
         agents: BTreeMap::new(),
         models: BTreeMap::new(),
         engine: plugin::script_engine(),
-        vault: Vault::default(),
+        vault: Vault::new(Backend::default(), &places.state),
         places,
     }
 }
@@ -74,6 +75,9 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
         .map(|(path, _)| path.display().to_string())
         .collect();
     let mut setup = empty(Policy::nothing(&names.join(" and ")), places);
+    if let Some(backend) = files.iter().find_map(|(_, file)| file.vault.backend) {
+        setup.vault = Vault::new(backend, &setup.places.state);
+    }
     for (path, file) in files {
         add(&mut setup, path, file).map_err(|error| about(path, &error))?;
     }
@@ -85,6 +89,7 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
     setup.policy.bounds.memory_bytes =
         asked.map_or(GUEST_MEMORY_BYTES, |mib| mib.saturating_mul(1 << 20));
     setup.policy.scripts = script_rules(files)?;
+    setup.policy.guess = secrets::guess(files.iter().map(|(_, file)| file.scrub));
     check_names(&setup)?;
     Ok(setup)
 }
@@ -211,6 +216,11 @@ fn grant(table: &GrantTable) -> Result<Grant> {
         mounts,
         notes: table.notes,
         calls: table.calls.clone(),
+        secrets: table
+            .secrets
+            .iter()
+            .map(secrets::secret)
+            .collect::<Result<_>>()?,
     })
 }
 
