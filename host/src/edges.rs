@@ -5,6 +5,7 @@
 
 pub mod egress;
 pub mod files;
+pub mod memory;
 pub mod named;
 pub mod notes;
 pub mod state;

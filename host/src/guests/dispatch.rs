@@ -379,16 +379,7 @@ pub(crate) fn clean(station: &Station, result: Result<Value>) -> Result<Value> {
 
 fn clean_error(station: &Station, error: &Error) -> Error {
     let scrub = &station.scrub;
-    let mut issues = error.issue_list().to_vec();
-    for issue in &mut issues {
-        issue.path = scrub.clean(&issue.path);
-        issue.message = scrub.clean(&issue.message);
-    }
-    let clean = Error::new(error.code(), scrub.clean(error.message()))
-        .issues(issues)
-        .retry(error.is_retryable());
     // Paths of the host are what a hint is about; it is read by whoever may act on it.
-    let hints = error.hints().iter();
-    let hints = hints.map(|hint| scrub.known().clean(hint).unwrap_or_else(|| hint.clone()));
-    hints.fold(clean, Error::hint)
+    let hint = |line: &str| scrub.known().clean(line).unwrap_or_else(|| line.to_owned());
+    error.with_words(|text| scrub.clean(text), hint)
 }

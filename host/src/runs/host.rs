@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::drive::{Drive, Pursued};
 use super::left::{Hold, Kept, answers_in};
+use super::observe::show;
 use super::provider::{Model, Provider};
 use crate::edges::egress::{Egress, Names};
 use crate::edges::files::Files;
@@ -288,7 +289,7 @@ impl Host {
         &self,
         hold: Hold,
         caller: Caller,
-        outcome: Outcome,
+        mut outcome: Outcome,
         tasks: &Tasks,
     ) -> Result<Called> {
         let run = caller.run.clone();
@@ -301,6 +302,7 @@ impl Host {
             self.leave(&hold, &run).await?;
             return Ok(Called { run, outcome });
         }
+        show(&mut outcome, self.policy().guess);
         let bytes = outcome
             .result
             .as_ref()
@@ -365,7 +367,11 @@ impl Host {
     ///
     /// # Errors
     /// `NotFound` for an unknown agent or model, and whatever ends the run.
-    pub async fn pursue(&self, goal: Goal, tasks: &Tasks) -> Result<String> {
+    pub async fn pursue(&self, mut goal: Goal, tasks: &Tasks) -> Result<String> {
+        // No model is told what somebody typed or piped in by mistake.
+        if let Some(clean) = self.station.scrub.known().clean(&goal.text) {
+            goal.text = clean;
+        }
         let prepared = self.prepare(&goal)?;
         let wish = json!({"goal": goal.text, "narrowed": goal.narrowed()});
         let hold = self.begin(&goal.run, &goal.agent, &wish)?;

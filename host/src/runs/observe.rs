@@ -6,21 +6,49 @@ use crate::guests::dispatch::Outcome;
 use crate::rules::manifest::Truncation;
 use crate::rules::policy::Policy;
 use crate::rules::sanitise::{truncate, visible};
-use crate::words::error::Error;
+use crate::rules::scrub::guess::Guess;
+use crate::words::error::{Error, Result};
 use crate::words::message::Observation;
 
 /// An outcome is scrubbed already; here it becomes inert and bounded. Hints stay behind: they speak to
 /// the operator, and a model that reads policy lines would ask for them.
 pub(super) fn observe(outcome: &Outcome, how: Truncation, policy: &Policy) -> Observation {
-    let (ok, text) = match &outcome.result {
-        Ok(Value::String(text)) => (true, text.clone()),
+    let (ok, text) = match guessed(&outcome.result, policy.guess) {
+        Ok(Value::String(text)) => (true, text),
         Ok(value) => (true, value.to_string()),
-        Err(error) => (false, policy.without_origin(&failure(error))),
+        Err(error) => (false, policy.without_origin(&failure(&error))),
     };
     Observation {
         text: truncate(&visible(&text), how),
         ok,
         label: outcome.label.clone(),
+    }
+}
+
+/// What is shown to a client of a call: without what looks like a secret. Scripts and tools that called
+/// have had the outcome as it was.
+pub(super) fn show(outcome: &mut Outcome, guess: Guess) {
+    outcome.result = guessed(&outcome.result, guess);
+    for line in &mut outcome.trail.logs {
+        if let Some(clean) = guess.clean(&line.message) {
+            line.message = clean;
+        }
+        guess.clean_value(&mut line.fields);
+    }
+}
+
+/// A result without what looks like a secret. Hints are the host's own words, and stay.
+fn guessed(result: &Result<Value>, guess: Guess) -> Result<Value> {
+    match result {
+        Ok(value) => {
+            let mut value = value.clone();
+            guess.clean_value(&mut value);
+            Ok(value)
+        }
+        Err(error) => {
+            let clean = |text: &str| guess.clean(text).unwrap_or_else(|| text.to_owned());
+            Err(error.with_words(clean, str::to_owned))
+        }
     }
 }
 
