@@ -9,4 +9,5 @@ mod limits;
 mod nesting;
 mod parallel;
 mod scripts;
+mod secrets;
 mod signatures;
