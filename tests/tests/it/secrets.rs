@@ -105,7 +105,6 @@ async fn what_a_server_reflects_reaches_no_exit_of_a_hostile_guest() {
         assert_eq!(request.matches(&place).count(), 1, "{request}");
         assert_nowhere("the rest of a request", &request.replace(&place, ""));
     }
-    assert_ne!(host.host.new_run().as_str(), "");
     let folder = host.close();
     assert!(folder.path("out/0.txt").is_file() && folder.path("state/vault.json").is_file());
     assert_eq!(files_with(CANARY, folder.folder()), [""; 0]);
@@ -134,7 +133,9 @@ async fn no_model_reads_a_secret() {
         reflect: true,
         ..Answer::default()
     }]);
-    let args = json!({"requests": requests(&server), "texts": [CANARY]});
+    // In a script of replies, braces ask for an earlier outcome; escaped ones reach the tool.
+    let url = format!("http://127.0.0.1:{}/?key=%7B%7Bsecret:canary%7D%7D", server.port());
+    let args = json!({"requests": [{"url": url}], "texts": [CANARY]});
     let replies = [
         json!({"calls": [{"tool": "hostile.spill", "args": args}]}),
         json!({"text": format!("it is {CANARY}")}),
