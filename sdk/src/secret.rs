@@ -1,3 +1,5 @@
+//! Secrets: a tool names one, and the host fills it in.
+
 /// The marker of a secret, to be written where its value belongs in a request.
 ///
 /// A tool never holds a value. It writes the marker, and the host puts the value in its place as the

@@ -18,6 +18,7 @@ mod refused;
 mod run;
 mod script;
 mod scripted;
+mod secret;
 mod server;
 mod shell;
 mod station;

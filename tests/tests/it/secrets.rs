@@ -134,7 +134,10 @@ async fn no_model_reads_a_secret() {
         ..Answer::default()
     }]);
     // In a script of replies, braces ask for an earlier outcome; escaped ones reach the tool.
-    let url = format!("http://127.0.0.1:{}/?key=%7B%7Bsecret:canary%7D%7D", server.port());
+    let url = format!(
+        "http://127.0.0.1:{}/?key=%7B%7Bsecret:canary%7D%7D",
+        server.port()
+    );
     let args = json!({"requests": [{"url": url}], "texts": [CANARY]});
     let replies = [
         json!({"calls": [{"tool": "hostile.spill", "args": args}]}),

@@ -1,3 +1,5 @@
+//! The rows on guesses (O-39 to O-42a), and what must not be taken for a secret.
+
 use serde_json::json;
 
 use super::*;

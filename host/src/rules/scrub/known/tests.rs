@@ -1,3 +1,5 @@
+//! Known secrets in every spelling, in long texts and in pieces.
+
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
 use super::super::{Scrub, Trickle};
