@@ -263,10 +263,13 @@ impl StateFolder {
     /// # Errors
     /// `DiskFailed`, `Corrupt` where the file is not one of ours.
     pub fn key(&self) -> Result<[u8; 32]> {
-        self.key_of("key").map_err(|error| match error.code() {
-            Code::Corrupt => error
-                .hint("remove it; the compile cache and trusted policies are then asked for anew"),
-            _ => error,
+        let lost = "remove it; the compile cache and trusted policies are then asked for anew";
+        self.key_of("key").map_err(|error| {
+            if error.code() == Code::Corrupt {
+                error.hint(lost)
+            } else {
+                error
+            }
         })
     }
 

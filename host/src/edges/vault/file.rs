@@ -282,11 +282,12 @@ mod tests {
         let file = SealedFile::new(&state);
         assert_eq!(file.reveal("a").unwrap().unwrap().expose(), "canary-8e4b0d");
         assert_eq!(file.reveal("b").unwrap().unwrap().expose(), "canary-7f3a9c");
-        let text = std::fs::read_to_string(state.join(FILE)).unwrap();
+        let kept = StateFolder::open(&state).unwrap();
+        let text = String::from_utf8(kept.read(FILE).unwrap().unwrap()).unwrap();
         assert!(!text.contains("canary"), "{text}");
         assert!(file.remove("a").unwrap() && !file.remove("a").unwrap());
         assert!(file.reveal("a").unwrap().is_none());
-        assert!(!state.join(LOCK).exists());
+        assert!(!kept.has(LOCK));
     }
 
     #[test]

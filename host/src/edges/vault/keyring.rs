@@ -102,12 +102,10 @@ fn entry(name: &str) -> Result<Entry> {
 /// The library's own words hold no value, but where they could, they are not said.
 fn failed(error: &keyring_core::Error) -> Error {
     use keyring_core::Error as Wrong;
-    let why = match error {
-        Wrong::PlatformFailure(why) | Wrong::NoStorageAccess(why) => why.to_string(),
-        other => match other {
-            Wrong::TooLong(..) => "the value is too long for it".to_owned(),
-            _ => "it does not do what it is asked for".to_owned(),
-        },
+    let why = if let Wrong::PlatformFailure(why) | Wrong::NoStorageAccess(why) = error {
+        why.to_string()
+    } else {
+        "it does not do what it is asked for".to_owned()
     };
     Error::new(
         Code::Denied,

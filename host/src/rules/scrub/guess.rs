@@ -99,11 +99,13 @@ impl Guess {
             Value::Array(items) => items.iter_mut().for_each(|item| self.clean_value(item)),
             Value::Object(map) => {
                 for (key, item) in map {
-                    match item {
-                        Value::String(text) if self.keywords && is_secret_key(key) => {
-                            hide(text);
-                        }
-                        item => self.clean_value(item),
+                    if let Value::String(text) = item
+                        && self.keywords
+                        && is_secret_key(key)
+                    {
+                        hide(text);
+                    } else {
+                        self.clean_value(item);
                     }
                 }
             }

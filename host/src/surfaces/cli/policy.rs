@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::call::read_args;
 use super::{Scene, print};
 use crate::edges::state::StateFolder;
+use crate::guests::catalog::Tool;
 use crate::rules::grant::Access;
 use crate::rules::script;
 use crate::runs::explain::Explained;
@@ -104,7 +105,30 @@ async fn check(scene: &Scene) -> Result<u8> {
             "write `access = \"write\"` at the mount, or less at the grant",
         );
     }
+    warn_of_undeclared(&host);
     Ok(0)
+}
+
+/// A tool gets no secret that it does not declare, whatever a line says.
+fn warn_of_undeclared(host: &Host) {
+    for line in &host.policy().lines {
+        let about = |tool: &&std::sync::Arc<Tool>| line.tools.matches(&tool.name);
+        for secret in &line.grant.secrets {
+            let declares =
+                |tool: &std::sync::Arc<Tool>| tool.declared.wants.secrets.contains(&secret.name);
+            let tools = host.catalog().tools();
+            if tools.filter(about).any(declares) {
+                continue;
+            }
+            print::warning(
+                &format!(
+                    "[grants.\"{}\"] grants the secret `{}`, and no such tool declares it",
+                    line.tools, secret.name
+                ),
+                "`lazaret plugin inspect` says what a plugin declares",
+            );
+        }
+    }
 }
 
 async fn explain(scene: &Scene, tool: &str, args: Option<&str>) -> Result<u8> {
@@ -189,6 +213,7 @@ fn touches(host: &Host, tool: &str) -> Result<Vec<String>> {
         lines.push(format!("{} notes", grant.notes.word()));
     }
     lines.extend(grant.calls.iter().map(|line| format!("call {line}")));
+    lines.extend(grant.secrets.iter().map(ToString::to_string));
     Ok(lines)
 }
 
@@ -246,6 +271,13 @@ fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
             print::counted(grant.mounts.len(), "mount"),
             grant.notes.word()
         ));
+        for secret in &grant.secrets {
+            let to = foreign(&secret.to);
+            print::line(format!(
+                "    secret {} to {to}",
+                strong(foreign(&secret.name))
+            ));
+        }
     }
     Ok(0)
 }

@@ -23,11 +23,14 @@ use crate::words::limits::SECRET_BYTES;
   lazaret secret list                            names, and which tool may send which where
   lazaret secret remove github
 
-A tool gets nothing by this. In `lazaret.toml`, say which tool may place it in which requests:
-  [grants.\"web.get_page\"]
+A tool gets nothing by this. It declares the secrets that it wants, and `lazaret.toml` says in which
+requests it may place them:
+  [grants.\"github.whoami\"]
   fetch = [\"https://api.github.com/\"]
-  secrets = [{ name = \"github\", to = \"https://api.github.com/\", header = \"authorization\", before = \"Bearer \" }]
-Instead of `header`, with or without `before`: query = \"key\", json = \"/auth/token\", or basic = \"USER\".
+  secrets = [
+  { name = \"github\", to = \"https://api.github.com/\", header = \"authorization\", before = \"Bearer \" }
+  ]
+Instead of `header`: query = \"key\", json = \"/auth/token\", or basic = \"USER\".
 
 They are kept in an encrypted file in your own state folder. Its key lies beside it, or comes from
 LAZARET_VAULT_PASSPHRASE if that is set. Elsewhere, in `lazaret.toml`:
@@ -74,7 +77,7 @@ fn set(scene: &Scene, setup: &Setup, name: &str, stdin: bool) -> Result<u8> {
         return Ok(0);
     }
     print::line(format!("kept `{name}` ({})", setup.vault.place()));
-    if grants(&setup.policy).get(name).is_none() && !scene.quiet {
+    if !grants(&setup.policy).contains_key(name) && !scene.quiet {
         print::note(format!(
             "{}: no tool may use it yet; `lazaret secret --help` shows the line that lets one",
             faint("hint")
@@ -152,7 +155,7 @@ fn list(scene: &Scene, setup: &Setup) -> Result<u8> {
             .map(|(tools, what)| format!("{tools}: {what}"));
         let first = granted.next().unwrap_or_else(|| "no tool".to_owned());
         rows.push(vec![strong(name), state, foreign(&first)]);
-        rows.extend(granted.map(|more| vec![String::new(), String::new(), foreign(&more)]));
+        rows.extend(granted.map(|more| vec![strong(""), faint(""), foreign(&more)]));
     }
     for (name, variable) in setup.vault.variables() {
         let what = format!("the host itself, from the variable {variable}");

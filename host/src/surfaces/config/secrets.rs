@@ -116,7 +116,7 @@ mod tests {
             assert!(read(&format!("{whole}{place}")).is_ok(), "{place}");
         }
         for (text, says) in [
-            (format!("{whole}"), "needs one place"),
+            (whole.to_owned(), "needs one place"),
             (
                 format!("{whole}query = \"a\"\nbasic = \"b\""),
                 "needs one place",
