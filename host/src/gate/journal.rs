@@ -125,6 +125,13 @@ impl Journal {
         self
     }
 
+    /// A record as it may be shown: what is known now may not have been when it was kept.
+    #[must_use]
+    pub fn shown(&self, mut record: Record) -> Record {
+        self.clean(&mut record.event);
+        record
+    }
+
     fn clean(&self, event: &mut Event) {
         let Some(known) = self.0.known.get().filter(|known| !known.is_empty()) else {
             return;

@@ -65,6 +65,9 @@ impl Scrub {
 
     /// Cleans every string of a value, keys too.
     pub fn clean_value(&self, value: &mut Value) {
+        if self.paths.is_empty() && self.known.is_empty() {
+            return;
+        }
         clean_strings(value, &|text| self.finds_in(text).then(|| self.clean(text)));
     }
 
@@ -103,7 +106,12 @@ pub(crate) fn clean_strings(value: &mut Value, clean: &impl Fn(&str) -> Option<S
                 *text = other;
             }
         }
-        Value::Number(number) => {
+        // Fewer digits than a secret has characters need no look.
+        Value::Number(number)
+            if number
+                .as_i64()
+                .is_none_or(|number| number.unsigned_abs() >= 10_000_000) =>
+        {
             if let Some(other) = clean(&number.to_string()) {
                 *value = Value::String(other);
             }
@@ -120,7 +128,7 @@ pub(crate) fn clean_strings(value: &mut Value, clean: &impl Fn(&str) -> Option<S
             }
             map.values_mut().for_each(|item| clean_strings(item, clean));
         }
-        Value::Null | Value::Bool(_) => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -285,6 +285,46 @@ fn the_configuration_says_no_value_and_no_unknown_back_end() {
 }
 
 #[test]
+fn lines_that_cannot_help_or_that_harm_are_pointed_at() {
+    let station = Station::with(
+        "[grants.\"web.get_page\"]\nsecrets = [{ name = \"a\", to = \"http://a.test/\", query = \"k\" }]\n",
+    );
+    station.run(&["policy", "check"]).ends(0).says_only(
+        "warning: [grants.\"web.get_page\"] secrets: `a` is declared by no such tool, so none gets it
+hint: `lazaret plugin inspect` says what a plugin declares
+warning: [grants.\"web.get_page\"] secrets: `a` is sent to `http://a.test/` without encryption
+hint: write `https://` if the server speaks it",
+    );
+    let server = Server::start(vec![]);
+    let told = with_server(&server, "").run(&["policy", "explain", "hostile.send_each"]);
+    told.ends(0)
+        .prints(&["secret canary in header `authorization` to http://127.0.0.1"]);
+}
+
+#[test]
+fn what_was_recorded_before_it_was_a_secret_is_not_shown_afterwards() {
+    let station = Station::new();
+    let args = json!({"text": format!("it is {CANARY}")}).to_string();
+    station.run(&["call", "text.count", &args]).ends(0);
+    station
+        .run(&["runs", "show", "last", "--json"])
+        .prints(&[CANARY]);
+    set(&station, "canary", CANARY).ends(0);
+    for arguments in [
+        &["runs", "show", "last", "--json"][..],
+        &["runs", "show"],
+        &["runs", "list", "--json"],
+    ] {
+        station.run(arguments).ends(0).never(CANARY);
+    }
+    station.run(&["call", "text.count", &args]).ends(0);
+    station
+        .run(&["runs", "show", "last", "--json"])
+        .prints(&["it is [REDACTED]"])
+        .never(CANARY);
+}
+
+#[test]
 fn no_core_is_dumped_of_a_process_that_holds_secrets() {
     let station = Station::new();
     let mut child = station.spawn(

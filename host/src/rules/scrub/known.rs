@@ -170,6 +170,11 @@ impl Net {
         let mut sources: Vec<Range<usize>> = Vec::new();
         let mut at = 0;
         while at < text.len() {
+            // What stands between escapes is taken as it is.
+            let plain = spelling.plain_from(text, at).min(SCRUB_PIECE_BYTES);
+            piece.extend_from_slice(text.get(at..at + plain).unwrap_or_default());
+            sources.extend((at..at + plain).map(|at| at..at + 1));
+            at += plain;
             let length = spelling.read(text, at, &mut piece);
             sources.resize(piece.len(), at..at + length);
             at += length;

@@ -54,6 +54,17 @@ impl Spelling {
         }
     }
 
+    /// How many bytes from `at` on are no escape for certain.
+    pub(super) fn plain_from(self, text: &[u8], at: usize) -> usize {
+        let rest = text.get(at..).unwrap_or_default();
+        let marks = self.marks();
+        let end = match marks {
+            [mark] => rest.iter().position(|byte| byte == mark),
+            marks => rest.iter().position(|byte| marks.contains(byte)),
+        };
+        end.unwrap_or(rest.len())
+    }
+
     /// Reads what stands at `at`, adds its bytes to `out`, and says how long it was.
     pub(super) fn read(self, text: &[u8], at: usize, out: &mut Vec<u8>) -> usize {
         let rest = text.get(at..).unwrap_or_default();

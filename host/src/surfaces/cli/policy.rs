@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use super::call::read_args;
 use super::{Scene, print};
 use crate::edges::state::StateFolder;
-use crate::guests::catalog::Tool;
 use crate::rules::grant::Access;
 use crate::rules::script;
 use crate::runs::explain::Explained;
@@ -105,28 +104,35 @@ async fn check(scene: &Scene) -> Result<u8> {
             "write `access = \"write\"` at the mount, or less at the grant",
         );
     }
-    warn_of_undeclared(&host);
+    warn_of_secrets(&host);
     Ok(0)
 }
 
-/// A tool gets no secret that it does not declare, whatever a line says.
-fn warn_of_undeclared(host: &Host) {
+/// A tool gets no secret that it does not declare, whatever a line says; and one that is sent without
+/// encryption is read by whoever is on the way.
+fn warn_of_secrets(host: &Host) {
     for line in &host.policy().lines {
-        let about = |tool: &&std::sync::Arc<Tool>| line.tools.matches(&tool.name);
         for secret in &line.grant.secrets {
-            let declares =
-                |tool: &std::sync::Arc<Tool>| tool.declared.wants.secrets.contains(&secret.name);
-            let tools = host.catalog().tools();
-            if tools.filter(about).any(declares) {
-                continue;
+            let which = format!("[grants.\"{}\"] secrets: `{}`", line.tools, secret.name);
+            let mut tools = host.catalog().tools();
+            let declared = tools.any(|tool| {
+                let wants = &tool.declared.wants.secrets;
+                line.tools.matches(&tool.name) && wants.contains(&secret.name)
+            });
+            if !declared {
+                print::warning(
+                    &format!("{which} is declared by no such tool, so none gets it"),
+                    "`lazaret plugin inspect` says what a plugin declares",
+                );
             }
-            print::warning(
-                &format!(
-                    "[grants.\"{}\"] grants the secret `{}`, and no such tool declares it",
-                    line.tools, secret.name
-                ),
-                "`lazaret plugin inspect` says what a plugin declares",
-            );
+            let to = secret.to.place();
+            let here = ["http://127.0.0.1", "http://localhost", "http://[::1]"];
+            if to.starts_with("http:") && !here.iter().any(|here| to.starts_with(here)) {
+                print::warning(
+                    &format!("{which} is sent to `{to}` without encryption"),
+                    "write `https://` if the server speaks it",
+                );
+            }
         }
     }
 }

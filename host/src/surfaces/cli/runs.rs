@@ -7,6 +7,7 @@ use super::transcript::{Transcript, short};
 use super::{Scene, print};
 use crate::edges::state::StateFolder;
 use crate::gate::journal::Journal;
+use crate::rules::scrub::Known;
 use crate::runs::host::Records;
 use crate::surfaces::paint::{bad, faint, good, strong, table, warn};
 use crate::words::clock::Clock;
@@ -76,18 +77,23 @@ impl Runs {
 
 /// The journal alone: looking at it needs no engine and no plugins.
 fn open(scene: &Scene) -> Result<Journal> {
-    let config = scene.read_config()?;
-    match &config.setup.places.records {
+    let setup = scene.read_config()?.setup;
+    let journal = match &setup.places.records {
         Records::InMemory => Journal::in_memory(Clock::system()),
         Records::Folder(path) => Journal::open(
             &StateFolder::open(path)?.plain_file("journal.db")?,
             Clock::system(),
         ),
-    }
+    };
+    let known = Known::default();
+    setup.vault.teach(&known);
+    Ok(journal?.without(&known))
 }
 
 async fn list(journal: &Journal, scene: &Scene, limit: usize) -> Result<u8> {
-    let runs = journal.runs(limit).await?;
+    let runs = journal.runs(limit).await?.into_iter();
+    let runs = runs.map(|(first, last)| (journal.shown(first), journal.shown(last)));
+    let runs: Vec<(Record, Record)> = runs.collect();
     if scene.json {
         for (first, last) in &runs {
             let stopped = matches!(last.event, Event::Stopped(_)).then_some(last);
@@ -159,7 +165,8 @@ fn row(first: &Record, last: &Record) -> Vec<String> {
 
 async fn show(journal: &Journal, scene: &Scene, run: &str) -> Result<u8> {
     let run = journal.find(run).await?;
-    let records = journal.records(&run).await?;
+    let records = journal.records(&run).await?.into_iter();
+    let records: Vec<Record> = records.map(|record| journal.shown(record)).collect();
     if scene.json {
         for record in &records {
             print::compact(record);

@@ -4,6 +4,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
 use super::super::{Scrub, Trickle};
 use super::*;
+use crate::words::clock::Clock;
 
 const VALUE: &str = "ghp_Zq9/+\"K~é4x?w>7";
 
@@ -159,4 +160,14 @@ fn a_secret_in_pieces_is_cleaned_before_it_is_shown() {
             assert!(clean.len() - shown.len() < 12, "{size}: {shown}\n{clean}");
         }
     }
+}
+
+#[test]
+fn a_large_text_of_escapes_takes_little_time_and_memory() {
+    let known = known();
+    let text = "a%20b\\u0041&#65;plain text in between, ".repeat(20_000);
+    let began = Clock::instant();
+    assert_eq!(known.clean(&text), None);
+    // Measured: 40 ms for 800 kB, unoptimised. A quadratic search would take minutes.
+    assert!(began.elapsed().as_secs() < 10);
 }
