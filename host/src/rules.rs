@@ -26,7 +26,9 @@ pub mod rendered;
 pub mod sanitise;
 pub mod schema;
 pub mod script;
+pub mod scrub;
 pub mod search;
+pub mod secret;
 pub mod show;
 pub mod signature;
 

@@ -1,6 +1,8 @@
 //! What must come of an attack, and of every run: each thing that is not so, in a sentence.
 
 use lazaret::rules::rendered::rendered;
+use std::path::Path;
+
 use lazaret::words::error::{Code, Error, Result};
 use lazaret::words::event::{End, Event, Record, Verdict};
 use lazaret::words::inert::visible;
@@ -9,6 +11,7 @@ use serde_json::Value;
 use crate::attack::{CANARY, Expect};
 use crate::rig::Rigged;
 use crate::server::Server;
+use crate::spell::found;
 
 /// Everything that an error says.
 pub(crate) fn said(error: &Error) -> String {
@@ -94,6 +97,55 @@ pub(crate) fn check_shown(expect: &Expect, shown: &str, host: &Rigged) -> Vec<St
             let around: String = shown[before..].chars().take(240).collect();
             format!("`{text}` stands where it must not: …{around}…")
         })
+        .collect()
+}
+
+/// A secret is nowhere but in the vault, and there it is sealed.
+pub(crate) fn check_nowhere(expect: &Expect, all: &str, host: &Rigged) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for secret in &expect.nowhere {
+        if let Some(spelling) = found(secret, all.as_bytes()) {
+            wrong.push(format!(
+                "the secret stands in what is shown or kept, as `{spelling}`:\n{all}"
+            ));
+        }
+        wrong.extend(files_with(secret, Path::new(host.folder())));
+    }
+    wrong
+}
+
+/// Files below a folder that hold a secret, in their names or bytes.
+#[must_use]
+pub fn files_with(secret: &str, folder: &Path) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        let kind = entry.file_type().expect("an entry has a type");
+        if let Some(spelling) = found(secret, name.as_encoded_bytes()) {
+            wrong.push(format!(
+                "{} is named by the secret: {spelling}",
+                path.display()
+            ));
+        }
+        if kind.is_dir() {
+            wrong.extend(files_with(secret, &path));
+        } else if kind.is_file()
+            && let Some(spelling) = found(secret, &std::fs::read(&path).unwrap_or_default())
+        {
+            wrong.push(format!(
+                "{} holds the secret as `{spelling}`",
+                path.display()
+            ));
+        }
+    }
+    wrong
+}
+
+pub(crate) fn check_wire(expect: &Expect, server: &Server) -> Vec<String> {
+    let sent = server.sent().join("\n");
+    let missing = expect.wire.iter().filter(|text| !sent.contains(*text));
+    missing
+        .map(|text| format!("`{text}` did not reach the server:\n{sent}"))
         .collect()
 }
 

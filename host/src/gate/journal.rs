@@ -12,7 +12,7 @@ mod store;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 
 use rusqlite::Connection;
@@ -21,8 +21,10 @@ use tokio::sync::{Notify, mpsc, oneshot};
 
 use self::chain::Chains;
 pub use self::chain::{Provenance, Verified};
+use crate::rules::scrub::Known;
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
+use crate::words::event::texts::Cleaning;
 use crate::words::event::{Content, Event, Glimpse, Record, Sight};
 use crate::words::id::{Digest, RunId, Seq};
 use crate::words::key::HostKey;
@@ -49,6 +51,8 @@ struct Inner {
     watches: Mutex<HashMap<RunId, Arc<Watch>>>,
     clock: Clock,
     key: HostKey,
+    /// What stands in no record.
+    known: OnceLock<Known>,
 }
 
 #[derive(Default)]
@@ -124,14 +128,44 @@ impl Journal {
             watches: Mutex::default(),
             clock,
             key,
+            known: OnceLock::new(),
         }))
+    }
+
+    /// The same journal, whose records are free of what is `known` from now on. Said once.
+    #[must_use]
+    pub fn without(self, known: &Known) -> Self {
+        let _ = self.0.known.set(known.clone());
+        self
+    }
+
+    /// A record as it may be shown: what is known now may not have been when it was kept.
+    #[must_use]
+    pub fn shown(&self, mut record: Record) -> Record {
+        self.clean(&mut record.event);
+        record
+    }
+
+    fn clean(&self, event: &mut Event) {
+        let Some(known) = self.0.known.get().filter(|known| !known.is_empty()) else {
+            return;
+        };
+        event.clean(&Cleaning {
+            text: &|text| {
+                if let Some(clean) = known.clean(text) {
+                    *text = clean;
+                }
+            },
+            value: &|value| known.clean_value(value),
+        });
     }
 
     /// Appends a record to the open batch and returns its place and time.
     ///
     /// # Errors
     /// `DiskFailed` after a failed write, `Busy` when the writer cannot keep up.
-    pub fn append(&self, run: &RunId, parent: Seq, event: Event) -> Result<Stamp> {
+    pub fn append(&self, run: &RunId, parent: Seq, mut event: Event) -> Result<Stamp> {
+        self.clean(&mut event);
         let at = self.0.clock.now_ms();
         let (record, nudge) = {
             let mut batch = lock(&self.0.batch);

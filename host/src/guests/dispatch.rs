@@ -142,7 +142,8 @@ async fn pass(
                     (denial, error)
                 }
             };
-            let what = (shown(&request.tool), call::wished(&request.args));
+            let name = station.scrub.clean(&request.tool);
+            let what = (shown(&name), call::wished(&request.args));
             let gate = &station.gate;
             return Err(gate.turn_down(caller, EffectKind::Call, what, (denial, error)));
         }
@@ -263,7 +264,7 @@ async fn perform(
     *trail = ending.trail;
     let result = ending
         .said
-        .and_then(|said| read_outcome(tool, said, refused));
+        .and_then(|said| read_outcome((station, tool), said, refused));
     let label = match tool.declared.offer.sensitivity {
         Sensitivity::Secret => label.with(Source::new(Sort::Secret, tool.name.as_str())),
         Sensitivity::Public | Sensitivity::Internal => label,
@@ -412,11 +413,11 @@ async fn run(
 
 /// Reads what a guest returned: JSON of bounded size that fits the tool's own schema.
 fn read_outcome(
-    tool: &Tool,
+    (station, tool): (&Station, &Tool),
     said: Result<String, Failure>,
     refused: Option<(Code, Vec<String>)>,
 ) -> Result<Value> {
-    let text = said.map_err(|failure| gave_up(&failure, refused))?;
+    let text = said.map_err(|failure| gave_up(station, &failure, refused))?;
     if text.len() > OUTCOME_BYTES {
         return Err(Error::too_big("the outcome", OUTCOME_BYTES, text.len()));
     }
@@ -439,9 +440,10 @@ fn read_outcome(
 
 /// A guest that gives up after a refusal failed for the reason of that refusal; one that gives up
 /// by itself has failed.
-fn gave_up(failure: &Failure, refused: Option<(Code, Vec<String>)>) -> Error {
+fn gave_up(station: &Station, failure: &Failure, refused: Option<(Code, Vec<String>)>) -> Error {
     let (code, hints) = refused.unwrap_or((Code::GuestFailed, Vec::new()));
-    let mut message = visible(&failure.message);
+    // Cleaned before it is cut: half a secret is not recognised.
+    let mut message = visible(&station.scrub.clean(&failure.message));
     if message.chars().count() > FAILURE_CHARS {
         message = message.chars().take(FAILURE_CHARS).collect();
         message.push('…');
@@ -465,9 +467,8 @@ pub(crate) fn clean(station: &Station, result: Result<Value>) -> Result<Value> {
 }
 
 fn clean_error(station: &Station, error: &Error) -> Error {
-    let message = station.scrub.clean(error.message());
-    let clean = Error::new(error.code(), message)
-        .issues(error.issue_list().to_vec())
-        .retry(error.is_retryable());
-    error.hints().iter().cloned().fold(clean, Error::hint)
+    let scrub = &station.scrub;
+    // Paths of the host are what a hint is about; it is read by whoever may act on it.
+    let hint = |line: &str| scrub.known().clean(line).unwrap_or_else(|| line.to_owned());
+    error.with_words(|text| scrub.clean(text), hint)
 }

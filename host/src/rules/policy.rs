@@ -11,6 +11,7 @@ use super::flow::lines::Flows;
 use super::grant::{Access, Grant, MountGrant, Pattern};
 use super::inbound::Inbound;
 use super::manifest::Risk;
+use super::scrub::guess::Guess;
 use crate::words::id::ToolName;
 use crate::words::label::{Sort, Source};
 use crate::words::limits::{
@@ -40,6 +41,8 @@ pub struct Policy {
     pub flows: Flows,
     /// What is done with text that comes in.
     pub inbound: Inbound,
+    /// What is guessed to be a secret in what a model or client reads.
+    pub guess: Guess,
 }
 
 /// Bounds of one script, from `[limits]`.
@@ -130,6 +133,7 @@ impl Policy {
             scripts: ScriptRules::default(),
             flows: Flows::default(),
             inbound: Inbound::default(),
+            guess: Guess::default(),
         }
     }
 
@@ -141,6 +145,7 @@ impl Policy {
         for line in self.lines.iter().filter(|line| line.tools.matches(tool)) {
             all.fetch.extend(line.grant.fetch.iter().cloned());
             all.calls.extend(line.grant.calls.iter().cloned());
+            all.secrets.extend(line.grant.secrets.iter().cloned());
             all.notes = all.notes.max(line.grant.notes);
             for wish in &line.grant.mounts {
                 let most = self

@@ -8,8 +8,10 @@
 
 use super::host::{Places, open_journal};
 use super::left::Kept;
+use crate::edges::vault::Vault;
 use crate::gate::journal::{Journal, Provenance, Verified};
 use crate::rules::exported::{self, Exported};
+use crate::rules::scrub::Known;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Event;
 use crate::words::id::{RunId, Seq};
@@ -56,9 +58,11 @@ impl Audit {
     ///
     /// # Errors
     /// As [`Journal::open`].
-    pub fn open(places: &Places) -> Result<Self> {
+    pub fn open(places: &Places, vault: &Vault) -> Result<Self> {
+        let known = Known::default();
+        vault.teach(&known);
         Ok(Self {
-            journal: open_journal(places)?,
+            journal: open_journal(places)?.without(&known),
             kept: Kept::open(places)?,
         })
     }

@@ -16,11 +16,10 @@ use crate::rules::agent::Agent;
 use crate::rules::call::wished;
 use crate::rules::caller::{Budget, Caller, Known, Origin};
 use crate::rules::context;
-use crate::rules::grant::Grant;
 use crate::rules::inbound::Marks;
 use crate::rules::plan::{Plan, Seen, Step};
-use crate::rules::sanitise::Trickle;
 use crate::rules::script::{Left, Recall, TOOL, in_doubt};
+use crate::rules::scrub::Trickle;
 use crate::rules::show::Show;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
@@ -399,17 +398,10 @@ impl Drive<'_> {
 
     /// The host as a caller: it may reach the model's own server, and nothing else.
     fn caller(&self, origin: Origin, parent: Seq, label: Label, model: &Model) -> Caller {
-        let fetch = match &model.provider {
-            super::provider::Provider::Scripted { .. } => Vec::new(),
-            super::provider::Provider::OpenAi { destination, .. } => vec![destination.clone()],
-        };
         Caller {
             origin,
             parent,
-            grant: Arc::new(Grant {
-                fetch,
-                ..Grant::default()
-            }),
+            grant: Arc::new(model.provider.grant()),
             reach: Arc::new([]),
             ..self.caller_of_model(label)
         }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::drive::{Drive, Pursued};
 use super::known::{self, Led, typed_args};
 use super::left::{Hold, Kept};
+use super::observe::show;
 use super::provider::{Model, Provider};
 use crate::edges::egress::{Egress, Names};
 use crate::edges::files::Files;
@@ -33,8 +34,8 @@ use crate::rules::flow::handles::{Given, PLUGIN, has_handle};
 use crate::rules::flow::lines::Holding;
 use crate::rules::grant::Pattern;
 use crate::rules::policy::Policy;
-use crate::rules::sanitise::Scrub;
 use crate::rules::script;
+use crate::rules::scrub::{self, Scrub};
 use crate::rules::show::Show;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Error, Result};
@@ -206,18 +207,16 @@ impl Host {
             configured.insert(name, plugin);
         }
         let catalog = Catalog::gather(bundled, configured, collisions, &policy)?;
-        let scrub = mounts
+        let known = scrub::Known::default();
+        vault.teach(&known);
+        let journal = journal.without(&known);
+        let paths = mounts
             .iter()
             .map(|(name, path)| (path.display().to_string(), format!("{name}:")));
-        let scrub = vault
-            .values()
-            .iter()
-            .fold(Scrub::of_paths(scrub.collect()), |scrub, secret| {
-                scrub.with_secret(secret.expose().to_owned())
-            });
+        let scrub = Scrub::new(paths.collect(), known.clone());
         let station = Station {
             gate: Gate::new(Arc::new(policy), journal),
-            egress: Egress::new(&places.names, vault),
+            egress: Egress::new(&places.names, vault, known),
             files: open_files(&mounts, &places)?,
             notes,
             quarantine,
@@ -343,7 +342,8 @@ impl Host {
             self.leave(&hold, &run).await?;
             return Ok(Called { run, outcome });
         }
-        let outcome = show_held(&caller, outcome)?;
+        let mut outcome = show_held(&caller, outcome)?;
+        show(&mut outcome, self.policy().guess);
         let bytes = outcome
             .result
             .as_ref()
@@ -414,7 +414,11 @@ impl Host {
     ///
     /// # Errors
     /// `NotFound` for an unknown agent or model, and whatever ends the run.
-    pub async fn pursue(&self, goal: Goal, tasks: &Tasks) -> Result<String> {
+    pub async fn pursue(&self, mut goal: Goal, tasks: &Tasks) -> Result<String> {
+        // No model is told what somebody typed or piped in by mistake.
+        if let Some(clean) = self.station.scrub.known().clean(&goal.text) {
+            goal.text = clean;
+        }
         let prepared = self.prepare(&goal)?;
         let wish = goal.wish();
         let hold = self.begin(&goal.run, &goal.agent, &wish)?;

@@ -6,16 +6,17 @@ use crate::guests::dispatch::Outcome;
 use crate::rules::manifest::Truncation;
 use crate::rules::policy::Policy;
 use crate::rules::sanitise::{truncate, visible};
-use crate::words::error::Error;
+use crate::rules::scrub::guess::Guess;
+use crate::words::error::{Error, Result};
 use crate::words::message::Observation;
 
 /// An outcome is scrubbed and labelled already; here it is treated as its label asks for, and becomes
 /// inert and bounded. Marks around it are put where a prompt is made (`rules/context.rs`). Hints stay behind: they speak to
 /// the operator, and a model that reads policy lines would ask for them.
 pub(super) fn observe(outcome: &Outcome, how: Truncation, policy: &Policy) -> Observation {
-    let (ok, mut value) = match &outcome.result {
-        Ok(value) => (true, value.clone()),
-        Err(error) => (false, policy.without_origin(&failure(error)).into()),
+    let (ok, mut value) = match guessed(&outcome.result, policy.guess) {
+        Ok(value) => (true, value),
+        Err(error) => (false, policy.without_origin(&failure(&error)).into()),
     };
     let flags = policy.inbound.treat(&mut value, &outcome.label);
     let text = match &value {
@@ -29,6 +30,33 @@ pub(super) fn observe(outcome: &Outcome, how: Truncation, policy: &Policy) -> Ob
         ok,
         label: outcome.label.clone(),
         flags,
+    }
+}
+
+/// What is shown to a client of a call: without what looks like a secret. Scripts and tools that called
+/// have had the outcome as it was.
+pub(super) fn show(outcome: &mut Outcome, guess: Guess) {
+    outcome.result = guessed(&outcome.result, guess);
+    for line in &mut outcome.trail.logs {
+        if let Some(clean) = guess.clean(&line.message) {
+            line.message = clean;
+        }
+        guess.clean_value(&mut line.fields);
+    }
+}
+
+/// A result without what looks like a secret. Hints are the host's own words, and stay.
+fn guessed(result: &Result<Value>, guess: Guess) -> Result<Value> {
+    match result {
+        Ok(value) => {
+            let mut value = value.clone();
+            guess.clean_value(&mut value);
+            Ok(value)
+        }
+        Err(error) => {
+            let clean = |text: &str| guess.clean(text).unwrap_or_else(|| text.to_owned());
+            Err(error.with_words(clean, str::to_owned))
+        }
     }
 }
 

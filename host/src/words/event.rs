@@ -3,6 +3,8 @@
 //! Every surface streams them, the journal stores them, and state is folded from them. Content that
 //! is large stands in an event by its digest. There is never a secret in one.
 
+pub mod texts;
+
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};

@@ -272,6 +272,25 @@ pub const SEARCH_DESCRIPTION_WORDS: usize = 400;
 /// Signatures in the answer to one search; tools beyond have a line of the catalogue.
 pub const SEARCH_ANSWER_BYTES: usize = 32 << 10;
 
+/// A secret's value.
+pub const SECRET_BYTES: usize = 16 << 10;
+/// Shorter values are no secrets: to blank them would blank half of every text.
+pub const SECRET_CHARS_MIN: usize = 8;
+/// Secrets of one vault.
+pub const SECRETS: usize = 256;
+/// What stands between the braces of a marker.
+pub const MARKER_CHARS: usize = 128;
+/// A text with escapes is searched for secrets in pieces of this size.
+pub const SCRUB_PIECE_BYTES: usize = 64 << 10;
+/// A token that looks random has so many characters (O-40),
+pub const SCRUB_TOKEN_CHARS: usize = 24;
+/// at most so many,
+pub const SCRUB_TOKEN_CHARS_MAX: usize = 512;
+/// so many different ones (O-42a),
+pub const SCRUB_DISTINCT_CHARS: usize = 8;
+/// and as many hundredths of a bit for each (O-42).
+pub const SCRUB_ENTROPY_CENTIBITS: u32 = 380;
+
 // Bounds that hang together.
 const _: () = assert!(ASYNC_STACK_BYTES >= WASM_STACK_BYTES + (1 << 20));
 const _: () = assert!(OUTCOME_BYTES <= HOSTCALL_BYTES);

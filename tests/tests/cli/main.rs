@@ -19,6 +19,7 @@ mod refused;
 mod run;
 mod script;
 mod scripted;
+mod secret;
 mod server;
 mod shell;
 mod station;

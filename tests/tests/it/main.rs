@@ -10,4 +10,5 @@ mod limits;
 mod nesting;
 mod parallel;
 mod scripts;
+mod secrets;
 mod signatures;

@@ -111,7 +111,8 @@ impl Runs {
 
 /// The journal alone: looking at it needs no engine and no plugins.
 pub(super) fn open(scene: &Scene) -> Result<Audit> {
-    Audit::open(&scene.read_config()?.setup.places)
+    let setup = scene.read_config()?.setup;
+    Audit::open(&setup.places, &setup.vault)
 }
 
 async fn list(journal: &Journal, scene: &Scene, limit: usize) -> Result<u8> {
@@ -196,7 +197,8 @@ fn row(first: &Record, last: &Record, provenance: Provenance) -> Vec<String> {
 
 async fn show(journal: &Journal, scene: &Scene, run: &str) -> Result<u8> {
     let run = journal.find(run).await?;
-    let records = journal.records(&run).await?;
+    let records = journal.records(&run).await?.into_iter();
+    let records: Vec<Record> = records.map(|record| journal.shown(record)).collect();
     if scene.json {
         for record in &records {
             print::compact(record);

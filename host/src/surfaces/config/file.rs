@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::flow::FlowTable;
+use super::secrets::{ScrubTable, SecretTable, VaultTable};
 use crate::edges::named;
 use crate::guests::catalog::Collisions;
 use crate::rules::grant::{Access, Pattern};
@@ -45,6 +46,10 @@ pub struct ConfigFile {
     pub flow: FlowTable,
     /// What is done with text that comes in.
     pub inbound: InboundTable,
+    /// Who keeps secrets.
+    pub vault: VaultTable,
+    /// What is guessed to be one.
+    pub scrub: ScrubTable,
     /// The bytes that were read.
     #[serde(skip)]
     pub bytes: Vec<u8>,
@@ -83,6 +88,8 @@ pub struct GrantTable {
     pub notes: Access,
     /// Tools that it may call.
     pub calls: Vec<Pattern>,
+    /// Secrets that it may place in its requests.
+    pub secrets: Vec<SecretTable>,
 }
 
 /// A destination: a URL alone means `GET` and `HEAD` to public addresses.

@@ -11,7 +11,8 @@ use super::file::{
     AgentTable, ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, looking,
 };
 use super::flow::{self, FlowTable};
-use crate::edges::vault::Vault;
+use super::secrets;
+use crate::edges::vault::{Backend, Vault};
 use crate::guests::catalog::Collisions;
 use crate::guests::plugin;
 use crate::rules::agent::{Agent, refuse_secrets};
@@ -65,7 +66,7 @@ fn empty(policy: Policy, places: Places) -> Setup {
         agents: BTreeMap::new(),
         models: BTreeMap::new(),
         engine: plugin::script_engine(),
-        vault: Vault::default(),
+        vault: Vault::new(Backend::default(), &places.state),
         places,
     }
 }
@@ -79,6 +80,9 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
     let mut setup = empty(Policy::nothing(&names.join(" and ")), places);
     let tables: Vec<&FlowTable> = files.iter().map(|(_, file)| &file.flow).collect();
     setup.policy.flows = flow::nothing_said(&tables);
+    if let Some(backend) = files.iter().find_map(|(_, file)| file.vault.backend) {
+        setup.vault = Vault::new(backend, &setup.places.state);
+    }
     for (path, file) in files {
         add(&mut setup, path, file).map_err(|error| about(path, &error))?;
     }
@@ -91,6 +95,7 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
         asked.map_or(GUEST_MEMORY_BYTES, |mib| mib.saturating_mul(1 << 20));
     setup.policy.scripts = script_rules(files)?;
     setup.policy.inbound = inbound(files);
+    setup.policy.guess = secrets::guess(files.iter().map(|(_, file)| file.scrub));
     check_names(&setup)?;
     Ok(setup)
 }
@@ -242,6 +247,11 @@ fn grant(table: &GrantTable) -> Result<Grant> {
         mounts,
         notes: table.notes,
         calls: table.calls.clone(),
+        secrets: table
+            .secrets
+            .iter()
+            .map(secrets::secret)
+            .collect::<Result<_>>()?,
     })
 }
 
