@@ -19,6 +19,7 @@ pub mod manifest;
 pub mod plan;
 pub mod policy;
 pub mod ranges;
+pub mod rate;
 pub mod sanitise;
 pub mod schema;
 pub mod script;

@@ -61,7 +61,8 @@ struct Parts {
 }
 
 impl Quarantine {
-    /// Links WASI with nothing in it and our own imports; nothing else exists for a guest.
+    /// Links WASI with nothing in it, `wasi:http` whose every request goes through the gate, and our own imports;
+    /// nothing else exists for a guest.
     ///
     /// # Errors
     /// `Bug` where the interfaces do not fit the engine.
@@ -75,6 +76,7 @@ impl Quarantine {
         let unlinked =
             |error: wasmtime::Error| Error::bug("the imports cannot be linked").because(error);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(unlinked)?;
+        wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker).map_err(unlinked)?;
         bindings::Plugin::add_to_linker::<Inside, Reached>(&mut linker, |inside| inside)
             .map_err(unlinked)?;
         let (ticker, slots) = (Ticker::start(&engine)?, Slots::new());

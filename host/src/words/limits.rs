@@ -111,6 +111,20 @@ pub const URL_BYTES: usize = 8 << 10;
 pub const FETCH_TIMEOUT_MS: u64 = 30_000;
 /// Time to connect.
 pub const CONNECT_TIMEOUT_MS: u64 = 10_000;
+/// A look-up of a name that is refused, for whatever reason, is answered at the next multiple of this: how long it
+/// took would say whether a name of the inner network exists.
+pub const LOOKUP_TICK_MS: u64 = 1_000;
+/// Requests of one tool under one destination line in any minute, where the line does not say; also the most that a
+/// line can say.
+pub const FETCHES_PER_MINUTE: u32 = 6_000;
+/// Pairs of a tool and a destination line whose requests of the last minute are remembered.
+pub const FETCH_RATES: usize = 4_096;
+/// Requests of one guest through `wasi:http` that are under way at once.
+pub const FETCHES_AT_ONCE: usize = 32;
+/// Pieces of an answer that wait for a guest to read them.
+pub const FETCH_PIECES: usize = 4;
+/// Bytes of a request's body that a guest writes through `wasi:http` before it has to wait.
+pub const FETCH_PIECE_BYTES: usize = 16 << 10;
 
 /// A path within the mounts.
 pub const PATH_BYTES: usize = 4_096;

@@ -77,16 +77,17 @@ pub struct GrantTable {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(
     untagged,
-    expecting = "a destination is a URL, or a table with `url` and, if wanted, `methods` and `private`"
+    expecting = "a destination is a URL, or a table with `url` and, if wanted, `methods`, `private`, \
+                 `max_request_bytes`, `max_answer_bytes` and `per_minute`"
 )]
 pub enum FetchEntry {
     /// A URL.
     Url(String),
-    /// With methods, or private addresses.
+    /// With methods, private addresses, or bounds.
     Table(FetchTable),
 }
 
-/// `{ url = …, methods = […], private = … }`.
+/// `{ url = …, methods = […], private = …, max_request_bytes = …, max_answer_bytes = …, per_minute = … }`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FetchTable {
@@ -98,6 +99,15 @@ pub struct FetchTable {
     /// Whether the name may lead to an address that is not public.
     #[serde(default)]
     pub private: bool,
+    /// Body of one request; absent: what the host allows at all, and likewise below.
+    #[serde(default)]
+    pub max_request_bytes: Option<usize>,
+    /// Body of one answer, decoded.
+    #[serde(default)]
+    pub max_answer_bytes: Option<usize>,
+    /// Requests of each tool in any minute.
+    #[serde(default)]
+    pub per_minute: Option<u32>,
 }
 
 /// Methods that only look.

@@ -14,7 +14,7 @@ use crate::edges::vault::Vault;
 use crate::guests::catalog::Collisions;
 use crate::guests::plugin;
 use crate::rules::agent::{Agent, refuse_secrets};
-use crate::rules::grant::{Access, Destination, Grant, MountGrant, Pattern};
+use crate::rules::grant::{Access, Destination, FetchBounds, Grant, MountGrant, Pattern};
 use crate::rules::manifest::Risk;
 use crate::rules::policy::{Bounds, Line, Mount, Policy, ScriptRules};
 use crate::runs::host::{Places, Setup};
@@ -220,6 +220,9 @@ fn destination(entry: &FetchEntry) -> Result<Destination> {
             url: url.clone(),
             methods: looking(),
             private: false,
+            max_request_bytes: None,
+            max_answer_bytes: None,
+            per_minute: None,
         },
         FetchEntry::Table(table) => table,
     };
@@ -229,7 +232,34 @@ fn destination(entry: &FetchEntry) -> Result<Destination> {
             "`methods` is empty, so the line could never match",
         ));
     }
-    Destination::parse(&table.url, &methods, table.private)
+    let bounds = bounds(table)?;
+    Ok(Destination::parse(&table.url, &methods, table.private)?.bounded(bounds))
+}
+
+/// A bound that is written is one that holds: more than the host allows at all is a mistake.
+fn bounds(table: &FetchTable) -> Result<FetchBounds> {
+    let most = FetchBounds::default();
+    let bounds = FetchBounds {
+        request_bytes: table.max_request_bytes.unwrap_or(most.request_bytes),
+        answer_bytes: table.max_answer_bytes.unwrap_or(most.answer_bytes),
+        per_minute: table.per_minute.unwrap_or(most.per_minute),
+    };
+    let wrong = |key: &str, least: u32, most: usize| {
+        let url = shown(&table.url);
+        let what = format!("`{key}` of the destination `{url}` is not between {least} and {most}");
+        Err(Error::bad_input(what))
+    };
+    if bounds.request_bytes > most.request_bytes {
+        return wrong("max_request_bytes", 0, most.request_bytes);
+    }
+    if !(1..=most.answer_bytes).contains(&bounds.answer_bytes) {
+        return wrong("max_answer_bytes", 1, most.answer_bytes);
+    }
+    if !(1..=most.per_minute).contains(&bounds.per_minute) {
+        let most = usize::try_from(most.per_minute).unwrap_or(usize::MAX);
+        return wrong("per_minute", 1, most);
+    }
+    Ok(bounds)
 }
 
 fn agent(name: &str, table: &AgentTable) -> Result<Agent> {
