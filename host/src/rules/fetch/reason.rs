@@ -1,6 +1,6 @@
 //! Reasons for which a request to the outside is refused: a closed list, one word each.
 //!
-//! The word stands in the journal: as the rule of a denial where the gate said no, and at the beginning of the
+//! The word stands in the journal: as the rule of a denial where the gate said no, and at the end of the
 //! message where the egress edge did, after the permit.
 
 use crate::words::error::{Code, Error};
@@ -52,7 +52,7 @@ impl Reason {
             Self::Rate => Code::OverBudget,
             Self::TooBig => Code::TooBig,
         };
-        let error = Error::new(code, format!("{}: {what}", self.word()));
+        let error = Error::new(code, format!("{what} ({})", self.word()));
         match self {
             Self::PrivateAddress | Self::MetadataAddress | Self::NoSuchHost => {
                 error.but_told(Error::new(Code::Denied, NOWHERE))
@@ -80,7 +80,7 @@ mod tests {
         ];
         let told = after_a_look_up.map(|reason| {
             let error = reason.error("10.0.0.1");
-            assert!(error.message().starts_with(reason.word()), "{error}");
+            assert!(error.message().ends_with(&format!("({})", reason.word())), "{error}");
             let told = error.for_guests();
             assert!(told.hints().is_empty() && told.issue_list().is_empty());
             (told.code(), told.message().to_owned(), told.is_retryable())
