@@ -54,6 +54,9 @@ pub struct Attack {
     /// Where names lead.
     #[serde(default)]
     pub names: std::collections::BTreeMap<String, Vec<String>>,
+    /// Where names lead, each look-up getting the next answer.
+    #[serde(default)]
+    pub names_in_turn: std::collections::BTreeMap<String, Vec<Vec<String>>>,
     /// The call, or
     #[serde(default)]
     pub call: Option<Wish>,
@@ -201,6 +204,9 @@ fn prepare(rig: Rig, attack: &Attack) -> (Rig, Vec<String>) {
     for (name, addresses) in &attack.names {
         let addresses: Vec<&str> = addresses.iter().map(String::as_str).collect();
         rig = rig.name(name, &addresses);
+    }
+    for (name, answers) in &attack.names_in_turn {
+        rig = rig.name_in_turn(name, answers);
     }
     if !attack.replies.is_empty() {
         rig = rig.replies(&attack.replies);

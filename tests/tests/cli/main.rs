@@ -22,5 +22,6 @@ mod server;
 mod shell;
 mod station;
 mod stop;
+mod tls;
 mod trust;
 mod two_files;

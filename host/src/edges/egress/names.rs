@@ -22,6 +22,9 @@ use crate::words::error::Error;
 use crate::words::limits::LOOKUP_TICK_MS;
 use crate::words::lock::lock;
 
+/// Answers by name, first to last.
+type Turns = HashMap<String, VecDeque<Vec<IpAddr>>>;
+
 /// Where names are looked up.
 #[derive(Clone, Debug, Default)]
 pub enum Names {
@@ -31,7 +34,7 @@ pub enum Names {
     /// In this table and nowhere else: for tests, and for a host that may reach only these.
     Table(Arc<HashMap<String, Vec<IpAddr>>>),
     /// In this table, each look-up getting the next answer and the last one staying: a name server that lies.
-    Turns(Arc<Mutex<HashMap<String, VecDeque<Vec<IpAddr>>>>>),
+    Turns(Arc<Mutex<Turns>>),
 }
 
 impl Names {
