@@ -150,7 +150,10 @@ async fn serve(
         head.push_str("content-encoding: gzip\r\n");
     }
     if !answer.packed.is_empty() {
-        head.push_str(&format!("content-encoding: {}\r\n", answer.packed.join(", ")));
+        head.push_str(&format!(
+            "content-encoding: {}\r\n",
+            answer.packed.join(", ")
+        ));
     }
     if !answer.endless && !answer.stall {
         head.push_str(&format!("content-length: {}\r\n", body.len()));
@@ -217,6 +220,8 @@ fn pack(bytes: &[u8], coding: &str) -> std::io::Result<Vec<u8>> {
             Ok(packed)
         }
         "zstd" => zstd::bulk::compress(bytes, 1),
-        other => Err(std::io::Error::other(format!("no coding is called {other}"))),
+        other => Err(std::io::Error::other(format!(
+            "no coding is called {other}"
+        ))),
     }
 }

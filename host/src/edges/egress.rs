@@ -27,9 +27,7 @@ use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Spent};
 use crate::words::label::Label;
-use crate::words::limits::{
-    CONNECT_TIMEOUT_MS, FETCH_HEADER_BYTES, FETCH_TIMEOUT_MS,
-};
+use crate::words::limits::{CONNECT_TIMEOUT_MS, FETCH_HEADER_BYTES, FETCH_TIMEOUT_MS};
 
 /// Sends requests that the gate has allowed.
 #[derive(Clone)]

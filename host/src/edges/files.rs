@@ -4,6 +4,8 @@
 //! so that a link that leads out, or is swapped between check and use, leads nowhere. Only regular
 //! files are read or written: never a device, pipe or socket.
 
+mod written;
+
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
@@ -14,6 +16,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File as OpenFile, Metadata, MetadataExt, OpenOptions, OpenOptionsExt};
 use rustix::fs::{OFlags, RenameFlags, renameat_with};
 
+use self::written::{Written, no_room};
 use crate::gate::{Performed, Permit};
 use crate::rules::file::{File, FileWish, Place, Places, WriteMode};
 use crate::rules::policy::Policy;
@@ -29,6 +32,7 @@ use crate::words::limits::{FILE_ENTRIES, FILE_READ_BYTES, FILE_WRITE_BYTES};
 pub struct Files {
     mounts: Arc<BTreeMap<Arc<str>, Dir>>,
     own: Arc<[Identity]>,
+    written: Written,
 }
 
 /// What a folder is, whatever it is called: device and number.
@@ -106,6 +110,7 @@ impl Files {
         Ok(Self {
             mounts: Arc::new(open),
             own,
+            written: Written::default(),
         })
     }
 
@@ -162,7 +167,14 @@ impl Files {
                 read(dir, path, place, offset, length).map(FileOutcome::Bytes)
             }
             FileWish::Write { bytes, mode } => {
-                write(dir, path, place, &bytes, mode).map(|()| FileOutcome::Done)
+                let taken = self.written.take(place, bytes.len())?;
+                let written = write(dir, path, place, &bytes, mode);
+                match &written {
+                    // A disk that fails may have taken some of it.
+                    Err(error) if error.code() != Code::DiskFailed => drop(taken),
+                    Ok(()) | Err(_) => taken.keep(),
+                }
+                written.map(|()| FileOutcome::Done)
             }
             FileWish::Remove => remove(dir, path, place).map(|()| FileOutcome::Done),
             FileWish::Move { .. } => Err(Error::bug("a move has two places")),
@@ -341,6 +353,7 @@ fn write(dir: &Dir, path: &str, place: &Place, bytes: &[u8], mode: WriteMode) ->
     if bytes.len() > FILE_WRITE_BYTES {
         return Err(Error::too_big("one write", FILE_WRITE_BYTES, bytes.len()));
     }
+    check_file_size(path, place, 0, bytes)?;
     let explain = |error: std::io::Error| explain(path, &error);
     let (folder, name) = folder_of(dir, path, place, Missing::Create)?;
     let found = folder.symlink_metadata(name).ok();
@@ -361,13 +374,27 @@ fn write(dir: &Dir, path: &str, place: &Place, bytes: &[u8], mode: WriteMode) ->
             options.append(true).create(true).follow(FollowSymlinks::No);
             let mut file = open_regular(&folder, path, &PathBuf::from(name), &mut options)?;
             // Looked at again by handle: the name may have been swapped since.
-            check_writable(path, &file.metadata().map_err(explain)?)?;
+            let found = file.metadata().map_err(explain)?;
+            check_writable(path, &found)?;
+            check_file_size(path, place, found.len(), bytes)?;
             file.write_all(bytes)
                 .and_then(|()| file.sync_all())
                 .map_err(explain)
         }
         WriteMode::Replace => replace(&folder, name, bytes, found).map_err(explain),
     }
+}
+
+/// No file grows past what its mount allows.
+fn check_file_size(path: &str, place: &Place, before: u64, bytes: &[u8]) -> Result<()> {
+    let more = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    let sum = before.saturating_add(more);
+    if sum <= place.room.file_bytes {
+        return Ok(());
+    }
+    let what = format!("`{}` would have {sum} bytes, which is too big", shown(path));
+    let line = format!("max_file_mib = {}", place.room.file_bytes >> 20);
+    Err(no_room(&what, &place.mount, &line))
 }
 
 /// Writes beside and renames over, so that a reader sees the old bytes or the new ones.

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use url::Url;
 
+use self::reason::Reason;
 use super::caller::{Caller, Origin};
 use super::grant::{Destination, FetchBounds, METHODS};
 use super::policy::Policy;
 use super::ranges::{Range, range};
-use self::reason::Reason;
 use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
 use crate::words::error::{Error, Result};
 use crate::words::event::{Content, Denial, EffectKind};

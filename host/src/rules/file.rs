@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use super::caller::{Caller, Origin};
 use super::grant::Access;
-use super::policy::Policy;
+use super::policy::{Policy, Room};
 use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
 use crate::words::event::{Content, Denial, EffectKind};
-use crate::words::id::shown;
+use crate::words::id::{RunId, shown};
 use crate::words::limits::{PATH_BYTES, PATH_NAME_BYTES};
 
 /// A file is looked at or changed.
@@ -91,6 +91,10 @@ pub struct Place {
     pub mount: Arc<str>,
     /// Names from there on; none for the mount itself.
     pub names: Vec<String>,
+    /// How much may be written there.
+    pub room: Room,
+    /// By whom, all its tools together.
+    pub run: RunId,
 }
 
 /// What an allowance of a file entails.
@@ -207,7 +211,7 @@ impl File {
         path: &str,
         names: Vec<String>,
     ) -> Result<(Place, String), Denial> {
-        let place = locate(policy, names);
+        let place = locate(caller, policy, names);
         let Some(grant) = caller
             .grant
             .mounts
@@ -280,22 +284,23 @@ fn has_root_mount(caller: &Caller) -> bool {
 }
 
 /// The mount of a path, by policy alone, so that it is the same for everybody.
-fn locate(policy: &Policy, mut names: Vec<String>) -> Place {
+fn locate(caller: &Caller, policy: &Policy, mut names: Vec<String>) -> Place {
     let named = names
         .first()
         .and_then(|first| policy.mounts.get_key_value(first.as_str()));
-    match named {
+    let mount: Arc<str> = match named {
         Some((mount, _)) if &**mount != "." => {
             names.remove(0);
-            Place {
-                mount: mount.clone(),
-                names,
-            }
+            mount.clone()
         }
-        Some(_) | None => Place {
-            mount: ".".into(),
-            names,
-        },
+        Some(_) | None => ".".into(),
+    };
+    let room = policy.mounts.get(&mount).map(|mount| mount.room);
+    Place {
+        room: room.unwrap_or_default(),
+        run: caller.run.clone(),
+        mount,
+        names,
     }
 }
 

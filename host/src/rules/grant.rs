@@ -491,7 +491,10 @@ mod tests {
             "GET https://a.test/ (requests of 10 bytes at most) (answers of 200 bytes at most) (30 a minute at most)"
         );
         // A bound is never lifted.
-        assert_eq!(both.bounded(FetchBounds::default()).bounds, bounds(10, 20, 30));
+        assert_eq!(
+            both.bounded(FetchBounds::default()).bounds,
+            bounds(10, 20, 30)
+        );
     }
 
     #[test]

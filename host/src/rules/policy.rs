@@ -12,7 +12,8 @@ use super::manifest::Risk;
 use crate::words::id::ToolName;
 use crate::words::label::{Sort, Source};
 use crate::words::limits::{
-    CALL_CPU_MS, CALL_FUEL, CALLS_PER_CALL, GUEST_MEMORY_BYTES, SCRIPT_CALLS, SCRIPT_CPU_MS,
+    CALL_CPU_MS, CALL_FUEL, CALLS_PER_CALL, GUEST_MEMORY_BYTES, MOUNT_FILE_BYTES, MOUNT_RUN_BYTES,
+    SCRIPT_CALLS, SCRIPT_CPU_MS,
 };
 
 /// What the operator allows.
@@ -62,6 +63,26 @@ impl Default for ScriptRules {
 pub struct Mount {
     /// The most that any line can grant.
     pub access: Access,
+    /// How much may be written.
+    pub room: Room,
+}
+
+/// How much may be written into a mount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// By one run, all its tools together. What is removed again counts still.
+    pub run_bytes: u64,
+    /// Into one file.
+    pub file_bytes: u64,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self {
+            run_bytes: MOUNT_RUN_BYTES,
+            file_bytes: MOUNT_FILE_BYTES,
+        }
+    }
 }
 
 /// One `[grants."PATTERN"]` table.

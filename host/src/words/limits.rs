@@ -134,6 +134,14 @@ pub const PATH_NAME_BYTES: usize = 255;
 pub const FILE_READ_BYTES: usize = 8 << 20;
 /// Bytes of one write.
 pub const FILE_WRITE_BYTES: usize = 8 << 20;
+/// Bytes that one run may write into one mount, where the mount does not say (`quota_mib`).
+pub const MOUNT_RUN_BYTES: u64 = 1 << 30;
+/// Bytes of one file that is written, where the mount does not say (`max_file_mib`).
+pub const MOUNT_FILE_BYTES: u64 = 256 << 20;
+/// Largest value of `quota_mib` and `max_file_mib`.
+pub const MOUNT_MIB_MAX: u64 = 1 << 20;
+/// Pairs of a run and a mount whose written bytes are remembered; the one that has been still for longest is forgotten.
+pub const MOUNT_RUNS: usize = 4_096;
 /// Entries that a folder's listing shows.
 pub const FILE_ENTRIES: usize = 10_000;
 

@@ -3,8 +3,8 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
 use rcgen::{
@@ -75,7 +75,10 @@ impl Server {
         let config = Arc::new(config);
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
-        let (requests, ending) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        let (requests, ending) = (
+            Arc::new(AtomicUsize::new(0)),
+            Arc::new(AtomicBool::new(false)),
+        );
         let work = std::thread::spawn({
             let (requests, ending) = (requests.clone(), ending.clone());
             move || {
@@ -158,14 +161,28 @@ fn a_server_that_an_authority_vouches_for_is_believed() {
 #[test]
 fn a_certificate_that_is_not_for_now_is_none() {
     let authority = Authority::new(None);
-    is_refused(&authority.vouches(&["127.0.0.1"], PAST), &authority, "xpired");
-    is_refused(&authority.vouches(&["127.0.0.1"], FUTURE), &authority, "not valid yet");
+    is_refused(
+        &authority.vouches(&["127.0.0.1"], PAST),
+        &authority,
+        "xpired",
+    );
+    is_refused(
+        &authority.vouches(&["127.0.0.1"], FUTURE),
+        &authority,
+        "not valid yet",
+    );
 }
 
 #[test]
 fn a_certificate_for_another_name_is_none() {
     let authority = Authority::new(None);
-    for names in [&["127.0.0.2"][..], &["localhost"], &["*"], &["*.0.0.1"], &[]] {
+    for names in [
+        &["127.0.0.2"][..],
+        &["localhost"],
+        &["*"],
+        &["*.0.0.1"],
+        &[],
+    ] {
         is_refused(&authority.vouches(names, NOW), &authority, "not valid for");
     }
 }
@@ -198,7 +215,10 @@ fn an_authority_vouches_only_for_names_that_are_its_own() {
 #[test]
 fn what_cannot_be_encrypted_is_not_sent_in_the_clear() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let url = format!("https://127.0.0.1:{}/", listener.local_addr().unwrap().port());
+    let url = format!(
+        "https://127.0.0.1:{}/",
+        listener.local_addr().unwrap().port()
+    );
     let answering = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let mut first = [0; 5];

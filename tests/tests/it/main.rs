@@ -3,6 +3,7 @@
 mod agents;
 mod attacks;
 mod cache;
+mod compiles;
 mod components;
 mod journal;
 mod limits;
@@ -10,3 +11,4 @@ mod nesting;
 mod parallel;
 mod scripts;
 mod signatures;
+mod swaps;

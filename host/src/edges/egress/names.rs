@@ -126,9 +126,7 @@ impl Checked {
         let found = self.names.look_up(name).await;
         let found = found.map_err(|error| none(format!("no connection to the server: {error}")))?;
         if found.is_empty() {
-            return Err(none(
-                "no connection to the server: no such host".to_owned(),
-            ));
+            return Err(none("no connection to the server: no such host".to_owned()));
         }
         for address in &found {
             check_address(*address, self.private)?;
@@ -164,10 +162,7 @@ impl Resolve for Checked {
     clippy::disallowed_methods,
     reason = "refusals wait, so that their time says nothing"
 )]
-async fn at_tick<T, E>(
-    tick: Duration,
-    work: impl Future<Output = Result<T, E>>,
-) -> Result<T, E> {
+async fn at_tick<T, E>(tick: Duration, work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
     let began = Clock::instant();
     let outcome = work.await;
     if outcome.is_err() {
@@ -216,9 +211,19 @@ mod tests {
             assert_eq!(found.err().map(|refused| refused.reason), reason);
         };
         check(&["93.184.216.34"], false, None).await;
-        check(&["93.184.216.34", "10.0.0.1"], false, Some(Reason::PrivateAddress)).await;
+        check(
+            &["93.184.216.34", "10.0.0.1"],
+            false,
+            Some(Reason::PrivateAddress),
+        )
+        .await;
         check(&["10.0.0.1"], true, None).await;
-        check(&["10.0.0.1", "169.254.169.254"], true, Some(Reason::MetadataAddress)).await;
+        check(
+            &["10.0.0.1", "169.254.169.254"],
+            true,
+            Some(Reason::MetadataAddress),
+        )
+        .await;
         check(&[], true, Some(Reason::NoSuchHost)).await;
     }
 }

@@ -91,8 +91,15 @@ mod tests {
         let mut take = |reach, now_ms| take(&mut minutes, reach, now_ms);
         take(&both, 0).unwrap();
         let error = take(&both, 10_000).unwrap_err();
-        assert!(error.message().contains("`narrow` allows; the next may go in 51 s"));
-        assert_eq!((error.code(), error.is_retryable()), (Code::OverBudget, true));
+        assert!(
+            error
+                .message()
+                .contains("`narrow` allows; the next may go in 51 s")
+        );
+        assert_eq!(
+            (error.code(), error.is_retryable()),
+            (Code::OverBudget, true)
+        );
         take(&wide, 10_000).unwrap();
         take(&wide, 10_000).unwrap();
         take(&wide, 10_000).unwrap_err();

@@ -80,7 +80,10 @@ mod tests {
         ];
         let told = after_a_look_up.map(|reason| {
             let error = reason.error("10.0.0.1");
-            assert!(error.message().ends_with(&format!("({})", reason.word())), "{error}");
+            assert!(
+                error.message().ends_with(&format!("({})", reason.word())),
+                "{error}"
+            );
             let told = error.for_guests();
             assert!(told.hints().is_empty() && told.issue_list().is_empty());
             (told.code(), told.message().to_owned(), told.is_retryable())

@@ -53,6 +53,12 @@ pub struct MountTable {
     /// The most that a grant can give.
     #[serde(default = "read")]
     pub access: Access,
+    /// What one run may write into it; absent: what the host allows at all, and likewise below.
+    #[serde(default)]
+    pub quota_mib: Option<u64>,
+    /// The biggest file that may be written.
+    #[serde(default)]
+    pub max_file_mib: Option<u64>,
 }
 
 fn read() -> Access {

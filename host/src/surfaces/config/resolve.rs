@@ -8,7 +8,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::file::{
-    AgentTable, ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, looking,
+    AgentTable, ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, MountTable,
+    looking,
 };
 use crate::edges::vault::Vault;
 use crate::guests::catalog::Collisions;
@@ -16,13 +17,14 @@ use crate::guests::plugin;
 use crate::rules::agent::{Agent, refuse_secrets};
 use crate::rules::grant::{Access, Destination, FetchBounds, Grant, MountGrant, Pattern};
 use crate::rules::manifest::Risk;
-use crate::rules::policy::{Bounds, Line, Mount, Policy, ScriptRules};
+use crate::rules::policy::{Bounds, Line, Mount, Policy, Room, ScriptRules};
 use crate::runs::host::{Places, Setup};
 use crate::runs::provider::{Model, Provider};
 use crate::words::error::{Error, Result};
 use crate::words::id::{is_name, shown};
 use crate::words::limits::{
-    GUEST_MEMORY_BYTES, GUEST_MEMORY_BYTES_MAX, RUN_TURNS, SCRIPT_CALLS_MAX, SCRIPT_CPU_MS_MAX,
+    GUEST_MEMORY_BYTES, GUEST_MEMORY_BYTES_MAX, MOUNT_MIB_MAX, RUN_TURNS, SCRIPT_CALLS_MAX,
+    SCRIPT_CPU_MS_MAX,
 };
 
 /// What holds where nothing is configured: pure tools, and reading the working directory.
@@ -33,6 +35,7 @@ pub(super) fn default(folder: &Path, places: Places) -> Setup {
         root.clone(),
         Mount {
             access: Access::Read,
+            room: Room::default(),
         },
     );
     let mounts = vec![MountGrant {
@@ -135,9 +138,11 @@ fn add(setup: &mut Setup, path: &Path, file: &ConfigFile) -> Result<()> {
     for (name, table) in &file.mounts {
         check_mount_name(name)?;
         let path = mount_path(folder, name, &table.path)?;
+        let room = room(table).map_err(|error| in_table(&format!("mounts.{name}"), &error))?;
         let name: Arc<str> = name.as_str().into();
         setup.policy.mounts.entry(name.clone()).or_insert(Mount {
             access: table.access,
+            room,
         });
         setup.mounts.entry(name).or_insert(path);
     }
@@ -195,6 +200,24 @@ fn mount_path(folder: &Path, name: &str, path: &Path) -> Result<PathBuf> {
         );
     }
     Ok(resolved)
+}
+
+fn room(table: &MountTable) -> Result<Room> {
+    let bytes = |key: &str, mib: Option<u64>, default: u64| match mib {
+        None => Ok(default),
+        Some(mib @ 1..=MOUNT_MIB_MAX) => Ok(mib << 20),
+        Some(_) => Err(
+            Error::bad_input(format!("`{key}` is not between 1 and {MOUNT_MIB_MAX}"))
+                .hint("a mount that nothing may be written to says `access = \"read\"`"),
+        ),
+    };
+    let most = Room::default();
+    let run_bytes = bytes("quota_mib", table.quota_mib, most.run_bytes)?;
+    let file_bytes = bytes("max_file_mib", table.max_file_mib, most.file_bytes)?;
+    Ok(Room {
+        run_bytes,
+        file_bytes,
+    })
 }
 
 fn grant(table: &GrantTable) -> Result<Grant> {

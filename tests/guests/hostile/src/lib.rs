@@ -37,6 +37,7 @@ plugin! {
         floods::output,
         floods::add_artifacts,
         floods::nest,
+        floods::same_header,
         classes::destroy,
         classes::unclassified,
         classes::send_out,

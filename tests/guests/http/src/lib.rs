@@ -39,7 +39,9 @@ fn request(method: &str, url: &str, headers: &[String]) -> Result<OutgoingReques
         other => Scheme::Other(other.to_owned()),
     };
     request.set_method(&method).map_err(|()| "method refused")?;
-    request.set_scheme(Some(&scheme)).map_err(|()| "scheme refused")?;
+    request
+        .set_scheme(Some(&scheme))
+        .map_err(|()| "scheme refused")?;
     request
         .set_authority(Some(authority))
         .map_err(|()| "authority refused")?;
@@ -73,10 +75,17 @@ fn said(answer: Result<IncomingResponse, ErrorCode>) -> Result<String, String> {
     let to = String::from_utf8_lossy(to.first().map_or(&[], Vec::as_slice)).into_owned();
     let body = answer.consume().expect("the body is taken once");
     let (bytes, broken) = read(&body);
-    let text: String = String::from_utf8_lossy(&bytes).chars().take(SHOWN).collect();
+    let text: String = String::from_utf8_lossy(&bytes)
+        .chars()
+        .take(SHOWN)
+        .collect();
     match broken {
         None => Ok(format!("{} {to} {text}", answer.status())),
-        Some(_) => Err(format!("{} broke off after {} bytes", answer.status(), bytes.len())),
+        Some(_) => Err(format!(
+            "{} broke off after {} bytes",
+            answer.status(),
+            bytes.len()
+        )),
     }
 }
 
@@ -155,7 +164,10 @@ fn flood(
         let answer = answer.and_then(|answer| said(answer.and_then(|answer| wait(&answer))));
         *counts.entry(line("", answer)).or_insert(0_u32) += 1;
     }
-    counts.iter().map(|(line, count)| format!("{count}{line}")).collect()
+    counts
+        .iter()
+        .map(|(line, count)| format!("{count}{line}"))
+        .collect()
 }
 
 /// Makes so many fields of so many bytes, and keeps them all.
@@ -179,6 +191,25 @@ fn hoard(
     said.into_iter().collect()
 }
 
+/// Makes fields of so many values that all lie at the same place in memory.
+#[tool(effect = "pure")]
+fn same_field(
+    /// How many.
+    count: usize,
+    /// How long each is.
+    bytes: usize,
+) -> String {
+    let value = vec![b'x'; bytes];
+    // SAFETY: the values share their memory, which is never freed: all of them are forgotten.
+    let same = || unsafe { Vec::from_raw_parts(value.as_ptr().cast_mut(), bytes, bytes) };
+    let all: Vec<(String, Vec<u8>)> = (0..count).map(|_| ("x".to_owned(), same())).collect();
+    let made = Fields::from_list(&all).map(drop);
+    let said = format!("{made:?}");
+    std::mem::forget(all);
+    std::mem::forget(value);
+    said
+}
+
 /// Asks for a page, and reads its first bytes only, after which it is through with it.
 #[tool(effect = "read-only", risk = "network_read")]
 fn peek(
@@ -197,12 +228,14 @@ fn peek(
     let answer = answer.map_err(|code| Failure::new(format!("{code:?}")))?;
     let body = answer.consume().expect("the body is taken once");
     let stream = body.stream().expect("the body is read once");
-    let first = stream.blocking_read(8).map_err(|error| Failure::new(format!("{error:?}")))?;
+    let first = stream
+        .blocking_read(8)
+        .map_err(|error| Failure::new(format!("{error:?}")))?;
     Ok(String::from_utf8_lossy(&first).into_owned())
 }
 
 plugin! {
     name: "http",
     description: "Sends through wasi:http alone.",
-    tools: [each, send_body, flood, hoard, peek],
+    tools: [each, send_body, flood, hoard, same_field, peek],
 }
