@@ -101,7 +101,7 @@ mod tests {
             }
             for (at, first) in taken.iter().enumerate() {
                 let within = taken[at..].iter().filter(|one| *one - first < 60_000).count();
-                prop_assert!(within <= most as usize, "{within} from {first}");
+                prop_assert!(within <= usize::try_from(most).unwrap(), "{within} from {first}");
             }
             prop_assert!(minute.counts.len() <= 62);
         }

@@ -88,7 +88,7 @@ mod tests {
         let mut minutes = HashMap::new();
         let both = reach("a.b", &[("wide", 3), ("narrow", 1)]);
         let wide = reach("a.b", &[("wide", 3)]);
-        let mut take = |reach, now_ms| take(&mut minutes, reach, now_ms);
+        let mut take = |reach: &Reach, now_ms| take(&mut minutes, reach, now_ms);
         take(&both, 0).unwrap();
         let error = take(&both, 10_000).unwrap_err();
         assert!(
