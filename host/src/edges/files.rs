@@ -177,6 +177,11 @@ impl Files {
                 written.map(|()| FileOutcome::Done)
             }
             FileWish::Remove => remove(dir, path, place).map(|()| FileOutcome::Done),
+            FileWish::MakeFolder => {
+                let (folder, name) = folder_of(dir, path, place, Missing::Refuse)?;
+                folder.create_dir(name).map_err(explain)?;
+                Ok(FileOutcome::Done)
+            }
             FileWish::Move { .. } => Err(Error::bug("a move has two places")),
         }
     }
@@ -249,7 +254,8 @@ fn root(wish: &FileWish, names: &[Arc<str>]) -> Result<FileOutcome> {
         FileWish::Read { .. }
         | FileWish::Write { .. }
         | FileWish::Move { .. }
-        | FileWish::Remove => Err(Error::bug("the root is only listed")),
+        | FileWish::Remove
+        | FileWish::MakeFolder => Err(Error::bug("the root is only listed")),
     }
 }
 
@@ -378,6 +384,18 @@ fn write(dir: &Dir, path: &str, place: &Place, bytes: &[u8], mode: WriteMode) ->
             check_writable(path, &found)?;
             check_file_size(path, place, found.len(), bytes)?;
             file.write_all(bytes)
+                .and_then(|()| file.sync_all())
+                .map_err(explain)
+        }
+        WriteMode::At(offset) => {
+            check_file_size(path, place, offset, bytes)?;
+            let mut options = OpenOptions::new();
+            options.write(true).follow(FollowSymlinks::No);
+            let mut file = open_regular(&folder, path, &PathBuf::from(name), &mut options)?;
+            // As above.
+            check_writable(path, &file.metadata().map_err(explain)?)?;
+            file.seek(SeekFrom::Start(offset))
+                .and_then(|_| file.write_all(bytes))
                 .and_then(|()| file.sync_all())
                 .map_err(explain)
         }

@@ -75,7 +75,6 @@ pub struct Trail {
     pub(crate) logs_dropped: u64,
     pub(super) artifact_bytes: usize,
     pub(super) calls: u64,
-    pub(super) effects: u32,
     /// The last request, if it was refused: a guest that then gives up failed for that reason.
     pub(super) refused: Option<Refused>,
 }
@@ -317,6 +316,16 @@ async fn within<T>(
 }
 
 impl Inside {
+    /// What the guest holds of the host's.
+    pub(super) fn table(&self) -> &ResourceTable {
+        &self.table
+    }
+
+    /// The same, to change it.
+    pub(super) fn table_mut(&mut self) -> &mut ResourceTable {
+        &mut self.table
+    }
+
     /// What stopped the guest.
     pub(super) fn explain(&self, error: &wasmtime::Error) -> Error {
         why_stopped(

@@ -1,4 +1,5 @@
-//! What a guest has heard so far: everything that influences what it wishes next, and how its last request ended.
+//! What a guest has heard so far: everything that influences what it wishes next, how often it has asked, and how its
+//! last request ended.
 //!
 //! Shared, since answers of `wasi:http` arrive while the guest runs, apart from its store.
 
@@ -16,6 +17,7 @@ pub(super) struct Heard(Arc<Mutex<Inner>>);
 struct Inner {
     label: Label,
     refused: Option<Refused>,
+    effects: u32,
 }
 
 /// A request that was refused: code, and advice for whoever may act on it.
@@ -31,6 +33,13 @@ impl Heard {
     pub(super) fn learn(&self, label: &Label) {
         let mut heard = lock(&self.0);
         heard.label = heard.label.join(label);
+    }
+
+    /// It asks for one more effect; how many it has asked for with this one.
+    pub(super) fn count_effect(&self) -> u32 {
+        let mut heard = lock(&self.0);
+        heard.effects = heard.effects.saturating_add(1);
+        heard.effects
     }
 
     /// Its last request was granted.

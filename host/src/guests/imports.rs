@@ -7,6 +7,7 @@ mod artifacts;
 mod call;
 mod fetch;
 mod files;
+pub(super) mod filesystem;
 mod http;
 mod log;
 mod notes;
@@ -50,10 +51,7 @@ impl Inside {
         F: FnOnce(Arc<Station>, Permit<E>, Deadline) -> Fut + Send + 'static,
         Fut: Future<Output = Performed<T>> + Send + 'static,
     {
-        let visit = self.visit()?;
-        visit.count_effect().map_err(|error| visit.refuse(&error))?;
-        let outcome = visit.wisher().hand_over(effect, perform).await;
-        outcome.map_err(|error| visit.refuse(&error))
+        self.visit()?.wisher().ask(effect, perform).await
     }
 }
 
@@ -73,24 +71,18 @@ impl Visit {
         }
     }
 
-    /// One more effect is asked for. Too many are not even recorded: a record for each would fill the journal.
-    fn count_effect(&mut self) -> Result<()> {
-        self.trail.effects = self.trail.effects.saturating_add(1);
-        if self.trail.effects > EFFECTS_PER_CALL {
-            let what = "this call has asked for as many files, fetches and notes as it may";
-            return Err(Error::new(Code::OverBudget, what));
-        }
-        Ok(())
-    }
-
     /// Remembers a refusal, and says it in the guest's terms: hints are for whoever may act on them.
     fn refuse(&mut self, error: &Error) -> Refusal {
-        let error = self.wisher().refuse(error);
-        Refusal {
-            code: code_of(error.code()),
-            message: error.message().to_owned(),
-            retryable: error.is_retryable(),
-        }
+        refusal_of(&self.wisher().refuse(error))
+    }
+}
+
+/// An error that a guest may read, in the words of its interface.
+fn refusal_of(error: &Error) -> Refusal {
+    Refusal {
+        code: code_of(error.code()),
+        message: error.message().to_owned(),
+        retryable: error.is_retryable(),
     }
 }
 
@@ -110,6 +102,28 @@ impl Wisher {
             label: self.caller.label.join(&self.heard.label()),
             ..self.caller.clone()
         }
+    }
+
+    /// Hands an effect over, and says what came of it in the guest's terms.
+    async fn ask<E, T, F, Fut>(&self, effect: Result<E>, perform: F) -> Result<T, Refusal>
+    where
+        E: Effect + 'static,
+        T: Send + 'static,
+        F: FnOnce(Arc<Station>, Permit<E>, Deadline) -> Fut + Send + 'static,
+        Fut: Future<Output = Performed<T>> + Send + 'static,
+    {
+        let refusal = |error: Error| refusal_of(&self.refuse(&error));
+        self.count_effect().map_err(refusal)?;
+        self.hand_over(effect, perform).await.map_err(refusal)
+    }
+
+    /// One more effect is asked for. Too many are not even recorded: a record for each would fill the journal.
+    fn count_effect(&self) -> Result<()> {
+        if self.heard.count_effect() > EFFECTS_PER_CALL {
+            let what = "this call has asked for as many files, fetches and notes as it may";
+            return Err(Error::new(Code::OverBudget, what));
+        }
+        Ok(())
     }
 
     /// Lets an effect be judged and performed in the run's task set, and waits for it. If the waiting is given up,

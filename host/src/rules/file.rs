@@ -51,6 +51,8 @@ pub enum FileWish {
     },
     /// Remove a file or an empty folder.
     Remove,
+    /// Make a folder where nothing is.
+    MakeFolder,
 }
 
 /// How bytes are written.
@@ -62,6 +64,8 @@ pub enum WriteMode {
     Replace,
     /// After what is there.
     Append,
+    /// Over what is there, from this byte on.
+    At(u64),
 }
 
 impl FileWish {
@@ -73,13 +77,16 @@ impl FileWish {
             Self::Write { .. } => "write",
             Self::Move { .. } => "move",
             Self::Remove => "remove",
+            Self::MakeFolder => "make folder",
         }
     }
 
     fn access(&self) -> Access {
         match self {
             Self::List | Self::Stat | Self::Read { .. } => Access::Read,
-            Self::Write { .. } | Self::Move { .. } | Self::Remove => Access::Write,
+            Self::Write { .. } | Self::Move { .. } | Self::Remove | Self::MakeFolder => {
+                Access::Write
+            }
         }
     }
 }
@@ -119,7 +126,8 @@ impl Effect for File {
             | FileWish::Stat
             | FileWish::Read { .. }
             | FileWish::Write { .. }
-            | FileWish::Remove => {
+            | FileWish::Remove
+            | FileWish::MakeFolder => {
                 format!("{} {}", self.wish.word(), shown(&self.path))
             }
         }
@@ -132,7 +140,8 @@ impl Effect for File {
             | FileWish::Stat
             | FileWish::Read { .. }
             | FileWish::Move { .. }
-            | FileWish::Remove => Content::Empty,
+            | FileWish::Remove
+            | FileWish::MakeFolder => Content::Empty,
         }
     }
 
@@ -174,8 +183,9 @@ impl Effect for File {
             }
             | FileWish::Move { .. }
             | FileWish::Remove => Durability::Synced,
-            FileWish::Write {
-                mode: WriteMode::Create | WriteMode::Replace,
+            FileWish::MakeFolder
+            | FileWish::Write {
+                mode: WriteMode::Create | WriteMode::Replace | WriteMode::At(_),
                 ..
             } => Durability::Committed,
         }
@@ -200,7 +210,8 @@ impl File {
             FileWish::Read { .. }
             | FileWish::Write { .. }
             | FileWish::Move { .. }
-            | FileWish::Remove => Err(deny("root", "the root above the mounts is no file")),
+            | FileWish::Remove
+            | FileWish::MakeFolder => Err(deny("root", "the root above the mounts is no file")),
         }
     }
 

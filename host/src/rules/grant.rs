@@ -401,6 +401,8 @@ pub struct Grant {
     pub notes: Access,
     /// Tools that it may call.
     pub calls: Vec<Pattern>,
+    /// Whether it sees its mounts through `wasi:filesystem` as well.
+    pub wasi_files: bool,
 }
 
 #[cfg(test)]

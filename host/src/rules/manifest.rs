@@ -465,6 +465,7 @@ impl Declared {
                 })
                 .collect(),
             notes: granted.notes.min(wants.notes),
+            wasi_files: granted.wasi_files,
             calls: granted
                 .calls
                 .iter()

@@ -153,6 +153,7 @@ impl Policy {
             all.fetch.extend(line.grant.fetch.iter().cloned());
             all.calls.extend(line.grant.calls.iter().cloned());
             all.notes = all.notes.max(line.grant.notes);
+            all.wasi_files |= line.grant.wasi_files;
             for wish in &line.grant.mounts {
                 let most = self
                     .mounts

@@ -134,6 +134,8 @@ pub const PATH_NAME_BYTES: usize = 255;
 pub const FILE_READ_BYTES: usize = 8 << 20;
 /// Bytes of one write.
 pub const FILE_WRITE_BYTES: usize = 8 << 20;
+/// Bytes that a stream of `wasi:filesystem` reads ahead, or holds back.
+pub const FILE_PIECE_BYTES: usize = 64 << 10;
 /// Bytes that one run may write into one mount, where the mount does not say (`quota_mib`).
 pub const MOUNT_RUN_BYTES: u64 = 1 << 30;
 /// Bytes of one file that is written, where the mount does not say (`max_file_mib`).

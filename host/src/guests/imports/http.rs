@@ -80,7 +80,7 @@ impl Exchange {
     fn begin(visit: &mut Visit, options: Option<RequestOptions>) -> Result<Self, HttpError> {
         let wisher = visit.wisher();
         let refuse = |error: Error| http_error(&wisher.refuse(&error));
-        visit.count_effect().map_err(refuse)?;
+        wisher.count_effect().map_err(refuse)?;
         let turn = visit.requests.clone().try_acquire_owned().map_err(|_| {
             let what = "this call has as many requests under way as it may";
             refuse(Error::new(Code::OverBudget, what).retry(true))

@@ -77,6 +77,8 @@ pub struct GrantTable {
     pub notes: Access,
     /// Tools that it may call.
     pub calls: Vec<Pattern>,
+    /// Whether it sees its mounts through `wasi:filesystem` as well.
+    pub wasi_files: bool,
 }
 
 /// A destination: a URL alone means `GET` and `HEAD` to public addresses.

@@ -234,6 +234,7 @@ fn grant(table: &GrantTable) -> Result<Grant> {
         mounts,
         notes: table.notes,
         calls: table.calls.clone(),
+        wasi_files: table.wasi_files,
     })
 }
 
