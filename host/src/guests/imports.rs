@@ -1,4 +1,5 @@
-//! Imports: what a guest may ask for. One file for each interface of `wit/plugin.wit`, and one for `wasi:http`.
+//! Imports: what a guest may ask for. One file for each interface of `wit/plugin.wit`, and one each for `wasi:http` and
+//! `wasi:filesystem`.
 //!
 //! An import does not perform. It checks the shape of the request, hands it to the run's task set,
 //! and waits for the answer (invariant 11).

@@ -62,8 +62,8 @@ struct Parts {
 }
 
 impl Quarantine {
-    /// Links WASI with nothing in it, `wasi:http` whose every request goes through the gate, and our own imports;
-    /// nothing else exists for a guest.
+    /// Links WASI with nothing in it, `wasi:http` and `wasi:filesystem` whose every wish goes through the gate, and our
+    /// own imports; nothing else exists for a guest.
     ///
     /// # Errors
     /// `Bug` where the interfaces do not fit the engine.

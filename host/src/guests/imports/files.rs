@@ -78,9 +78,8 @@ impl Inside {
 
 impl Wisher {
     pub(super) async fn file(&self, path: String, wish: FileWish) -> Result<FileOutcome, Refusal> {
-        let perform = |station: Arc<Station>, permit, _| async move {
-            station.files.perform(permit).await
-        };
+        let perform =
+            |station: Arc<Station>, permit, _| async move { station.files.perform(permit).await };
         self.ask(Ok(File { path, wish }), perform).await
     }
 }

@@ -59,10 +59,7 @@ impl Inside {
     }
 
     fn opened(&self, descriptor: &Resource<Descriptor>) -> FsResult<Descriptor> {
-        self.table()
-            .get(descriptor)
-            .cloned()
-            .map_err(FsError::trap)
+        self.table().get(descriptor).cloned().map_err(FsError::trap)
     }
 
     /// A path below an open folder. What climbs or is absolute is refused where every path is.
@@ -125,9 +122,7 @@ impl Inside {
 
 impl preopens::Host for Inside {
     /// Each granted mount, if the grant lets WASI see it at all.
-    async fn get_directories(
-        &mut self,
-    ) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
+    async fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
         let mounts = match &self.errand {
             Errand::Call(visit) if visit.caller.grant.wasi_files => {
                 visit.caller.grant.mounts.clone()
@@ -156,7 +151,11 @@ impl types::Host for Inside {
         &mut self,
         error: Resource<wasmtime::Error>,
     ) -> wasmtime::Result<Option<ErrorCode>> {
-        Ok(self.table().get(&error)?.downcast_ref::<ErrorCode>().copied())
+        Ok(self
+            .table()
+            .get(&error)?
+            .downcast_ref::<ErrorCode>()
+            .copied())
     }
 }
 
@@ -205,13 +204,7 @@ impl types::HostDescriptor for Inside {
         self.writing(&file, None)
     }
 
-    async fn advise(
-        &mut self,
-        _: Resource<Descriptor>,
-        _: u64,
-        _: u64,
-        _: Advice,
-    ) -> FsResult<()> {
+    async fn advise(&mut self, _: Resource<Descriptor>, _: u64, _: u64, _: Advice) -> FsResult<()> {
         Ok(())
     }
 
@@ -261,7 +254,9 @@ impl types::HostDescriptor for Inside {
     ) -> FsResult<(Vec<u8>, bool)> {
         let path = self.open_file(&file, DescriptorFlags::READ)?;
         // Asking for more than there is at once is no mistake here: less comes back.
-        let length = usize::try_from(length).unwrap_or(usize::MAX).min(FILE_READ_BYTES);
+        let length = usize::try_from(length)
+            .unwrap_or(usize::MAX)
+            .min(FILE_READ_BYTES);
         match self.act(&path, FileWish::Read { offset, length }).await? {
             FileOutcome::Bytes(bytes) => {
                 let end = bytes.len() < length;
@@ -404,11 +399,7 @@ impl types::HostDescriptor for Inside {
         Err(ErrorCode::NotPermitted.into())
     }
 
-    async fn unlink_file_at(
-        &mut self,
-        folder: Resource<Descriptor>,
-        path: String,
-    ) -> FsResult<()> {
+    async fn unlink_file_at(&mut self, folder: Resource<Descriptor>, path: String) -> FsResult<()> {
         let path = self.below(&folder, &path)?;
         match self.look(&path).await?.kind {
             FileKind::Folder => Err(ErrorCode::IsDirectory.into()),
@@ -423,7 +414,11 @@ impl types::HostDescriptor for Inside {
         one: Resource<Descriptor>,
         other: Resource<Descriptor>,
     ) -> wasmtime::Result<bool> {
-        let path = |this: &Self, one| this.table().get(one).map(|one: &Descriptor| one.path.clone());
+        let path = |this: &Self, one| {
+            this.table()
+                .get(one)
+                .map(|one: &Descriptor| one.path.clone())
+        };
         Ok(path(self, &one)? == path(self, &other)?)
     }
 

@@ -1,6 +1,7 @@
 //! Streams of files: a buffer of bounded size, and one effect after the other behind it.
 //!
-//! An effect that was begun is never begun again, whatever the guest waits for meanwhile.
+//! An effect that was begun is never begun again, whatever the guest waits for meanwhile. What a guest wrote and never
+//! waited for, by a flush or otherwise, is not written.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -76,9 +77,7 @@ impl Pollable for Reading {
             length: FILE_PIECE_BYTES,
         };
         let (wisher, path) = (&self.wisher, &self.path);
-        let begun = self
-            .begun
-            .get_or_insert_with(|| begin(wisher, path, wish));
+        let begun = self.begun.get_or_insert_with(|| begin(wisher, path, wish));
         let outcome = begun.await;
         self.begun = None;
         self.take(outcome);
