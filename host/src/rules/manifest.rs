@@ -617,6 +617,7 @@ mod tests {
             }],
             notes: Access::Write,
             calls: vec![Pattern::try_from("*".to_owned()).unwrap()],
+            wasi_files: true,
         };
         let modest = read(&[with("mounts", json!("read"))]).unwrap();
         let grant = modest.tools[0].narrow(&policy);

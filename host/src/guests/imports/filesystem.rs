@@ -28,7 +28,7 @@ use crate::words::limits::FILE_READ_BYTES;
 
 /// An error of `wasi:filesystem`, or a trap.
 pub(in crate::guests) type FsError = TrappableError<ErrorCode>;
-type FsResult<T> = std::result::Result<T, FsError>;
+type FsOutcome<T> = std::result::Result<T, FsError>;
 
 /// What a guest has open: a name, and nothing behind it.
 #[derive(Clone, Debug)]
@@ -46,24 +46,24 @@ pub struct Entries(std::vec::IntoIter<(String, Stat)>);
 
 impl Inside {
     /// One effect on a path, in the words of `wasi:filesystem`.
-    async fn act(&mut self, path: &str, wish: FileWish) -> FsResult<FileOutcome> {
+    async fn act(&mut self, path: &str, wish: FileWish) -> FsOutcome<FileOutcome> {
         let outcome = self.file(path.to_owned(), wish).await;
         outcome.map_err(|refusal| error_of(&refusal).into())
     }
 
-    async fn look(&mut self, path: &str) -> FsResult<Stat> {
+    async fn look(&mut self, path: &str) -> FsOutcome<Stat> {
         match self.act(path, FileWish::Stat).await? {
             FileOutcome::Stat(found) => Ok(found),
             FileOutcome::Entries(_) | FileOutcome::Bytes(_) | FileOutcome::Done => Err(mixed_up()),
         }
     }
 
-    fn opened(&self, descriptor: &Resource<Descriptor>) -> FsResult<Descriptor> {
+    fn opened(&self, descriptor: &Resource<Descriptor>) -> FsOutcome<Descriptor> {
         self.table().get(descriptor).cloned().map_err(FsError::trap)
     }
 
     /// A path below an open folder. What climbs or is absolute is refused where every path is.
-    fn below(&self, folder: &Resource<Descriptor>, path: &str) -> FsResult<String> {
+    fn below(&self, folder: &Resource<Descriptor>, path: &str) -> FsOutcome<String> {
         let folder = self.opened(folder)?;
         if folder.kind != FileKind::Folder {
             return Err(ErrorCode::NotDirectory.into());
@@ -78,7 +78,7 @@ impl Inside {
         })
     }
 
-    fn open_file(&self, file: &Resource<Descriptor>, flag: DescriptorFlags) -> FsResult<Arc<str>> {
+    fn open_file(&self, file: &Resource<Descriptor>, flag: DescriptorFlags) -> FsOutcome<Arc<str>> {
         let file = self.opened(file)?;
         match file.kind {
             FileKind::Folder => Err(ErrorCode::IsDirectory.into()),
@@ -92,7 +92,7 @@ impl Inside {
     }
 
     /// Looks, makes or empties, as the flags say; what is there in the end.
-    async fn prepare(&mut self, path: &str, flags: OpenFlags) -> FsResult<Stat> {
+    async fn prepare(&mut self, path: &str, flags: OpenFlags) -> FsOutcome<Stat> {
         let found = self.act(path, FileWish::Stat).await;
         let missing = matches!(&found, Err(error) if is(error, ErrorCode::NoEntry));
         let write = |mode| FileWish::Write {
@@ -163,7 +163,7 @@ impl types::HostDirectoryEntryStream for Inside {
     async fn read_directory_entry(
         &mut self,
         entries: Resource<Entries>,
-    ) -> FsResult<Option<DirectoryEntry>> {
+    ) -> FsOutcome<Option<DirectoryEntry>> {
         let entries = self.table_mut().get_mut(&entries).map_err(FsError::trap)?;
         Ok(entries.0.next().map(|(name, found)| DirectoryEntry {
             type_: type_of(found.kind),
@@ -182,7 +182,7 @@ impl types::HostDescriptor for Inside {
         &mut self,
         file: Resource<Descriptor>,
         offset: u64,
-    ) -> FsResult<Resource<DynInputStream>> {
+    ) -> FsOutcome<Resource<DynInputStream>> {
         let path = self.open_file(&file, DescriptorFlags::READ)?;
         let wisher = self.visit().map_err(|refusal| error_of(&refusal))?.wisher();
         let stream: DynInputStream = Box::new(Reading::new(wisher, path, offset));
@@ -193,36 +193,42 @@ impl types::HostDescriptor for Inside {
         &mut self,
         file: Resource<Descriptor>,
         offset: u64,
-    ) -> FsResult<Resource<DynOutputStream>> {
+    ) -> FsOutcome<Resource<DynOutputStream>> {
         self.writing(&file, Some(offset))
     }
 
     async fn append_via_stream(
         &mut self,
         file: Resource<Descriptor>,
-    ) -> FsResult<Resource<DynOutputStream>> {
+    ) -> FsOutcome<Resource<DynOutputStream>> {
         self.writing(&file, None)
     }
 
-    async fn advise(&mut self, _: Resource<Descriptor>, _: u64, _: u64, _: Advice) -> FsResult<()> {
+    async fn advise(
+        &mut self,
+        _: Resource<Descriptor>,
+        _: u64,
+        _: u64,
+        _: Advice,
+    ) -> FsOutcome<()> {
         Ok(())
     }
 
     /// What was written is on the disk already.
-    async fn sync_data(&mut self, _: Resource<Descriptor>) -> FsResult<()> {
+    async fn sync_data(&mut self, _: Resource<Descriptor>) -> FsOutcome<()> {
         Ok(())
     }
 
-    async fn get_flags(&mut self, descriptor: Resource<Descriptor>) -> FsResult<DescriptorFlags> {
+    async fn get_flags(&mut self, descriptor: Resource<Descriptor>) -> FsOutcome<DescriptorFlags> {
         Ok(self.opened(&descriptor)?.flags)
     }
 
-    async fn get_type(&mut self, descriptor: Resource<Descriptor>) -> FsResult<DescriptorType> {
+    async fn get_type(&mut self, descriptor: Resource<Descriptor>) -> FsOutcome<DescriptorType> {
         Ok(type_of(self.opened(&descriptor)?.kind))
     }
 
     /// A file can be emptied; nothing else cuts or stretches it.
-    async fn set_size(&mut self, file: Resource<Descriptor>, size: u64) -> FsResult<()> {
+    async fn set_size(&mut self, file: Resource<Descriptor>, size: u64) -> FsOutcome<()> {
         let path = self.open_file(&file, DescriptorFlags::WRITE)?;
         if size == self.look(&path).await?.size {
             return Ok(());
@@ -242,7 +248,7 @@ impl types::HostDescriptor for Inside {
         _: Resource<Descriptor>,
         _: NewTimestamp,
         _: NewTimestamp,
-    ) -> FsResult<()> {
+    ) -> FsOutcome<()> {
         Err(ErrorCode::Unsupported.into())
     }
 
@@ -251,7 +257,7 @@ impl types::HostDescriptor for Inside {
         file: Resource<Descriptor>,
         length: u64,
         offset: u64,
-    ) -> FsResult<(Vec<u8>, bool)> {
+    ) -> FsOutcome<(Vec<u8>, bool)> {
         let path = self.open_file(&file, DescriptorFlags::READ)?;
         // Asking for more than there is at once is no mistake here: less comes back.
         let length = usize::try_from(length)
@@ -271,7 +277,7 @@ impl types::HostDescriptor for Inside {
         file: Resource<Descriptor>,
         bytes: Vec<u8>,
         offset: u64,
-    ) -> FsResult<u64> {
+    ) -> FsOutcome<u64> {
         let path = self.open_file(&file, DescriptorFlags::WRITE)?;
         let written = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let mode = WriteMode::At(offset);
@@ -282,7 +288,7 @@ impl types::HostDescriptor for Inside {
     async fn read_directory(
         &mut self,
         folder: Resource<Descriptor>,
-    ) -> FsResult<Resource<Entries>> {
+    ) -> FsOutcome<Resource<Entries>> {
         let path = self.below(&folder, "")?;
         match self.act(&path, FileWish::List).await? {
             FileOutcome::Entries(entries) => {
@@ -293,7 +299,7 @@ impl types::HostDescriptor for Inside {
         }
     }
 
-    async fn sync(&mut self, _: Resource<Descriptor>) -> FsResult<()> {
+    async fn sync(&mut self, _: Resource<Descriptor>) -> FsOutcome<()> {
         Ok(())
     }
 
@@ -301,7 +307,7 @@ impl types::HostDescriptor for Inside {
         &mut self,
         folder: Resource<Descriptor>,
         path: String,
-    ) -> FsResult<()> {
+    ) -> FsOutcome<()> {
         let path = self.below(&folder, &path)?;
         if self.act(&path, FileWish::Stat).await.is_ok() {
             return Err(ErrorCode::Exist.into());
@@ -309,7 +315,7 @@ impl types::HostDescriptor for Inside {
         self.act(&path, FileWish::MakeFolder).await.map(|_| ())
     }
 
-    async fn stat(&mut self, descriptor: Resource<Descriptor>) -> FsResult<DescriptorStat> {
+    async fn stat(&mut self, descriptor: Resource<Descriptor>) -> FsOutcome<DescriptorStat> {
         let path = self.opened(&descriptor)?.path;
         Ok(stat_of(self.look(&path).await?))
     }
@@ -319,7 +325,7 @@ impl types::HostDescriptor for Inside {
         folder: Resource<Descriptor>,
         _: PathFlags,
         path: String,
-    ) -> FsResult<DescriptorStat> {
+    ) -> FsOutcome<DescriptorStat> {
         let path = self.below(&folder, &path)?;
         Ok(stat_of(self.look(&path).await?))
     }
@@ -331,7 +337,7 @@ impl types::HostDescriptor for Inside {
         _: String,
         _: NewTimestamp,
         _: NewTimestamp,
-    ) -> FsResult<()> {
+    ) -> FsOutcome<()> {
         Err(ErrorCode::Unsupported.into())
     }
 
@@ -342,7 +348,7 @@ impl types::HostDescriptor for Inside {
         _: String,
         _: Resource<Descriptor>,
         _: String,
-    ) -> FsResult<()> {
+    ) -> FsOutcome<()> {
         Err(ErrorCode::NotPermitted.into())
     }
 
@@ -353,7 +359,7 @@ impl types::HostDescriptor for Inside {
         path: String,
         open: OpenFlags,
         flags: DescriptorFlags,
-    ) -> FsResult<Resource<Descriptor>> {
+    ) -> FsOutcome<Resource<Descriptor>> {
         let path = self.below(&folder, &path)?;
         let found = self.prepare(&path, open).await?;
         let opened = Descriptor {
@@ -364,7 +370,7 @@ impl types::HostDescriptor for Inside {
         self.table_mut().push(opened).map_err(FsError::trap)
     }
 
-    async fn readlink_at(&mut self, _: Resource<Descriptor>, _: String) -> FsResult<String> {
+    async fn readlink_at(&mut self, _: Resource<Descriptor>, _: String) -> FsOutcome<String> {
         Err(ErrorCode::NotPermitted.into())
     }
 
@@ -372,7 +378,7 @@ impl types::HostDescriptor for Inside {
         &mut self,
         folder: Resource<Descriptor>,
         path: String,
-    ) -> FsResult<()> {
+    ) -> FsOutcome<()> {
         let path = self.below(&folder, &path)?;
         match self.look(&path).await?.kind {
             FileKind::Folder => self.act(&path, FileWish::Remove).await.map(|_| ()),
@@ -389,17 +395,21 @@ impl types::HostDescriptor for Inside {
         path: String,
         new_folder: Resource<Descriptor>,
         new_path: String,
-    ) -> FsResult<()> {
+    ) -> FsOutcome<()> {
         let path = self.below(&folder, &path)?;
         let target = self.below(&new_folder, &new_path)?;
         self.act(&path, FileWish::Move { target }).await.map(|_| ())
     }
 
-    async fn symlink_at(&mut self, _: Resource<Descriptor>, _: String, _: String) -> FsResult<()> {
+    async fn symlink_at(&mut self, _: Resource<Descriptor>, _: String, _: String) -> FsOutcome<()> {
         Err(ErrorCode::NotPermitted.into())
     }
 
-    async fn unlink_file_at(&mut self, folder: Resource<Descriptor>, path: String) -> FsResult<()> {
+    async fn unlink_file_at(
+        &mut self,
+        folder: Resource<Descriptor>,
+        path: String,
+    ) -> FsOutcome<()> {
         let path = self.below(&folder, &path)?;
         match self.look(&path).await?.kind {
             FileKind::Folder => Err(ErrorCode::IsDirectory.into()),
@@ -425,7 +435,7 @@ impl types::HostDescriptor for Inside {
     async fn metadata_hash(
         &mut self,
         descriptor: Resource<Descriptor>,
-    ) -> FsResult<MetadataHashValue> {
+    ) -> FsOutcome<MetadataHashValue> {
         let path = self.opened(&descriptor)?.path;
         let found = self.look(&path).await?;
         Ok(hash_of(&path, found))
@@ -436,7 +446,7 @@ impl types::HostDescriptor for Inside {
         folder: Resource<Descriptor>,
         _: PathFlags,
         path: String,
-    ) -> FsResult<MetadataHashValue> {
+    ) -> FsOutcome<MetadataHashValue> {
         let path = self.below(&folder, &path)?;
         let found = self.look(&path).await?;
         Ok(hash_of(&path, found))
@@ -453,7 +463,7 @@ impl Inside {
         &mut self,
         file: &Resource<Descriptor>,
         offset: Option<u64>,
-    ) -> FsResult<Resource<DynOutputStream>> {
+    ) -> FsOutcome<Resource<DynOutputStream>> {
         let path = self.open_file(file, DescriptorFlags::WRITE)?;
         let wisher = self.visit().map_err(|refusal| error_of(&refusal))?.wisher();
         let stream: DynOutputStream = Box::new(Writing::new(wisher, path, offset));

@@ -77,6 +77,15 @@ fn perform(wish: &Wish) -> Result<String> {
             Ok(text)
         }
         "write-read-only" => File::open(path)?.write_all(with.as_bytes()).map(done),
+        _ => perform_on_names(wish),
+    }
+}
+
+/// What is done with names, and not with what is in a file.
+fn perform_on_names(wish: &Wish) -> Result<String> {
+    let (path, with) = (wish.path.as_str(), wish.with.as_str());
+    let done = |()| "done".to_owned();
+    match wish.op.as_str() {
         "list" => {
             let names = fs::read_dir(path)?.map(|entry| {
                 let entry = entry?;
