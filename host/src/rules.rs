@@ -22,6 +22,7 @@ pub mod manifest;
 pub mod plan;
 pub mod policy;
 pub mod ranges;
+pub mod rate;
 pub mod rendered;
 pub mod sanitise;
 pub mod schema;

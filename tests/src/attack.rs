@@ -58,6 +58,9 @@ pub struct Attack {
     /// Where names lead.
     #[serde(default)]
     pub names: std::collections::BTreeMap<String, Vec<String>>,
+    /// Where names lead, each look-up getting the next answer.
+    #[serde(default)]
+    pub names_in_turn: std::collections::BTreeMap<String, Vec<Vec<String>>>,
     /// The call, or
     #[serde(default)]
     pub call: Option<Wish>,
@@ -215,6 +218,9 @@ fn prepare(rig: Rig, attack: &Attack) -> (Rig, Vec<String>) {
     }
     for (name, value) in &attack.secrets {
         rig = rig.secret(name, value);
+    }
+    for (name, answers) in &attack.names_in_turn {
+        rig = rig.name_in_turn(name, answers);
     }
     if !attack.replies.is_empty() {
         rig = rig.replies(&attack.replies);

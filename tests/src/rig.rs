@@ -1,6 +1,6 @@
 //! A host for one test: `Rig::of(POLICY).guest("hostile").open().await`, then `rig.call(…)`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fs::DirBuilder;
 use std::net::IpAddr;
 use std::os::unix::fs::DirBuilderExt;
@@ -35,7 +35,7 @@ const AGENT: &str = "agent";
 pub struct Rig {
     config: Table,
     folder: TempDir,
-    names: HashMap<String, Vec<IpAddr>>,
+    names: HashMap<String, VecDeque<Vec<IpAddr>>>,
     state: PathBuf,
     records: Records,
     engine: Option<PathBuf>,
@@ -127,10 +127,18 @@ impl Rig {
 
     /// With a name that leads to these addresses and no others.
     #[must_use]
-    pub fn name(mut self, name: &str, addresses: &[&str]) -> Self {
-        let parse = |address: &&str| address.parse().expect("an address");
-        self.names
-            .insert(name.to_owned(), addresses.iter().map(parse).collect());
+    pub fn name(self, name: &str, addresses: &[&str]) -> Self {
+        let addresses = addresses.iter().map(ToString::to_string).collect();
+        self.name_in_turn(name, &[addresses])
+    }
+
+    /// With a name that leads somewhere else at each look-up, and to the last of these from then on.
+    #[must_use]
+    pub fn name_in_turn(mut self, name: &str, answers: &[Vec<String>]) -> Self {
+        let parse = |address: &String| address.parse().expect("an address");
+        let answers = answers.iter();
+        let answers = answers.map(|addresses| addresses.iter().map(parse).collect());
+        self.names.insert(name.to_owned(), answers.collect());
         self
     }
 
@@ -266,7 +274,7 @@ impl Rig {
             state: self.state.clone(),
             records: self.records.clone(),
             program,
-            names: Names::Table(Arc::new(self.names.clone())),
+            names: Names::Turns(Arc::new(std::sync::Mutex::new(self.names.clone()))),
             clock: self.clock.clone(),
         };
         let mut setup = config::setup_of(&path, places)?;

@@ -28,6 +28,10 @@ pub struct Answer {
     pub gzip_zeros: usize,
     /// How often they are packed; once where it does not say.
     pub gzip_times: usize,
+    /// Instead of `body`: so many zeros,
+    pub zeros: usize,
+    /// packed like this, one after the other: `gzip`, `br` or `zstd`. The header says so too.
+    pub packed: Vec<String>,
     /// Says nothing more after the headers, and keeps the connection open.
     pub stall: bool,
     /// Repeats the body for ever.
@@ -169,6 +173,12 @@ async fn serve(
     if answer.gzip_zeros > 0 {
         head.push_str("content-encoding: gzip\r\n");
     }
+    if !answer.packed.is_empty() {
+        head.push_str(&format!(
+            "content-encoding: {}\r\n",
+            answer.packed.join(", ")
+        ));
+    }
     if !answer.endless && !answer.stall {
         head.push_str(&format!("content-length: {}\r\n", body.len()));
     }
@@ -227,14 +237,34 @@ async fn read_request(stream: &mut TcpStream) -> std::io::Result<(String, String
 }
 
 fn body_of(answer: &Answer) -> std::io::Result<Vec<u8>> {
+    if answer.zeros > 0 {
+        let mut packed = answer.packed.iter();
+        return packed.try_fold(vec![0; answer.zeros], |bytes, coding| pack(&bytes, coding));
+    }
     if answer.gzip_zeros == 0 {
         return Ok(answer.body.clone().into_bytes());
     }
-    let mut bytes = vec![0; answer.gzip_zeros];
-    for _ in 0..answer.gzip_times.max(1) {
-        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        packer.write_all(&bytes)?;
-        bytes = packer.finish()?;
+    let times = answer.gzip_times.max(1);
+    (0..times).try_fold(vec![0; answer.gzip_zeros], |bytes, _| pack(&bytes, "gzip"))
+}
+
+fn pack(bytes: &[u8], coding: &str) -> std::io::Result<Vec<u8>> {
+    match coding {
+        "gzip" => {
+            let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            packer.write_all(bytes)?;
+            packer.finish()
+        }
+        "br" => {
+            let mut packed = Vec::new();
+            let mut packer = brotli::CompressorWriter::new(&mut packed, 4_096, 1, 22);
+            packer.write_all(bytes)?;
+            drop(packer);
+            Ok(packed)
+        }
+        "zstd" => zstd::bulk::compress(bytes, 1),
+        other => Err(std::io::Error::other(format!(
+            "no coding is called {other}"
+        ))),
     }
-    Ok(bytes)
 }

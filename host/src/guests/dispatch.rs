@@ -8,10 +8,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
 use super::bindings::exports::lazaret::plugin::tool::Failure;
 use super::catalog::Tool;
 use super::guest::{Ending, Linked, LogLine, Trail, Visit};
+use super::heard::Heard;
 use super::station::Station;
 use super::tasks::Tasks;
 use crate::gate::{NotPassed, Passed, Performed, Permit, denied, unfit};
@@ -29,7 +31,7 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Denial, EffectKind, Glimpse, Spent};
 use crate::words::id::{Place, Seq, shown};
 use crate::words::label::{Label, Sort, Source};
-use crate::words::limits::{CALL_FUEL, OUTCOME_BYTES};
+use crate::words::limits::{CALL_FUEL, FETCHES_AT_ONCE, OUTCOME_BYTES};
 use crate::words::message::WishedArgs;
 
 /// An unchecked wish to call a tool.
@@ -404,6 +406,8 @@ async fn run(
         station,
         tasks,
         caller,
+        heard: Heard::default(),
+        requests: Arc::new(Semaphore::new(FETCHES_AT_ONCE)),
         trail: Trail::default(),
     };
     Ok(linked

@@ -482,6 +482,7 @@ impl Declared {
                 })
                 .collect(),
             notes: granted.notes.min(wants.notes),
+            wasi_files: granted.wasi_files,
             calls: granted
                 .calls
                 .iter()
@@ -636,6 +637,7 @@ mod tests {
             notes: Access::Write,
             calls: vec![Pattern::try_from("*".to_owned()).unwrap()],
             secrets: vec![],
+            wasi_files: true,
         };
         let modest = read(&[with("mounts", json!("read"))]).unwrap();
         let grant = modest.tools[0].narrow(&policy);

@@ -15,7 +15,8 @@ use super::scrub::guess::Guess;
 use crate::words::id::ToolName;
 use crate::words::label::{Sort, Source};
 use crate::words::limits::{
-    CALL_CPU_MS, CALL_FUEL, CALLS_PER_CALL, GUEST_MEMORY_BYTES, SCRIPT_CALLS, SCRIPT_CPU_MS,
+    CALL_CPU_MS, CALL_FUEL, CALLS_PER_CALL, GUEST_MEMORY_BYTES, MOUNT_FILE_BYTES, MOUNT_RUN_BYTES,
+    SCRIPT_CALLS, SCRIPT_CPU_MS,
 };
 
 /// What the operator allows.
@@ -73,6 +74,26 @@ pub struct Mount {
     pub access: Access,
     /// Whether making a new file in it needs nobody's word.
     pub workspace: bool,
+    /// How much may be written.
+    pub room: Room,
+}
+
+/// How much may be written into a mount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// By one run, all its tools together. What is removed again counts still.
+    pub run_bytes: u64,
+    /// Into one file.
+    pub file_bytes: u64,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self {
+            run_bytes: MOUNT_RUN_BYTES,
+            file_bytes: MOUNT_FILE_BYTES,
+        }
+    }
 }
 
 /// One `[grants."PATTERN"]` table.
@@ -147,6 +168,7 @@ impl Policy {
             all.calls.extend(line.grant.calls.iter().cloned());
             all.secrets.extend(line.grant.secrets.iter().cloned());
             all.notes = all.notes.max(line.grant.notes);
+            all.wasi_files |= line.grant.wasi_files;
             for wish in &line.grant.mounts {
                 let most = self
                     .mounts

@@ -102,7 +102,12 @@ enum Command {
     },
     /// Compile a component from standard input to standard output (for the host itself).
     #[command(name = compile::COMMAND, hide = true)]
-    CompileComponent,
+    CompileComponent {
+        /// Most bytes of its memory.
+        memory_bytes: u64,
+        /// Most seconds of its processor time.
+        cpu_seconds: u64,
+    },
 }
 
 /// What every command may look at.
@@ -125,8 +130,13 @@ pub fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };
-    if matches!(arguments.command, Command::CompileComponent) {
+    if let Command::CompileComponent {
+        memory_bytes,
+        cpu_seconds,
+    } = arguments.command
+    {
         return ExitCode::from(compile::child(
+            (memory_bytes, cpu_seconds),
             &mut io::stdin(),
             &mut io::stdout(),
             &mut io::stderr(),
@@ -209,7 +219,7 @@ async fn perform(scene: &Scene, command: Command) -> Result<u8> {
         Command::Secret(secret) => secret.perform(scene),
         Command::Policy(policy) => policy.perform(scene).await,
         Command::Doctor => doctor::perform(scene).await,
-        Command::Completions { .. } | Command::CompileComponent => {
+        Command::Completions { .. } | Command::CompileComponent { .. } => {
             Err(Error::bug("this command is done elsewhere"))
         }
     }

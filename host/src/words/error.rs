@@ -223,6 +223,7 @@ struct Parts {
     hints: Vec<String>,
     retryable: bool,
     cause: anyhow::Error,
+    told: Option<Error>,
 }
 
 impl Error {
@@ -236,6 +237,7 @@ impl Error {
             hints: Vec::new(),
             retryable: code.retryable(),
             cause: anyhow::Error::msg(""),
+            told: None,
         }))
     }
 
@@ -321,6 +323,20 @@ impl Error {
             .retry(self.is_retryable());
         let hints = self.hints().iter().map(|line| hint(line));
         hints.fold(other, Self::hint)
+    }
+
+    /// Gives guests another error to read, where this one says more than they may learn. The journal keeps this
+    /// one.
+    #[must_use]
+    pub fn but_told(mut self, told: Self) -> Self {
+        self.0.told = Some(told);
+        self
+    }
+
+    /// The error as a guest may read it.
+    #[must_use]
+    pub fn for_guests(&self) -> &Self {
+        self.0.told.as_ref().unwrap_or(self)
     }
 
     /// The closed code.

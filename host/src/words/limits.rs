@@ -135,6 +135,20 @@ pub const URL_BYTES: usize = 8 << 10;
 pub const FETCH_TIMEOUT_MS: u64 = 30_000;
 /// Time to connect.
 pub const CONNECT_TIMEOUT_MS: u64 = 10_000;
+/// A look-up of a name that is refused, for whatever reason, is answered at the next multiple of this: how long it
+/// took would say whether a name of the inner network exists.
+pub const LOOKUP_TICK_MS: u64 = 1_000;
+/// Requests of one tool under one destination line in any minute, where the line does not say; also the most that a
+/// line can say.
+pub const FETCHES_PER_MINUTE: u32 = 6_000;
+/// Pairs of a tool and a destination line whose requests of the last minute are remembered.
+pub const FETCH_RATES: usize = 4_096;
+/// Requests of one guest through `wasi:http` that are under way at once.
+pub const FETCHES_AT_ONCE: usize = 32;
+/// Pieces of an answer that wait for a guest to read them.
+pub const FETCH_PIECES: usize = 4;
+/// Bytes of a request's body that a guest writes through `wasi:http` before it has to wait.
+pub const FETCH_PIECE_BYTES: usize = 16 << 10;
 
 /// A path within the mounts.
 pub const PATH_BYTES: usize = 4_096;
@@ -144,6 +158,16 @@ pub const PATH_NAME_BYTES: usize = 255;
 pub const FILE_READ_BYTES: usize = 8 << 20;
 /// Bytes of one write.
 pub const FILE_WRITE_BYTES: usize = 8 << 20;
+/// Bytes that a stream of `wasi:filesystem` reads ahead, or holds back.
+pub const FILE_PIECE_BYTES: usize = 64 << 10;
+/// Bytes that one run may write into one mount, where the mount does not say (`quota_mib`).
+pub const MOUNT_RUN_BYTES: u64 = 1 << 30;
+/// Bytes of one file that is written, where the mount does not say (`max_file_mib`).
+pub const MOUNT_FILE_BYTES: u64 = 256 << 20;
+/// Largest value of `quota_mib` and `max_file_mib`.
+pub const MOUNT_MIB_MAX: u64 = 1 << 20;
+/// Pairs of a run and a mount whose written bytes are remembered; the one that has been still for longest is forgotten.
+pub const MOUNT_RUNS: usize = 4_096;
 /// Entries that a folder's listing shows.
 pub const FILE_ENTRIES: usize = 10_000;
 

@@ -2,6 +2,7 @@
 //! files, loopback alone. Every test reads exit status and words.
 
 mod audit;
+mod bounds;
 mod call;
 mod config;
 mod demo;
@@ -24,5 +25,6 @@ mod server;
 mod shell;
 mod station;
 mod stop;
+mod tls;
 mod trust;
 mod two_files;

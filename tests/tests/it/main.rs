@@ -3,6 +3,7 @@
 mod agents;
 mod attacks;
 mod cache;
+mod compiles;
 mod components;
 mod handles;
 mod journal;
@@ -12,3 +13,4 @@ mod parallel;
 mod scripts;
 mod secrets;
 mod signatures;
+mod swaps;

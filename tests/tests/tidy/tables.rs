@@ -127,8 +127,9 @@ pub const DOORS: &[Door] = &[
             "tokio::time::interval",
             "std::thread::sleep",
         ],
-        &["runs/rest.rs", "guests/ticker.rs"],
-        "waiting for a time is told to `rest`; the ticker's thread does nothing else",
+        &["runs/rest.rs", "guests/ticker.rs", "edges/egress/names.rs"],
+        "waiting for a time is told to `rest`; the ticker's thread does nothing else; refused look-ups of names wait, so \
+         that their time says nothing",
     ),
     door(
         &["tokio::spawn", "tokio::task::spawn"],

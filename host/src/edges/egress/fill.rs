@@ -36,6 +36,11 @@ impl Filling {
         Self { vault, known }
     }
 
+    /// Whether there is anything that an answer must not bring back.
+    pub(super) fn is_needed(&self) -> bool {
+        !self.known.is_empty()
+    }
+
     /// Whether a request is free of secrets' values as its wisher wrote it.
     pub(super) fn check(&self, fetch: &Fetch) -> Result<()> {
         if self.known.is_empty() {

@@ -215,6 +215,9 @@ fn touches(host: &Host, tool: &str) -> Result<Vec<String>> {
             .iter()
             .map(|line| format!("{} files in `{}`", line.access.word(), line.mount)),
     );
+    if grant.wasi_files && !grant.mounts.is_empty() {
+        lines.push("these files through `wasi:filesystem` too".to_owned());
+    }
     if grant.notes != Access::None {
         lines.push(format!("{} notes", grant.notes.word()));
     }

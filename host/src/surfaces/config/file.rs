@@ -70,6 +70,12 @@ pub struct MountTable {
     /// Whether making a new file in it needs nobody's word.
     #[serde(default)]
     pub workspace: bool,
+    /// What one run may write into it; absent: what the host allows at all, and likewise below.
+    #[serde(default)]
+    pub quota_mib: Option<u64>,
+    /// The biggest file that may be written.
+    #[serde(default)]
+    pub max_file_mib: Option<u64>,
 }
 
 fn read() -> Access {
@@ -90,22 +96,25 @@ pub struct GrantTable {
     pub calls: Vec<Pattern>,
     /// Secrets that it may place in its requests.
     pub secrets: Vec<SecretTable>,
+    /// Whether it sees its mounts through `wasi:filesystem` as well.
+    pub wasi_files: bool,
 }
 
 /// A destination: a URL alone means `GET` and `HEAD` to public addresses.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(
     untagged,
-    expecting = "a destination is a URL, or a table with `url` and, if wanted, `methods` and `private`"
+    expecting = "a destination is a URL, or a table with `url` and, if wanted, `methods`, `private`, \
+                 `max_request_bytes`, `max_answer_bytes` and `per_minute`"
 )]
 pub enum FetchEntry {
     /// A URL.
     Url(String),
-    /// With methods, or private addresses.
+    /// With methods, private addresses, or bounds.
     Table(FetchTable),
 }
 
-/// `{ url = …, methods = […], private = … }`.
+/// `{ url = …, methods = […], private = …, max_request_bytes = …, max_answer_bytes = …, per_minute = … }`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FetchTable {
@@ -117,6 +126,15 @@ pub struct FetchTable {
     /// Whether the name may lead to an address that is not public.
     #[serde(default)]
     pub private: bool,
+    /// Body of one request; absent: what the host allows at all, and likewise below.
+    #[serde(default)]
+    pub max_request_bytes: Option<usize>,
+    /// Body of one answer, decoded.
+    #[serde(default)]
+    pub max_answer_bytes: Option<usize>,
+    /// Requests of each tool in any minute.
+    #[serde(default)]
+    pub per_minute: Option<u32>,
 }
 
 /// Methods that only look.

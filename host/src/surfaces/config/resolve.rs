@@ -8,7 +8,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::file::{
-    AgentTable, ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, looking,
+    AgentTable, ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, MountTable,
+    looking,
 };
 use super::flow::{self, FlowTable};
 use super::secrets;
@@ -16,16 +17,17 @@ use crate::edges::vault::{Backend, Vault};
 use crate::guests::catalog::Collisions;
 use crate::guests::plugin;
 use crate::rules::agent::{Agent, refuse_secrets};
-use crate::rules::grant::{Access, Destination, Grant, MountGrant, Pattern};
+use crate::rules::grant::{Access, Destination, FetchBounds, Grant, MountGrant, Pattern};
 use crate::rules::inbound::{Inbound, Treatment};
 use crate::rules::manifest::Risk;
-use crate::rules::policy::{Bounds, Line, Mount, Policy, ScriptRules};
+use crate::rules::policy::{Bounds, Line, Mount, Policy, Room, ScriptRules};
 use crate::runs::host::{Places, Setup};
 use crate::runs::provider::{Model, Provider};
 use crate::words::error::{Error, Result};
 use crate::words::id::{is_name, shown};
 use crate::words::limits::{
-    GUEST_MEMORY_BYTES, GUEST_MEMORY_BYTES_MAX, RUN_TURNS, SCRIPT_CALLS_MAX, SCRIPT_CPU_MS_MAX,
+    GUEST_MEMORY_BYTES, GUEST_MEMORY_BYTES_MAX, MOUNT_MIB_MAX, RUN_TURNS, SCRIPT_CALLS_MAX,
+    SCRIPT_CPU_MS_MAX,
 };
 
 /// What holds where nothing is configured: pure tools, and reading the working directory.
@@ -37,6 +39,7 @@ pub(super) fn default(folder: &Path, places: Places) -> Setup {
         Mount {
             access: Access::Read,
             workspace: false,
+            room: Room::default(),
         },
     );
     let mounts = vec![MountGrant {
@@ -161,10 +164,12 @@ fn add(setup: &mut Setup, path: &Path, file: &ConfigFile) -> Result<()> {
     for (name, table) in &file.mounts {
         check_mount_name(name)?;
         let path = mount_path(folder, name, &table.path)?;
+        let room = room(table).map_err(|error| in_table(&format!("mounts.{name}"), &error))?;
         let name: Arc<str> = name.as_str().into();
         setup.policy.mounts.entry(name.clone()).or_insert(Mount {
             access: table.access,
             workspace: table.workspace,
+            room,
         });
         if table.own && !setup.mounts.contains_key(&name) {
             setup
@@ -233,6 +238,24 @@ fn mount_path(folder: &Path, name: &str, path: &Path) -> Result<PathBuf> {
     Ok(resolved)
 }
 
+fn room(table: &MountTable) -> Result<Room> {
+    let bytes = |key: &str, mib: Option<u64>, default: u64| match mib {
+        None => Ok(default),
+        Some(mib @ 1..=MOUNT_MIB_MAX) => Ok(mib << 20),
+        Some(_) => Err(
+            Error::bad_input(format!("`{key}` is not between 1 and {MOUNT_MIB_MAX}"))
+                .hint("a mount that nothing may be written to says `access = \"read\"`"),
+        ),
+    };
+    let most = Room::default();
+    let run_bytes = bytes("quota_mib", table.quota_mib, most.run_bytes)?;
+    let file_bytes = bytes("max_file_mib", table.max_file_mib, most.file_bytes)?;
+    Ok(Room {
+        run_bytes,
+        file_bytes,
+    })
+}
+
 fn grant(table: &GrantTable) -> Result<Grant> {
     let fetch = table.fetch.iter().map(destination).collect::<Result<_>>()?;
     let mounts = table.mounts.iter();
@@ -252,6 +275,7 @@ fn grant(table: &GrantTable) -> Result<Grant> {
             .iter()
             .map(secrets::secret)
             .collect::<Result<_>>()?,
+        wasi_files: table.wasi_files,
     })
 }
 
@@ -261,6 +285,9 @@ fn destination(entry: &FetchEntry) -> Result<Destination> {
             url: url.clone(),
             methods: looking(),
             private: false,
+            max_request_bytes: None,
+            max_answer_bytes: None,
+            per_minute: None,
         },
         FetchEntry::Table(table) => table,
     };
@@ -270,7 +297,34 @@ fn destination(entry: &FetchEntry) -> Result<Destination> {
             "`methods` is empty, so the line could never match",
         ));
     }
-    Destination::parse(&table.url, &methods, table.private)
+    let bounds = bounds(table)?;
+    Ok(Destination::parse(&table.url, &methods, table.private)?.bounded(bounds))
+}
+
+/// A bound that is written is one that holds: more than the host allows at all is a mistake.
+fn bounds(table: &FetchTable) -> Result<FetchBounds> {
+    let most = FetchBounds::default();
+    let bounds = FetchBounds {
+        request_bytes: table.max_request_bytes.unwrap_or(most.request_bytes),
+        answer_bytes: table.max_answer_bytes.unwrap_or(most.answer_bytes),
+        per_minute: table.per_minute.unwrap_or(most.per_minute),
+    };
+    let wrong = |key: &str, least: u32, most: usize| {
+        let url = shown(&table.url);
+        let what = format!("`{key}` of the destination `{url}` is not between {least} and {most}");
+        Err(Error::bad_input(what))
+    };
+    if bounds.request_bytes > most.request_bytes {
+        return wrong("max_request_bytes", 0, most.request_bytes);
+    }
+    if !(1..=most.answer_bytes).contains(&bounds.answer_bytes) {
+        return wrong("max_answer_bytes", 1, most.answer_bytes);
+    }
+    if !(1..=most.per_minute).contains(&bounds.per_minute) {
+        let most = usize::try_from(most.per_minute).unwrap_or(usize::MAX);
+        return wrong("per_minute", 1, most);
+    }
+    Ok(bounds)
 }
 
 fn agent(name: &str, table: &AgentTable) -> Result<Agent> {

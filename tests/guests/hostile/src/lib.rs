@@ -41,6 +41,7 @@ plugin! {
         leaks::send_each,
         leaks::send_undeclared,
         leaks::spill,
+        floods::same_header,
         classes::destroy,
         classes::unclassified,
         classes::send_out,
