@@ -173,15 +173,15 @@ impl Files {
             _ => None,
         };
         let (relabel, writes) = (places.clone(), matches!(file.wish, FileWish::Write { .. }));
-        let result = self.perform_now(file, places);
-        let result = result.and_then(|outcome| {
-            self.label_after(&relabel, after, &outcome)?;
-            Ok(outcome)
-        });
-        if result.is_err() && writes {
+        let performed = self.perform_now(file, places);
+        if writes && matches!(&performed, Err(error) if is_plain_refusal(error)) {
             // Nothing was written, so nothing is labelled. Where this fails, the label says too much.
             let _ = self.restore(&relabel, &stored);
         }
+        let result = performed.and_then(|outcome| {
+            self.label_after(&relabel, after, &outcome)?;
+            Ok(outcome)
+        });
         match result {
             Ok(FileOutcome::Done) => (result, None),
             Ok(_) | Err(_) => (result, Some(mount.join(&stored))),
@@ -342,6 +342,14 @@ fn label_of(places: &Places) -> Label {
         Places::Root(_) => Label::default(),
         Places::One(place) | Places::Two(place, _) => Label::of(Policy::mount_source(&place.mount)),
     }
+}
+
+/// Whether a failure says that nothing was touched. A disk that failed may have taken half of the bytes.
+fn is_plain_refusal(error: &Error) -> bool {
+    matches!(
+        error.code(),
+        Code::BadInput | Code::NotFound | Code::Denied | Code::TooBig
+    )
 }
 
 /// The one path of a folder, whatever links lead to it.

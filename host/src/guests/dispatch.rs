@@ -23,7 +23,7 @@ use crate::rules::flow;
 use crate::rules::flow::handles::{self, Fate, Given};
 use crate::rules::json;
 use crate::rules::manifest::{Sensitivity, SurfaceWord};
-use crate::rules::policy::Bounds;
+use crate::rules::policy::{Bounds, Policy};
 use crate::rules::sanitise::visible;
 use crate::rules::schema::Args;
 use crate::words::clock::Deadline;
@@ -158,6 +158,7 @@ async fn pass(
         args,
         held: given.label,
         wish: wish(&request.args, &given.places),
+        places: given.places,
     };
     station
         .gate
@@ -256,7 +257,7 @@ async fn perform(
         Ok(linked) => linked,
         Err(error) => return Performed::of(Err(error), own, Spent::default()),
     };
-    let inner = inside(caller, &call, (seq, within), station.gate.policy().bounds);
+    let inner = inside(caller, &call, (seq, within), station.gate.policy());
     let ending = match run(station, tasks, inner, linked, (tool, call.args.text())).await {
         Ok(ending) => ending,
         Err(error) => return Performed::of(Err(error), own, Spent::default()),
@@ -272,9 +273,13 @@ async fn perform(
         Sensitivity::Public | Sensitivity::Internal => label,
     };
     let result = clean(station, result);
-    let content = result
-        .as_ref()
-        .map_or(Content::Empty, |value| Content::Inline(value.clone()));
+    let content = match &result {
+        Ok(value) if station.gate.policy().flows.classes.is_secret(&label) => Content::Size {
+            bytes: value.to_string().len(),
+        },
+        Ok(value) => Content::Inline(value.clone()),
+        Err(_) => Content::Empty,
+    };
     let told = match &result {
         Ok(value) => tell(station, caller, &call, (value, &label), trail),
         Err(_) => Ok(None),
@@ -305,10 +310,21 @@ fn tell(
     let flows = &station.gate.policy().flows;
     let args = call.args.value();
     caller.known.ledger().saw(flows, &call.tool, args, value);
+    let given = Given {
+        value: args.clone(),
+        label: Label::default(),
+        places: call.places.clone(),
+    };
     let fate = match caller.origin {
         Origin::Model | Origin::Script => {
             let labels = (label, &caller.label);
-            handles::fate(flows, caller.known.hold, &call.tool, (value, args), labels)
+            handles::fate(
+                flows,
+                caller.known.hold,
+                &call.tool,
+                (value, &given),
+                labels,
+            )
         }
         Origin::Client | Origin::Host | Origin::Tool(_) => Fate::Shown,
     };
@@ -345,8 +361,25 @@ fn tell(
     }
 }
 
+/// What a guest's own wishes are under the influence of: its caller, what it was given, and its own code, unless
+/// that is trusted not to make things up.
+fn influence(caller: &Caller, call: &Call, policy: &Policy) -> Label {
+    let label = caller.label.join(&call.held);
+    if policy
+        .flows
+        .classes
+        .trusted_plugins
+        .contains(call.tool.plugin())
+    {
+        label
+    } else {
+        label.with(Source::new(Sort::Tool, call.tool.as_str()))
+    }
+}
+
 /// The guest as a caller: what it may reach is its tool's grant, within the call's own bounds.
-fn inside(caller: &Caller, call: &Call, (seq, within): (Seq, Within), bounds: Bounds) -> Caller {
+fn inside(caller: &Caller, call: &Call, (seq, within): (Seq, Within), policy: &Policy) -> Caller {
+    let bounds = policy.bounds;
     let timeout_ms = call.declared.conduct.timeout_ms.min(bounds.timeout_ms);
     Caller {
         run: caller.run.clone(),
@@ -358,7 +391,7 @@ fn inside(caller: &Caller, call: &Call, (seq, within): (Seq, Within), bounds: Bo
         origin: Origin::Tool(call.tool.clone()),
         reach: call.grant.calls.clone().into(),
         grant: within.narrow(&call.grant),
-        label: caller.label.join(&call.held),
+        label: influence(caller, call, policy),
         depth: caller.depth,
         deadline: caller.deadline.earlier(Deadline::after_ms(timeout_ms)),
         budget: caller.budget.clone(),

@@ -34,27 +34,34 @@ pub struct Call {
     pub args: Args,
     /// What the arguments bring along that the caller has not read: labels of handles.
     pub held: Label,
+    /// Where handles stood in the arguments, as pointers.
+    pub places: Vec<String>,
     /// The arguments as they were wished, with handles in them; nothing where there were none.
     pub wish: Option<Value>,
 }
 
 /// What an allowance of a call entails.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Within {
-    /// Its guest may make files, and change none.
-    pub create_only: bool,
+    /// Its guest may make files in this mount alone, and change none.
+    pub create_in: Option<Arc<str>>,
 }
 
 impl Within {
     /// What a guest may touch under these terms.
     #[must_use]
-    pub fn narrow(self, grant: &Arc<Grant>) -> Arc<Grant> {
-        if !self.create_only {
+    pub fn narrow(&self, grant: &Arc<Grant>) -> Arc<Grant> {
+        let Some(only) = &self.create_in else {
             return grant.clone();
-        }
+        };
         let mut narrow = Grant::clone(grant);
         for mount in &mut narrow.mounts {
-            mount.access = mount.access.min(Access::Create);
+            let most = if mount.mount == *only {
+                Access::Create
+            } else {
+                Access::Read
+            };
+            mount.access = mount.access.min(most);
         }
         Arc::new(narrow)
     }
@@ -81,6 +88,7 @@ impl Effect for Call {
             ));
         }
         let rule = self.check_risk(policy)?;
+        flow::check_secret(self, caller, policy)?;
         let (mut weighing, notice) = self.weigh(caller, policy)?;
         let open = mem::take(&mut weighing.open);
         let asked_by = match (policy.ask_line(&self.tool), open.is_empty()) {
@@ -97,7 +105,7 @@ impl Effect for Call {
             },
         };
         let terms = Within {
-            create_only: weighing.create_only,
+            create_in: weighing.create_in,
         };
         Ok(Allowed {
             rule: format!("{rule}{notice}"),
@@ -166,7 +174,7 @@ impl Call {
             return Ok((weighing, String::new()));
         }
         // What would have been asked about could have been answered with yes.
-        weighing.create_only = false;
+        weighing.create_in = None;
         Ok((weighing, format!("{silent}: {}", reasons.join("; "))))
     }
 

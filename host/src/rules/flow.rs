@@ -12,6 +12,8 @@ pub mod ledger;
 pub mod lines;
 pub mod typed;
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use self::kind::Kind;
@@ -93,8 +95,8 @@ pub struct Weighing {
     pub weighed: Vec<Weighed>,
     /// What no witness was found for.
     pub open: Vec<Point>,
-    /// Whether it may only make new files.
-    pub create_only: bool,
+    /// The mount in which it may only make new files.
+    pub create_in: Option<Arc<str>>,
 }
 
 /// Whether a call of this class is a sink: it does more than look.
@@ -109,7 +111,10 @@ pub fn is_sink(effect: EffectClass) -> bool {
 /// The denial, for a text that is too long to be read in a question.
 pub fn adopting(call: &Call) -> Result<Point, Denial> {
     let text = call.args.value().get("value").and_then(Value::as_str);
-    let text = text.unwrap_or_default();
+    let Some(text) = text.filter(|_| call.places == ["/value"]) else {
+        let reason = "only what a handle holds can be made somebody's own words, and only a text";
+        return Err(deny("flow_adopt", reason));
+    };
     if text.chars().count() > ADOPTED_CHARS {
         let reason = format!(
             "nobody reads more than {ADOPTED_CHARS} characters in a question: take the part that matters with \
@@ -128,24 +133,34 @@ pub fn adopting(call: &Call) -> Result<Point, Denial> {
     })
 }
 
+/// Nothing secret leaves, ever: not in shadow, not where flows are not judged, and nobody is asked.
+///
+/// # Errors
+/// The denial.
+pub fn check_secret(call: &Call, caller: &Caller, policy: &Policy) -> Result<(), Denial> {
+    let classes = &policy.flows.classes;
+    let label = caller.label.join(&call.held);
+    if !is_sink(call.declared.effect) || !reaches_out(call) || !classes.is_secret(&label) {
+        return Ok(());
+    }
+    Err(deny(
+        "flow_secret",
+        format!(
+            "`{}` would send what comes from {}, and nothing secret leaves, ever",
+            call.tool,
+            classes.suspects(&label).join(", ")
+        ),
+    ))
+}
+
 /// Weighs a call that is a sink.
 ///
 /// # Errors
-/// The denial, where something secret would leave: nobody is asked about that.
+/// The denial, of what nobody can be asked about.
 pub fn weigh(call: &Call, caller: &Caller, policy: &Policy) -> Result<Weighing, Denial> {
     let flows = &policy.flows;
     let label = caller.label.join(&call.held);
     let leaves_host = reaches_out(call);
-    if leaves_host && flows.classes.is_secret(&label) {
-        return Err(deny(
-            "flow_secret",
-            format!(
-                "`{}` would send what comes from {}, and nothing secret leaves, ever",
-                call.tool,
-                flows.classes.suspects(&label).join(", ")
-            ),
-        ));
-    }
     let ledger = caller.known.ledger();
     let weigher = Weigher {
         call,
@@ -247,11 +262,14 @@ impl Weigher<'_> {
     fn weigh_value(&self, (leaf, alone): (&Leaf, bool), kind: Kind, weighing: &mut Weighing) {
         let destructive = self.call.declared.effect == EffectClass::Destructive;
         let strong = destructive && self.tainted;
+        let workspace = self.new_file_in(leaf, kind).filter(|_| alone);
         let found = self
             .witness(leaf, kind)
-            .or_else(|| (alone && self.is_new_file(leaf, kind)).then_some(Witness::Workspace))
+            .or_else(|| workspace.as_ref().map(|_| Witness::Workspace))
             .filter(|witness| !strong || witness.is_strong());
-        weighing.create_only |= found == Some(Witness::Workspace);
+        if found == Some(Witness::Workspace) {
+            weighing.create_in = workspace;
+        }
         weighing.weighed.push(Weighed {
             argument: leaf.path.clone(),
             value: shown(&leaf.text),
@@ -330,16 +348,15 @@ impl Weigher<'_> {
         records.any(|record| self.ledger.is_in_record(record, kind, value))
     }
 
-    /// Whether the path lies in a mount where making a new file takes nothing away.
-    fn is_new_file(&self, leaf: &Leaf, kind: Kind) -> bool {
-        let mount = file::mount_of(self.policy, &leaf.text).filter(|_| kind == Kind::File);
-        let Some(mount) = mount else {
-            return false;
-        };
+    /// The mount where making a new file of that path takes nothing away. A name that begins with a dot may mean
+    /// something to other programs.
+    fn new_file_in(&self, leaf: &Leaf, kind: Kind) -> Option<Arc<str>> {
+        let hidden = leaf.text.split('/').any(|name| name.starts_with('.'));
+        let mount = file::mount_of(self.policy, &leaf.text)?;
         let mut mounts = self.call.grant.mounts.iter();
-        let granted = mounts.any(|grant| *grant.mount == *mount && grant.access >= Access::Create);
-        let marked = self.policy.mounts.get(&mount);
-        granted && marked.is_some_and(|mount| mount.workspace)
+        let granted = mounts.any(|grant| grant.mount == mount && grant.access >= Access::Create);
+        let marked = self.policy.mounts.get(&mount)?.workspace;
+        (kind == Kind::File && !hidden && granted && marked).then_some(mount)
     }
 
     /// Where `strict` is set, text that others read is composed like a name.
@@ -435,9 +452,6 @@ fn toml_text(text: &str) -> String {
 /// The denial: nobody can be asked in the middle of a tool's call.
 pub fn weigh_fetch(fetch: &Fetch, caller: &Caller, policy: &Policy) -> Result<(), Denial> {
     let flows = &policy.flows;
-    if caller.origin == Origin::Host || caller.known.mode != Judging::Enforce {
-        return Ok(());
-    }
     let classes = &flows.classes;
     let label = &caller.label;
     let what = fetch.origin();
@@ -447,6 +461,9 @@ pub fn weigh_fetch(fetch: &Fetch, caller: &Caller, policy: &Policy) -> Result<()
             "what comes from {from} would leave to {what}, and nothing secret leaves, ever"
         );
         return Err(deny("flow_secret", reason));
+    }
+    if caller.origin == Origin::Host || caller.known.mode != Judging::Enforce {
+        return Ok(());
     }
     if !classes.is_tainted(label) || is_witnessed_url(fetch.url().as_str(), caller, flows) {
         return Ok(());

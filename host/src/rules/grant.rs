@@ -383,11 +383,12 @@ impl Destination {
 impl fmt::Display for Destination {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{} {}", self.methods.join("|"), self.place())?;
-        out.write_str(if self.private {
+        let private = if self.private {
             " (private addresses too)"
         } else {
             ""
-        })
+        };
+        write!(out, "{private}{}", self.bounds)
     }
 }
 

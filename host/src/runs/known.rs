@@ -89,13 +89,13 @@ fn recall(station: &Station, (ledger, handles): (&mut Ledger, &mut Handles), rec
                     && let Content::Inline(args) = &judged.content
                 {
                     // What was held before is held again, and what could not be is not.
-                    let args = Given::resolve(args, handles).map(|given| given.value);
-                    let args = args.unwrap_or_default();
-                    ledger.saw(flows, tool, &args, outcome);
+                    let given = Given::resolve(args, handles);
+                    let given = given.unwrap_or_else(|_| Given::plain(args.clone()));
+                    ledger.saw(flows, tool, &given.value, outcome);
                     if tool.as_str() == ADOPT {
                         ledger.typed(outcome.as_str().unwrap_or_default());
                     } else if let Some(told) = &finished.told {
-                        let _ = handles.again(tool, (outcome, &args), (told, &finished.label));
+                        let _ = handles.again(tool, (outcome, &given), (told, &finished.label));
                     }
                 }
             }

@@ -55,8 +55,8 @@ pub fn read(
 )]
 pub fn adopt(
     /// The handle, of a text.
-    value: String,
-) -> String {
+    value: Value,
+) -> Value {
     value
 }
 

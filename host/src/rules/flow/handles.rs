@@ -60,6 +60,8 @@ impl Handles {
     }
 
     fn hold_as(&mut self, name: &str, value: &Value, label: &Label) -> Result<()> {
+        let number = name.strip_prefix('h').and_then(|rest| rest.parse().ok());
+        self.last = self.last.max(number.unwrap_or_default());
         let bytes = self.bytes.saturating_add(value.to_string().len());
         if self.held.len() >= HANDLES || bytes > HANDLE_BYTES {
             let what =
@@ -67,8 +69,6 @@ impl Handles {
             return Err(Error::new(Code::OverBudget, what));
         }
         self.bytes = bytes;
-        let number = name.strip_prefix('h').and_then(|rest| rest.parse().ok());
-        self.last = self.last.max(number.unwrap_or_default());
         let held = Held {
             value: Arc::new(value.clone()),
             label: label.clone(),
@@ -84,13 +84,13 @@ impl Handles {
     pub fn again(
         &mut self,
         tool: &ToolName,
-        (outcome, args): (&Value, &Value),
+        (outcome, given): (&Value, &Given),
         (told, label): (&Value, &Label),
     ) -> Result<()> {
         if let Some(name) = handle_in(told) {
             return self.hold_as(name, outcome, label);
         }
-        let bits = bits(tool, outcome, args).unwrap_or_default();
+        let bits = bits(tool, outcome, given).unwrap_or_default();
         self.bits = self.bits.saturating_add(bits);
         Ok(())
     }
@@ -257,10 +257,14 @@ pub fn fate(
     flows: &Flows,
     hold: Holding,
     tool: &ToolName,
-    (outcome, args): (&Value, &Value),
+    (outcome, given): (&Value, &Given),
     (label, caller): (&Label, &Label),
 ) -> Fate {
-    if tool.as_str() == READ || flows.classes.is_secret(label) {
+    // No model reads it, so that it cannot be sent to whoever runs the model.
+    if flows.classes.is_secret(label) {
+        return Fate::Held;
+    }
+    if tool.as_str() == READ {
         return Fate::Shown;
     }
     if tool.as_str() == ADOPT {
@@ -275,7 +279,7 @@ pub fn fate(
     };
     let new = label.without(caller);
     if untrusted && flows.classes.is_tainted(&new) {
-        return match bits(tool, outcome, args) {
+        return match bits(tool, outcome, given) {
             Some(bits) => Fate::Leaves(bits),
             None => Fate::Held,
         };
@@ -288,10 +292,13 @@ pub fn fate(
 }
 
 /// The bits that a scalar carries; nothing for what is none.
-fn bits(tool: &ToolName, outcome: &Value, args: &Value) -> Option<u32> {
-    if !SCALARS.contains(&tool.as_str()) {
+fn bits(tool: &ToolName, outcome: &Value, given: &Given) -> Option<u32> {
+    let of_value = |place: &String| place == "/value" || place.starts_with("/value/");
+    // What there is to choose from is plain, or the choice would be the whole of what is held.
+    if !SCALARS.contains(&tool.as_str()) || !given.places.iter().all(of_value) {
         return None;
     }
+    let args = &given.value;
     let choices = |key: &str| {
         let count = args.get(key).and_then(Value::as_array).map_or(0, Vec::len);
         usize::BITS - count.leading_zeros()
@@ -322,7 +329,8 @@ pub fn card(
         KEY: name,
         "of": tool.as_str(),
         "type": type_of(outcome),
-        "bytes": outcome.to_string().len(),
+        // Rounded up: a length to the byte would be a way out.
+        "bytes": outcome.to_string().len().next_power_of_two(),
         "label": label,
     });
     let records = flows.about(tool).map(|said| &said.records);
@@ -423,7 +431,7 @@ mod tests {
                 flows,
                 hold,
                 &tool(name),
-                (&json!(true), &json!({"type": "bool"})),
+                (&json!(true), &Given::plain(json!({"type": "bool"}))),
                 (label, caller),
             )
         };
@@ -446,8 +454,12 @@ mod tests {
         }
         let secret = tainted.with(Source::new(Sort::Secret, "x"));
         assert_eq!(
-            fate_of(&flows, Untrusted, "web.get", &secret, &user),
-            Fate::Shown
+            fate_of(&flows, Never, "web.get", &secret, &user),
+            Fate::Held
+        );
+        assert_eq!(
+            fate_of(&flows, Never, "handle.read", &secret, &user),
+            Fate::Held
         );
     }
 
@@ -475,8 +487,17 @@ mod tests {
                 None,
             ),
         ] {
-            assert_eq!(bits(&scalar, &outcome, &args), expected, "{outcome}");
+            assert_eq!(
+                bits(&scalar, &outcome, &Given::plain(args)),
+                expected,
+                "{outcome}"
+            );
         }
+        // A choice among what is held would show all of it for one bit.
+        let chosen =
+            json!({"type": "enum", "value": {"$handle": "h3"}, "options": [{"$handle": "h3"}]});
+        let given = Given::resolve(&chosen, &self::handles()).unwrap();
+        assert_eq!(bits(&scalar, &json!("a"), &given), None);
         let mut handles = Handles::default();
         assert_eq!(handles.charge(64, 100).unwrap(), 36);
         assert_eq!(
