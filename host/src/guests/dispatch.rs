@@ -256,6 +256,7 @@ async fn perform(
             .ledger()
             .saw(flows, &tool.name, call.args.value(), value);
     }
+    hear(station, caller, &label, &result);
     let content = result
         .as_ref()
         .map_or(Content::Empty, |value| Content::Inline(value.clone()));
@@ -264,6 +265,19 @@ async fn perform(
         content,
         label,
         spent: ending.spent,
+    }
+}
+
+/// Tells the older guards of what has entered the run: an outcome, or the words of a failure.
+fn hear(station: &Station, caller: &Caller, label: &Label, result: &Result<Value>) {
+    let flows = &station.gate.policy().flows;
+    let mut ledger = caller.known.ledger();
+    match result {
+        Ok(value) => ledger.heard(flows, label, value),
+        Err(error) => {
+            let said = Value::String(error.message().to_owned());
+            ledger.heard(flows, label, &said);
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::mem;
 use std::sync::Arc;
 
 use super::caller::{Caller, Judging, Origin};
-use super::flow::{self, Weighing};
+use super::flow::{self, Weighing, verbatim};
 use super::grant::{Access, Grant, Pattern};
 use super::manifest::{Declared, EffectClass, Visibility};
 use super::policy::Policy;
@@ -76,6 +76,7 @@ impl Effect for Call {
             ));
         }
         let rule = self.check_risk(policy)?;
+        let flagged = verbatim::guard(self, caller, policy)?;
         let (mut weighing, notice) = self.weigh(caller, policy)?;
         let open = mem::take(&mut weighing.open);
         let asked_by = match (policy.ask_line(&self.tool), open.is_empty()) {
@@ -95,7 +96,7 @@ impl Effect for Call {
             create_only: weighing.create_only,
         };
         Ok(Allowed {
-            rule: format!("{rule}{notice}"),
+            rule: format!("{rule}{notice}{flagged}"),
             terms,
             consent,
             weighed: weighing.weighed,

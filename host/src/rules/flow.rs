@@ -9,7 +9,11 @@ pub mod kind;
 mod leaves;
 pub mod ledger;
 pub mod lines;
+pub mod shape;
+pub mod suggest;
+pub mod trace;
 pub mod typed;
+pub mod verbatim;
 
 use self::kind::Kind;
 use self::leaves::{Leaf, leaves, lies_at, texts_at};

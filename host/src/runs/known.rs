@@ -9,7 +9,7 @@ use crate::guests::station::Station;
 use crate::rules::caller::{Judging, Known};
 use crate::rules::flow::kind::text_of;
 use crate::rules::flow::ledger::Ledger;
-use crate::rules::flow::lines::Mode;
+use crate::rules::flow::lines::{Flows, Mode};
 use crate::rules::grant::Pattern;
 use crate::words::event::{Answer, Content, EffectKind, End, Event, Judged, Record, Verdict};
 use crate::words::id::{Seq, ToolName};
@@ -30,7 +30,7 @@ pub(super) fn known(
 }
 
 /// Whether the flows of a run with this reach are judged.
-fn judging(station: &Station, reach: &[Pattern]) -> Judging {
+pub(super) fn judging(station: &Station, reach: &[Pattern]) -> Judging {
     let policy = station.gate.policy();
     match policy.flows.mode {
         Mode::Off => Judging::Off,
@@ -43,35 +43,61 @@ fn judging(station: &Station, reach: &[Pattern]) -> Judging {
 
 /// What earlier lives have learned: outcomes of calls, and answers that hold for the rest of the run.
 fn recall(station: &Station, ledger: &mut Ledger, records: &[Record]) {
-    let flows = &station.gate.policy().flows;
-    let mut calls: BTreeMap<Seq, (&Judged, ToolName)> = BTreeMap::new();
+    let mut fold = Fold::default();
+    records
+        .iter()
+        .for_each(|record| fold.see(&station.gate.policy().flows, ledger, record));
+    always(ledger, records);
+}
+
+/// The values that persons have answered for, for the rest of the run.
+pub(super) fn always(ledger: &mut Ledger, records: &[Record]) {
     let answers = answers_in(records);
     for record in records {
+        if let Event::Judged(judged) = &record.event
+            && judged.effect == EffectKind::Call
+            && let Verdict::Ask(question) = &judged.verdict
+            && answers.get(&question.id) == Some(&Answer::Always)
+        {
+            let values = question.values.iter().cloned();
+            values.for_each(|value| ledger.answered(value));
+        }
+    }
+}
+
+/// Reads outcomes of calls into a ledger, record by record.
+#[derive(Debug, Default)]
+pub(super) struct Fold<'a> {
+    calls: BTreeMap<Seq, (&'a Judged, ToolName)>,
+}
+
+impl<'a> Fold<'a> {
+    /// The next record of the run.
+    pub(super) fn see(&mut self, flows: &Flows, ledger: &mut Ledger, record: &'a Record) {
         match &record.event {
             Event::Judged(judged) if judged.effect == EffectKind::Call => {
                 if let Ok(tool) = ToolName::parse(&judged.subject) {
-                    calls.insert(record.seq, (judged, tool));
-                }
-                if let Verdict::Ask(question) = &judged.verdict
-                    && answers.get(&question.id) == Some(&Answer::Always)
-                {
-                    question
-                        .values
-                        .iter()
-                        .for_each(|value| ledger.answered(value.clone()));
+                    self.calls.insert(record.seq, (judged, tool));
                 }
             }
             Event::Finished(finished) => {
-                let End::Done {
-                    content: Content::Inline(outcome),
-                } = &finished.end
-                else {
-                    continue;
+                let Some((judged, tool)) = self.calls.get(&finished.of) else {
+                    return;
                 };
-                if let Some((judged, tool)) = calls.get(&finished.of)
-                    && let Content::Inline(args) = &judged.content
-                {
-                    ledger.saw(flows, tool, args, outcome);
+                match &finished.end {
+                    End::Done {
+                        content: Content::Inline(outcome),
+                    } => {
+                        if let Content::Inline(args) = &judged.content {
+                            ledger.saw(flows, tool, args, outcome);
+                        }
+                        ledger.heard(flows, &finished.label, outcome);
+                    }
+                    End::Done { .. } => {}
+                    End::Failed { message, .. } => {
+                        let said = Value::String(message.clone());
+                        ledger.heard(flows, &finished.label, &said);
+                    }
                 }
             }
             Event::Judged(_)

@@ -277,6 +277,28 @@ pub enum Verdict {
     Ask(Question),
 }
 
+impl Verdict {
+    /// The verdict's word, as in its JSON.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Allow { .. } => "allow",
+            Self::Deny(_) => "deny",
+            Self::Ask(_) => "ask",
+        }
+    }
+
+    /// Why, in one sentence.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Allow { rule } => rule,
+            Self::Deny(denial) => &denial.reason,
+            Self::Ask(question) => &question.text,
+        }
+    }
+}
+
 /// What a person is asked. It is bound to one wish in one run: tool, component, arguments and place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {

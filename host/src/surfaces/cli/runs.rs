@@ -75,7 +75,7 @@ impl Runs {
 }
 
 /// The journal alone: looking at it needs no engine and no plugins.
-fn open(scene: &Scene) -> Result<Journal> {
+pub(super) fn open(scene: &Scene) -> Result<Journal> {
     let config = scene.read_config()?;
     match &config.setup.places.records {
         Records::InMemory => Journal::in_memory(Clock::system()),

@@ -211,7 +211,7 @@ fn mount_path(folder: &Path, name: &str, path: &Path) -> Result<PathBuf> {
     Ok(resolved)
 }
 
-fn grant(table: &GrantTable) -> Result<Grant> {
+pub(super) fn grant(table: &GrantTable) -> Result<Grant> {
     let fetch = table.fetch.iter().map(destination).collect::<Result<_>>()?;
     let mounts = table.mounts.iter();
     let mounts = mounts
