@@ -4,6 +4,7 @@ mod agents;
 mod attacks;
 mod cache;
 mod components;
+mod guards;
 mod journal;
 mod limits;
 mod nesting;
