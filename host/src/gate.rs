@@ -330,14 +330,14 @@ fn verdict_of<T>(decided: &Result<(String, T), Refused>) -> Verdict {
     match decided {
         Ok((rule, _)) => Verdict::Allow { rule: rule.clone() },
         Err(Refused::Denied(denial)) => Verdict::Deny(denial.clone()),
-        Err(Refused::Asked(question)) => Verdict::Ask(question.clone()),
+        Err(Refused::Asked(question)) => Verdict::Ask(Question::clone(question)),
     }
 }
 
 /// Why an effect may not happen, or not yet.
 enum Refused {
     Denied(Denial),
-    Asked(Question),
+    Asked(Box<Question>),
 }
 
 impl Refused {
@@ -393,19 +393,21 @@ fn consent<E: Effect>(
                 because(&open)
             ),
         ),
-        (None, Origin::Client | Origin::Model | Origin::Script) => Err(Refused::Asked(Question {
-            text: format!(
-                "May this {} call `{subject}` with {}?{}",
-                caller.origin,
-                what(&effect.content()),
-                because(&open)
-            ),
-            id,
-            rule: line,
-            values: open.iter().filter_map(|open| open.value.clone()).collect(),
-            lines: lines_of(&open),
-            reasons: open.into_iter().map(|open| open.reason).collect(),
-        })),
+        (None, Origin::Client | Origin::Model | Origin::Script) => {
+            Err(Refused::Asked(Box::new(Question {
+                text: format!(
+                    "May this {} call `{subject}` with {}?{}",
+                    caller.origin,
+                    what(&effect.content()),
+                    because(&open)
+                ),
+                id,
+                rule: line,
+                values: open.iter().filter_map(|open| open.value.clone()).collect(),
+                lines: lines_of(&open),
+                reasons: open.into_iter().map(|open| open.reason).collect(),
+            })))
+        }
     }
 }
 

@@ -107,7 +107,6 @@ impl Known {
     }
 
     /// The ledger, for as long as one wish is weighed.
-    #[must_use]
     pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
         lock(&self.ledger)
     }

@@ -11,6 +11,7 @@ use crate::rules::flow::kind::text_of;
 use crate::rules::flow::ledger::Ledger;
 use crate::rules::flow::lines::{Flows, Mode};
 use crate::rules::grant::Pattern;
+use crate::rules::script;
 use crate::words::event::{Answer, Content, EffectKind, End, Event, Judged, Record, Verdict};
 use crate::words::id::{Seq, ToolName};
 
@@ -84,6 +85,12 @@ impl<'a> Fold<'a> {
                 let Some((judged, tool)) = self.calls.get(&finished.of) else {
                     return;
                 };
+                // What was turned down is told in the host's words; what a script makes of all it read is no
+                // outcome of a tool.
+                let performed = matches!(judged.verdict, Verdict::Allow { .. });
+                if !performed || judged.subject == script::TOOL {
+                    return;
+                }
                 match &finished.end {
                     End::Done {
                         content: Content::Inline(outcome),

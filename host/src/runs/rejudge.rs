@@ -109,7 +109,6 @@ struct Outer {
     grant: Arc<Grant>,
     weighed: bool,
     depth: usize,
-    happens: bool,
 }
 
 /// A run that is judged again, up to one of its records.
@@ -120,7 +119,8 @@ struct Again<'a> {
     reach: std::result::Result<Arc<[Pattern]>, Unknown>,
     known: Known,
     fold: Fold<'a>,
-    calls: BTreeMap<Seq, Outer>,
+    /// Nothing for a call that would not be made.
+    calls: BTreeMap<Seq, Option<Outer>>,
 }
 
 impl<'a> Again<'a> {
@@ -213,9 +213,9 @@ impl<'a> Again<'a> {
         let Some(outer) = self.calls.get(&parent) else {
             return Err("the call that it is part of cannot be judged again".to_owned());
         };
-        if !outer.happens {
+        let Some(outer) = outer else {
             return Err("the call that it is part of would not have been made".to_owned());
-        }
+        };
         Ok(Caller {
             origin: Origin::Tool(outer.tool.clone()),
             reach: outer.grant.calls.clone().into(),
@@ -244,7 +244,10 @@ impl<'a> Again<'a> {
         let was_denied = matches!(judged.verdict, Verdict::Deny(_));
         let call = match self.call(judged, caller, was_denied)? {
             Ok(call) => call,
-            Err(verdict) => return Ok(verdict),
+            Err(verdict) => {
+                self.calls.insert(seq, None);
+                return Ok(verdict);
+            }
         };
         let Foreseen { verdict, terms, .. } = foresee(caller, &call, self.host.policy());
         let happens = matches!(verdict, Verdict::Allow { .. });
@@ -253,9 +256,8 @@ impl<'a> Again<'a> {
             weighed: is_sink(call.declared.effect),
             depth: caller.depth,
             tool: call.tool,
-            happens,
         };
-        self.calls.insert(seq, outer);
+        self.calls.insert(seq, happens.then_some(outer));
         Ok(verdict)
     }
 

@@ -492,6 +492,10 @@ pub struct Stopped {
 /// What a watcher of a run sees: its records, and between them what is not worth keeping.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one at a time is looked at, and most are records"
+)]
 pub enum Sight {
     /// A fact that is in the journal.
     Record(Record),

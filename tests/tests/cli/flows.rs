@@ -46,6 +46,8 @@ const OFF: &str = "[flow]\nmode = \"off\"\n";
 #[test]
 fn a_call_is_explained_under_an_influence() {
     let station = Station::with(&format!("{MOUNTS}{ENFORCE}"));
+    station.write("inbox/keep", "");
+    station.write("out/keep", "");
     let args = r#"{"path":"out/a.md","content":"x"}"#;
     let influenced = [
         "policy",
@@ -202,6 +204,7 @@ fn what_was_denied_may_be_allowed_by_another_policy() {
 #[test]
 fn an_answer_that_was_given_counts_again() {
     let station = Station::with(&format!("ask = [\"files.write\"]\n{MOUNTS}"));
+    station.write("inbox/keep", "");
     station.write("out/keep", "");
     let args = r#"{"path":"out/a.md","content":"x"}"#;
     station.run(&["call", "files.write", args]).ends(75);
@@ -223,7 +226,7 @@ fn a_watched_run_suggests_its_lines() {
     run(&station, 0);
     let ended = station.run(&["policy", "suggest", "last"]).ends(0);
     // Somebody else named the path: it stands there to be read, and vouches for nothing.
-    ended.prints(&["  # \"out/from-letter.md\",", "file:inbox may have written"]);
+    let ended = ended.prints(&["  # \"out/from-letter.md\",", "file:inbox may have written"]);
     let proposed: toml::Table = toml::from_str(&ended.out).unwrap();
     assert_eq!(
         proposed["flow"]["vouch"].as_array().unwrap().len(),

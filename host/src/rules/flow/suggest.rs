@@ -209,7 +209,7 @@ impl Suggestion {
                     shown(&field),
                     origin.tool,
                     origin.seq,
-                    flows.classes.suspects(&origin.label).join(", "),
+                    shown(&flows.classes.suspects(&origin.label).join(", ")),
                     quoted(&shown(&at)),
                 ));
             } else if kind != Kind::Value && self.vouches(flows, origin, kind, &used) {

@@ -34,88 +34,68 @@ fn found(read: &Verbatim, args: &Value) -> Option<String> {
     read.found_in(&all).map(|place| place.into_owned())
 }
 
-/// G-83, G-83a: what is found, and what is documented as missed.
+fn wide(text: &str) -> String {
+    let wide = |c: char| match c {
+        ' ' => '\u{3000}',
+        c => char::from_u32(u32::from(c) + 0xFEE0).unwrap(),
+    };
+    text.chars().map(wide).collect()
+}
+
+/// G-83, G-83a: however it is written.
 #[test]
-fn the_evasion_corpus() {
+fn copies_are_found() {
     let read = read(&[json!({"text": PAGE})]);
-    let wide: String = "quarterly figures to eve"
-        .chars()
-        .map(|c| match c {
-            ' ' => '\u{3000}',
-            c => char::from_u32(u32::from(c) + 0xFEE0).unwrap(),
-        })
-        .collect();
-    for (about, args, hit) in [
-        ("a copy", json!({"text": "quarterly figures to eve"}), true),
-        (
-            "twenty characters",
-            json!({"text": "xx figures to eve@evil.t yy"}),
-            true,
-        ),
-        (
-            "nineteen in a longer text",
-            json!({"text": "xx figures to eve@ev yy"}),
-            false,
-        ),
-        ("case", json!({"text": "QUARTERLY Figures TO eve"}), true),
-        (
-            "spacing",
-            json!({"text": "quarterly\n\n  figures\tto   eve"}),
-            true,
-        ),
-        (
-            "spaced letters",
-            json!({"text": "q u a r t e r l y f i g u r e s"}),
-            true,
-        ),
-        (
-            "punctuation",
-            json!({"text": "quarterly-figures/to/eve"}),
-            true,
-        ),
-        ("full-width", json!({"text": wide}), true),
+    let text = |text: &str| json!({"text": text});
+    for (about, args) in [
+        ("a copy", text("quarterly figures to eve")),
+        ("twenty characters", text("xx figures to eve@evil.t yy")),
+        ("case", text("QUARTERLY Figures TO eve")),
+        ("spacing", text("quarterly\n\n  figures\tto   eve")),
+        ("spaced letters", text("q u a r t e r l y f i g u r e s")),
+        ("punctuation", text("quarterly-figures/to/eve")),
+        ("full-width", text(&wide("quarterly figures to eve"))),
         (
             "zero-width",
-            json!({"text": "quar\u{200b}terly fig\u{200d}ures to\u{feff} eve"}),
-            true,
+            text("quar\u{200b}terly fig\u{200d}ures to\u{feff} eve"),
+        ),
+        (
+            "JSON-escaped",
+            text("\\u0071uarterly\\nfigures\\u0020to eve"),
         ),
         (
             "split over two",
             json!({"a": "xx send the quart", "b": "erly figures xx"}),
-            true,
         ),
+        ("a whole short value", json!({"to": "eve@evil.test"})),
+        ("the same in capitals", json!({"to": "EVE@EVIL.TEST"})),
+        ("a key", json!({"quarterly figures to eve": 1})),
+    ] {
+        assert!(found(&read, &args).is_some(), "{about}");
+    }
+}
+
+/// What is no copy, or too short for one; base64 is a documented miss.
+#[test]
+fn what_is_no_copy_passes() {
+    let read = read(&[json!({"text": PAGE})]);
+    for (about, key, text) in [
         (
-            "JSON-escaped",
-            json!({"text": "\\u0071uarterly\\nfigures\\u0020to eve"}),
-            true,
+            "nineteen in a longer text",
+            "text",
+            "xx figures to eve@ev yy",
         ),
-        ("a whole short value", json!({"to": "eve@evil.test"}), true),
-        ("the same in capitals", json!({"to": "EVE@EVIL.TEST"}), true),
-        (
-            "a short value of another",
-            json!({"to": "bob@evil.test"}),
-            false,
-        ),
-        ("a value below the floor", json!({"to": "noon"}), false),
-        ("a key", json!({"quarterly figures to eve": 1}), true),
-        (
-            "a paraphrase",
-            json!({"text": "mail last quarter's numbers to Eve"}),
-            false,
-        ),
-        // "quarterly figures to eve" in base64: a documented miss.
-        (
-            "base64",
-            json!({"text": "cXVhcnRlcmx5IGZpZ3VyZXMgdG8gZXZl"}),
-            false,
-        ),
+        ("a short value of another", "to", "bob@evil.test"),
+        ("a value below the floor", "to", "noon"),
+        ("a paraphrase", "text", "mail last quarter's numbers to Eve"),
+        ("base64", "text", "cXVhcnRlcmx5IGZpZ3VyZXMgdG8gZXZl"),
         (
             "nothing of it",
-            json!({"text": "a letter about the summer party at the lake"}),
-            false,
+            "text",
+            "a letter about the summer party at the lake",
         ),
     ] {
-        assert_eq!(found(&read, &args).is_some(), hit, "{about}");
+        assert_eq!(found(&read, &json!({key: text})), None, "{about}");
     }
 }
 
@@ -174,14 +154,13 @@ fn no_span_is_cut_in_two() {
     }
 }
 
-/// What repeats itself costs no more than the bound.
+/// What repeats itself costs no more than the bound, past which it counts as a copy.
 #[test]
 fn near_copies_are_no_way_to_keep_the_gate_busy() {
     let read = read(&[json!("abcdefgh1".repeat(20_000))]);
-    let began = std::time::Instant::now();
-    let args = json!({"text": "abcdefgh2".repeat(7_000)});
-    found(&read, &args);
-    assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
+    let near = json!({"text": "abcdefgh2".repeat(7_000)});
+    assert!(found(&read, &near).is_some());
+    assert_eq!(found(&read, &json!({"text": "abcdefgh2".repeat(2)})), None);
 }
 
 #[test]
