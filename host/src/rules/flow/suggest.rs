@@ -395,3 +395,6 @@ fn prune(value: &mut Value) {
         });
     }
 }
+
+#[cfg(test)]
+mod tests;
