@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lazaret::edges::egress::Names;
+use lazaret::edges::vault::{Backend, Secret, Vault};
 use lazaret::guests::dispatch::{Outcome, Request};
 use lazaret::guests::plugin::PluginBytes;
 use lazaret::guests::tasks::Tasks;
@@ -39,6 +40,7 @@ pub struct Rig {
     records: Records,
     engine: Option<PathBuf>,
     clock: Clock,
+    secrets: Vec<(String, String)>,
 }
 
 /// A host at work, and the folder that it works in.
@@ -73,6 +75,7 @@ impl Rig {
             records: Records::InMemory,
             engine: None,
             clock: Clock::set(NOW_MS),
+            secrets: Vec::new(),
         };
         rig.policy(policy)
     }
@@ -156,6 +159,24 @@ impl Rig {
             let _ = std::fs::hard_link(entry.path(), to);
         }
         self
+    }
+
+    /// With a secret in an encrypted file of the test's own.
+    #[must_use]
+    pub fn secret(mut self, name: &str, value: &str) -> Self {
+        self.secrets.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The vault of this test: in its state folder, if that is its own.
+    #[must_use]
+    pub fn vault(&self) -> Vault {
+        let folder = if self.state.starts_with(self.folder()) {
+            self.state.clone()
+        } else {
+            self.path("vault")
+        };
+        Vault::new(Backend::File, &folder)
     }
 
     /// With this engine of scripts in place of the bundled one.
@@ -248,7 +269,15 @@ impl Rig {
             names: Names::Table(Arc::new(self.names.clone())),
             clock: self.clock.clone(),
         };
-        config::setup_of(&path, places)
+        let mut setup = config::setup_of(&path, places)?;
+        if !self.secrets.is_empty() {
+            let vault = self.vault();
+            for (name, value) in &self.secrets {
+                vault.store(name, &Secret::new(value.clone())?)?;
+            }
+            setup.vault = setup.vault.kept_by(vault);
+        }
+        Ok(setup)
     }
 }
 
@@ -390,6 +419,12 @@ impl Rigged {
         let question = waiting[0].question.id.as_str().to_owned();
         let answered = self.host.answer(&question, answer).await;
         answered.expect("the question is open")
+    }
+
+    /// The vault that this host reads.
+    #[must_use]
+    pub fn vault(&self) -> Vault {
+        self.rig.vault()
     }
 
     /// Ends this host, and gives back what it was made of.

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use lazaret::rules::Effect;
 use lazaret::rules::call::Call;
 use lazaret::rules::caller::{Budget, Caller, Judging, Known, Origin};
+use lazaret::rules::flow::handles::Handles;
 use lazaret::rules::flow::kind::Kind;
 use lazaret::rules::flow::ledger::Ledger;
-use lazaret::rules::flow::lines::{Guard, Records, ToolFlow};
+use lazaret::rules::flow::lines::{Guard, Holding, Records, ToolFlow};
 use lazaret::rules::grant::{Grant, Pattern};
 use lazaret::rules::policy::Policy;
 use lazaret::rules::schema::Args;
@@ -159,6 +160,7 @@ fn call(args: Value) -> Call {
         grant: Arc::new(Grant::default()),
         args: Args::own(args),
         held: Label::default(),
+        wish: None,
     }
 }
 
@@ -167,7 +169,7 @@ fn caller(ledger: Ledger, label: Label) -> Caller {
         run: RunId::known("bench"),
         parent: 0,
         place: Place::default(),
-        known: Known::new(BTreeMap::new(), ledger, Judging::Enforce),
+        known: Known::new(BTreeMap::new(), (ledger, Handles::default()), (Judging::Enforce, Holding::Never)),
         surface: Surface::Cli,
         origin: Origin::Model,
         reach: [Pattern::all()].into(),

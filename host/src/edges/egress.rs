@@ -2,7 +2,9 @@
 //!
 //! A name is resolved here, once; every address of the answer is checked against the range table,
 //! and the connection goes to those addresses and no others. Redirects are answers. Proxy variables
-//! are ignored. Secrets are filled in here, after the permit.
+//! are ignored. Secrets are filled in here ([`fill`]), after the permit, and taken out of the answer.
+
+mod fill;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,10 +17,12 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Response};
 use url::Host;
 
+use self::fill::{Filled, Filling};
 use crate::edges::vault::Vault;
 use crate::gate::{Performed, Permit};
 use crate::rules::fetch::{Fetch, Reach};
 use crate::rules::ranges::{Range, range};
+use crate::rules::scrub::Known;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Spent};
@@ -33,7 +37,7 @@ pub struct Egress {
     names: Names,
     public: Arc<OnceLock<Client>>,
     private: Arc<OnceLock<Client>>,
-    vault: Vault,
+    filling: Filling,
 }
 
 /// What came back.
@@ -58,15 +62,16 @@ pub enum Names {
 }
 
 impl Egress {
-    /// An edge that looks names up in `names` and finds secrets in `vault`.
+    /// An edge that looks names up in `names`, finds secrets in `vault`, and keeps answers free of what is
+    /// `known`.
     #[must_use]
-    pub fn new(names: &Names, vault: Vault) -> Self {
+    pub fn new(names: &Names, vault: Vault, known: Known) -> Self {
         let (public, private) = Default::default();
         Self {
             names: names.clone(),
             public,
             private,
-            vault,
+            filling: Filling::new(vault, known),
         }
     }
 
@@ -90,11 +95,15 @@ impl Egress {
         deadline: Deadline,
     ) -> Performed<Answer> {
         let began = Clock::instant();
+        if let Err(error) = self.filling.check(permit.effect()) {
+            return Performed::of(Err(error), Label::default(), Spent::since(began));
+        }
         let label = Label::of(source_of(&permit));
         let limit = Duration::from_millis(FETCH_TIMEOUT_MS).min(deadline.rest());
         let exchange = async {
             let response = self.begin(permit).await?;
-            read_answer(response).await
+            let answer = read_answer(response).await?;
+            Ok(self.filling.redact(answer))
         };
         let result = match tokio::time::timeout(limit, exchange).await {
             Ok(result) => result,
@@ -108,6 +117,7 @@ impl Egress {
             result,
             content: Content::Size { bytes },
             label,
+            told: None,
             spent: Spent::since(began),
         }
     }
@@ -115,37 +125,24 @@ impl Egress {
     /// Sends one request and leaves the body to be read as it comes.
     pub(crate) async fn open(&self, permit: Permit<Fetch>) -> Performed<Stream> {
         let began = Clock::instant();
+        if let Err(error) = self.filling.check(permit.effect()) {
+            return Performed::of(Err(error), Label::default(), Spent::since(began));
+        }
         let label = Label::of(source_of(&permit));
         let result = self.begin(permit).await.map(Stream);
         Performed::of(result, label, Spent::since(began))
     }
 
     async fn begin(&self, permit: Permit<Fetch>) -> Result<Response> {
-        let (mut fetch, Reach { private }) = permit.redeem();
+        let (fetch, Reach { private, fills }) = permit.redeem();
         check_literal(&fetch, private)?;
         let client = self.client(private)?;
         let method = Method::from_bytes(fetch.method().as_bytes())
             .map_err(|_| Error::bug("a method that was checked is none"))?;
-        let body = fetch.take_body();
-        let mut request = client.request(method, fetch.url().clone()).body(body);
-        for (name, value) in fetch.headers() {
+        let Filled { url, headers, body } = self.filling.fill(fetch, &fills).await?;
+        let mut request = client.request(method, url).body(body);
+        for (name, value) in headers {
             request = request.header(name, value);
-        }
-        for slot in fetch.slots() {
-            let secret = self.vault.reveal(&slot.secret)?;
-            let mut value = reqwest::header::HeaderValue::try_from(format!(
-                "{}{}",
-                slot.before,
-                secret.expose()
-            ))
-            .map_err(|_| {
-                Error::bad_input(format!(
-                    "the secret `{}` cannot stand in a header",
-                    slot.secret
-                ))
-            })?;
-            value.set_sensitive(true);
-            request = request.header(&slot.header, value);
         }
         let response = request.send().await.map_err(|error| explain(&error))?;
         check_headers(&response)?;

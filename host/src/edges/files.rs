@@ -143,6 +143,7 @@ impl Files {
             result,
             content: Content::Size { bytes },
             label: label.unwrap_or_default(),
+            told: None,
             spent,
         }
     }

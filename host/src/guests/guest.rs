@@ -19,6 +19,7 @@ use super::wasi::{self, Output};
 use crate::rules::caller::Caller;
 use crate::rules::policy::Bounds;
 use crate::rules::sanitise::visible;
+use crate::rules::scrub::Scrub;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Spent;
@@ -309,12 +310,11 @@ async fn within<T>(
 impl Inside {
     /// What stopped the guest.
     pub(super) fn explain(&self, error: &wasmtime::Error) -> Error {
-        why_stopped(
-            error,
-            "the tool",
-            self.meter.was_refused(),
-            &self.output.text(),
-        )
+        let wrote = match &self.errand {
+            Errand::Manifest => self.output.text(&Scrub::default()),
+            Errand::Call(visit) => self.output.text(&visit.station.scrub),
+        };
+        why_stopped(error, "the tool", self.meter.was_refused(), &wrote)
     }
 
     fn into_trail(self) -> Trail {
@@ -327,7 +327,7 @@ impl Inside {
                     let fields = serde_json::json!({"type": "output"});
                     trail.logs.push(LogLine {
                         level: "debug",
-                        message: visible(&visit.station.scrub.clean(&self.output.text())),
+                        message: visible(&self.output.text(&visit.station.scrub)),
                         fields,
                         time,
                     });

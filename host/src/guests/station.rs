@@ -19,7 +19,7 @@ use crate::edges::egress::Egress;
 use crate::edges::files::Files;
 use crate::edges::notes::Notes;
 use crate::gate::Gate;
-use crate::rules::sanitise::Scrub;
+use crate::rules::scrub::Scrub;
 use crate::words::clock::Clock;
 use crate::words::error::{Error, Result};
 use crate::words::id::Digest;

@@ -8,6 +8,7 @@ use super::caller::{Caller, Origin};
 use super::flow;
 use super::grant::METHODS;
 use super::policy::Policy;
+use super::secret::{Fill, fills};
 use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
 use crate::words::error::{Error, Result};
 use crate::words::event::{Content, Denial, EffectKind};
@@ -22,18 +23,6 @@ pub struct Fetch {
     url: Url,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
-    slots: Vec<Slot>,
-}
-
-/// A place in a request that the egress edge fills with a secret. The wisher never sees the value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Slot {
-    /// The header it goes into.
-    pub header: String,
-    /// What stands before the value, such as `Bearer `.
-    pub before: String,
-    /// The secret's name in the vault.
-    pub secret: String,
 }
 
 /// What an allowance of a fetch entails.
@@ -41,6 +30,8 @@ pub struct Slot {
 pub struct Reach {
     /// Whether the line allows addresses that are not public.
     pub private: bool,
+    /// Where secrets stand in the request; the egress edge fills them in, and nothing else.
+    pub fills: Vec<Fill>,
 }
 
 /// Headers that belong to the connection, not to the wisher.
@@ -92,15 +83,7 @@ impl Fetch {
             url,
             headers,
             body,
-            slots: Vec::new(),
         })
-    }
-
-    /// Adds a place for a secret.
-    #[must_use]
-    pub fn with_slot(mut self, slot: Slot) -> Self {
-        self.slots.push(slot);
-        self
     }
 
     /// The method.
@@ -121,10 +104,10 @@ impl Fetch {
         &self.headers
     }
 
-    /// The places for secrets.
+    /// The body.
     #[must_use]
-    pub fn slots(&self) -> &[Slot] {
-        &self.slots
+    pub fn body(&self) -> &[u8] {
+        &self.body
     }
 
     /// The body, leaving none behind.
@@ -216,7 +199,7 @@ fn parse_url(text: &str) -> Result<Url> {
     Ok(url)
 }
 
-fn check_headers(headers: &[(String, String)]) -> Result<()> {
+pub(super) fn check_headers(headers: &[(String, String)]) -> Result<()> {
     let bytes: usize = headers
         .iter()
         .map(|(name, value)| name.len() + value.len())
@@ -283,7 +266,11 @@ impl Effect for Fetch {
             if flow::may_browse(self, caller, policy) && !self.names_private_host() {
                 return Ok(Allowed {
                     rule: format!("browse = \"free\" in {}", policy.origin),
-                    terms: Reach { private: false },
+                    terms: Reach {
+                        private: false,
+                        fills: fills(self, &caller.grant.secrets, &caller.origin.to_string())?
+                            .fills,
+                    },
                     consent: Consent::NotNeeded,
                     weighed: Vec::new(),
                 });
@@ -315,9 +302,18 @@ impl Effect for Fetch {
             return Err(denial);
         }
         flow::weigh_fetch(self, caller, policy)?;
+        let who = caller.origin.to_string();
+        let filled = fills(self, &caller.grant.secrets, &who)?;
+        let mut rule = format!("{line} in {}", policy.origin);
+        for line in &filled.lines {
+            rule.push_str(&format!("; {line}"));
+        }
         Ok(Allowed {
-            rule: format!("{line} in {}", policy.origin),
-            terms: Reach { private },
+            rule,
+            terms: Reach {
+                private,
+                fills: filled.fills,
+            },
             consent: Consent::NotNeeded,
             weighed: Vec::new(),
         })

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use super::secret::SecretGrant;
 use crate::words::error::{Error, Result};
 use crate::words::id::{ToolName, is_name, shown};
 
@@ -281,32 +282,32 @@ fn starts_with(path: &str, prefix: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || prefix.ends_with('/') || rest.starts_with('/'))
 }
 
-impl fmt::Display for Destination {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Destination {
+    /// The destination without its methods, as it is written.
+    #[must_use]
+    pub fn place(&self) -> String {
         let (star, host) = match &self.host {
             HostName::Exact(host) => ("", host),
             HostName::OneLabelBelow(host) => ("*.", host),
         };
         let default_port = if self.scheme == "https" { 443 } else { 80 };
-        write!(
-            out,
-            "{} {}://{star}{host}",
-            self.methods.join("|"),
-            self.scheme
-        )?;
+        let mut place = format!("{}://{star}{host}", self.scheme);
         if self.port != default_port {
-            write!(out, ":{}", self.port)?;
+            place.push_str(&format!(":{}", self.port));
         }
-        write!(
-            out,
-            "{}{}",
-            self.path,
-            if self.private {
-                " (private addresses too)"
-            } else {
-                ""
-            }
-        )
+        place.push_str(&self.path);
+        place
+    }
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} {}", self.methods.join("|"), self.place())?;
+        out.write_str(if self.private {
+            " (private addresses too)"
+        } else {
+            ""
+        })
     }
 }
 
@@ -330,6 +331,8 @@ pub struct Grant {
     pub notes: Access,
     /// Tools that it may call.
     pub calls: Vec<Pattern>,
+    /// Secrets that it may place in its requests.
+    pub secrets: Vec<SecretGrant>,
 }
 
 #[cfg(test)]

@@ -492,6 +492,7 @@ impl Declared {
                         .filter_map(move |want| narrower(line, want))
                 })
                 .collect(),
+            secrets: super::secret::narrowed(&granted.secrets, &wants.secrets),
         }
     }
 }
@@ -634,6 +635,7 @@ mod tests {
             }],
             notes: Access::Write,
             calls: vec![Pattern::try_from("*".to_owned()).unwrap()],
+            secrets: vec![],
         };
         let modest = read(&[with("mounts", json!("read"))]).unwrap();
         let grant = modest.tools[0].narrow(&policy);

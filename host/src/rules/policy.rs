@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use super::flow::lines::Flows;
 use super::grant::{Access, Grant, MountGrant, Pattern};
+use super::inbound::Inbound;
 use super::manifest::Risk;
+use super::scrub::guess::Guess;
 use crate::words::id::ToolName;
 use crate::words::label::{Sort, Source};
 use crate::words::limits::{
@@ -37,6 +39,10 @@ pub struct Policy {
     pub scripts: ScriptRules,
     /// What may flow where.
     pub flows: Flows,
+    /// What is done with text that comes in.
+    pub inbound: Inbound,
+    /// What is guessed to be a secret in what a model or client reads.
+    pub guess: Guess,
 }
 
 /// Bounds of one script, from `[limits]`.
@@ -126,6 +132,8 @@ impl Policy {
             bounds: Bounds::default(),
             scripts: ScriptRules::default(),
             flows: Flows::default(),
+            inbound: Inbound::default(),
+            guess: Guess::default(),
         }
     }
 
@@ -137,6 +145,7 @@ impl Policy {
         for line in self.lines.iter().filter(|line| line.tools.matches(tool)) {
             all.fetch.extend(line.grant.fetch.iter().cloned());
             all.calls.extend(line.grant.calls.iter().cloned());
+            all.secrets.extend(line.grant.secrets.iter().cloned());
             all.notes = all.notes.max(line.grant.notes);
             for wish in &line.grant.mounts {
                 let most = self

@@ -184,6 +184,7 @@ pub(super) fn call_of(tool: &Tool, args: Args) -> Call {
         grant: tool.grant.clone(),
         args,
         held: Label::default(),
+        wish: None,
     }
 }
 

@@ -7,27 +7,46 @@ use serde_json::Value;
 use super::left::answers_in;
 use crate::guests::station::Station;
 use crate::rules::caller::{Judging, Known};
+use crate::rules::flow::handles::{ADOPT, Given, Handles};
 use crate::rules::flow::kind::text_of;
 use crate::rules::flow::ledger::Ledger;
-use crate::rules::flow::lines::{Flows, Mode};
+use crate::rules::flow::lines::{Flows, Holding, Mode};
 use crate::rules::grant::Pattern;
 use crate::rules::script;
-use crate::words::event::{Answer, Content, EffectKind, End, Event, Judged, Record, Verdict};
+use crate::words::event::{
+    Answer, Content, EffectKind, End, Event, Finished, Judged, Record, Verdict,
+};
 use crate::words::id::{Seq, ToolName};
+
+/// Whose words a run acts upon.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Led {
+    /// A model's: what it reads, it may obey.
+    ByModel,
+    /// A person's or program's own: a script of theirs does what it says, whatever it reads.
+    ByClient,
+}
 
 /// What a run knows. `typed` is all that its user and its operator wrote with their own hands.
 pub(super) fn known(
     station: &Station,
-    reach: &[Pattern],
+    (led, reach): (Led, &[Pattern]),
     typed: &[String],
     records: &[Record],
 ) -> Known {
-    let mut ledger = Ledger::default();
+    let (mut ledger, mut handles) = (Ledger::default(), Handles::default());
     for text in typed {
         ledger.typed(text);
     }
-    recall(station, &mut ledger, records);
-    Known::new(answers_in(records), ledger, judging(station, reach))
+    recall(station, (&mut ledger, &mut handles), records);
+    let known = (ledger, handles);
+    let mode = judging(station, reach);
+    let hold = match station.gate.policy().flows.hold {
+        Holding::Auto if led == Led::ByModel && mode == Judging::Enforce => Holding::Untrusted,
+        Holding::Auto => Holding::Never,
+        said => said,
+    };
+    Known::new(answers_in(records), known, (mode, hold))
 }
 
 /// Whether the flows of a run with this reach are judged.
@@ -43,11 +62,12 @@ pub(super) fn judging(station: &Station, reach: &[Pattern]) -> Judging {
 }
 
 /// What earlier lives have learned: outcomes of calls, and answers that hold for the rest of the run.
-fn recall(station: &Station, ledger: &mut Ledger, records: &[Record]) {
+fn recall(station: &Station, (ledger, handles): (&mut Ledger, &mut Handles), records: &[Record]) {
+    let flows = &station.gate.policy().flows;
     let mut fold = Fold::default();
-    records
-        .iter()
-        .for_each(|record| fold.see(&station.gate.policy().flows, ledger, record));
+    for record in records {
+        fold.see(flows, (ledger, handles), record);
+    }
     always(ledger, records);
 }
 
@@ -74,7 +94,12 @@ pub(super) struct Fold<'a> {
 
 impl<'a> Fold<'a> {
     /// The next record of the run.
-    pub(super) fn see(&mut self, flows: &Flows, ledger: &mut Ledger, record: &'a Record) {
+    pub(super) fn see(
+        &mut self,
+        flows: &Flows,
+        (ledger, handles): (&mut Ledger, &mut Handles),
+        record: &'a Record,
+    ) {
         match &record.event {
             Event::Judged(judged) if judged.effect == EffectKind::Call => {
                 if let Ok(tool) = ToolName::parse(&judged.subject) {
@@ -82,29 +107,8 @@ impl<'a> Fold<'a> {
                 }
             }
             Event::Finished(finished) => {
-                let Some((judged, tool)) = self.calls.get(&finished.of) else {
-                    return;
-                };
-                // What was turned down is told in the host's words; what a script makes of all it read is no
-                // outcome of a tool.
-                let performed = matches!(judged.verdict, Verdict::Allow { .. });
-                if !performed || judged.subject == script::TOOL {
-                    return;
-                }
-                match &finished.end {
-                    End::Done {
-                        content: Content::Inline(outcome),
-                    } => {
-                        if let Content::Inline(args) = &judged.content {
-                            ledger.saw(flows, tool, args, outcome);
-                        }
-                        ledger.heard(flows, &finished.label, outcome);
-                    }
-                    End::Done { .. } => {}
-                    End::Failed { message, .. } => {
-                        let said = Value::String(message.clone());
-                        ledger.heard(flows, &finished.label, &said);
-                    }
+                if let Some((judged, tool)) = self.calls.get(&finished.of) {
+                    learned(flows, (ledger, handles), (judged, tool), finished);
                 }
             }
             Event::Judged(_)
@@ -118,6 +122,45 @@ impl<'a> Fold<'a> {
             | Event::Resumed
             | Event::Observed { .. }
             | Event::Stopped(_) => {}
+        }
+    }
+}
+
+/// What the end of a call teaches.
+fn learned(
+    flows: &Flows,
+    (ledger, handles): (&mut Ledger, &mut Handles),
+    (judged, tool): (&Judged, &ToolName),
+    finished: &Finished,
+) {
+    if let End::Done {
+        content: Content::Inline(outcome),
+    } = &finished.end
+        && let Content::Inline(args) = &judged.content
+    {
+        // What was held before is held again, and what could not be is not.
+        let args = Given::resolve(args, handles).map(|given| given.value);
+        let args = args.unwrap_or_default();
+        ledger.saw(flows, tool, &args, outcome);
+        if tool.as_str() == ADOPT {
+            ledger.typed(outcome.as_str().unwrap_or_default());
+        } else if let Some(told) = &finished.told {
+            let _ = handles.again(tool, (outcome, &args), (told, &finished.label));
+        }
+    }
+    // What was turned down is told in the host's words; what a script makes of all it read is no outcome of a tool.
+    let performed = matches!(judged.verdict, Verdict::Allow { .. });
+    if !performed || judged.subject == script::TOOL {
+        return;
+    }
+    match &finished.end {
+        End::Done {
+            content: Content::Inline(outcome),
+        } => ledger.heard(flows, &finished.label, outcome),
+        End::Done { .. } => {}
+        End::Failed { message, .. } => {
+            let said = Value::String(message.clone());
+            ledger.heard(flows, &finished.label, &said);
         }
     }
 }

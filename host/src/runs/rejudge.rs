@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::explain::call_of;
 use super::host::Host;
-use super::known::{self, Fold, always};
+use super::known::{self, Fold, Led, always};
 use super::left::{Wished, answers_in, wished_in};
 use crate::gate::{Foreseen, foresee, unfit};
 use crate::rules::call::{self, Call};
@@ -19,6 +19,7 @@ use crate::rules::caller::{Caller, Known, Origin};
 use crate::rules::fetch::Fetch;
 use crate::rules::file::{File, FileWish, WriteMode};
 use crate::rules::flow::is_sink;
+use crate::rules::flow::handles::Given;
 use crate::rules::flow::lines::Browse;
 use crate::rules::grant::{Grant, Pattern};
 use crate::rules::keep::{Keep, KeepWish};
@@ -134,9 +135,11 @@ impl<'a> Again<'a> {
         };
         let surface = started.surface;
         let mut typed = Vec::new();
+        let mut led = Led::ByClient;
         let mut reach: std::result::Result<Arc<[Pattern]>, Unknown> = Ok([Pattern::all()].into());
         match wished_in(&first.run, records) {
             Ok(Wished::Goal(goal)) => {
+                led = Led::ByModel;
                 typed = goal.typed();
                 match host.agent(&goal) {
                     Ok(agent) => {
@@ -153,7 +156,7 @@ impl<'a> Again<'a> {
             Err(_) => {}
         }
         let patterns: &[Pattern] = reach.as_ref().map_or(&[], |reach| reach);
-        let known = known::known(&host.station, patterns, &typed, &[]);
+        let known = known::known(&host.station, (led, patterns), &typed, &[]);
         Ok(Self {
             host,
             surface,
@@ -167,7 +170,9 @@ impl<'a> Again<'a> {
     /// What the run learns from a record.
     fn see(&mut self, record: &'a Record, so_far: &[Record]) {
         let flows = &self.host.policy().flows;
-        self.fold.see(flows, &mut self.known.ledger(), record);
+        let (mut ledger, mut handles) = (self.known.ledger(), self.known.handles());
+        self.fold.see(flows, (&mut ledger, &mut handles), record);
+        drop((ledger, handles));
         if matches!(record.event, Event::Resumed) {
             self.known.answers = Arc::new(answers_in(so_far));
             always(&mut self.known.ledger(), so_far);
@@ -298,8 +303,17 @@ impl<'a> Again<'a> {
             };
         };
         let schema = tool.input().map_err(|error| error.message().to_owned())?;
-        Ok(match Args::check(args.clone(), schema) {
-            Ok(args) => Ok(call_of(tool, args)),
+        let given = match caller.origin {
+            Origin::Model | Origin::Script => Given::resolve(args, &self.known.handles()),
+            Origin::Client | Origin::Host | Origin::Tool(_) => Ok(Given::plain(args.clone())),
+        };
+        let checked = given.and_then(|given| Ok((Args::given(&given, schema)?, given)));
+        Ok(match checked {
+            Ok((checked, given)) => Ok(Call {
+                held: given.label,
+                wish: (!given.places.is_empty()).then(|| args.clone()),
+                ..call_of(tool, checked)
+            }),
             Err(error) => Err(Verdict::Deny(unfit(&error))),
         })
     }

@@ -309,6 +309,20 @@ impl Error {
         self
     }
 
+    /// The same with other words: its sentence, issues and hints, without its cause.
+    #[must_use]
+    pub fn with_words(&self, said: impl Fn(&str) -> String, hint: impl Fn(&str) -> String) -> Self {
+        let issue = |issue: &Issue| Issue {
+            path: said(&issue.path),
+            message: said(&issue.message),
+        };
+        let other = Self::new(self.code(), said(self.message()))
+            .issues(self.issue_list().iter().map(issue).collect())
+            .retry(self.is_retryable());
+        let hints = self.hints().iter().map(|line| hint(line));
+        hints.fold(other, Self::hint)
+    }
+
     /// The closed code.
     #[must_use]
     pub fn code(&self) -> Code {

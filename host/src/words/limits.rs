@@ -70,6 +70,17 @@ pub const IMPORT_BYTES: usize = 256 << 20;
 /// Short arguments of one call that are looked for as a whole; with more of them found likely, one is.
 pub const VERBATIM_SHORT: usize = 256;
 
+/// A text that a person may make their own words: so much is read in a question.
+pub const ADOPTED_CHARS: usize = 2_000;
+/// Handles of one run.
+pub const HANDLES: usize = 4_096;
+/// What all handles of a run hold together, as JSON text.
+pub const HANDLE_BYTES: usize = 32 << 20;
+/// Records of which a handle shows its trusted fields.
+pub const HANDLE_RECORDS: usize = 100;
+/// Bits that may leave the handles of a run, where policy names no number.
+pub const HANDLE_BITS: u32 = 256;
+
 /// Arguments of one call as JSON text.
 pub const ARGS_BYTES: usize = 64 << 10;
 /// Nesting of arguments and outcomes.
@@ -90,6 +101,14 @@ pub const ARTIFACT_BYTES: usize = 8 << 20;
 pub const SUMMARY_CHARS: usize = 500;
 /// An observation in tokens, estimated at [`CHARS_PER_TOKEN`] (G-14).
 pub const OBSERVATION_TOKENS: usize = 16_384;
+/// Combining marks on one character that are shown as such; further ones are written out.
+pub const COMBINING_MARKS: usize = 4;
+/// Text of one outcome that is looked through for instructions; a longer one is wrapped or blocked unread.
+pub const INBOUND_BYTES: usize = 16 << 20;
+/// Sources that a marked block names; further ones are counted.
+pub const INBOUND_SOURCES: usize = 8;
+/// Characters of a source that a marked block shows.
+pub const INBOUND_SOURCE_CHARS: usize = 80;
 /// Characters that count as one token where no tokenizer is at hand.
 pub const CHARS_PER_TOKEN: usize = 4;
 
@@ -193,6 +212,12 @@ pub const BATCH_RECORDS_MAX: usize = 65_536;
 pub const RECORD_INLINE_BYTES: usize = 4 << 10;
 /// How long to wait for another process that holds the journal.
 pub const JOURNAL_WAIT_MS: u64 = 2_000;
+/// An exported run.
+pub const EXPORT_BYTES: usize = 64 << 20;
+/// Records of an exported run.
+pub const EXPORT_RECORDS: usize = 100_000;
+/// Runs whose last chain value is remembered; of others it is looked up.
+pub const CHAINS_REMEMBERED: usize = 1_024;
 /// Runs that one listing shows.
 pub const RUNS_LISTED: usize = 1_000;
 
@@ -260,6 +285,25 @@ pub const SEARCH_WORD_CHARS: usize = 32;
 pub const SEARCH_DESCRIPTION_WORDS: usize = 400;
 /// Signatures in the answer to one search; tools beyond have a line of the catalogue.
 pub const SEARCH_ANSWER_BYTES: usize = 32 << 10;
+
+/// A secret's value.
+pub const SECRET_BYTES: usize = 16 << 10;
+/// Shorter values are no secrets: to blank them would blank half of every text.
+pub const SECRET_CHARS_MIN: usize = 8;
+/// Secrets of one vault.
+pub const SECRETS: usize = 256;
+/// What stands between the braces of a marker.
+pub const MARKER_CHARS: usize = 128;
+/// A text with escapes is searched for secrets in pieces of this size.
+pub const SCRUB_PIECE_BYTES: usize = 64 << 10;
+/// A token that looks random has so many characters (O-40),
+pub const SCRUB_TOKEN_CHARS: usize = 24;
+/// at most so many,
+pub const SCRUB_TOKEN_CHARS_MAX: usize = 512;
+/// so many different ones (O-42a),
+pub const SCRUB_DISTINCT_CHARS: usize = 8;
+/// and as many hundredths of a bit for each (O-42).
+pub const SCRUB_ENTROPY_CENTIBITS: u32 = 380;
 
 // Bounds that hang together.
 const _: () = assert!(ASYNC_STACK_BYTES >= WASM_STACK_BYTES + (1 << 20));

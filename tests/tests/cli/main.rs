@@ -1,6 +1,7 @@
 //! The command line as a person or a script meets it: one process for each command, real plugins, real
 //! files, loopback alone. Every test reads exit status and words.
 
+mod audit;
 mod call;
 mod config;
 mod demo;
@@ -20,6 +21,7 @@ mod refused;
 mod run;
 mod script;
 mod scripted;
+mod secret;
 mod server;
 mod shell;
 mod station;

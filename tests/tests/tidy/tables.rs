@@ -236,7 +236,11 @@ pub const LONG_FILES: &[Exempt] = &[];
 pub const WAITING_FILES: &[Exempt] = &[];
 
 /// Structs of the host that have more than [`FIELDS_MAX`] fields.
-pub const WIDE_STRUCTS: &[Exempt] = &[];
+pub const WIDE_STRUCTS: &[Exempt] = &[Exempt {
+    path: "host/src/surfaces/config/file.rs",
+    name: "ConfigFile",
+    reason: "one field for each top-level key of lazaret.toml, all of which are looked up here",
+}];
 
 /// Names that somebody else's format dictates.
 pub const FOREIGN_NAMES: &[Exempt] = &[Exempt {

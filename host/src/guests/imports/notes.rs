@@ -10,6 +10,10 @@ use crate::rules::keep::{Keep, KeepWish};
 impl Host for Inside {
     async fn put(&mut self, key: String, text: String) -> Result<(), Refusal> {
         let visit = self.visit()?;
+        // A note outlives the run, and whoever opens the file reads it.
+        let known = visit.station.scrub.known();
+        let text = known.clean(&text).unwrap_or(text);
+        let key = known.clean(&key).unwrap_or(key);
         let label = visit.caller.label.join(&visit.trail.label);
         self.keep(key, KeepWish::Put { text, label })
             .await

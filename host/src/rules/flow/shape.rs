@@ -60,10 +60,18 @@ fn below<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
         Some(Value::Bool(false)) => None,
         // A list that does not say of what, or a table that says what else it may hold.
         Some(more) => Some(more),
+        None if map.get("type").is_some_and(is_single) => None,
         None if !map.contains_key("properties") && !map.contains_key("items") => Some(OPEN),
         // Without a word about others the names that are known are all that a tool means.
         None => None,
     }
+}
+
+/// Whether a type has nothing inside.
+fn is_single(of_type: &Value) -> bool {
+    of_type.as_str().is_some_and(|of_type| {
+        ["string", "number", "integer", "boolean", "null"].contains(&of_type)
+    })
 }
 
 #[cfg(test)]
@@ -85,6 +93,7 @@ mod tests {
             ("/to", true),
             ("to/*", true),
             ("to/0", true),
+            ("to/0/x", false),
             ("too", false),
             ("message/subject", true),
             ("message/title", false),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::handles::has_handle;
 use super::is_sink;
 use super::kind::Kind;
 use super::leaves::{Leaf, leaves, lies_at};
@@ -103,6 +104,11 @@ impl Suggestion {
             self.left.insert(what);
             return;
         };
+        if has_handle(args) {
+            let what = format!("record {}: `{}` was given handles", call.seq, call.tool);
+            self.left.insert(what);
+            return;
+        }
         for leaf in leaves(args, &declared.input) {
             let place = place_of(&leaf.path);
             if !has_place(&declared.input, &place) {

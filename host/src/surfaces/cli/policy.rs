@@ -14,7 +14,7 @@ use crate::edges::state::StateFolder;
 use crate::surfaces::config::file::ConfigFile;
 use crate::surfaces::config::trust::Pins;
 use crate::surfaces::config::{NAME, find_upward};
-use crate::surfaces::paint::{good, strong};
+use crate::surfaces::paint::{foreign, good, strong};
 use crate::words::error::{Error, Result};
 
 /// Ask the policy.
@@ -110,6 +110,13 @@ fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
             print::counted(grant.mounts.len(), "mount"),
             grant.notes.word()
         ));
+        for secret in &grant.secrets {
+            let to = foreign(&secret.to);
+            print::line(format!(
+                "    secret {} to {to}",
+                strong(foreign(&secret.name))
+            ));
+        }
     }
     Ok(0)
 }

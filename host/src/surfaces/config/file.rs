@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::flow::FlowTable;
+use super::secrets::{ScrubTable, SecretTable, VaultTable};
 use crate::edges::named;
 use crate::guests::catalog::Collisions;
 use crate::rules::grant::{Access, Pattern};
+use crate::rules::inbound::Treatment;
 use crate::rules::manifest::Risk;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::Digest;
@@ -42,6 +44,12 @@ pub struct ConfigFile {
     pub limits: LimitTable,
     /// What may flow where.
     pub flow: FlowTable,
+    /// What is done with text that comes in.
+    pub inbound: InboundTable,
+    /// Who keeps secrets.
+    pub vault: VaultTable,
+    /// What is guessed to be one.
+    pub scrub: ScrubTable,
     /// The bytes that were read.
     #[serde(skip)]
     pub bytes: Vec<u8>,
@@ -80,6 +88,8 @@ pub struct GrantTable {
     pub notes: Access,
     /// Tools that it may call.
     pub calls: Vec<Pattern>,
+    /// Secrets that it may place in its requests.
+    pub secrets: Vec<SecretTable>,
 }
 
 /// A destination: a URL alone means `GET` and `HEAD` to public addresses.
@@ -175,6 +185,19 @@ pub struct LimitTable {
     pub script_cpu_ms: Option<u64>,
     /// Time from the beginning of a script to its end; absent: no limit.
     pub script_wall_ms: Option<u64>,
+}
+
+/// `[inbound]`.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct InboundTable {
+    /// With text that an untrusted source had influence on: `none`, `flag`, `strip`, `wrap` or
+    /// `strip-and-wrap`.
+    pub untrusted: Option<Treatment>,
+    /// With everything else.
+    pub trusted: Option<Treatment>,
+    /// Whether text that is too long to be looked through is withheld.
+    pub fail_closed: Option<bool>,
 }
 
 impl ConfigFile {
@@ -288,6 +311,10 @@ mod tests {
         check(
             "[mounts.docs]\npath = \"x\"\naccess = \"reed\"\n",
             &["line 3", "did you mean `read`?"],
+        );
+        check(
+            "[inbound]\nuntrusted = \"wrapp\"\n",
+            &["line 2", "did you mean `wrap`?"],
         );
         check("[limits]\ncpu_ms = \"long\"\n", &["line 2", "invalid type"]);
         check("block = [\"a b\"]\n", &["line 1", "names no tools"]);

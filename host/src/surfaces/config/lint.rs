@@ -134,6 +134,7 @@ impl Look<'_> {
             };
             self.beyond_mounts(&name, &grant);
             self.beyond_wants(&name, &about, &grant);
+            self.secrets(&name, &about, &grant);
         }
     }
 
@@ -194,6 +195,31 @@ impl Look<'_> {
             {
                 let what = format!("{name} grants calls of `{line}`, which no tool of it wants");
                 self.say(name, what, "leave it out");
+            }
+        }
+    }
+
+    /// A tool gets no secret that it does not declare, whatever a line says; and one that is sent without
+    /// encryption is read by whoever is on the way.
+    fn secrets(&mut self, name: &str, about: &[&Tool], grant: &Grant) {
+        for secret in &grant.secrets {
+            let which = format!("{name} secrets: `{}`", secret.name);
+            let wants = |tool: &&Tool| tool.declared.wants.secrets.contains(&secret.name);
+            if !about.iter().any(wants) {
+                self.say(
+                    name,
+                    format!("{which} is declared by no such tool, so none gets it"),
+                    "`lazaret plugin inspect` says what a plugin declares",
+                );
+            }
+            let to = secret.to.place();
+            let here = ["http://127.0.0.1", "http://localhost", "http://[::1]"];
+            if to.starts_with("http:") && !here.iter().any(|here| to.starts_with(here)) {
+                self.say(
+                    name,
+                    format!("{which} is sent to `{to}` without encryption"),
+                    "write `https://` if the server speaks it",
+                );
             }
         }
     }

@@ -11,11 +11,13 @@ use super::file::{
     AgentTable, ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, looking,
 };
 use super::flow::{self, FlowTable};
-use crate::edges::vault::Vault;
+use super::secrets;
+use crate::edges::vault::{Backend, Vault};
 use crate::guests::catalog::Collisions;
 use crate::guests::plugin;
 use crate::rules::agent::{Agent, refuse_secrets};
 use crate::rules::grant::{Access, Destination, Grant, MountGrant, Pattern};
+use crate::rules::inbound::{Inbound, Treatment};
 use crate::rules::manifest::Risk;
 use crate::rules::policy::{Bounds, Line, Mount, Policy, ScriptRules};
 use crate::runs::host::{Places, Setup};
@@ -64,7 +66,7 @@ fn empty(policy: Policy, places: Places) -> Setup {
         agents: BTreeMap::new(),
         models: BTreeMap::new(),
         engine: plugin::script_engine(),
-        vault: Vault::default(),
+        vault: Vault::new(Backend::default(), &places.state),
         places,
     }
 }
@@ -78,6 +80,9 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
     let mut setup = empty(Policy::nothing(&names.join(" and ")), places);
     let tables: Vec<&FlowTable> = files.iter().map(|(_, file)| &file.flow).collect();
     setup.policy.flows = flow::nothing_said(&tables);
+    if let Some(backend) = files.iter().find_map(|(_, file)| file.vault.backend) {
+        setup.vault = Vault::new(backend, &setup.places.state);
+    }
     for (path, file) in files {
         add(&mut setup, path, file).map_err(|error| about(path, &error))?;
     }
@@ -89,6 +94,8 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
     setup.policy.bounds.memory_bytes =
         asked.map_or(GUEST_MEMORY_BYTES, |mib| mib.saturating_mul(1 << 20));
     setup.policy.scripts = script_rules(files)?;
+    setup.policy.inbound = inbound(files);
+    setup.policy.guess = secrets::guess(files.iter().map(|(_, file)| file.scrub));
     check_names(&setup)?;
     Ok(setup)
 }
@@ -122,6 +129,21 @@ fn script_rules(files: &[(&Path, &ConfigFile)]) -> Result<ScriptRules> {
         return wrong("script_wall_ms", u64::MAX);
     }
     Ok(rules)
+}
+
+/// Text that comes in: whatever one of the files asks for is done.
+fn inbound(files: &[(&Path, &ConfigFile)]) -> Inbound {
+    let tables = || files.iter().map(|(_, file)| file.inbound);
+    let all = |asked: Option<Treatment>, more| Some(asked.map_or(more, |asked| asked.and(more)));
+    let untrusted = tables().filter_map(|table| table.untrusted);
+    let trusted = tables().filter_map(|table| table.trusted);
+    let closed = tables().filter_map(|table| table.fail_closed);
+    let default = Inbound::default();
+    Inbound {
+        untrusted: untrusted.fold(None, all).unwrap_or(default.untrusted),
+        trusted: trusted.fold(None, all).unwrap_or(default.trusted),
+        fail_closed: closed.max().unwrap_or(default.fail_closed),
+    }
 }
 
 fn add(setup: &mut Setup, path: &Path, file: &ConfigFile) -> Result<()> {
@@ -225,6 +247,11 @@ pub(super) fn grant(table: &GrantTable) -> Result<Grant> {
         mounts,
         notes: table.notes,
         calls: table.calls.clone(),
+        secrets: table
+            .secrets
+            .iter()
+            .map(secrets::secret)
+            .collect::<Result<_>>()?,
     })
 }
 
@@ -409,4 +436,33 @@ fn about(path: &Path, error: &Error) -> Error {
         format!("`{}`: {}", path.display(), error.message()),
     );
     error.hints().iter().cloned().fold(about, Error::hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(files: &[&str], expected: (Treatment, Treatment, bool)) {
+        let files: Vec<ConfigFile> = files
+            .iter()
+            .map(|text| toml::from_str(text).unwrap())
+            .collect();
+        let files: Vec<_> = files.iter().map(|file| (Path::new("f"), file)).collect();
+        let inbound = inbound(&files);
+        let got = (inbound.untrusted, inbound.trusted, inbound.fail_closed);
+        assert_eq!(got, expected);
+    }
+
+    #[test]
+    fn what_one_file_asks_of_inbound_text_another_does_not_take_back() {
+        use Treatment::{Flag, None, StripAndWrap, Wrap};
+        check(&["", ""], (Wrap, None, true));
+        let own = "[inbound]\nuntrusted = \"strip\"\ntrusted = \"flag\"";
+        let theirs = "[inbound]\nuntrusted = \"wrap\"\ntrusted = \"none\"\nfail_closed = false";
+        check(&[own, theirs], (StripAndWrap, Flag, false));
+        check(&[theirs, own], (StripAndWrap, Flag, false));
+        let closed = "[inbound]\nfail_closed = true";
+        check(&[theirs, closed], (Wrap, None, true));
+        check(&["[inbound]\nuntrusted = \"none\""], (None, None, true));
+    }
 }

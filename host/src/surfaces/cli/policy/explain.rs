@@ -226,5 +226,6 @@ fn touches(host: &Host, tool: &str) -> Result<Vec<String>> {
         lines.push(format!("{} notes", grant.notes.word()));
     }
     lines.extend(grant.calls.iter().map(|line| format!("call {line}")));
+    lines.extend(grant.secrets.iter().map(ToString::to_string));
     Ok(lines)
 }

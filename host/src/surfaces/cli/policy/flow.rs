@@ -12,7 +12,8 @@ use crate::words::error::Result;
 use crate::words::event::Verdict;
 
 pub(super) async fn perform(scene: &Scene, run: &str) -> Result<u8> {
-    let journal = open(scene)?;
+    let audit = open(scene)?;
+    let journal = audit.journal();
     let run = journal.find(run).await?;
     let records = journal.records(&run).await?;
     let host = scene.open_host().await?;
