@@ -118,7 +118,7 @@ fn prose(seed: usize, bytes: usize) -> String {
         state = state
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
-        let number = (state >> 33) % 1_000;
+        let number = (state >> 20) % 100_000_000;
         text.push_str(&format!("{}{number} ", WORDS[(state >> 48) % WORDS.len()]));
     }
     text
@@ -169,7 +169,11 @@ fn caller(ledger: Ledger, label: Label) -> Caller {
         run: RunId::known("bench"),
         parent: 0,
         place: Place::default(),
-        known: Known::new(BTreeMap::new(), (ledger, Handles::default()), (Judging::Enforce, Holding::Never)),
+        known: Known::new(
+            BTreeMap::new(),
+            (ledger, Handles::default()),
+            (Judging::Enforce, Holding::Never),
+        ),
         surface: Surface::Cli,
         origin: Origin::Model,
         reach: [Pattern::all()].into(),

@@ -37,7 +37,8 @@ pub(super) async fn settled(host: &Host, scene: &Scene, mut called: Called) -> R
     while matches!(&called.outcome.result, Err(error) if error.code() == Code::Asked)
         && ask(host, &called.run, scene).await?
     {
-        called = script::again(host, &called.run, scene).await?;
+        // A run is a large future, and this one is begun from within another's.
+        called = Box::pin(script::again(host, &called.run, scene)).await?;
     }
     Ok(called)
 }

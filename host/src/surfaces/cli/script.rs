@@ -158,7 +158,7 @@ pub(super) async fn resume(host: &Host, run: &RunId, scene: &Scene) -> Result<u8
 pub(super) async fn again(host: &Host, run: &RunId, scene: &Scene) -> Result<Called> {
     let tasks = Tasks::new();
     let work = async {
-        match host.resume(run, &tasks).await? {
+        match Box::pin(host.resume(run, &tasks)).await? {
             Resumed::Called(called) => Ok(*called),
             Resumed::Answer(_) => Err(Error::bug("a call that was an agent's run")),
         }

@@ -19,13 +19,15 @@ pub(super) async fn read(scene: &Scene, runs: &[String]) -> Result<Vec<Vec<Recor
     let journal = audit.journal();
     let mut all = Vec::new();
     for named in runs {
-        all.extend(match read_file(&scene.around.folder.join(named), named, journal)? {
-            Some(records) => records,
-            None => {
-                let run = journal.find(named).await?;
-                vec![journal.records(&run).await?]
-            }
-        });
+        all.extend(
+            match read_file(&scene.around.folder.join(named), named, journal)? {
+                Some(records) => records,
+                None => {
+                    let run = journal.find(named).await?;
+                    vec![journal.records(&run).await?]
+                }
+            },
+        );
     }
     Ok(all)
 }
