@@ -124,7 +124,6 @@ impl Known {
     }
 
     /// What is held back.
-    #[must_use]
     pub fn handles(&self) -> MutexGuard<'_, Handles> {
         lock(&self.handles)
     }

@@ -44,7 +44,7 @@ pub(super) fn known(
     let hold = match station.gate.policy().flows.hold {
         Holding::Auto if led == Led::ByModel && mode == Judging::Enforce => Holding::Untrusted,
         Holding::Auto => Holding::Never,
-        said => said,
+        said @ (Holding::Untrusted | Holding::Large | Holding::Never) => said,
     };
     Known::new(answers_in(records), known, (mode, hold))
 }
