@@ -189,20 +189,8 @@ impl Gate {
     }
 
     async fn judge<E: Effect>(&self, caller: &Caller, effect: E) -> Result<Permit<E>, NotPassed> {
-        let mut weighed = Vec::new();
-        let decided = effect
-            .judge(caller, &self.policy)
-            .map_err(Refused::Denied)
-            .and_then(|allowed| {
-                weighed = allowed.weighed;
-                let rule = consent(caller, &effect, allowed.rule, allowed.consent)?;
-                Ok((rule, allowed.terms))
-            });
-        let verdict = match &decided {
-            Ok((rule, _)) => Verdict::Allow { rule: rule.clone() },
-            Err(Refused::Denied(denial)) => Verdict::Deny(denial.clone()),
-            Err(Refused::Asked(question)) => Verdict::Ask(question.clone()),
-        };
+        let (decided, weighed) = decide(caller, &effect, &self.policy);
+        let verdict = verdict_of(&decided);
         let what = (effect.subject(), effect.content());
         let judged = self.record(caller, E::KIND, what, (weighed, verdict))?;
         let terms = match decided {
@@ -306,10 +294,57 @@ impl Gate {
     }
 }
 
+/// A judgement that nobody acts upon.
+#[derive(Debug)]
+pub(crate) struct Foreseen<T> {
+    /// The decision.
+    pub(crate) verdict: Verdict,
+    /// Of a sink: each value that steers, and why it may.
+    pub(crate) weighed: Vec<Weighed>,
+    /// What an allowance would entail.
+    pub(crate) terms: Option<T>,
+}
+
+/// What would be decided: nothing is recorded, and there is no permit.
+pub(crate) fn foresee<E: Effect>(
+    caller: &Caller,
+    effect: &E,
+    policy: &Policy,
+) -> Foreseen<E::Terms> {
+    let (decided, weighed) = decide(caller, effect, policy);
+    Foreseen {
+        verdict: verdict_of(&decided),
+        weighed,
+        terms: decided.ok().map(|(_, terms)| terms),
+    }
+}
+
+/// The rule and the terms, or why not; and what was weighed.
+type Decided<T> = (Result<(String, T), Refused>, Vec<Weighed>);
+
+fn decide<E: Effect>(caller: &Caller, effect: &E, policy: &Policy) -> Decided<E::Terms> {
+    let mut weighed = Vec::new();
+    let judged = effect.judge(caller, policy).map_err(Refused::Denied);
+    let decided = judged.and_then(|allowed| {
+        weighed = allowed.weighed;
+        let rule = consent(caller, effect, allowed.rule, allowed.consent)?;
+        Ok((rule, allowed.terms))
+    });
+    (decided, weighed)
+}
+
+fn verdict_of<T>(decided: &Result<(String, T), Refused>) -> Verdict {
+    match decided {
+        Ok((rule, _)) => Verdict::Allow { rule: rule.clone() },
+        Err(Refused::Denied(denial)) => Verdict::Deny(denial.clone()),
+        Err(Refused::Asked(question)) => Verdict::Ask(Question::clone(question)),
+    }
+}
+
 /// Why an effect may not happen, or not yet.
 enum Refused {
     Denied(Denial),
-    Asked(Question),
+    Asked(Box<Question>),
 }
 
 impl Refused {
@@ -365,19 +400,21 @@ fn consent<E: Effect>(
                 because(&open)
             ),
         ),
-        (None, Origin::Client | Origin::Model | Origin::Script) => Err(Refused::Asked(Question {
-            text: format!(
-                "May this {} call `{subject}` with {}?{}",
-                caller.origin,
-                what(&effect.content()),
-                because(&open)
-            ),
-            id,
-            rule: line,
-            values: open.iter().filter_map(|open| open.value.clone()).collect(),
-            lines: lines_of(&open),
-            reasons: open.into_iter().map(|open| open.reason).collect(),
-        })),
+        (None, Origin::Client | Origin::Model | Origin::Script) => {
+            Err(Refused::Asked(Box::new(Question {
+                text: format!(
+                    "May this {} call `{subject}` with {}?{}",
+                    caller.origin,
+                    what(&effect.content()),
+                    because(&open)
+                ),
+                id,
+                rule: line,
+                values: open.iter().filter_map(|open| open.value.clone()).collect(),
+                lines: lines_of(&open),
+                reasons: open.into_iter().map(|open| open.reason).collect(),
+            })))
+        }
     }
 }
 

@@ -3,11 +3,13 @@
 pub mod audit;
 mod drive;
 pub mod explain;
+pub mod flowed;
 pub mod host;
 mod known;
 pub mod left;
 mod observe;
 mod offer;
 pub mod provider;
+pub mod rejudge;
 pub mod rest;
 mod script;

@@ -14,6 +14,7 @@
 )]
 
 mod bare;
+mod flow;
 mod rows;
 mod scripts;
 mod waiting;
@@ -50,7 +51,10 @@ fn main() {
         Some("--waiting") => return waiting::child(Path::new(&arguments.next().unwrap())),
         _ => {}
     }
-    // For whoever looks where the time goes: `--bench table -- scripts`.
+    // For whoever looks where the time goes: `--bench table -- scripts`, or `-- flow`, which needs no guests.
+    if std::env::args().any(|argument| argument == "flow") {
+        return flow::all();
+    }
     let only_scripts = std::env::args().any(|argument| argument == "scripts");
     let scene: &'static Scene = Box::leak(Box::new(Scene::new()));
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -103,6 +107,7 @@ fn main() {
         &goal(median(&process), Duration::from_millis(30)),
     );
     resident(scene);
+    flow::all();
     scripts::all(scene, &runtime);
     waiting::row(scene);
     fs::remove_dir_all(scene.folder.path()).unwrap();

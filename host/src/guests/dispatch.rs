@@ -273,6 +273,7 @@ async fn perform(
         Sensitivity::Public | Sensitivity::Internal => label,
     };
     let result = clean(station, result);
+    hear(station, caller, &label, &result);
     let content = match &result {
         Ok(value) if station.gate.policy().flows.classes.is_secret(&label) => Content::Size {
             bytes: value.to_string().len(),
@@ -295,6 +296,19 @@ async fn perform(
         label,
         told,
         spent: ending.spent,
+    }
+}
+
+/// Tells the older guards of what has entered the run: an outcome, or the words of a failure.
+fn hear(station: &Station, caller: &Caller, label: &Label, result: &Result<Value>) {
+    let flows = &station.gate.policy().flows;
+    let mut ledger = caller.known.ledger();
+    match result {
+        Ok(value) => ledger.heard(flows, label, value),
+        Err(error) => {
+            let said = Value::String(error.message().to_owned());
+            ledger.heard(flows, label, &said);
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::caller::{Caller, Judging, Origin};
 use super::flow::handles::ADOPT;
-use super::flow::{self, Weighing};
+use super::flow::{self, Weighing, verbatim};
 use super::grant::{Access, Grant, Pattern};
 use super::manifest::{Declared, EffectClass, Visibility};
 use super::policy::Policy;
@@ -89,6 +89,7 @@ impl Effect for Call {
         }
         let rule = self.check_risk(policy)?;
         flow::check_secret(self, caller, policy)?;
+        let flagged = verbatim::guard(self, caller, policy)?;
         let (mut weighing, notice) = self.weigh(caller, policy)?;
         let open = mem::take(&mut weighing.open);
         let asked_by = match (policy.ask_line(&self.tool), open.is_empty()) {
@@ -108,7 +109,7 @@ impl Effect for Call {
             create_in: weighing.create_in,
         };
         Ok(Allowed {
-            rule: format!("{rule}{notice}"),
+            rule: format!("{rule}{notice}{flagged}"),
             terms,
             consent,
             weighed: weighing.weighed,

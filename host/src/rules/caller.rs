@@ -119,13 +119,11 @@ impl Known {
     }
 
     /// The ledger, for as long as one wish is weighed.
-    #[must_use]
     pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
         lock(&self.ledger)
     }
 
     /// What is held back.
-    #[must_use]
     pub fn handles(&self) -> MutexGuard<'_, Handles> {
         lock(&self.handles)
     }

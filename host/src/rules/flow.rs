@@ -10,7 +10,11 @@ pub mod kind;
 mod leaves;
 pub mod ledger;
 pub mod lines;
+pub mod shape;
+pub mod suggest;
+pub mod trace;
 pub mod typed;
+pub mod verbatim;
 
 use std::sync::Arc;
 

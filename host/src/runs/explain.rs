@@ -3,18 +3,21 @@
 use serde_json::Value;
 
 use super::host::Host;
+use super::known::typed_args;
+use crate::gate::foresee;
 use crate::guests::catalog::Tool;
 use crate::rules::call::Call;
-use crate::rules::caller::{Caller, Origin};
+use crate::rules::caller::{Caller, Judging, Origin};
 use crate::rules::fetch::Fetch;
 use crate::rules::file::{File, FileWish, WriteMode};
+use crate::rules::flow::lines::ToolFlow;
+use crate::rules::flow::{self, shape};
 use crate::rules::grant::{Access, Pattern};
 use crate::rules::manifest::Risk;
-use crate::rules::policy::Policy;
 use crate::rules::schema::{Args, Schema};
-use crate::rules::{Consent, Effect, script};
+use crate::rules::{Effect, script};
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Denial, Surface};
+use crate::words::event::{Surface, Verdict, Weighed};
 use crate::words::id::RunId;
 use crate::words::label::{Label, Source};
 use crate::words::message::WishedArgs;
@@ -24,17 +27,56 @@ use crate::words::message::WishedArgs;
 pub struct Explained {
     /// What it is about.
     pub subject: String,
-    /// The rule that allows it, or the denial.
-    pub verdict: Result<String, Denial>,
+    /// The decision.
+    pub verdict: Verdict,
+    /// Of a sink whose flows are judged: each value that steers, and why it may.
+    pub weighed: Vec<Weighed>,
+    /// Of the same: the arguments that are content.
+    pub content: Vec<String>,
+}
+
+/// Who would wish, and under which influence.
+#[derive(Clone, Debug, Default)]
+pub struct Influence {
+    /// Whether a model would, and not a person at the command line, who types arguments with their own hands.
+    pub by_model: bool,
+    /// What has had influence, beside the user.
+    pub sources: Vec<Source>,
+    /// What the user typed before.
+    pub goal: String,
+    /// Values that the user vouches for.
+    pub vouch: Vec<String>,
+}
+
+impl Influence {
+    fn typed(&self, args: &Value) -> Vec<String> {
+        let vouched = self.vouch.iter().map(|value| format!("\"{value}\""));
+        let mut typed: Vec<String> = vouched.chain([self.goal.clone()]).collect();
+        if !self.by_model {
+            typed.extend(typed_args(args));
+        }
+        typed
+    }
+
+    fn label(&self) -> Label {
+        let own = Label::of(Source::user());
+        let sources = self.sources.iter().cloned();
+        sources.fold(own, |label, source| label.with(source))
+    }
 }
 
 impl Host {
-    /// What the gate would say to a call by a client, without making it: to the call itself, and to
-    /// the addresses and paths among its arguments, if its guest asks for them.
+    /// What the gate would say to a call, without making it: to the call itself, and to the addresses and
+    /// paths among its arguments, if its guest asks for them.
     ///
     /// # Errors
     /// `UnknownTool`, `BadArgs`.
-    pub fn explain(&self, tool: &str, args: &WishedArgs) -> Result<Vec<Explained>> {
+    pub fn explain(
+        &self,
+        tool: &str,
+        args: &WishedArgs,
+        under: &Influence,
+    ) -> Result<Vec<Explained>> {
         let tool = self.station.catalog.resolve(tool, &[Pattern::all()])?;
         let args = match args {
             WishedArgs::Json(value) => Args::check(value.clone(), tool.input()?)?,
@@ -42,84 +84,119 @@ impl Host {
                 return Err(Error::new(Code::BadArgs, "the arguments are not JSON"));
             }
         };
+        let caller = self.wisher(under, args.value());
+        let call = call_of(tool, args);
+        let mut all = vec![self.judged_call(&call, &caller)];
         let inner = Caller {
             origin: Origin::Tool(tool.name.clone()),
             grant: tool.grant.clone(),
-            ..self.client(
-                RunId::known("explain"),
-                Surface::Cli,
-                Label::of(Source::user()),
-            )
+            known: caller.known.inside(flow::is_sink(tool.declared.effect)),
+            ..caller
         };
-        let mut all = Vec::new();
-        foresee(tool, args.value(), "", &mut |wish| {
+        foresee_all(tool, call.args.value(), "", &mut |wish| {
             let (subject, verdict) = match wish {
-                Foreseen::Fetch(fetch) => (fetch.subject(), rule_of(&fetch, &inner, self.policy())),
-                Foreseen::File(file) => (file.subject(), rule_of(&file, &inner, self.policy())),
+                Wish::Fetch(fetch) => (fetch.subject(), self.verdict(&fetch, &inner)),
+                Wish::File(file) => (file.subject(), self.verdict(&file, &inner)),
             };
-            all.push(Explained { subject, verdict });
+            all.push(Explained {
+                subject,
+                verdict,
+                weighed: Vec::new(),
+                content: Vec::new(),
+            });
         });
-        all.insert(0, self.judged(tool, args));
         Ok(all)
     }
 
-    /// The same for a tool, whatever its arguments: no rule of this version looks at them.
+    /// The same for a tool, whatever its arguments: what looks at them is left out.
     ///
     /// # Errors
     /// `UnknownTool`.
     pub fn explain_tool(&self, tool: &str) -> Result<Vec<Explained>> {
-        if tool == script::TOOL {
-            return Ok(vec![self.judged_call(&self.station.scripts.call(""))]);
-        }
-        let tool = self.station.catalog.resolve(tool, &[Pattern::all()])?;
-        let any = Schema::compile(Value::Bool(true))?;
-        Ok(vec![self.judged(tool, Args::check(Value::Null, &any)?)])
-    }
-
-    fn judged(&self, tool: &Tool, args: Args) -> Explained {
-        self.judged_call(&Call {
-            tool: tool.name.clone(),
-            component: tool.plugin.digest,
-            declared: tool.declared.clone(),
-            grant: tool.grant.clone(),
-            args,
-            held: Label::default(),
-            places: Vec::new(),
-            wish: None,
-        })
-    }
-
-    fn judged_call(&self, call: &Call) -> Explained {
         let caller = self.client(
             RunId::known("explain"),
             Surface::Cli,
             Label::of(Source::user()),
         );
+        if tool == script::TOOL {
+            return Ok(vec![
+                self.judged_call(&self.station.scripts.call(""), &caller),
+            ]);
+        }
+        let tool = self.station.catalog.resolve(tool, &[Pattern::all()])?;
+        let any = Schema::compile(Value::Bool(true))?;
+        let call = call_of(tool, Args::check(Value::Null, &any)?);
+        Ok(vec![self.judged_call(&call, &caller)])
+    }
+
+    /// Which arguments of a tool steer, which are content, and what its outcomes are good for.
+    ///
+    /// # Errors
+    /// `UnknownTool`.
+    pub fn flow_of(&self, tool: &str) -> Result<ToolFlow> {
+        let tool = self.station.catalog.resolve(tool, &[Pattern::all()])?;
+        let any = Schema::compile(Value::Bool(true))?;
+        let call = call_of(tool, Args::check(Value::Null, &any)?);
+        Ok(shape::about(&call, &self.policy().flows))
+    }
+
+    fn wisher(&self, under: &Influence, args: &Value) -> Caller {
+        let run = RunId::known("explain");
+        let caller = self.client(run, Surface::Cli, under.label());
+        Caller {
+            origin: if under.by_model {
+                Origin::Model
+            } else {
+                Origin::Client
+            },
+            known: self.knows(&under.typed(args), &[]),
+            ..caller
+        }
+    }
+
+    fn verdict<E: Effect>(&self, effect: &E, caller: &Caller) -> Verdict {
+        foresee(caller, effect, self.policy()).verdict
+    }
+
+    fn judged_call(&self, call: &Call, caller: &Caller) -> Explained {
+        let foreseen = foresee(caller, call, self.policy());
+        let weighs = caller.known.mode != Judging::Off && flow::is_sink(call.declared.effect);
+        let judged = !matches!(foreseen.verdict, Verdict::Deny(_));
         Explained {
             subject: call.subject(),
-            verdict: rule_of(call, &caller, self.policy()),
+            content: if weighs && judged {
+                shape::content(call, &foreseen.weighed)
+            } else {
+                Vec::new()
+            },
+            verdict: foreseen.verdict,
+            weighed: foreseen.weighed,
         }
     }
 }
 
+/// A call of a tool of the catalog.
+pub(super) fn call_of(tool: &Tool, args: Args) -> Call {
+    Call {
+        tool: tool.name.clone(),
+        component: tool.plugin.digest,
+        declared: tool.declared.clone(),
+        grant: tool.grant.clone(),
+        args,
+        held: Label::default(),
+        places: Vec::new(),
+        wish: None,
+    }
+}
+
 /// An effect that a call's arguments make likely.
-enum Foreseen {
+enum Wish {
     Fetch(Fetch),
     File(File),
 }
 
-fn rule_of<E: Effect>(effect: &E, caller: &Caller, policy: &Policy) -> Result<String, Denial> {
-    let allowed = effect.judge(caller, policy)?;
-    Ok(match allowed.consent {
-        Consent::NotNeeded => allowed.rule,
-        Consent::Needed { rule, .. } => {
-            format!("{}, and a person is asked first ({rule})", allowed.rule)
-        }
-    })
-}
-
 /// Finds addresses among the arguments, and paths where the tool wants files.
-fn foresee(tool: &Tool, value: &Value, key: &str, see: &mut impl FnMut(Foreseen)) {
+fn foresee_all(tool: &Tool, value: &Value, key: &str, see: &mut impl FnMut(Wish)) {
     let declared = &tool.declared;
     match value {
         Value::String(text)
@@ -132,7 +209,7 @@ fn foresee(tool: &Tool, value: &Value, key: &str, see: &mut impl FnMut(Foreseen)
                 "POST"
             };
             if let Ok(fetch) = Fetch::new(method, text, Vec::new(), Vec::new()) {
-                see(Foreseen::Fetch(fetch));
+                see(Wish::Fetch(fetch));
             }
         }
         Value::String(text)
@@ -148,16 +225,18 @@ fn foresee(tool: &Tool, value: &Value, key: &str, see: &mut impl FnMut(Foreseen)
                     length: 0,
                 },
             };
-            see(Foreseen::File(File {
+            see(Wish::File(File {
                 path: text.clone(),
                 label: Label::of(Source::user()),
                 wish,
             }));
         }
-        Value::Array(items) => items.iter().for_each(|item| foresee(tool, item, key, see)),
+        Value::Array(items) => items
+            .iter()
+            .for_each(|item| foresee_all(tool, item, key, see)),
         Value::Object(map) => map
             .iter()
-            .for_each(|(key, item)| foresee(tool, item, key, see)),
+            .for_each(|(key, item)| foresee_all(tool, item, key, see)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

@@ -164,7 +164,7 @@ impl Goal {
     }
 
     /// All that its user wrote with their own hands.
-    fn typed(&self) -> Vec<String> {
+    pub(super) fn typed(&self) -> Vec<String> {
         let vouched = self.vouch.iter().map(|value| format!("\"{value}\""));
         let goal = (!self.piped).then(|| self.text.clone());
         vouched.chain(goal).collect()
@@ -496,7 +496,7 @@ impl Host {
         }
     }
 
-    fn agent(&self, goal: &Goal) -> Result<Agent> {
+    pub(super) fn agent(&self, goal: &Goal) -> Result<Agent> {
         let agent = self.agents.get(&goal.agent).ok_or_else(|| {
             Error::not_found(format!("agent `{}`", goal.agent))
                 .hint(known("agents", self.agents.keys()))

@@ -10,9 +10,12 @@ use crate::rules::caller::{Judging, Known};
 use crate::rules::flow::handles::{ADOPT, Given, Handles};
 use crate::rules::flow::kind::text_of;
 use crate::rules::flow::ledger::Ledger;
-use crate::rules::flow::lines::{Holding, Mode};
+use crate::rules::flow::lines::{Flows, Holding, Mode};
 use crate::rules::grant::Pattern;
-use crate::words::event::{Answer, Content, EffectKind, End, Event, Judged, Record, Verdict};
+use crate::rules::script;
+use crate::words::event::{
+    Answer, Content, EffectKind, End, Event, Finished, Judged, Record, Verdict,
+};
 use crate::words::id::{Seq, ToolName};
 
 /// Whose words a run acts upon.
@@ -41,13 +44,13 @@ pub(super) fn known(
     let hold = match station.gate.policy().flows.hold {
         Holding::Auto if led == Led::ByModel && mode == Judging::Enforce => Holding::Untrusted,
         Holding::Auto => Holding::Never,
-        said => said,
+        said @ (Holding::Untrusted | Holding::Large | Holding::Never) => said,
     };
     Known::new(answers_in(records), known, (mode, hold))
 }
 
 /// Whether the flows of a run with this reach are judged.
-fn judging(station: &Station, reach: &[Pattern]) -> Judging {
+pub(super) fn judging(station: &Station, reach: &[Pattern]) -> Judging {
     let policy = station.gate.policy();
     match policy.flows.mode {
         Mode::Off => Judging::Off,
@@ -61,42 +64,51 @@ fn judging(station: &Station, reach: &[Pattern]) -> Judging {
 /// What earlier lives have learned: outcomes of calls, and answers that hold for the rest of the run.
 fn recall(station: &Station, (ledger, handles): (&mut Ledger, &mut Handles), records: &[Record]) {
     let flows = &station.gate.policy().flows;
-    let mut calls: BTreeMap<Seq, (&Judged, ToolName)> = BTreeMap::new();
+    let mut fold = Fold::default();
+    for record in records {
+        fold.see(flows, (ledger, handles), record);
+    }
+    always(ledger, records);
+}
+
+/// The values that persons have answered for, for the rest of the run.
+pub(super) fn always(ledger: &mut Ledger, records: &[Record]) {
     let answers = answers_in(records);
     for record in records {
+        if let Event::Judged(judged) = &record.event
+            && judged.effect == EffectKind::Call
+            && let Verdict::Ask(question) = &judged.verdict
+            && answers.get(&question.id) == Some(&Answer::Always)
+        {
+            let values = question.values.iter().cloned();
+            values.for_each(|value| ledger.answered(value));
+        }
+    }
+}
+
+/// Reads outcomes of calls into a ledger, record by record.
+#[derive(Debug, Default)]
+pub(super) struct Fold<'a> {
+    calls: BTreeMap<Seq, (&'a Judged, ToolName)>,
+}
+
+impl<'a> Fold<'a> {
+    /// The next record of the run.
+    pub(super) fn see(
+        &mut self,
+        flows: &Flows,
+        (ledger, handles): (&mut Ledger, &mut Handles),
+        record: &'a Record,
+    ) {
         match &record.event {
             Event::Judged(judged) if judged.effect == EffectKind::Call => {
                 if let Ok(tool) = ToolName::parse(&judged.subject) {
-                    calls.insert(record.seq, (judged, tool));
-                }
-                if let Verdict::Ask(question) = &judged.verdict
-                    && answers.get(&question.id) == Some(&Answer::Always)
-                {
-                    question
-                        .values
-                        .iter()
-                        .for_each(|value| ledger.answered(value.clone()));
+                    self.calls.insert(record.seq, (judged, tool));
                 }
             }
             Event::Finished(finished) => {
-                let End::Done {
-                    content: Content::Inline(outcome),
-                } = &finished.end
-                else {
-                    continue;
-                };
-                if let Some((judged, tool)) = calls.get(&finished.of)
-                    && let Content::Inline(args) = &judged.content
-                {
-                    // What was held before is held again, and what could not be is not.
-                    let given = Given::resolve(args, handles);
-                    let given = given.unwrap_or_else(|_| Given::plain(args.clone()));
-                    ledger.saw(flows, tool, &given.value, outcome);
-                    if tool.as_str() == ADOPT {
-                        ledger.typed(outcome.as_str().unwrap_or_default());
-                    } else if let Some(told) = &finished.told {
-                        let _ = handles.again(tool, (outcome, &given), (told, &finished.label));
-                    }
+                if let Some((judged, tool)) = self.calls.get(&finished.of) {
+                    learned(flows, (ledger, handles), (judged, tool), finished);
                 }
             }
             Event::Judged(_)
@@ -110,6 +122,52 @@ fn recall(station: &Station, (ledger, handles): (&mut Ledger, &mut Handles), rec
             | Event::Resumed
             | Event::Observed { .. }
             | Event::Stopped(_) => {}
+        }
+    }
+}
+
+/// What the end of a call teaches.
+fn learned(
+    flows: &Flows,
+    (ledger, handles): (&mut Ledger, &mut Handles),
+    (judged, tool): (&Judged, &ToolName),
+    finished: &Finished,
+) {
+    if let End::Done {
+        content: Content::Inline(outcome),
+    } = &finished.end
+        && let Content::Inline(args) = &judged.content
+    {
+        // What was held before is held again, and what could not be is not.
+        let given = match judged.origin.as_str() {
+            "model" | "script" => Given::resolve(args, handles),
+            _ => Ok(Given::plain(args.clone())),
+        };
+        let given = given.unwrap_or_else(|_| Given::plain(args.clone()));
+        ledger.saw(flows, tool, &given.value, outcome);
+        match &finished.told {
+            Some(_) if tool.as_str() == ADOPT => {
+                ledger.typed(outcome.as_str().unwrap_or_default());
+            }
+            Some(told) => {
+                let _ = handles.again(tool, (outcome, &given), (told, &finished.label));
+            }
+            None => {}
+        }
+    }
+    // What was turned down is told in the host's words; what a script makes of all it read is no outcome of a tool.
+    let performed = matches!(judged.verdict, Verdict::Allow { .. });
+    if !performed || judged.subject == script::TOOL {
+        return;
+    }
+    match &finished.end {
+        End::Done {
+            content: Content::Inline(outcome),
+        } => ledger.heard(flows, &finished.label, outcome),
+        End::Done { .. } => {}
+        End::Failed { message, .. } => {
+            let said = Value::String(message.clone());
+            ledger.heard(flows, &finished.label, &said);
         }
     }
 }

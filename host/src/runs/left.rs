@@ -380,7 +380,7 @@ fn mark_of(subject: &str, args: &Value) -> Digest {
 }
 
 /// What a run that is to go on wished for.
-enum Wished {
+pub(super) enum Wished {
     /// An agent's goal.
     Goal(Goal),
     /// One call, or a script.
@@ -409,7 +409,7 @@ impl Wished {
     }
 
     /// All that its user wrote with their own hands; of an agent's goal its host knows that.
-    fn typed(&self) -> Vec<String> {
+    pub(super) fn typed(&self) -> Vec<String> {
         match self {
             Self::Goal(_) => Vec::new(),
             Self::Call { args, .. } => typed_args(args),
@@ -425,7 +425,8 @@ impl Wished {
     }
 }
 
-fn wished_in(run: &RunId, records: &[Record]) -> Result<Wished> {
+/// What a run wished for when it began.
+pub(super) fn wished_in(run: &RunId, records: &[Record]) -> Result<Wished> {
     let Some(Event::Started(started)) = records.first().map(|first| &first.event) else {
         let what = format!("run `{run}` has no beginning");
         return Err(Error::new(Code::Corrupt, what));

@@ -6,6 +6,7 @@ mod audit;
 mod call;
 mod demo;
 mod doctor;
+mod inline;
 mod plugin;
 mod policy;
 mod print;
@@ -43,6 +44,9 @@ struct Arguments {
     /// Say nothing but the outcome.
     #[arg(long, short, global = true)]
     quiet: bool,
+    /// Leave a run that needs an answer, also where somebody could be asked at the terminal.
+    #[arg(long, global = true)]
+    no_ask: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -116,6 +120,7 @@ struct Scene {
     config: Option<PathBuf>,
     json: bool,
     quiet: bool,
+    ask: bool,
 }
 
 /// The program. Never panics for what it is given; a mistake of ours becomes a message.
@@ -184,6 +189,7 @@ fn start(arguments: Arguments) -> Result<u8> {
         config,
         json,
         quiet,
+        no_ask,
         command,
     } = arguments;
     if let Command::Completions { shell } = command {
@@ -197,6 +203,7 @@ fn start(arguments: Arguments) -> Result<u8> {
         config,
         json,
         quiet,
+        ask: !no_ask,
     };
     let status = runtime.block_on(perform(&scene, command));
     // Work that outlived its call has its own deadline; a process that is done does not wait for it.

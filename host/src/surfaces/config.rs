@@ -6,6 +6,7 @@
 
 pub mod file;
 pub mod flow;
+pub mod lint;
 mod resolve;
 pub mod secrets;
 pub mod trust;

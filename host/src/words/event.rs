@@ -299,6 +299,28 @@ pub enum Verdict {
     Ask(Question),
 }
 
+impl Verdict {
+    /// The verdict's word, as in its JSON.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Allow { .. } => "allow",
+            Self::Deny(_) => "deny",
+            Self::Ask(_) => "ask",
+        }
+    }
+
+    /// Why, in one sentence.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Allow { rule } => rule,
+            Self::Deny(denial) => &denial.reason,
+            Self::Ask(question) => &question.text,
+        }
+    }
+}
+
 /// What a person is asked. It is bound to one wish in one run: tool, component, arguments and place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
@@ -496,6 +518,10 @@ pub struct Stopped {
 /// What a watcher of a run sees: its records, and between them what is not worth keeping.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one at a time is looked at, and most are records"
+)]
 pub enum Sight {
     /// A fact that is in the journal.
     Record(Record),

@@ -55,6 +55,20 @@ pub const TICK: Duration = Duration::from_millis(1);
 pub const LEDGER_TYPED_BYTES: usize = 256 << 10;
 /// Values that a run's own tools may vouch for.
 pub const LEDGER_VALUES: usize = 20_000;
+/// Untrusted content of a run that its guards remember, folded; the oldest goes first (G-83a).
+pub const VERBATIM_CHARS: usize = 262_144;
+/// A piece of it that goes at once.
+pub const VERBATIM_PIECE_CHARS: usize = 4_096;
+/// A span of untrusted content that is found in an argument (G-83a).
+pub const VERBATIM_SPAN_CHARS: usize = 20;
+/// An argument that is found as a whole though it is shorter than a span.
+pub const VERBATIM_FLOOR_CHARS: usize = 8;
+/// Bytes that are compared for one argument; what looks so much like untrusted content counts as such.
+pub const VERBATIM_STEPS: usize = 4_000_000;
+/// A file of records that is read, and not the journal.
+pub const IMPORT_BYTES: usize = 256 << 20;
+/// Short arguments of one call that are looked for as a whole; with more of them found likely, one is.
+pub const VERBATIM_SHORT: usize = 256;
 
 /// A text that a person may make their own words: so much is read in a question.
 pub const ADOPTED_CHARS: usize = 2_000;

@@ -49,10 +49,7 @@ pub fn read(
 /// Asks the person to read what is held and to make it their own words, for this run: as if they had typed it.
 ///
 /// Only a short text can be asked about: take the part that matters with `slice`.
-#[tool(
-    effect = "pure",
-    example(title = "a list of guests", args = r#"{"value": {"$handle": "h12"}}"#)
-)]
+#[tool(effect = "pure")]
 pub fn adopt(
     /// The handle, of a text.
     value: Value,

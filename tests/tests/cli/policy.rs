@@ -17,7 +17,7 @@ fn a_policy_that_is_well_formed_is_counted() {
         .json();
     assert_eq!(
         told,
-        json!({"ok": true, "origin": "[HERE]/lazaret.toml", "lines": 1, "unused": []})
+        json!({"ok": true, "origin": "[HERE]/lazaret.toml", "lines": 1, "unused": [], "findings": []})
     );
 }
 
@@ -25,7 +25,7 @@ fn a_policy_that_is_well_formed_is_counted() {
 fn a_line_about_nothing_is_pointed_at() {
     let station = Station::with("[grants.\"txet.*\"]\n");
     station.run(&["policy", "check"]).ends(0).says_only(
-        "warning: [grants.\"txet.*\"] is about no tool that is installed
+        "warning: `[HERE]/lazaret.toml`: [grants.\"txet.*\"] is about no tool that is installed
 hint: `lazaret tools` lists them",
     );
     assert_eq!(
@@ -42,7 +42,7 @@ fn a_line_that_asks_more_than_its_mount_gives_is_pointed_at() {
     .run(&["policy", "check"])
     .ends(0)
     .says(&[
-        "warning: [grants.\"files.*\"] asks more of a mount than the mount itself allows",
+        "warning: `[HERE]/lazaret.toml`: [grants.\"files.*\"] asks more of a mount than the mount itself allows",
         "hint: write `access = \"write\"` at the mount, or less at the grant",
     ]);
 }

@@ -290,9 +290,9 @@ fn lines_that_cannot_help_or_that_harm_are_pointed_at() {
         "[grants.\"web.get_page\"]\nsecrets = [{ name = \"a\", to = \"http://a.test/\", query = \"k\" }]\n",
     );
     station.run(&["policy", "check"]).ends(0).says_only(
-        "warning: [grants.\"web.get_page\"] secrets: `a` is declared by no such tool, so none gets it
+        "warning: `[HERE]/lazaret.toml`: [grants.\"web.get_page\"] secrets: `a` is declared by no such tool, so none gets it
 hint: `lazaret plugin inspect` says what a plugin declares
-warning: [grants.\"web.get_page\"] secrets: `a` is sent to `http://a.test/` without encryption
+warning: `[HERE]/lazaret.toml`: [grants.\"web.get_page\"] secrets: `a` is sent to `http://a.test/` without encryption
 hint: write `https://` if the server speaks it",
     );
     let server = Server::start(vec![]);

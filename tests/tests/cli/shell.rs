@@ -6,7 +6,7 @@ use lazaret_tests::typescript::{self, Reading};
 
 use crate::station::{Station, rest};
 
-const COMMANDS: [&[&str]; 12] = [
+const COMMANDS: [&[&str]; 14] = [
     &[],
     &["demo"],
     &["run"],
@@ -18,6 +18,8 @@ const COMMANDS: [&[&str]; 12] = [
     &["runs", "list"],
     &["runs", "show"],
     &["policy", "explain"],
+    &["policy", "test"],
+    &["policy", "suggest"],
     &["completions"],
 ];
 

@@ -48,6 +48,23 @@ impl Kind {
         }
     }
 
+    /// The kind of that word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        let all = [
+            Self::Mail,
+            Self::Account,
+            Self::Address,
+            Self::Url,
+            Self::File,
+            Self::User,
+            Self::Name,
+            Self::Id,
+            Self::Value,
+        ];
+        all.into_iter().find(|kind| kind.word() == word)
+    }
+
     /// Whether anybody can make one up that leads to themselves: such a value does not vouch from a record
     /// that somebody else started.
     #[must_use]

@@ -9,7 +9,9 @@ use super::kind::{Kind, text_of};
 use super::leaves::{at, texts_at};
 use super::lines::{Flows, Records, ToolFlow};
 use super::typed::Typed;
+use super::verbatim::Verbatim;
 use crate::words::id::{QuestionId, ToolName};
+use crate::words::label::Label;
 use crate::words::limits::{LEDGER_TYPED_BYTES, LEDGER_VALUES};
 
 /// What a run knows about values.
@@ -27,6 +29,8 @@ pub struct Ledger {
     names: BTreeSet<String>,
     /// Values that somebody has answered for, for the rest of the run.
     answered: BTreeSet<QuestionId>,
+    /// What the older guards remember.
+    verbatim: Verbatim,
     values: usize,
 }
 
@@ -48,6 +52,17 @@ impl Ledger {
     #[must_use]
     pub fn words(&self) -> &Typed {
         &self.typed
+    }
+
+    /// An outcome, or the words of a failure, has entered the run.
+    pub fn heard(&mut self, flows: &Flows, label: &Label, said: &Value) {
+        self.verbatim.heard(flows, label, said);
+    }
+
+    /// What the older guards remember.
+    #[must_use]
+    pub fn verbatim(&self) -> &Verbatim {
+        &self.verbatim
     }
 
     /// A tool of which policy knows the records has returned an outcome.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::print::{self, Spinner};
-use super::{Scene, run::until_cancelled};
+use super::{Scene, inline, run::until_cancelled};
 use crate::edges::named;
 use crate::guests::dispatch::Request;
 use crate::guests::tasks::Tasks;
@@ -75,6 +75,7 @@ impl Call {
             }
         };
         drop(spinner);
+        called = inline::settled(&host, scene, called).await?;
         if broken {
             called.outcome.result = called.outcome.result.map_err(|error| error.hint(QUOTING));
         }

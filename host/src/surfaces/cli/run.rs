@@ -5,9 +5,9 @@ use std::io::{IsTerminal, Read};
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::Scene;
 use super::print::{self, Spinner};
 use super::transcript::Transcript;
+use super::{Scene, inline};
 use crate::guests::tasks::Tasks;
 use crate::rules::grant::Pattern;
 use crate::rules::rendered::rendered;
@@ -131,6 +131,11 @@ pub(super) async fn follow(
     }
     drop(spinner);
     // A run that never began, for want of its agent say, left no record.
+    if matches!(&answer, Err(error) if error.code() == Code::Asked)
+        && inline::ask(host, run, scene).await?
+    {
+        return Box::pin(super::script::resume(host, run, scene)).await;
+    }
     match answer {
         // With --json the last event says why a run failed; where there is none, this does.
         Err(error) if !begun || (scene.json && !stopped) => Err(error),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::call::report;
 use super::print::{self, Spinner};
-use super::{Scene, run::until_cancelled};
+use super::{Scene, inline, run::until_cancelled};
 use crate::edges::named;
 use crate::guests::tasks::Tasks;
 use crate::runs::host::{Called, Host};
@@ -133,6 +133,7 @@ async fn run(host: &Host, source: String, scene: &Scene) -> Result<u8> {
     let tasks = Tasks::new();
     let work = host.script(run.clone(), Surface::Cli, source, &tasks);
     let called = see(host, &run, scene, until_cancelled(&tasks, work)).await?;
+    let called = inline::settled(host, scene, called).await?;
     Ok(tell(&called, scene))
 }
 
@@ -148,14 +149,21 @@ pub(super) async fn resume(host: &Host, run: &RunId, scene: &Scene) -> Result<u8
         };
         return super::run::follow(host, run, scene, &tasks, work).await;
     }
+    let called = again(host, run, scene).await?;
+    let called = inline::settled(host, scene, called).await?;
+    Ok(tell(&called, scene))
+}
+
+/// Goes on with a call or a script, to its end or to where it is left again.
+pub(super) async fn again(host: &Host, run: &RunId, scene: &Scene) -> Result<Called> {
+    let tasks = Tasks::new();
     let work = async {
-        match host.resume(run, &tasks).await? {
+        match Box::pin(host.resume(run, &tasks)).await? {
             Resumed::Called(called) => Ok(*called),
             Resumed::Answer(_) => Err(Error::bug("a call that was an agent's run")),
         }
     };
-    let called = see(host, run, scene, until_cancelled(&tasks, work)).await?;
-    Ok(tell(&called, scene))
+    see(host, run, scene, until_cancelled(&tasks, work)).await
 }
 
 /// Prints the outcome, and how to go on where the run was left.

@@ -256,7 +256,7 @@ fn room(table: &MountTable) -> Result<Room> {
     })
 }
 
-fn grant(table: &GrantTable) -> Result<Grant> {
+pub(super) fn grant(table: &GrantTable) -> Result<Grant> {
     let fetch = table.fetch.iter().map(destination).collect::<Result<_>>()?;
     let mounts = table.mounts.iter();
     let mounts = mounts

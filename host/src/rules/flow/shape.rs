@@ -1,0 +1,106 @@
+//! Shape: which arguments of a tool steer and which are content, for whoever explains or checks a policy.
+
+use serde_json::Value;
+
+use super::leaves::leaves;
+use super::lines::{Flows, ToolFlow};
+use crate::rules::call::Call;
+use crate::words::event::Weighed;
+
+/// What holds of a tool's arguments and outcomes: what policy says, or the manifest of a plugin that it trusts.
+#[must_use]
+pub fn about(call: &Call, flows: &Flows) -> ToolFlow {
+    super::about(call, flows)
+}
+
+/// The arguments of a weighed call that are content, by path.
+#[must_use]
+pub fn content(call: &Call, weighed: &[Weighed]) -> Vec<String> {
+    let steers = |path: &str| weighed.iter().any(|value| value.argument == path);
+    let all = leaves(call.args.value(), &call.declared.input).into_iter();
+    let mut content: Vec<String> = all
+        .map(|leaf| leaf.path)
+        .filter(|path| !steers(path))
+        .collect();
+    content.dedup();
+    content
+}
+
+/// Whether arguments of this schema can have something at a place. What a schema leaves open may be there.
+#[must_use]
+pub fn has_place(schema: &Value, place: &str) -> bool {
+    let place = place.trim_start_matches('/');
+    match place.split_once('/') {
+        None => below(schema, place).is_some(),
+        Some((name, rest)) => below(schema, name).is_some_and(|schema| has_place(schema, rest)),
+    }
+}
+
+/// The schema of what stands under a name, or of an element of a list; `true` where it is not said.
+fn below<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
+    const OPEN: &Value = &Value::Bool(true);
+    let Some(map) = schema.as_object() else {
+        return Some(OPEN);
+    };
+    if ["$ref", "anyOf", "oneOf", "allOf"]
+        .iter()
+        .any(|key| map.contains_key(*key))
+    {
+        return Some(OPEN);
+    }
+    let element = name == "*" || name.parse::<usize>().is_ok();
+    if let Some(items) = map.get("items").filter(|_| element) {
+        return Some(items);
+    }
+    let name = name.replace("~1", "/").replace("~0", "~");
+    if let Some(property) = map.get("properties").and_then(|known| known.get(&name)) {
+        return Some(property);
+    }
+    match map.get("additionalProperties") {
+        Some(Value::Bool(false)) => None,
+        // A list that does not say of what, or a table that says what else it may hold.
+        Some(more) => Some(more),
+        None if map.get("type").is_some_and(is_single) => None,
+        None if !map.contains_key("properties") && !map.contains_key("items") => Some(OPEN),
+        // Without a word about others the names that are known are all that a tool means.
+        None => None,
+    }
+}
+
+/// Whether a type has nothing inside.
+fn is_single(of_type: &Value) -> bool {
+    of_type.as_str().is_some_and(|of_type| {
+        ["string", "number", "integer", "boolean", "null"].contains(&of_type)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn places_of_a_schema() {
+        let schema = json!({"properties": {
+            "to": {"type": "array", "items": {"type": "string"}},
+            "message": {"properties": {"subject": {}}, "additionalProperties": false},
+            "meta": {"type": "object"},
+            "any": {"anyOf": [{"type": "string"}]},
+        }});
+        for (place, expected) in [
+            ("to", true),
+            ("/to", true),
+            ("to/*", true),
+            ("to/0", true),
+            ("to/0/x", false),
+            ("too", false),
+            ("message/subject", true),
+            ("message/title", false),
+            ("meta/anything", true),
+            ("any/thing", true),
+        ] {
+            assert_eq!(has_place(&schema, place), expected, "{place}");
+        }
+    }
+}

@@ -1,0 +1,406 @@
+//! Suggesting: lines for `[flow]`, read off runs that were only watched, or that asked a lot.
+//!
+//! What is proposed is for a person to read. A field vouches only if the very value stood in an outcome that
+//! nobody untrusted had a hand in; a value from elsewhere is written as a comment. What cannot be undone gets
+//! no line at all.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::handles::has_handle;
+use super::is_sink;
+use super::kind::Kind;
+use super::leaves::{Leaf, leaves, lies_at};
+use super::lines::{Flows, ToolFlow};
+use super::shape::has_place;
+use super::trace::{Origin, Trace, as_field};
+use crate::rules::grant::Access;
+use crate::rules::manifest::{Declared, EffectClass};
+use crate::words::event::{Content, EffectKind, Event, Judged, Record};
+use crate::words::id::{ToolName, is_hidden, shown};
+
+/// What a tool declares, by its name.
+type About = Option<Arc<Declared>>;
+
+/// Lines that are proposed, and why.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Suggestion {
+    /// What is said of tools; each with where it came from.
+    tools: BTreeMap<ToolName, (ToolFlow, BTreeSet<String>)>,
+    /// Values that only a person can answer for, and where they were used.
+    vouch: BTreeMap<String, String>,
+    /// The same, where somebody untrusted named them.
+    doubtful: BTreeMap<String, String>,
+    /// What nothing is proposed for, and why.
+    left: BTreeSet<String>,
+}
+
+/// Reads proposals off runs.
+pub fn suggest(
+    runs: &[Vec<Record>],
+    flows: &Flows,
+    about: impl Fn(&ToolName) -> About,
+) -> Suggestion {
+    let mut suggestion = Suggestion::default();
+    for records in runs {
+        let mut trace = Trace::default();
+        for record in records {
+            if let Event::Judged(judged) = &record.event
+                && judged.effect == EffectKind::Call
+                && let Ok(tool) = ToolName::parse(&judged.subject)
+            {
+                let call = Used {
+                    seq: record.seq,
+                    tool,
+                    judged,
+                };
+                suggestion.add(&call, (flows, &about), &trace);
+            }
+            trace.see(record);
+        }
+    }
+    suggestion.tools.retain(|_, (_, why)| !why.is_empty());
+    suggestion
+}
+
+/// A call on record.
+struct Used<'a> {
+    seq: u64,
+    tool: ToolName,
+    judged: &'a Judged,
+}
+
+impl Suggestion {
+    fn add(
+        &mut self,
+        call: &Used<'_>,
+        (flows, about): (&Flows, &impl Fn(&ToolName) -> About),
+        trace: &Trace<'_>,
+    ) {
+        let Some(declared) = about(&call.tool) else {
+            if !call.judged.weighed.is_empty() {
+                self.left.insert(format!("`{}` is no tool here", call.tool));
+            }
+            return;
+        };
+        if !is_sink(declared.effect) {
+            return;
+        }
+        if declared.effect == EffectClass::Destructive {
+            let what = format!(
+                "`{}` takes something away for good: it is asked about",
+                call.tool
+            );
+            self.left.insert(what);
+            return;
+        }
+        let Content::Inline(args) = &call.judged.content else {
+            let what = format!(
+                "record {}: the arguments of `{}` were not kept",
+                call.seq, call.tool
+            );
+            self.left.insert(what);
+            return;
+        };
+        if has_handle(args) {
+            let what = format!("record {}: `{}` was given handles", call.seq, call.tool);
+            self.left.insert(what);
+            return;
+        }
+        for leaf in leaves(args, &declared.input) {
+            let place = place_of(&leaf.path);
+            if !has_place(&declared.input, &place) {
+                continue;
+            }
+            let Some(kind) = self.shape((call, flows), &declared, &place, &leaf.text) else {
+                continue;
+            };
+            let unwitnessed = call.judged.weighed.iter();
+            let mut unwitnessed = unwitnessed.filter(|value| value.witness.is_empty());
+            if unwitnessed.any(|value| value.argument == leaf.path) {
+                self.witness(call, flows, (&leaf, kind), &trace.of(kind, &leaf.text));
+            }
+        }
+    }
+
+    /// What an argument is: the kind of a value that steers, or nothing for content. Said where nobody has.
+    fn shape(
+        &mut self,
+        (call, flows): (&Used<'_>, &Flows),
+        declared: &Declared,
+        place: &str,
+        text: &str,
+    ) -> Option<Kind> {
+        let known = || flows.about(&call.tool).cloned().unwrap_or_default();
+        let entry = self.tools.entry(call.tool.clone());
+        let (said, why) = entry.or_insert_with(|| (known(), BTreeSet::new()));
+        if let Some((_, kind)) = said
+            .steering
+            .iter()
+            .find(|(known, _)| lies_at(place, known))
+        {
+            return Some(*kind);
+        }
+        let lies = |known: &String| !known.is_empty() && lies_at(place, known);
+        if said
+            .content
+            .iter()
+            .chain([&said.naming, &said.reply])
+            .any(lies)
+        {
+            return None;
+        }
+        let proposed = &declared.flow;
+        let steers = proposed
+            .steering
+            .iter()
+            .find(|(known, _)| lies_at(place, known));
+        let is_content = proposed.content.iter().chain([&proposed.naming]).any(lies);
+        let (kind, source) = match steers {
+            Some((_, kind)) => (Some(*kind), "as its manifest proposes"),
+            None if is_content => (None, "as its manifest proposes"),
+            None if looks_like_content(place, text) => (None, "by its name"),
+            None => (
+                Some(looks_like(place, text, declared)),
+                "by its name and value",
+            ),
+        };
+        let is = kind.map_or("is content".to_owned(), |kind| {
+            format!("steers ({})", kind.word())
+        });
+        why.insert(format!(
+            "record {}: `{}` {is}, {source}",
+            call.seq,
+            shown(place)
+        ));
+        match kind {
+            Some(kind) => {
+                said.steering.insert(place.to_owned(), kind);
+            }
+            None => said.content.push(place.to_owned()),
+        }
+        kind
+    }
+
+    /// Who could answer for a value that nobody was a witness of.
+    fn witness(
+        &mut self,
+        call: &Used<'_>,
+        flows: &Flows,
+        (leaf, kind): (&Leaf, Kind),
+        origins: &[Origin],
+    ) {
+        let used = format!(
+            "record {}: `{}` of `{}`",
+            call.seq,
+            shown(&leaf.path),
+            call.tool
+        );
+        if leaf.text.chars().any(is_hidden) {
+            self.left.insert(format!(
+                "{used} has hidden characters: {}",
+                shown(&leaf.text)
+            ));
+            return;
+        }
+        let mut doubt = None;
+        for origin in origins {
+            if flows.classes.is_tainted(&origin.label) {
+                let (at, field) = as_field(&origin.path);
+                doubt = Some(format!(
+                    "{used}; it stood in `{}` of the outcome of `{}` (record {}), which {} may have written; \
+                     if it is yours alone: records.at = {}, records.vouches",
+                    shown(&field),
+                    origin.tool,
+                    origin.seq,
+                    shown(&flows.classes.suspects(&origin.label).join(", ")),
+                    quoted(&shown(&at)),
+                ));
+            } else if kind != Kind::Value && self.vouches(flows, origin, kind, &used) {
+                return;
+            }
+        }
+        match doubt {
+            Some(doubt) => self.doubtful.insert(leaf.text.clone(), doubt),
+            None => self.vouch.insert(leaf.text.clone(), used),
+        };
+    }
+
+    /// Lets a field vouch; whether it can.
+    fn vouches(&mut self, flows: &Flows, origin: &Origin, kind: Kind, used: &str) -> bool {
+        let (at, field) = as_field(&origin.path);
+        let known = || flows.about(&origin.tool).cloned().unwrap_or_default();
+        let entry = self.tools.entry(origin.tool.clone());
+        let (said, why) = entry.or_insert_with(|| (known(), BTreeSet::new()));
+        let records = &mut said.records;
+        let other = *records != Default::default() && records.at != at;
+        // A kind that anybody can make up vouches only from records that are known to be the user's.
+        let open = kind.is_open() && !records.own && records.author.is_empty();
+        if field.is_empty() || other || open {
+            return false;
+        }
+        records.at = at;
+        records.vouches.insert(field.clone(), kind);
+        why.insert(format!(
+            "record {}: `{}` of a record held the value of {used}",
+            origin.seq,
+            shown(&field)
+        ));
+        true
+    }
+
+    /// Whether nothing is proposed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty() && self.vouch.is_empty() && self.doubtful.is_empty()
+    }
+
+    /// What is said of tools.
+    pub fn tools(&self) -> impl Iterator<Item = (&ToolName, &ToolFlow)> {
+        self.tools.iter().map(|(tool, (said, _))| (tool, said))
+    }
+
+    /// Values that only a person can answer for.
+    pub fn vouched(&self) -> impl Iterator<Item = &str> {
+        self.vouch.keys().map(String::as_str)
+    }
+
+    /// What nothing is proposed for, and why.
+    pub fn left(&self) -> impl Iterator<Item = &str> {
+        self.left.iter().map(String::as_str)
+    }
+
+    /// The lines, with where each came from.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        let mut text = String::new();
+        for what in &self.left {
+            text.push_str(&format!("# nothing is proposed: {what}\n"));
+        }
+        if !self.vouch.is_empty() || !self.doubtful.is_empty() {
+            text.push_str("[flow]\n# only you can answer for these\nvouch = [\n");
+            for (value, why) in &self.vouch {
+                text.push_str(&format!("  {},  # {why}\n", quoted(value)));
+            }
+            for (value, why) in &self.doubtful {
+                text.push_str(&format!("  # {},  # {why}\n", quoted(value)));
+            }
+            text.push_str("]\n");
+        }
+        for (tool, (said, why)) in &self.tools {
+            text.push('\n');
+            why.iter()
+                .for_each(|why| text.push_str(&format!("# {why}\n")));
+            text.push_str(&table(tool, said));
+        }
+        text
+    }
+}
+
+/// The place of a leaf in any arguments of its tool.
+fn place_of(path: &str) -> String {
+    let mut names: Vec<&str> = path
+        .split('/')
+        .map(|name| {
+            if name.parse::<usize>().is_ok() {
+                "*"
+            } else {
+                name
+            }
+        })
+        .collect();
+    while names.len() > 1 && names.last() == Some(&"*") {
+        names.pop();
+    }
+    names.join("/")
+}
+
+/// Names of arguments that hold text and not a destination.
+const CONTENT_NAMES: [&str; 8] = [
+    "content",
+    "body",
+    "text",
+    "message",
+    "description",
+    "html",
+    "markdown",
+    "summary",
+];
+
+fn looks_like_content(place: &str, text: &str) -> bool {
+    let name = place
+        .rsplit('/')
+        .find(|name| *name != "*")
+        .unwrap_or_default();
+    let named = CONTENT_NAMES
+        .iter()
+        .any(|known| name.eq_ignore_ascii_case(known));
+    // A long text with lines names nothing; a long one without may be a URL.
+    named || text.contains('\n') && text.contains(' ')
+}
+
+fn looks_like(place: &str, text: &str, declared: &Declared) -> Kind {
+    let name = place
+        .rsplit('/')
+        .find(|name| *name != "*")
+        .unwrap_or_default();
+    let name = name.to_ascii_lowercase();
+    let is_mail = |text: &str| {
+        let parts = text.split_once('@');
+        !text.contains(char::is_whitespace)
+            && parts.is_some_and(|(who, host)| !who.is_empty() && host.contains('.'))
+    };
+    if is_mail(text) {
+        Kind::Mail
+    } else if text.starts_with("https://") || text.starts_with("http://") {
+        Kind::Url
+    } else if ["iban", "account", "wallet"]
+        .iter()
+        .any(|part| name.contains(part))
+    {
+        Kind::Account
+    } else if declared.wants.mounts != Access::None
+        && ["path", "file", "folder", "source", "target"]
+            .iter()
+            .any(|part| name.contains(part))
+    {
+        Kind::File
+    } else if name == "id" || name.ends_with("_id") {
+        Kind::Id
+    } else if name == "user" || name == "assignee" || name == "channel" {
+        Kind::User
+    } else {
+        Kind::Value
+    }
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+/// The table of one tool, without what says nothing.
+fn table(tool: &ToolName, said: &ToolFlow) -> String {
+    let mut value = serde_json::to_value(said).unwrap_or_default();
+    prune(&mut value);
+    let tools = BTreeMap::from([(tool.to_string(), value)]);
+    let flow = BTreeMap::from([("flow", BTreeMap::from([("tools", tools)]))]);
+    toml::to_string(&flow).unwrap_or_default()
+}
+
+fn prune(value: &mut Value) {
+    if let Value::Object(map) = value {
+        map.values_mut().for_each(prune);
+        map.retain(|key, value| match value {
+            Value::Null | Value::Bool(false) => false,
+            Value::String(text) => !text.is_empty() && (key != "accepts" || text != "public"),
+            Value::Array(items) => !items.is_empty(),
+            Value::Object(map) => !map.is_empty(),
+            Value::Bool(true) | Value::Number(_) => true,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

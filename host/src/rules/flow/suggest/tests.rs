@@ -1,0 +1,161 @@
+//! What is proposed, for whom, and for whom not.
+
+use serde_json::json;
+
+use super::*;
+use crate::rules::flow::ledger::Ledger;
+
+fn name(text: &str) -> ToolName {
+    ToolName::parse(text).unwrap()
+}
+
+fn about(tool: &ToolName) -> About {
+    let (effect, input) = match tool.as_str() {
+        "book.search" => ("read-only", json!({"properties": {"query": {}}})),
+        "mail.send" => (
+            "external-stateful",
+            json!({"properties": {"to": {"items": {}}, "body": {}, "tag": {}}}),
+        ),
+        "mail.drop" => ("destructive", json!({"properties": {"to": {}}})),
+        _ => return None,
+    };
+    let declared = json!({
+        "name": tool.short(), "description": "", "output": {}, "effect": effect,
+        "risk": "external_write", "input": input,
+    });
+    Some(Arc::new(serde_json::from_value(declared).unwrap()))
+}
+
+/// A run in which an address book was read, under this label, and then something was called.
+fn run(label: &[&str], tool: &str, args: Value, open: &[&str]) -> Vec<Record> {
+    let weighed: Vec<Value> = open
+        .iter()
+        .map(|argument| json!({"argument": argument, "value": "", "kind": "value"}))
+        .collect();
+    let judged = |subject: &str, args: &Value, weighed: &[Value]| {
+        json!({
+            "event": "judged", "effect": "call", "subject": subject, "origin": "model", "weighed": weighed,
+            "content": {"inline": args}, "label": label, "verdict": {"verdict": "allow", "rule": ""},
+        })
+    };
+    let events = [
+        judged("book.search", &json!({"query": "anna"}), &[]),
+        json!({
+            "event": "finished", "of": 0, "end": "done", "label": label, "spent": {"us": 1},
+            "content": {"inline": {"hits": [{"name": "Anna", "mail": ["a@x.test", "anna@y.test"]}]}},
+        }),
+        judged(tool, &args, &weighed),
+    ];
+    let record = |(seq, event): (usize, Value)| {
+        let mut event = event;
+        event["run"] = json!("20260101-000000-00000000");
+        event["seq"] = json!(seq);
+        event["at"] = json!(0);
+        event["parent"] = json!(0);
+        serde_json::from_value(event).unwrap()
+    };
+    events.into_iter().enumerate().map(record).collect()
+}
+
+fn flows() -> Flows {
+    let mut flows = Flows::default();
+    flows.classes.trusted_plugins = BTreeSet::from(["book".to_owned(), "mail".to_owned()]);
+    flows
+}
+
+fn proposed(records: Vec<Record>) -> Suggestion {
+    suggest(&[records], &flows(), about)
+}
+
+const SENDS: &str = "mail.send";
+
+fn letter() -> Value {
+    json!({"to": ["anna@y.test"], "body": "Hello\nAnna"})
+}
+
+/// The field that held the very address vouches from then on, once the line is fed back.
+#[test]
+fn a_field_that_held_the_value_vouches() {
+    let records = run(&["user", "tool:book.search"], SENDS, letter(), &["to/0"]);
+    let suggestion = proposed(records);
+    let text = suggestion.to_toml();
+    let table: toml::Table = toml::from_str(&text).unwrap();
+    let tools: BTreeMap<String, ToolFlow> = table["flow"]["tools"].clone().try_into().unwrap();
+    let sends = &tools[SENDS];
+    assert_eq!(
+        sends.steering,
+        BTreeMap::from([("to".to_owned(), Kind::Mail)])
+    );
+    assert_eq!(sends.content, ["body"]);
+    let mut flows = flows();
+    flows.tools = tools
+        .into_iter()
+        .map(|(tool, said)| (name(&tool), said))
+        .collect();
+    let mut ledger = Ledger::default();
+    let outcome = json!({"hits": [{"mail": ["b@x.test"]}]});
+    ledger.saw(&flows, &name("book.search"), &json!({}), &outcome);
+    assert!(ledger.vouching(Kind::Mail, "b@x.test").is_some(), "{text}");
+    assert_eq!(suggestion.vouched().count(), 0, "{text}");
+    assert!(
+        text.contains("# record 2: `to` steers (mail), by its name and value"),
+        "{text}"
+    );
+    assert!(text.contains("held the value of record 2"), "{text}");
+}
+
+/// The same value where somebody else had a hand in it: a comment, and no line.
+#[test]
+fn what_others_may_have_written_is_only_a_comment() {
+    let label = ["user", "tool:book.search", "web:https://evil.test"];
+    let suggestion = proposed(run(&label, SENDS, letter(), &["to/0"]));
+    let text = suggestion.to_toml();
+    assert!(text.contains("  # \"anna@y.test\",  # record 2"), "{text}");
+    assert!(
+        text.contains("which web:https://evil.test may have written"),
+        "{text}"
+    );
+    assert!(!text.contains("vouches ="), "{text}");
+    assert_eq!(suggestion.vouched().count(), 0);
+    toml::from_str::<toml::Table>(&text).unwrap();
+}
+
+#[test]
+fn a_value_that_stood_nowhere_is_for_a_person() {
+    let args = json!({"to": ["eve@z.test"], "tag": "x"});
+    let suggestion = proposed(run(&["user"], SENDS, args, &["to/0", "tag"]));
+    let vouched: Vec<&str> = suggestion.vouched().collect();
+    assert_eq!(vouched, ["eve@z.test", "x"]);
+}
+
+#[test]
+fn what_cannot_be_undone_gets_no_line() {
+    let args = json!({"to": "anna@y.test"});
+    let suggestion = proposed(run(&["user"], "mail.drop", args, &["to"]));
+    assert!(suggestion.is_empty(), "{}", suggestion.to_toml());
+    assert_eq!(suggestion.left().count(), 1);
+}
+
+/// Text that would write a line of its own, or hides, writes none.
+#[test]
+fn values_stay_values() {
+    let args = json!({"to": ["a\"] # [grants]", "x\u{202e}y"]});
+    let suggestion = proposed(run(&["user"], SENDS, args, &["to/0", "to/1"]));
+    let text = suggestion.to_toml();
+    let table: toml::Table = toml::from_str(&text).unwrap();
+    assert!(!table.contains_key("grants"), "{text}");
+    assert_eq!(suggestion.vouched().count(), 1, "{text}");
+    assert!(
+        suggestion
+            .left()
+            .any(|left| left.contains("hidden characters")),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_run_whose_values_all_had_witnesses_proposes_no_value() {
+    let suggestion = proposed(run(&["user"], SENDS, letter(), &[]));
+    assert_eq!(suggestion.vouched().count(), 0);
+    assert!(!suggestion.to_toml().contains("vouch"));
+}

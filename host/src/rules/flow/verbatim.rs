@@ -1,0 +1,451 @@
+//! Verbatim: the older guards, by the names under which they are known (G-82…G-90).
+//!
+//! `untrusted-to-sink` stops a sink whose arguments hold a span of untrusted content, letter by letter;
+//! `lethal-trifecta` stops every sink once untrusted and secret content have both entered the run. They stand
+//! beside labels and are weaker: a paraphrase, base64 or a translation is not found. What is compared is folded:
+//! NFKC, lower case, letters and digits alone. Nothing that they say holds a character of content.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use foldhash::fast::RandomState;
+use icu_normalizer::ComposingNormalizerBorrowed;
+use serde_json::Value;
+
+use super::is_sink;
+use super::kind::text_of;
+use super::lines::{Flows, Guard};
+use crate::rules::call::Call;
+use crate::rules::caller::{Caller, Judging};
+use crate::rules::deny_unless;
+use crate::rules::manifest::EffectClass;
+use crate::rules::policy::Policy;
+use crate::words::event::Denial;
+use crate::words::id::is_hidden;
+use crate::words::label::Label;
+use crate::words::limits::{
+    VERBATIM_CHARS, VERBATIM_FLOOR_CHARS, VERBATIM_PIECE_CHARS, VERBATIM_SHORT,
+    VERBATIM_SPAN_CHARS, VERBATIM_STEPS,
+};
+
+/// The rule's name in a denial (G-86).
+pub const BLOCKED: &str = "dataflow_policy_blocked";
+
+/// Bytes of a tile.
+const TILE: usize = 8;
+/// Bytes from one tile of untrusted content to the next: a span of eleven bytes has a whole one in it.
+const STRIDE: usize = 4;
+/// Folded characters that two neighbouring pieces share, so that no span is cut in two.
+const SHARED_CHARS: usize = 64;
+
+type Tile = [u8; TILE];
+
+/// Where a tile of untrusted content is.
+#[derive(Clone, Copy, Debug)]
+struct Spot {
+    piece: usize,
+    at: usize,
+}
+
+/// What a run has read of untrusted and of secret content: a fold of its outcomes.
+#[derive(Clone, Debug, Default)]
+pub struct Verbatim {
+    pieces: VecDeque<String>,
+    /// The number of the oldest piece that is left.
+    first: usize,
+    chars: usize,
+    /// In order of their pieces.
+    tiles: HashMap<Tile, Vec<Spot>, RandomState>,
+    untrusted: bool,
+    secret: bool,
+}
+
+impl Verbatim {
+    /// An outcome, or the words of a failure, has entered the run.
+    pub fn heard(&mut self, flows: &Flows, label: &Label, said: &Value) {
+        if flows.guards.is_empty() {
+            return;
+        }
+        self.secret |= flows.classes.is_secret(label);
+        if !flows.classes.is_tainted(label) {
+            return;
+        }
+        self.untrusted = true;
+        if flows.guards.contains(&Guard::UntrustedToSink) {
+            let mut text = String::new();
+            fold_values(said, &mut text);
+            fold_keys(said, &mut text);
+            self.remember(&text);
+        }
+    }
+
+    fn remember(&mut self, folded: &str) {
+        let chars: Vec<char> = folded.chars().collect();
+        let step = VERBATIM_PIECE_CHARS - SHARED_CHARS;
+        for from in (0..chars.len()).step_by(step) {
+            let rest = chars.get(from..).unwrap_or_default();
+            if from > 0 && rest.len() <= SHARED_CHARS {
+                break;
+            }
+            self.add(rest.iter().take(VERBATIM_PIECE_CHARS).collect());
+        }
+    }
+
+    fn add(&mut self, piece: String) {
+        if piece.len() < TILE {
+            return;
+        }
+        let number = self.first + self.pieces.len();
+        for (at, tile) in tiles(&piece) {
+            let spots = self.tiles.entry(tile).or_default();
+            spots.push(Spot { piece: number, at });
+        }
+        self.chars += piece.chars().count();
+        self.pieces.push_back(piece);
+        while self.chars > VERBATIM_CHARS {
+            self.forget_oldest();
+        }
+    }
+
+    fn forget_oldest(&mut self) {
+        let Some(oldest) = self.pieces.pop_front() else {
+            return;
+        };
+        self.chars = self.chars.saturating_sub(oldest.chars().count());
+        for (_, tile) in tiles(&oldest) {
+            if let Some(spots) = self.tiles.get_mut(&tile) {
+                let gone = spots.partition_point(|spot| spot.piece <= self.first);
+                spots.drain(..gone);
+                if spots.is_empty() {
+                    self.tiles.remove(&tile);
+                }
+            }
+        }
+        self.first += 1;
+    }
+
+    /// The first argument that holds a span; several together where only they do.
+    fn found_in<'a>(&self, args: &'a [Argument]) -> Option<Cow<'a, str>> {
+        let mut short = HashSet::new();
+        for argument in args {
+            let views = [
+                Some(Cow::Borrowed(&*argument.text)),
+                unescaped(&argument.text),
+            ];
+            for view in views.into_iter().flatten() {
+                let folded = Folded::of([&*view]);
+                if self.has_span(&folded, true) || self.has_short(&folded, &mut short) {
+                    return Some(Cow::Borrowed(&argument.place));
+                }
+            }
+        }
+        let joined = Folded::of(args.iter().map(|argument| &*argument.text));
+        (args.len() > 1 && self.has_span(&joined, false)).then(|| "several arguments".into())
+    }
+
+    /// Whether a span of untrusted content stands in a text, or is the whole of it.
+    fn has_span(&self, text: &Folded, alone: bool) -> bool {
+        let bytes = text.text.as_bytes();
+        let mut steps = 0;
+        for (at, window) in bytes.windows(TILE).enumerate() {
+            let Some(spots) = Tile::try_from(window)
+                .ok()
+                .and_then(|tile| self.tiles.get(&tile))
+            else {
+                continue;
+            };
+            for spot in spots {
+                let Some(piece) = self.piece(spot.piece) else {
+                    continue;
+                };
+                let (from, to) = widest((bytes, at), (piece.as_bytes(), spot.at));
+                let whole = alone && from == 0 && to == bytes.len();
+                let chars = text.chars_between(from, to);
+                if chars >= VERBATIM_SPAN_CHARS || whole && chars >= VERBATIM_FLOOR_CHARS {
+                    return true;
+                }
+                steps += to - from;
+                if steps > VERBATIM_STEPS {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether the whole of a text that is too short for a tile to be sure stands in untrusted content.
+    fn has_short(&self, text: &Folded, seen: &mut HashSet<String>) -> bool {
+        let sure = TILE + STRIDE - 1;
+        let short = (TILE..sure).contains(&text.text.len());
+        if !short || text.chars < VERBATIM_FLOOR_CHARS || !seen.insert(text.text.clone()) {
+            return false;
+        }
+        seen.len() > VERBATIM_SHORT || self.pieces.iter().any(|piece| piece.contains(&text.text))
+    }
+
+    fn piece(&self, number: usize) -> Option<&String> {
+        self.pieces.get(number.checked_sub(self.first)?)
+    }
+}
+
+/// The tiles of a piece, and where they are.
+fn tiles(piece: &str) -> impl Iterator<Item = (usize, Tile)> {
+    let windows = piece.as_bytes().windows(TILE).enumerate().step_by(STRIDE);
+    windows.filter_map(|(at, window)| Some((at, Tile::try_from(window).ok()?)))
+}
+
+/// How far two texts are the same around a tile, as a range of the first.
+fn widest((one, at): (&[u8], usize), (other, spot): (&[u8], usize)) -> (usize, usize) {
+    let left = one.get(..at).unwrap_or_default().iter().rev();
+    let left = left
+        .zip(other.get(..spot).unwrap_or_default().iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
+    let right = one.get(at..).unwrap_or_default().iter();
+    let right = right
+        .zip(other.get(spot..).unwrap_or_default())
+        .take_while(|(a, b)| a == b)
+        .count();
+    (at - left, at + right)
+}
+
+/// A text, folded, and how many characters it had up to each byte: what was left out is part of a span.
+#[derive(Default)]
+struct Folded {
+    text: String,
+    /// For each byte the number of the character that it comes from.
+    from: Vec<usize>,
+    chars: usize,
+}
+
+impl Folded {
+    fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut all = Self::default();
+        for text in texts {
+            let Self {
+                text: folded,
+                from,
+                chars,
+            } = &mut all;
+            let before = *chars;
+            *chars = before
+                + fold(text, |c, number| {
+                    folded.push(c);
+                    from.resize(folded.len(), before + number);
+                });
+        }
+        all
+    }
+
+    /// Characters of the text between two bytes of what is left of it.
+    fn chars_between(&self, from: usize, to: usize) -> usize {
+        let first = self.from.get(from).copied().unwrap_or_default();
+        let last = to.checked_sub(1).and_then(|last| self.from.get(last));
+        let last = last.copied().unwrap_or_default();
+        (last + 1).saturating_sub(first)
+    }
+}
+
+/// Folds a text: calls `keep` for each letter and digit, with the number of the character that it comes from.
+/// Hidden characters are none, and blanks in a row are one.
+fn fold(text: &str, mut keep: impl FnMut(char, usize)) -> usize {
+    const NFKC: ComposingNormalizerBorrowed<'static> = ComposingNormalizerBorrowed::new_nfkc();
+    let text = if text.is_ascii() {
+        Cow::Borrowed(text)
+    } else {
+        NFKC.normalize(text)
+    };
+    let (mut number, mut blank) = (0, false);
+    for c in text.chars() {
+        if c.is_whitespace() {
+            number += usize::from(!blank);
+            blank = true;
+        } else if !is_hidden(c) {
+            number += 1;
+            blank = false;
+            if c.is_ascii_alphanumeric() {
+                keep(c.to_ascii_lowercase(), number);
+            } else if c.is_alphanumeric() {
+                let lower = c.to_lowercase().filter(|c| c.is_alphanumeric());
+                lower.for_each(|c| keep(c, number));
+            }
+        }
+    }
+    number
+}
+
+/// All values of an outcome, one after the other.
+fn fold_values(value: &Value, text: &mut String) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| fold_values(item, text)),
+        Value::Object(map) => map.values().for_each(|item| fold_values(item, text)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            if let Some(leaf) = text_of(value) {
+                fold(&leaf, |c, _| text.push(c));
+            }
+        }
+    }
+}
+
+/// And all names in it, which may be anybody's as well.
+fn fold_keys(value: &Value, text: &mut String) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| fold_keys(item, text)),
+        Value::Object(map) => {
+            for (key, item) in map {
+                fold(key, |c, _| text.push(c));
+                fold_keys(item, text);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// A text that is written as in JSON, read once; nothing where it has no escapes.
+fn unescaped(text: &str) -> Option<Cow<'_, str>> {
+    let mut rest = text.split('\\');
+    let mut plain = rest.next()?.to_owned();
+    let mut any = false;
+    let mut literal = false;
+    for part in rest {
+        any = true;
+        let mut chars = part.chars();
+        match (literal, chars.next()) {
+            (true, _) => plain.push_str(part),
+            // Two in a row: what comes after the second is no escape.
+            (false, None) => plain.push('\\'),
+            (false, Some('u')) => plain.push_str(&coded(chars.as_str())),
+            (false, Some('n' | 't' | 'r' | 'b' | 'f')) => {
+                plain.push(' ');
+                plain.push_str(chars.as_str());
+            }
+            (false, Some(_)) => plain.push_str(part),
+        }
+        literal = !literal && part.is_empty();
+    }
+    any.then_some(plain.into())
+}
+
+/// The character behind `\u`, and what follows it. One half of a pair alone is no character.
+fn coded(after: &str) -> String {
+    let code = after
+        .get(..4)
+        .and_then(|code| u32::from_str_radix(code, 16).ok());
+    match code.and_then(char::from_u32) {
+        Some(c) => format!("{c}{}", after.get(4..).unwrap_or_default()),
+        None => format!("u{after}"),
+    }
+}
+
+/// One argument: where it stands, in the tool's own words, and its text.
+struct Argument {
+    place: String,
+    text: String,
+}
+
+/// The single values of arguments, and the keys that are free to choose. A place is named as far as the tool
+/// itself names it: a key that is free may be content.
+fn arguments(value: &Value, schema: Option<&Value>, place: &str, found: &mut Vec<Argument>) {
+    match value {
+        Value::Array(items) => {
+            let below = schema.and_then(|schema| schema.get("items"));
+            items
+                .iter()
+                .for_each(|item| arguments(item, below, place, found));
+        }
+        Value::Object(map) => {
+            let known = schema.and_then(|schema| schema.get("properties"));
+            for (key, item) in map {
+                let below = known.and_then(|known| known.get(key));
+                if below.is_none() {
+                    found.push(Argument {
+                        place: place.to_owned(),
+                        text: key.clone(),
+                    });
+                }
+                let inside = match below {
+                    Some(_) if place.is_empty() => key.clone(),
+                    Some(_) => format!("{place}/{key}"),
+                    None => place.to_owned(),
+                };
+                arguments(item, below, &inside, found);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            let place = place.to_owned();
+            found.extend(text_of(value).map(|text| Argument { place, text }));
+        }
+    }
+}
+
+/// What the guards say of a call: nothing where it is no sink or they find nothing; where they only watch, or
+/// the sink is declassified, what stands in the record beside the rule (G-85, G-87).
+///
+/// # Errors
+/// The denial (G-86).
+pub fn guard(call: &Call, caller: &Caller, policy: &Policy) -> Result<String, Denial> {
+    let flows = &policy.flows;
+    let mode = caller.known.mode;
+    if flows.guards.is_empty() || mode == Judging::Off || !is_sink(call.declared.effect) {
+        return Ok(String::new());
+    }
+    let Some(finding) = finding(call, caller, flows) else {
+        return Ok(String::new());
+    };
+    let released = flows.release.iter().find(|line| line.matches(&call.tool));
+    match (mode, released) {
+        (Judging::Shadow | Judging::Off, _) => Ok(format!(
+            "; flagged, and `mode = \"shadow\"` lets pass: {finding}"
+        )),
+        (Judging::Enforce, Some(line)) => Ok(format!(
+            "; declassified by `release = [\"{line}\"]`: {finding}"
+        )),
+        (Judging::Enforce, None) => {
+            let line = format!("[flow]\nrelease = [\"{}\"]", call.tool);
+            let lines: &[&str] = match call.declared.effect {
+                EffectClass::Destructive => &[],
+                EffectClass::Pure
+                | EffectClass::ReadOnly
+                | EffectClass::SideEffecting
+                | EffectClass::ExternalStateful => &[&line],
+            };
+            Err(deny_unless(BLOCKED, finding, lines))
+        }
+    }
+}
+
+/// The sentence of the first guard that finds something.
+fn finding(call: &Call, caller: &Caller, flows: &Flows) -> Option<String> {
+    let ledger = caller.known.ledger();
+    let read = ledger.verbatim();
+    if flows.guards.contains(&Guard::UntrustedToSink) {
+        let mut args = Vec::new();
+        arguments(call.args.value(), Some(&call.declared.input), "", &mut args);
+        if let Some(place) = read.found_in(&args) {
+            let place = match &*place {
+                "" => "an argument".to_owned(),
+                place if place.contains(' ') => place.to_owned(),
+                place => format!("`{place}`"),
+            };
+            return Some(format!(
+                "{place} of `{}` would carry untrusted content of this run word for word \
+                 (`guards = [\"untrusted-to-sink\"]`)",
+                call.tool
+            ));
+        }
+    }
+    let label = caller.label.join(&call.held);
+    let untrusted = read.untrusted || flows.classes.is_tainted(&label);
+    let secret = read.secret || flows.classes.is_secret(&label);
+    let all = untrusted && secret && flows.guards.contains(&Guard::LethalTrifecta);
+    all.then(|| {
+        format!(
+            "`{}` does more than look, and both untrusted and secret content have entered this run \
+             (`guards = [\"lethal-trifecta\"]`)",
+            call.tool
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! What has flowed in a recorded run: for each sink where what steered it came from, and what had influence.
+
+use serde_json::Value;
+
+use super::host::Host;
+use crate::rules::flow::class::Class;
+use crate::rules::flow::is_sink;
+use crate::rules::flow::kind::{Kind, text_of};
+use crate::rules::flow::suggest::{self, Suggestion};
+use crate::rules::flow::trace::{Origin, Trace};
+use crate::words::event::{Content, EffectKind, Event, Judged, Record, Verdict, Weighed};
+use crate::words::id::Seq;
+use crate::words::label::Source;
+
+/// One call of a sink.
+#[derive(Debug)]
+pub struct Flowed {
+    /// The record of its judgement.
+    pub seq: Seq,
+    /// The tool.
+    pub subject: String,
+    /// Who wished.
+    pub origin: String,
+    /// Values that steered it.
+    pub values: Vec<Steered>,
+    /// What had influence on the wish, and how far each is trusted.
+    pub sources: Vec<(Source, Class)>,
+    /// The decision.
+    pub verdict: Verdict,
+}
+
+/// One value that steered, and where it had stood before.
+#[derive(Debug)]
+pub struct Steered {
+    /// As it was weighed.
+    pub weighed: Weighed,
+    /// Outcomes of the run that held it as a whole leaf.
+    pub origins: Vec<Origin>,
+}
+
+impl Host {
+    /// The flow of a run: each sink, in order.
+    #[must_use]
+    pub fn flows_in(&self, records: &[Record]) -> Vec<Flowed> {
+        let mut trace = Trace::default();
+        let mut flowed = Vec::new();
+        for record in records {
+            if let Event::Judged(judged) = &record.event
+                && judged.effect == EffectKind::Call
+                && self.is_sink(judged)
+            {
+                flowed.push(self.flowed(record.seq, judged, &trace));
+            }
+            trace.see(record);
+        }
+        flowed
+    }
+
+    /// Lines that would have let the wanted calls of these runs pass without a question.
+    #[must_use]
+    pub fn suggest(&self, runs: &[Vec<Record>]) -> Suggestion {
+        let flows = &self.policy().flows;
+        let about = |tool: &_| {
+            let tools = self.catalog().tools();
+            let tool = tools.into_iter().find(|known| known.name == *tool)?;
+            Some(tool.declared.clone())
+        };
+        suggest::suggest(runs, flows, about)
+    }
+
+    fn is_sink(&self, judged: &Judged) -> bool {
+        let tool = self.catalog().resolve(&judged.subject, &[]);
+        !judged.weighed.is_empty() || tool.is_ok_and(|tool| is_sink(tool.declared.effect))
+    }
+
+    fn flowed(&self, seq: Seq, judged: &Judged, trace: &Trace<'_>) -> Flowed {
+        let classes = &self.policy().flows.classes;
+        let values = judged.weighed.iter().map(|weighed| {
+            let kind = Kind::of_word(&weighed.kind).unwrap_or_default();
+            Steered {
+                origins: trace.of(kind, &value_of(judged, weighed)),
+                weighed: weighed.clone(),
+            }
+        });
+        Flowed {
+            seq,
+            subject: judged.subject.clone(),
+            origin: judged.origin.clone(),
+            values: values.collect(),
+            sources: judged
+                .label
+                .sources()
+                .map(|source| (source.clone(), classes.of(source)))
+                .collect(),
+            verdict: judged.verdict.clone(),
+        }
+    }
+}
+
+/// The value itself, where its arguments were kept; else as it was shown.
+fn value_of(judged: &Judged, weighed: &Weighed) -> String {
+    let Content::Inline(args) = &judged.content else {
+        return weighed.value.clone();
+    };
+    let leaf: Option<&Value> = args.pointer(&format!("/{}", weighed.argument));
+    leaf.and_then(text_of)
+        .unwrap_or_else(|| weighed.value.clone())
+}

@@ -1,0 +1,258 @@
+//! Asking on the terminal: a run that waits for an answer gets it here and goes on in the same process.
+//!
+//! What is shown and how an answer is read are plain functions; only [`ask`] touches the terminal.
+
+use std::io::{BufRead, IsTerminal, Write};
+
+use serde_json::Value;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{Scene, print, script};
+use crate::runs::host::{Called, Host};
+use crate::runs::left::Waiting;
+use crate::surfaces::config::NAME;
+use crate::surfaces::paint::{faint, foreign, strong, warn};
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::{Answer, Content};
+use crate::words::id::{RunId, shown};
+
+/// What a person has said at the prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Said {
+    Answer(Answer),
+    /// Show the arguments in full.
+    Show,
+    /// Leave the run as it is.
+    Leave,
+}
+
+/// Whether somebody is there to be asked: at a terminal, and not through a program.
+fn may_ask(scene: &Scene) -> bool {
+    let wanted = scene.ask && !scene.json && !scene.quiet;
+    wanted && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// A call or script that waits for answers: asked about here, as often as it waits, and gone on with.
+pub(super) async fn settled(host: &Host, scene: &Scene, mut called: Called) -> Result<Called> {
+    while matches!(&called.outcome.result, Err(error) if error.code() == Code::Asked)
+        && ask(host, &called.run, scene).await?
+    {
+        // A run is a large future, and this one is begun from within another's.
+        called = Box::pin(script::again(host, &called.run, scene)).await?;
+    }
+    Ok(called)
+}
+
+/// Asks all that a run waits for, one after the other. Whether everything was answered: then it goes on.
+pub(super) async fn ask(host: &Host, run: &RunId, scene: &Scene) -> Result<bool> {
+    if !may_ask(scene) {
+        return Ok(false);
+    }
+    let mut waiting = host.questions().await?;
+    waiting.retain(|waiting| waiting.run == *run);
+    for one in &waiting {
+        let Some(answer) = put(one).await? else {
+            return Ok(false);
+        };
+        host.answer(one.question.id.as_str(), answer).await?;
+        if answer != Answer::Deny && !one.question.lines.is_empty() {
+            print::note(last_of_its_kind(&one.question.lines));
+        }
+    }
+    Ok(!waiting.is_empty())
+}
+
+/// Puts one question until it is answered; nothing where the run is to be left.
+async fn put(waiting: &Waiting) -> Result<Option<Answer>> {
+    print::note(question(waiting));
+    let always = !waiting.question.values.is_empty();
+    loop {
+        prompt(&choices(always));
+        let Some(line) = line().await? else {
+            print::note("");
+            return Ok(None);
+        };
+        match read(&line, always) {
+            Some(Said::Answer(answer)) => return Ok(Some(answer)),
+            Some(Said::Show) => print::note(in_full(&waiting.content)),
+            Some(Said::Leave) => return Ok(None),
+            None => {}
+        }
+    }
+}
+
+fn prompt(text: &str) {
+    let mut out = anstream::stderr();
+    let _ = write!(out, "{text} ").and_then(|()| out.flush());
+}
+
+/// A line from the terminal; nothing where there is no more, or Ctrl-C was pressed.
+async fn line() -> Result<Option<String>> {
+    let mut interrupts = signal(SignalKind::interrupt())
+        .map_err(|error| Error::bug("Ctrl-C cannot be listened for").because(error))?;
+    // A terminal has no deadline; whoever presses Ctrl-C does not wait for it.
+    let reading = tokio::task::spawn_blocking(|| {
+        let mut line = String::new();
+        let read = std::io::stdin().lock().read_line(&mut line);
+        read.ok().filter(|bytes| *bytes > 0).map(|_| line)
+    });
+    tokio::select! {
+        read = reading => Ok(read.unwrap_or_default()),
+        Some(()) = interrupts.recv() => Ok(None),
+    }
+}
+
+/// What is asked, where to, and why; hidden characters are shown.
+fn question(waiting: &Waiting) -> String {
+    let asked = &waiting.question;
+    let mut text = format!(
+        "{} may `{}` be called? {}",
+        warn("?"),
+        strong(foreign(&waiting.subject)),
+        faint(format!("(asked by {})", foreign(&asked.rule)))
+    );
+    for (path, value) in arguments(&waiting.content) {
+        text.push_str(&format!(
+            "\n    {} = {}",
+            foreign(&path),
+            strong(foreign(&value))
+        ));
+    }
+    for reason in &asked.reasons {
+        text.push_str(&format!("\n  {} {}", faint("because"), foreign(reason)));
+    }
+    text
+}
+
+/// Arguments that are shown before anybody asks for all of them.
+const ARGUMENTS: usize = 12;
+
+/// The arguments, each cut to a line.
+fn arguments(content: &Content) -> Vec<(String, String)> {
+    let Content::Inline(Value::Object(args)) = content else {
+        return Vec::new();
+    };
+    let mut shown: Vec<(String, String)> = args
+        .iter()
+        .take(ARGUMENTS)
+        .map(|(key, value)| (shown(key), shown(&as_text(value))))
+        .collect();
+    if args.len() > ARGUMENTS {
+        let more = args.len() - ARGUMENTS;
+        shown.push(("…".to_owned(), format!("and {more} more")));
+    }
+    shown
+}
+
+fn as_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            value.to_string()
+        }
+    }
+}
+
+fn in_full(content: &Content) -> String {
+    match content {
+        Content::Inline(args) => foreign(&serde_json::to_string_pretty(args).unwrap_or_default()),
+        Content::Empty => "no arguments".to_owned(),
+        Content::Stored { bytes, .. } | Content::Size { bytes } => format!("{bytes} bytes"),
+    }
+}
+
+fn choices(always: bool) -> String {
+    let always = if always {
+        "always for these values in this run / "
+    } else {
+        ""
+    };
+    faint(format!(
+        "y / n / {always}show (full arguments) / q (leave it) >"
+    ))
+}
+
+/// What a line means; nothing for one that means nothing, so that a stray key is no answer.
+fn read(line: &str, always: bool) -> Option<Said> {
+    match line.trim().to_lowercase().as_str() {
+        "y" | "yes" => Some(Said::Answer(Answer::Allow)),
+        "n" | "no" => Some(Said::Answer(Answer::Deny)),
+        "a" | "always" if always => Some(Said::Answer(Answer::Always)),
+        "s" | "show" => Some(Said::Show),
+        "q" | "quit" | "leave" => Some(Said::Leave),
+        _ => None,
+    }
+}
+
+fn last_of_its_kind(lines: &[String]) -> String {
+    let lines = foreign(&lines.join("\n")).replace('\n', "\n  ");
+    format!("{}: write in `{NAME}`:\n  {lines}", faint("always"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::words::event::Question;
+    use crate::words::id::QuestionId;
+
+    #[test]
+    fn answers_are_read() {
+        let answer = |answer| Some(Said::Answer(answer));
+        for (line, always, expected) in [
+            ("y\n", false, answer(Answer::Allow)),
+            (" YES \n", false, answer(Answer::Allow)),
+            ("n", false, answer(Answer::Deny)),
+            ("no", true, answer(Answer::Deny)),
+            ("a", true, answer(Answer::Always)),
+            ("always", true, answer(Answer::Always)),
+            ("always", false, None),
+            ("s", false, Some(Said::Show)),
+            ("show", true, Some(Said::Show)),
+            ("q", false, Some(Said::Leave)),
+            ("\n", true, None),
+            ("ye", true, None),
+            ("yes please", true, None),
+            ("y\u{200b}", true, None),
+        ] {
+            assert_eq!(read(line, always), expected, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_question_shows_what_where_to_and_why() {
+        let waiting = Waiting {
+            run: RunId::known("r"),
+            at: 0,
+            subject: "mail.send".to_owned(),
+            content: Content::Inline(
+                json!({"to": "eve\u{202e}@evil.test", "body": "x".repeat(500)}),
+            ),
+            question: Question {
+                id: QuestionId::of(&["q"]),
+                rule: "`[flow]` in lazaret.toml".to_owned(),
+                text: String::new(),
+                reasons: vec![
+                    "`to` was chosen under the influence of web:https://evil.test".to_owned(),
+                ],
+                values: Vec::new(),
+                lines: Vec::new(),
+            },
+        };
+        let text = anstream::adapter::strip_str(&question(&waiting)).to_string();
+        for part in [
+            "? may `mail.send` be called? (asked by `[flow]` in lazaret.toml)",
+            "to = eve\\u{202e}@evil.test",
+            "because `to` was chosen under the influence of web:https://evil.test",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(
+            text.lines().all(|line| line.chars().count() < 200),
+            "{text}"
+        );
+        assert!(in_full(&waiting.content).contains(&"x".repeat(500)));
+        assert!(!choices(false).contains("always") && choices(true).contains("always"));
+    }
+}

@@ -1,0 +1,67 @@
+//! `lazaret policy check`: is the configuration well-formed, and is every line about something?
+
+use serde_json::json;
+
+use super::super::{Scene, print};
+use crate::runs::host::Host;
+use crate::surfaces::config::file::ConfigFile;
+use crate::surfaces::config::{Config, lint};
+use crate::surfaces::paint::good;
+use crate::words::error::Result;
+
+/// Looks at the files as they would hold, so that they can be checked before they are trusted.
+pub(super) async fn perform(scene: &Scene) -> Result<u8> {
+    scene.read_config()?;
+    let preview = Config::preview(&scene.around, scene.config.as_deref())?;
+    let files = files(&preview)?;
+    let opening = Host::open(preview.setup);
+    let host = print::while_waiting("looking at plugins", scene.quiet, opening).await?;
+    let policy = host.policy();
+    let unused: Vec<String> = policy
+        .lines
+        .iter()
+        .filter(|line| {
+            !host
+                .catalog()
+                .tools()
+                .any(|tool| line.tools.matches(&tool.name))
+        })
+        .map(|line| line.tools.to_string())
+        .collect();
+    let findings = lint::findings(&files, host.catalog(), policy);
+    if scene.json {
+        print::value(
+            &json!({
+                "ok": true, "origin": policy.origin, "lines": policy.lines.len(),
+                "unused": unused, "findings": findings,
+            }),
+            true,
+        );
+        return Ok(0);
+    }
+    print::line(format!(
+        "{} {}: {}, {}",
+        good("ok"),
+        policy.origin,
+        print::counted(policy.lines.len(), "grant"),
+        print::counted(policy.mounts.len(), "mount")
+    ));
+    for finding in findings {
+        print::warning(
+            &format!("`{}`: {}", finding.file, finding.what),
+            &finding.fix,
+        );
+    }
+    Ok(0)
+}
+
+/// The files that count, in their order.
+fn files(preview: &Config) -> Result<Vec<(String, ConfigFile)>> {
+    let workspace = preview.workspace.iter().map(|(path, _)| path);
+    preview
+        .user
+        .iter()
+        .chain(workspace)
+        .map(|path| Ok((path.display().to_string(), ConfigFile::read(path)?)))
+        .collect()
+}

@@ -1,0 +1,231 @@
+//! `lazaret policy explain`: which rule decides about a call, and which line would change it.
+
+use serde_json::{Value, json};
+
+use super::super::call::read_args;
+use super::super::{Scene, print};
+use super::flow;
+use crate::rules::flow::lines::ToolFlow;
+use crate::rules::grant::Access;
+use crate::rules::script;
+use crate::runs::explain::{Explained, Influence};
+use crate::runs::host::Host;
+use crate::surfaces::config::NAME;
+use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::{Verdict, Weighed};
+use crate::words::label::Source;
+
+/// Say which rule decides about a call, or what has flowed in a run.
+#[derive(Debug, clap::Args)]
+pub(in super::super) struct Explain {
+    /// The tool's full name.
+    #[arg(required_unless_present = "run")]
+    tool: Option<String>,
+    /// Its arguments, as for `call`; without them only the tool itself is judged.
+    #[arg(value_name = "JSON|@FILE|-")]
+    args: Option<String>,
+    /// Say instead what steered each sink of a run, and where it came from.
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["tool", "args", "by", "influence", "goal", "vouch"])]
+    run: Option<String>,
+    /// Who would wish it: a model, or you with your own hands.
+    #[arg(long = "as", value_name = "model|client", default_value = "client", value_parser = ["model", "client"], requires = "args")]
+    by: String,
+    /// A source that has had influence, such as `web:https://evil.test`.
+    #[arg(long, value_name = "SOURCE", value_parser = parse_source, requires = "args")]
+    influence: Vec<Source>,
+    /// What you would have typed before.
+    #[arg(
+        long,
+        value_name = "TEXT",
+        requires = "args",
+        default_value = "",
+        hide_default_value = true
+    )]
+    goal: String,
+    /// A value that you would vouch for.
+    #[arg(long, value_name = "VALUE", requires = "args")]
+    vouch: Vec<String>,
+}
+
+fn parse_source(text: &str) -> std::result::Result<Source, String> {
+    Source::try_from(text.to_owned()).map_err(|_| {
+        "a source is such as `web:https://evil.test`, `file:inbox` or `mcp:mail`".to_owned()
+    })
+}
+
+impl Explain {
+    pub(in super::super) async fn perform(self, scene: &Scene) -> Result<u8> {
+        match (&self.run, &self.tool) {
+            (Some(run), _) => flow::perform(scene, run).await,
+            (None, Some(tool)) => self.call(scene, tool).await,
+            (None, None) => Err(Error::bad_input("there is neither a tool nor a run")),
+        }
+    }
+
+    async fn call(&self, scene: &Scene, tool: &str) -> Result<u8> {
+        let args = self.args.as_deref().map(read_args).transpose()?;
+        let host = scene.open_host().await?;
+        let under = Influence {
+            by_model: self.by == "model",
+            sources: self.influence.clone(),
+            goal: self.goal.clone(),
+            vouch: self.vouch.clone(),
+        };
+        let explained = match &args {
+            Some(args) => host.explain(tool, args, &under)?,
+            None => host.explain_tool(tool)?,
+        };
+        let denied = explained
+            .iter()
+            .any(|one| matches!(one.verdict, Verdict::Deny(_)));
+        let status = if denied {
+            Code::Denied.exit_status()
+        } else {
+            0
+        };
+        // A script touches nothing: what it calls is judged call by call.
+        let (touches, said) = if tool == script::TOOL {
+            (Vec::new(), ToolFlow::default())
+        } else {
+            (touches(&host, tool)?, host.flow_of(tool)?)
+        };
+        if scene.json {
+            let verdicts: Vec<Value> = explained.iter().map(as_json).collect();
+            let policy = &host.policy().origin;
+            print::value(
+                &json!({"verdicts": verdicts, "mayTouch": touches, "flow": said, "policy": policy}),
+                true,
+            );
+            return Ok(status);
+        }
+        explained.iter().for_each(describe);
+        print::line("its guest may touch:");
+        if touches.is_empty() {
+            print::line("  nothing but its arguments");
+        }
+        for line in touches {
+            print::line(format!("  {}", foreign(&line)));
+        }
+        if args.is_none() && !said.is_nothing() {
+            arguments(&said);
+        }
+        Ok(status)
+    }
+}
+
+fn as_json(explained: &Explained) -> Value {
+    let subject = &explained.subject;
+    let mut told = match &explained.verdict {
+        Verdict::Allow { rule } => json!({"subject": subject, "verdict": "allow", "rule": rule}),
+        Verdict::Ask(question) => json!({
+            "subject": subject, "verdict": "ask", "rule": question.rule,
+            "reasons": question.reasons, "lines": question.lines,
+        }),
+        Verdict::Deny(denial) => json!({"subject": subject, "verdict": "deny", "denial": denial}),
+    };
+    if let Some(told) = told.as_object_mut() {
+        if !explained.weighed.is_empty() {
+            told.insert("steers".to_owned(), json!(explained.weighed));
+        }
+        if !explained.content.is_empty() {
+            told.insert("content".to_owned(), json!(explained.content));
+        }
+    }
+    told
+}
+
+fn describe(explained: &Explained) {
+    let subject = strong(foreign(&explained.subject));
+    match &explained.verdict {
+        Verdict::Allow { rule } => {
+            print::line(format!("{} {subject}: {}", good("allow"), foreign(rule)));
+        }
+        Verdict::Ask(question) => {
+            let rule = foreign(&question.rule);
+            print::line(format!(
+                "{} {subject}: a person is asked first, by {rule}",
+                warn("ask")
+            ));
+            for reason in &question.reasons {
+                print::line(format!("  {}", foreign(reason)));
+            }
+            lines(&question.lines);
+        }
+        Verdict::Deny(denial) => {
+            let (reason, rule) = (foreign(&denial.reason), faint(format!("({})", denial.rule)));
+            print::line(format!("{} {subject}: {reason} {rule}", bad("deny")));
+            lines(&denial.allow);
+        }
+    }
+    for value in &explained.weighed {
+        print::line(format!("  {}", steers(value)));
+    }
+    for path in &explained.content {
+        print::line(format!("  {} {}", faint("content"), foreign(path)));
+    }
+}
+
+/// One value that steers, and its witness.
+pub(super) fn steers(value: &Weighed) -> String {
+    let witness = if value.witness.is_empty() {
+        warn("nobody vouches for it")
+    } else {
+        good(foreign(&value.witness))
+    };
+    format!(
+        "{} {} = {} ({}): {witness}",
+        faint("steers "),
+        foreign(&value.argument),
+        strong(foreign(&value.value)),
+        value.kind,
+    )
+}
+
+fn lines(lines: &[String]) {
+    if !lines.is_empty() {
+        let lines = foreign(&lines.join("\n")).replace('\n', "\n  ");
+        print::line(format!("to allow it, write in `{NAME}`:\n  {lines}"));
+    }
+}
+
+/// What holds of a tool's arguments where its call is a sink.
+fn arguments(said: &ToolFlow) {
+    print::line("its arguments:");
+    for (path, kind) in &said.steering {
+        print::line(format!(
+            "  {} {} ({})",
+            faint("steers "),
+            foreign(path),
+            kind.word()
+        ));
+    }
+    let content = said.content.iter().chain([&said.naming]);
+    for path in content.filter(|path| !path.is_empty()) {
+        print::line(format!("  {} {}", faint("content"), foreign(path)));
+    }
+    print::line(format!("  {} everything else", faint("steers ")));
+}
+
+/// What the tool's guest may touch, line by line: policy × manifest.
+fn touches(host: &Host, tool: &str) -> Result<Vec<String>> {
+    let tool = host.catalog().resolve(tool, &[])?;
+    let grant = &tool.grant;
+    let mut lines: Vec<String> = grant
+        .fetch
+        .iter()
+        .map(|line| format!("fetch {line}"))
+        .collect();
+    lines.extend(
+        grant
+            .mounts
+            .iter()
+            .map(|line| format!("{} files in `{}`", line.access.word(), line.mount)),
+    );
+    if grant.notes != Access::None {
+        lines.push(format!("{} notes", grant.notes.word()));
+    }
+    lines.extend(grant.calls.iter().map(|line| format!("call {line}")));
+    lines.extend(grant.secrets.iter().map(ToString::to_string));
+    Ok(lines)
+}

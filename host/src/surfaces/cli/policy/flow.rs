@@ -1,0 +1,112 @@
+//! `lazaret policy explain --run`: what steered each sink of a run, and where it came from.
+
+use serde_json::{Value, json};
+
+use super::super::runs::open;
+use super::super::{Scene, print};
+use super::explain::steers;
+use crate::rules::flow::class::{Integrity, Secrecy};
+use crate::runs::flowed::{Flowed, Steered};
+use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
+use crate::words::error::Result;
+use crate::words::event::Verdict;
+
+pub(super) async fn perform(scene: &Scene, run: &str) -> Result<u8> {
+    let audit = open(scene)?;
+    let journal = audit.journal();
+    let run = journal.find(run).await?;
+    let records = journal.records(&run).await?;
+    let host = scene.open_host().await?;
+    let flowed = host.flows_in(&records);
+    if scene.json {
+        let sinks: Vec<Value> = flowed.iter().map(as_json).collect();
+        print::value(&json!({"run": run, "sinks": sinks}), true);
+        return Ok(0);
+    }
+    print::line(strong(&run));
+    if flowed.is_empty() {
+        print::line("no call of this run did more than look");
+    }
+    flowed.iter().for_each(describe);
+    Ok(0)
+}
+
+fn describe(flowed: &Flowed) {
+    let word = match &flowed.verdict {
+        Verdict::Allow { .. } => good("allow"),
+        Verdict::Ask(_) => warn("ask"),
+        Verdict::Deny(_) => bad("deny"),
+    };
+    let seq = faint(format!("{:>4}", flowed.seq));
+    let subject = strong(foreign(&flowed.subject));
+    let by = faint(format!("by {}", foreign(&flowed.origin)));
+    print::line(format!(
+        "{seq} {word} {subject} {by}: {}",
+        foreign(flowed.verdict.reason())
+    ));
+    for value in &flowed.values {
+        print::line(format!("     {}", steers(&value.weighed)));
+        for from in &value.origins {
+            let path = if from.path.is_empty() {
+                "/"
+            } else {
+                &from.path
+            };
+            print::line(format!(
+                "       {} record {}, `{}` {}, under {}",
+                faint("from"),
+                from.seq,
+                from.tool,
+                foreign(path),
+                foreign(&from.label.to_string())
+            ));
+        }
+    }
+    for (source, class) in &flowed.sources {
+        let integrity = match class.integrity {
+            Integrity::Trusted => good("trusted"),
+            Integrity::Untrusted => bad("untrusted"),
+        };
+        let source = foreign(&source.to_string());
+        let secrecy = secrecy(class.secrecy);
+        print::line(format!(
+            "     {} {source}: {integrity}, {secrecy}",
+            faint("label  ")
+        ));
+    }
+}
+
+fn secrecy(secrecy: Secrecy) -> &'static str {
+    match secrecy {
+        Secrecy::Public => "public",
+        Secrecy::Private => "private",
+        Secrecy::Secret => "secret",
+    }
+}
+
+fn as_json(flowed: &Flowed) -> Value {
+    let sources = flowed.sources.iter().map(|(source, class)| {
+        json!({"source": source, "integrity": class.integrity, "secrecy": class.secrecy})
+    });
+    json!({
+        "seq": flowed.seq,
+        "tool": flowed.subject,
+        "origin": flowed.origin,
+        "verdict": flowed.verdict,
+        "steers": flowed.values.iter().map(value_as_json).collect::<Vec<_>>(),
+        "label": sources.collect::<Vec<_>>(),
+    })
+}
+
+fn value_as_json(value: &Steered) -> Value {
+    let from = value.origins.iter().map(
+        |from| json!({"seq": from.seq, "tool": from.tool, "path": from.path, "label": from.label}),
+    );
+    json!({
+        "argument": value.weighed.argument,
+        "value": value.weighed.value,
+        "kind": value.weighed.kind,
+        "witness": value.weighed.witness,
+        "from": from.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,45 @@
+//! `lazaret policy suggest`: lines for `[flow]`, from runs that were watched or asked.
+
+use serde_json::{Map, Value, json};
+
+use super::super::{Scene, print};
+use super::recorded;
+use crate::surfaces::paint::foreign;
+use crate::words::error::Result;
+
+/// Propose lines for `[flow]`, from runs that were watched or asked.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  lazaret policy suggest last > flow.toml        from a run under `[flow] mode = \"shadow\"`
+
+Read the lines before you use them: each says what it came from.")]
+pub(in super::super) struct Suggest {
+    /// Runs by name or beginning, `last`, or files as `runs show --json` prints them.
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<String>,
+}
+
+impl Suggest {
+    pub(in super::super) async fn perform(self, scene: &Scene) -> Result<u8> {
+        let runs = recorded::read(scene, &self.runs).await?;
+        let host = scene.open_host().await?;
+        let suggestion = host.suggest(&runs);
+        if scene.json {
+            let tools = suggestion.tools();
+            let tools: Map<String, Value> = tools
+                .map(|(tool, said)| (tool.to_string(), json!(said)))
+                .collect();
+            let vouch: Vec<&str> = suggestion.vouched().collect();
+            let left: Vec<&str> = suggestion.left().collect();
+            print::value(&json!({"tools": tools, "vouch": vouch, "left": left}), true);
+            return Ok(0);
+        }
+        print::line(foreign(suggestion.to_toml().trim_end()));
+        if suggestion.is_empty() && !scene.quiet {
+            print::note(
+                "nothing to propose: every value that steered had a witness, or nothing was weighed",
+            );
+        }
+        Ok(0)
+    }
+}

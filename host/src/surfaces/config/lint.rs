@@ -1,0 +1,437 @@
+//! Lines that say nothing, say something twice, or give more than anybody wants: what is worth a word about a
+//! configuration that is well-formed. Nothing here changes what is allowed.
+
+use serde::Serialize;
+
+use super::file::ConfigFile;
+use super::resolve;
+use crate::guests::catalog::{Catalog, Tool};
+use crate::rules::flow::lines::ToolFlow;
+use crate::rules::flow::shape::has_place;
+use crate::rules::grant::{Access, Destination, Grant, Pattern};
+use crate::rules::policy::Policy;
+use crate::rules::script;
+use crate::words::id::shown;
+
+/// Something about a line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The file that it stands in.
+    pub file: String,
+    /// The table, as it is written.
+    pub table: String,
+    /// What is the matter.
+    pub what: String,
+    /// What to write instead.
+    pub fix: String,
+}
+
+/// One file, and what it is looked at with.
+struct Look<'a> {
+    path: &'a str,
+    file: &'a ConfigFile,
+    catalog: &'a Catalog,
+    policy: &'a Policy,
+    found: Vec<Finding>,
+}
+
+/// What is worth a word about these files, in their order.
+#[must_use]
+pub fn findings(
+    files: &[(String, ConfigFile)],
+    catalog: &Catalog,
+    policy: &Policy,
+) -> Vec<Finding> {
+    let mut all = Vec::new();
+    for (path, file) in files {
+        let mut look = Look {
+            path,
+            file,
+            catalog,
+            policy,
+            found: Vec::new(),
+        };
+        look.patterns();
+        look.grants();
+        look.flow();
+        all.append(&mut look.found);
+    }
+    all.extend(twice(files, catalog));
+    all
+}
+
+const LISTED: &str = "`lazaret tools` lists them";
+
+impl Look<'_> {
+    fn say(&mut self, table: &str, what: String, fix: &str) {
+        self.found.push(Finding {
+            file: self.path.to_owned(),
+            table: table.to_owned(),
+            what,
+            fix: fix.to_owned(),
+        });
+    }
+
+    fn has_tool(&self, pattern: &Pattern) -> bool {
+        let script = Pattern::try_from(script::TOOL.to_owned());
+        self.catalog.tools().any(|tool| pattern.matches(&tool.name))
+            || script.is_ok_and(|script| pattern.covers(&script))
+    }
+
+    /// Lists of tools that name none.
+    fn patterns(&mut self) {
+        let file = self.file;
+        let lists = [
+            ("block", String::new(), &file.block),
+            ("ask", String::new(), &file.ask),
+            ("release", "[flow]".to_owned(), &file.flow.release),
+        ];
+        let agents = file.agents.iter();
+        let agents =
+            agents.map(|(name, agent)| ("tools", format!("[agents.{name}]"), &agent.tools));
+        for (key, table, patterns) in lists.into_iter().chain(agents) {
+            for pattern in patterns
+                .iter()
+                .filter(|pattern| !self.has_tool(pattern))
+                .cloned()
+                .collect::<Vec<_>>()
+            {
+                let place = if table.is_empty() {
+                    String::new()
+                } else {
+                    format!("{table} ")
+                };
+                let what =
+                    format!("{place}`{key} = [\"{pattern}\"]` is about no tool that is installed");
+                self.say(&table, what, LISTED);
+            }
+        }
+    }
+
+    fn grants(&mut self) {
+        let file = self.file;
+        for (tools, table) in &file.grants {
+            let name = format!("[grants.\"{tools}\"]");
+            let Ok(pattern) = Pattern::try_from(tools.clone()) else {
+                continue;
+            };
+            let about: Vec<_> = self
+                .catalog
+                .tools()
+                .filter(|tool| pattern.matches(&tool.name))
+                .map(|tool| &**tool)
+                .collect();
+            if about.is_empty() {
+                self.say(
+                    &name,
+                    format!("{name} is about no tool that is installed"),
+                    LISTED,
+                );
+                continue;
+            }
+            let Ok(grant) = resolve::grant(table) else {
+                continue;
+            };
+            self.beyond_mounts(&name, &grant);
+            self.beyond_wants(&name, &about, &grant);
+            self.secrets(&name, &about, &grant);
+        }
+    }
+
+    fn beyond_mounts(&mut self, name: &str, grant: &Grant) {
+        let beyond = grant.mounts.iter().any(|wish| {
+            let mount = self.policy.mounts.get(&wish.mount);
+            mount.is_some_and(|mount| mount.access < wish.access)
+        });
+        if beyond {
+            self.say(
+                name,
+                format!("{name} asks more of a mount than the mount itself allows"),
+                "write `access = \"write\"` at the mount, or less at the grant",
+            );
+        }
+    }
+
+    /// What is granted and no tool of the line has asked for: it counts for nothing.
+    fn beyond_wants(&mut self, name: &str, about: &[&Tool], grant: &Grant) {
+        for line in &grant.fetch {
+            if !about.iter().any(|tool| wants_all(tool, line)) {
+                let what = format!("{name} grants `{line}`, and no tool of it wants that much");
+                self.say(name, what, &hosts_of(about));
+            }
+        }
+        let most = |wish: fn(&Tool) -> Access| about.iter().map(|tool| wish(tool)).max();
+        let files = most(|tool| tool.declared.wants.mounts).unwrap_or_default();
+        for mount in grant.mounts.iter().filter(|mount| mount.access > files) {
+            let what = format!(
+                "{name} grants `{}` in mount `{}`, and no tool of it wants more than `{}`",
+                mount.access.word(),
+                shown(&mount.mount),
+                files.word()
+            );
+            self.say(
+                name,
+                what,
+                &fewer(files, &format!("mounts = {{ \"{}\" = ", mount.mount), " }"),
+            );
+        }
+        let notes = most(|tool| tool.declared.wants.notes).unwrap_or_default();
+        if grant.notes > notes {
+            let what = format!(
+                "{name} grants `{}` of notes, and no tool of it wants more than `{}`",
+                grant.notes.word(),
+                notes.word()
+            );
+            self.say(name, what, &fewer(notes, "notes = ", ""));
+        }
+        for line in &grant.calls {
+            let one = Grant {
+                calls: vec![line.clone()],
+                ..Grant::default()
+            };
+            if about
+                .iter()
+                .all(|tool| tool.declared.narrow(&one).calls.is_empty())
+            {
+                let what = format!("{name} grants calls of `{line}`, which no tool of it wants");
+                self.say(name, what, "leave it out");
+            }
+        }
+    }
+
+    /// A tool gets no secret that it does not declare, whatever a line says; and one that is sent without
+    /// encryption is read by whoever is on the way.
+    fn secrets(&mut self, name: &str, about: &[&Tool], grant: &Grant) {
+        for secret in &grant.secrets {
+            let which = format!("{name} secrets: `{}`", secret.name);
+            let wants = |tool: &&Tool| tool.declared.wants.secrets.contains(&secret.name);
+            if !about.iter().any(wants) {
+                self.say(
+                    name,
+                    format!("{which} is declared by no such tool, so none gets it"),
+                    "`lazaret plugin inspect` says what a plugin declares",
+                );
+            }
+            let to = secret.to.place();
+            let here = ["http://127.0.0.1", "http://localhost", "http://[::1]"];
+            if to.starts_with("http:") && !here.iter().any(|here| to.starts_with(here)) {
+                self.say(
+                    name,
+                    format!("{which} is sent to `{to}` without encryption"),
+                    "write `https://` if the server speaks it",
+                );
+            }
+        }
+    }
+
+    fn flow(&mut self) {
+        let flow = &self.file.flow;
+        for (tool, said) in &flow.tools {
+            let table = format!("[flow.tools.\"{}\"]", shown(tool));
+            let known = self.catalog.resolve(tool, &[]).ok().cloned();
+            match known {
+                None => self.say(
+                    &table,
+                    format!("{table} is about no tool that is installed"),
+                    LISTED,
+                ),
+                Some(known) => self.places(&table, &known, said),
+            }
+        }
+        for plugin in &flow.trust {
+            if !self
+                .catalog
+                .plugins()
+                .iter()
+                .any(|known| known.name == *plugin)
+            {
+                let what =
+                    format!("[flow] `trust = [\"{plugin}\"]` is about no plugin that is installed");
+                self.say("[flow]", what, "`lazaret plugin list` lists them");
+            }
+        }
+        for source in flow.classes.keys() {
+            let missing = match source.split_once(':') {
+                Some(("file", mount)) if !self.policy.mounts.contains_key(mount) => {
+                    Some(("mount", "write `[mounts.NAME]`, or leave the line out"))
+                }
+                Some(("tool", tool)) if self.catalog.resolve(tool, &[]).is_err() => {
+                    Some(("tool", LISTED))
+                }
+                _ => None,
+            };
+            if let Some((sort, fix)) = missing {
+                let what = format!(
+                    "[flow.classes] `{}` is about no {sort} that there is",
+                    shown(source)
+                );
+                self.say("[flow.classes]", what, fix);
+            }
+        }
+    }
+
+    /// Paths that no arguments, or no outcome, of the tool can have.
+    fn places(&mut self, table: &str, tool: &Tool, said: &ToolFlow) {
+        let (input, output) = (&tool.declared.input, &tool.declared.output);
+        let single = [("naming", &said.naming), ("reply", &said.reply)];
+        let arguments = said
+            .steering
+            .keys()
+            .map(|path| ("steering", path))
+            .chain(said.content.iter().map(|path| ("content", path)))
+            .chain(single)
+            .chain(said.records.asks.keys().map(|path| ("records.asks", path)))
+            .filter(|(_, path)| !path.is_empty() && !has_place(input, path));
+        for (key, path) in arguments {
+            let what = format!(
+                "{table} {key}: `{}` has no argument `{}`",
+                tool.name,
+                shown(path)
+            );
+            self.say(table, what, &properties(input));
+        }
+        let records = &said.records;
+        let single = [
+            ("records.title", &records.title),
+            ("records.author", &records.author),
+            ("records.id", &records.id),
+        ];
+        let tables = [
+            ("records.people", &records.people),
+            ("records.trusted", &records.trusted),
+            ("records.vouches", &records.vouches),
+        ];
+        let fields = tables
+            .into_iter()
+            .flat_map(|(key, fields)| fields.keys().map(move |path| (key, path)));
+        for (key, path) in fields.chain(single).filter(|(_, path)| !path.is_empty()) {
+            let place = format!("{}/{}", records.at, path);
+            if !has_place(output, &place) {
+                let what = format!(
+                    "{table} {key}: an outcome of `{}` has no `{}`",
+                    tool.name,
+                    shown(&place)
+                );
+                self.say(table, what, &properties(output));
+            }
+        }
+    }
+}
+
+/// Whether a tool wants all that a line grants. One that names no hosts may want any; whoever wants `GET` may
+/// have `HEAD`.
+fn wants_all(tool: &Tool, line: &Destination) -> bool {
+    let one = Grant {
+        fetch: vec![line.clone()],
+        ..Grant::default()
+    };
+    let within: Vec<String> = tool
+        .declared
+        .narrow(&one)
+        .fetch
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let line = line.to_string();
+    let Some((methods, place)) = line.split_once(' ') else {
+        return false;
+    };
+    methods.split('|').all(|method| {
+        within
+            .iter()
+            .filter_map(|one| one.split_once(' '))
+            .any(|(wanted, where_to)| {
+                let has = |method: &str| wanted.split('|').any(|wanted| wanted == method);
+                where_to == place && (has(method) || method == "HEAD" && has("GET"))
+            })
+    })
+}
+
+fn hosts_of(about: &[&Tool]) -> String {
+    let mut hosts: Vec<&str> = about
+        .iter()
+        .flat_map(|tool| tool.declared.wants.hosts.iter().map(String::as_str))
+        .collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    format!("their manifests want: {}", shown(&hosts.join(", ")))
+}
+
+fn fewer(most: Access, before: &str, after: &str) -> String {
+    if most == Access::None {
+        "leave it out".to_owned()
+    } else {
+        format!("write `{before}\"{}\"{after}`", most.word())
+    }
+}
+
+fn properties(schema: &serde_json::Value) -> String {
+    let known = schema
+        .get("properties")
+        .and_then(serde_json::Value::as_object);
+    let names: Vec<&str> = known
+        .into_iter()
+        .flat_map(serde_json::Map::keys)
+        .map(String::as_str)
+        .collect();
+    format!("it has: {}", shown(&names.join(", ")))
+}
+
+/// Grants that say the same of one tool.
+fn twice(files: &[(String, ConfigFile)], catalog: &Catalog) -> Vec<Finding> {
+    let mut seen: Vec<(String, Pattern, Grant)> = Vec::new();
+    let mut found = Vec::new();
+    for (path, file) in files {
+        for (tools, table) in &file.grants {
+            let (Ok(pattern), Ok(grant)) =
+                (Pattern::try_from(tools.clone()), resolve::grant(table))
+            else {
+                continue;
+            };
+            let name = format!("[grants.\"{tools}\"]");
+            let mut say = |what: String, other: &str| {
+                found.push(Finding {
+                    file: path.clone(),
+                    table: name.clone(),
+                    what: format!("{name} grants {what}, as {other} does"),
+                    fix: "one of the two is enough".to_owned(),
+                });
+            };
+            for (place, line) in grant.fetch.iter().enumerate() {
+                if grant.fetch.iter().take(place).any(|before| before == line) {
+                    say(format!("`{line}` twice"), "its own line before");
+                }
+            }
+            let both = |other: &Pattern| {
+                catalog
+                    .tools()
+                    .any(|tool| pattern.matches(&tool.name) && other.matches(&tool.name))
+            };
+            for (other, _, before) in seen.iter().filter(|(_, other, _)| both(other)) {
+                for line in grant
+                    .fetch
+                    .iter()
+                    .filter(|line| before.fetch.contains(line))
+                {
+                    say(format!("`{line}`"), other);
+                }
+                for mount in grant
+                    .mounts
+                    .iter()
+                    .filter(|mount| before.mounts.contains(mount))
+                {
+                    say(
+                        format!(
+                            "`{}` in mount `{}`",
+                            mount.access.word(),
+                            shown(&mount.mount)
+                        ),
+                        other,
+                    );
+                }
+            }
+            seen.push((format!("{name} in {path}"), pattern, grant));
+        }
+    }
+    found
+}

@@ -1,0 +1,329 @@
+//! `lazaret policy explain`, `test`, `suggest` and `check` where flows are judged.
+
+use serde_json::{Value, json};
+
+use crate::station::Station;
+
+/// A mount that anybody writes to, and one of the user's own to write to.
+const MOUNTS: &str = r#"
+[mounts.inbox]
+path = "inbox"
+[mounts.out]
+path = "out"
+access = "write"
+own = true
+[grants."files.*"]
+mounts = { inbox = "read", out = "write" }
+"#;
+
+const READ: &str = r#"{"calls":[{"tool":"files.read","args":{"path":"inbox/where.txt"}}]}"#;
+const WRITE: &str =
+    r#"{"calls":[{"tool":"files.write","args":{"path":"out/from-letter.md","content":"hello"}}]}"#;
+const DONE: &str = r#"{"text":"Done."}"#;
+
+/// An agent that reads where to write from a letter, and writes there.
+fn station(flow: &str) -> Station {
+    let station = Station::scripted(
+        "[\"files.*\"]",
+        &[READ, WRITE, DONE],
+        &format!("{MOUNTS}{flow}"),
+    );
+    station.write("inbox/where.txt", "out/from-letter.md");
+    station.write("out/keep", "");
+    station
+}
+
+fn run(station: &Station, status: i32) {
+    station
+        .run(&["run", "Do what the letter says.", "--agent", "a"])
+        .ends(status);
+}
+
+const ENFORCE: &str = "[flow]\nmode = \"enforce\"\nhold = \"never\"\n";
+const SHADOW: &str = "[flow]\nmode = \"shadow\"\nhold = \"never\"\n";
+const OFF: &str = "[flow]\nmode = \"off\"\n";
+
+#[test]
+fn a_call_is_explained_under_an_influence() {
+    let station = Station::with(&format!("{MOUNTS}{ENFORCE}"));
+    station.write("inbox/keep", "");
+    station.write("out/keep", "");
+    let args = r#"{"path":"out/a.md","content":"x"}"#;
+    let influenced = [
+        "policy",
+        "explain",
+        "files.write",
+        args,
+        "--as",
+        "model",
+        "--influence",
+        "web:https://evil.test",
+    ];
+    station.run(&influenced).ends(0).prints(&[
+        "ask files.write: a person is asked first, by `[flow]` in [HERE]/lazaret.toml",
+        "chosen under the influence of web:https://evil.test",
+        "vouch = [\"out/a.md\"]",
+        "steers  path = out/a.md (file): nobody vouches for it",
+        "content content",
+    ]);
+    let vouched = [&influenced[..], &["--vouch", "out/a.md"]].concat();
+    station
+        .run(&vouched)
+        .ends(0)
+        .prints(&["allow files.write", "typed by the user or the operator"]);
+    let typed = [&influenced[..], &["--goal", "write to out/a.md, please"]].concat();
+    station.run(&typed).ends(0).prints(&["allow files.write"]);
+    let told = station.run(&[&influenced[..], &["--json"]].concat()).json();
+    let first = &told["verdicts"][0];
+    assert_eq!(first["verdict"], "ask");
+    assert_eq!(first["steers"][0]["argument"], "path");
+    assert_eq!(first["content"], json!(["content"]));
+    // What a client types, it types with its own hands.
+    station
+        .run(&["policy", "explain", "files.write", args])
+        .ends(0)
+        .prints(&["allow files.write", "typed by the user"]);
+    station
+        .run(&[
+            "policy",
+            "explain",
+            "files.write",
+            args,
+            "--influence",
+            "nobody:x",
+        ])
+        .ends(2);
+}
+
+#[test]
+fn a_run_is_explained_by_its_sinks() {
+    let station = station(ENFORCE);
+    run(&station, 75);
+    let ended = station.run(&["policy", "explain", "--run", "last"]).ends(0);
+    let read = station.records().iter().position(|record| {
+        record["event"] == "finished"
+            && record["end"] == "done"
+            && record["content"]["inline"]["content"] == "out/from-letter.md"
+    });
+    ended.prints(&[
+        "ask files.write by model",
+        "steers  path = out/from-letter.md (file): nobody vouches for it",
+        &format!(
+            "from record {}, `files.read` /content, under ",
+            read.unwrap()
+        ),
+        "label   file:inbox: untrusted, private",
+        "label   user: trusted, private",
+    ]);
+    let told = station
+        .run(&["policy", "explain", "--run", "last", "--json"])
+        .ends(0)
+        .json();
+    let sink = &told["sinks"][0];
+    assert_eq!(sink["verdict"]["verdict"], "ask");
+    assert_eq!(sink["steers"][0]["from"][0]["path"], "/content");
+    assert!(told["sinks"].as_array().unwrap().len() == 1, "{told}");
+}
+
+#[test]
+fn another_policy_is_tried_on_a_run() {
+    let station = station(OFF);
+    run(&station, 0);
+    let config = station.read("lazaret.toml");
+    let tried = |text: &str| {
+        station.write("new.toml", text);
+        station.run(&["policy", "test", "last", "--policy", "new.toml"])
+    };
+    let before = station.records().len();
+    tried(&config)
+        .ends(0)
+        .prints(&["0 changes, 0 not judged again"]);
+    tried(&config.replace(OFF, ENFORCE)).ends(1).prints(&[
+        "allow → ask  files.write: May this model call `files.write`",
+        "under the influence of file:inbox",
+        "1 change",
+    ]);
+    // A write to a mount is judged inside of its call, which would not be made.
+    let closed = config.replace("inbox = \"read\", ", "");
+    tried(&closed)
+        .ends(1)
+        .prints(&["allow → deny  read inbox/where.txt"]);
+    let blocked = format!("block = [\"files.read\"]\n{config}");
+    tried(&blocked).ends(1).prints(&[
+        "allow → deny  files.read: `files.read` is blocked",
+        "not judged again  read inbox/where.txt: the call that it is part of would not have been made",
+    ]);
+    let other = config.replace("[agents.a]", "[agents.b]");
+    tried(&other)
+        .ends(0)
+        .prints(&["not judged again  files.read: ", "its reach is not known"]);
+    assert_eq!(station.records().len(), before, "nothing is recorded");
+    // The same from a file of records, and for programs.
+    let exported = station
+        .run(&["runs", "show", "last", "--json", "--quiet"])
+        .ends(0)
+        .out;
+    station.write("run.jsonl", exported);
+    station.write("new.toml", config.replace(OFF, ENFORCE));
+    let told: Value = station
+        .run(&[
+            "policy",
+            "test",
+            "run.jsonl",
+            "--policy",
+            "new.toml",
+            "--json",
+        ])
+        .ends(1)
+        .json();
+    assert_eq!(told["changes"], 1);
+    assert_eq!(told["runs"][0]["changes"][0]["now"]["verdict"], "ask");
+    station.write("run.jsonl", "{}\n");
+    station
+        .run(&["policy", "test", "run.jsonl", "--policy", "new.toml"])
+        .ends(2)
+        .says(&["`run.jsonl`, line 1: this is no record"]);
+    station
+        .run(&["policy", "test", "none", "--policy", "new.toml"])
+        .ends(4);
+}
+
+#[test]
+fn what_was_denied_may_be_allowed_by_another_policy() {
+    let station = Station::with("");
+    station
+        .run(&["call", "notes.put", r#"{"key":"k","text":"t"}"#])
+        .ends(3);
+    station.write("new.toml", "[grants.\"notes.put\"]\nnotes = \"write\"\n");
+    station
+        .run(&["policy", "test", "last", "--policy", "new.toml"])
+        .ends(1)
+        .prints(&["deny → allow  notes.put: [grants.\"notes.put\"] in "]);
+}
+
+#[test]
+fn an_answer_that_was_given_counts_again() {
+    let station = Station::with(&format!("ask = [\"files.write\"]\n{MOUNTS}"));
+    station.write("inbox/keep", "");
+    station.write("out/keep", "");
+    let args = r#"{"path":"out/a.md","content":"x"}"#;
+    station.run(&["call", "files.write", args]).ends(75);
+    let asked = station.run(&["ask", "list", "--json"]).lines();
+    station
+        .run(&["ask", "allow", asked[0]["question"].as_str().unwrap()])
+        .ends(0);
+    station.run(&["runs", "resume", "last"]).ends(0);
+    station
+        .run(&["policy", "test", "last", "--policy", "lazaret.toml"])
+        .ends(0)
+        .prints(&["0 changes"]);
+}
+
+/// What is proposed is accepted, and lets pass what it was made of.
+#[test]
+fn a_watched_run_suggests_its_lines() {
+    let station = station(SHADOW);
+    run(&station, 0);
+    let ended = station.run(&["policy", "suggest", "last"]).ends(0);
+    // Somebody else named the path: it stands there to be read, and vouches for nothing.
+    let ended = ended.prints(&["  # \"out/from-letter.md\",", "file:inbox may have written"]);
+    let proposed: toml::Table = toml::from_str(&ended.out).unwrap();
+    assert_eq!(
+        proposed["flow"]["vouch"].as_array().unwrap().len(),
+        0,
+        "{proposed}"
+    );
+    station
+        .run(&["policy", "suggest", "last", "--json"])
+        .ends(0);
+}
+
+#[test]
+fn values_of_nobody_are_proposed_and_then_pass() {
+    let other = WRITE.replace("out/from-letter.md", "out/of-the-model.md");
+    let more = format!("{MOUNTS}{SHADOW}");
+    let station = Station::scripted("[\"files.*\"]", &[READ, &other, DONE], &more);
+    station.write("inbox/where.txt", "write something");
+    station.write("out/keep", "");
+    run(&station, 0);
+    let proposed = station.run(&["policy", "suggest", "last"]).ends(0).out;
+    assert!(
+        proposed.contains("\"out/of-the-model.md\",  # record "),
+        "{proposed}"
+    );
+    let config = station.read("lazaret.toml");
+    let proposed = proposed.replace("[flow]", "[flow]\nmode = \"enforce\"\nhold = \"never\"");
+    station.write(
+        "lazaret.toml",
+        format!("{}\n{proposed}", config.replace(SHADOW, "")),
+    );
+    station.trust();
+    station.run(&["policy", "check"]).ends(0).says_only("");
+    std::fs::remove_file(station.workspace().join("out/of-the-model.md")).unwrap();
+    run(&station, 0);
+    assert_eq!(station.read("out/of-the-model.md"), "hello");
+}
+
+#[test]
+fn lines_that_say_nothing_are_pointed_at() {
+    let config = r#"
+block = ["txet.count"]
+[mounts.docs]
+path = "."
+[mounts.more]
+path = "."
+access = "write"
+[grants."files.read"]
+mounts = { docs = "read", more = "write" }
+[grants."files.*"]
+mounts = { docs = "read" }
+notes = "write"
+[grants."web.get_page"]
+fetch = ["https://a.test/"]
+[grants."web.*"]
+fetch = ["https://a.test/"]
+[flow]
+release = ["nobody.home"]
+trust = ["stranger"]
+[flow.classes]
+"file:nowhere" = { integrity = "trusted", secrecy = "public" }
+[flow.tools."mail.send"]
+steering = { to = "mail" }
+[flow.tools."files.write"]
+steering = { paht = "file" }
+[flow.tools."files.read".records]
+vouches = { contnet = "mail" }
+"#;
+    let station = Station::new();
+    station.write("lazaret.toml", config);
+    let says: &[&str] = &[
+        "`[HERE]/lazaret.toml`: `block = [\"txet.count\"]` is about no tool that is installed",
+        "[grants.\"files.read\"] grants `write` in mount `more`, and no tool of it wants more than `read`\nhint: write `mounts = { \"more\" = \"read\" }`",
+        "[grants.\"files.*\"] grants `write` of notes, and no tool of it wants more than `none`\nhint: leave it out",
+        "[grants.\"files.read\"] grants `read` in mount `docs`, as [grants.\"files.*\"] in [HERE]/lazaret.toml does\nhint: one of the two is enough",
+        "[grants.\"web.get_page\"] grants `GET|HEAD https://a.test/`, as [grants.\"web.*\"]",
+        "[flow] `release = [\"nobody.home\"]` is about no tool",
+        "[flow] `trust = [\"stranger\"]` is about no plugin that is installed",
+        "[flow.classes] `file:nowhere` is about no mount that there is",
+        "[flow.tools.\"mail.send\"] is about no tool that is installed",
+        "[flow.tools.\"files.write\"] steering: `files.write` has no argument `paht`\nhint: it has: base64, content, mode, path",
+        "[flow.tools.\"files.read\"] records.vouches: an outcome of `files.read` has no `/contnet`",
+    ];
+    station
+        .run(&["policy", "check", "--quiet"])
+        .ends(0)
+        .says(says);
+    let told = station
+        .run(&["policy", "check", "--json", "--quiet"])
+        .ends(0)
+        .json();
+    let found = told["findings"].as_array().unwrap();
+    assert_eq!(found.len(), says.len(), "{found:#?}");
+    assert_eq!(found[0]["table"], "");
+    assert!(
+        found
+            .iter()
+            .all(|one| one["fix"] != "" && one["file"] != ""),
+        "{found:?}"
+    );
+}

@@ -1,0 +1,143 @@
+//! A question at a terminal: asked there, answered there, and the run goes on in the same process.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::process::Stdio;
+
+use crate::station::Station;
+
+const POLICY: &str = r#"
+ask = ["files.write"]
+[mounts.here]
+path = "."
+access = "write"
+[grants."files.write"]
+mounts = { here = "write" }
+"#;
+
+const CALL: [&str; 3] = [
+    "call",
+    "files.write",
+    r#"{"path":"here/a.txt","content":"one"}"#,
+];
+
+/// Both ends of a pseudo terminal: ours, and the program's.
+fn terminal() -> (File, OwnedFd) {
+    let (mut ours, mut theirs) = (0, 0);
+    let null = std::ptr::null_mut();
+    // SAFETY: both places are written to, and what is there afterwards is owned by nobody else.
+    unsafe {
+        let opened = libc::openpty(
+            &raw mut ours,
+            &raw mut theirs,
+            null,
+            null.cast(),
+            null.cast(),
+        );
+        assert_eq!(opened, 0, "a pseudo terminal can be opened");
+        (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs))
+    }
+}
+
+/// How a command ended that was answered at a terminal: status, output, and what the terminal showed.
+fn at_terminal(station: &Station, arguments: &[&str], answers: &[&str]) -> (i32, String, String) {
+    let (mut ours, theirs) = terminal();
+    let mut command = station.command(arguments);
+    command.env("NO_COLOR", "1").env("TERM", "dumb");
+    command.stdin(Stdio::from(theirs.try_clone().unwrap()));
+    command.stdout(Stdio::piped()).stderr(Stdio::from(theirs));
+    let mut child = station.spawn(&mut command);
+    // The program alone holds the other end now: when it ends, so does what we read.
+    drop(command);
+    let mut screen = BufReader::new(ours.try_clone().unwrap());
+    let mut shown = Vec::new();
+    for answer in answers {
+        // Up to the prompt, which is no whole line.
+        while !shown.ends_with(b"q (leave it) > ") {
+            let before = shown.len();
+            if screen.read_until(b' ', &mut shown).unwrap_or(0) == 0 || shown.len() == before {
+                break;
+            }
+        }
+        writeln!(ours, "{answer}").unwrap();
+        shown.push(b'\n');
+    }
+    // The end of a terminal is an error to whoever reads it.
+    let _ = screen.read_to_end(&mut shown);
+    let mut out = String::new();
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut out)
+        .unwrap();
+    let status = child.wait().unwrap().code().unwrap_or(-1);
+    (
+        status,
+        out,
+        String::from_utf8_lossy(&shown).replace("\r\n", "\n"),
+    )
+}
+
+fn content(station: &Station) -> Option<String> {
+    std::fs::read_to_string(station.workspace().join("a.txt")).ok()
+}
+
+#[test]
+fn a_yes_goes_on_in_the_same_process() {
+    let station = Station::with(POLICY);
+    let (status, out, shown) = at_terminal(&station, &CALL, &["what?", "show", "y"]);
+    assert_eq!(status, 0, "{out} {shown}");
+    assert_eq!(content(&station).as_deref(), Some("one"), "{shown}");
+    for part in [
+        "? may `files.write` be called? (asked by `ask = [\"files.write\"]` in ",
+        "path = here/a.txt",
+        "\"path\": \"here/a.txt\"",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("lazaret runs resume"), "{shown}");
+}
+
+#[test]
+fn a_no_is_told_to_the_tools_caller() {
+    let station = Station::with(POLICY);
+    let (status, _, shown) = at_terminal(&station, &CALL, &["n"]);
+    assert_eq!(status, 3, "{shown}");
+    assert!(shown.contains("and said no"), "{shown}");
+    assert_eq!(content(&station), None);
+}
+
+#[test]
+fn a_run_that_is_left_at_the_prompt_waits() {
+    let station = Station::with(POLICY);
+    let (status, _, shown) = at_terminal(&station, &CALL, &["q"]);
+    assert_eq!(status, 75, "{shown}");
+    assert!(shown.contains("lazaret runs resume"), "{shown}");
+    let (status, _, shown) = at_terminal(&station, &["runs", "resume"], &["yes"]);
+    assert_eq!(status, 0, "{shown}");
+    assert_eq!(content(&station).as_deref(), Some("one"));
+}
+
+#[test]
+fn a_script_asks_one_question_after_the_other() {
+    let station = Station::with(POLICY);
+    let source = "await Promise.all(['a', 'b'].map(n => \
+        tools.files.write({path: `here/${n}.txt`, content: n}))); return 'both'";
+    let (status, out, shown) = at_terminal(&station, &["script", "-e", source], &["y", "y"]);
+    assert_eq!((status, out.trim()), (0, "both"), "{shown}");
+    assert_eq!(shown.matches("? may `files.write`").count(), 2, "{shown}");
+}
+
+#[test]
+fn whoever_does_not_want_to_be_asked_is_not() {
+    let station = Station::with(POLICY);
+    for flag in ["--no-ask", "--json", "--quiet"] {
+        let (status, _, shown) = at_terminal(&station, &[&CALL[..], &[flag]].concat(), &[]);
+        assert_eq!(status, 75, "{shown}");
+        assert!(!shown.contains("(leave it)"), "{flag}: {shown}");
+    }
+    // Without a terminal nobody is there.
+    station.run(&CALL).ends(75).never("(leave it)");
+}
