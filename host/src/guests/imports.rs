@@ -18,10 +18,11 @@ use super::guest::{Errand, Inside, Visit};
 use super::station::Station;
 use crate::gate::{Performed, Permit, unfit};
 use crate::rules::Effect;
-use crate::rules::caller::Caller;
+use crate::rules::caller::{Caller, Origin};
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Content;
+use crate::words::label::{Label, Sort, Source};
 use crate::words::limits::{EFFECT_TIMEOUT_MS, EFFECTS_PER_CALL};
 
 impl types::Host for Inside {}
@@ -37,6 +38,22 @@ impl Inside {
                 retryable: false,
             }),
         }
+    }
+
+    /// What influences what this guest writes: all that it was given and has read, and its own code where nobody
+    /// has said that it makes nothing up.
+    fn own_label(&mut self) -> Result<Label, Refusal> {
+        let visit = self.visit()?;
+        let label = visit.caller().label;
+        let trusted = &visit.station.gate.policy().flows.classes.trusted_plugins;
+        Ok(match &visit.caller.origin {
+            Origin::Tool(tool) if !trusted.contains(tool.plugin()) => {
+                label.with(Source::new(Sort::Tool, tool.as_str()))
+            }
+            Origin::Tool(_) | Origin::Client | Origin::Model | Origin::Host | Origin::Script => {
+                label
+            }
+        })
     }
 
     /// Lets an effect be judged and performed in the run's task set, and waits for it.

@@ -46,10 +46,12 @@ enum Witness {
 }
 
 impl Witness {
-    /// Whether it is enough for what cannot be undone: an id from a list is not.
-    fn is_strong(&self) -> bool {
+    /// Whether it is enough for what cannot be undone. An id from a list is not; and who wrote the title of a
+    /// letter to have it answered has not said that it may go.
+    fn is_strong(&self, kind: Kind) -> bool {
         match self {
-            Self::Typed | Self::Policy | Self::Titled(_) | Self::Answered => true,
+            Self::Titled(_) => kind != Kind::Id,
+            Self::Typed | Self::Policy | Self::Answered => true,
             Self::Vouched(_) | Self::Replied | Self::Workspace => false,
         }
     }
@@ -220,7 +222,7 @@ impl Weigher<'_> {
         let found = self
             .witness(leaf, kind)
             .or_else(|| (alone && self.is_new_file(leaf, kind)).then_some(Witness::Workspace))
-            .filter(|witness| !strong || witness.is_strong());
+            .filter(|witness| !strong || witness.is_strong(kind));
         weighing.create_only |= found == Some(Witness::Workspace);
         weighing.weighed.push(Weighed {
             argument: leaf.path.clone(),
@@ -241,14 +243,16 @@ impl Weigher<'_> {
             "a value that steers needs the user's own words, or somebody who vouches for it"
         };
         let value = shown(&leaf.text);
-        let line = match self.call.declared.effect {
-            EffectClass::Destructive => String::new(),
+        // What cannot be undone is answered for once, and each time.
+        let (id, line) = match self.call.declared.effect {
+            EffectClass::Destructive => (None, String::new()),
             EffectClass::Pure
             | EffectClass::ReadOnly
             | EffectClass::SideEffecting
-            | EffectClass::ExternalStateful => {
-                format!("[flow]\nvouch = [{}]", toml_text(&leaf.text))
-            }
+            | EffectClass::ExternalStateful => (
+                Some(self.value_id(kind, &leaf.text)),
+                format!("[flow]\nvouch = [{}]", toml_text(&leaf.text)),
+            ),
         };
         Point {
             reason: format!(
@@ -258,7 +262,7 @@ impl Weigher<'_> {
                 kind.word(),
                 sources.join(", "),
             ),
-            value: Some(value_id(self.caller, kind, &leaf.text, &sources)),
+            value: id,
             line,
         }
     }
@@ -278,11 +282,7 @@ impl Weigher<'_> {
         if let Some(title) = self.ledger.titled(kind, value) {
             return Some(Witness::Titled(title.to_owned()));
         }
-        let sources = flows.classes.suspects(&self.caller.label);
-        if self
-            .ledger
-            .is_answered(&value_id(self.caller, kind, value, &sources))
-        {
+        if self.ledger.is_answered(&self.value_id(kind, value)) {
             return Some(Witness::Answered);
         }
         if let Some(tool) = listed {
@@ -296,8 +296,9 @@ impl Weigher<'_> {
             return false;
         }
         let records = texts_at(self.call.args.value(), &self.about.reply);
-        let mut records = records.iter();
-        records.any(|record| self.ledger.is_in_record(record, kind, value))
+        let plugin = self.call.tool.plugin();
+        let is_in = |record: &String| self.ledger.is_in_record((plugin, record), kind, value);
+        records.iter().any(is_in)
     }
 
     /// Whether the path lies in a mount where making a new file takes nothing away.
@@ -382,17 +383,19 @@ impl Weigher<'_> {
         }
     }
 
+    /// What an answer about a value is bound to: its kind, itself, who untrusted had influence on it, and the
+    /// run. Sources that are trusted come with every call, and would have the same asked again and again.
+    fn value_id(&self, kind: Kind, value: &str) -> QuestionId {
+        let run = self.caller.run.as_str();
+        let sources = self.policy.flows.classes.untrusted(&self.caller.label);
+        let value = kind.normal(value);
+        QuestionId::of(&[run, "value", kind.word(), &value, &sources.join(" ")])
+    }
+
     fn suspects(&self) -> String {
         let classes = &self.policy.flows.classes;
         classes.suspects(&self.caller.label).join(", ")
     }
-}
-
-/// What an answer about a value is bound to: its kind, itself, where it comes from, and the run.
-fn value_id(caller: &Caller, kind: Kind, value: &str, sources: &[String]) -> QuestionId {
-    let run = caller.run.as_str();
-    let value = kind.normal(value);
-    QuestionId::of(&[run, "value", kind.word(), &value, &sources.join(" ")])
 }
 
 fn toml_text(text: &str) -> String {
@@ -405,7 +408,7 @@ fn toml_text(text: &str) -> String {
 /// The denial: nobody can be asked in the middle of a tool's call.
 pub fn weigh_fetch(fetch: &Fetch, caller: &Caller, policy: &Policy) -> Result<(), Denial> {
     let flows = &policy.flows;
-    if caller.origin == Origin::Host || caller.known.mode != Judging::Enforce {
+    if caller.origin == Origin::Host || caller.judging(flows) != Judging::Enforce {
         return Ok(());
     }
     let classes = &flows.classes;
@@ -444,9 +447,10 @@ pub fn weigh_fetch(fetch: &Fetch, caller: &Caller, policy: &Policy) -> Result<()
 #[must_use]
 pub fn may_browse(fetch: &Fetch, caller: &Caller, policy: &Policy) -> bool {
     let flows = &policy.flows;
-    let private = flows.classes.is_private(&caller.label) || flows.classes.is_secret(&caller.label);
+    let private = flows.classes.is_private(&caller.label);
     flows.browse == Browse::Free
         && fetch.is_plain()
+        && !flows.classes.is_secret(&caller.label)
         && matches!(caller.origin, Origin::Tool(_))
         && (!private || is_witnessed_url(fetch.url().as_str(), caller, flows))
 }
@@ -460,3 +464,6 @@ pub fn is_witnessed_url(url: &str, caller: &Caller, flows: &Flows) -> bool {
         || ledger.vouching(Kind::Url, url).is_some()
         || ledger.titled(Kind::Url, url).is_some()
 }
+
+#[cfg(test)]
+mod tests;

@@ -67,7 +67,7 @@ impl Inside {
         let perform = |station: std::sync::Arc<crate::guests::station::Station>, permit, _| async move {
             station.files.perform(permit).await
         };
-        let label = self.visit()?.caller().label;
+        let label = self.own_label()?;
         let file = File { path, wish, label };
         self.hand_over(Ok(file), perform).await
     }

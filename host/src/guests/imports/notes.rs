@@ -9,8 +9,7 @@ use crate::rules::keep::{Keep, KeepWish};
 
 impl Host for Inside {
     async fn put(&mut self, key: String, text: String) -> Result<(), Refusal> {
-        let visit = self.visit()?;
-        let label = visit.caller.label.join(&visit.trail.label);
+        let label = self.own_label()?;
         self.keep(key, KeepWish::Put { text, label })
             .await
             .map(|_| ())
