@@ -4,6 +4,7 @@ mod agents;
 mod attacks;
 mod cache;
 mod components;
+mod flows;
 mod journal;
 mod limits;
 mod nesting;
