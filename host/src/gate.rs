@@ -9,6 +9,8 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::flow::Point;
 use crate::rules::policy::Policy;
@@ -66,6 +68,8 @@ pub struct Performed<T> {
     pub content: Content,
     /// Everything that influenced the outcome, failures included.
     pub label: Label,
+    /// What is told in place of the content.
+    pub told: Option<Value>,
     /// What it took.
     pub spent: Spent,
 }
@@ -78,6 +82,7 @@ impl<T> Performed<T> {
             result,
             content: Content::Empty,
             label,
+            told: None,
             spent,
         }
     }
@@ -244,6 +249,7 @@ impl Gate {
             of: judged,
             end: failed(error),
             label: caller.label.clone(),
+            told: None,
             spent: Spent::default(),
         };
         let event = Event::Finished(finished);
@@ -292,6 +298,7 @@ impl Gate {
             of,
             end,
             label: performed.label.clone(),
+            told: performed.told.clone(),
             spent: performed.spent,
         };
         self.journal

@@ -12,6 +12,7 @@ pub mod compile;
 pub mod dispatch;
 pub mod engine;
 pub mod guest;
+mod heard;
 mod imports;
 mod meter;
 pub mod plugin;

@@ -1,5 +1,6 @@
 //! Runs: one goal pursued to its end, and the host that surfaces talk to.
 
+pub mod audit;
 mod drive;
 pub mod explain;
 pub mod host;

@@ -7,6 +7,8 @@ pub mod clock;
 pub mod error;
 pub mod event;
 pub mod id;
+pub mod inert;
+pub mod key;
 pub mod label;
 pub mod limits;
 pub(crate) mod lock;

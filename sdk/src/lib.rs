@@ -35,7 +35,7 @@
 //! `cargo build --target wasm32-wasip2` makes the plugin of a crate whose `crate-type` is `cdylib`.
 //!
 //! A tool has no files, network, environment or secrets of its own. It asks the host, which may
-//! refuse: [`fetch`] sends a request, [`files`] reads and writes below the granted mounts,
+//! refuse: [`fetch`] sends a request, with a [`secret`] that the host fills in, [`files`] reads and writes below the granted mounts,
 //! [`notes`] outlive the run, [`call`] runs another tool, [`artifacts`] hands over a file, [`log`]
 //! says what is happening. What a plugin does not use, its component does not import. Outside
 //! WebAssembly these functions compile but panic when they are called: keep what a tool computes
@@ -62,9 +62,11 @@ pub mod files;
 pub mod log;
 pub mod notes;
 mod schema;
+mod secret;
 
 pub use failure::{Code, Failure, OrFail, Refusal};
 pub use lazaret_sdk_macros::{plugin, tool, value};
+pub use secret::secret;
 pub use serde_json::{Value, json};
 
 /// Everything that most plugins use.

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use lazaret::runs::host::Called;
 use lazaret::words::error::Code;
 use serde::Deserialize;
 use serde_json::Value;
@@ -13,8 +14,8 @@ use crate::forge;
 use crate::rig::{Rig, Rigged};
 use crate::server::{Answer, Server};
 use crate::verdict::{
-    check_answer, check_every, check_journal, check_outside, check_records, check_shown, observed,
-    said,
+    check_answer, check_every, check_journal, check_nowhere, check_outside, check_records,
+    check_rendered, check_shown, check_wire, observed, said,
 };
 
 /// What a tool or answer must never hold: stands in files outside of every mount.
@@ -50,6 +51,9 @@ pub struct Attack {
     /// Instead of a forged module: a whole component in the text format.
     #[serde(default)]
     pub component: Option<String>,
+    /// Secrets by name.
+    #[serde(default)]
+    pub secrets: std::collections::BTreeMap<String, String>,
     /// What lies in the folder.
     #[serde(default)]
     pub files: Vec<Laid>,
@@ -59,6 +63,9 @@ pub struct Attack {
     /// Where names lead.
     #[serde(default)]
     pub names: std::collections::BTreeMap<String, Vec<String>>,
+    /// Where names lead, each look-up getting the next answer.
+    #[serde(default)]
+    pub names_in_turn: std::collections::BTreeMap<String, Vec<Vec<String>>>,
     /// The call, or
     #[serde(default)]
     pub call: Option<Wish>,
@@ -128,10 +135,17 @@ pub struct Expect {
     pub install: bool,
     /// Texts in the answer: the outcome as JSON, or message, issues and hints.
     pub says: Vec<String>,
+    /// The whole answer as the command line shows it to a person.
+    pub shown: Option<String>,
     /// Each line of the outcome holds one of these.
     pub every: Vec<String>,
     /// Texts that stand nowhere: not in the answer, its logs, or what a model reads.
     pub not: Vec<String>,
+    /// Secrets that stand nowhere, however they are spelled: in the outcome with its logs and artifacts, in
+    /// what a model reads, in the journal, in the test's folder.
+    pub nowhere: Vec<String>,
+    /// Texts in the requests as they reached the server.
+    pub wire: Vec<String>,
     /// Texts in the call's log.
     pub logs: Vec<String>,
     /// Most lines of the call's log.
@@ -272,6 +286,12 @@ fn prepare(rig: Rig, attack: &Attack) -> (Rig, Vec<String>) {
         let addresses: Vec<&str> = addresses.iter().map(String::as_str).collect();
         rig = rig.name(name, &addresses);
     }
+    for (name, value) in &attack.secrets {
+        rig = rig.secret(name, value);
+    }
+    for (name, answers) in &attack.names_in_turn {
+        rig = rig.name_in_turn(name, answers);
+    }
     if !attack.replies.is_empty() {
         rig = rig.replies(&attack.replies);
     }
@@ -310,11 +330,21 @@ fn lay(folder: &Path, laid: &Laid) -> std::io::Result<()> {
     std::fs::write(path, laid.text.as_deref().unwrap_or_default())
 }
 
+/// All that a call leaves for whoever made it.
+fn everything(called: &Called) -> String {
+    let mut all = format!("{:?}", called.outcome);
+    for artifact in &called.outcome.trail.artifacts {
+        all.push_str(&String::from_utf8_lossy(&artifact.bytes));
+    }
+    all
+}
+
 async fn strike(attack: &Attack, host: &Rigged, server: &Server) -> Vec<String> {
     let expect = &attack.expect;
     if expect.install {
         return vec!["the host opens, and must not".to_owned()];
     }
+    let mut left = String::new();
     let (run, result, logs) = match &attack.call {
         Some(wish) => {
             let text = wish.text.clone().unwrap_or_else(|| wish.args.to_string());
@@ -324,6 +354,7 @@ async fn strike(attack: &Attack, host: &Rigged, server: &Server) -> Vec<String> 
                 text
             };
             let called = host.call_text(&wish.tool, &text).await;
+            left = everything(&called);
             (called.run, called.outcome.result, called.outcome.trail.logs)
         }
         None => {
@@ -341,6 +372,7 @@ async fn strike(attack: &Attack, host: &Rigged, server: &Server) -> Vec<String> 
     };
     let mut wrong = check_answer(expect, code, &answer);
     wrong.extend(check_every(expect, &result));
+    wrong.extend(check_rendered(expect, &result));
     let logs: Vec<String> = logs
         .iter()
         .map(|line| format!("{} {}", line.level, line.message))
@@ -359,6 +391,10 @@ async fn strike(attack: &Attack, host: &Rigged, server: &Server) -> Vec<String> 
     let journal = crate::golden::render(&records);
     let shown = format!("{answer}\n{}\n{}", logs.join("\n"), observed(&records));
     wrong.extend(check_shown(expect, &shown, host));
+    let kept = serde_json::to_string(&records).expect("records are JSON");
+    let all = format!("{left}\n{shown}\n{kept}\n{journal}");
+    wrong.extend(check_nowhere(expect, &all, host));
+    wrong.extend(check_wire(expect, server));
     wrong.extend(check_journal(expect, &journal));
     // A run that waits for a person has not ended.
     if code != Some(Code::Asked) {

@@ -9,6 +9,7 @@ pub mod forge;
 pub mod golden;
 pub mod rig;
 pub mod server;
+pub mod spell;
 pub mod typescript;
 pub mod verdict;
 

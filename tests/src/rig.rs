@@ -1,6 +1,6 @@
 //! A host for one test: `Rig::of(POLICY).guest("hostile").open().await`, then `rig.call(…)`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fs::DirBuilder;
 use std::net::IpAddr;
 use std::os::unix::fs::DirBuilderExt;
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lazaret::edges::egress::Names;
+use lazaret::edges::vault::{Backend, Secret, Vault};
 use lazaret::guests::dispatch::{Outcome, Request};
 use lazaret::guests::plugin::PluginBytes;
 use lazaret::guests::tasks::Tasks;
@@ -34,11 +35,12 @@ const AGENT: &str = "agent";
 pub struct Rig {
     config: Table,
     folder: TempDir,
-    names: HashMap<String, Vec<IpAddr>>,
+    names: HashMap<String, VecDeque<Vec<IpAddr>>>,
     state: PathBuf,
     records: Records,
     engine: Option<PathBuf>,
     clock: Clock,
+    secrets: Vec<(String, String)>,
 }
 
 /// A host at work, and the folder that it works in.
@@ -73,6 +75,7 @@ impl Rig {
             records: Records::InMemory,
             engine: None,
             clock: Clock::set(NOW_MS),
+            secrets: Vec::new(),
         };
         rig.policy(policy)
     }
@@ -124,10 +127,18 @@ impl Rig {
 
     /// With a name that leads to these addresses and no others.
     #[must_use]
-    pub fn name(mut self, name: &str, addresses: &[&str]) -> Self {
-        let parse = |address: &&str| address.parse().expect("an address");
-        self.names
-            .insert(name.to_owned(), addresses.iter().map(parse).collect());
+    pub fn name(self, name: &str, addresses: &[&str]) -> Self {
+        let addresses = addresses.iter().map(ToString::to_string).collect();
+        self.name_in_turn(name, &[addresses])
+    }
+
+    /// With a name that leads somewhere else at each look-up, and to the last of these from then on.
+    #[must_use]
+    pub fn name_in_turn(mut self, name: &str, answers: &[Vec<String>]) -> Self {
+        let parse = |address: &String| address.parse().expect("an address");
+        let answers = answers.iter();
+        let answers = answers.map(|addresses| addresses.iter().map(parse).collect());
+        self.names.insert(name.to_owned(), answers.collect());
         self
     }
 
@@ -156,6 +167,24 @@ impl Rig {
             let _ = std::fs::hard_link(entry.path(), to);
         }
         self
+    }
+
+    /// With a secret in an encrypted file of the test's own.
+    #[must_use]
+    pub fn secret(mut self, name: &str, value: &str) -> Self {
+        self.secrets.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The vault of this test: in its state folder, if that is its own.
+    #[must_use]
+    pub fn vault(&self) -> Vault {
+        let folder = if self.state.starts_with(self.folder()) {
+            self.state.clone()
+        } else {
+            self.path("vault")
+        };
+        Vault::new(Backend::File, &folder)
     }
 
     /// With this engine of scripts in place of the bundled one.
@@ -245,10 +274,18 @@ impl Rig {
             state: self.state.clone(),
             records: self.records.clone(),
             program,
-            names: Names::Table(Arc::new(self.names.clone())),
+            names: Names::Turns(Arc::new(std::sync::Mutex::new(self.names.clone()))),
             clock: self.clock.clone(),
         };
-        config::setup_of(&path, places)
+        let mut setup = config::setup_of(&path, places)?;
+        if !self.secrets.is_empty() {
+            let vault = self.vault();
+            for (name, value) in &self.secrets {
+                vault.store(name, &Secret::new(value.clone())?)?;
+            }
+            setup.vault = setup.vault.kept_by(vault);
+        }
+        Ok(setup)
     }
 }
 
@@ -390,6 +427,12 @@ impl Rigged {
         let question = waiting[0].question.id.as_str().to_owned();
         let answered = self.host.answer(&question, answer).await;
         answered.expect("the question is open")
+    }
+
+    /// The vault that this host reads.
+    #[must_use]
+    pub fn vault(&self) -> Vault {
+        self.rig.vault()
     }
 
     /// Ends this host, and gives back what it was made of.

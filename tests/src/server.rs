@@ -10,6 +10,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::spell::spelled;
+
 /// What a path is answered with.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -26,10 +28,16 @@ pub struct Answer {
     pub gzip_zeros: usize,
     /// How often they are packed; once where it does not say.
     pub gzip_times: usize,
+    /// Instead of `body`: so many zeros,
+    pub zeros: usize,
+    /// packed like this, one after the other: `gzip`, `br` or `zstd`. The header says so too.
+    pub packed: Vec<String>,
     /// Says nothing more after the headers, and keeps the connection open.
     pub stall: bool,
     /// Repeats the body for ever.
     pub endless: bool,
+    /// Puts all that it was sent into headers and body, in every spelling that it knows.
+    pub reflect: bool,
     /// Instead of everything else: these very bytes, then the end.
     pub raw: String,
 }
@@ -40,7 +48,7 @@ type Answers = Arc<Mutex<Vec<Answer>>>;
 pub struct Server {
     port: u16,
     answers: Answers,
-    seen: Arc<Mutex<Vec<String>>>,
+    seen: Arc<Mutex<Vec<(String, String)>>>,
     arrived: watch::Receiver<usize>,
     accepting: JoinHandle<()>,
 }
@@ -79,7 +87,17 @@ impl Server {
     /// Heads of the requests that arrived.
     #[must_use]
     pub fn seen(&self) -> Vec<String> {
-        self.seen.lock().expect("nobody panicked with it").clone()
+        let seen = self.seen.lock().expect("nobody panicked with it");
+        seen.iter().map(|(head, _)| head.clone()).collect()
+    }
+
+    /// Requests that arrived, in full.
+    #[must_use]
+    pub fn sent(&self) -> Vec<String> {
+        let seen = self.seen.lock().expect("nobody panicked with it");
+        seen.iter()
+            .map(|(head, body)| format!("{head}{body}"))
+            .collect()
     }
 
     /// Returns when so many requests have arrived.
@@ -101,7 +119,7 @@ impl Drop for Server {
 async fn accept(
     listener: TcpListener,
     answers: Answers,
-    seen: Arc<Mutex<Vec<String>>>,
+    seen: Arc<Mutex<Vec<(String, String)>>>,
     arrival: watch::Sender<usize>,
 ) {
     // They end with this task.
@@ -118,15 +136,19 @@ async fn accept(
 async fn serve(
     mut stream: TcpStream,
     answers: &Mutex<Vec<Answer>>,
-    seen: &Mutex<Vec<String>>,
+    seen: &Mutex<Vec<(String, String)>>,
     arrival: &watch::Sender<usize>,
 ) -> std::io::Result<()> {
-    let head = read_head(&mut stream).await?;
-    let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
-    seen.lock().expect("nobody panicked with it").push(head);
+    let (asked, brought) = read_request(&mut stream).await?;
+    let path = asked.split(' ').nth(1).unwrap_or_default().to_owned();
+    let all = (asked.clone(), brought.clone());
+    seen.lock().expect("nobody panicked with it").push(all);
     arrival.send_modify(|count| *count += 1);
     let answers = answers.lock().expect("nobody panicked with it").clone();
-    let Some(answer) = answers.iter().find(|answer| answer.path == path) else {
+    // A path of one that reflects is only its beginning: what is added to it is what it is about.
+    let is =
+        |answer: &&Answer| answer.path == path || answer.reflect && path.starts_with(&answer.path);
+    let Some(answer) = answers.iter().find(is) else {
         return stream
             .write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
             .await;
@@ -142,8 +164,20 @@ async fn serve(
     for (name, value) in &answer.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
+    let mut body = body;
+    if answer.reflect {
+        let (lines, text) = reflection(&asked, &brought);
+        head.push_str(&lines);
+        body.extend_from_slice(text.as_bytes());
+    }
     if answer.gzip_zeros > 0 {
         head.push_str("content-encoding: gzip\r\n");
+    }
+    if !answer.packed.is_empty() {
+        head.push_str(&format!(
+            "content-encoding: {}\r\n",
+            answer.packed.join(", ")
+        ));
     }
     if !answer.endless && !answer.stall {
         head.push_str(&format!("content-length: {}\r\n", body.len()));
@@ -163,8 +197,26 @@ async fn serve(
     Ok(())
 }
 
+/// What was sent, word by word: the first words as headers, and everything, spelled, as text.
+fn reflection(head: &str, body: &str) -> (String, String) {
+    let apart = |c: char| c.is_whitespace() || "=&\"{}[],?".contains(c);
+    let all = format!("{head}\n{body}");
+    let words: Vec<&str> = all.split(apart).filter(|word| word.len() > 7).collect();
+    let (mut lines, mut text) = (String::new(), format!("{head}{body}"));
+    for (at, word) in words.iter().enumerate() {
+        lines.push_str(&format!("x-word-{at}: so {word} so\r\n"));
+        for (way, spelling) in spelled(word).iter().enumerate() {
+            if way % 5 == at % 5 {
+                lines.push_str(&format!("x-word-{at}-{way}: {spelling}\r\n"));
+            }
+            text.push_str(&format!("\n{spelling}"));
+        }
+    }
+    (lines, text)
+}
+
 /// Reads a request to its end, so that closing the connection does not cut the answer off.
-async fn read_head(stream: &mut TcpStream) -> std::io::Result<String> {
+async fn read_request(stream: &mut TcpStream) -> std::io::Result<(String, String)> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") && head.len() < 65_536 {
         match stream.read_u8().await {
@@ -178,20 +230,41 @@ async fn read_head(stream: &mut TcpStream) -> std::io::Result<String> {
         let named = name.eq_ignore_ascii_case("content-length");
         named.then(|| value.trim().parse::<u64>().ok())?
     });
-    let mut body = stream.take(length.unwrap_or(0).min(8 << 20));
-    tokio::io::copy(&mut body, &mut tokio::io::sink()).await?;
-    Ok(head)
+    let mut body = Vec::new();
+    let mut rest = stream.take(length.unwrap_or(0).min(8 << 20));
+    tokio::io::copy(&mut rest, &mut body).await?;
+    Ok((head, String::from_utf8_lossy(&body).into_owned()))
 }
 
 fn body_of(answer: &Answer) -> std::io::Result<Vec<u8>> {
+    if answer.zeros > 0 {
+        let mut packed = answer.packed.iter();
+        return packed.try_fold(vec![0; answer.zeros], |bytes, coding| pack(&bytes, coding));
+    }
     if answer.gzip_zeros == 0 {
         return Ok(answer.body.clone().into_bytes());
     }
-    let mut bytes = vec![0; answer.gzip_zeros];
-    for _ in 0..answer.gzip_times.max(1) {
-        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        packer.write_all(&bytes)?;
-        bytes = packer.finish()?;
+    let times = answer.gzip_times.max(1);
+    (0..times).try_fold(vec![0; answer.gzip_zeros], |bytes, _| pack(&bytes, "gzip"))
+}
+
+fn pack(bytes: &[u8], coding: &str) -> std::io::Result<Vec<u8>> {
+    match coding {
+        "gzip" => {
+            let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            packer.write_all(bytes)?;
+            packer.finish()
+        }
+        "br" => {
+            let mut packed = Vec::new();
+            let mut packer = brotli::CompressorWriter::new(&mut packed, 4_096, 1, 22);
+            packer.write_all(bytes)?;
+            drop(packer);
+            Ok(packed)
+        }
+        "zstd" => zstd::bulk::compress(bytes, 1),
+        other => Err(std::io::Error::other(format!(
+            "no coding is called {other}"
+        ))),
     }
-    Ok(bytes)
 }

@@ -1,12 +1,17 @@
 //! What must come of an attack, and of every run: each thing that is not so, in a sentence.
 
+use lazaret::rules::rendered::rendered;
+use std::path::Path;
+
 use lazaret::words::error::{Code, Error, Result};
 use lazaret::words::event::{End, Event, Record, Verdict};
+use lazaret::words::inert::visible;
 use serde_json::Value;
 
 use crate::attack::{CANARY, Expect};
 use crate::rig::Rigged;
 use crate::server::Server;
+use crate::spell::found;
 
 /// Everything that an error says.
 pub(crate) fn said(error: &Error) -> String {
@@ -56,6 +61,19 @@ pub(crate) fn check_every(expect: &Expect, result: &Result<Value>) -> Vec<String
         .collect()
 }
 
+/// What a person is shown of an answer.
+pub(crate) fn check_rendered(expect: &Expect, result: &Result<Value>) -> Vec<String> {
+    let Some(wanted) = &expect.shown else {
+        return Vec::new();
+    };
+    let answer = result.as_ref().ok().and_then(Value::as_str);
+    let shown = answer.map(|answer| visible(&rendered(answer)));
+    match shown {
+        Some(shown) if shown == *wanted => Vec::new(),
+        shown => vec![format!("a person is shown {shown:?}, and not {wanted:?}")],
+    }
+}
+
 /// What models read.
 pub(crate) fn observed(records: &[Record]) -> String {
     let texts = records.iter().filter_map(|record| match &record.event {
@@ -82,6 +100,55 @@ pub(crate) fn check_shown(expect: &Expect, shown: &str, host: &Rigged) -> Vec<St
         .collect()
 }
 
+/// A secret is nowhere but in the vault, and there it is sealed.
+pub(crate) fn check_nowhere(expect: &Expect, all: &str, host: &Rigged) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for secret in &expect.nowhere {
+        if let Some(spelling) = found(secret, all.as_bytes()) {
+            wrong.push(format!(
+                "the secret stands in what is shown or kept, as `{spelling}`:\n{all}"
+            ));
+        }
+        wrong.extend(files_with(secret, Path::new(host.folder())));
+    }
+    wrong
+}
+
+/// Files below a folder that hold a secret, in their names or bytes.
+#[must_use]
+pub fn files_with(secret: &str, folder: &Path) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        let kind = entry.file_type().expect("an entry has a type");
+        if let Some(spelling) = found(secret, name.as_encoded_bytes()) {
+            wrong.push(format!(
+                "{} is named by the secret: {spelling}",
+                path.display()
+            ));
+        }
+        if kind.is_dir() {
+            wrong.extend(files_with(secret, &path));
+        } else if kind.is_file()
+            && let Some(spelling) = found(secret, &std::fs::read(&path).unwrap_or_default())
+        {
+            wrong.push(format!(
+                "{} holds the secret as `{spelling}`",
+                path.display()
+            ));
+        }
+    }
+    wrong
+}
+
+pub(crate) fn check_wire(expect: &Expect, server: &Server) -> Vec<String> {
+    let sent = server.sent().join("\n");
+    let missing = expect.wire.iter().filter(|text| !sent.contains(*text));
+    missing
+        .map(|text| format!("`{text}` did not reach the server:\n{sent}"))
+        .collect()
+}
+
 pub(crate) fn check_journal(expect: &Expect, journal: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     if journal.contains(CANARY) {
@@ -103,7 +170,7 @@ pub(crate) fn check_journal(expect: &Expect, journal: &str) -> Vec<String> {
 }
 
 /// What holds of every run: each allowance has its end, each end its allowance, and the last record
-/// says how it ended. Only a script's call has an end where it was turned down as well.
+/// says how it ended, or that it waits for a person. Only a script's call has an end where it was turned down as well.
 #[must_use]
 pub fn check_records(records: &[Record]) -> Vec<String> {
     let mut wrong = Vec::new();
@@ -139,10 +206,12 @@ pub fn check_records(records: &[Record]) -> Vec<String> {
         open.iter()
             .map(|seq| format!("what record {seq} allows has no end")),
     );
-    if !matches!(
-        records.last().map(|record| &record.event),
-        Some(Event::Stopped(_))
-    ) {
+    let ends = match records.last().map(|record| &record.event) {
+        Some(Event::Stopped(_)) => true,
+        Some(Event::Paused { questions }) => !questions.is_empty(),
+        _ => false,
+    };
+    if !ends {
         wrong.push("the last record does not end the run".to_owned());
     }
     wrong

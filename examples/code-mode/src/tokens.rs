@@ -4,6 +4,7 @@ use anyhow::Result;
 use lazaret::rules::agent::Agent;
 use lazaret::rules::code_mode::{run_script_card, search_tools_card};
 use lazaret::rules::context;
+use lazaret::rules::inbound::Marks;
 use lazaret::runs::host::Host;
 use lazaret::words::event::{EffectKind, Event, Record, Surface};
 use lazaret::words::message::{Card, Message, Prompt, Reply, WishedArgs};
@@ -46,7 +47,10 @@ pub fn cost(host: &Host, agent: &Agent, goal: &str, records: &[Record]) -> Resul
                     .collect();
                 anyhow::ensure!(told.len() == tools.len(), "a tool has no card");
                 cost.turns += 1;
-                cost.context = of_prompt(&tokenizer, &context::prompt(agent, &told, &messages));
+                let inbound = host.policy().inbound;
+                let marks = Marks::of_run(inbound, host.journal().key(), &record.run);
+                let prompt = context::prompt(agent, &told, &messages, &marks);
+                cost.context = of_prompt(&tokenizer, &prompt);
                 cost.read += cost.context;
             }
             Event::Replied { reply, .. } => {

@@ -2,30 +2,36 @@
 //!
 //! A name is resolved here, once; every address of the answer is checked against the range table,
 //! and the connection goes to those addresses and no others. Redirects are answers. Proxy variables
-//! are ignored. Secrets are filled in here, after the permit.
+//! are ignored. Secrets are filled in here ([`fill`]), after the permit, and taken out of the answer.
 
-use std::collections::HashMap;
+mod fill;
+
+mod names;
+mod rates;
+mod stream;
+
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Response};
-use url::Host;
 
+use self::fill::{Filled, Filling};
+pub use self::names::Names;
+use self::names::{Checked, Refused};
+use self::rates::Rates;
+pub(crate) use self::stream::{Head, Outlet, Piece, Stream};
 use crate::edges::vault::Vault;
 use crate::gate::{Performed, Permit};
-use crate::rules::fetch::{Fetch, Reach};
-use crate::rules::ranges::{Range, range};
+use crate::rules::fetch::Fetch;
+use crate::rules::fetch::reason::Reason;
+use crate::rules::scrub::Known;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Spent};
 use crate::words::label::Label;
-use crate::words::limits::{
-    CONNECT_TIMEOUT_MS, FETCH_BODY_BYTES, FETCH_HEADER_BYTES, FETCH_TIMEOUT_MS,
-};
+use crate::words::limits::{CONNECT_TIMEOUT_MS, FETCH_HEADER_BYTES, FETCH_TIMEOUT_MS};
 
 /// Sends requests that the gate has allowed.
 #[derive(Clone)]
@@ -33,7 +39,8 @@ pub struct Egress {
     names: Names,
     public: Arc<OnceLock<Client>>,
     private: Arc<OnceLock<Client>>,
-    vault: Vault,
+    filling: Filling,
+    rates: Rates,
 }
 
 /// What came back.
@@ -47,26 +54,18 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-/// Where names are looked up.
-#[derive(Clone, Debug, Default)]
-pub enum Names {
-    /// As the machine does.
-    #[default]
-    System,
-    /// In this table and nowhere else: for tests, and for a host that may reach only these.
-    Table(Arc<HashMap<String, Vec<IpAddr>>>),
-}
-
 impl Egress {
-    /// An edge that looks names up in `names` and finds secrets in `vault`.
+    /// An edge that looks names up in `names`, finds secrets in `vault`, and keeps answers free of what is
+    /// `known`.
     #[must_use]
-    pub fn new(names: &Names, vault: Vault) -> Self {
+    pub fn new(names: &Names, vault: Vault, known: Known) -> Self {
         let (public, private) = Default::default();
         Self {
             names: names.clone(),
             public,
             private,
-            vault,
+            filling: Filling::new(vault, known),
+            rates: Rates::new(),
         }
     }
 
@@ -93,63 +92,38 @@ impl Egress {
         let label = Label::of(source_of(&permit));
         let limit = Duration::from_millis(FETCH_TIMEOUT_MS).min(deadline.rest());
         let exchange = async {
-            let response = self.begin(permit).await?;
-            read_answer(response).await
+            let opened = self.begin(permit).await?;
+            Ok(self.filling.redact(read_answer(opened).await?))
         };
-        let result = match tokio::time::timeout(limit, exchange).await {
-            Ok(result) => result,
-            Err(_) => Err(Error::too_slow(
-                "the request",
-                u64::try_from(limit.as_millis()).unwrap_or(0),
-            )),
-        };
+        let result = within(limit, exchange).await;
         let bytes = result.as_ref().map_or(0, |answer| answer.body.len());
         Performed {
             result,
             content: Content::Size { bytes },
             label,
+            told: None,
             spent: Spent::since(began),
         }
     }
 
-    /// Sends one request and leaves the body to be read as it comes.
-    pub(crate) async fn open(&self, permit: Permit<Fetch>) -> Performed<Stream> {
-        let began = Clock::instant();
-        let label = Label::of(source_of(&permit));
-        let result = self.begin(permit).await.map(Stream);
-        Performed::of(result, label, Spent::since(began))
-    }
-
-    async fn begin(&self, permit: Permit<Fetch>) -> Result<Response> {
-        let (mut fetch, Reach { private }) = permit.redeem();
-        check_literal(&fetch, private)?;
-        let client = self.client(private)?;
+    async fn begin(&self, permit: Permit<Fetch>) -> Result<Opened> {
+        let (fetch, reach) = permit.redeem();
+        self.filling.check(&fetch)?;
+        self.rates.take(&reach)?;
+        let client = self.client(reach.private)?;
         let method = Method::from_bytes(fetch.method().as_bytes())
             .map_err(|_| Error::bug("a method that was checked is none"))?;
-        let body = fetch.take_body();
-        let mut request = client.request(method, fetch.url().clone()).body(body);
-        for (name, value) in fetch.headers() {
+        let Filled { url, headers, body } = self.filling.fill(fetch, &reach.fills).await?;
+        let mut request = client.request(method, url).body(body);
+        for (name, value) in headers {
             request = request.header(name, value);
-        }
-        for slot in fetch.slots() {
-            let secret = self.vault.reveal(&slot.secret)?;
-            let mut value = reqwest::header::HeaderValue::try_from(format!(
-                "{}{}",
-                slot.before,
-                secret.expose()
-            ))
-            .map_err(|_| {
-                Error::bad_input(format!(
-                    "the secret `{}` cannot stand in a header",
-                    slot.secret
-                ))
-            })?;
-            value.set_sensitive(true);
-            request = request.header(&slot.header, value);
         }
         let response = request.send().await.map_err(|error| explain(&error))?;
         check_headers(&response)?;
-        Ok(response)
+        Ok(Opened {
+            response,
+            answer_bytes: reach.answer_bytes,
+        })
     }
 }
 
@@ -159,20 +133,11 @@ impl fmt::Debug for Egress {
     }
 }
 
-/// An answer whose body is read piece by piece.
-pub(crate) struct Stream(Response);
-
-impl Stream {
-    /// The HTTP status.
-    pub(crate) fn status(&self) -> u16 {
-        self.0.status().as_u16()
-    }
-
-    /// The next piece of the decoded body; nothing at its end.
-    pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>> {
-        let piece = self.0.chunk().await.map_err(|error| explain(&error))?;
-        Ok(piece.map(|bytes| bytes.to_vec()))
-    }
+/// An answer of which the headers have come.
+struct Opened {
+    response: Response,
+    /// Most bytes of its body.
+    answer_bytes: usize,
 }
 
 fn source_of(permit: &Permit<Fetch>) -> crate::words::label::Source {
@@ -195,83 +160,13 @@ fn client(names: &Names, private: bool) -> Result<Client> {
         .map_err(|error| Error::bug("no HTTP client could be made").because(error))
 }
 
-/// A connector does not ask the resolver for an address that is written out.
-fn check_literal(fetch: &Fetch, private: bool) -> Result<()> {
-    let address: IpAddr = match fetch.url().host() {
-        Some(Host::Ipv4(address)) => address.into(),
-        Some(Host::Ipv6(address)) => address.into(),
-        Some(Host::Domain(_)) => return Ok(()),
-        None => return Err(Error::bug("a URL that was checked has no host")),
-    };
-    check_address(address, private).map_err(|why| Error::new(Code::Denied, why))
-}
-
-fn check_address(address: IpAddr, private: bool) -> Result<(), String> {
-    match range(address) {
-        Range::Public => Ok(()),
-        Range::Special(_) if private => Ok(()),
-        Range::Special(name) => Err(format!("the address is not on the public internet: {name}")),
-        Range::Metadata => {
-            Err("the address is a cloud's metadata service, which no line opens".to_owned())
-        }
-    }
-}
-
-/// Resolves a name and refuses the whole answer if one of its addresses may not be reached: a
-/// mixed answer is an attack, and there is no second look-up.
-struct Checked {
-    names: Names,
-    private: bool,
-}
-
-/// The refusal as it travels through the HTTP library.
-#[derive(Debug)]
-struct Refused(String);
-
-impl fmt::Display for Refused {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Refused {}
-
-impl Resolve for Checked {
-    fn resolve(&self, name: Name) -> Resolving {
-        let (names, private) = (self.names.clone(), self.private);
-        Box::pin(async move {
-            let found = look_up(&names, name.as_str()).await?;
-            for address in &found {
-                check_address(address.ip(), private).map_err(Refused)?;
-            }
-            let addresses: Addrs = Box::new(found.into_iter());
-            Ok(addresses)
-        })
-    }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "egress is where names are looked up, once"
-)]
-async fn look_up(names: &Names, name: &str) -> std::io::Result<Vec<SocketAddr>> {
-    let found: Vec<SocketAddr> = match names {
-        Names::System => tokio::net::lookup_host((name, 0)).await?.collect(),
-        Names::Table(table) => {
-            let addresses = table.get(name).map_or(&[][..], Vec::as_slice);
-            addresses
-                .iter()
-                .map(|address| SocketAddr::new(*address, 0))
-                .collect()
-        }
-    };
-    if found.is_empty() {
-        return Err(std::io::Error::new(
-            std::io::ErrorKind::NotFound,
-            "no such host",
-        ));
-    }
-    Ok(found)
+/// Bounds an exchange in time.
+async fn within<T>(limit: Duration, exchange: impl Future<Output = Result<T>>) -> Result<T> {
+    let bounded = tokio::time::timeout(limit, exchange).await;
+    bounded.unwrap_or_else(|_| {
+        let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+        Err(Error::too_slow("the request", limit_ms))
+    })
 }
 
 fn check_headers(response: &Response) -> Result<()> {
@@ -290,21 +185,13 @@ fn check_headers(response: &Response) -> Result<()> {
     Ok(())
 }
 
-async fn read_answer(mut response: Response) -> Result<Answer> {
+async fn read_answer(opened: Opened) -> Result<Answer> {
+    let mut response = opened.response;
     let status = response.status().as_u16();
-    let headers = response.headers().iter();
-    let headers = headers
-        .filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())))
-        .collect();
+    let headers = headers_of(&response);
     let mut body = Vec::new();
     while let Some(piece) = response.chunk().await.map_err(|error| explain(&error))? {
-        if body.len() + piece.len() > FETCH_BODY_BYTES {
-            return Err(Error::too_big(
-                "the answer",
-                FETCH_BODY_BYTES,
-                body.len() + piece.len(),
-            ));
-        }
+        check_size(body.len() + piece.len(), opened.answer_bytes)?;
         body.extend_from_slice(&piece);
     }
     Ok(Answer {
@@ -314,13 +201,30 @@ async fn read_answer(mut response: Response) -> Result<Answer> {
     })
 }
 
+/// Headers whose values are text.
+fn headers_of(response: &Response) -> Vec<(String, String)> {
+    let headers = response.headers().iter();
+    headers
+        .filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())))
+        .collect()
+}
+
+/// Checked while the body is unpacked: what it would come to is nowhere in memory.
+fn check_size(got: usize, most: usize) -> Result<()> {
+    if got > most {
+        let what = format!("the answer is too big: {got} bytes or more, and at most {most} may be");
+        return Err(Reason::TooBig.error(&what));
+    }
+    Ok(())
+}
+
 /// What a failure of the HTTP library means. Its own text may hold the URL, which is left out.
 fn explain(error: &reqwest::Error) -> Error {
     let mut cause: Option<&dyn std::error::Error> = Some(error);
     let mut deepest = String::new();
     while let Some(one) = cause {
         if let Some(refused) = one.downcast_ref::<Refused>() {
-            return Error::new(Code::Denied, refused.0.clone());
+            return refused.error();
         }
         deepest = one.to_string();
         cause = one.source();

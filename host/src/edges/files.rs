@@ -4,6 +4,8 @@
 //! so that a link that leads out, or is swapped between check and use, leads nowhere. Only regular
 //! files are read or written: never a device, pipe or socket.
 
+mod written;
+
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -14,6 +16,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File as OpenFile, Metadata, MetadataExt, OpenOptions, OpenOptionsExt};
 use rustix::fs::{OFlags, RenameFlags, renameat_with};
 
+use self::written::{Written, no_room};
 use super::labels::{FileLabels, Known};
 use crate::gate::{Performed, Permit};
 use crate::rules::file::{File, FileWish, Place, Places, WriteMode};
@@ -33,6 +36,7 @@ pub struct Files {
     roots: Arc<BTreeMap<Arc<str>, PathBuf>>,
     labels: FileLabels,
     own: Arc<[Identity]>,
+    written: Written,
 }
 
 /// What a folder is, whatever it is called: device and number.
@@ -121,6 +125,7 @@ impl Files {
             roots: Arc::new(mounts.iter().map(root).collect()),
             labels,
             own,
+            written: Written::default(),
         })
     }
 
@@ -143,6 +148,7 @@ impl Files {
             result,
             content: Content::Size { bytes },
             label: label.unwrap_or_default(),
+            told: None,
             spent,
         }
     }
@@ -158,10 +164,12 @@ impl Files {
             (FileWish::Write { mode, .. }, Places::One(place)) => {
                 let label = match mode {
                     WriteMode::Create | WriteMode::Replace => file.label.clone(),
-                    WriteMode::Append => file.label.join(&stored),
+                    WriteMode::Append | WriteMode::At(_) => file.label.join(&stored),
                 };
                 Some((place.clone(), label))
             }
+            // The name of a folder is written by whoever made it.
+            (FileWish::MakeFolder, Places::One(place)) => Some((place.clone(), file.label.clone())),
             _ => None,
         };
         let (relabel, writes) = (places.clone(), matches!(file.wish, FileWish::Write { .. }));
@@ -266,9 +274,21 @@ impl Files {
                 read(dir, path, place, offset, length).map(FileOutcome::Bytes)
             }
             FileWish::Write { bytes, mode } => {
-                write(dir, path, place, &bytes, mode).map(|()| FileOutcome::Done)
+                let taken = self.written.take(place, bytes.len())?;
+                let written = write(dir, path, place, &bytes, mode);
+                match &written {
+                    // A disk that fails may have taken some of it.
+                    Err(error) if error.code() != Code::DiskFailed => drop(taken),
+                    Ok(()) | Err(_) => taken.keep(),
+                }
+                written.map(|()| FileOutcome::Done)
             }
             FileWish::Remove => remove(dir, path, place).map(|()| FileOutcome::Done),
+            FileWish::MakeFolder => {
+                let (folder, name) = folder_of(dir, path, place, Missing::Refuse)?;
+                folder.create_dir(name).map_err(explain)?;
+                Ok(FileOutcome::Done)
+            }
             FileWish::Move { .. } => Err(Error::bug("a move has two places")),
         }
     }
@@ -350,7 +370,8 @@ fn root(wish: &FileWish, names: &[Arc<str>]) -> Result<FileOutcome> {
         FileWish::Read { .. }
         | FileWish::Write { .. }
         | FileWish::Move { .. }
-        | FileWish::Remove => Err(Error::bug("the root is only listed")),
+        | FileWish::Remove
+        | FileWish::MakeFolder => Err(Error::bug("the root is only listed")),
     }
 }
 
@@ -454,6 +475,7 @@ fn write(dir: &Dir, path: &str, place: &Place, bytes: &[u8], mode: WriteMode) ->
     if bytes.len() > FILE_WRITE_BYTES {
         return Err(Error::too_big("one write", FILE_WRITE_BYTES, bytes.len()));
     }
+    check_file_size(path, place, 0, bytes)?;
     let explain = |error: std::io::Error| explain(path, &error);
     let (folder, name) = folder_of(dir, path, place, Missing::Create)?;
     let found = folder.symlink_metadata(name).ok();
@@ -474,13 +496,39 @@ fn write(dir: &Dir, path: &str, place: &Place, bytes: &[u8], mode: WriteMode) ->
             options.append(true).create(true).follow(FollowSymlinks::No);
             let mut file = open_regular(&folder, path, &PathBuf::from(name), &mut options)?;
             // Looked at again by handle: the name may have been swapped since.
-            check_writable(path, &file.metadata().map_err(explain)?)?;
+            let found = file.metadata().map_err(explain)?;
+            check_writable(path, &found)?;
+            check_file_size(path, place, found.len(), bytes)?;
             file.write_all(bytes)
+                .and_then(|()| file.sync_all())
+                .map_err(explain)
+        }
+        WriteMode::At(offset) => {
+            check_file_size(path, place, offset, bytes)?;
+            let mut options = OpenOptions::new();
+            options.write(true).follow(FollowSymlinks::No);
+            let mut file = open_regular(&folder, path, &PathBuf::from(name), &mut options)?;
+            // As above.
+            check_writable(path, &file.metadata().map_err(explain)?)?;
+            file.seek(SeekFrom::Start(offset))
+                .and_then(|_| file.write_all(bytes))
                 .and_then(|()| file.sync_all())
                 .map_err(explain)
         }
         WriteMode::Replace => replace(&folder, name, bytes, found).map_err(explain),
     }
+}
+
+/// No file grows past what its mount allows.
+fn check_file_size(path: &str, place: &Place, before: u64, bytes: &[u8]) -> Result<()> {
+    let more = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    let sum = before.saturating_add(more);
+    if sum <= place.room.file_bytes {
+        return Ok(());
+    }
+    let what = format!("`{}` would have {sum} bytes, which is too big", shown(path));
+    let line = format!("max_file_mib = {}", place.room.file_bytes >> 20);
+    Err(no_room(&what, &place.mount, &line))
 }
 
 /// Writes beside and renames over, so that a reader sees the old bytes or the new ones.

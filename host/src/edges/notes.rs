@@ -100,6 +100,7 @@ impl Notes {
             result: result.map(|(_, notes)| notes),
             content: Content::Size { bytes },
             label,
+            told: None,
             spent,
         }
     }

@@ -263,21 +263,27 @@ impl StateFolder {
     /// # Errors
     /// `DiskFailed`, `Corrupt` where the file is not one of ours.
     pub fn key(&self) -> Result<[u8; 32]> {
-        const NAME: &str = "key";
-        if let Some(bytes) = self.read(NAME)? {
-            return bytes.try_into().map_err(|_| {
-                Error::new(
-                    Code::Corrupt,
-                    format!("`{}` is no key", self.0.join(NAME).display()),
-                )
-                .hint("remove it; the compile cache and trusted policies are then asked for anew")
-            });
+        let lost = "remove it; the compile cache and trusted policies are then asked for anew";
+        self.key_of("key").map_err(|error| {
+            if error.code() == Code::Corrupt {
+                error.hint(lost)
+            } else {
+                error
+            }
+        })
+    }
+
+    /// The key in the file `name`, made at first use.
+    ///
+    /// # Errors
+    /// `DiskFailed`, `Corrupt` where the file is not one of ours.
+    pub fn key_of(&self, name: &str) -> Result<[u8; 32]> {
+        let path = self.0.join(name);
+        let corrupt = || Error::new(Code::Corrupt, format!("`{}` is no key", path.display()));
+        if let Some(bytes) = self.read(name)? {
+            return bytes.try_into().map_err(|_| corrupt());
         }
-        let mut key = [0; 32];
-        let random = Path::new("/dev/urandom");
-        fs::File::open(random)
-            .and_then(|mut source| source.read_exact(&mut key))
-            .map_err(|error| disk(random, "gives no random bytes", error))?;
+        let key = random::<32>()?;
         // Of two processes that come here at once, one wins, and both use its key.
         let mut file = tempfile::Builder::new()
             .prefix(".new-")
@@ -285,19 +291,31 @@ impl StateFolder {
             .map_err(|error| disk(&self.0, "cannot be written", error))?;
         file.write_all(&key)
             .map_err(|error| disk(&self.0, "cannot be written", error))?;
-        match file.persist_noclobber(self.0.join(NAME)) {
+        match file.persist_noclobber(&path) {
             Ok(_) => Ok(key),
             Err(_) => self
-                .read(NAME)?
+                .read(name)?
                 .and_then(|bytes| bytes.try_into().ok())
-                .ok_or_else(|| {
-                    Error::new(
-                        Code::Corrupt,
-                        format!("`{}` is no key", self.0.join(NAME).display()),
-                    )
-                }),
+                .ok_or_else(corrupt),
         }
     }
+}
+
+/// Random bytes of the system.
+///
+/// # Errors
+/// `DiskFailed`.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this file owns what the host keeps on disk"
+)]
+pub(crate) fn random<const BYTES: usize>() -> Result<[u8; BYTES]> {
+    let mut bytes = [0; BYTES];
+    let source = Path::new("/dev/urandom");
+    fs::File::open(source)
+        .and_then(|mut source| source.read_exact(&mut bytes))
+        .map_err(|error| disk(source, "gives no random bytes", error))?;
+    Ok(bytes)
 }
 
 fn disk(path: &Path, what: &str, error: std::io::Error) -> Error {

@@ -1,21 +1,83 @@
 //! The vault: values of secrets. Only the egress edge reads one, after a permit and before the wire.
 //!
-//! A value has no `Debug`, `Display` or serde, and is overwritten when it is dropped.
+//! One of three back ends keeps them, as `[vault]` of the configuration says: an encrypted file in the
+//! user's own state folder, the keyring of the system, or the environment. A value is never in the
+//! configuration, and a [`Secret`] can be neither printed, written out nor copied.
 
-use std::collections::BTreeMap;
+mod environment;
+mod file;
+mod keyring;
+mod secret;
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use self::file::SealedFile;
+use self::keyring::Keyring;
+pub use self::secret::Secret;
+use crate::rules::scrub::Known;
+use crate::rules::secret::{is_secret_name, no_such_secret};
 use crate::words::error::{Code, Error, Result};
+use crate::words::id::shown;
 
-/// Where each secret's value is found.
+/// Where secrets are found. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Vault {
+    store: Store,
+    /// Secrets of the host's own, such as a model's key, each in a variable that the configuration names.
     variables: BTreeMap<String, String>,
 }
 
-/// A secret's value.
-pub(crate) struct Secret(Vec<u8>);
+#[derive(Clone, Debug, Default)]
+enum Store {
+    /// Nowhere.
+    #[default]
+    None,
+    File(Arc<SealedFile>),
+    Keyring(Arc<Keyring>),
+    Environment,
+}
+
+/// Who keeps secrets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backend {
+    /// An encrypted file in the user's own state folder.
+    #[default]
+    File,
+    /// The keyring of the system.
+    Keyring,
+    /// Variables of the environment, `LAZARET_SECRET_NAME`.
+    Env,
+}
 
 impl Vault {
+    /// A vault of this kind. `state` is the user's own state folder.
+    #[must_use]
+    pub fn new(backend: Backend, state: &Path) -> Self {
+        let store = match backend {
+            Backend::File => Store::File(Arc::new(SealedFile::new(state))),
+            Backend::Keyring => Store::Keyring(Arc::new(Keyring::new(state))),
+            Backend::Env => Store::Environment,
+        };
+        Self {
+            store,
+            variables: BTreeMap::new(),
+        }
+    }
+
+    /// The same, with what `other` keeps.
+    #[must_use]
+    pub fn kept_by(self, other: Self) -> Self {
+        Self {
+            store: other.store,
+            ..self
+        }
+    }
+
     /// Says that the secret `name` is in the environment variable `variable`.
     #[must_use]
     pub fn with_variable(mut self, name: &str, variable: &str) -> Self {
@@ -23,57 +85,135 @@ impl Vault {
         self
     }
 
-    /// The secret's value.
+    /// Who keeps the secrets, for people.
+    #[must_use]
+    pub fn place(&self) -> &'static str {
+        match &self.store {
+            Store::None => "nowhere",
+            Store::File(_) => "file",
+            Store::Keyring(_) => "keyring",
+            Store::Environment => "env",
+        }
+    }
+
+    /// Keeps a secret, in place of one that has its name.
     ///
     /// # Errors
-    /// `Denied`, in the same words for a secret that is unknown and one that is not set.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the vault reads secrets, and nobody else does"
-    )]
-    pub(crate) fn reveal(&self, name: &str) -> Result<Secret> {
-        let missing = || {
-            let error = Error::new(
-                Code::Denied,
-                format!("there is no secret `{name}` for this request"),
-            );
-            match self.variables.get(name) {
-                Some(variable) => error.hint(format!("set the environment variable `{variable}`")),
-                None => error,
-            }
-        };
-        let variable = self.variables.get(name).ok_or_else(missing)?;
-        let value = std::env::var(variable).map_err(|_| missing())?;
-        if value.is_empty() {
-            Err(missing())
-        } else {
-            Ok(Secret(value.into_bytes()))
+    /// `BadInput` for a name that is none, or a back end that is only read; `Busy` where another process
+    /// writes; `Denied` where the back end is locked or not there; `DiskFailed`.
+    pub fn store(&self, name: &str, value: &Secret) -> Result<()> {
+        check_name(name)?;
+        match &self.store {
+            Store::None => Err(nowhere()),
+            Store::File(file) => file.store(name, value),
+            Store::Keyring(keyring) => keyring.store(name, value),
+            Store::Environment => Err(environment::only_read(name)),
         }
     }
 
-    /// Values that must not be read by a model or client; those that are set.
+    /// Forgets a secret; whether there was one.
+    ///
+    /// # Errors
+    /// As [`Vault::store`].
+    pub fn remove(&self, name: &str) -> Result<bool> {
+        check_name(name)?;
+        match &self.store {
+            Store::None => Err(nowhere()),
+            Store::File(file) => file.remove(name),
+            Store::Keyring(keyring) => keyring.remove(name),
+            Store::Environment => Err(environment::only_read(name)),
+        }
+    }
+
+    /// Names of the secrets that are kept.
+    ///
+    /// # Errors
+    /// `Corrupt`, `DiskFailed`.
+    pub fn names(&self) -> Result<BTreeSet<String>> {
+        match &self.store {
+            Store::None => Ok(BTreeSet::new()),
+            Store::File(file) => file.names(),
+            Store::Keyring(keyring) => keyring.names(),
+            Store::Environment => Ok(environment::names()),
+        }
+    }
+
+    /// Secrets of the host's own, each with the variable that it is in.
     #[must_use]
-    pub(crate) fn values(&self) -> Vec<Secret> {
-        self.variables
-            .keys()
-            .filter_map(|name| self.reveal(name).ok())
-            .collect()
+    pub fn variables(&self) -> &BTreeMap<String, String> {
+        &self.variables
     }
-}
 
-impl Secret {
-    /// The value as text, for as long as it is needed.
-    pub(crate) fn expose(&self) -> &str {
-        std::str::from_utf8(&self.0).unwrap_or_default()
-    }
-}
-
-impl Drop for Secret {
-    fn drop(&mut self) {
-        for byte in &mut self.0 {
-            *byte = 0;
+    /// The secret's value, as it is now: one that was removed is gone at once.
+    ///
+    /// # Errors
+    /// `Denied`, in the same words for a secret that is unknown and one that cannot be had; a hint says
+    /// to whoever may know what is the matter.
+    pub(crate) fn reveal(&self, name: &str) -> Result<Secret> {
+        let missing = || Error::new(Code::Denied, no_such_secret(name));
+        if let Some(variable) = self.variables.get(name) {
+            return environment::read(variable)
+                .map(Secret::unchecked)
+                .ok_or_else(|| {
+                    missing().hint(format!("set the environment variable `{variable}`"))
+                });
         }
-        // Keeps the overwriting from being optimised away.
-        std::hint::black_box(&self.0);
+        let found = match &self.store {
+            Store::None => Ok(None),
+            Store::File(file) => file.reveal(name),
+            Store::Keyring(keyring) => keyring.reveal(name),
+            Store::Environment => environment::reveal(name),
+        };
+        match found {
+            Ok(Some(secret)) => Ok(secret),
+            Ok(None) => Err(missing().hint(self.how_to_set(name))),
+            Err(error) => {
+                let missing = missing().hint(error.message().to_owned());
+                Err(error.hints().iter().cloned().fold(missing, Error::hint))
+            }
+        }
     }
+
+    fn how_to_set(&self, name: &str) -> String {
+        match &self.store {
+            Store::Environment => {
+                format!(
+                    "set the environment variable `{}`",
+                    environment::variable(name)
+                )
+            }
+            Store::None | Store::File(_) | Store::Keyring(_) => {
+                format!("lazaret secret set {}", shown(name))
+            }
+        }
+    }
+
+    /// Tells `known` every value that there is, so that none is seen. What cannot be read cannot be used
+    /// either.
+    pub(crate) fn teach(&self, known: &Known) {
+        let kept = self.names().unwrap_or_default();
+        for name in kept.iter().chain(self.variables.keys()) {
+            if let Ok(secret) = self.reveal(name) {
+                secret.teach(known);
+            }
+        }
+    }
+}
+
+/// Refuses what is no name of a secret.
+///
+/// # Errors
+/// `BadInput`.
+pub fn check_name(name: &str) -> Result<()> {
+    if is_secret_name(name) {
+        return Ok(());
+    }
+    Err(
+        Error::bad_input(format!("`{}` is no name of a secret", shown(name)))
+            .hint("names have lower-case letters, digits, `-` and `_`, and begin with a letter"),
+    )
+}
+
+fn nowhere() -> Error {
+    Error::bug("this host has no vault")
 }

@@ -4,22 +4,30 @@
 //! database; it writes a batch in one transaction when somebody needs it committed (or synced), or
 //! when it has grown. After a write has failed the journal refuses everything: what was not
 //! written must not be acted upon.
+//!
+//! Each record is stored with an authentication of itself and of all before it ([`Journal::verify`]).
 
+mod chain;
 mod store;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 
 use rusqlite::Connection;
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc, oneshot};
 
+use self::chain::Chains;
+pub use self::chain::{Provenance, Verified};
+use crate::rules::scrub::Known;
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
+use crate::words::event::texts::Cleaning;
 use crate::words::event::{Content, Event, Glimpse, Record, Sight};
 use crate::words::id::{Digest, RunId, Seq};
+use crate::words::key::HostKey;
 use crate::words::limits::{BATCH_RECORDS, BATCH_RECORDS_MAX, RECORD_INLINE_BYTES, WATCH_EVENTS};
 use crate::words::lock::lock;
 
@@ -42,6 +50,9 @@ struct Inner {
     writer: Mutex<Option<thread::JoinHandle<()>>>,
     watches: Mutex<HashMap<RunId, Arc<Watch>>>,
     clock: Clock,
+    key: HostKey,
+    /// What stands in no record.
+    known: OnceLock<Known>,
 }
 
 #[derive(Default)]
@@ -51,6 +62,8 @@ struct Batch {
     bytes: usize,
     next: HashMap<RunId, Seq>,
     ended: Ended,
+    /// Runs that were read, and that were imported: nothing is appended to them.
+    imported: Ended,
     broken: Option<(Code, String)>,
 }
 
@@ -59,9 +72,12 @@ enum Order {
         sync: bool,
         done: oneshot::Sender<Result<()>>,
     },
-    Ask(Box<dyn FnOnce(&Connection) + Send>),
+    Ask(Box<Question>),
     Nudge,
 }
+
+/// Something that the writer does between two batches.
+type Question = dyn FnOnce(&mut Connection, &mut Chains) + Send;
 
 /// The place and time of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,29 +89,30 @@ pub struct Stamp {
 }
 
 impl Journal {
-    /// Opens the journal at `path`, or creates it. Its folder must exist.
+    /// Opens the journal at `path`, or creates it. Its folder must exist. `key` authenticates what is
+    /// written.
     ///
     /// # Errors
     /// `Corrupt` for a damaged or foreign file, `BadInput` for one of a newer version, `Busy` where
     /// another process holds it, `DiskFailed` otherwise.
-    pub fn open(path: &Path, clock: Clock) -> Result<Self> {
-        store::open(path).map(|database| Self::start(database, clock))
+    pub fn open(path: &Path, clock: Clock, key: HostKey) -> Result<Self> {
+        store::open(path).map(|database| Self::start(database, clock, key))
     }
 
     /// A journal that is forgotten with the process.
     ///
     /// # Errors
     /// `DiskFailed` where even that cannot be had.
-    pub fn in_memory(clock: Clock) -> Result<Self> {
-        store::in_memory().map(|database| Self::start(database, clock))
+    pub fn in_memory(clock: Clock, key: HostKey) -> Result<Self> {
+        store::in_memory().map(|database| Self::start(database, clock, key))
     }
 
-    fn start(database: Connection, clock: Clock) -> Self {
+    fn start(database: Connection, clock: Clock, key: HostKey) -> Self {
         let batch = Arc::new(Mutex::new(Batch::default()));
         let (orders, inbox) = mpsc::channel(ORDERS);
         let writer = thread::Builder::new().name("journal".to_owned()).spawn({
-            let batch = batch.clone();
-            move || write_until_closed(database, &batch, inbox)
+            let (batch, chains) = (batch.clone(), Chains::new(key.clone()));
+            move || write_until_closed((database, chains), &batch, inbox)
         });
         if let Err(error) = &writer {
             lock(&batch).broken = Some((
@@ -110,14 +127,45 @@ impl Journal {
             writer,
             watches: Mutex::default(),
             clock,
+            key,
+            known: OnceLock::new(),
         }))
+    }
+
+    /// The same journal, whose records are free of what is `known` from now on. Said once.
+    #[must_use]
+    pub fn without(self, known: &Known) -> Self {
+        let _ = self.0.known.set(known.clone());
+        self
+    }
+
+    /// A record as it may be shown: what is known now may not have been when it was kept.
+    #[must_use]
+    pub fn shown(&self, mut record: Record) -> Record {
+        self.clean(&mut record.event);
+        record
+    }
+
+    fn clean(&self, event: &mut Event) {
+        let Some(known) = self.0.known.get().filter(|known| !known.is_empty()) else {
+            return;
+        };
+        event.clean(&Cleaning {
+            text: &|text| {
+                if let Some(clean) = known.clean(text) {
+                    *text = clean;
+                }
+            },
+            value: &|value| known.clean_value(value),
+        });
     }
 
     /// Appends a record to the open batch and returns its place and time.
     ///
     /// # Errors
     /// `DiskFailed` after a failed write, `Busy` when the writer cannot keep up.
-    pub fn append(&self, run: &RunId, parent: Seq, event: Event) -> Result<Stamp> {
+    pub fn append(&self, run: &RunId, parent: Seq, mut event: Event) -> Result<Stamp> {
+        self.clean(&mut event);
         let at = self.0.clock.now_ms();
         let (record, nudge) = {
             let mut batch = lock(&self.0.batch);
@@ -176,12 +224,86 @@ impl Journal {
         outcome.await.map_err(|_| gone())?
     }
 
-    /// The newest runs, newest first: of each its first and its last record.
+    /// The newest runs that began here, newest first: of each its first and its last record.
     ///
     /// # Errors
     /// `Corrupt`, `DiskFailed`.
     pub async fn runs(&self, limit: usize) -> Result<Vec<(Record, Record)>> {
-        self.ask(move |database| store::runs(database, limit)).await
+        self.ask(move |database, _| store::runs(database, limit, false))
+            .await
+    }
+
+    /// The newest runs, also those that were imported, with where they come from.
+    ///
+    /// # Errors
+    /// `Corrupt`, `DiskFailed`.
+    pub async fn listed(&self, limit: usize) -> Result<Vec<(Record, Record, Provenance)>> {
+        self.ask(move |database, _| {
+            let runs = store::runs(database, limit, true)?.into_iter();
+            let with = |(first, last): (Record, Record)| {
+                let provenance = chain::provenance(database, first.run.as_str())?;
+                Ok((first, last, provenance))
+            };
+            runs.map(with).collect()
+        })
+        .await
+    }
+
+    /// Where a run comes from.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub async fn provenance(&self, run: &RunId) -> Result<Provenance> {
+        let run = run.clone();
+        self.ask(move |database, _| chain::provenance(database, run.as_str()))
+            .await
+    }
+
+    /// Compares every record of a run with what authenticates it.
+    ///
+    /// # Errors
+    /// `NotFound`, `DiskFailed`. That a record does not fit is in what is returned.
+    pub async fn verify(&self, run: &RunId) -> Result<Verified> {
+        let (run, key) = (run.clone(), self.0.key.clone());
+        self.ask(move |database, _| chain::verify(database, &key, run.as_str()))
+            .await
+    }
+
+    /// As [`Journal::verify`], of every run of which there is any record.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub async fn verify_all(&self) -> Result<Vec<Verified>> {
+        let key = self.0.key.clone();
+        self.ask(move |database, _| {
+            let runs = chain::all_runs(database)?;
+            let verify = |run: &String| chain::verify(database, &key, run);
+            runs.iter().map(verify).collect()
+        })
+        .await
+    }
+
+    /// Takes in the records of a run that was exported, all or none. Nothing is ever appended to them.
+    ///
+    /// # Errors
+    /// `BadInput` where the run is known; `DiskFailed`.
+    pub async fn import(&self, records: Vec<Record>, provenance: Provenance) -> Result<()> {
+        let mut aside = Batch::default();
+        let mut records = records;
+        for record in &mut records {
+            aside.set_aside_contents(&mut record.event);
+        }
+        self.ask(move |database, chains| {
+            let what = (records.as_slice(), aside.contents.as_slice());
+            store::import(database, chains, what, provenance)
+        })
+        .await
+    }
+
+    /// This host's key, which authenticates what the journal holds.
+    #[must_use]
+    pub fn key(&self) -> &HostKey {
+        &self.0.key
     }
 
     /// All records of a run in order; large contents stand in full.
@@ -189,20 +311,31 @@ impl Journal {
     /// # Errors
     /// `NotFound`, `Corrupt`, `DiskFailed`.
     pub async fn records(&self, run: &RunId) -> Result<Vec<Record>> {
-        let run = run.clone();
-        self.ask(move |database| store::records(database, &run))
-            .await
+        let asked = run.clone();
+        let found = self.ask(move |database, _| {
+            let provenance = chain::provenance(database, asked.as_str())?;
+            store::records(database, &asked).map(|records| (records, provenance))
+        });
+        let (records, provenance) = found.await?;
+        if provenance != Provenance::Here {
+            lock(&self.0.batch).imported.add(run);
+        }
+        Ok(records)
     }
 
     /// Takes up a run that was left: it goes on after the last of these records. Whoever calls this holds
     /// the run: two that go on with one run would write the same places.
     ///
     /// # Errors
-    /// `BadInput` where the run has ended.
+    /// `BadInput` where the run has ended, or was imported.
     pub fn take_up(&self, run: &RunId, records: &[Record]) -> Result<()> {
         check_open(run, records)?;
         let last = records.last().map_or(0, |record| record.seq);
         let mut batch = lock(&self.0.batch);
+        if batch.imported.runs.contains(run) {
+            let what = format!("the run `{run}` was imported, so nothing in it goes on");
+            return Err(Error::bad_input(what).hint("only a run that began here does; begin anew"));
+        }
         batch.ended.remove(run);
         batch.next.insert(run.clone(), last + 1);
         Ok(())
@@ -221,19 +354,19 @@ impl Journal {
     /// `NotFound` for none, `BadInput` for more than one.
     pub async fn find(&self, start: &str) -> Result<RunId> {
         let start = start.to_owned();
-        self.ask(move |database| store::find(database, &start))
+        self.ask(move |database, _| store::find(database, &start))
             .await
     }
 
     async fn ask<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+        question: impl FnOnce(&mut Connection, &mut Chains) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let gone = || Error::new(Code::DiskFailed, "the journal's writer is gone");
         let (done, outcome) = oneshot::channel();
-        let ask = Order::Ask(Box::new(move |database| {
+        let ask = Order::Ask(Box::new(move |database, chains| {
             // Whoever asked may have stopped waiting.
-            let _ = done.send(question(database));
+            let _ = done.send(question(database, chains));
         }));
         self.0.orders.send(ask).await.map_err(|_| gone())?;
         outcome.await.map_err(|_| gone())?
@@ -415,7 +548,7 @@ fn is_larger(value: &Value, left: &mut usize) -> bool {
 }
 
 fn write_until_closed(
-    mut database: Connection,
+    (mut database, mut chains): (Connection, Chains),
     batch: &Mutex<Batch>,
     mut inbox: mpsc::Receiver<Order>,
 ) {
@@ -435,19 +568,19 @@ fn write_until_closed(
             }
             order = inbox.try_recv().ok();
         }
-        let outcome = write_batch(&mut database, batch, sync);
+        let outcome = write_batch((&mut database, &mut chains), batch, sync);
         for done in waiting {
             let _ = done.send(outcome.clone().map_err(|(code, why)| Error::new(code, why)));
         }
         for ask in asks {
-            ask(&database);
+            ask(&mut database, &mut chains);
         }
     }
-    let _ = write_batch(&mut database, batch, false);
+    let _ = write_batch((&mut database, &mut chains), batch, false);
 }
 
 fn write_batch(
-    database: &mut Connection,
+    (database, chains): (&mut Connection, &mut Chains),
     batch: &Mutex<Batch>,
     sync: bool,
 ) -> Result<(), (Code, String)> {
@@ -462,7 +595,7 @@ fn write_batch(
             std::mem::take(&mut open.contents),
         )
     };
-    let written = store::write(database, &records, &contents, sync).map_err(|error| {
+    let written = store::write(database, chains, (&records, &contents), sync).map_err(|error| {
         let why = format!(
             "the journal could not be written, so nothing more is done: {}",
             error.message()

@@ -5,6 +5,7 @@
     reason = "generated: `PluginPre` makes guests for `guest.rs`, the one file that asks it to"
 )]
 
+pub(super) mod filesystem;
 pub(super) mod script;
 
 wasmtime::component::bindgen!({

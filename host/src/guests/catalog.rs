@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
+use serde_json::Value;
+
 use super::plugin::Plugin;
 use crate::rules::flow::is_sink;
 use crate::rules::flow::lines::Browse;
@@ -16,6 +18,7 @@ use crate::rules::signature::Listed;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
 use crate::words::id::{ToolName, shown};
+use crate::words::inert::visible;
 use crate::words::limits::PLUGINS;
 use crate::words::message::Card;
 
@@ -96,12 +99,33 @@ impl Tool {
             };
             description.push_str(&format!("\n{title}: {}", example.args));
         }
+        let mut input = self.declared.input.clone();
+        inert_remarks(&mut input);
         Card {
             name: self.name.to_string(),
-            description,
-            input: self.declared.input.clone(),
+            description: visible(&description),
+            input,
             output: self.declared.output.clone(),
         }
+    }
+}
+
+/// What a schema says in words hides nothing either. What it demands stays as it is.
+fn inert_remarks(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            for (key, value) in map {
+                if let Value::String(text) = value {
+                    if key == "description" || key == "title" {
+                        *text = visible(text);
+                    }
+                } else {
+                    inert_remarks(value);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(inert_remarks),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 

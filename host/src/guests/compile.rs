@@ -32,6 +32,29 @@ const WORDS_BYTES: u64 = 4_096;
 pub struct Compiler {
     program: PathBuf,
     at_once: Arc<Semaphore>,
+    bounds: CompileBounds,
+}
+
+/// What compiling one component may take.
+#[derive(Clone, Copy, Debug)]
+pub struct CompileBounds {
+    /// Address space of the process.
+    pub memory_bytes: u64,
+    /// Its processor time.
+    pub cpu_seconds: u64,
+    /// Its wall time.
+    pub timeout_ms: u64,
+}
+
+impl Default for CompileBounds {
+    /// The most that there is.
+    fn default() -> Self {
+        Self {
+            memory_bytes: COMPILE_MEMORY_BYTES,
+            cpu_seconds: COMPILE_CPU_SECONDS,
+            timeout_ms: COMPILE_TIMEOUT_MS,
+        }
+    }
 }
 
 impl Compiler {
@@ -41,7 +64,20 @@ impl Compiler {
         Self {
             program: program.to_owned(),
             at_once: Arc::new(Semaphore::new(COMPILES_AT_ONCE)),
+            bounds: CompileBounds::default(),
         }
+    }
+
+    /// The same within less.
+    #[must_use]
+    pub fn within(mut self, bounds: CompileBounds) -> Self {
+        let most = CompileBounds::default();
+        self.bounds = CompileBounds {
+            memory_bytes: bounds.memory_bytes.min(most.memory_bytes),
+            cpu_seconds: bounds.cpu_seconds.min(most.cpu_seconds),
+            timeout_ms: bounds.timeout_ms.min(most.timeout_ms),
+        };
+        self
     }
 
     /// Compiles a component.
@@ -55,15 +91,12 @@ impl Compiler {
             .acquire()
             .await
             .map_err(|_| Error::bug("the compiler was closed"))?;
-        let limit = Duration::from_millis(COMPILE_TIMEOUT_MS);
-        tokio::time::timeout(limit, self.compile_now(component))
-            .await
-            .unwrap_or_else(|_| {
-                Err(Error::too_slow(
-                    "compiling the component",
-                    COMPILE_TIMEOUT_MS,
-                ))
-            })
+        let limit = Duration::from_millis(self.bounds.timeout_ms);
+        let compiled = tokio::time::timeout(limit, self.compile_now(component)).await;
+        compiled.unwrap_or_else(|_| {
+            let what = "compiling the component";
+            Err(Error::too_slow(what, self.bounds.timeout_ms))
+        })
     }
 
     #[expect(
@@ -75,6 +108,8 @@ impl Compiler {
             |error: std::io::Error| Error::bug("the compile process failed").because(error);
         let mut process = Command::new(&self.program)
             .arg(COMMAND)
+            .arg(self.bounds.memory_bytes.to_string())
+            .arg(self.bounds.cpu_seconds.to_string())
             .env_clear()
             .current_dir("/")
             .stdin(Stdio::piped())
@@ -115,11 +150,12 @@ impl Compiler {
         if status.success() {
             return Ok(code);
         }
-        Err(explain(status, &String::from_utf8_lossy(&said)))
+        let said = String::from_utf8_lossy(&said);
+        Err(explain(status, &said, self.bounds))
     }
 }
 
-fn explain(status: std::process::ExitStatus, said: &str) -> Error {
+fn explain(status: std::process::ExitStatus, said: &str, bounds: CompileBounds) -> Error {
     use std::os::unix::process::ExitStatusExt;
     const XCPU: i32 = 24;
     if status.code() == Some(i32::from(BAD_COMPONENT)) {
@@ -128,11 +164,14 @@ fn explain(status: std::process::ExitStatus, said: &str) -> Error {
     if status.signal() == Some(XCPU) {
         return Error::new(
             Code::TooSlow,
-            format!("compiling took more than {COMPILE_CPU_SECONDS} s of processor time"),
+            format!(
+                "compiling took more than {} s of processor time",
+                bounds.cpu_seconds
+            ),
         );
     }
     if said.contains("memory allocation") || status.signal().is_some() {
-        let mib = COMPILE_MEMORY_BYTES >> 20;
+        let mib = bounds.memory_bytes >> 20;
         return Error::new(
             Code::OutOfMemory,
             format!("compiling took more than {mib} MiB, or ended by a signal"),
@@ -174,14 +213,16 @@ pub fn check_component(bytes: &[u8]) -> Result<()> {
 /// Exit status of the compile process for a component that is not valid.
 const BAD_COMPONENT: u8 = 10;
 
-/// The compile process: limits itself, reads a component, writes its code. Returns its exit status.
+/// The compile process: limits itself to so many bytes and seconds, and to no more than the host allows; reads a
+/// component, writes its code. Returns its exit status.
 #[must_use]
 pub fn child(
+    (memory_bytes, cpu_seconds): (u64, u64),
     input: &mut dyn std::io::Read,
     output: &mut dyn std::io::Write,
     words: &mut dyn std::io::Write,
 ) -> u8 {
-    if let Err(error) = limit_self() {
+    if let Err(error) = limit_self(memory_bytes, cpu_seconds) {
         // There is nobody to tell but the pipe.
         let _ = write!(words, "cannot limit itself: {error}");
         return 1;
@@ -203,13 +244,19 @@ pub fn child(
     }
 }
 
-fn limit_self() -> rustix::io::Result<()> {
+fn limit_self(memory_bytes: u64, cpu_seconds: u64) -> rustix::io::Result<()> {
     let limit = |most: u64| Rlimit {
         current: Some(most),
         maximum: Some(most),
     };
-    setrlimit(Resource::As, limit(COMPILE_MEMORY_BYTES))?;
-    setrlimit(Resource::Cpu, limit(COMPILE_CPU_SECONDS))?;
+    let cpu_seconds = cpu_seconds.min(COMPILE_CPU_SECONDS);
+    setrlimit(Resource::As, limit(memory_bytes.min(COMPILE_MEMORY_BYTES)))?;
+    // At the first the system says why it ends the process, at the second it does not.
+    let processor = Rlimit {
+        current: Some(cpu_seconds),
+        maximum: Some(cpu_seconds + 1),
+    };
+    setrlimit(Resource::Cpu, processor)?;
     setrlimit(Resource::Core, limit(0))?;
     setrlimit(Resource::Fsize, limit(0))?;
     setrlimit(Resource::Nofile, limit(32))

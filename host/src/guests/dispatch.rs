@@ -8,16 +8,19 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
 use super::bindings::exports::lazaret::plugin::tool::Failure;
 use super::catalog::Tool;
-use super::guest::{Ending, Linked, Trail, Visit};
+use super::guest::{Ending, Linked, LogLine, Trail, Visit};
+use super::heard::Heard;
 use super::station::Station;
 use super::tasks::Tasks;
 use crate::gate::{NotPassed, Passed, Performed, Permit, denied, unfit};
 use crate::rules::call::{self, Call, Within};
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::flow;
+use crate::rules::flow::handles::{self, Fate, Given};
 use crate::rules::json;
 use crate::rules::manifest::{Sensitivity, SurfaceWord};
 use crate::rules::policy::Bounds;
@@ -28,7 +31,7 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Denial, EffectKind, Glimpse, Spent};
 use crate::words::id::{Place, Seq, shown};
 use crate::words::label::{Label, Sort, Source};
-use crate::words::limits::{CALL_FUEL, OUTCOME_BYTES};
+use crate::words::limits::{CALL_FUEL, FETCHES_AT_ONCE, OUTCOME_BYTES};
 use crate::words::message::WishedArgs;
 
 /// An unchecked wish to call a tool.
@@ -76,7 +79,11 @@ pub fn dispatch(
                 seq: passed.seq,
                 at: passed.at,
                 result: passed.performed.result,
-                label: passed.performed.label,
+                // Whoever was told of a handle has read nothing of what it holds.
+                label: match passed.performed.told {
+                    Some(_) => label,
+                    None => passed.performed.label,
+                },
                 trail,
                 spent: passed.performed.spent,
             },
@@ -124,7 +131,7 @@ async fn pass(
     request: Request,
     trail: &mut Trail,
 ) -> Result<Passed<Value>, NotPassed> {
-    let (tool, args) = match check(station, caller, &request) {
+    let (tool, given, args) = match check(station, caller, &request) {
         Ok(checked) => checked,
         Err(refused) => {
             let (denial, error) = match refused {
@@ -137,7 +144,8 @@ async fn pass(
                     (denial, error)
                 }
             };
-            let what = (shown(&request.tool), call::wished(&request.args));
+            let name = station.scrub.clean(&request.tool);
+            let what = (shown(&name), call::wished(&request.args));
             let gate = &station.gate;
             return Err(gate.turn_down(caller, EffectKind::Call, what, (denial, error)));
         }
@@ -148,7 +156,8 @@ async fn pass(
         declared: tool.declared.clone(),
         grant: tool.grant.clone(),
         args,
-        held: Label::default(),
+        held: given.label,
+        wish: wish(&request.args, &given.places),
     };
     station
         .gate
@@ -191,7 +200,7 @@ fn check<'a>(
     station: &'a Station,
     caller: &Caller,
     request: &Request,
-) -> Result<(&'a Arc<Tool>, Args), Refused> {
+) -> Result<(&'a Arc<Tool>, Given, Args), Refused> {
     let tool = station.catalog.resolve(&request.tool, &caller.reach)?;
     let offered = &tool.declared.offer.surfaces;
     if !offered.contains(&SurfaceWord(caller.surface)) {
@@ -211,7 +220,21 @@ fn check<'a>(
             return Err(Error::new(Code::BadArgs, what).into());
         }
     };
-    Ok((tool, Args::check(value, tool.input()?)?))
+    // A tool holds no handles: what it writes in its own call is a value and nothing else.
+    let given = match caller.origin {
+        Origin::Model | Origin::Script => Given::resolve(&value, &caller.known.handles())?,
+        Origin::Client | Origin::Host | Origin::Tool(_) => Given::plain(value),
+    };
+    let args = Args::given(&given, tool.input()?)?;
+    Ok((tool, given, args))
+}
+
+/// The arguments as they were wished, where handles stood in them.
+fn wish(args: &WishedArgs, places: &[String]) -> Option<Value> {
+    match args {
+        WishedArgs::Json(value) if !places.is_empty() => Some(value.clone()),
+        WishedArgs::Json(_) | WishedArgs::Broken(_) => None,
+    }
 }
 
 async fn perform(
@@ -243,27 +266,82 @@ async fn perform(
     *trail = ending.trail;
     let result = ending
         .said
-        .and_then(|said| read_outcome(tool, said, refused));
+        .and_then(|said| read_outcome((station, tool), said, refused));
     let label = match tool.declared.offer.sensitivity {
         Sensitivity::Secret => label.with(Source::new(Sort::Secret, tool.name.as_str())),
         Sensitivity::Public | Sensitivity::Internal => label,
     };
     let result = clean(station, result);
-    if let Ok(value) = &result {
-        let flows = &station.gate.policy().flows;
-        caller
-            .known
-            .ledger()
-            .saw(flows, &tool.name, call.args.value(), value);
-    }
     let content = result
         .as_ref()
         .map_or(Content::Empty, |value| Content::Inline(value.clone()));
+    let told = match &result {
+        Ok(value) => tell(station, caller, &call, (value, &label), trail),
+        Err(_) => Ok(None),
+    };
+    let (result, told) = match told {
+        Ok(None) => (result, None),
+        Ok(Some(told)) => (Ok(told.clone()), Some(told)),
+        Err(error) => (Err(error), None),
+    };
     Performed {
         result,
         content,
         label,
+        told,
         spent: ending.spent,
+    }
+}
+
+/// What whoever wished is told in place of an outcome: a handle, or a scalar that leaves one; nothing where it is
+/// told the outcome.
+fn tell(
+    station: &Station,
+    caller: &Caller,
+    call: &Call,
+    (value, label): (&Value, &Label),
+    trail: &mut Trail,
+) -> Result<Option<Value>> {
+    let flows = &station.gate.policy().flows;
+    let args = call.args.value();
+    caller.known.ledger().saw(flows, &call.tool, args, value);
+    let fate = match caller.origin {
+        Origin::Model | Origin::Script => {
+            let labels = (label, &caller.label);
+            handles::fate(flows, caller.known.hold, &call.tool, (value, args), labels)
+        }
+        Origin::Client | Origin::Host | Origin::Tool(_) => Fate::Shown,
+    };
+    let mut held = caller.known.handles();
+    match fate {
+        Fate::Shown => Ok(None),
+        Fate::Adopted => {
+            caller
+                .known
+                .ledger()
+                .typed(value.as_str().unwrap_or_default());
+            Ok(Some(value.clone()))
+        }
+        Fate::Held => {
+            let name = held.hold(value, label)?;
+            let call = (&call.tool, name.as_str());
+            Ok(Some(handles::card(flows, call, value, label)))
+        }
+        Fate::Leaves(bits) => {
+            let left = held.charge(bits, flows.bits)?;
+            let message = format!(
+                "{bits} bits left a handle; {left} of {} may still",
+                flows.bits
+            );
+            let time = station.gate.journal().clock().now_ms();
+            trail.logs.push(LogLine {
+                level: "info",
+                message,
+                fields: serde_json::json!({}),
+                time,
+            });
+            Ok(Some(value.clone()))
+        }
     }
 }
 
@@ -328,6 +406,8 @@ async fn run(
         station,
         tasks,
         caller,
+        heard: Heard::default(),
+        requests: Arc::new(Semaphore::new(FETCHES_AT_ONCE)),
         trail: Trail::default(),
     };
     Ok(linked
@@ -337,11 +417,11 @@ async fn run(
 
 /// Reads what a guest returned: JSON of bounded size that fits the tool's own schema.
 fn read_outcome(
-    tool: &Tool,
+    (station, tool): (&Station, &Tool),
     said: Result<String, Failure>,
     refused: Option<(Code, Vec<String>)>,
 ) -> Result<Value> {
-    let text = said.map_err(|failure| gave_up(&failure, refused))?;
+    let text = said.map_err(|failure| gave_up(station, &failure, refused))?;
     if text.len() > OUTCOME_BYTES {
         return Err(Error::too_big("the outcome", OUTCOME_BYTES, text.len()));
     }
@@ -364,9 +444,10 @@ fn read_outcome(
 
 /// A guest that gives up after a refusal failed for the reason of that refusal; one that gives up
 /// by itself has failed.
-fn gave_up(failure: &Failure, refused: Option<(Code, Vec<String>)>) -> Error {
+fn gave_up(station: &Station, failure: &Failure, refused: Option<(Code, Vec<String>)>) -> Error {
     let (code, hints) = refused.unwrap_or((Code::GuestFailed, Vec::new()));
-    let mut message = visible(&failure.message);
+    // Cleaned before it is cut: half a secret is not recognised.
+    let mut message = visible(&station.scrub.clean(&failure.message));
     if message.chars().count() > FAILURE_CHARS {
         message = message.chars().take(FAILURE_CHARS).collect();
         message.push('…');
@@ -390,9 +471,8 @@ pub(crate) fn clean(station: &Station, result: Result<Value>) -> Result<Value> {
 }
 
 fn clean_error(station: &Station, error: &Error) -> Error {
-    let message = station.scrub.clean(error.message());
-    let clean = Error::new(error.code(), message)
-        .issues(error.issue_list().to_vec())
-        .retry(error.is_retryable());
-    error.hints().iter().cloned().fold(clean, Error::hint)
+    let scrub = &station.scrub;
+    // Paths of the host are what a hint is about; it is read by whoever may act on it.
+    let hint = |line: &str| scrub.known().clean(line).unwrap_or_else(|| line.to_owned());
+    error.with_words(|text| scrub.clean(text), hint)
 }

@@ -6,11 +6,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use wasmtime::component::{Component, HasSelf, Linker, ResourceTable};
 use wasmtime::{Store, Trap, UpdateDeadline};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 use super::bindings::{Plugin, PluginPre, exports::lazaret::plugin::tool::Failure};
+use super::heard::{Heard, Refused};
 use super::meter::Meter;
 use super::station::{Quarantine, Station};
 use super::stop::{Late, why_stopped};
@@ -19,12 +22,13 @@ use super::wasi::{self, Output};
 use crate::rules::caller::Caller;
 use crate::rules::policy::Bounds;
 use crate::rules::sanitise::visible;
+use crate::rules::scrub::Scrub;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Spent;
 use crate::words::id::shown;
 use crate::words::label::Label;
-use crate::words::limits::{GUEST_RESOURCES, HOSTCALL_BYTES};
+use crate::words::limits::{FETCH_HEADER_BYTES, GUEST_RESOURCES, HOSTCALL_BYTES};
 
 /// A component whose imports are resolved: ready to become a guest in microseconds.
 pub(super) struct Linked(PluginPre<Inside>);
@@ -32,6 +36,7 @@ pub(super) struct Linked(PluginPre<Inside>);
 /// What a store holds: all that a guest's imports can reach.
 pub(super) struct Inside {
     wasi: WasiCtx,
+    http: WasiHttpCtx,
     table: ResourceTable,
     meter: Meter,
     output: Output,
@@ -52,6 +57,9 @@ pub(super) struct Visit {
     pub(super) tasks: Tasks,
     /// The guest as a caller: its tool is the origin, its grant the reach.
     pub(super) caller: Caller,
+    pub(super) heard: Heard,
+    /// How many requests through `wasi:http` may still be under way at once.
+    pub(super) requests: Arc<Semaphore>,
     pub(super) trail: Trail,
 }
 
@@ -68,9 +76,8 @@ pub struct Trail {
     pub(crate) logs_dropped: u64,
     pub(super) artifact_bytes: usize,
     pub(super) calls: u64,
-    pub(super) effects: u32,
     /// The last request, if it was refused: a guest that then gives up failed for that reason.
-    pub(super) refused: Option<(Code, Vec<String>)>,
+    pub(super) refused: Option<Refused>,
 }
 
 /// One line of a call's log.
@@ -243,8 +250,11 @@ pub(super) fn store_for(
     let mut table = ResourceTable::new();
     table.set_max_capacity(GUEST_RESOURCES);
     let wasi = wasi::nothing(&output, quarantine.clock());
+    let mut http = WasiHttpCtx::new();
+    http.set_field_size_limit(FETCH_HEADER_BYTES);
     let inside = Inside {
         wasi,
+        http,
         table,
         meter: Meter::new(bounds),
         output,
@@ -307,34 +317,43 @@ async fn within<T>(
 }
 
 impl Inside {
+    /// What the guest holds of the host's.
+    pub(super) fn table(&self) -> &ResourceTable {
+        &self.table
+    }
+
+    /// The same, to change it.
+    pub(super) fn table_mut(&mut self) -> &mut ResourceTable {
+        &mut self.table
+    }
+
     /// What stopped the guest.
     pub(super) fn explain(&self, error: &wasmtime::Error) -> Error {
-        why_stopped(
-            error,
-            "the tool",
-            self.meter.was_refused(),
-            &self.output.text(),
-        )
+        let wrote = match &self.errand {
+            Errand::Manifest => self.output.text(&Scrub::default()),
+            Errand::Call(visit) => self.output.text(&visit.station.scrub),
+        };
+        why_stopped(error, "the tool", self.meter.was_refused(), &wrote)
     }
 
     fn into_trail(self) -> Trail {
         let mut trail = match self.errand {
             Errand::Manifest => Trail::default(),
             Errand::Call(visit) => {
+                let mut trail = visit.trail;
+                trail.label = visit.heard.label();
+                trail.refused = visit.heard.last_refusal();
                 if !self.output.is_empty() {
-                    let mut trail = visit.trail;
                     let time = visit.station.gate.journal().clock().now_ms();
                     let fields = serde_json::json!({"type": "output"});
                     trail.logs.push(LogLine {
                         level: "debug",
-                        message: visible(&visit.station.scrub.clean(&self.output.text())),
+                        message: visible(&self.output.text(&visit.station.scrub)),
                         fields,
                         time,
                     });
-                    trail
-                } else {
-                    visit.trail
                 }
+                trail
             }
         };
         if trail.logs_dropped > 0 {
@@ -356,6 +375,16 @@ impl WasiView for Inside {
         WasiCtxView {
             ctx: &mut self.wasi,
             table: &mut self.table,
+        }
+    }
+}
+
+impl WasiHttpView for Inside {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        WasiHttpCtxView {
+            hooks: &mut self.errand,
+            table: &mut self.table,
+            ctx: &mut self.http,
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Imports: what a guest may ask for. One file for each interface of `wit/plugin.wit`.
+//! Imports: what a guest may ask for. One file for each interface of `wit/plugin.wit`, and one each for `wasi:http` and
+//! `wasi:filesystem`.
 //!
 //! An import does not perform. It checks the shape of the request, hands it to the run's task set,
 //! and waits for the answer (invariant 11).
@@ -7,6 +8,8 @@ mod artifacts;
 mod call;
 mod fetch;
 mod files;
+pub(super) mod filesystem;
+mod http;
 mod log;
 mod notes;
 
@@ -15,7 +18,9 @@ use std::sync::Arc;
 
 use super::bindings::lazaret::plugin::types::{self, Refusal};
 use super::guest::{Errand, Inside, Visit};
+use super::heard::Heard;
 use super::station::Station;
+use super::tasks::Tasks;
 use crate::gate::{Performed, Permit, unfit};
 use crate::rules::Effect;
 use crate::rules::caller::{Caller, Origin};
@@ -40,22 +45,6 @@ impl Inside {
         }
     }
 
-    /// What influences what this guest writes: all that it was given and has read, and its own code where nobody
-    /// has said that it makes nothing up.
-    fn own_label(&mut self) -> Result<Label, Refusal> {
-        let visit = self.visit()?;
-        let label = visit.caller().label;
-        let trusted = &visit.station.gate.policy().flows.classes.trusted_plugins;
-        Ok(match &visit.caller.origin {
-            Origin::Tool(tool) if !trusted.contains(tool.plugin()) => {
-                label.with(Source::new(Sort::Tool, tool.as_str()))
-            }
-            Origin::Tool(_) | Origin::Client | Origin::Model | Origin::Host | Origin::Script => {
-                label
-            }
-        })
-    }
-
     /// Lets an effect be judged and performed in the run's task set, and waits for it.
     async fn hand_over<E, T, F, Fut>(&mut self, effect: Result<E>, perform: F) -> Result<T, Refusal>
     where
@@ -64,23 +53,111 @@ impl Inside {
         F: FnOnce(Arc<Station>, Permit<E>, Deadline) -> Fut + Send + 'static,
         Fut: Future<Output = Performed<T>> + Send + 'static,
     {
-        let visit = self.visit()?;
-        visit.trail.effects = visit.trail.effects.saturating_add(1);
-        if visit.trail.effects > EFFECTS_PER_CALL {
-            // Not even recorded: a record for each would fill the journal.
-            let what = "this call has asked for as many files, fetches and notes as it may";
-            return Err(visit.refuse(&Error::new(Code::OverBudget, what)));
+        self.visit()?.wisher().ask(effect, perform).await
+    }
+}
+
+impl Visit {
+    /// The guest as a caller, under the influence of all that it has read so far.
+    fn caller(&self) -> Caller {
+        self.wisher().caller()
+    }
+
+    /// What of the visit it takes to hand an effect over.
+    fn wisher(&self) -> Wisher {
+        Wisher {
+            station: self.station.clone(),
+            tasks: self.tasks.clone(),
+            caller: self.caller.clone(),
+            heard: self.heard.clone(),
         }
-        let (station, caller) = (visit.station.clone(), visit.caller());
-        let effect = match effect {
-            Ok(effect) => effect,
-            Err(error) => {
-                let what = ("malformed".to_owned(), Content::Empty);
-                let why = (unfit(&error), error);
-                let not = station.gate.turn_down(&caller, E::KIND, what, why);
-                return Err(visit.refuse(&not.error));
+    }
+
+    /// Remembers a refusal, and says it in the guest's terms: hints are for whoever may act on them.
+    fn refuse(&mut self, error: &Error) -> Refusal {
+        refusal_of(&self.wisher().refuse(error))
+    }
+}
+
+/// An error that a guest may read, in the words of its interface.
+fn refusal_of(error: &Error) -> Refusal {
+    Refusal {
+        code: code_of(error.code()),
+        message: error.message().to_owned(),
+        retryable: error.is_retryable(),
+    }
+}
+
+/// A guest as the gate sees it, apart from its store: it may be gone before its effect has ended.
+#[derive(Clone)]
+struct Wisher {
+    station: Arc<Station>,
+    tasks: Tasks,
+    caller: Caller,
+    heard: Heard,
+}
+
+impl Wisher {
+    /// The guest as a caller, under the influence of all that it has read so far.
+    fn caller(&self) -> Caller {
+        Caller {
+            label: self.caller.label.join(&self.heard.label()),
+            ..self.caller.clone()
+        }
+    }
+
+    /// What influences what the guest writes: all that it was given and has read, and its own code where nobody
+    /// has said that it makes nothing up.
+    fn own_label(&self) -> Label {
+        let label = self.caller().label;
+        let trusted = &self.station.gate.policy().flows.classes.trusted_plugins;
+        match &self.caller.origin {
+            Origin::Tool(tool) if !trusted.contains(tool.plugin()) => {
+                label.with(Source::new(Sort::Tool, tool.as_str()))
             }
-        };
+            Origin::Tool(_) | Origin::Client | Origin::Model | Origin::Host | Origin::Script => {
+                label
+            }
+        }
+    }
+
+    /// Hands an effect over, and says what came of it in the guest's terms.
+    async fn ask<E, T, F, Fut>(&self, effect: Result<E>, perform: F) -> Result<T, Refusal>
+    where
+        E: Effect + 'static,
+        T: Send + 'static,
+        F: FnOnce(Arc<Station>, Permit<E>, Deadline) -> Fut + Send + 'static,
+        Fut: Future<Output = Performed<T>> + Send + 'static,
+    {
+        let refusal = |error: Error| refusal_of(&self.refuse(&error));
+        self.count_effect().map_err(refusal)?;
+        self.hand_over(effect, perform).await.map_err(refusal)
+    }
+
+    /// One more effect is asked for. Too many are not even recorded: a record for each would fill the journal.
+    fn count_effect(&self) -> Result<()> {
+        if self.heard.count_effect() > EFFECTS_PER_CALL {
+            let what = "this call has asked for as many files, fetches and notes as it may";
+            return Err(Error::new(Code::OverBudget, what));
+        }
+        Ok(())
+    }
+
+    /// Lets an effect be judged and performed in the run's task set, and waits for it. If the waiting is given up,
+    /// the effect goes on.
+    async fn hand_over<E, T, F, Fut>(&self, effect: Result<E>, perform: F) -> Result<T>
+    where
+        E: Effect + 'static,
+        T: Send + 'static,
+        F: FnOnce(Arc<Station>, Permit<E>, Deadline) -> Fut + Send + 'static,
+        Fut: Future<Output = Performed<T>> + Send + 'static,
+    {
+        let (station, caller) = (self.station.clone(), self.caller());
+        let effect = effect.map_err(|error| {
+            let what = ("malformed".to_owned(), Content::Empty);
+            let why = (unfit(&error), error);
+            station.gate.turn_down(&caller, E::KIND, what, why).error
+        })?;
         let work = async move {
             let deadline = caller
                 .deadline
@@ -89,45 +166,19 @@ impl Inside {
             let passed = gate.pass(&caller, effect, |permit| perform(station, permit, deadline));
             passed.await.map_err(Error::from)
         };
-        let outcome = visit.tasks.clone().run(work).await;
-        let visit = self.visit()?;
-        match outcome {
-            Ok(passed) => {
-                let performed = passed.performed;
-                visit.trail.label = visit.trail.label.join(&performed.label);
-                match performed.result {
-                    Ok(value) => {
-                        visit.trail.refused = None;
-                        Ok(value)
-                    }
-                    Err(error) => Err(visit.refuse(&error)),
-                }
-            }
-            Err(error) => Err(visit.refuse(&error)),
-        }
-    }
-}
-
-impl Visit {
-    /// The guest as a caller, under the influence of all that it has read so far.
-    pub(super) fn caller(&self) -> Caller {
-        Caller {
-            label: self.caller.label.join(&self.trail.label),
-            ..self.caller.clone()
-        }
+        let performed = self.tasks.run(work).await?.performed;
+        self.heard.learn(&performed.label);
+        let value = performed.result?;
+        self.heard.granted();
+        Ok(value)
     }
 
-    /// Remembers a refusal, and says it in the guest's terms: hints are for whoever may act on them.
-    fn refuse(&mut self, error: &Error) -> Refusal {
-        self.trail.refused = Some((error.code(), error.hints().to_vec()));
-        Refusal {
-            code: code_of(error.code()),
-            message: self
-                .station
-                .scrub
-                .clean(&self.station.gate.policy().without_origin(error.message())),
-            retryable: error.is_retryable(),
-        }
+    /// Remembers a refusal, and says it as the guest may read it.
+    fn refuse(&self, error: &Error) -> Error {
+        let error = error.for_guests();
+        self.heard.refused(error);
+        let message = self.station.gate.policy().without_origin(error.message());
+        Error::new(error.code(), self.station.scrub.clean(&message)).retry(error.is_retryable())
     }
 }
 

@@ -83,6 +83,7 @@ impl Scripts {
             grant: Arc::new(Grant::default()),
             args: Args::own(json!({"source": source})),
             held: Label::default(),
+            wish: None,
         }
     }
 

@@ -6,6 +6,7 @@ use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
 
 use super::bindings;
+use super::bindings::filesystem::wasi::filesystem::{preopens, types};
 use super::cache::Cache;
 use super::catalog::Catalog;
 use super::compile::{self, Compiler};
@@ -19,7 +20,7 @@ use crate::edges::egress::Egress;
 use crate::edges::files::Files;
 use crate::edges::notes::Notes;
 use crate::gate::Gate;
-use crate::rules::sanitise::Scrub;
+use crate::rules::scrub::Scrub;
 use crate::words::clock::Clock;
 use crate::words::error::{Error, Result};
 use crate::words::id::Digest;
@@ -61,7 +62,8 @@ struct Parts {
 }
 
 impl Quarantine {
-    /// Links WASI with nothing in it and our own imports; nothing else exists for a guest.
+    /// Links WASI with nothing in it, `wasi:http` and `wasi:filesystem` whose every wish goes through the gate, and our
+    /// own imports; nothing else exists for a guest.
     ///
     /// # Errors
     /// `Bug` where the interfaces do not fit the engine.
@@ -75,6 +77,13 @@ impl Quarantine {
         let unlinked =
             |error: wasmtime::Error| Error::bug("the imports cannot be linked").because(error);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(unlinked)?;
+        // WASI's own files know only of folders that are opened by name: ours stand in their place.
+        linker.allow_shadowing(true);
+        types::add_to_linker::<Inside, Reached>(&mut linker, |inside| inside).map_err(unlinked)?;
+        preopens::add_to_linker::<Inside, Reached>(&mut linker, |inside| inside)
+            .map_err(unlinked)?;
+        linker.allow_shadowing(false);
+        wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker).map_err(unlinked)?;
         bindings::Plugin::add_to_linker::<Inside, Reached>(&mut linker, |inside| inside)
             .map_err(unlinked)?;
         let (ticker, slots) = (Ticker::start(&engine)?, Slots::new());

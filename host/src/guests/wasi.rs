@@ -9,6 +9,7 @@ use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtx, async_trait};
 
+use crate::rules::scrub::{Scrub, Trickle};
 use crate::words::clock::Clock;
 use crate::words::limits::{RANDOM_BYTES, STDIO_BYTES};
 use crate::words::lock::lock;
@@ -24,10 +25,16 @@ struct Caught {
 }
 
 impl Output {
-    /// What was kept, as text, with a note on what was dropped.
-    pub(super) fn text(&self) -> String {
+    /// What was kept, as text free of what `scrub` knows, with a note on what was dropped.
+    pub(super) fn text(&self, scrub: &Scrub) -> String {
         let caught = lock(&self.0);
-        let mut text = String::from_utf8_lossy(&caught.bytes).into_owned();
+        let text = String::from_utf8_lossy(&caught.bytes);
+        let mut text = if caught.dropped > 0 {
+            // What is cut in two is not recognised.
+            Trickle::new(scrub).add(&text)
+        } else {
+            scrub.clean(&text)
+        };
         if caught.dropped > 0 {
             text.push_str(&format!("\n[{} bytes more were dropped]", caught.dropped));
         }

@@ -3,7 +3,10 @@
 use std::mem;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::caller::{Caller, Judging, Origin};
+use super::flow::handles::ADOPT;
 use super::flow::{self, Weighing};
 use super::grant::{Access, Grant, Pattern};
 use super::manifest::{Declared, EffectClass, Visibility};
@@ -31,6 +34,8 @@ pub struct Call {
     pub args: Args,
     /// What the arguments bring along that the caller has not read: labels of handles.
     pub held: Label,
+    /// The arguments as they were wished, with handles in them; nothing where there were none.
+    pub wish: Option<Value>,
 }
 
 /// What an allowance of a call entails.
@@ -64,7 +69,7 @@ impl Effect for Call {
     }
 
     fn content(&self) -> Content {
-        Content::Inline(self.args.value().clone())
+        Content::Inline(self.wish.as_ref().unwrap_or(self.args.value()).clone())
     }
 
     fn judge(&self, caller: &Caller, policy: &Policy) -> Result<Allowed<Within>, Denial> {
@@ -124,6 +129,14 @@ impl Call {
     /// asked; what would have been stands in the notice.
     fn weigh(&self, caller: &Caller, policy: &Policy) -> Result<(Weighing, String), Denial> {
         let mode = caller.judging(&policy.flows);
+        if self.tool.as_str() == ADOPT {
+            let open = vec![flow::adopting(self)?];
+            let weighing = Weighing {
+                open,
+                ..Weighing::default()
+            };
+            return Ok((weighing, String::new()));
+        }
         if mode == Judging::Off || !flow::is_sink(self.declared.effect) {
             return Ok((Weighing::default(), String::new()));
         }

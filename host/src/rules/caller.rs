@@ -5,8 +5,9 @@ use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use super::flow::handles::Handles;
 use super::flow::ledger::Ledger;
-use super::flow::lines::Flows;
+use super::flow::lines::{Flows, Holding};
 use super::grant::{Grant, Pattern};
 use crate::words::clock::Deadline;
 use crate::words::event::{Answer, Surface};
@@ -89,8 +90,12 @@ pub struct Known {
     pub answers: Arc<BTreeMap<QuestionId, Answer>>,
     /// Which values may steer.
     ledger: Arc<Mutex<Ledger>>,
+    /// What is held back.
+    handles: Arc<Mutex<Handles>>,
     /// Whether flows are judged.
     pub mode: Judging,
+    /// Which outcomes are held; never `auto`.
+    pub hold: Holding,
     /// Whether the wish is part of a call that was weighed as a sink.
     pub weighed: bool,
 }
@@ -113,11 +118,17 @@ pub enum Judging {
 impl Known {
     /// Of a run that begins, or goes on.
     #[must_use]
-    pub fn new(answers: BTreeMap<QuestionId, Answer>, ledger: Ledger, mode: Judging) -> Self {
+    pub fn new(
+        answers: BTreeMap<QuestionId, Answer>,
+        (ledger, handles): (Ledger, Handles),
+        (mode, hold): (Judging, Holding),
+    ) -> Self {
         Self {
             answers: Arc::new(answers),
             ledger: Arc::new(Mutex::new(ledger)),
+            handles: Arc::new(Mutex::new(handles)),
             mode,
+            hold,
             weighed: false,
         }
     }
@@ -126,6 +137,12 @@ impl Known {
     #[must_use]
     pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
         lock(&self.ledger)
+    }
+
+    /// What is held back.
+    #[must_use]
+    pub fn handles(&self) -> MutexGuard<'_, Handles> {
+        lock(&self.handles)
     }
 
     /// What a tool's own wishes know: nobody was asked about them.

@@ -1,19 +1,40 @@
 //! The context: what the model is told before anything else, and of which tools.
 
 use super::agent::Agent;
+use super::inbound::Marks;
 use crate::words::message::{Card, Message, Prompt};
 
 /// Builds the prompt of a turn. The system position holds authored text and the capability manifest:
 /// names of tools that policy allows, which the operator installed, and nothing that a tool, file or
-/// page said (R-20, R-22, S-20).
+/// page said (R-20, R-22, S-20). What comes from outside stands where tools answer, between marks;
+/// what the marks mean is told last, so that all before it stays the same from turn to turn (G-91).
 #[must_use]
-pub fn prompt(agent: &Agent, cards: &[Card], messages: &[Message]) -> Prompt {
+pub fn prompt(agent: &Agent, cards: &[Card], messages: &[Message], marks: &Marks) -> Prompt {
+    let mut instructions = instructions(agent, cards);
+    let mut messages = messages.to_vec();
+    let mut marked = false;
+    for message in &mut messages {
+        if let Message::Tool { observation, .. } = message
+            && let Some(text) = marks.around(observation)
+        {
+            observation.text = text;
+            marked = true;
+        }
+    }
+    if marked {
+        instructions.push_str("\n\n");
+        instructions.push_str(&marks.preamble());
+    }
     Prompt {
-        instructions: instructions(agent, cards),
+        instructions,
         cards: cards.to_vec(),
-        messages: messages.to_vec(),
+        messages,
     }
 }
+
+/// What a model has to know to work with outcomes that it does not see.
+const HELD: &str = "An outcome with `$handle` is held back, since others had influence on it: pass it on as it is \
+    wherever a tool takes a value, or work on it with the `handle` tools; `handle.read` shows it to you.";
 
 fn instructions(agent: &Agent, cards: &[Card]) -> String {
     let names: Vec<&str> = cards.iter().map(|card| card.name.as_str()).collect();
@@ -25,6 +46,11 @@ fn instructions(agent: &Agent, cards: &[Card]) -> String {
             names.join(", ")
         )
     };
+    let tools = if names.iter().any(|name| name.starts_with("handle.")) {
+        format!("{tools} {HELD}")
+    } else {
+        tools
+    };
     let authored = agent.instructions.trim();
     if authored.is_empty() {
         tools
@@ -34,25 +60,4 @@ fn instructions(agent: &Agent, cards: &[Card]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn authored_text_stays_literal() {
-        let agent = Agent {
-            instructions: "Use {{ run.output }}.".into(),
-            ..Agent::new("a")
-        };
-        let prompt = prompt(
-            &agent,
-            &[],
-            &[Message::User {
-                text: "canary".into(),
-            }],
-        );
-        assert_eq!(
-            prompt.instructions,
-            "Use {{ run.output }}.\n\nYou have no tools."
-        );
-    }
-}
+mod tests;

@@ -2,12 +2,19 @@
 //!
 //! It is judged by name. What the name resolves to is the egress edge's business, after the permit.
 
+pub mod reason;
+
+use std::sync::Arc;
+
 use url::Url;
 
+use self::reason::Reason;
 use super::caller::{Caller, Origin};
 use super::flow;
-use super::grant::METHODS;
+use super::grant::{Destination, FetchBounds, METHODS};
 use super::policy::Policy;
+use super::ranges::{Range, range};
+use super::secret::{Fill, Filled, fills};
 use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
 use crate::words::error::{Error, Result};
 use crate::words::event::{Content, Denial, EffectKind};
@@ -22,25 +29,21 @@ pub struct Fetch {
     url: Url,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
-    slots: Vec<Slot>,
-}
-
-/// A place in a request that the egress edge fills with a secret. The wisher never sees the value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Slot {
-    /// The header it goes into.
-    pub header: String,
-    /// What stands before the value, such as `Bearer `.
-    pub before: String,
-    /// The secret's name in the vault.
-    pub secret: String,
 }
 
 /// What an allowance of a fetch entails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reach {
-    /// Whether the line allows addresses that are not public.
+    /// Whether a line allows addresses that are not public.
     pub private: bool,
+    /// Where secrets stand in the request; the egress edge fills them in, and nothing else.
+    pub fills: Vec<Fill>,
+    /// Most bytes of the answer's body.
+    pub answer_bytes: usize,
+    /// Whose requests are counted.
+    pub wisher: String,
+    /// Every line that the request falls under, with how many of them it allows in a minute.
+    pub rates: Vec<(Arc<str>, u32)>,
 }
 
 /// Headers that belong to the connection, not to the wisher.
@@ -92,15 +95,7 @@ impl Fetch {
             url,
             headers,
             body,
-            slots: Vec::new(),
         })
-    }
-
-    /// Adds a place for a secret.
-    #[must_use]
-    pub fn with_slot(mut self, slot: Slot) -> Self {
-        self.slots.push(slot);
-        self
     }
 
     /// The method.
@@ -121,10 +116,10 @@ impl Fetch {
         &self.headers
     }
 
-    /// The places for secrets.
+    /// The body.
     #[must_use]
-    pub fn slots(&self) -> &[Slot] {
-        &self.slots
+    pub fn body(&self) -> &[u8] {
+        &self.body
     }
 
     /// The body, leaving none behind.
@@ -151,7 +146,7 @@ impl Fetch {
         matches!(self.method.as_str(), "GET" | "HEAD") && self.body.is_empty()
     }
 
-    fn line_that_would_allow(&self, caller: &Caller) -> Vec<String> {
+    fn lines_that_would_allow(&self, caller: &Caller) -> Vec<String> {
         let Origin::Tool(tool) = &caller.origin else {
             return Vec::new();
         };
@@ -172,15 +167,80 @@ impl Fetch {
         vec![format!("[grants.\"{tool}\"]"), wish]
     }
 
-    fn names_private_host(&self) -> bool {
-        use super::ranges::{Range, range};
+    /// What the URL says of its address by itself, without a look-up.
+    fn written_range(&self) -> Range {
         match self.url.host() {
-            Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-            Some(url::Host::Ipv4(address)) => range(address.into()) != Range::Public,
-            Some(url::Host::Ipv6(address)) => range(address.into()) != Range::Public,
-            None => false,
+            Some(url::Host::Domain(name))
+                if name == "localhost" || name.ends_with(".localhost") =>
+            {
+                Range::Special("loopback")
+            }
+            Some(url::Host::Ipv4(address)) => range(address.into()),
+            Some(url::Host::Ipv6(address)) => range(address.into()),
+            Some(url::Host::Domain(_)) | None => Range::Public,
         }
     }
+
+    fn names_private_host(&self) -> bool {
+        self.written_range() != Range::Public
+    }
+
+    /// No line is about this request: nobody grants the place, or nobody the method there.
+    fn not_granted(&self, caller: &Caller) -> Denial {
+        let grant = &caller.grant.fetch;
+        let reason = if grant.iter().any(|line| line.matches_place(&self.url)) {
+            Reason::MethodNotGranted
+        } else {
+            Reason::HostNotGranted
+        };
+        let lines = self.lines_that_would_allow(caller);
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let what = format!(
+            "`{}` may not send {} to {}",
+            caller.origin,
+            self.method,
+            shown(&self.url.origin().ascii_serialization())
+        );
+        deny_unless(reason.word(), what, &lines)
+    }
+
+    /// An address that is written out is judged before there is a permit: it tells the guest nothing that it did
+    /// not say itself.
+    fn check_written(&self, caller: &Caller, lines: &[&Destination]) -> Result<(), Denial> {
+        let host = shown(self.url.host_str().unwrap_or_default());
+        let range = self.written_range();
+        if range == Range::Metadata {
+            let what = format!("{host} is a cloud's metadata service, which no line opens");
+            return Err(deny(Reason::MetadataAddress.word(), what));
+        }
+        if range != Range::Public && !lines.iter().any(|line| line.private) {
+            let line = lines.first().map(ToString::to_string).unwrap_or_default();
+            let what = format!(
+                "{host} is not on the public internet, and the line `{line}` does not say `private = true`"
+            );
+            let mut denial = deny(Reason::PrivateAddress.word(), what);
+            denial.allow = self.lines_that_would_allow(caller);
+            return Err(denial);
+        }
+        Ok(())
+    }
+}
+
+/// What all lines together allow: one more line never lifts the bound of another.
+fn tightest(lines: &[&Destination]) -> FetchBounds {
+    let all = lines.iter().map(|line| line.bounds);
+    all.fold(FetchBounds::default(), FetchBounds::tighter)
+}
+
+/// Each line once, though a manifest may have made several of one.
+fn rates(lines: &[&Destination]) -> Vec<(Arc<str>, u32)> {
+    let mut rates: Vec<(Arc<str>, u32)> = Vec::new();
+    for line in lines {
+        if !rates.iter().any(|(known, _)| known == line.line()) {
+            rates.push((line.line().clone(), line.bounds.per_minute));
+        }
+    }
+    rates
 }
 
 fn parse_url(text: &str) -> Result<Url> {
@@ -216,7 +276,7 @@ fn parse_url(text: &str) -> Result<Url> {
     Ok(url)
 }
 
-fn check_headers(headers: &[(String, String)]) -> Result<()> {
+pub(super) fn check_headers(headers: &[(String, String)]) -> Result<()> {
     let bytes: usize = headers
         .iter()
         .map(|(name, value)| name.len() + value.len())
@@ -253,6 +313,31 @@ fn check_headers(headers: &[(String, String)]) -> Result<()> {
     Ok(())
 }
 
+/// What `line` allows, within the tightest bounds of all lines that the request falls under.
+fn allowed(
+    (lines, wisher): (&[&Destination], String),
+    filled: Filled,
+    line: &str,
+    policy: &Policy,
+) -> Allowed<Reach> {
+    let mut rule = format!("{line} in {}", policy.origin);
+    for line in &filled.lines {
+        rule.push_str(&format!("; {line}"));
+    }
+    Allowed {
+        rule,
+        terms: Reach {
+            private: lines.iter().any(|line| line.private),
+            fills: filled.fills,
+            answer_bytes: tightest(lines).answer_bytes,
+            wisher,
+            rates: rates(lines),
+        },
+        consent: Consent::NotNeeded,
+        weighed: Vec::new(),
+    }
+}
+
 impl Effect for Fetch {
     const KIND: EffectKind = EffectKind::Fetch;
     type Terms = Reach;
@@ -273,54 +358,33 @@ impl Effect for Fetch {
     }
 
     fn judge(&self, caller: &Caller, policy: &Policy) -> Result<Allowed<Reach>, Denial> {
-        let host = self.url.host_str().unwrap_or_default();
-        let mut lines = caller
-            .grant
-            .fetch
+        let grant = &caller.grant.fetch;
+        let lines: Vec<&Destination> = grant
             .iter()
-            .filter(|line| line.matches(&self.method, &self.url));
-        let Some(line) = lines.next() else {
+            .filter(|line| line.matches(&self.method, &self.url))
+            .collect();
+        let who = caller.origin.to_string();
+        let Some(line) = lines.first() else {
             if flow::may_browse(self, caller, policy) && !self.names_private_host() {
-                return Ok(Allowed {
-                    rule: format!("browse = \"free\" in {}", policy.origin),
-                    terms: Reach { private: false },
-                    consent: Consent::NotNeeded,
-                    weighed: Vec::new(),
-                });
+                let filled = fills(self, &caller.grant.secrets, &who)?;
+                return Ok(allowed((&lines, who), filled, "browse = \"free\"", policy));
             }
-            let lines = self.line_that_would_allow(caller);
-            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-            return Err(deny_unless(
-                "host_not_granted",
-                format!(
-                    "`{}` may not send {} to {}",
-                    caller.origin,
-                    self.method,
-                    shown(&self.url.origin().ascii_serialization())
-                ),
-                &lines,
-            ));
+            return Err(self.not_granted(caller));
         };
-        let private = line.private || lines.any(|line| line.private);
-        if !private && self.names_private_host() {
-            let lines = self.line_that_would_allow(caller);
-            let mut denial = deny(
-                "private_address",
-                format!(
-                    "{} is not on the public internet, and the line `{line}` does not say `private = true`",
-                    shown(host)
-                ),
+        self.check_written(caller, &lines)?;
+        let bounds = tightest(&lines);
+        if self.body.len() > bounds.request_bytes {
+            let what = format!(
+                "the body of the request has {} bytes, and `max_request_bytes` of its line allows {}",
+                self.body.len(),
+                bounds.request_bytes
             );
-            denial.allow = lines;
-            return Err(denial);
+            return Err(deny(Reason::TooBig.word(), what));
         }
         flow::weigh_fetch(self, caller, policy)?;
-        Ok(Allowed {
-            rule: format!("{line} in {}", policy.origin),
-            terms: Reach { private },
-            consent: Consent::NotNeeded,
-            weighed: Vec::new(),
-        })
+        let filled = fills(self, &caller.grant.secrets, &who)?;
+        let line = line.to_string();
+        Ok(allowed((&lines, who), filled, &line, policy))
     }
 
     fn durability(&self) -> Durability {

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use super::caller::{Caller, Judging, Origin};
 use super::grant::Access;
-use super::policy::Policy;
+use super::policy::{Policy, Room};
 use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
 use crate::words::event::{Content, Denial, EffectKind};
-use crate::words::id::shown;
+use crate::words::id::{RunId, shown};
 use crate::words::label::Label;
 use crate::words::limits::{PATH_BYTES, PATH_NAME_BYTES};
 
@@ -54,6 +54,8 @@ pub enum FileWish {
     },
     /// Remove a file or an empty folder.
     Remove,
+    /// Make a folder where nothing is.
+    MakeFolder,
 }
 
 /// How bytes are written.
@@ -65,6 +67,8 @@ pub enum WriteMode {
     Replace,
     /// After what is there.
     Append,
+    /// Over what is there, from this byte on.
+    At(u64),
 }
 
 impl FileWish {
@@ -76,6 +80,7 @@ impl FileWish {
             Self::Write { .. } => "write",
             Self::Move { .. } => "move",
             Self::Remove => "remove",
+            Self::MakeFolder => "make folder",
         }
     }
 
@@ -85,9 +90,10 @@ impl FileWish {
             Self::Write {
                 mode: WriteMode::Create,
                 ..
-            } => Access::Create,
+            }
+            | Self::MakeFolder => Access::Create,
             Self::Write {
-                mode: WriteMode::Replace | WriteMode::Append,
+                mode: WriteMode::Replace | WriteMode::Append | WriteMode::At { .. },
                 ..
             }
             | Self::Move { .. }
@@ -103,6 +109,10 @@ pub struct Place {
     pub mount: Arc<str>,
     /// Names from there on; none for the mount itself.
     pub names: Vec<String>,
+    /// How much may be written there.
+    pub room: Room,
+    /// By whom, all its tools together.
+    pub run: RunId,
 }
 
 /// What an allowance of a file entails.
@@ -127,7 +137,8 @@ impl Effect for File {
             | FileWish::Stat
             | FileWish::Read { .. }
             | FileWish::Write { .. }
-            | FileWish::Remove => {
+            | FileWish::Remove
+            | FileWish::MakeFolder => {
                 format!("{} {}", self.wish.word(), shown(&self.path))
             }
         }
@@ -140,7 +151,8 @@ impl Effect for File {
             | FileWish::Stat
             | FileWish::Read { .. }
             | FileWish::Move { .. }
-            | FileWish::Remove => Content::Empty,
+            | FileWish::Remove
+            | FileWish::MakeFolder => Content::Empty,
         }
     }
 
@@ -184,8 +196,9 @@ impl Effect for File {
             }
             | FileWish::Move { .. }
             | FileWish::Remove => Durability::Synced,
-            FileWish::Write {
-                mode: WriteMode::Create | WriteMode::Replace,
+            FileWish::MakeFolder
+            | FileWish::Write {
+                mode: WriteMode::Create | WriteMode::Replace | WriteMode::At(_),
                 ..
             } => Durability::Committed,
         }
@@ -211,7 +224,8 @@ impl File {
             FileWish::Read { .. }
             | FileWish::Write { .. }
             | FileWish::Move { .. }
-            | FileWish::Remove => Err(deny("root", "the root above the mounts is no file")),
+            | FileWish::Remove
+            | FileWish::MakeFolder => Err(deny("root", "the root above the mounts is no file")),
         }
     }
 
@@ -222,7 +236,7 @@ impl File {
         path: &str,
         names: Vec<String>,
     ) -> Result<(Place, String), Denial> {
-        let place = locate(policy, names);
+        let place = locate(caller, policy, names);
         if self.wish.access() > Access::Read {
             check_looking(caller, policy)?;
         }
@@ -330,26 +344,28 @@ fn has_root_mount(caller: &Caller) -> bool {
 #[must_use]
 pub fn mount_of(policy: &Policy, path: &str) -> Option<Arc<str>> {
     let names = split(path).ok()?;
-    Some(locate(policy, names).mount)
+    Some(mount_in(policy, &names))
 }
 
 /// The mount of a path, by policy alone, so that it is the same for everybody.
-fn locate(policy: &Policy, mut names: Vec<String>) -> Place {
+fn mount_in(policy: &Policy, names: &[String]) -> Arc<str> {
     let named = names
         .first()
         .and_then(|first| policy.mounts.get_key_value(first.as_str()));
-    match named {
-        Some((mount, _)) if &**mount != "." => {
-            names.remove(0);
-            Place {
-                mount: mount.clone(),
-                names,
-            }
-        }
-        Some(_) | None => Place {
-            mount: ".".into(),
-            names,
-        },
+    named.map_or_else(|| ".".into(), |(mount, _)| mount.clone())
+}
+
+fn locate(caller: &Caller, policy: &Policy, mut names: Vec<String>) -> Place {
+    let mount = mount_in(policy, &names);
+    if &*mount != "." {
+        names.remove(0);
+    }
+    let room = policy.mounts.get(&mount).map(|mount| mount.room);
+    Place {
+        room: room.unwrap_or_default(),
+        run: caller.run.clone(),
+        mount,
+        names,
     }
 }
 

@@ -5,11 +5,14 @@
 //! in its label.
 
 pub mod class;
+pub mod handles;
 pub mod kind;
 mod leaves;
 pub mod ledger;
 pub mod lines;
 pub mod typed;
+
+use serde_json::Value;
 
 use self::kind::Kind;
 use self::leaves::{Leaf, leaves, lies_at, texts_at};
@@ -21,10 +24,12 @@ use super::fetch::Fetch;
 use super::grant::Access;
 use super::manifest::EffectClass;
 use super::policy::Policy;
+use super::sanitise::visible;
 use super::{deny, file};
 use crate::words::event::{Denial, Weighed};
 use crate::words::id::{QuestionId, shown};
 use crate::words::label::Label;
+use crate::words::limits::ADOPTED_CHARS;
 
 /// Why a value may steer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,6 +103,31 @@ pub struct Weighing {
 #[must_use]
 pub fn is_sink(effect: EffectClass) -> bool {
     !effect.leaves_no_trace()
+}
+
+/// What a person reads who is to make a text their own words.
+///
+/// # Errors
+/// The denial, for a text that is too long to be read in a question.
+pub fn adopting(call: &Call) -> Result<Point, Denial> {
+    let text = call.args.value().get("value").and_then(Value::as_str);
+    let text = text.unwrap_or_default();
+    if text.chars().count() > ADOPTED_CHARS {
+        let reason = format!(
+            "nobody reads more than {ADOPTED_CHARS} characters in a question: take the part that matters with \
+             `handle.slice`"
+        );
+        return Err(deny("flow_adopt", reason));
+    }
+    Ok(Point {
+        reason: format!(
+            "this text comes from {}, and would count as your own words in this run: “{}”",
+            call.held,
+            visible(text)
+        ),
+        value: None,
+        line: String::new(),
+    })
 }
 
 /// Weighs a call that is a sink.

@@ -8,8 +8,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use super::secret::SecretGrant;
 use crate::words::error::{Error, Result};
 use crate::words::id::{ToolName, is_name, shown};
+use crate::words::limits::{FETCH_BODY_BYTES, FETCH_REQUEST_BYTES, FETCHES_PER_MINUTE};
 
 /// Which tools a line is about: a full name, `plugin.*`, or `*`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize)]
@@ -139,6 +141,61 @@ pub struct Destination {
     path: String,
     /// Whether the name may lead to an address that is not public, such as `127.0.0.1`.
     pub private: bool,
+    /// How much, and how often.
+    pub bounds: FetchBounds,
+    /// The line as it was written, before a manifest narrowed it: requests are counted under it.
+    line: Arc<str>,
+}
+
+/// How much may go to a destination and come back, and how often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FetchBounds {
+    /// Body of one request.
+    pub request_bytes: usize,
+    /// Body of one answer, decoded.
+    pub answer_bytes: usize,
+    /// Requests of one tool in any minute.
+    pub per_minute: u32,
+}
+
+impl Default for FetchBounds {
+    /// What the host allows at all.
+    fn default() -> Self {
+        Self {
+            request_bytes: FETCH_REQUEST_BYTES,
+            answer_bytes: FETCH_BODY_BYTES,
+            per_minute: FETCHES_PER_MINUTE,
+        }
+    }
+}
+
+impl FetchBounds {
+    /// What both allow.
+    #[must_use]
+    pub fn tighter(self, other: Self) -> Self {
+        Self {
+            request_bytes: self.request_bytes.min(other.request_bytes),
+            answer_bytes: self.answer_bytes.min(other.answer_bytes),
+            per_minute: self.per_minute.min(other.per_minute),
+        }
+    }
+}
+
+impl fmt::Display for FetchBounds {
+    /// What differs from what the host allows at all, in words.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let most = Self::default();
+        if self.request_bytes < most.request_bytes {
+            write!(out, " (requests of {} bytes at most)", self.request_bytes)?;
+        }
+        if self.answer_bytes < most.answer_bytes {
+            write!(out, " (answers of {} bytes at most)", self.answer_bytes)?;
+        }
+        if self.per_minute < most.per_minute {
+            write!(out, " ({} a minute at most)", self.per_minute)?;
+        }
+        Ok(())
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -189,24 +246,47 @@ impl Destination {
         if let Some(method) = methods.iter().find(|method| !METHODS.contains(method)) {
             return Err(wrong(&format!("`{}` is no method", shown(method))));
         }
-        Ok(Self {
+        let mut destination = Self {
             methods: methods.iter().map(|method| (*method).to_owned()).collect(),
             scheme: parsed.scheme().to_owned(),
             host,
             port: parsed.port_or_known_default().unwrap_or_default(),
             path: parsed.path().to_owned(),
             private,
-        })
+            bounds: FetchBounds::default(),
+            line: "".into(),
+        };
+        destination.line = destination.to_string().into();
+        Ok(destination)
+    }
+
+    /// The same destination, within these bounds as well.
+    #[must_use]
+    pub fn bounded(mut self, bounds: FetchBounds) -> Self {
+        self.bounds = self.bounds.tighter(bounds);
+        self.line = self.to_string().into();
+        self
+    }
+
+    /// The line as it was written: what requests are counted under, whatever a manifest makes of it.
+    #[must_use]
+    pub fn line(&self) -> &Arc<str> {
+        &self.line
+    }
+
+    /// Whether requests of any method to `url` could fall under this line.
+    #[must_use]
+    pub fn matches_place(&self, url: &Url) -> bool {
+        self.scheme == url.scheme()
+            && self.port == url.port_or_known_default().unwrap_or_default()
+            && self.matches_host(url.host_str().unwrap_or_default())
+            && self.matches_path(url.path())
     }
 
     /// Whether a request of `method` to `url` falls under this line.
     #[must_use]
     pub fn matches(&self, method: &str, url: &Url) -> bool {
-        self.methods.iter().any(|allowed| allowed == method)
-            && self.scheme == url.scheme()
-            && self.port == url.port_or_known_default().unwrap_or_default()
-            && self.matches_host(url.host_str().unwrap_or_default())
-            && self.matches_path(url.path())
+        self.methods.iter().any(|allowed| allowed == method) && self.matches_place(url)
     }
 
     /// Whether more than a plain request may go there.
@@ -241,14 +321,15 @@ impl Destination {
         let methods: Vec<String> = methods.cloned().collect();
         let same = self.scheme == wish.scheme && self.port == wish.port && !methods.is_empty();
         let path = both(&self.path, &wish.path).filter(|_| same)?;
-        let (scheme, port, private) = (self.scheme.clone(), self.port, self.private);
         Some(Self {
             methods,
-            scheme,
+            scheme: self.scheme.clone(),
             host,
-            port,
+            port: self.port,
             path,
-            private,
+            private: self.private,
+            bounds: self.bounds.tighter(wish.bounds),
+            line: self.line.clone(),
         })
     }
 
@@ -281,32 +362,32 @@ fn starts_with(path: &str, prefix: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || prefix.ends_with('/') || rest.starts_with('/'))
 }
 
-impl fmt::Display for Destination {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Destination {
+    /// The destination without its methods, as it is written.
+    #[must_use]
+    pub fn place(&self) -> String {
         let (star, host) = match &self.host {
             HostName::Exact(host) => ("", host),
             HostName::OneLabelBelow(host) => ("*.", host),
         };
         let default_port = if self.scheme == "https" { 443 } else { 80 };
-        write!(
-            out,
-            "{} {}://{star}{host}",
-            self.methods.join("|"),
-            self.scheme
-        )?;
+        let mut place = format!("{}://{star}{host}", self.scheme);
         if self.port != default_port {
-            write!(out, ":{}", self.port)?;
+            place.push_str(&format!(":{}", self.port));
         }
-        write!(
-            out,
-            "{}{}",
-            self.path,
-            if self.private {
-                " (private addresses too)"
-            } else {
-                ""
-            }
-        )
+        place.push_str(&self.path);
+        place
+    }
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} {}", self.methods.join("|"), self.place())?;
+        out.write_str(if self.private {
+            " (private addresses too)"
+        } else {
+            ""
+        })
     }
 }
 
@@ -330,6 +411,10 @@ pub struct Grant {
     pub notes: Access,
     /// Tools that it may call.
     pub calls: Vec<Pattern>,
+    /// Secrets that it may place in its requests.
+    pub secrets: Vec<SecretGrant>,
+    /// Whether it sees its mounts through `wasi:filesystem` as well.
+    pub wasi_files: bool,
 }
 
 #[cfg(test)]
@@ -397,9 +482,33 @@ mod tests {
             ("https://a.test/", "http://a.test/", None),
         ] {
             let got = line(granted).within(&wish(wished));
-            let expected = both.map(|url| Destination::parse(url, &["GET"], true).unwrap());
-            assert_eq!(got, expected, "{granted} {wished}");
+            let both = both.map(|url| Destination::parse(url, &["GET"], true).unwrap().to_string());
+            assert_eq!(got.map(|got| got.to_string()), both, "{granted} {wished}");
         }
+    }
+
+    #[test]
+    fn the_tighter_bound_of_grant_and_wish_holds_and_counts_under_the_grant() {
+        let bounds = |request_bytes, answer_bytes, per_minute| FetchBounds {
+            request_bytes,
+            answer_bytes,
+            per_minute,
+        };
+        let line = |url: &str| Destination::parse(url, &["GET"], false).unwrap();
+        let granted = line("https://a.test/").bounded(bounds(10, 200, 30));
+        let wished = line("https://a.test/v1/").bounded(bounds(100, 20, 300));
+        let both = granted.within(&wished).unwrap();
+        assert_eq!(both.bounds, bounds(10, 20, 30));
+        assert_eq!(both.line(), granted.line());
+        assert_eq!(
+            granted.to_string(),
+            "GET https://a.test/ (requests of 10 bytes at most) (answers of 200 bytes at most) (30 a minute at most)"
+        );
+        // A bound is never lifted.
+        assert_eq!(
+            both.bounded(FetchBounds::default()).bounds,
+            bounds(10, 20, 30)
+        );
     }
 
     #[test]

@@ -482,6 +482,7 @@ impl Declared {
                 })
                 .collect(),
             notes: granted.notes.min(wants.notes),
+            wasi_files: granted.wasi_files,
             calls: granted
                 .calls
                 .iter()
@@ -492,6 +493,7 @@ impl Declared {
                         .filter_map(move |want| narrower(line, want))
                 })
                 .collect(),
+            secrets: super::secret::narrowed(&granted.secrets, &wants.secrets),
         }
     }
 }
@@ -634,6 +636,8 @@ mod tests {
             }],
             notes: Access::Write,
             calls: vec![Pattern::try_from("*".to_owned()).unwrap()],
+            secrets: vec![],
+            wasi_files: true,
         };
         let modest = read(&[with("mounts", json!("read"))]).unwrap();
         let grant = modest.tools[0].narrow(&policy);

@@ -246,6 +246,7 @@ mod tests {
             text: String::new(),
             ok: !correction,
             label: Label::default(),
+            flags: Vec::new(),
         };
         Seen {
             observation,

@@ -9,11 +9,14 @@ use std::sync::Arc;
 
 use super::flow::lines::Flows;
 use super::grant::{Access, Grant, MountGrant, Pattern};
+use super::inbound::Inbound;
 use super::manifest::Risk;
+use super::scrub::guess::Guess;
 use crate::words::id::ToolName;
 use crate::words::label::{Sort, Source};
 use crate::words::limits::{
-    CALL_CPU_MS, CALL_FUEL, CALLS_PER_CALL, GUEST_MEMORY_BYTES, SCRIPT_CALLS, SCRIPT_CPU_MS,
+    CALL_CPU_MS, CALL_FUEL, CALLS_PER_CALL, GUEST_MEMORY_BYTES, MOUNT_FILE_BYTES, MOUNT_RUN_BYTES,
+    SCRIPT_CALLS, SCRIPT_CPU_MS,
 };
 
 /// What the operator allows.
@@ -37,6 +40,10 @@ pub struct Policy {
     pub scripts: ScriptRules,
     /// What may flow where.
     pub flows: Flows,
+    /// What is done with text that comes in.
+    pub inbound: Inbound,
+    /// What is guessed to be a secret in what a model or client reads.
+    pub guess: Guess,
 }
 
 /// Bounds of one script, from `[limits]`.
@@ -67,6 +74,26 @@ pub struct Mount {
     pub access: Access,
     /// Whether making a new file in it needs nobody's word.
     pub workspace: bool,
+    /// How much may be written.
+    pub room: Room,
+}
+
+/// How much may be written into a mount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// By one run, all its tools together. What is removed again counts still.
+    pub run_bytes: u64,
+    /// Into one file.
+    pub file_bytes: u64,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self {
+            run_bytes: MOUNT_RUN_BYTES,
+            file_bytes: MOUNT_FILE_BYTES,
+        }
+    }
 }
 
 /// One `[grants."PATTERN"]` table.
@@ -126,6 +153,8 @@ impl Policy {
             bounds: Bounds::default(),
             scripts: ScriptRules::default(),
             flows: Flows::default(),
+            inbound: Inbound::default(),
+            guess: Guess::default(),
         }
     }
 
@@ -137,7 +166,9 @@ impl Policy {
         for line in self.lines.iter().filter(|line| line.tools.matches(tool)) {
             all.fetch.extend(line.grant.fetch.iter().cloned());
             all.calls.extend(line.grant.calls.iter().cloned());
+            all.secrets.extend(line.grant.secrets.iter().cloned());
             all.notes = all.notes.max(line.grant.notes);
+            all.wasi_files |= line.grant.wasi_files;
             for wish in &line.grant.mounts {
                 let most = self
                     .mounts

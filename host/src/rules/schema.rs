@@ -8,6 +8,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+use super::flow::handles::Given;
 use super::json;
 use crate::words::error::{Code, Error, Issue, Result};
 use crate::words::id::Digest;
@@ -185,6 +186,22 @@ impl Args {
         let issues = schema.issues(&value);
         if issues.is_empty() {
             return Ok(Self { value, text });
+        }
+        Err(Error::new(Code::BadArgs, "Invalid action input.").issues(issues))
+    }
+
+    /// Checks arguments in which handles were replaced. They may be as long as outcomes are, and issues tell
+    /// nothing of what the handles hold.
+    ///
+    /// # Errors
+    /// As [`Args::check`].
+    pub fn given(given: &Given, schema: &Schema) -> Result<Self> {
+        if given.places.is_empty() {
+            return Self::check(given.value.clone(), schema);
+        }
+        let issues = given.veil(schema.issues(&given.value));
+        if issues.is_empty() {
+            return Ok(Self::own(given.value.clone()));
         }
         Err(Error::new(Code::BadArgs, "Invalid action input.").issues(issues))
     }

@@ -14,7 +14,7 @@ use super::manifest::{Declared, Manifest};
 use super::plan::Grouping;
 use crate::words::error::{Code, Error, Issue, Result};
 use crate::words::event::{
-    Answer, Content, EffectKind, End, Event, Judged, Question, Record, Scripted, Verdict,
+    Answer, Content, EffectKind, End, Event, Finished, Judged, Question, Record, Scripted, Verdict,
 };
 use crate::words::id::{Digest, Place, QuestionId, Seq, shown};
 use crate::words::label::Label;
@@ -49,6 +49,17 @@ pub fn declared() -> Result<Declared> {
     let manifest = Manifest::read(&manifest.to_string())?;
     let tool = manifest.tools.into_iter().next();
     tool.ok_or_else(|| Error::bug("the manifest of scripts has no tool"))
+}
+
+/// An end as the script was told of it: a handle came without the label of what it holds.
+fn told(finished: &Finished) -> (End, Label) {
+    match &finished.told {
+        Some(told) => {
+            let content = Content::Inline(told.clone());
+            (End::Done { content }, Label::default())
+        }
+        None => (finished.end.clone(), finished.label.clone()),
+    }
 }
 
 /// What a script asked for.
@@ -197,7 +208,7 @@ impl Recall {
                 }
                 Event::Finished(finished) => {
                     if let Some(position) = positions.get(&finished.of) {
-                        let end = (&finished.end, finished.label.clone());
+                        let end = told(finished);
                         recall.ended(*position, record.at, end, &repeatable);
                     }
                 }
@@ -257,14 +268,14 @@ impl Recall {
         &mut self,
         position: u32,
         at: u64,
-        (end, label): (&End, Label),
+        (end, label): (End, Label),
         repeatable: &impl Fn(&str) -> bool,
     ) {
         let Some(call) = self.calls.get_mut(&position) else {
             return;
         };
         call.state = State::Ended;
-        let answered = match end {
+        let answered = match &end {
             // Of a script: it was left, and is run again.
             End::Failed {
                 code: Code::Asked, ..
@@ -505,6 +516,7 @@ mod tests {
             of,
             end,
             label: Label::default(),
+            told: None,
             spent: Spent::default(),
         })
     }

@@ -16,10 +16,10 @@ use crate::rules::agent::Agent;
 use crate::rules::call::wished;
 use crate::rules::caller::{Budget, Caller, Known, Origin};
 use crate::rules::context;
-use crate::rules::grant::Grant;
+use crate::rules::inbound::Marks;
 use crate::rules::plan::{Plan, Seen, Step};
-use crate::rules::sanitise::Trickle;
 use crate::rules::script::{Left, Recall, TOOL, in_doubt};
+use crate::rules::scrub::Trickle;
 use crate::rules::show::Show;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
@@ -132,8 +132,10 @@ impl Drive<'_> {
     }
 
     async fn prompt(&self, plan: &mut Plan, cards: &[Card], turn: u32) -> Result<()> {
-        let prompt = context::prompt(self.agent, cards, plan.messages());
         let journal = self.station.gate.journal();
+        let inbound = self.station.gate.policy().inbound;
+        let marks = Marks::of_run(inbound, journal.key(), self.run);
+        let prompt = context::prompt(self.agent, cards, plan.messages(), &marks);
         let mut reply =
             Err(
                 Error::bad_input(format!("the agent `{}` has no model", self.agent.name)).hint(
@@ -333,7 +335,7 @@ impl Drive<'_> {
             },
         };
         let mut outcome = self.said(call, caller, answered.result());
-        outcome.label = label;
+        outcome.label = outcome.label.join(&label);
         Some(outcome)
     }
 
@@ -396,17 +398,10 @@ impl Drive<'_> {
 
     /// The host as a caller: it may reach the model's own server, and nothing else.
     fn caller(&self, origin: Origin, parent: Seq, label: Label, model: &Model) -> Caller {
-        let fetch = match &model.provider {
-            super::provider::Provider::Scripted { .. } => Vec::new(),
-            super::provider::Provider::OpenAi { destination, .. } => vec![destination.clone()],
-        };
         Caller {
             origin,
             parent,
-            grant: Arc::new(Grant {
-                fetch,
-                ..Grant::default()
-            }),
+            grant: Arc::new(model.provider.grant()),
             reach: Arc::new([]),
             ..self.caller_of_model(label)
         }

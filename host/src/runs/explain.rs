@@ -84,6 +84,7 @@ impl Host {
             grant: tool.grant.clone(),
             args,
             held: Label::default(),
+            wish: None,
         })
     }
 

@@ -8,8 +8,9 @@ use futures_util::FutureExt;
 use serde_json::{Value, json};
 
 use super::drive::{Drive, Pursued};
-use super::known::{self, typed_args};
+use super::known::{self, Led, typed_args};
 use super::left::{Hold, Kept};
+use super::observe::show;
 use super::provider::{Model, Provider};
 use crate::edges::egress::{Egress, Names};
 use crate::edges::files::Files;
@@ -29,10 +30,12 @@ use crate::guests::station::{Quarantine, Station};
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
 use crate::rules::caller::{Budget, Caller, Known, Origin};
+use crate::rules::flow::handles::{Given, PLUGIN, has_handle};
+use crate::rules::flow::lines::Holding;
 use crate::rules::grant::Pattern;
 use crate::rules::policy::Policy;
-use crate::rules::sanitise::Scrub;
 use crate::rules::script;
+use crate::rules::scrub::{self, Scrub};
 use crate::rules::show::Show;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Error, Result};
@@ -40,6 +43,7 @@ use crate::words::event::{
     Content, End, Event, Narrowed, Record, Spent, Started, Stopped, Surface,
 };
 use crate::words::id::{Place, RunId};
+use crate::words::key::HostKey;
 use crate::words::label::{Label, Sort, Source};
 use crate::words::limits::CALL_TIMEOUT_MS_MAX;
 use crate::words::message::{Calling, Usage, WishedArgs};
@@ -203,18 +207,16 @@ impl Host {
             configured.insert(name, plugin);
         }
         let catalog = Catalog::gather(bundled, configured, collisions, &policy)?;
-        let scrub = mounts
+        let known = scrub::Known::default();
+        vault.teach(&known);
+        let journal = journal.without(&known);
+        let paths = mounts
             .iter()
             .map(|(name, path)| (path.display().to_string(), format!("{name}:")));
-        let scrub = vault
-            .values()
-            .iter()
-            .fold(Scrub::of_paths(scrub.collect()), |scrub, secret| {
-                scrub.with_secret(secret.expose().to_owned())
-            });
+        let scrub = Scrub::new(paths.collect(), known.clone());
         let station = Station {
             gate: Gate::new(Arc::new(policy), journal),
-            egress: Egress::new(&places.names, vault),
+            egress: Egress::new(&places.names, vault, known),
             files: open_files(&mounts, &places)?,
             notes,
             quarantine,
@@ -340,6 +342,8 @@ impl Host {
             self.leave(&hold, &run).await?;
             return Ok(Called { run, outcome });
         }
+        let mut outcome = show_held(&caller, outcome)?;
+        show(&mut outcome, self.policy().guess);
         let bytes = outcome
             .result
             .as_ref()
@@ -385,7 +389,8 @@ impl Host {
 
     /// What a client's own call knows.
     pub(super) fn knows(&self, typed: &[String], records: &[Record]) -> Known {
-        known::known(&self.station, &[Pattern::all()], typed, records)
+        let reach = (Led::ByClient, &[Pattern::all()][..]);
+        known::known(&self.station, reach, typed, records)
     }
 
     pub(super) fn client(&self, run: RunId, surface: Surface, label: Label) -> Caller {
@@ -409,7 +414,11 @@ impl Host {
     ///
     /// # Errors
     /// `NotFound` for an unknown agent or model, and whatever ends the run.
-    pub async fn pursue(&self, goal: Goal, tasks: &Tasks) -> Result<String> {
+    pub async fn pursue(&self, mut goal: Goal, tasks: &Tasks) -> Result<String> {
+        // No model is told what somebody typed or piped in by mistake.
+        if let Some(clean) = self.station.scrub.known().clean(&goal.text) {
+            goal.text = clean;
+        }
         let prepared = self.prepare(&goal)?;
         let wish = goal.wish();
         let hold = self.begin(&goal.run, &goal.agent, &wish)?;
@@ -440,7 +449,7 @@ impl Host {
     pub(super) async fn pursue_on(
         &self,
         goal: Goal,
-        (agent, models): (Agent, Vec<&Model>),
+        (mut agent, models): (Agent, Vec<&Model>),
         records: Vec<Record>,
         (hold, tasks): (Hold, &Tasks),
     ) -> Result<Result<String>> {
@@ -449,6 +458,15 @@ impl Host {
         }
         let mut typed = goal.typed();
         typed.push(agent.instructions.clone());
+        let known = known::known(
+            &self.station,
+            (Led::ByModel, &agent.tools),
+            &typed,
+            &records,
+        );
+        if known.hold != Holding::Never {
+            agent.tools.extend(Pattern::try_from(format!("{PLUGIN}.*")));
+        }
         let drive = Drive {
             station: &self.station,
             tasks,
@@ -457,7 +475,7 @@ impl Host {
             agent: &agent,
             models,
             engines: &self.kept,
-            known: known::known(&self.station, &agent.tools, &typed, &records),
+            known,
         };
         let started = Started {
             surface: goal.surface,
@@ -546,6 +564,20 @@ fn own_folders(places: &Places) -> Vec<PathBuf> {
     own
 }
 
+/// A client may see what its script has returned, handles and all: it is the run's own user.
+fn show_held(caller: &Caller, outcome: Outcome) -> Result<Outcome> {
+    let value = match &outcome.result {
+        Ok(value) if has_handle(value) => value,
+        Ok(_) | Err(_) => return Ok(outcome),
+    };
+    let given = Given::resolve(value, &caller.known.handles())?;
+    Ok(Outcome {
+        label: outcome.label.join(&given.label),
+        result: Ok(given.value),
+        ..outcome
+    })
+}
+
 fn open_files(mounts: &BTreeMap<Arc<str>, PathBuf>, places: &Places) -> Result<Files> {
     let own = own_folders(places);
     match &places.records {
@@ -558,16 +590,29 @@ fn open_files(mounts: &BTreeMap<Arc<str>, PathBuf>, places: &Places) -> Result<F
 }
 
 fn open_records(places: &Places) -> Result<(Journal, Notes)> {
-    let clock = || places.clock.clone();
-    match &places.records {
-        Records::InMemory => Ok((Journal::in_memory(clock())?, Notes::in_memory(clock())?)),
+    let journal = open_journal(places)?;
+    let clock = places.clock.clone();
+    let notes = match &places.records {
+        Records::InMemory => Notes::in_memory(clock)?,
         Records::Folder(path) => {
-            let folder = StateFolder::open(path)?;
-            let journal = Journal::open(&folder.plain_file("journal.db")?, clock())?;
-            Ok((
-                journal,
-                Notes::open(&folder.plain_file("notes.db")?, clock())?,
-            ))
+            Notes::open(&StateFolder::open(path)?.plain_file("notes.db")?, clock)?
+        }
+    };
+    Ok((journal, notes))
+}
+
+/// The journal alone: looking at it needs no engine and no plugins.
+///
+/// # Errors
+/// As [`Journal::open`].
+pub(super) fn open_journal(places: &Places) -> Result<Journal> {
+    let clock = places.clock.clone();
+    let key = HostKey::new(&StateFolder::open(&places.state)?.key()?);
+    match &places.records {
+        Records::InMemory => Journal::in_memory(clock, key),
+        Records::Folder(path) => {
+            let path = StateFolder::open(path)?.plain_file("journal.db")?;
+            Journal::open(&path, clock, key)
         }
     }
 }

@@ -7,26 +7,43 @@ use serde_json::Value;
 use super::left::answers_in;
 use crate::guests::station::Station;
 use crate::rules::caller::{Judging, Known};
+use crate::rules::flow::handles::{ADOPT, Given, Handles};
 use crate::rules::flow::kind::text_of;
 use crate::rules::flow::ledger::Ledger;
-use crate::rules::flow::lines::Mode;
+use crate::rules::flow::lines::{Holding, Mode};
 use crate::rules::grant::Pattern;
 use crate::words::event::{Answer, Content, EffectKind, End, Event, Judged, Record, Verdict};
 use crate::words::id::{Seq, ToolName};
 
+/// Whose words a run acts upon.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Led {
+    /// A model's: what it reads, it may obey.
+    ByModel,
+    /// A person's or program's own: a script of theirs does what it says, whatever it reads.
+    ByClient,
+}
+
 /// What a run knows. `typed` is all that its user and its operator wrote with their own hands.
 pub(super) fn known(
     station: &Station,
-    reach: &[Pattern],
+    (led, reach): (Led, &[Pattern]),
     typed: &[String],
     records: &[Record],
 ) -> Known {
-    let mut ledger = Ledger::default();
+    let (mut ledger, mut handles) = (Ledger::default(), Handles::default());
     for text in typed {
         ledger.typed(text);
     }
-    recall(station, &mut ledger, records);
-    Known::new(answers_in(records), ledger, judging(station, reach))
+    recall(station, (&mut ledger, &mut handles), records);
+    let known = (ledger, handles);
+    let mode = judging(station, reach);
+    let hold = match station.gate.policy().flows.hold {
+        Holding::Auto if led == Led::ByModel && mode == Judging::Enforce => Holding::Untrusted,
+        Holding::Auto => Holding::Never,
+        said => said,
+    };
+    Known::new(answers_in(records), known, (mode, hold))
 }
 
 /// Whether the flows of a run with this reach are judged.
@@ -42,7 +59,7 @@ fn judging(station: &Station, reach: &[Pattern]) -> Judging {
 }
 
 /// What earlier lives have learned: outcomes of calls, and answers that hold for the rest of the run.
-fn recall(station: &Station, ledger: &mut Ledger, records: &[Record]) {
+fn recall(station: &Station, (ledger, handles): (&mut Ledger, &mut Handles), records: &[Record]) {
     let flows = &station.gate.policy().flows;
     let mut calls: BTreeMap<Seq, (&Judged, ToolName)> = BTreeMap::new();
     let answers = answers_in(records);
@@ -71,7 +88,15 @@ fn recall(station: &Station, ledger: &mut Ledger, records: &[Record]) {
                 if let Some((judged, tool)) = calls.get(&finished.of)
                     && let Content::Inline(args) = &judged.content
                 {
-                    ledger.saw(flows, tool, args, outcome);
+                    // What was held before is held again, and what could not be is not.
+                    let args = Given::resolve(args, handles).map(|given| given.value);
+                    let args = args.unwrap_or_default();
+                    ledger.saw(flows, tool, &args, outcome);
+                    if tool.as_str() == ADOPT {
+                        ledger.typed(outcome.as_str().unwrap_or_default());
+                    } else if let Some(told) = &finished.told {
+                        let _ = handles.again(tool, (outcome, &args), (told, &finished.label));
+                    }
                 }
             }
             Event::Judged(_)

@@ -103,7 +103,11 @@ impl Host {
     /// Holds a run that begins, against everybody else, and marks it as begun here.
     pub(super) fn begin(&self, run: &RunId, subject: &str, wish: &Value) -> Result<Hold> {
         let hold = self.kept.hold(run)?;
-        hold.begin(mark_of(subject, wish), self.station.scripts.engine.digest)?;
+        // As it will stand in the record.
+        let mut wish = wish.clone();
+        self.station.scrub.known().clean_value(&mut wish);
+        let engine = self.station.scripts.engine.digest;
+        hold.begin(mark_of(subject, &wish), engine)?;
         Ok(hold)
     }
 

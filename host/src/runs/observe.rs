@@ -6,21 +6,57 @@ use crate::guests::dispatch::Outcome;
 use crate::rules::manifest::Truncation;
 use crate::rules::policy::Policy;
 use crate::rules::sanitise::{truncate, visible};
-use crate::words::error::Error;
+use crate::rules::scrub::guess::Guess;
+use crate::words::error::{Error, Result};
 use crate::words::message::Observation;
 
-/// An outcome is scrubbed already; here it becomes inert and bounded. Hints stay behind: they speak to
+/// An outcome is scrubbed and labelled already; here it is treated as its label asks for, and becomes
+/// inert and bounded. Marks around it are put where a prompt is made (`rules/context.rs`). Hints stay behind: they speak to
 /// the operator, and a model that reads policy lines would ask for them.
 pub(super) fn observe(outcome: &Outcome, how: Truncation, policy: &Policy) -> Observation {
-    let (ok, text) = match &outcome.result {
-        Ok(Value::String(text)) => (true, text.clone()),
-        Ok(value) => (true, value.to_string()),
-        Err(error) => (false, policy.without_origin(&failure(error))),
+    let (ok, mut value) = match guessed(&outcome.result, policy.guess) {
+        Ok(value) => (true, value),
+        Err(error) => (false, policy.without_origin(&failure(&error)).into()),
+    };
+    let flags = policy.inbound.treat(&mut value, &outcome.label);
+    let text = match &value {
+        Value::String(text) => visible(text),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            visible(&value.to_string())
+        }
     };
     Observation {
-        text: truncate(&visible(&text), how),
+        text: truncate(&text, how),
         ok,
         label: outcome.label.clone(),
+        flags,
+    }
+}
+
+/// What is shown to a client of a call: without what looks like a secret. Scripts and tools that called
+/// have had the outcome as it was.
+pub(super) fn show(outcome: &mut Outcome, guess: Guess) {
+    outcome.result = guessed(&outcome.result, guess);
+    for line in &mut outcome.trail.logs {
+        if let Some(clean) = guess.clean(&line.message) {
+            line.message = clean;
+        }
+        guess.clean_value(&mut line.fields);
+    }
+}
+
+/// A result without what looks like a secret. Hints are the host's own words, and stay.
+fn guessed(result: &Result<Value>, guess: Guess) -> Result<Value> {
+    match result {
+        Ok(value) => {
+            let mut value = value.clone();
+            guess.clean_value(&mut value);
+            Ok(value)
+        }
+        Err(error) => {
+            let clean = |text: &str| guess.clean(text).unwrap_or_else(|| text.to_owned());
+            Err(error.with_words(clean, str::to_owned))
+        }
     }
 }
 

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use crate::guests::station::Station;
 use crate::guests::tasks::Tasks;
 use crate::rules::caller::Caller;
-use crate::rules::grant::Destination;
+use crate::rules::grant::{Destination, Grant};
+use crate::rules::secret::{Placement, SecretGrant};
 use crate::words::error::Result;
 use crate::words::message::{Delta, Prompt, Reply};
 
@@ -56,6 +57,37 @@ impl Model {
         match &self.provider {
             Provider::Scripted { script } => scripted::reply(script, asking.prompt),
             Provider::OpenAi { .. } => openai::ask(&self.provider, station, asking, see).await,
+        }
+    }
+}
+
+impl Provider {
+    /// What asking it takes: its own server, with its own key in one header, and nothing else.
+    pub(super) fn grant(&self) -> Grant {
+        let Self::OpenAi {
+            destination,
+            secret,
+            ..
+        } = self
+        else {
+            return Grant::default();
+        };
+        let key = SecretGrant {
+            name: secret.clone(),
+            to: destination.clone(),
+            place: Placement::Header {
+                name: "authorization".to_owned(),
+                before: "Bearer ".to_owned(),
+            },
+        };
+        Grant {
+            fetch: vec![destination.clone()],
+            secrets: if secret.is_empty() {
+                Vec::new()
+            } else {
+                vec![key]
+            },
+            ..Grant::default()
         }
     }
 }

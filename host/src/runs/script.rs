@@ -139,6 +139,7 @@ impl Script<'_> {
             result,
             content,
             label,
+            told: None,
             spent,
         }
     }

@@ -2,6 +2,7 @@
 //! that says what kind of end it was.
 
 mod ask;
+mod audit;
 mod call;
 mod demo;
 mod doctor;
@@ -11,6 +12,7 @@ mod print;
 mod run;
 mod runs;
 mod script;
+mod secret;
 mod tools;
 mod transcript;
 
@@ -23,6 +25,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::config::trust::Standing;
 use super::config::{Config, Surroundings};
+use crate::edges::memory;
 use crate::guests::compile;
 use crate::runs::host::Host;
 use crate::words::error::{Error, Result};
@@ -78,6 +81,9 @@ enum Command {
     /// Answer the questions that runs wait for.
     #[command(subcommand)]
     Ask(ask::Ask),
+    /// Keep values that tools may use and never see.
+    #[command(subcommand)]
+    Secret(secret::Secret),
     /// Ask the policy.
     #[command(subcommand)]
     Policy(policy::Policy),
@@ -96,7 +102,12 @@ enum Command {
     },
     /// Compile a component from standard input to standard output (for the host itself).
     #[command(name = compile::COMMAND, hide = true)]
-    CompileComponent,
+    CompileComponent {
+        /// Most bytes of its memory.
+        memory_bytes: u64,
+        /// Most seconds of its processor time.
+        cpu_seconds: u64,
+    },
 }
 
 /// What every command may look at.
@@ -110,6 +121,7 @@ struct Scene {
 /// The program. Never panics for what it is given; a mistake of ours becomes a message.
 #[must_use]
 pub fn main() -> ExitCode {
+    memory::no_dumps();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -118,16 +130,20 @@ pub fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };
-    if matches!(arguments.command, Command::CompileComponent) {
+    if let Command::CompileComponent {
+        memory_bytes,
+        cpu_seconds,
+    } = arguments.command
+    {
         return ExitCode::from(compile::child(
+            (memory_bytes, cpu_seconds),
             &mut io::stdin(),
             &mut io::stdout(),
             &mut io::stderr(),
         ));
     }
-    let filter = EnvFilter::try_from_env("LAZARET_LOG").unwrap_or_else(|_| EnvFilter::new("off"));
     tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(filter())
         .with_writer(io::stderr)
         .init();
     let json = arguments.json;
@@ -138,6 +154,25 @@ pub fn main() -> ExitCode {
             ExitCode::from(error.code().exit_status())
         }
     }
+}
+
+/// What developers see. Libraries that hold requests with their secrets in place say no more than that
+/// something failed, whatever is asked for.
+fn filter() -> EnvFilter {
+    let asked = EnvFilter::try_from_env("LAZARET_LOG").unwrap_or_else(|_| EnvFilter::new("off"));
+    let quiet = [
+        "h2",
+        "hyper",
+        "hyper_util",
+        "reqwest",
+        "rustls",
+        "tower",
+        "tower_http",
+    ];
+    let quiet = quiet
+        .iter()
+        .filter_map(|library| format!("{library}=error").parse().ok());
+    quiet.fold(asked, EnvFilter::add_directive)
 }
 
 fn start(arguments: Arguments) -> Result<u8> {
@@ -181,9 +216,10 @@ async fn perform(scene: &Scene, command: Command) -> Result<u8> {
         Command::Tools(tools) => tools.perform(scene).await,
         Command::Plugin(plugin) => plugin.perform(scene).await,
         Command::Runs(runs) => runs.perform(scene).await,
+        Command::Secret(secret) => secret.perform(scene),
         Command::Policy(policy) => policy.perform(scene).await,
         Command::Doctor => doctor::perform(scene).await,
-        Command::Completions { .. } | Command::CompileComponent => {
+        Command::Completions { .. } | Command::CompileComponent { .. } => {
             Err(Error::bug("this command is done elsewhere"))
         }
     }
@@ -215,11 +251,13 @@ impl Scene {
     /// Opens the host. Compiling takes a while the first time, and says so.
     async fn open_host(&self) -> Result<Host> {
         let config = self.read_config()?;
-        print::while_waiting(
+        let host = print::while_waiting(
             "preparing plugins (compiled once, then cached)",
             self.quiet,
             Host::open(config.setup),
         )
-        .await
+        .await;
+        memory::hide();
+        host
     }
 }

@@ -7,6 +7,7 @@
 pub mod file;
 pub mod flow;
 mod resolve;
+pub mod secrets;
 pub mod trust;
 
 use std::path::{Path, PathBuf};

@@ -223,6 +223,7 @@ struct Parts {
     hints: Vec<String>,
     retryable: bool,
     cause: anyhow::Error,
+    told: Option<Error>,
 }
 
 impl Error {
@@ -236,6 +237,7 @@ impl Error {
             hints: Vec::new(),
             retryable: code.retryable(),
             cause: anyhow::Error::msg(""),
+            told: None,
         }))
     }
 
@@ -307,6 +309,34 @@ impl Error {
     pub fn because(mut self, cause: impl Into<anyhow::Error>) -> Self {
         self.0.cause = cause.into();
         self
+    }
+
+    /// The same with other words: its sentence, issues and hints, without its cause.
+    #[must_use]
+    pub fn with_words(&self, said: impl Fn(&str) -> String, hint: impl Fn(&str) -> String) -> Self {
+        let issue = |issue: &Issue| Issue {
+            path: said(&issue.path),
+            message: said(&issue.message),
+        };
+        let other = Self::new(self.code(), said(self.message()))
+            .issues(self.issue_list().iter().map(issue).collect())
+            .retry(self.is_retryable());
+        let hints = self.hints().iter().map(|line| hint(line));
+        hints.fold(other, Self::hint)
+    }
+
+    /// Gives guests another error to read, where this one says more than they may learn. The journal keeps this
+    /// one.
+    #[must_use]
+    pub fn but_told(mut self, told: Self) -> Self {
+        self.0.told = Some(told);
+        self
+    }
+
+    /// The error as a guest may read it.
+    #[must_use]
+    pub fn for_guests(&self) -> &Self {
+        self.0.told.as_ref().unwrap_or(self)
     }
 
     /// The closed code.

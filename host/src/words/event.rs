@@ -3,6 +3,8 @@
 //! Every surface streams them, the journal stores them, and state is folded from them. Content that
 //! is large stands in an event by its digest. There is never a secret in one.
 
+pub mod texts;
+
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -133,6 +135,26 @@ impl Event {
         match end {
             End::Done { content } => Some(content),
             End::Failed { .. } => None,
+        }
+    }
+}
+
+impl Event {
+    /// The label that the event carries.
+    pub fn label_mut(&mut self) -> Option<&mut Label> {
+        match self {
+            Self::Started(started) => Some(&mut started.label),
+            Self::Replied { label, .. } => Some(label),
+            Self::Judged(judged) => Some(&mut judged.label),
+            Self::Finished(finished) => Some(&mut finished.label),
+            Self::Observed { observation, .. } => Some(&mut observation.label),
+            Self::Prompted { .. }
+            | Self::Scripted(_)
+            | Self::Rested { .. }
+            | Self::Paused { .. }
+            | Self::Answered { .. }
+            | Self::Resumed
+            | Self::Stopped(_) => None,
         }
     }
 }
@@ -330,6 +352,10 @@ pub struct Finished {
     pub end: End,
     /// What influenced the outcome.
     pub label: Label,
+    /// What whoever wished was told in place of the content, under no influence but its own: a handle, or a scalar
+    /// that left one. Nothing where it was told the content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<Value>,
     /// What it took.
     pub spent: Spent,
 }

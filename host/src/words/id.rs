@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::clock::Clock;
 use super::error::Error;
+use super::inert::one_line;
 use super::limits::TOOL_NAME_CHARS;
 
 /// A run's name: the time it began and a random tail, so that names sort by age.
@@ -186,10 +187,22 @@ impl Digest {
         Ok(Self(bytes))
     }
 
+    /// Its bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// The first 12 digits, for people.
     #[must_use]
     pub fn short(&self) -> String {
         self.to_string().chars().take(12).collect()
+    }
+}
+
+impl From<[u8; 32]> for Digest {
+    fn from(bytes: [u8; 32]) -> Self {
+        Self(bytes)
     }
 }
 
@@ -324,28 +337,27 @@ impl fmt::Display for QuestionId {
 #[must_use]
 pub fn shown(text: &str) -> String {
     const CHARS: usize = 120;
-    let mut shown = String::new();
-    for c in text.chars().take(CHARS) {
-        if is_hidden(c) {
-            shown.extend(c.escape_unicode());
-        } else {
-            shown.push(c);
-        }
-    }
+    let start: String = text.chars().take(CHARS).collect();
+    let mut shown = one_line(&start);
     if text.chars().nth(CHARS).is_some() {
         shown.push('…');
     }
     shown
 }
 
-/// Whether a character steers a terminal or reads as something else than it is: controls,
-/// zero-width, bidirectional overrides, tag characters and variation selectors.
+/// Whether a character steers a terminal, shows as nothing, or reads as something else than it is:
+/// controls, zero-width, fillers, bidirectional overrides, tag characters, variation selectors, and
+/// what no standard gives a form to (private use, noncharacters).
 #[must_use]
 pub fn is_hidden(c: char) -> bool {
+    let code = u32::from(c);
     c.is_control()
-        || matches!(u32::from(c),
-            0xAD | 0x61C | 0x180E | 0x200B..=0x200F | 0x2028..=0x202E | 0x2060..=0x206F
-            | 0xFE00..=0xFE0F | 0xFEFF | 0xFFF9..=0xFFFB | 0xE0000..=0xE0FFF)
+        || code & 0xFFFE == 0xFFFE
+        || matches!(code,
+            0xAD | 0x34F | 0x61C | 0x115F | 0x1160 | 0x17B4 | 0x17B5 | 0x180B..=0x180F
+            | 0x200B..=0x200F | 0x2028..=0x202E | 0x2060..=0x206F | 0x2800 | 0x3164
+            | 0xE000..=0xF8FF | 0xFDD0..=0xFDEF | 0xFE00..=0xFE0F | 0xFEFF | 0xFFA0
+            | 0xFFF9..=0xFFFC | 0x1D173..=0x1D17A | 0xE0000..=0xE0FFF | 0xF0000..=0x10FFFF)
 }
 
 #[cfg(test)]

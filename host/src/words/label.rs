@@ -90,6 +90,12 @@ impl Source {
         &*self.name == "*"
     }
 
+    /// A run that was imported from elsewhere. No mount has a name with a `/`.
+    #[must_use]
+    pub fn imported() -> Self {
+        Self::new(Sort::File, "/import")
+    }
+
     /// Its sort.
     #[must_use]
     pub fn sort(&self) -> Sort {
@@ -164,6 +170,16 @@ impl Label {
             collapse_largest(&mut all);
         }
         Self(Arc::new(all))
+    }
+
+    /// The sources that `other` has not.
+    #[must_use]
+    pub fn without(&self, other: &Self) -> Self {
+        let new = self
+            .0
+            .iter()
+            .filter(|source| !other.covers(&Self::of((*source).clone())));
+        Self(Arc::new(new.cloned().collect()))
     }
 
     /// Adds a source.

@@ -56,6 +56,17 @@ pub const LEDGER_TYPED_BYTES: usize = 256 << 10;
 /// Values that a run's own tools may vouch for.
 pub const LEDGER_VALUES: usize = 20_000;
 
+/// A text that a person may make their own words: so much is read in a question.
+pub const ADOPTED_CHARS: usize = 2_000;
+/// Handles of one run.
+pub const HANDLES: usize = 4_096;
+/// What all handles of a run hold together, as JSON text.
+pub const HANDLE_BYTES: usize = 32 << 20;
+/// Records of which a handle shows its trusted fields.
+pub const HANDLE_RECORDS: usize = 100;
+/// Bits that may leave the handles of a run, where policy names no number.
+pub const HANDLE_BITS: u32 = 256;
+
 /// Arguments of one call as JSON text.
 pub const ARGS_BYTES: usize = 64 << 10;
 /// Nesting of arguments and outcomes.
@@ -76,6 +87,14 @@ pub const ARTIFACT_BYTES: usize = 8 << 20;
 pub const SUMMARY_CHARS: usize = 500;
 /// An observation in tokens, estimated at [`CHARS_PER_TOKEN`] (G-14).
 pub const OBSERVATION_TOKENS: usize = 16_384;
+/// Combining marks on one character that are shown as such; further ones are written out.
+pub const COMBINING_MARKS: usize = 4;
+/// Text of one outcome that is looked through for instructions; a longer one is wrapped or blocked unread.
+pub const INBOUND_BYTES: usize = 16 << 20;
+/// Sources that a marked block names; further ones are counted.
+pub const INBOUND_SOURCES: usize = 8;
+/// Characters of a source that a marked block shows.
+pub const INBOUND_SOURCE_CHARS: usize = 80;
 /// Characters that count as one token where no tokenizer is at hand.
 pub const CHARS_PER_TOKEN: usize = 4;
 
@@ -116,6 +135,20 @@ pub const URL_BYTES: usize = 8 << 10;
 pub const FETCH_TIMEOUT_MS: u64 = 30_000;
 /// Time to connect.
 pub const CONNECT_TIMEOUT_MS: u64 = 10_000;
+/// A look-up of a name that is refused, for whatever reason, is answered at the next multiple of this: how long it
+/// took would say whether a name of the inner network exists.
+pub const LOOKUP_TICK_MS: u64 = 1_000;
+/// Requests of one tool under one destination line in any minute, where the line does not say; also the most that a
+/// line can say.
+pub const FETCHES_PER_MINUTE: u32 = 6_000;
+/// Pairs of a tool and a destination line whose requests of the last minute are remembered.
+pub const FETCH_RATES: usize = 4_096;
+/// Requests of one guest through `wasi:http` that are under way at once.
+pub const FETCHES_AT_ONCE: usize = 32;
+/// Pieces of an answer that wait for a guest to read them.
+pub const FETCH_PIECES: usize = 4;
+/// Bytes of a request's body that a guest writes through `wasi:http` before it has to wait.
+pub const FETCH_PIECE_BYTES: usize = 16 << 10;
 
 /// A path within the mounts.
 pub const PATH_BYTES: usize = 4_096;
@@ -125,6 +158,16 @@ pub const PATH_NAME_BYTES: usize = 255;
 pub const FILE_READ_BYTES: usize = 8 << 20;
 /// Bytes of one write.
 pub const FILE_WRITE_BYTES: usize = 8 << 20;
+/// Bytes that a stream of `wasi:filesystem` reads ahead, or holds back.
+pub const FILE_PIECE_BYTES: usize = 64 << 10;
+/// Bytes that one run may write into one mount, where the mount does not say (`quota_mib`).
+pub const MOUNT_RUN_BYTES: u64 = 1 << 30;
+/// Bytes of one file that is written, where the mount does not say (`max_file_mib`).
+pub const MOUNT_FILE_BYTES: u64 = 256 << 20;
+/// Largest value of `quota_mib` and `max_file_mib`.
+pub const MOUNT_MIB_MAX: u64 = 1 << 20;
+/// Pairs of a run and a mount whose written bytes are remembered; the one that has been still for longest is forgotten.
+pub const MOUNT_RUNS: usize = 4_096;
 /// Entries that a folder's listing shows.
 pub const FILE_ENTRIES: usize = 10_000;
 
@@ -179,6 +222,12 @@ pub const BATCH_RECORDS_MAX: usize = 65_536;
 pub const RECORD_INLINE_BYTES: usize = 4 << 10;
 /// How long to wait for another process that holds the journal.
 pub const JOURNAL_WAIT_MS: u64 = 2_000;
+/// An exported run.
+pub const EXPORT_BYTES: usize = 64 << 20;
+/// Records of an exported run.
+pub const EXPORT_RECORDS: usize = 100_000;
+/// Runs whose last chain value is remembered; of others it is looked up.
+pub const CHAINS_REMEMBERED: usize = 1_024;
 /// Runs that one listing shows.
 pub const RUNS_LISTED: usize = 1_000;
 
@@ -246,6 +295,25 @@ pub const SEARCH_WORD_CHARS: usize = 32;
 pub const SEARCH_DESCRIPTION_WORDS: usize = 400;
 /// Signatures in the answer to one search; tools beyond have a line of the catalogue.
 pub const SEARCH_ANSWER_BYTES: usize = 32 << 10;
+
+/// A secret's value.
+pub const SECRET_BYTES: usize = 16 << 10;
+/// Shorter values are no secrets: to blank them would blank half of every text.
+pub const SECRET_CHARS_MIN: usize = 8;
+/// Secrets of one vault.
+pub const SECRETS: usize = 256;
+/// What stands between the braces of a marker.
+pub const MARKER_CHARS: usize = 128;
+/// A text with escapes is searched for secrets in pieces of this size.
+pub const SCRUB_PIECE_BYTES: usize = 64 << 10;
+/// A token that looks random has so many characters (O-40),
+pub const SCRUB_TOKEN_CHARS: usize = 24;
+/// at most so many,
+pub const SCRUB_TOKEN_CHARS_MAX: usize = 512;
+/// so many different ones (O-42a),
+pub const SCRUB_DISTINCT_CHARS: usize = 8;
+/// and as many hundredths of a bit for each (O-42).
+pub const SCRUB_ENTROPY_CENTIBITS: u32 = 380;
 
 // Bounds that hang together.
 const _: () = assert!(ASYNC_STACK_BYTES >= WASM_STACK_BYTES + (1 << 20));

@@ -110,6 +110,9 @@ pub struct Observation {
     pub ok: bool,
     /// What influenced it.
     pub label: Label,
+    /// Families of text that it looks like, where it was looked at (`rules/inbound.rs`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<String>,
 }
 
 /// A tool as it is shown to a model.

@@ -52,6 +52,10 @@
     };
     natives.toolTraps = traps;
 
+    /** Shows what a handle holds; from then on the script is under the influence of it. */
+    const reveal = (handle) => call("handle.read", [{ value: handle }]);
+
     defineProperty(globalThis, "tools", { value: named(""), writable: false, enumerable: true, configurable: false });
+    defineProperty(globalThis, "reveal", { value: reveal, writable: true, enumerable: false, configurable: true });
     defineProperty(globalThis, "ToolError", { value: ToolError, writable: true, enumerable: false, configurable: true });
 }

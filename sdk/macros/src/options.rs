@@ -329,13 +329,19 @@ fn check_surface(surface: &LitStr) -> Result<()> {
 }
 
 fn check_secret(name: &LitStr) -> Result<()> {
-    if name.value().trim().is_empty() {
-        return Err(Error::new(
-            name.span(),
-            "write the name of a secret, never its value",
-        ));
+    let value = name.value();
+    let sound = value.len() <= 64
+        && value.starts_with(|first: char| first.is_ascii_lowercase())
+        && value
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_'));
+    if sound {
+        return Ok(());
     }
-    Ok(())
+    Err(Error::new(
+        name.span(),
+        "write the name of a secret, such as \"github\", never its value",
+    ))
 }
 
 fn check_host(host: &LitStr) -> Result<()> {

@@ -57,7 +57,7 @@ fn unknown_keys_are_refused_and_the_nearest_is_named() {
     wrong(
         "[grants.\"web.get_page\"]\nfetch = [{ url = \"http://a.test/\", metods = [\"GET\"] }]\n",
         &[
-            "line 2, column 9: a destination is a URL, or a table with `url` and, if wanted, `methods` and `private`",
+            "line 2, column 9: a destination is a URL, or a table with `url` and, if wanted, `methods`, `private`, `max_request_bytes`, `max_answer_bytes` and `per_minute`",
         ],
     );
 }

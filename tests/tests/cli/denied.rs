@@ -51,9 +51,9 @@ fn writing_is_denied_with_the_lines_that_would_allow() {
 hint: to allow it, write in `lazaret.toml`:
   [mounts.\".\"]\n"])
         .says(&[
-            "  access = \"write\"\n",
+            "  access = \"create\"\n",
             "  [grants.\"files.write\"]\n",
-            "  mounts = { \".\" = \"write\" }\n",
+            "  mounts = { \".\" = \"create\" }\n",
         ]);
     assert!(!station.workspace().join("b.txt").exists());
 }

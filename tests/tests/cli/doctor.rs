@@ -22,7 +22,7 @@ fn a_sound_station_is_said_to_be_sound() {
         "ok      state          [ROOT]/state/lazaret\n",
         "ok      configuration  no `lazaret.toml` here or above; built-in policy holds\n",
         "ok      journal        [ROOT]/state/lazaret/runs/journal.db\n",
-        "ok      plugins        5 plugins with",
+        "ok      plugins        6 plugins with",
         "ok      a call         text.count answered after",
         "ok      a script       TypeScript ran after",
         "careful agents         0 agents, 0 models: `lazaret run` needs one of each\n",

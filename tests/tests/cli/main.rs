@@ -1,6 +1,8 @@
 //! The command line as a person or a script meets it: one process for each command, real plugins, real
 //! files, loopback alone. Every test reads exit status and words.
 
+mod audit;
+mod bounds;
 mod call;
 mod config;
 mod demo;
@@ -18,9 +20,11 @@ mod refused;
 mod run;
 mod script;
 mod scripted;
+mod secret;
 mod server;
 mod shell;
 mod station;
 mod stop;
+mod tls;
 mod trust;
 mod two_files;

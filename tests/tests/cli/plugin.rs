@@ -36,7 +36,7 @@ fn the_bundled_ones_are_listed() {
         .lines()
         .filter_map(|line| line.split_whitespace().next())
         .collect();
-    assert_eq!(names, ["clock", "files", "notes", "text", "web"]);
+    assert_eq!(names, ["clock", "files", "handle", "notes", "text", "web"]);
     ended.prints(&["1 tool ", "7 tools", "bundled"]);
     let listed = station.run(&["plugin", "list", "--json"]).json();
     assert_eq!(listed[0]["name"], "clock");
@@ -58,7 +58,7 @@ fn an_installed_one_is_inspected_by_name() {
         .run(&["plugin", "inspect", "nope"])
         .ends(4)
         .says_only(
-            "error: there is no plugin `nope`\nhint: installed: clock, files, notes, text, web; or name a `.wasm` file",
+            "error: there is no plugin `nope`\nhint: installed: clock, files, handle, notes, text, web; or name a `.wasm` file",
         );
 }
 

@@ -192,3 +192,21 @@ fn a_goal_that_would_paint_the_terminal_is_inert() {
         .run(&["run", "\u{1b}[2Jhi"]);
     ended.ends(0).never("\u{1b}").never("\u{7}");
 }
+
+#[test]
+fn nothing_in_an_answer_loads_by_itself_or_hides_where_it_leads() {
+    let answer = "![plan](http://evil.test/?q=s) [bank](https://bank.test@evil.test)\u{1b}[2J";
+    let line = json!({ "text": answer }).to_string();
+    let station = Station::scripted("[]", &[&line], "");
+    let ended = station.run(&["run", "hi", "--quiet"]).ends(0);
+    assert_eq!(
+        ended.out,
+        "(image: plan — evil.test) bank (link: evil.test)\\u{1b}[2J\n"
+    );
+    // Programs get it as it is, with what had influence on it.
+    let events = station.run(&["run", "hi", "--json"]).ends(0).lines();
+    let stopped = events.last().unwrap();
+    assert_eq!(stopped["content"]["inline"], answer);
+    let shown = events.iter().find(|event| event["subject"] == "answer");
+    assert_eq!(shown.unwrap()["label"], json!(["user"]));
+}

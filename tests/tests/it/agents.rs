@@ -37,6 +37,7 @@ async fn a_model_is_told_only_of_tools_that_it_could_call() {
     let policy = r#"
         block = ["text.diff"]
         allow_risk = ["read_only"]
+        flow.hold = "never"
         [agents.agent]
         tools = ["text.*", "web.get_page", "hostile.only_people", "hostile.only_tools", "hostile.destroy",
             "hostile.unclassified", "hostile.send_out", "hostile.echo", "hostile.only_http"]

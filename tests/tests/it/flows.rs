@@ -14,6 +14,7 @@ use lazaret_tests::rig;
 const POLICY: &str = r#"
     [flow]
     mode = "enforce"
+    hold = "never"
     [mounts.inbox]
     path = "inbox"
     [mounts.docs]

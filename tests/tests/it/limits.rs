@@ -82,7 +82,7 @@ async fn a_wall_clock_that_jumps_moves_no_deadline() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_model_reads_of_a_failure_has_no_path_of_the_host() {
     let rig = Rig::of(
-        "[mounts.docs]\npath = \"docs\"\n[grants.\"files.*\"]\nmounts = { docs = \"read\" }",
+        "flow.hold = \"never\"\n[mounts.docs]\npath = \"docs\"\n[grants.\"files.*\"]\nmounts = { docs = \"read\" }",
     );
     let inside = rig.path("docs").display().to_string();
     let args = json!({"text": format!("it is in {inside}/a.txt")});

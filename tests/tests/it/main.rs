@@ -3,11 +3,15 @@
 mod agents;
 mod attacks;
 mod cache;
+mod compiles;
 mod components;
 mod flows;
+mod handles;
 mod journal;
 mod limits;
 mod nesting;
 mod parallel;
 mod scripts;
+mod secrets;
 mod signatures;
+mod swaps;

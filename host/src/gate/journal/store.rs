@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, TransactionBehavior, params};
 
+use super::chain::{Chains, Provenance};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Event, Record};
 use crate::words::id::{Digest, RunId};
@@ -12,17 +13,25 @@ use crate::words::limits::JOURNAL_WAIT_MS;
 
 /// `LZRT`: marks the file as ours.
 const APPLICATION: i32 = 0x4C5A_5254;
-/// Version of the tables and of the events' encoding.
-const VERSION: i32 = 1;
+/// Version of the tables and of the events' encoding. Version 1 had no chain and no imports.
+const VERSION: i32 = 2;
 
 const TABLES: &str = "
     CREATE TABLE records (
         run TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, parent INTEGER NOT NULL, event TEXT NOT NULL,
+        chain BLOB,
         PRIMARY KEY (run, seq)
     ) STRICT, WITHOUT ROWID;
+    CREATE TABLE imports (run TEXT NOT NULL PRIMARY KEY, authentic INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     CREATE INDEX begun ON records (at, run) WHERE seq = 0;
     CREATE TABLE contents (digest TEXT NOT NULL PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE synced (one INTEGER PRIMARY KEY CHECK (one = 1), at INTEGER NOT NULL) STRICT;
+";
+
+/// What version 2 has beside version 1. Records that are there stay without a chain, and say so.
+const FROM_1: &str = "
+    ALTER TABLE records ADD COLUMN chain BLOB;
+    CREATE TABLE imports (run TEXT NOT NULL PRIMARY KEY, authentic INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 ";
 
 #[expect(clippy::disallowed_methods, reason = "the journal owns its database")]
@@ -80,6 +89,8 @@ fn prepare(mut database: Connection, path: &Path) -> Result<Connection> {
     }
     if tables == 0 {
         create(&mut database).map_err(failed)?;
+    } else if version < VERSION {
+        migrate(&mut database).map_err(failed)?;
     }
     Ok(database)
 }
@@ -107,20 +118,30 @@ fn create(database: &mut Connection) -> rusqlite::Result<()> {
     creation.commit()
 }
 
+/// All or nothing, and once: another process may have come before.
+fn migrate(database: &mut Connection) -> rusqlite::Result<()> {
+    let migration = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let version: i32 = migration.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if version < VERSION {
+        migration.execute_batch(FROM_1)?;
+        migration.pragma_update(None, "user_version", VERSION)?;
+    }
+    migration.commit()
+}
+
 pub(super) fn write(
     database: &mut Connection,
-    records: &[Record],
-    contents: &[(Digest, String)],
+    chains: &mut Chains,
+    (records, contents): (&[Record], &[(Digest, String)]),
     sync: bool,
 ) -> Result<()> {
-    write_all(database, records, contents, sync)
-        .map_err(|error| explain(&error, Path::new("journal")))
+    write_all(database, chains, (records, contents), sync).map_err(explain_read)
 }
 
 fn write_all(
     database: &mut Connection,
-    records: &[Record],
-    contents: &[(Digest, String)],
+    chains: &mut Chains,
+    (records, contents): (&[Record], &[(Digest, String)]),
     sync: bool,
 ) -> rusqlite::Result<()> {
     if records.is_empty() && !sync {
@@ -137,8 +158,42 @@ fn write_all(
         )?;
     }
     write_contents(&writing, contents)?;
-    write_records(&writing, records)?;
+    write_records(&writing, chains, records, Provenance::Here)?;
     writing.commit()
+}
+
+/// Writes the records of a run that was exported, all or none of them.
+pub(super) fn import(
+    database: &mut Connection,
+    chains: &mut Chains,
+    (records, contents): (&[Record], &[(Digest, String)]),
+    provenance: Provenance,
+) -> Result<()> {
+    const KNOWN: &str = "SELECT count(*) FROM records WHERE run = ?1";
+    let Some(run) = records.first().map(|first| first.run.clone()) else {
+        return Err(Error::bad_input("an exported run has records"));
+    };
+    let mut write = || {
+        database.pragma_update(None, "synchronous", "FULL")?;
+        let writing = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let known: i64 = writing.query_row(KNOWN, params![run.as_str()], |row| row.get(0))?;
+        if known > 0 {
+            return Ok(false);
+        }
+        let authentic = i64::from(provenance == Provenance::Returned);
+        let import = "INSERT INTO imports (run, authentic) VALUES (?1, ?2)";
+        writing.execute(import, params![run.as_str(), authentic])?;
+        write_contents(&writing, contents)?;
+        write_records(&writing, chains, records, provenance)?;
+        writing.commit().map(|()| true)
+    };
+    match write().map_err(explain_read)? {
+        true => Ok(()),
+        false => Err(
+            Error::bad_input(format!("the run `{run}` is in the journal already"))
+                .hint(format!("lazaret runs show {run}")),
+        ),
+    }
 }
 
 fn write_contents(writing: &Connection, contents: &[(Digest, String)]) -> rusqlite::Result<()> {
@@ -150,26 +205,45 @@ fn write_contents(writing: &Connection, contents: &[(Digest, String)]) -> rusqli
     Ok(())
 }
 
-fn write_records(writing: &Connection, records: &[Record]) -> rusqlite::Result<()> {
+fn write_records(
+    writing: &Connection,
+    chains: &mut Chains,
+    records: &[Record],
+    provenance: Provenance,
+) -> rusqlite::Result<()> {
     const INSERT: &str =
-        "INSERT INTO records (run, seq, at, parent, event) VALUES (?1, ?2, ?3, ?4, ?5)";
+        "INSERT INTO records (run, seq, at, parent, event, chain) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let mut insert = writing.prepare_cached(INSERT)?;
     let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     for record in records {
         let event = serde_json::to_string(&record.event)
             .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
         let (run, seq, at) = (record.run.as_str(), number(record.seq), number(record.at));
-        insert.execute(params![run, seq, at, number(record.parent), event])?;
+        let chain = chains.next(writing, (record, &event), provenance)?;
+        insert.execute(params![
+            run,
+            seq,
+            at,
+            number(record.parent),
+            event,
+            chain.bytes()
+        ])?;
     }
     Ok(())
 }
 
-pub(super) fn runs(database: &Connection, limit: usize) -> Result<Vec<(Record, Record)>> {
-    const FIRST: &str = "SELECT run, seq, at, parent, event FROM records WHERE seq = 0 ORDER BY at DESC, run DESC LIMIT ?1";
+/// Of each run its first and its last record; those that were imported only `with_imports`.
+pub(super) fn runs(
+    database: &Connection,
+    limit: usize,
+    with_imports: bool,
+) -> Result<Vec<(Record, Record)>> {
+    const FIRST: &str = "SELECT run, seq, at, parent, event FROM records
+        WHERE seq = 0 AND (?2 OR run NOT IN (SELECT run FROM imports)) ORDER BY at DESC, run DESC LIMIT ?1";
     const LAST: &str =
         "SELECT run, seq, at, parent, event FROM records WHERE run = ?1 ORDER BY seq DESC LIMIT 1";
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let firsts = select(database, FIRST, params![limit])?;
+    let firsts = select(database, FIRST, params![limit, with_imports])?;
     let mut runs = Vec::with_capacity(firsts.len());
     for first in firsts {
         let last = select(database, LAST, params![first.run.as_str()])?.pop();
@@ -186,15 +260,16 @@ pub(super) fn records(database: &Connection, run: &RunId) -> Result<Vec<Record>>
         return Err(Error::not_found(format!("run `{run}`")));
     }
     for record in &mut records {
-        restore(database, &mut record.event)?;
+        read_content(database, &mut record.event)?;
     }
     Ok(records)
 }
 
 pub(super) fn find(database: &Connection, start: &str) -> Result<RunId> {
-    const LIKE: &str = "SELECT run FROM records WHERE seq = 0 AND substr(run, 1, length(?1)) = ?1 ORDER BY at DESC, run DESC LIMIT 2";
+    const LIKE: &str = "SELECT run FROM records WHERE seq = 0 AND substr(run, 1, length(?1)) = ?1
+        AND (?1 <> '' OR run NOT IN (SELECT run FROM imports)) ORDER BY at DESC, run DESC LIMIT 2";
     let start = if start == "last" { "" } else { start };
-    let failed = |error: rusqlite::Error| explain(&error, Path::new("journal"));
+    let failed = explain_read;
     let mut query = database.prepare_cached(LIKE).map_err(failed)?;
     let found = query
         .query_map(params![start], |row| row.get::<_, String>(0))
@@ -218,7 +293,7 @@ fn select(
     query: &str,
     parameters: impl rusqlite::Params,
 ) -> Result<Vec<Record>> {
-    let failed = |error: rusqlite::Error| explain(&error, Path::new("journal"));
+    let failed = explain_read;
     let mut query = database.prepare_cached(query).map_err(failed)?;
     let rows = query.query_map(parameters, read_row).map_err(failed)?;
     rows.map(|row| row.map_err(failed)?).collect()
@@ -247,7 +322,7 @@ fn read_row(row: &Row<'_>) -> rusqlite::Result<Result<Record>> {
 }
 
 /// Puts a large content back in its place.
-fn restore(database: &Connection, event: &mut Event) -> Result<()> {
+pub(super) fn read_content(database: &Connection, event: &mut Event) -> Result<()> {
     let Some(content) = event.content_mut() else {
         return Ok(());
     };
@@ -273,6 +348,11 @@ fn restore(database: &Connection, event: &mut Event) -> Result<()> {
             format!("content {} is missing or damaged", digest.short()),
         )),
     }
+}
+
+/// What a failure of SQLite means, once the journal is open.
+pub(super) fn explain_read(error: rusqlite::Error) -> Error {
+    explain(&error, Path::new("journal"))
 }
 
 /// What a failure of SQLite means.

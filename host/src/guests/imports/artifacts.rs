@@ -34,16 +34,20 @@ impl Host for Inside {
             Ok(Value::Object(map)) => Value::Object(map),
             Ok(_) | Err(_) => json!({}),
         };
-        visit.station.scrub.clean_value(&mut metadata);
+        let scrub = &visit.station.scrub;
+        scrub.clean_value(&mut metadata);
+        // Cleaned before they are cut. Bytes lose secrets only: a path in a file may be what it is about.
+        let (name, media_type) = (scrub.clean(&wish.name), scrub.clean(&wish.media_type));
+        let (name, media_type) = (shown(&name), shown(&media_type));
+        let bytes_clean = scrub.known().clean_bytes(&wish.bytes).unwrap_or(wish.bytes);
         let id = format!("artifact-{}", count + 1);
-        let (name, media_type) = (shown(&wish.name), shown(&wish.media_type));
         visit.trail.artifact_bytes = bytes;
         visit.trail.artifacts.push(Artifact {
             id: id.clone(),
             name,
             media_type,
             metadata,
-            bytes: wish.bytes,
+            bytes: bytes_clean,
         });
         Ok(id)
     }

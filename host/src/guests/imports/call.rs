@@ -30,10 +30,10 @@ impl Host for Inside {
         let outcome = tasks.run(work).await;
         let visit = self.visit()?;
         let outcome = outcome.map_err(|error| visit.refuse(&error))?;
-        visit.trail.label = visit.trail.label.join(&outcome.label);
+        visit.heard.learn(&outcome.label);
         match outcome.result {
             Ok(value) => {
-                visit.trail.refused = None;
+                visit.heard.granted();
                 Ok(value.to_string())
             }
             Err(error) => Err(visit.refuse(&error)),

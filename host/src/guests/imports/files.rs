@@ -1,9 +1,13 @@
 //! `files`: files below the granted mounts.
 
+use std::sync::Arc;
+
+use super::Wisher;
 use crate::edges::files::{self, FileKind, FileOutcome};
 use crate::guests::bindings::lazaret::plugin::files::{Entry, Facts, Host, Kind, WriteMode};
 use crate::guests::bindings::lazaret::plugin::types::{Code, Refusal};
 use crate::guests::guest::Inside;
+use crate::guests::station::Station;
 use crate::rules::file::{self, File, FileWish};
 
 impl Host for Inside {
@@ -63,13 +67,21 @@ impl Host for Inside {
 }
 
 impl Inside {
-    async fn file(&mut self, path: String, wish: FileWish) -> Result<FileOutcome, Refusal> {
-        let perform = |station: std::sync::Arc<crate::guests::station::Station>, permit, _| async move {
-            station.files.perform(permit).await
-        };
-        let label = self.own_label()?;
-        let file = File { path, wish, label };
-        self.hand_over(Ok(file), perform).await
+    pub(super) async fn file(
+        &mut self,
+        path: String,
+        wish: FileWish,
+    ) -> Result<FileOutcome, Refusal> {
+        self.visit()?.wisher().file(path, wish).await
+    }
+}
+
+impl Wisher {
+    pub(super) async fn file(&self, path: String, wish: FileWish) -> Result<FileOutcome, Refusal> {
+        let perform =
+            |station: Arc<Station>, permit, _| async move { station.files.perform(permit).await };
+        let label = self.own_label();
+        self.ask(Ok(File { path, wish, label }), perform).await
     }
 }
 

@@ -38,7 +38,7 @@ impl Host for Inside {
             .map(|percent| percent.clamp(0.0, 100.0));
         let glimpse = Glimpse::Progress {
             tool: visit.caller.origin.to_string(),
-            message: visible(&message),
+            message: visible(&visit.station.scrub.clean(&message)),
             percent,
         };
         visit

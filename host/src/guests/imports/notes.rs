@@ -9,7 +9,12 @@ use crate::rules::keep::{Keep, KeepWish};
 
 impl Host for Inside {
     async fn put(&mut self, key: String, text: String) -> Result<(), Refusal> {
-        let label = self.own_label()?;
+        let visit = self.visit()?;
+        // A note outlives the run, and whoever opens the file reads it.
+        let known = visit.station.scrub.known();
+        let text = known.clean(&text).unwrap_or(text);
+        let key = known.clean(&key).unwrap_or(key);
+        let label = visit.wisher().own_label();
         self.keep(key, KeepWish::Put { text, label })
             .await
             .map(|_| ())

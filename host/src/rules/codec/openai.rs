@@ -212,6 +212,7 @@ mod tests {
             text: "3".to_owned(),
             ok: true,
             label: Label::default(),
+            flags: Vec::new(),
         };
         let calls = vec![
             call("a", "text.count", WishedArgs::Json(json!({"n": 1}))),

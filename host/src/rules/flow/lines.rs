@@ -40,7 +40,7 @@ pub enum Browse {
 }
 
 /// Which outcomes are held back from the model and handed over as handles.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Holding {
     /// As `untrusted` where flows are judged, else as `never`.
@@ -73,6 +73,8 @@ pub struct Flows {
     pub browse: Browse,
     /// Which outcomes are held.
     pub hold: Holding,
+    /// Bits that may leave the handles of one run.
+    pub bits: u32,
     /// Whether text that others read is composed like a name.
     pub strict: bool,
     /// Values that the operator vouches for: the user's own addresses, and others.
@@ -106,6 +108,8 @@ pub struct ToolFlow {
     pub reply: String,
     /// How private the content may be that goes there without a named destination.
     pub accepts: Secrecy,
+    /// Whether its outcomes are held; `auto` where the run's own line says so.
+    pub hold: Holding,
     /// The records of its outcomes.
     pub records: Records,
 }

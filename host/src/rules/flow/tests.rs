@@ -11,14 +11,15 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::handles::Handles;
 use super::kind::Kind;
 use super::ledger::Ledger;
-use super::lines::{Browse, Flows, ToolFlow};
+use super::lines::{Browse, Flows, Holding, ToolFlow};
 use crate::rules::call::Call;
 use crate::rules::caller::{Budget, Caller, Judging, Known, Origin};
 use crate::rules::grant::{Access, Destination, Grant, MountGrant, Pattern};
 use crate::rules::manifest::{Declared, Risk};
-use crate::rules::policy::{Mount, Policy};
+use crate::rules::policy::{Mount, Policy, Room};
 use crate::rules::schema::Args;
 use crate::rules::{Allowed, Consent, Effect};
 use crate::words::clock::Deadline;
@@ -159,9 +160,12 @@ fn policy_of(written: Written) -> Policy {
     policy.risks.insert(Risk::HighRisk);
     for (mount, workspace) in [("docs", false), ("mail", false), ("work", true)] {
         let access = Access::Write;
-        policy
-            .mounts
-            .insert(mount.into(), Mount { access, workspace });
+        let marked = Mount {
+            access,
+            workspace,
+            room: Room::default(),
+        };
+        policy.mounts.insert(mount.into(), marked);
     }
     policy
 }
@@ -224,7 +228,8 @@ impl Scene {
     }
 
     fn caller(&self, granted: Grant) -> Caller {
-        let known = Known::new(BTreeMap::new(), self.ledger.clone(), self.mode);
+        let known = (self.ledger.clone(), Handles::default());
+        let known = Known::new(BTreeMap::new(), known, (self.mode, Holding::Never));
         Caller {
             run: RunId::known("run"),
             parent: 0,
@@ -259,6 +264,7 @@ impl Scene {
                 ..Grant::default()
             }),
             args: Args::own(args),
+            wish: None,
             held: Label::default(),
         }
     }

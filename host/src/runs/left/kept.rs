@@ -217,6 +217,23 @@ impl Kept {
         })
     }
 
+    /// Whether a run that has not ended is known here with these records: it is under way, or was left with
+    /// all of them up to its last pause.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub(in crate::runs) fn knows(&self, run: &RunId, records: &[Record]) -> Result<bool> {
+        let mark = match &self.place {
+            Place::Memory(runs) => return Ok(lock(runs).contains(run)),
+            Place::Folder { runs, .. } => {
+                let name = Digest::of(run.as_str().as_bytes()).to_string();
+                runs.read(&name)?.unwrap_or_default()
+            }
+        };
+        let seal = Mark::read(&String::from_utf8_lossy(&mark)).seal;
+        Ok(!mark.is_empty() && (seal.is_empty() || seal == seal_of(records)))
+    }
+
     /// Keeps the newest engine. Where it is new, those that no run needs any more are dropped.
     ///
     /// # Errors

@@ -8,7 +8,8 @@ use crate::gate::Performed;
 use crate::guests::station::Station;
 use crate::rules::codec::openai::{Decoder, encode};
 use crate::rules::codec::refused;
-use crate::rules::fetch::{Fetch, Slot};
+use crate::rules::fetch::Fetch;
+use crate::rules::secret::marker;
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Spent;
@@ -36,20 +37,15 @@ pub(super) async fn ask(
             encoded.body.len(),
         ));
     }
-    let headers = vec![
+    let mut headers = vec![
         ("content-type".to_owned(), "application/json".to_owned()),
         ("accept".to_owned(), "text/event-stream".to_owned()),
     ];
-    let mut fetch = Fetch::new("POST", url, headers, encoded.body)?;
-    let source = fetch.source();
     if !secret.is_empty() {
-        let slot = Slot {
-            header: "authorization".to_owned(),
-            before: "Bearer ".to_owned(),
-            secret: secret.clone(),
-        };
-        fetch = fetch.with_slot(slot);
+        headers.push(("authorization".to_owned(), marker(secret)));
     }
+    let fetch = Fetch::new("POST", url, headers, encoded.body)?;
+    let source = fetch.source();
     let decoder = Decoder::new(encoded.names);
     // The deadline stands inside, so that the request's end is recorded whatever ends it.
     let talk = async |permit| {

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::edges::named;
+use crate::rules::inbound::inside;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::shown;
 use crate::words::limits::{CALLS_PER_TURN, CONFIG_BYTES};
@@ -166,7 +167,7 @@ fn quoted(name: &str, prompt: &Prompt) -> Result<String, String> {
             Message::Tool {
                 id: known,
                 observation,
-            } if known == id => Some(&observation.text),
+            } if known == id => Some(inside(&observation.text)),
             Message::Tool { .. } | Message::User { .. } | Message::Assistant(_) => None,
         });
     let text = found.ok_or_else(|| {
@@ -177,7 +178,7 @@ fn quoted(name: &str, prompt: &Prompt) -> Result<String, String> {
         )
     })?;
     let Some(pointer) = pointer else {
-        return Ok(text.clone());
+        return Ok(text.to_owned());
     };
     let value: Value =
         serde_json::from_str(text).map_err(|_| format!("what `{}` gave is no JSON", shown(id)))?;

@@ -104,7 +104,37 @@ async fn check(scene: &Scene) -> Result<u8> {
             "write `access = \"write\"` at the mount, or less at the grant",
         );
     }
+    warn_of_secrets(&host);
     Ok(0)
+}
+
+/// A tool gets no secret that it does not declare, whatever a line says; and one that is sent without
+/// encryption is read by whoever is on the way.
+fn warn_of_secrets(host: &Host) {
+    for line in &host.policy().lines {
+        for secret in &line.grant.secrets {
+            let which = format!("[grants.\"{}\"] secrets: `{}`", line.tools, secret.name);
+            let mut tools = host.catalog().tools();
+            let declared = tools.any(|tool| {
+                let wants = &tool.declared.wants.secrets;
+                line.tools.matches(&tool.name) && wants.contains(&secret.name)
+            });
+            if !declared {
+                print::warning(
+                    &format!("{which} is declared by no such tool, so none gets it"),
+                    "`lazaret plugin inspect` says what a plugin declares",
+                );
+            }
+            let to = secret.to.place();
+            let here = ["http://127.0.0.1", "http://localhost", "http://[::1]"];
+            if to.starts_with("http:") && !here.iter().any(|here| to.starts_with(here)) {
+                print::warning(
+                    &format!("{which} is sent to `{to}` without encryption"),
+                    "write `https://` if the server speaks it",
+                );
+            }
+        }
+    }
 }
 
 async fn explain(scene: &Scene, tool: &str, args: Option<&str>) -> Result<u8> {
@@ -185,10 +215,14 @@ fn touches(host: &Host, tool: &str) -> Result<Vec<String>> {
             .iter()
             .map(|line| format!("{} files in `{}`", line.access.word(), line.mount)),
     );
+    if grant.wasi_files && !grant.mounts.is_empty() {
+        lines.push("these files through `wasi:filesystem` too".to_owned());
+    }
     if grant.notes != Access::None {
         lines.push(format!("{} notes", grant.notes.word()));
     }
     lines.extend(grant.calls.iter().map(|line| format!("call {line}")));
+    lines.extend(grant.secrets.iter().map(ToString::to_string));
     Ok(lines)
 }
 
@@ -246,6 +280,13 @@ fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
             print::counted(grant.mounts.len(), "mount"),
             grant.notes.word()
         ));
+        for secret in &grant.secrets {
+            let to = foreign(&secret.to);
+            print::line(format!(
+                "    secret {} to {to}",
+                strong(foreign(&secret.name))
+            ));
+        }
     }
     Ok(0)
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::surfaces::envelope::Failure;
 use crate::surfaces::paint::{bad, faint, foreign, warn};
 use crate::words::error::{Code, Error};
-use crate::words::id::is_hidden;
+use crate::words::inert::inert_json;
 
 /// Work that takes less than this is not announced.
 pub(super) const ANNOUNCED_AFTER: Duration = Duration::from_millis(700);
@@ -56,34 +56,12 @@ pub(super) fn value(value: &Value, compact: bool) {
     } else {
         serde_json::to_string_pretty(value)
     };
-    line(inert(text.unwrap_or_default()));
+    line(inert_json(text.unwrap_or_default()));
 }
 
 /// A value as JSON on one line, its fields in their own order.
 pub(super) fn compact(value: &impl Serialize) {
-    line(inert(serde_json::to_string(value).unwrap_or_default()));
-}
-
-/// JSON that says the same, with hidden characters escaped: whoever shows it shows only text.
-fn inert(json: String) -> String {
-    let hidden = |c: char| is_hidden(c) && c != '\n';
-    if !json.chars().any(hidden) {
-        return json;
-    }
-    let mut out = String::with_capacity(json.len());
-    let mut units = [0; 2];
-    for c in json.chars() {
-        if hidden(c) {
-            out.extend(
-                c.encode_utf16(&mut units)
-                    .iter()
-                    .map(|unit| format!("\\u{unit:04x}")),
-            );
-        } else {
-            out.push(c);
-        }
-    }
-    out
+    line(inert_json(serde_json::to_string(value).unwrap_or_default()));
 }
 
 /// What a program gets of a command that failed as a whole.
@@ -191,17 +169,4 @@ pub(super) async fn while_waiting<T>(
     let spinner = Spinner::new(quiet);
     spinner.say(message);
     work.await
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn json_for_terminals_says_the_same_and_hides_nothing() {
-        let value = serde_json::json!({"a\u{202e}": "\u{9b}2J\u{e0041}é"});
-        let text = inert(value.to_string());
-        assert_eq!(text, r#"{"a\u202e":"\u009b2J\udb40\udc41é"}"#);
-        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
-    }
 }

@@ -10,6 +10,7 @@ use super::print::{self, Spinner};
 use super::transcript::Transcript;
 use crate::guests::tasks::Tasks;
 use crate::rules::grant::Pattern;
+use crate::rules::rendered::rendered;
 use crate::runs::host::{Goal, Host};
 use crate::surfaces::paint::{faint, foreign};
 use crate::words::error::{Code, Error, Result, why};
@@ -142,7 +143,7 @@ fn finish(scene: &Scene, run: &RunId, answer: Result<String>) -> Result<u8> {
     match answer {
         Ok(text) => {
             if !scene.json {
-                print::line(foreign(&text));
+                print::line(foreign(&rendered(&text)));
             }
             if !scene.json && !scene.quiet {
                 print::note(record);

@@ -1,15 +1,15 @@
 //! `lazaret runs`: what has happened.
 
+use std::path::PathBuf;
+
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::transcript::{Transcript, short};
-use super::{Scene, print};
-use crate::edges::state::StateFolder;
-use crate::gate::journal::Journal;
-use crate::runs::host::Records;
+use super::{Scene, audit, print};
+use crate::gate::journal::{Journal, Provenance};
+use crate::runs::audit::Audit;
 use crate::surfaces::paint::{bad, faint, good, strong, table, warn};
-use crate::words::clock::Clock;
 use crate::words::error::Result;
 use crate::words::event::{End, Event, Record};
 use crate::words::limits::RUNS_LISTED;
@@ -20,6 +20,9 @@ use crate::words::limits::RUNS_LISTED;
   lazaret runs list --limit 5
   lazaret runs show last                every record of the newest run
   lazaret runs show 20260314 --json     the run whose name begins so, one record a line
+  lazaret runs show last --audit        only what was decided, with labels
+  lazaret runs verify --all             whether every record is as it was written
+  lazaret runs export last --output run.jsonl
   lazaret runs resume                   go on with the newest run, which was left
   lazaret runs cancel 20260314          or end it")]
 pub(super) enum Runs {
@@ -34,6 +37,32 @@ pub(super) enum Runs {
         /// The run's name, its beginning, or `last`.
         #[arg(default_value = "last")]
         run: String,
+        /// Only what was decided: verdicts, questions and answers, one a line, with labels.
+        #[arg(long)]
+        audit: bool,
+    },
+    /// Say whether the records of a run are those that were written.
+    Verify {
+        /// The run's name, its beginning, or `last`.
+        #[arg(default_value = "last", conflicts_with = "all")]
+        run: String,
+        /// Every run.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Write a run as JSON lines that another journal can take in.
+    Export {
+        /// The run's name, its beginning, or `last`.
+        #[arg(default_value = "last")]
+        run: String,
+        /// Into this new file instead of standard output.
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Take in an exported run, to look at. What another host wrote is marked, and nothing goes on with it.
+    Import {
+        /// What `export` wrote.
+        file: PathBuf,
     },
     /// Go on with a run that was left: one that waits for an answer, or a script that was interrupted.
     Resume {
@@ -53,9 +82,15 @@ impl Runs {
         match self {
             Self::List { limit } => {
                 let limit = usize::from(limit).min(RUNS_LISTED);
-                list(&open(scene)?, scene, limit).await
+                list(open(scene)?.journal(), scene, limit).await
             }
-            Self::Show { run } => show(&open(scene)?, scene, &run).await,
+            Self::Show { run, audit: true } => {
+                audit::show(open(scene)?.journal(), scene, &run).await
+            }
+            Self::Show { run, audit: false } => show(open(scene)?.journal(), scene, &run).await,
+            Self::Verify { run, all } => audit::verify(scene, (!all).then_some(&run)).await,
+            Self::Export { run, output } => audit::export(scene, &run, output.as_deref()).await,
+            Self::Import { file } => audit::import(scene, &file).await,
             Self::Resume { run } => {
                 let host = scene.open_host().await?;
                 let run = host.journal().find(&run).await?;
@@ -75,30 +110,28 @@ impl Runs {
 }
 
 /// The journal alone: looking at it needs no engine and no plugins.
-fn open(scene: &Scene) -> Result<Journal> {
-    let config = scene.read_config()?;
-    match &config.setup.places.records {
-        Records::InMemory => Journal::in_memory(Clock::system()),
-        Records::Folder(path) => Journal::open(
-            &StateFolder::open(path)?.plain_file("journal.db")?,
-            Clock::system(),
-        ),
-    }
+pub(super) fn open(scene: &Scene) -> Result<Audit> {
+    let setup = scene.read_config()?.setup;
+    Audit::open(&setup.places, &setup.vault)
 }
 
 async fn list(journal: &Journal, scene: &Scene, limit: usize) -> Result<u8> {
-    let runs = journal.runs(limit).await?;
+    let runs = journal.listed(limit).await?;
     if scene.json {
-        for (first, last) in &runs {
+        for (first, last, provenance) in &runs {
             let stopped = matches!(last.event, Event::Stopped(_)).then_some(last);
-            let state = state(last).0;
+            let (state, imported) = (state(last).0, *provenance != Provenance::Here);
             print::compact(
-                &json!({"run": first.run, "state": state, "started": first, "stopped": stopped}),
+                &json!({"run": first.run, "state": state, "imported": imported,
+                "started": first, "stopped": stopped}),
             );
         }
         return Ok(0);
     }
-    let rows: Vec<Vec<String>> = runs.iter().map(|(first, last)| row(first, last)).collect();
+    let rows: Vec<Vec<String>> = runs
+        .iter()
+        .map(|(first, last, provenance)| row(first, last, *provenance))
+        .collect();
     if rows.is_empty() && !scene.quiet {
         print::note("no runs yet");
     }
@@ -132,7 +165,7 @@ fn state(last: &Record) -> (String, String) {
     }
 }
 
-fn row(first: &Record, last: &Record) -> Vec<String> {
+fn row(first: &Record, last: &Record, provenance: Provenance) -> Vec<String> {
     let (subject, goal) = match &first.event {
         Event::Started(started) => (started.subject.clone(), started.goal.clone()),
         Event::Prompted { .. }
@@ -147,7 +180,12 @@ fn row(first: &Record, last: &Record) -> Vec<String> {
         | Event::Resumed
         | Event::Stopped(_) => ("?".to_owned(), String::new()),
     };
-    let end = state(last).1;
+    let end = match provenance {
+        Provenance::Here => state(last).1,
+        Provenance::Returned | Provenance::Foreign => {
+            format!("{} {}", state(last).1, warn("(imported)"))
+        }
+    };
     vec![
         strong(&first.run),
         faint(time(first.at)),
@@ -159,22 +197,22 @@ fn row(first: &Record, last: &Record) -> Vec<String> {
 
 async fn show(journal: &Journal, scene: &Scene, run: &str) -> Result<u8> {
     let run = journal.find(run).await?;
-    let records = journal.records(&run).await?;
+    let records = journal.records(&run).await?.into_iter();
+    let records: Vec<Record> = records.map(|record| journal.shown(record)).collect();
     if scene.json {
         for record in &records {
             print::compact(record);
         }
         return Ok(0);
     }
-    print::line(format!(
-        "{} {}",
-        strong(&run),
-        faint(
-            records
-                .first()
-                .map_or(String::new(), |first| time(first.at))
-        )
-    ));
+    let began = records
+        .first()
+        .map_or(String::new(), |first| time(first.at));
+    let imported = match journal.provenance(&run).await? {
+        Provenance::Here => String::new(),
+        Provenance::Returned | Provenance::Foreign => format!(" {}", warn("(imported)")),
+    };
+    print::line(format!("{} {}{imported}", strong(&run), faint(began)));
     let mut transcript = Transcript::default();
     for record in &records {
         let Some(line) = transcript.line(record) else {

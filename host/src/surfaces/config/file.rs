@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::flow::FlowTable;
+use super::secrets::{ScrubTable, SecretTable, VaultTable};
 use crate::edges::named;
 use crate::guests::catalog::Collisions;
 use crate::rules::grant::{Access, Pattern};
+use crate::rules::inbound::Treatment;
 use crate::rules::manifest::Risk;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::Digest;
@@ -42,6 +44,12 @@ pub struct ConfigFile {
     pub limits: LimitTable,
     /// What may flow where.
     pub flow: FlowTable,
+    /// What is done with text that comes in.
+    pub inbound: InboundTable,
+    /// Who keeps secrets.
+    pub vault: VaultTable,
+    /// What is guessed to be one.
+    pub scrub: ScrubTable,
     /// The bytes that were read.
     #[serde(skip)]
     pub bytes: Vec<u8>,
@@ -62,6 +70,12 @@ pub struct MountTable {
     /// Whether making a new file in it needs nobody's word.
     #[serde(default)]
     pub workspace: bool,
+    /// What one run may write into it; absent: what the host allows at all, and likewise below.
+    #[serde(default)]
+    pub quota_mib: Option<u64>,
+    /// The biggest file that may be written.
+    #[serde(default)]
+    pub max_file_mib: Option<u64>,
 }
 
 fn read() -> Access {
@@ -80,22 +94,27 @@ pub struct GrantTable {
     pub notes: Access,
     /// Tools that it may call.
     pub calls: Vec<Pattern>,
+    /// Secrets that it may place in its requests.
+    pub secrets: Vec<SecretTable>,
+    /// Whether it sees its mounts through `wasi:filesystem` as well.
+    pub wasi_files: bool,
 }
 
 /// A destination: a URL alone means `GET` and `HEAD` to public addresses.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(
     untagged,
-    expecting = "a destination is a URL, or a table with `url` and, if wanted, `methods` and `private`"
+    expecting = "a destination is a URL, or a table with `url` and, if wanted, `methods`, `private`, \
+                 `max_request_bytes`, `max_answer_bytes` and `per_minute`"
 )]
 pub enum FetchEntry {
     /// A URL.
     Url(String),
-    /// With methods, or private addresses.
+    /// With methods, private addresses, or bounds.
     Table(FetchTable),
 }
 
-/// `{ url = …, methods = […], private = … }`.
+/// `{ url = …, methods = […], private = …, max_request_bytes = …, max_answer_bytes = …, per_minute = … }`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FetchTable {
@@ -107,6 +126,15 @@ pub struct FetchTable {
     /// Whether the name may lead to an address that is not public.
     #[serde(default)]
     pub private: bool,
+    /// Body of one request; absent: what the host allows at all, and likewise below.
+    #[serde(default)]
+    pub max_request_bytes: Option<usize>,
+    /// Body of one answer, decoded.
+    #[serde(default)]
+    pub max_answer_bytes: Option<usize>,
+    /// Requests of each tool in any minute.
+    #[serde(default)]
+    pub per_minute: Option<u32>,
 }
 
 /// Methods that only look.
@@ -175,6 +203,19 @@ pub struct LimitTable {
     pub script_cpu_ms: Option<u64>,
     /// Time from the beginning of a script to its end; absent: no limit.
     pub script_wall_ms: Option<u64>,
+}
+
+/// `[inbound]`.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct InboundTable {
+    /// With text that an untrusted source had influence on: `none`, `flag`, `strip`, `wrap` or
+    /// `strip-and-wrap`.
+    pub untrusted: Option<Treatment>,
+    /// With everything else.
+    pub trusted: Option<Treatment>,
+    /// Whether text that is too long to be looked through is withheld.
+    pub fail_closed: Option<bool>,
 }
 
 impl ConfigFile {
@@ -288,6 +329,10 @@ mod tests {
         check(
             "[mounts.docs]\npath = \"x\"\naccess = \"reed\"\n",
             &["line 3", "did you mean `read`?"],
+        );
+        check(
+            "[inbound]\nuntrusted = \"wrapp\"\n",
+            &["line 2", "did you mean `wrap`?"],
         );
         check("[limits]\ncpu_ms = \"long\"\n", &["line 2", "invalid type"]);
         check("block = [\"a b\"]\n", &["line 1", "names no tools"]);

@@ -12,6 +12,7 @@ use crate::rules::grant::Pattern;
 use crate::words::error::{Error, Result};
 use crate::words::id::{ToolName, is_name, shown};
 use crate::words::label::{Sort, Source};
+use crate::words::limits::HANDLE_BITS;
 
 /// `[flow]`.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -23,6 +24,8 @@ pub struct FlowTable {
     pub browse: Option<Browse>,
     /// Which outcomes are held back from the model: `auto`, `untrusted`, `large`, `never`.
     pub hold: Option<Holding>,
+    /// Bits that may leave the handles of one run.
+    pub bits: Option<u32>,
     /// Whether text that others read is composed like a name.
     pub strict: bool,
     /// The user's own names and addresses.
@@ -83,9 +86,12 @@ pub(super) fn add(flows: &mut Flows, table: &FlowTable) -> Result<()> {
 /// What holds where no file says otherwise. Called once, before the first file's table is added.
 pub(super) fn nothing_said(files: &[&FlowTable]) -> Flows {
     let browse = files.iter().filter_map(|table| table.browse).max();
+    let bits = files.iter().filter_map(|table| table.bits).min();
     let named = files.iter().any(|table| table.common.is_some());
     Flows {
         browse: browse.unwrap_or_default(),
+        // The least that any file grants.
+        bits: bits.unwrap_or(HANDLE_BITS),
         common: if named {
             BTreeSet::new()
         } else {

@@ -8,22 +8,26 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::file::{
-    AgentTable, ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, looking,
+    AgentTable, ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, MountTable,
+    looking,
 };
 use super::flow::{self, FlowTable};
-use crate::edges::vault::Vault;
+use super::secrets;
+use crate::edges::vault::{Backend, Vault};
 use crate::guests::catalog::Collisions;
 use crate::guests::plugin;
 use crate::rules::agent::{Agent, refuse_secrets};
-use crate::rules::grant::{Access, Destination, Grant, MountGrant, Pattern};
+use crate::rules::grant::{Access, Destination, FetchBounds, Grant, MountGrant, Pattern};
+use crate::rules::inbound::{Inbound, Treatment};
 use crate::rules::manifest::Risk;
-use crate::rules::policy::{Bounds, Line, Mount, Policy, ScriptRules};
+use crate::rules::policy::{Bounds, Line, Mount, Policy, Room, ScriptRules};
 use crate::runs::host::{Places, Setup};
 use crate::runs::provider::{Model, Provider};
 use crate::words::error::{Error, Result};
 use crate::words::id::{is_name, shown};
 use crate::words::limits::{
-    GUEST_MEMORY_BYTES, GUEST_MEMORY_BYTES_MAX, RUN_TURNS, SCRIPT_CALLS_MAX, SCRIPT_CPU_MS_MAX,
+    GUEST_MEMORY_BYTES, GUEST_MEMORY_BYTES_MAX, MOUNT_MIB_MAX, RUN_TURNS, SCRIPT_CALLS_MAX,
+    SCRIPT_CPU_MS_MAX,
 };
 
 /// What holds where nothing is configured: pure tools, and reading the working directory.
@@ -35,6 +39,7 @@ pub(super) fn default(folder: &Path, places: Places) -> Setup {
         Mount {
             access: Access::Read,
             workspace: false,
+            room: Room::default(),
         },
     );
     let mounts = vec![MountGrant {
@@ -64,7 +69,7 @@ fn empty(policy: Policy, places: Places) -> Setup {
         agents: BTreeMap::new(),
         models: BTreeMap::new(),
         engine: plugin::script_engine(),
-        vault: Vault::default(),
+        vault: Vault::new(Backend::default(), &places.state),
         places,
     }
 }
@@ -78,6 +83,9 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
     let mut setup = empty(Policy::nothing(&names.join(" and ")), places);
     let tables: Vec<&FlowTable> = files.iter().map(|(_, file)| &file.flow).collect();
     setup.policy.flows = flow::nothing_said(&tables);
+    if let Some(backend) = files.iter().find_map(|(_, file)| file.vault.backend) {
+        setup.vault = Vault::new(backend, &setup.places.state);
+    }
     for (path, file) in files {
         add(&mut setup, path, file).map_err(|error| about(path, &error))?;
     }
@@ -89,6 +97,8 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
     setup.policy.bounds.memory_bytes =
         asked.map_or(GUEST_MEMORY_BYTES, |mib| mib.saturating_mul(1 << 20));
     setup.policy.scripts = script_rules(files)?;
+    setup.policy.inbound = inbound(files);
+    setup.policy.guess = secrets::guess(files.iter().map(|(_, file)| file.scrub));
     check_names(&setup)?;
     Ok(setup)
 }
@@ -124,6 +134,21 @@ fn script_rules(files: &[(&Path, &ConfigFile)]) -> Result<ScriptRules> {
     Ok(rules)
 }
 
+/// Text that comes in: whatever one of the files asks for is done.
+fn inbound(files: &[(&Path, &ConfigFile)]) -> Inbound {
+    let tables = || files.iter().map(|(_, file)| file.inbound);
+    let all = |asked: Option<Treatment>, more| Some(asked.map_or(more, |asked| asked.and(more)));
+    let untrusted = tables().filter_map(|table| table.untrusted);
+    let trusted = tables().filter_map(|table| table.trusted);
+    let closed = tables().filter_map(|table| table.fail_closed);
+    let default = Inbound::default();
+    Inbound {
+        untrusted: untrusted.fold(None, all).unwrap_or(default.untrusted),
+        trusted: trusted.fold(None, all).unwrap_or(default.trusted),
+        fail_closed: closed.max().unwrap_or(default.fail_closed),
+    }
+}
+
 fn add(setup: &mut Setup, path: &Path, file: &ConfigFile) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     setup.policy.block.extend(file.block.iter().cloned());
@@ -139,10 +164,12 @@ fn add(setup: &mut Setup, path: &Path, file: &ConfigFile) -> Result<()> {
     for (name, table) in &file.mounts {
         check_mount_name(name)?;
         let path = mount_path(folder, name, &table.path)?;
+        let room = room(table).map_err(|error| in_table(&format!("mounts.{name}"), &error))?;
         let name: Arc<str> = name.as_str().into();
         setup.policy.mounts.entry(name.clone()).or_insert(Mount {
             access: table.access,
             workspace: table.workspace,
+            room,
         });
         if table.own && !setup.mounts.contains_key(&name) {
             setup
@@ -211,6 +238,24 @@ fn mount_path(folder: &Path, name: &str, path: &Path) -> Result<PathBuf> {
     Ok(resolved)
 }
 
+fn room(table: &MountTable) -> Result<Room> {
+    let bytes = |key: &str, mib: Option<u64>, default: u64| match mib {
+        None => Ok(default),
+        Some(mib @ 1..=MOUNT_MIB_MAX) => Ok(mib << 20),
+        Some(_) => Err(
+            Error::bad_input(format!("`{key}` is not between 1 and {MOUNT_MIB_MAX}"))
+                .hint("a mount that nothing may be written to says `access = \"read\"`"),
+        ),
+    };
+    let most = Room::default();
+    let run_bytes = bytes("quota_mib", table.quota_mib, most.run_bytes)?;
+    let file_bytes = bytes("max_file_mib", table.max_file_mib, most.file_bytes)?;
+    Ok(Room {
+        run_bytes,
+        file_bytes,
+    })
+}
+
 fn grant(table: &GrantTable) -> Result<Grant> {
     let fetch = table.fetch.iter().map(destination).collect::<Result<_>>()?;
     let mounts = table.mounts.iter();
@@ -225,6 +270,12 @@ fn grant(table: &GrantTable) -> Result<Grant> {
         mounts,
         notes: table.notes,
         calls: table.calls.clone(),
+        secrets: table
+            .secrets
+            .iter()
+            .map(secrets::secret)
+            .collect::<Result<_>>()?,
+        wasi_files: table.wasi_files,
     })
 }
 
@@ -234,6 +285,9 @@ fn destination(entry: &FetchEntry) -> Result<Destination> {
             url: url.clone(),
             methods: looking(),
             private: false,
+            max_request_bytes: None,
+            max_answer_bytes: None,
+            per_minute: None,
         },
         FetchEntry::Table(table) => table,
     };
@@ -243,7 +297,34 @@ fn destination(entry: &FetchEntry) -> Result<Destination> {
             "`methods` is empty, so the line could never match",
         ));
     }
-    Destination::parse(&table.url, &methods, table.private)
+    let bounds = bounds(table)?;
+    Ok(Destination::parse(&table.url, &methods, table.private)?.bounded(bounds))
+}
+
+/// A bound that is written is one that holds: more than the host allows at all is a mistake.
+fn bounds(table: &FetchTable) -> Result<FetchBounds> {
+    let most = FetchBounds::default();
+    let bounds = FetchBounds {
+        request_bytes: table.max_request_bytes.unwrap_or(most.request_bytes),
+        answer_bytes: table.max_answer_bytes.unwrap_or(most.answer_bytes),
+        per_minute: table.per_minute.unwrap_or(most.per_minute),
+    };
+    let wrong = |key: &str, least: u32, most: usize| {
+        let url = shown(&table.url);
+        let what = format!("`{key}` of the destination `{url}` is not between {least} and {most}");
+        Err(Error::bad_input(what))
+    };
+    if bounds.request_bytes > most.request_bytes {
+        return wrong("max_request_bytes", 0, most.request_bytes);
+    }
+    if !(1..=most.answer_bytes).contains(&bounds.answer_bytes) {
+        return wrong("max_answer_bytes", 1, most.answer_bytes);
+    }
+    if !(1..=most.per_minute).contains(&bounds.per_minute) {
+        let most = usize::try_from(most.per_minute).unwrap_or(usize::MAX);
+        return wrong("per_minute", 1, most);
+    }
+    Ok(bounds)
 }
 
 fn agent(name: &str, table: &AgentTable) -> Result<Agent> {
@@ -409,4 +490,33 @@ fn about(path: &Path, error: &Error) -> Error {
         format!("`{}`: {}", path.display(), error.message()),
     );
     error.hints().iter().cloned().fold(about, Error::hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(files: &[&str], expected: (Treatment, Treatment, bool)) {
+        let files: Vec<ConfigFile> = files
+            .iter()
+            .map(|text| toml::from_str(text).unwrap())
+            .collect();
+        let files: Vec<_> = files.iter().map(|file| (Path::new("f"), file)).collect();
+        let inbound = inbound(&files);
+        let got = (inbound.untrusted, inbound.trusted, inbound.fail_closed);
+        assert_eq!(got, expected);
+    }
+
+    #[test]
+    fn what_one_file_asks_of_inbound_text_another_does_not_take_back() {
+        use Treatment::{Flag, None, StripAndWrap, Wrap};
+        check(&["", ""], (Wrap, None, true));
+        let own = "[inbound]\nuntrusted = \"strip\"\ntrusted = \"flag\"";
+        let theirs = "[inbound]\nuntrusted = \"wrap\"\ntrusted = \"none\"\nfail_closed = false";
+        check(&[own, theirs], (StripAndWrap, Flag, false));
+        check(&[theirs, own], (StripAndWrap, Flag, false));
+        let closed = "[inbound]\nfail_closed = true";
+        check(&[theirs, closed], (Wrap, None, true));
+        check(&["[inbound]\nuntrusted = \"none\""], (None, None, true));
+    }
 }

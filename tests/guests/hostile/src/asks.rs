@@ -9,11 +9,11 @@ const SHOWN: usize = 200;
 /// One operation on a path.
 #[value]
 pub struct FileWish {
-    /// `list`, `stat`, `read`, `write`, `replace`, `append`, `move` or `remove`.
+    /// `list`, `stat`, `read`, `write`, `replace`, `append`, `move` or `remove`; or `append-bytes`, `replace-bytes`.
     pub op: String,
     /// The path.
     pub path: String,
-    /// The text to write, or the target of a move.
+    /// The text to write, how many bytes of it, or the target of a move.
     #[serde(default)]
     pub with: String,
     /// How often `path` is repeated.
@@ -109,6 +109,10 @@ pub fn file_each(
     wishes.into_iter().map(do_one).collect()
 }
 
+fn zeros(count: &str) -> Vec<u8> {
+    vec![0; count.parse().expect("a number of bytes")]
+}
+
 fn do_one(wish: FileWish) -> String {
     let path = wish.path.repeat(wish.times.max(1));
     let text = wish.with.as_bytes();
@@ -126,6 +130,12 @@ fn do_one(wish: FileWish) -> String {
         "write" => done(files::write(&path, text, files::Mode::Create)),
         "replace" => done(files::write(&path, text, files::Mode::Replace)),
         "append" => done(files::write(&path, text, files::Mode::Append)),
+        "append-bytes" => done(files::write(&path, &zeros(&wish.with), files::Mode::Append)),
+        "replace-bytes" => done(files::write(
+            &path,
+            &zeros(&wish.with),
+            files::Mode::Replace,
+        )),
         "move" => done(files::rename(&path, &wish.with)),
         "remove" => done(files::remove(&path)),
         other => Ok(format!("there is no operation `{other}`")),

@@ -84,3 +84,30 @@ pub fn nest(
     }
     value
 }
+
+/// Sends a request with so many headers that all lie at the same place in memory: little for a guest, and its square
+/// for a host that copies each.
+#[tool(effect = "read-only", risk = "network_read")]
+pub fn same_header(
+    /// How many.
+    count: usize,
+    /// How long each is.
+    bytes: usize,
+) -> String {
+    let mut request = lazaret_sdk::fetch::Request::new("GET", "http://nowhere.test/");
+    let value = "x".repeat(bytes);
+    for _ in 0..count {
+        // SAFETY: the texts share their memory, which is not freed before the guest ends: below, and by a trap.
+        let same = unsafe {
+            String::from_raw_parts(value.as_ptr().cast_mut(), value.len(), value.capacity())
+        };
+        request = request.header("x", same);
+    }
+    let answer = request.send();
+    // The texts were dropped with the request, many times over: whatever comes of it, nothing is allocated again.
+    std::mem::forget(value);
+    match answer {
+        Ok(_) => std::process::abort(),
+        Err(_) => std::process::exit(3),
+    }
+}

@@ -7,6 +7,7 @@ mod asks;
 mod burns;
 mod classes;
 mod floods;
+mod leaks;
 mod wasi;
 
 use lazaret_sdk::prelude::*;
@@ -37,6 +38,10 @@ plugin! {
         floods::output,
         floods::add_artifacts,
         floods::nest,
+        leaks::send_each,
+        leaks::send_undeclared,
+        leaks::spill,
+        floods::same_header,
         classes::destroy,
         classes::unclassified,
         classes::send_out,

@@ -1,0 +1,156 @@
+//! Filling: the one place where a secret enters a request, and where it is taken out of the answer.
+//!
+//! It fills what the judgement says and nothing else. A request that holds a secret's value by itself,
+//! wherever its wisher had it from, does not leave.
+
+use reqwest::header::HeaderValue;
+use url::Url;
+use zeroize::Zeroizing;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::Answer;
+use crate::edges::vault::{Secret, Vault};
+use crate::rules::fetch::Fetch;
+use crate::rules::scrub::Known;
+use crate::rules::secret::{Fill, Spot, with_query};
+use crate::words::error::{Code, Error, Result};
+
+/// The vault as egress sees it, and what every answer is cleaned of.
+#[derive(Clone, Debug)]
+pub(super) struct Filling {
+    vault: Vault,
+    known: Known,
+}
+
+/// A request with its secrets in place. It lives for as long as it takes to send it.
+pub(super) struct Filled {
+    pub(super) url: Url,
+    pub(super) headers: Vec<(String, HeaderValue)>,
+    pub(super) body: Vec<u8>,
+}
+
+impl Filling {
+    pub(super) fn new(vault: Vault, known: Known) -> Self {
+        Self { vault, known }
+    }
+
+    /// Whether there is anything that an answer must not bring back.
+    pub(super) fn is_needed(&self) -> bool {
+        !self.known.is_empty()
+    }
+
+    /// Whether a request is free of secrets' values as its wisher wrote it.
+    pub(super) fn check(&self, fetch: &Fetch) -> Result<()> {
+        if self.known.is_empty() {
+            return Ok(());
+        }
+        let holds = |text: &str| self.known.finds_in(text.as_bytes());
+        let headers = fetch.headers().iter();
+        let found = holds(fetch.url().as_str())
+            || headers
+                .clone()
+                .any(|(name, value)| holds(name) || holds(value))
+            || self.known.finds_in(fetch.body());
+        if !found {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::Denied,
+            "the request holds the value of a secret in the clear, and does not leave",
+        ))
+    }
+
+    /// Puts the secrets into their places.
+    pub(super) async fn fill(&self, mut fetch: Fetch, fills: &[Fill]) -> Result<Filled> {
+        let mut body = fetch.take_body();
+        let mut url = fetch.url().clone();
+        let mut headers = Vec::new();
+        for (name, value) in fetch.headers() {
+            let value = HeaderValue::try_from(value.as_str());
+            let value = value.map_err(|_| Error::bug("a header that was checked is none"))?;
+            headers.push((name.clone(), value));
+        }
+        // Places in one text are filled from the last to the first, so that each is where it was.
+        let mut fills: Vec<&Fill> = fills.iter().collect();
+        fills.sort_by_key(|fill| std::cmp::Reverse(begin(&fill.spot)));
+        for fill in fills {
+            let secret = self.reveal(&fill.secret).await?;
+            let cannot = || {
+                let what = format!("the secret `{}` cannot stand in a header", fill.secret);
+                Error::bad_input(what)
+            };
+            let broken = || Error::bug("a place for a secret is not in its request");
+            match &fill.spot {
+                Spot::Header { at, before } => {
+                    let text = Zeroizing::new(format!("{before}{}", secret.expose()));
+                    let header = headers.get_mut(*at).ok_or_else(broken)?;
+                    header.1 = sensitive(&text).ok_or_else(cannot)?;
+                }
+                Spot::Basic { at, user } => {
+                    let pair = Zeroizing::new(format!("{user}:{}", secret.expose()));
+                    let text = Zeroizing::new(format!("Basic {}", STANDARD.encode(&*pair)));
+                    let header = headers.get_mut(*at).ok_or_else(broken)?;
+                    header.1 = sensitive(&text).ok_or_else(cannot)?;
+                }
+                Spot::Query(place) => {
+                    url = with_query(&url, place, secret.expose()).ok_or_else(broken)?;
+                }
+                Spot::Json(place) => {
+                    let text = serde_json::to_string(secret.expose());
+                    let text = Zeroizing::new(text.map_err(|_| broken())?);
+                    if body.get(place.clone()).is_none() {
+                        return Err(broken());
+                    }
+                    body.splice(place.clone(), text.bytes());
+                }
+            }
+        }
+        Ok(Filled { url, headers, body })
+    }
+
+    /// A secret as it is now. Known before it is used, so that no answer can bring it back.
+    async fn reveal(&self, name: &str) -> Result<Secret> {
+        let (vault, name) = (self.vault.clone(), name.to_owned());
+        // A keyring or a slow key may block for as long as it likes; a worker of the runtime may not.
+        let found = tokio::task::spawn_blocking(move || vault.reveal(&name)).await;
+        let secret = found.unwrap_or_else(|_| Err(Error::bug("the vault panicked")))?;
+        secret.teach(&self.known);
+        Ok(secret)
+    }
+
+    /// Takes out of an answer what a server has put back into it (row 62).
+    pub(super) fn redact(&self, mut answer: Answer) -> Answer {
+        if self.known.is_empty() {
+            return answer;
+        }
+        answer
+            .headers
+            .retain(|(name, _)| !self.known.finds_in(name.as_bytes()));
+        for (_, value) in &mut answer.headers {
+            if let Some(clean) = self.known.clean(value) {
+                *value = clean;
+            }
+        }
+        if let Some(clean) = self.known.clean_bytes(&answer.body) {
+            answer.body = clean;
+            let length = |name: &str| name.eq_ignore_ascii_case("content-length");
+            answer.headers.retain(|(name, _)| !length(name));
+        }
+        answer
+    }
+}
+
+fn begin(spot: &Spot) -> usize {
+    match spot {
+        Spot::Header { at, .. } | Spot::Basic { at, .. } => *at,
+        Spot::Query(place) | Spot::Json(place) => place.start,
+    }
+}
+
+fn sensitive(text: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::try_from(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}

@@ -1,0 +1,158 @@
+//! Answers that are read as they come: a model's, by the host itself; and those of `wasi:http`, by a guest.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::{mpsc, oneshot};
+
+use super::{
+    Answer, Egress, Opened, check_size, explain, headers_of, read_answer, source_of, within,
+};
+use crate::gate::{Performed, Permit};
+use crate::rules::fetch::Fetch;
+use crate::words::clock::{Clock, Deadline};
+use crate::words::error::{Error, Result};
+use crate::words::event::{Content, Spent};
+use crate::words::label::Label;
+use crate::words::limits::FETCH_TIMEOUT_MS;
+
+/// An answer whose body is read piece by piece.
+pub(crate) struct Stream(reqwest::Response);
+
+/// The beginning of an answer.
+#[derive(Debug)]
+pub(crate) struct Head {
+    /// The HTTP status.
+    pub(crate) status: u16,
+    /// Its headers; values that are no text are left out.
+    pub(crate) headers: Vec<(String, String)>,
+    /// What the answer brings into the label of whoever reads it.
+    pub(crate) label: Label,
+}
+
+/// A part of an answer's body. Without its end, an answer is none.
+#[derive(Debug)]
+pub(crate) enum Piece {
+    /// Bytes, decoded.
+    Bytes(Bytes),
+    /// All of it was there.
+    End,
+    /// It broke off.
+    Broken(Error),
+}
+
+/// Where an answer goes while it comes. The body waits there until it is read.
+#[derive(Debug)]
+pub(crate) struct Outlet {
+    /// For its beginning.
+    pub(crate) head: oneshot::Sender<Head>,
+    /// For the rest, bounded.
+    pub(crate) body: mpsc::Sender<Piece>,
+}
+
+impl Stream {
+    /// The HTTP status.
+    pub(crate) fn status(&self) -> u16 {
+        self.0.status().as_u16()
+    }
+
+    /// The next piece of the decoded body; nothing at its end.
+    pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>> {
+        Ok(self.next_bytes().await?.map(|bytes| bytes.to_vec()))
+    }
+
+    async fn next_bytes(&mut self) -> Result<Option<Bytes>> {
+        self.0.chunk().await.map_err(|error| explain(&error))
+    }
+}
+
+impl Egress {
+    /// Sends one request and leaves the body to be read as it comes.
+    pub(crate) async fn open(&self, permit: Permit<Fetch>) -> Performed<Stream> {
+        let began = Clock::instant();
+        let label = Label::of(source_of(&permit));
+        let opened = self.begin(permit).await;
+        let result = opened.map(|opened| Stream(opened.response));
+        Performed::of(result, label, Spent::since(began))
+    }
+
+    /// Sends one request and passes the answer on as it comes and is read, to its end or until the deadline.
+    /// Whoever reads may go away: then no more is read.
+    pub(crate) async fn pass_on(
+        &self,
+        permit: Permit<Fetch>,
+        deadline: Deadline,
+        outlet: Outlet,
+    ) -> Performed<()> {
+        let began = Clock::instant();
+        let label = Label::of(source_of(&permit));
+        let limit = Duration::from_millis(FETCH_TIMEOUT_MS).min(deadline.rest());
+        let Outlet { head, body } = outlet;
+        let mut bytes = 0;
+        let exchange = async {
+            let opened = self.begin(permit).await?;
+            // A secret that a server sends back may lie across two pieces, so an answer is read whole then.
+            if self.filling.is_needed() {
+                let answer = self.filling.redact(read_answer(opened).await?);
+                bytes = answer.body.len();
+                return pass_whole(answer, &label, (head, &body)).await;
+            }
+            let beginning = Head {
+                status: opened.response.status().as_u16(),
+                headers: headers_of(&opened.response),
+                label: label.clone(),
+            };
+            if head.send(beginning).is_err() {
+                return Ok(());
+            }
+            pass_body(opened, &body, &mut bytes).await
+        };
+        let result = match within(limit, exchange).await {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                // What a guest may know of it; with no room left, the missing end says as much.
+                let told = error.for_guests();
+                let _ = body.try_send(Piece::Broken(Error::new(told.code(), told.message())));
+                Err(error)
+            }
+        };
+        Performed {
+            result,
+            content: Content::Size { bytes },
+            label,
+            told: None,
+            spent: Spent::since(began),
+        }
+    }
+}
+
+async fn pass_whole(
+    answer: Answer,
+    label: &Label,
+    (head, body): (oneshot::Sender<Head>, &mpsc::Sender<Piece>),
+) -> Result<()> {
+    let beginning = Head {
+        status: answer.status,
+        headers: answer.headers,
+        label: label.clone(),
+    };
+    // Nobody may be reading any more.
+    if head.send(beginning).is_ok() && body.send(Piece::Bytes(answer.body.into())).await.is_ok() {
+        let _ = body.send(Piece::End).await;
+    }
+    Ok(())
+}
+
+async fn pass_body(opened: Opened, body: &mpsc::Sender<Piece>, bytes: &mut usize) -> Result<()> {
+    let mut stream = Stream(opened.response);
+    while let Some(piece) = stream.next_bytes().await? {
+        check_size(bytes.saturating_add(piece.len()), opened.answer_bytes)?;
+        *bytes = bytes.saturating_add(piece.len());
+        if body.send(Piece::Bytes(piece)).await.is_err() {
+            return Ok(());
+        }
+    }
+    // As above: nobody may be reading any more.
+    let _ = body.send(Piece::End).await;
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! Secrets in the environment of the process. Nothing hands it on: compile processes start with none.
+
+use std::collections::BTreeSet;
+
+use zeroize::Zeroizing;
+
+use super::Secret;
+use crate::rules::secret::is_secret_name;
+use crate::words::error::{Error, Result};
+
+/// What the names of variables begin with.
+const PREFIX: &str = "LAZARET_SECRET_";
+/// The variable with what the vault's file is locked with.
+pub(super) const PASSPHRASE: &str = "LAZARET_VAULT_PASSPHRASE";
+
+/// A variable, if it is set to something.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the vault reads secrets, and nobody else does"
+)]
+pub(super) fn read(variable: &str) -> Option<String> {
+    std::env::var(variable)
+        .ok()
+        .filter(|value| !value.is_empty())
+}
+
+/// The variable that holds a secret.
+pub(super) fn variable(name: &str) -> String {
+    format!("{PREFIX}{}", name.to_ascii_uppercase().replace('-', "_"))
+}
+
+/// The secret of this name, if it is set.
+pub(super) fn reveal(name: &str) -> Result<Option<Secret>> {
+    read(&variable(name)).map(Secret::new).transpose()
+}
+
+/// Names of all that are set, in lower case.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the vault reads secrets, and nobody else does"
+)]
+pub(super) fn names() -> BTreeSet<String> {
+    let variables = std::env::vars_os();
+    let names = variables.filter_map(|(variable, _)| {
+        let name = variable
+            .to_str()?
+            .strip_prefix(PREFIX)?
+            .to_ascii_lowercase();
+        is_secret_name(&name).then_some(name)
+    });
+    names.collect()
+}
+
+/// What the vault's file is locked with, if it is said.
+pub(super) fn passphrase() -> Option<Zeroizing<String>> {
+    read(PASSPHRASE).map(Zeroizing::new)
+}
+
+/// Nobody but whoever starts the process sets its environment.
+pub(super) fn only_read(name: &str) -> Error {
+    Error::bad_input("the environment is only read: `[vault]` says `backend = \"env\"`").hint(
+        format!(
+            "set or unset the variable `{}` where lazaret is started",
+            variable(name)
+        ),
+    )
+}

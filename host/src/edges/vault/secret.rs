@@ -1,0 +1,42 @@
+//! A secret's value, which can be neither seen nor copied, and is overwritten when it is dropped.
+//!
+//! What it cannot do: the libraries that put it on the wire keep copies until their buffers are freed,
+//! and the scrub keeps one for as long as the process lives. Those are not overwritten.
+
+use zeroize::Zeroizing;
+
+use crate::rules::scrub::Known;
+use crate::rules::secret::check_value;
+use crate::words::error::Result;
+
+/// A secret's value. There is no `Debug`, `Display`, `Clone` or serde; `tests/forge` tries.
+pub struct Secret(Zeroizing<String>);
+
+impl Secret {
+    /// Takes a value that can be kept secret.
+    ///
+    /// # Errors
+    /// `BadInput`, `TooBig`, with the reason and never the value.
+    pub fn new(value: String) -> Result<Self> {
+        let value = Zeroizing::new(value);
+        check_value(&value)?;
+        Ok(Self(value))
+    }
+
+    /// Takes a value that somebody else keeps, whatever it is.
+    pub(super) fn unchecked(value: String) -> Self {
+        Self(Zeroizing::new(value))
+    }
+
+    /// The value as text, for as long as it is needed.
+    pub(crate) fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// Tells `known` the value, unless redacting it would blank ordinary text.
+    pub(crate) fn teach(&self, known: &Known) {
+        if check_value(&self.0).is_ok() {
+            known.learn(self.0.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! The chain: each record of a run is stored with an authentication of itself and of all before it.
+//!
+//! It is keyed with this host's key, which lies apart from the journal, so that nobody who can write
+//! the journal can make a value that fits: a record that was changed, removed, put in or moved does
+//! not. What a chain cannot show is that its end is missing; whether a run may be without an end is
+//! known outside (`runs/audit.rs`).
+
+use std::collections::HashMap;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::store::{explain_read, read_content};
+use crate::words::error::{Error, Result};
+use crate::words::event::{Event, Record};
+use crate::words::id::{Digest, RunId, Seq};
+use crate::words::key::HostKey;
+use crate::words::limits::CHAINS_REMEMBERED;
+
+/// Where a run's records come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Provenance {
+    /// They were written as it happened.
+    Here,
+    /// They were exported here and have come back as they left.
+    Returned,
+    /// They were imported from elsewhere, and may say anything.
+    Foreign,
+}
+
+impl Provenance {
+    /// Part of what is authenticated, so that none can be passed off as another.
+    fn byte(self) -> [u8; 1] {
+        match self {
+            Self::Here => [0],
+            Self::Returned => [1],
+            Self::Foreign => [2],
+        }
+    }
+}
+
+/// What a run's chain says of its records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// The run.
+    pub run: RunId,
+    /// Records that were looked at.
+    pub records: u64,
+    /// Records at the beginning that were written before there were chains: nothing is known of them.
+    pub unchained: u64,
+    /// Whether the last record ends the run.
+    pub stopped: bool,
+    /// Where the records come from.
+    pub provenance: Provenance,
+    /// The first record that does not fit, and what is wrong with it.
+    pub broken: Option<(Seq, String)>,
+}
+
+/// The chains of the runs that are written.
+pub(super) struct Chains {
+    key: HostKey,
+    last: HashMap<RunId, (Seq, Digest)>,
+}
+
+impl Chains {
+    pub(super) fn new(key: HostKey) -> Self {
+        Self {
+            key,
+            last: HashMap::new(),
+        }
+    }
+
+    /// The value of a record that is written now, after all before it in its run.
+    pub(super) fn next(
+        &mut self,
+        database: &Connection,
+        (record, text): (&Record, &str),
+        provenance: Provenance,
+    ) -> rusqlite::Result<Digest> {
+        let before = match self.last.get(&record.run) {
+            Some((seq, value)) if seq + 1 == record.seq => *value,
+            Some(_) | None => before(database, record)?,
+        };
+        let link = Link {
+            run: record.run.as_str(),
+            numbers: [record.seq, record.at, record.parent],
+            text,
+            provenance,
+        };
+        let value = link.value(&self.key, &before);
+        if matches!(record.event, Event::Stopped(_)) {
+            self.last.remove(&record.run);
+        } else {
+            if self.last.len() >= CHAINS_REMEMBERED {
+                self.last.clear();
+            }
+            self.last.insert(record.run.clone(), (record.seq, value));
+        }
+        Ok(value)
+    }
+}
+
+/// The value of the record before this one; where that has none, the chain begins anew.
+fn before(database: &Connection, record: &Record) -> rusqlite::Result<Digest> {
+    const QUERY: &str = "SELECT chain FROM records WHERE run = ?1 AND seq = ?2";
+    let Some(seq) = record.seq.checked_sub(1) else {
+        return Ok(Digest::from([0; 32]));
+    };
+    let mut query = database.prepare_cached(QUERY)?;
+    let at = params![record.run.as_str(), i64::try_from(seq).unwrap_or(i64::MAX)];
+    let found = query.query_row(at, |row| read_value(row, 0)).optional()?;
+    Ok(found.flatten().unwrap_or(Digest::from([0; 32])))
+}
+
+/// A value as it is stored; one of a wrong form is as good as none.
+fn read_value(row: &Row<'_>, place: usize) -> rusqlite::Result<Option<Digest>> {
+    Ok(match row.get_ref(place)? {
+        ValueRef::Blob(bytes) => <[u8; 32]>::try_from(bytes).ok().map(Digest::from),
+        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) | ValueRef::Text(_) => None,
+    })
+}
+
+/// Everything of a record that its value is about.
+struct Link<'a> {
+    run: &'a str,
+    /// Its place, its time, and the place of what caused it.
+    numbers: [u64; 3],
+    text: &'a str,
+    provenance: Provenance,
+}
+
+impl Link<'_> {
+    fn value(&self, key: &HostKey, before: &Digest) -> Digest {
+        self.with_parts(before, |parts| key.mac(PURPOSE, parts))
+    }
+
+    fn fits(&self, key: &HostKey, before: &Digest, value: &Digest) -> bool {
+        self.with_parts(before, |parts| key.made(value, PURPOSE, parts))
+    }
+
+    fn with_parts<T>(&self, before: &Digest, then: impl FnOnce(&[&[u8]]) -> T) -> T {
+        let [seq, at, parent] = self.numbers.map(u64::to_le_bytes);
+        then(&[
+            &self.provenance.byte(),
+            before.bytes(),
+            self.run.as_bytes(),
+            &seq,
+            &at,
+            &parent,
+            self.text.as_bytes(),
+        ])
+    }
+}
+
+/// What the key is used for here.
+const PURPOSE: &str = "record";
+
+/// Looks at every record of a run.
+pub(super) fn verify(database: &Connection, key: &HostKey, run: &str) -> Result<Verified> {
+    const ALL: &str =
+        "SELECT seq, at, parent, event, chain FROM records WHERE run = ?1 ORDER BY seq";
+    let mut verified = Verified {
+        run: RunId::known(run),
+        records: 0,
+        unchained: 0,
+        stopped: false,
+        provenance: provenance(database, run)?,
+        broken: None,
+    };
+    let mut query = database.prepare_cached(ALL).map_err(explain_read)?;
+    let mut rows = query.query(params![run]).map_err(explain_read)?;
+    let mut before = Digest::from([0; 32]);
+    while let Some(row) = rows.next().map_err(explain_read)? {
+        match look(database, key, row, (run, &mut verified, &mut before)) {
+            Ok(()) => verified.records += 1,
+            Err(why) => {
+                verified.broken = Some((verified.records, why));
+                break;
+            }
+        }
+    }
+    if verified.records == 0 && verified.broken.is_none() {
+        return Err(Error::not_found(format!("run `{}`", verified.run)));
+    }
+    Ok(verified)
+}
+
+/// Looks at the next record, and says what is wrong with it.
+fn look(
+    database: &Connection,
+    key: &HostKey,
+    row: &Row<'_>,
+    (run, verified, before): (&str, &mut Verified, &mut Digest),
+) -> Result<(), String> {
+    let unread = |_: rusqlite::Error| "it cannot be read".to_owned();
+    let number = |place: usize| {
+        let number = row.get::<_, i64>(place).map_err(unread)?;
+        u64::try_from(number).map_err(|_| "one of its numbers is below 0".to_owned())
+    };
+    let numbers = [number(0)?, number(1)?, number(2)?];
+    let [seq, _, _] = numbers;
+    if seq != verified.records {
+        return Err("it is missing".to_owned());
+    }
+    let text = row.get_ref(3).and_then(|text| Ok(text.as_str()?));
+    let text = text.map_err(unread)?;
+    let link = Link {
+        run,
+        numbers,
+        text,
+        provenance: verified.provenance,
+    };
+    match read_value(row, 4).map_err(unread)? {
+        Some(value) if link.fits(key, before, &value) => *before = value,
+        None if verified.unchained == seq => verified.unchained += 1,
+        Some(_) => {
+            return Err(
+                "it was changed, put in or moved, or another host's key has written it".to_owned(),
+            );
+        }
+        None => return Err("it was put in, or what authenticates it was removed".to_owned()),
+    }
+    let mut event: Event =
+        serde_json::from_str(text).map_err(|_| "it cannot be read".to_owned())?;
+    verified.stopped = matches!(event, Event::Stopped(_));
+    read_content(database, &mut event).map_err(|error| error.message().to_owned())
+}
+
+/// Where a run comes from, by the table of imports; each record's value says the same.
+pub(super) fn provenance(database: &Connection, run: &str) -> Result<Provenance> {
+    const QUERY: &str = "SELECT authentic FROM imports WHERE run = ?1";
+    let mut query = database.prepare_cached(QUERY).map_err(explain_read)?;
+    let found = query.query_row(params![run], |row| row.get::<_, i64>(0));
+    Ok(match found.optional().map_err(explain_read)? {
+        None => Provenance::Here,
+        Some(1) => Provenance::Returned,
+        Some(_) => Provenance::Foreign,
+    })
+}
+
+/// Every run of which there is any record, oldest name first.
+pub(super) fn all_runs(database: &Connection) -> Result<Vec<String>> {
+    const QUERY: &str = "SELECT DISTINCT run FROM records ORDER BY run";
+    let mut query = database.prepare_cached(QUERY).map_err(explain_read)?;
+    let runs = query
+        .query_map([], |row| row.get(0))
+        .map_err(explain_read)?;
+    runs.collect::<rusqlite::Result<_>>().map_err(explain_read)
+}

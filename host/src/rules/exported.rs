@@ -1,0 +1,409 @@
+//! An exported run: JSON lines that another journal can take in.
+//!
+//! The first line says which run it is, the last one what all lines before it come to, with an
+//! authentication by the host that wrote them. Whoever reads it learns whether it is whole; only the
+//! host that wrote it learns that it is true. To everybody else it is a text from outside, and its
+//! labels say so.
+
+use serde::{Deserialize, Serialize};
+
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::{Content, Event, Record};
+use crate::words::id::{Digest, RunId};
+use crate::words::inert::inert_json;
+use crate::words::key::HostKey;
+use crate::words::label::Source;
+use crate::words::limits::{EXPORT_BYTES, EXPORT_RECORDS};
+
+/// Version of the lines.
+const VERSION: u32 = 1;
+/// What the key is used for here.
+const PURPOSE: &str = "export";
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    /// Always `run`: tells the file from any other.
+    lazaret: String,
+    version: u32,
+    run: RunId,
+    records: usize,
+    /// Name of the host's key.
+    host: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tail {
+    end: RunId,
+    records: usize,
+    /// Digest of all lines before, one after the other.
+    chain: Digest,
+    /// By the host's key; none where the host does not vouch for the records itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mac: Option<Digest>,
+}
+
+/// A run that was read back.
+#[derive(Debug)]
+pub struct Exported {
+    /// Its records, in order.
+    pub records: Vec<Record>,
+    /// Whether this host wrote them, and they are as they were.
+    pub authentic: bool,
+}
+
+/// Writes a run as lines. `vouched` says whether this host vouches for its records.
+///
+/// # Errors
+/// `BadInput` for a run without records.
+pub fn write(records: &[Record], key: &HostKey, vouched: bool) -> Result<String> {
+    let Some(first) = records.first() else {
+        return Err(Error::bad_input("the run has no records"));
+    };
+    let head = Head {
+        lazaret: "run".to_owned(),
+        version: VERSION,
+        run: first.run.clone(),
+        records: records.len(),
+        host: key.name(),
+    };
+    let mut lines = Lines::default();
+    lines.add(&head);
+    for record in records {
+        lines.add(record);
+    }
+    let mac = vouched.then(|| key.mac(PURPOSE, &parts(&first.run, &lines.chain)));
+    let chain = lines.chain;
+    lines.add(&Tail {
+        end: first.run.clone(),
+        records: records.len(),
+        chain,
+        mac,
+    });
+    Ok(lines.text)
+}
+
+/// Lines that are written, and what they come to.
+struct Lines {
+    text: String,
+    chain: Digest,
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self {
+            text: String::new(),
+            chain: Digest::from([0; 32]),
+        }
+    }
+}
+
+impl Lines {
+    fn add(&mut self, line: &impl Serialize) {
+        // Text and JSON values with text as keys always have a JSON form.
+        let line = inert_json(serde_json::to_string(line).unwrap_or_default());
+        self.chain = after(&self.chain, &line);
+        self.text.push_str(&line);
+        self.text.push('\n');
+    }
+}
+
+fn after(chain: &Digest, line: &str) -> Digest {
+    let mut all = chain.bytes().to_vec();
+    all.extend_from_slice(line.as_bytes());
+    Digest::of(&all)
+}
+
+/// The digest is of the head as well, and so of the number of records.
+fn parts<'a>(run: &'a RunId, chain: &'a Digest) -> [&'a [u8]; 2] {
+    [run.as_str().as_bytes(), chain.bytes()]
+}
+
+/// Reads the lines of an exported run. Records that this host does not vouch for carry the source of
+/// what was imported from then on, beside all that they carried.
+///
+/// # Errors
+/// `BadInput` for what is no exported run, `Corrupt` for one that was changed or cut short, `TooBig`.
+pub fn read(bytes: &[u8], key: &HostKey) -> Result<Exported> {
+    if bytes.len() > EXPORT_BYTES {
+        return Err(Error::too_big(
+            "the exported run",
+            EXPORT_BYTES,
+            bytes.len(),
+        ));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| foreign("it is no UTF-8 text"))?;
+    let mut lines = text.lines();
+    let head = lines.next().unwrap_or_default();
+    let mut chain = after(&Digest::from([0; 32]), head);
+    let head = read_head(head)?;
+    let mut records = Vec::new();
+    for at in 0..head.records {
+        let line = lines.next().unwrap_or_default();
+        records.push(read_record(line, at, &head)?);
+        chain = after(&chain, line);
+    }
+    let tail: Tail = serde_json::from_str(lines.next().unwrap_or_default())
+        .map_err(|_| changed("its last line is missing, so it was cut short or added to"))?;
+    if tail.end != head.run || tail.records != head.records || tail.chain != chain {
+        return Err(changed("its last line does not fit the lines before it"));
+    }
+    if lines.next().is_some() {
+        return Err(changed("there are lines after its last one"));
+    }
+    let own = head.host == key.name();
+    let authentic = match &tail.mac {
+        Some(mac) if own => {
+            if !key.made(mac, PURPOSE, &parts(&head.run, &chain)) {
+                return Err(changed("it says that this host wrote it, and it did not"));
+            }
+            true
+        }
+        Some(_) | None => false,
+    };
+    if !authentic {
+        records.iter_mut().for_each(mark);
+    }
+    Ok(Exported { records, authentic })
+}
+
+fn read_head(line: &str) -> Result<Head> {
+    #[derive(Deserialize)]
+    struct Version {
+        lazaret: String,
+        version: u32,
+    }
+    let version: Option<Version> = serde_json::from_str(line).ok();
+    match version {
+        Some(Version { lazaret, version }) if lazaret == "run" && version > VERSION => {
+            let what = format!(
+                "the exported run was written by a newer lazaret: it has version {version}, and this one reads up to {VERSION}"
+            );
+            return Err(Error::bad_input(what).hint("use the newer lazaret"));
+        }
+        Some(Version { lazaret, .. }) if lazaret == "run" => {}
+        Some(_) | None => return Err(foreign("its first line is none of ours")),
+    }
+    let head: Head =
+        serde_json::from_str(line).map_err(|_| foreign("its first line is none of ours"))?;
+    if head.run.as_str().is_empty() || RunId::known(head.run.as_str()) != head.run {
+        return Err(foreign("the name of its run is none of ours"));
+    }
+    if head.records == 0 || head.records > EXPORT_RECORDS {
+        let what = format!("it has {} records, and 1 to {EXPORT_RECORDS}", head.records);
+        return Err(foreign(&format!("{what} may be")));
+    }
+    Ok(head)
+}
+
+/// A record in its place: what no journal of ours could have written does not get in.
+fn read_record(line: &str, at: usize, head: &Head) -> Result<Record> {
+    let number = at + 2;
+    let wrong = |why: &str| changed(&format!("line {number}: {why}"));
+    if line.is_empty() {
+        return Err(wrong("a record is missing, so it was cut short"));
+    }
+    let mut record: Record = serde_json::from_str(line)
+        .map_err(|_| wrong("this is no record, or one of a newer lazaret"))?;
+    let seq = u64::try_from(at).unwrap_or(u64::MAX);
+    if record.run != head.run || record.seq != seq || record.parent > seq {
+        return Err(wrong("this record does not belong there"));
+    }
+    if i64::try_from(record.at).is_err() {
+        return Err(wrong("its time is none"));
+    }
+    let starts = matches!(record.event, Event::Started(_));
+    let stops = matches!(record.event, Event::Stopped(_));
+    if starts != (at == 0) || (stops && at + 1 != head.records) {
+        return Err(wrong("this record does not belong there"));
+    }
+    // By its digest it could bring in what another run has read.
+    if let Some(Content::Stored { .. }) = record.event.content_mut() {
+        return Err(wrong(
+            "this record refers to a content that is not in the file",
+        ));
+    }
+    Ok(record)
+}
+
+/// Adds the source of what was imported to everything that the record says of influence.
+fn mark(record: &mut Record) {
+    if let Some(label) = record.event.label_mut() {
+        *label = label.with(Source::imported());
+    }
+}
+
+fn foreign(why: &str) -> Error {
+    Error::bad_input(format!("this is no exported run: {why}"))
+        .hint("`lazaret runs export RUN --output FILE` writes one")
+}
+
+fn changed(why: &str) -> Error {
+    Error::new(
+        Code::Corrupt,
+        format!("the exported run was changed: {why}"),
+    )
+    .hint("nothing of it was taken in; export it anew")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::event::{End, Narrowed, Started, Stopped, Surface};
+    use crate::words::label::Label;
+    use crate::words::message::Usage;
+
+    fn key(byte: u8) -> HostKey {
+        HostKey::new(&[byte; 32])
+    }
+
+    fn record(seq: u64, event: Event) -> Record {
+        Record {
+            run: RunId::known("20260101-000000-0000abcd"),
+            seq,
+            at: 5,
+            parent: 0,
+            event,
+        }
+    }
+
+    fn run() -> Vec<Record> {
+        let started = Started {
+            surface: Surface::Cli,
+            subject: "agent".to_owned(),
+            goal: "a\u{202e}b".to_owned(),
+            label: Label::of(Source::user()),
+            narrowed: Narrowed::default(),
+        };
+        let stopped = Stopped {
+            end: End::Done {
+                content: Content::Inline("x".into()),
+            },
+            turns: 1,
+            usage: Usage::default(),
+        };
+        vec![
+            record(0, Event::Started(started)),
+            record(1, Event::Resumed),
+            record(2, Event::Stopped(stopped)),
+        ]
+    }
+
+    #[test]
+    fn what_this_host_wrote_comes_back_as_it_was() {
+        let text = write(&run(), &key(1), true).unwrap();
+        assert_eq!(text.lines().count(), 5);
+        assert!(!text.contains('\u{202e}'));
+        let back = read(text.as_bytes(), &key(1)).unwrap();
+        assert!(back.authentic);
+        assert_eq!(back.records, run());
+    }
+
+    #[test]
+    fn what_nobody_here_vouches_for_is_marked() {
+        let ours = write(&run(), &key(1), false).unwrap();
+        let theirs = write(&run(), &key(2), true).unwrap();
+        for text in [ours, theirs] {
+            let back = read(text.as_bytes(), &key(1)).unwrap();
+            assert!(!back.authentic);
+            let json = serde_json::to_string(&back.records[0]).unwrap();
+            assert!(json.contains(r#"["user","file:/import"]"#), "{json}");
+        }
+    }
+
+    fn check(change: impl FnOnce(&mut Vec<String>), code: Code, says: &str) {
+        let text = write(&run(), &key(1), true).unwrap();
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        change(&mut lines);
+        let error = read(lines.join("\n").as_bytes(), &key(1)).unwrap_err();
+        assert_eq!(error.code(), code, "{error}");
+        assert!(error.message().contains(says), "{says}: {error}");
+    }
+
+    fn replace(lines: &mut [String], line: usize, from: &str, to: &str) {
+        assert!(lines[line].contains(from), "{}", lines[line]);
+        lines[line] = lines[line].replace(from, to);
+    }
+
+    #[test]
+    fn changed_files_are_refused() {
+        use Code::{BadInput, Corrupt};
+        check(Vec::clear, BadInput, "first line");
+        check(|lines| lines.truncate(1), Corrupt, "line 2");
+        check(|lines| lines.truncate(3), Corrupt, "line 4");
+        check(|lines| lines.truncate(4), Corrupt, "last line is missing");
+        check(|lines| lines.push("{}".into()), Corrupt, "after its last");
+        check(|lines| lines.swap(1, 2), Corrupt, "does not belong");
+        check(|lines| drop(lines.remove(2)), Corrupt, "does not belong");
+        check(
+            |lines| replace(lines, 1, "\"at\":5", "\"at\":6"),
+            Corrupt,
+            "does not fit",
+        );
+        check(
+            |lines| replace(lines, 0, "run\"", "song\""),
+            BadInput,
+            "first line",
+        );
+        check(
+            |lines| replace(lines, 0, "\"version\":1", "\"version\":2"),
+            BadInput,
+            "newer",
+        );
+        check(
+            |lines| replace(lines, 0, "\"records\":3", "\"records\":0"),
+            BadInput,
+            "0 records",
+        );
+        check(
+            |lines| replace(lines, 0, "20260101-", "../../x"),
+            BadInput,
+            "the name of its run",
+        );
+        check(
+            |lines| replace(lines, 2, "resumed", "danced"),
+            Corrupt,
+            "no record",
+        );
+        check(
+            |lines| replace(lines, 2, "\"seq\":1", "\"seq\":7"),
+            Corrupt,
+            "does not belong",
+        );
+        check(
+            |lines| replace(lines, 1, "\"at\":5", "\"at\":18446744073709551615"),
+            Corrupt,
+            "time",
+        );
+        check(
+            |lines| {
+                let stored = format!(
+                    r#"{{"stored":{{"digest":"{}","bytes":9}}}}"#,
+                    "0".repeat(64)
+                );
+                replace(lines, 3, r#"{"inline":"x"}"#, &stored);
+            },
+            Corrupt,
+            "a content that is not in the file",
+        );
+    }
+
+    #[test]
+    fn a_forged_file_does_not_pass_for_ours() {
+        // Everything fits but the authentication.
+        let text = write(&run(), &key(2), true).unwrap();
+        let text = text.replace(&key(2).name(), &key(1).name());
+        let mut lines: Vec<&str> = text.lines().collect();
+        let mut chain = Digest::from([0; 32]);
+        for line in &lines[..4] {
+            chain = after(&chain, line);
+        }
+        let mut tail: Tail = serde_json::from_str(lines[4]).unwrap();
+        tail.chain = chain;
+        let tail = serde_json::to_string(&tail).unwrap();
+        lines[4] = &tail;
+        let error = read(lines.join("\n").as_bytes(), &key(1)).unwrap_err();
+        assert!(error.message().contains("it did not"), "{error}");
+    }
+}

@@ -1,0 +1,94 @@
+//! Reasons for which a request to the outside is refused: a closed list, one word each.
+//!
+//! The word stands in the journal: as the rule of a denial where the gate said no, and at the end of the
+//! message where the egress edge did, after the permit.
+
+use crate::words::error::{Code, Error};
+
+/// Why a request to the outside is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// No line is about the host, the port or the path.
+    HostNotGranted,
+    /// A line is about the place, and not with this method.
+    MethodNotGranted,
+    /// The address is not on the public internet, and no line says `private = true`.
+    PrivateAddress,
+    /// The address is that of a cloud's metadata service, which no line opens.
+    MetadataAddress,
+    /// The name leads nowhere.
+    NoSuchHost,
+    /// There were as many requests in the last minute as there may be.
+    Rate,
+    /// Request or answer is bigger than it may be.
+    TooBig,
+}
+
+impl Reason {
+    /// Its word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::HostNotGranted => "host_not_granted",
+            Self::MethodNotGranted => "method_not_granted",
+            Self::PrivateAddress => "private_address",
+            Self::MetadataAddress => "metadata_address",
+            Self::NoSuchHost => "no_such_host",
+            Self::Rate => "rate",
+            Self::TooBig => "too_big",
+        }
+    }
+
+    /// A refusal by the edge, as the journal keeps it. Where a name was looked up, guests are told one and the same
+    /// thing whatever was found: the answer must not be a map of the inner network.
+    #[must_use]
+    pub fn error(self, what: &str) -> Error {
+        let code = match self {
+            Self::HostNotGranted
+            | Self::MethodNotGranted
+            | Self::PrivateAddress
+            | Self::MetadataAddress => Code::Denied,
+            Self::NoSuchHost => Code::FetchFailed,
+            Self::Rate => Code::OverBudget,
+            Self::TooBig => Code::TooBig,
+        };
+        let error = Error::new(code, format!("{what} ({})", self.word()));
+        match self {
+            Self::PrivateAddress | Self::MetadataAddress | Self::NoSuchHost => {
+                error.but_told(Error::new(Code::Denied, NOWHERE))
+            }
+            Self::Rate => error.retry(true),
+            Self::HostNotGranted | Self::MethodNotGranted | Self::TooBig => error,
+        }
+    }
+}
+
+/// What a guest is told of a name that leads nowhere, or where it may not go.
+const NOWHERE: &str = "the host's name leads to no address that may be reached: there is none, \
+                       or it is not on the public internet";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guests_cannot_tell_a_private_address_from_none() {
+        let after_a_look_up = [
+            Reason::PrivateAddress,
+            Reason::MetadataAddress,
+            Reason::NoSuchHost,
+        ];
+        let told = after_a_look_up.map(|reason| {
+            let error = reason.error("10.0.0.1");
+            assert!(
+                error.message().ends_with(&format!("({})", reason.word())),
+                "{error}"
+            );
+            let told = error.for_guests();
+            assert!(told.hints().is_empty() && told.issue_list().is_empty());
+            (told.code(), told.message().to_owned(), told.is_retryable())
+        });
+        assert!(told.iter().all(|one| one == &told[0]), "{told:?}");
+        assert!(!told[0].1.contains("10.0.0.1"));
+    }
+}

@@ -1,0 +1,488 @@
+//! Handles: outcomes that are held back from whoever wished them, and handed on without being read (design §5).
+//!
+//! The holder sees what a handle is of, how large it is, its label and its trusted fields; its own label does not
+//! rise. A tool takes a handle wherever it takes a value: it is replaced before the call is judged, and the call is
+//! judged with the handle's label. A handle belongs to one run, and its name stands in the record of its call.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::leaves::{at, texts_at};
+use super::lines::{Flows, Holding, Records};
+use crate::words::error::{Code, Error, Issue, Result};
+use crate::words::id::{ToolName, shown};
+use crate::words::label::Label;
+use crate::words::limits::{
+    CHARS_PER_TOKEN, HANDLE_BYTES, HANDLE_RECORDS, HANDLES, OBSERVATION_TOKENS,
+};
+
+/// The key by which a handle is told from a value.
+pub const KEY: &str = "$handle";
+/// The bundled plugin whose tools work with handles.
+pub const PLUGIN: &str = "handle";
+/// The tool that shows what is held.
+const READ: &str = "handle.read";
+/// The tool by which a person makes a text their own words.
+pub const ADOPT: &str = "handle.adopt";
+/// Tools whose outcome is a scalar that may leave a handle.
+const SCALARS: [&str; 2] = ["handle.count", "handle.scalar"];
+
+/// The handles of one run.
+#[derive(Clone, Debug, Default)]
+pub struct Handles {
+    held: BTreeMap<String, Held>,
+    /// The number of the last one.
+    last: u64,
+    bytes: usize,
+    bits: u32,
+}
+
+/// What a handle holds.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// The value.
+    pub value: Arc<Value>,
+    /// What influenced it.
+    pub label: Label,
+}
+
+impl Handles {
+    /// Holds a value, and names its handle.
+    ///
+    /// # Errors
+    /// `OverBudget` past what a run may hold.
+    pub fn hold(&mut self, value: &Value, label: &Label) -> Result<String> {
+        let name = format!("h{}", self.last.saturating_add(1));
+        self.hold_as(&name, value, label)?;
+        Ok(name)
+    }
+
+    fn hold_as(&mut self, name: &str, value: &Value, label: &Label) -> Result<()> {
+        let bytes = self.bytes.saturating_add(value.to_string().len());
+        if self.held.len() >= HANDLES || bytes > HANDLE_BYTES {
+            let what =
+                format!("a run holds {HANDLES} outcomes and {HANDLE_BYTES} bytes of them at most");
+            return Err(Error::new(Code::OverBudget, what));
+        }
+        self.bytes = bytes;
+        let number = name.strip_prefix('h').and_then(|rest| rest.parse().ok());
+        self.last = self.last.max(number.unwrap_or_default());
+        let held = Held {
+            value: Arc::new(value.clone()),
+            label: label.clone(),
+        };
+        self.held.insert(name.to_owned(), held);
+        Ok(())
+    }
+
+    /// Holds again what an earlier life of the run held, or charges again what left.
+    ///
+    /// # Errors
+    /// As [`Handles::hold`].
+    pub fn again(
+        &mut self,
+        tool: &ToolName,
+        (outcome, args): (&Value, &Value),
+        (told, label): (&Value, &Label),
+    ) -> Result<()> {
+        if let Some(name) = handle_in(told) {
+            return self.hold_as(name, outcome, label);
+        }
+        let bits = bits(tool, outcome, args).unwrap_or_default();
+        self.bits = self.bits.saturating_add(bits);
+        Ok(())
+    }
+
+    /// What a handle of this run holds.
+    ///
+    /// # Errors
+    /// `NotFound`, in the same words for one that was made up and one of another run.
+    pub fn get(&self, name: &str) -> Result<&Held> {
+        let held = self.held.get(name);
+        held.ok_or_else(|| Error::not_found(format!("handle `{}` in this run", shown(name))))
+    }
+
+    /// Takes bits out of what may leave handles in this run; how many are left.
+    ///
+    /// # Errors
+    /// `OverBudget` where there are not so many.
+    pub fn charge(&mut self, bits: u32, most: u32) -> Result<u32> {
+        let spent = self.bits.saturating_add(bits);
+        if spent > most {
+            let what = format!(
+                "{bits} bits would leave a handle, and {} of the run's {most} are left",
+                most.saturating_sub(self.bits)
+            );
+            return Err(Error::new(Code::OverBudget, what)
+                .hint(format!("more may be granted: [flow]\nbits = {spent}")));
+        }
+        self.bits = spent;
+        Ok(most - spent)
+    }
+}
+
+/// Arguments in which each handle is replaced by what it holds.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// The arguments.
+    pub value: Value,
+    /// What the handles bring along.
+    pub label: Label,
+    /// Where they stood, as pointers; none where there were no handles.
+    pub places: Vec<String>,
+}
+
+impl Given {
+    /// Arguments without handles.
+    #[must_use]
+    pub fn plain(value: Value) -> Self {
+        Self {
+            value,
+            label: Label::default(),
+            places: Vec::new(),
+        }
+    }
+
+    /// Replaces every handle. What a handle holds is not looked through for others.
+    ///
+    /// # Errors
+    /// `NotFound`; `TooBig` where all together is more than a run may hold.
+    pub fn resolve(value: &Value, handles: &Handles) -> Result<Self> {
+        let mut given = Self::plain(Value::Null);
+        let mut bytes = 0;
+        given.value = given.replace(value, handles, &mut (String::new(), &mut bytes))?;
+        Ok(given)
+    }
+
+    fn replace(
+        &mut self,
+        value: &Value,
+        handles: &Handles,
+        (place, bytes): &mut (String, &mut usize),
+    ) -> Result<Value> {
+        if let Some(name) = handle_in(value) {
+            let held = handles.get(name)?;
+            **bytes = bytes.saturating_add(held.value.to_string().len());
+            if **bytes > HANDLE_BYTES {
+                return Err(Error::too_big(
+                    "what the handles hold",
+                    HANDLE_BYTES,
+                    **bytes,
+                ));
+            }
+            self.label = self.label.join(&held.label);
+            self.places.push(place.clone());
+            return Ok(Value::clone(&held.value));
+        }
+        match value {
+            Value::Array(items) => {
+                let mut all = Vec::with_capacity(items.len());
+                for (number, item) in items.iter().enumerate() {
+                    let mut below = (format!("{place}/{number}"), &mut **bytes);
+                    all.push(self.replace(item, handles, &mut below)?);
+                }
+                Ok(Value::Array(all))
+            }
+            Value::Object(map) => {
+                let mut all = Map::new();
+                for (key, item) in map {
+                    let name = key.replace('~', "~0").replace('/', "~1");
+                    let mut below = (format!("{place}/{name}"), &mut **bytes);
+                    all.insert(key.clone(), self.replace(item, handles, &mut below)?);
+                }
+                Ok(Value::Object(all))
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(value.clone()),
+        }
+    }
+
+    /// Issues without what they would tell of the inside of a handle.
+    #[must_use]
+    pub fn veil(&self, issues: Vec<Issue>) -> Vec<Issue> {
+        let mut veiled: Vec<Issue> = Vec::new();
+        for issue in issues {
+            let inside = |place: &&String| {
+                let rest = issue.path.strip_prefix(place.as_str());
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
+            let issue = match self.places.iter().find(inside) {
+                Some(place) => Issue {
+                    path: place.clone(),
+                    message: "what the handle holds does not fit here".to_owned(),
+                },
+                None => issue,
+            };
+            if !veiled.contains(&issue) {
+                veiled.push(issue);
+            }
+        }
+        veiled
+    }
+}
+
+/// The name of a handle, where a value is one.
+fn handle_in(value: &Value) -> Option<&str> {
+    value.as_object()?.get(KEY)?.as_str()
+}
+
+/// Whether there is a handle anywhere in a value.
+#[must_use]
+pub fn has_handle(value: &Value) -> bool {
+    handle_in(value).is_some()
+        || match value {
+            Value::Array(items) => items.iter().any(has_handle),
+            Value::Object(map) => map.values().any(has_handle),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        }
+}
+
+/// What becomes of an outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is shown, and raises the label of whoever sees it.
+    Shown,
+    /// It is held.
+    Held,
+    /// A person has made it their own words.
+    Adopted,
+    /// It is a scalar that leaves its handle for so many bits, and raises no label.
+    Leaves(u32),
+}
+
+/// What becomes of an outcome of `tool` for a caller of this label, in a run that holds so.
+#[must_use]
+pub fn fate(
+    flows: &Flows,
+    hold: Holding,
+    tool: &ToolName,
+    (outcome, args): (&Value, &Value),
+    (label, caller): (&Label, &Label),
+) -> Fate {
+    if tool.as_str() == READ || flows.classes.is_secret(label) {
+        return Fate::Shown;
+    }
+    if tool.as_str() == ADOPT {
+        return Fate::Adopted;
+    }
+    let own = flows.about(tool).map_or(Holding::Auto, |said| said.hold);
+    let holding = if own == Holding::Auto { hold } else { own };
+    let (untrusted, large) = match holding {
+        Holding::Untrusted => (true, false),
+        Holding::Large => (true, true),
+        Holding::Auto | Holding::Never => (false, false),
+    };
+    let new = label.without(caller);
+    if untrusted && flows.classes.is_tainted(&new) {
+        return match bits(tool, outcome, args) {
+            Some(bits) => Fate::Leaves(bits),
+            None => Fate::Held,
+        };
+    }
+    let long = outcome.to_string().chars().count() > OBSERVATION_TOKENS * CHARS_PER_TOKEN;
+    if large && long {
+        return Fate::Held;
+    }
+    Fate::Shown
+}
+
+/// The bits that a scalar carries; nothing for what is none.
+fn bits(tool: &ToolName, outcome: &Value, args: &Value) -> Option<u32> {
+    if !SCALARS.contains(&tool.as_str()) {
+        return None;
+    }
+    let choices = |key: &str| {
+        let count = args.get(key).and_then(Value::as_array).map_or(0, Vec::len);
+        usize::BITS - count.leading_zeros()
+    };
+    match (outcome, args.get("type").and_then(Value::as_str)) {
+        (Value::Bool(_), _) => Some(1),
+        (Value::Number(_), Some("index")) => Some(choices("value").max(1)),
+        (Value::Number(_), Some("number") | None) => Some(NUMBER_BITS),
+        (Value::String(_), Some("enum")) => Some(choices("options").max(1)),
+        (Value::String(_), Some("date")) => Some(DATE_BITS),
+        _ => None,
+    }
+}
+
+const NUMBER_BITS: u32 = 64;
+/// All days of ten thousand years.
+const DATE_BITS: u32 = 22;
+
+/// What the holder sees.
+#[must_use]
+pub fn card(
+    flows: &Flows,
+    (tool, name): (&ToolName, &str),
+    outcome: &Value,
+    label: &Label,
+) -> Value {
+    let mut card = json!({
+        KEY: name,
+        "of": tool.as_str(),
+        "type": type_of(outcome),
+        "bytes": outcome.to_string().len(),
+        "label": label,
+    });
+    let records = flows.about(tool).map(|said| &said.records);
+    if let Some(fields) = records.and_then(|records| trusted(records, outcome))
+        && let Some(card) = card.as_object_mut()
+    {
+        card.insert("fields".to_owned(), fields);
+    }
+    card
+}
+
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// The trusted fields of each record, in order. What is not named stays behind.
+fn trusted(records: &Records, outcome: &Value) -> Option<Value> {
+    if records.trusted.is_empty() {
+        return None;
+    }
+    let fields = |record: &&Value| -> Value {
+        let known = records.trusted.keys().map(|field| {
+            let texts: Vec<String> = texts_at(record, field)
+                .iter()
+                .map(|text| shown(text))
+                .collect();
+            (field.clone(), json!(texts))
+        });
+        Value::Object(known.collect())
+    };
+    let found = at(outcome, &records.at);
+    Some(found.iter().take(HANDLE_RECORDS).map(fields).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::label::{Sort, Source};
+
+    fn web() -> Label {
+        Label::of(Source::new(Sort::Web, "https://a.test"))
+    }
+
+    fn handles() -> Handles {
+        let mut handles = Handles::default();
+        handles
+            .hold_as("h3", &json!({"a": [1, {"$handle": "h3"}]}), &web())
+            .unwrap();
+        handles
+    }
+
+    #[test]
+    fn handles_are_replaced_once_and_bring_their_label() {
+        let args =
+            json!({"x": {"$handle": "h3", "of": "ignored"}, "y": [{"$handle": "h3"}], "z": 1});
+        let given = Given::resolve(&args, &handles()).unwrap();
+        assert_eq!(given.value["x"], json!({"a": [1, {"$handle": "h3"}]}));
+        assert_eq!(given.value["y"][0], given.value["x"]);
+        assert_eq!(given.label, web());
+        assert_eq!(given.places, ["/x", "/y/0"]);
+        for forged in ["h4", "h03", "", "h3 "] {
+            let args = json!({"x": {"$handle": forged}});
+            let error = Given::resolve(&args, &handles()).unwrap_err();
+            assert_eq!(error.code(), Code::NotFound, "{forged}");
+        }
+        let plain = Given::resolve(&json!({"$handle": 3}), &handles()).unwrap();
+        assert!(plain.places.is_empty());
+    }
+
+    #[test]
+    fn issues_do_not_look_into_handles() {
+        let given = Given::resolve(&json!({"x": {"$handle": "h3"}}), &handles()).unwrap();
+        let issue = |path: &str| Issue {
+            path: path.to_owned(),
+            message: "canary".to_owned(),
+        };
+        let veiled = given.veil(vec![issue("/x/a/0"), issue("/x/a/1"), issue("/xy")]);
+        let told: Vec<_> = veiled.iter().map(|issue| issue.path.as_str()).collect();
+        assert_eq!(told, ["/x", "/xy"]);
+        assert!(!veiled[0].message.contains("canary"));
+    }
+
+    #[test]
+    fn what_becomes_of_an_outcome() {
+        let user = Label::of(Source::user());
+        let tainted = user.join(&web());
+        let flows = Flows::default();
+        let tool = |name: &str| ToolName::parse(name).unwrap();
+        let fate_of = |flows: &Flows, hold, name: &str, label: &Label, caller: &Label| {
+            fate(
+                flows,
+                hold,
+                &tool(name),
+                (&json!(true), &json!({"type": "bool"})),
+                (label, caller),
+            )
+        };
+        use Holding::{Never, Untrusted};
+        for (hold, name, label, caller, expected) in [
+            (Untrusted, "web.get", &tainted, &user, Fate::Held),
+            (Never, "web.get", &tainted, &user, Fate::Shown),
+            (Untrusted, "web.get", &user, &user, Fate::Shown),
+            // Whoever is under the influence already learns nothing worse.
+            (Untrusted, "web.get", &tainted, &tainted, Fate::Shown),
+            (Untrusted, "handle.read", &tainted, &user, Fate::Shown),
+            (Untrusted, "handle.scalar", &tainted, &user, Fate::Leaves(1)),
+            (Untrusted, "handle.field", &tainted, &user, Fate::Held),
+        ] {
+            assert_eq!(
+                fate_of(&flows, hold, name, label, caller),
+                expected,
+                "{name}"
+            );
+        }
+        let secret = tainted.with(Source::new(Sort::Secret, "x"));
+        assert_eq!(
+            fate_of(&flows, Untrusted, "web.get", &secret, &user),
+            Fate::Shown
+        );
+    }
+
+    #[test]
+    fn bits_are_charged() {
+        let scalar = ToolName::parse("handle.scalar").unwrap();
+        for (outcome, args, expected) in [
+            (json!(true), json!({"type": "bool"}), Some(1)),
+            (json!(7), json!({"type": "number"}), Some(64)),
+            (
+                json!(1),
+                json!({"type": "index", "value": [1, 2, 3, 4]}),
+                Some(3),
+            ),
+            (
+                json!("a"),
+                json!({"type": "enum", "options": ["a", "b", "c"]}),
+                Some(2),
+            ),
+            (json!("2026-03-01"), json!({"type": "date"}), Some(22)),
+            (json!("free text"), json!({"type": "text"}), None),
+            (
+                json!(["x"]),
+                json!({"type": "enum", "options": ["x"]}),
+                None,
+            ),
+        ] {
+            assert_eq!(bits(&scalar, &outcome, &args), expected, "{outcome}");
+        }
+        let mut handles = Handles::default();
+        assert_eq!(handles.charge(64, 100).unwrap(), 36);
+        assert_eq!(
+            handles.charge(64, 100).unwrap_err().code(),
+            Code::OverBudget
+        );
+        assert_eq!(handles.charge(36, 100).unwrap(), 0);
+    }
+}

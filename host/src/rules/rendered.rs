@@ -1,0 +1,321 @@
+//! Rendered text: a model's answer as it is shown to a person, so that nothing in it loads by itself
+//! and every link says where it leads.
+//!
+//! An answer may be written as Markdown, and whoever shows it may render it. Pictures and links become
+//! text with their host; code stays as it is. The text is read by a parser of CommonMark, and
+//! otherwise left alone.
+
+mod elements;
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
+use url::{Host, Url};
+
+/// How often a text is looked at again: what was two things may become one when a third is taken away.
+const ROUNDS: usize = 4;
+
+/// The text with pictures, links and elements of HTML that lead somewhere written out.
+#[must_use]
+pub fn rendered(text: &str) -> String {
+    let mut text = text.to_owned();
+    for _ in 0..ROUNDS {
+        match round(&text) {
+            Some(next) => text = next,
+            None => return text,
+        }
+    }
+    // Somebody tries hard. Without these there is no link, picture or element.
+    text.replace('[', "(").replace(']', ")").replace('<', "‹")
+}
+
+/// A piece of the text, and what stands there instead.
+struct Change {
+    place: Range<usize>,
+    with: String,
+}
+
+/// A link or picture that has begun.
+struct Open {
+    is_image: bool,
+    start: usize,
+    /// Where its own text is, as far as it is known.
+    inner: Option<Range<usize>>,
+    /// Where it leads, for people; nothing for an address that only looks like one.
+    to: Option<String>,
+}
+
+impl Open {
+    fn new(is_image: bool, start: usize, kind: LinkType, url: &str) -> Self {
+        Self {
+            is_image,
+            start,
+            inner: None,
+            to: (kind != LinkType::Email).then(|| leads_to(url)),
+        }
+    }
+
+    /// What stands for it: its own text, with what it is before and where it leads after.
+    fn changes(self, end: usize) -> Vec<Change> {
+        let Some(to) = self.to else {
+            return Vec::new();
+        };
+        let (before, after) = if self.is_image {
+            ("(image: ", format!(" — {to})"))
+        } else {
+            ("", format!(" (link: {to})"))
+        };
+        match self.inner {
+            Some(inner) => vec![
+                Change {
+                    place: self.start..inner.start,
+                    with: before.to_owned(),
+                },
+                Change {
+                    place: inner.end..end,
+                    with: after,
+                },
+            ],
+            None => vec![Change {
+                place: self.start..end,
+                with: format!("{before}{}", after.trim_start_matches([' ', '—'])),
+            }],
+        }
+    }
+}
+
+/// One look at the text; nothing where nothing in it leads anywhere.
+fn round(text: &str) -> Option<String> {
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_FOOTNOTES;
+    let parser = Parser::new_ext(text, options);
+    let definitions = parser.reference_definitions().iter();
+    let definitions: Vec<_> = definitions.map(|(_, found)| found.span.clone()).collect();
+    let mut changes = Vec::new();
+    let mut open: Vec<Open> = Vec::new();
+    for (event, place) in parser.into_offset_iter() {
+        if let Event::End(ending) = event {
+            if matches!(ending, TagEnd::Link | TagEnd::Image)
+                && let Some(link) = open.pop()
+            {
+                // Of `[text][]` the parser counts the text alone.
+                let rest = text.get(place.end..).unwrap_or_default();
+                let empty = if rest.starts_with("[]") { 2 } else { 0 };
+                changes.extend(link.changes(place.end + empty));
+            }
+            continue;
+        }
+        for outer in &mut open {
+            let inner = outer.inner.get_or_insert_with(|| place.clone());
+            inner.end = inner.end.max(place.end);
+        }
+        match event {
+            Event::Start(Tag::Link {
+                link_type,
+                dest_url,
+                ..
+            }) => open.push(Open::new(false, place.start, link_type, &dest_url)),
+            Event::Start(Tag::Image {
+                link_type,
+                dest_url,
+                ..
+            }) => open.push(Open::new(true, place.start, link_type, &dest_url)),
+            Event::Start(Tag::HtmlBlock) | Event::InlineHtml(_) => {
+                let html = text.get(place.clone()).unwrap_or_default();
+                changes.extend(elements::inert(html).map(|with| Change { place, with }));
+            }
+            // Of a block that was looked at as a whole.
+            Event::Html(_) => {}
+            Event::Start(_)
+            | Event::End(_)
+            | Event::Text(_)
+            | Event::Code(_)
+            | Event::InlineMath(_)
+            | Event::DisplayMath(_)
+            | Event::FootnoteReference(_)
+            | Event::SoftBreak
+            | Event::HardBreak
+            | Event::Rule
+            | Event::TaskListMarker(_) => {}
+        }
+    }
+    if changes.is_empty() {
+        return None;
+    }
+    changes.extend(definitions.into_iter().map(|place| Change {
+        place,
+        with: String::new(),
+    }));
+    Some(apply(text, changes))
+}
+
+fn apply(text: &str, mut changes: Vec<Change>) -> String {
+    changes.sort_by_key(|change| (change.place.start, change.place.end));
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    for Change { place, with } in changes {
+        if place.start < done {
+            continue;
+        }
+        out.push_str(text.get(done..place.start).unwrap_or_default());
+        out.push_str(&with);
+        done = place.end;
+    }
+    out.push_str(text.get(done..).unwrap_or_default());
+    out
+}
+
+/// Where a URL leads: its host as it is looked up, so that no letter looks like another; its scheme,
+/// where it has no host.
+fn leads_to(url: &str) -> String {
+    let parsed = Url::parse(url).or_else(|_| {
+        // Without a scheme, as `//host/path`, it takes that of the page that shows it.
+        Url::parse("https://relative.invalid/").and_then(|page| page.join(url))
+    });
+    let Ok(parsed) = parsed else {
+        return "an address that is none".to_owned();
+    };
+    let scheme = parsed.scheme();
+    match parsed.host() {
+        Some(Host::Domain("relative.invalid")) => "no other host".to_owned(),
+        Some(host) if matches!(scheme, "http" | "https") => host.to_string(),
+        Some(host) => format!("{scheme}, {host}"),
+        None if scheme == "mailto" => format!("mail to {}", plain(parsed.path())),
+        None => format!("{scheme}:"),
+    }
+}
+
+/// Without what could begin a link of its own.
+fn plain(text: &str) -> String {
+    let odd = |c: char| !(c.is_ascii_alphanumeric() || "@.-_+".contains(c));
+    text.chars()
+        .map(|c| if odd(c) { '?' } else { c })
+        .take(80)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(text: &str, shown: &str) {
+        assert_eq!(rendered(text), shown, "{text}");
+    }
+
+    #[test]
+    fn plain_text_stays_as_it_is() {
+        for text in [
+            "",
+            "Plain *text* with `code`, 1 < 2, a[0], and\n\n- [ ] a list\n- https://shop.test/a?b=c\n",
+            "```html\n<img src=\"http://evil.test/?q=1\">\n![x](http://evil.test/)\n```\n",
+            "`![x](http://evil.test/)` and Vec<String> and <b>bold</b>\n",
+            "| a | b |\n|---|---|\n| 1 | 2 |\n",
+            "a\r\nb  \nc\\*d &amp; é 日本\n",
+            "write to <me@shop.test>",
+        ] {
+            check(text, text);
+        }
+    }
+
+    #[test]
+    fn pictures_are_not_loaded() {
+        check(
+            "a ![the plan](http://evil.test/?q=secret \"t\") b",
+            "a (image: the plan — evil.test) b",
+        );
+        check("![](http://evil.test/x)", "(image: evil.test)");
+        check(
+            "![x][1]\n\n[1]: http://evil.test/?q=1\n",
+            "(image: x — evil.test)\n\n\n",
+        );
+        check(
+            "![x][]\n\n[X]: <http://evil.test/>",
+            "(image: x — evil.test)\n\n",
+        );
+        check("![x]\n\n[x]: //evil.test/", "(image: x — evil.test)\n\n");
+        check(
+            "![a ![b](http://b.test) c](http://a.test)",
+            "(image: a (image: b — b.test) c — a.test)",
+        );
+        check("![x](data:image/png;base64,AAAA)", "(image: x — data:)");
+    }
+
+    #[test]
+    fn links_say_where_they_lead() {
+        check(
+            "see [my bank](https://evil.test/login?a=b).",
+            "see my bank (link: evil.test).",
+        );
+        check(
+            "[https://bank.test](https://bank.test@evil.test/)",
+            "https://bank.test (link: evil.test)",
+        );
+        check(
+            "<https://evil.test/a?b>",
+            "https://evil.test/a?b (link: evil.test)",
+        );
+        check(
+            "[*so*](https://xn--e1afmkfd.test/ж)",
+            "*so* (link: xn--e1afmkfd.test)",
+        );
+        check("[a](https://bаnk.test)", "a (link: xn--bnk-6cd.test)");
+        check("[run](javascript:alert(1))", "run (link: javascript:)");
+        check("[there](docs/a.md)", "there (link: no other host)");
+        check(
+            "[me](mailto:a@b.test?subject=x)",
+            "me (link: mail to a@b.test)",
+        );
+        check("[a][b]\n\n[b]: http://c.test\n", "a (link: c.test)\n\n\n");
+    }
+
+    #[test]
+    fn elements_load_nothing() {
+        check(
+            "x <img src='http://evil.test/?q=1' alt=y> z",
+            "x (img: evil.test) z",
+        );
+        check(
+            "<a href=\"https://evil.test\">bank</a>",
+            "(a: evil.test)bank</a>",
+        );
+        check(
+            "<div>\n<img\n src=//evil.test/p>\n</div>\n",
+            "<div>\n(img: evil.test)\n</div>\n",
+        );
+        check("<script>fetch(1)</script>\n", "(script)fetch(1)</script>\n");
+        check("<p style=\"background:url(http://evil.test)\">", "(p)");
+        check(
+            "<!--><img src=http://evil.test/>-->",
+            "<!-->(img: evil.test)-->",
+        );
+    }
+
+    #[test]
+    fn what_is_taken_away_makes_nothing_new() {
+        for text in [
+            "![a](http://evil.test)(http://evil.test)",
+            "[[x](http://a.test)](http://b.test)",
+            "[![x](http://a.test)](http://b.test)",
+            "![x[y](http://a.test)][z]\n\n[z]: http://b.test",
+            "[a]: http://a.test\n[a]: http://b.test\n[a] [a][a] ![a]",
+            "<<img src=http://a.test>img src=http://b.test>",
+        ] {
+            let shown = rendered(text);
+            assert!(round(&shown).is_none(), "{text} → {shown}");
+            assert!(
+                shown.contains("a.test") || shown.contains("evil.test"),
+                "{shown}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_left_that_leads_anywhere(text in r#"([\[\]()!<>\n"' a:#*`\\]|http://e\.test/|<img src=|\[a\]: |\]\(|!\[|<a href="){0,40}"#) {
+            let shown = rendered(&text);
+            prop_assert!(round(&shown).is_none(), "{text:?} → {shown:?}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Scrubbing: what must not be read by a model, a client or whoever opens the journal.
+//!
+//! In this order (U-25): host paths become virtual ones, known secrets disappear in every common
+//! encoding ([`known`]), and, only in what a model or client reads, what looks like a secret
+//! ([`guess`]). The first two hold for every exit; a guess may be wrong, and never changes what a
+//! script or another tool computes with.
+
+pub mod guess;
+pub mod known;
+mod spelling;
+mod trickle;
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+pub use self::known::Known;
+pub use self::trickle::Trickle;
+
+/// What stands in place of a secret.
+pub const REDACTED: &str = "[REDACTED]";
+
+/// What must not be read by a model or client, whatever the text is. Clones share the known secrets.
+#[derive(Clone, Default)]
+pub struct Scrub {
+    /// Host path → what stands for it.
+    paths: Vec<(String, String)>,
+    /// Values of secrets.
+    known: Known,
+}
+
+impl Scrub {
+    /// Of host paths, each with its virtual name, and of known secrets. The longest path wins.
+    #[must_use]
+    pub fn new(mut paths: Vec<(String, String)>, known: Known) -> Self {
+        paths.retain(|(path, _)| path.len() > 1);
+        paths.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
+        Self { paths, known }
+    }
+
+    /// The secrets that are known.
+    #[must_use]
+    pub fn known(&self) -> &Known {
+        &self.known
+    }
+
+    /// Whether there is anything to clean in a text.
+    #[must_use]
+    pub fn finds_in(&self, text: &str) -> bool {
+        let has_path = |(path, _): &(String, String)| text.contains(path.as_str());
+        self.paths.iter().any(has_path) || self.known.finds_in(text.as_bytes())
+    }
+
+    /// Cleans a text.
+    #[must_use]
+    pub fn clean(&self, text: &str) -> String {
+        let mut clean = text.to_owned();
+        for (path, name) in &self.paths {
+            if clean.contains(path.as_str()) {
+                clean = clean.replace(path.as_str(), name);
+            }
+        }
+        self.known.clean(&clean).unwrap_or(clean)
+    }
+
+    /// Cleans every string of a value, keys too.
+    pub fn clean_value(&self, value: &mut Value) {
+        if self.paths.is_empty() && self.known.is_empty() {
+            return;
+        }
+        clean_strings(value, &|text| self.finds_in(text).then(|| self.clean(text)));
+    }
+
+    /// Where the paths stand in a text.
+    fn path_spans(&self, text: &str) -> Vec<Range<usize>> {
+        let spans = self.paths.iter().flat_map(|(path, _)| {
+            let found = text.match_indices(path.as_str());
+            found.map(|(at, path)| at..at + path.len())
+        });
+        spans.collect()
+    }
+
+    /// Where the end of a text begins that could be the beginning of something to clean.
+    fn open_end(&self, text: &str) -> usize {
+        let paths = self.paths.iter().filter_map(|(path, _)| {
+            let open = known::overlap(text.as_bytes(), path.as_bytes())?;
+            Some(text.len() - open)
+        });
+        let known = self.known.open_end(text.as_bytes());
+        paths.fold(known, usize::min)
+    }
+}
+
+impl std::fmt::Debug for Scrub {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Scrub({} paths, {:?})", self.paths.len(), self.known)
+    }
+}
+
+/// Changes every string of a value for which `clean` has another, keys too. A number that is a secret
+/// becomes a string.
+pub(crate) fn clean_strings(value: &mut Value, clean: &impl Fn(&str) -> Option<String>) {
+    match value {
+        Value::String(text) => {
+            if let Some(other) = clean(text) {
+                *text = other;
+            }
+        }
+        // Fewer digits than a secret has characters need no look.
+        Value::Number(number)
+            if number
+                .as_i64()
+                .is_none_or(|number| number.unsigned_abs() >= 10_000_000) =>
+        {
+            if let Some(other) = clean(&number.to_string()) {
+                *value = Value::String(other);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| clean_strings(item, clean)),
+        Value::Object(map) => {
+            let dirty = map
+                .keys()
+                .filter_map(|key| Some((key.clone(), clean(key)?)));
+            for (key, other) in dirty.collect::<Vec<_>>() {
+                if let Some(item) = map.remove(&key) {
+                    map.insert(other, item);
+                }
+            }
+            map.values_mut().for_each(|item| clean_strings(item, clean));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scrub(paths: &[(&str, &str)], secrets: &[&str]) -> Scrub {
+        let paths = paths
+            .iter()
+            .map(|(path, name)| ((*path).to_owned(), (*name).to_owned()));
+        let known = Known::default();
+        secrets
+            .iter()
+            .for_each(|secret| known.learn(secret.as_bytes()));
+        Scrub::new(paths.collect(), known)
+    }
+
+    #[test]
+    fn paths_come_first_and_the_longest_wins() {
+        let scrub = scrub(
+            &[("/srv", "A"), ("/srv/docs", "docs")],
+            &["canary-123456", "docs/secret"],
+        );
+        assert_eq!(
+            scrub.clean("/srv/docs/x /srv/y canary-123456 /srv/docs/secret admin"),
+            "docs/x A/y [REDACTED] [REDACTED] admin"
+        );
+        assert!(!format!("{scrub:?}").contains("canary"));
+    }
+
+    #[test]
+    fn values_are_cleaned_with_their_keys_and_numbers() {
+        let scrub = scrub(&[("/srv/docs", "docs:")], &["8412345678", "canary-123456"]);
+        let mut value = serde_json::json!({
+            "canary-123456": ["/srv/docs/a", {"x": 8_412_345_678_u64}], "n": 84, "b": true,
+        });
+        scrub.clean_value(&mut value);
+        let expected = serde_json::json!({
+            "[REDACTED]": ["docs:/a", {"x": "[REDACTED]"}], "n": 84, "b": true,
+        });
+        assert_eq!(value, expected);
+    }
+}

@@ -1,0 +1,280 @@
+//! Known secrets: exact values, found in every common encoding of a text.
+//!
+//! A value is looked for as it is, in base64 (each alignment, both alphabets) and in hex; and all of
+//! these again in the text with its percent, backslash and entity escapes read ([`super::spelling`]).
+//! That takes time linear in the text. What was known once stays known while the process lives: a
+//! secret that was taken away is still one.
+//!
+//! It does not find a value that was split up, compressed, encrypted or otherwise computed upon; a
+//! guest that never holds a value cannot do that.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use aho_corasick::AhoCorasick;
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use serde_json::Value;
+use zeroize::Zeroizing;
+
+use super::spelling::Spelling;
+use super::{REDACTED, clean_strings};
+use crate::words::limits::SCRUB_PIECE_BYTES;
+use crate::words::lock::lock;
+
+/// Values that must not be seen. Cheap to clone; clones know the same.
+#[derive(Clone, Default)]
+pub struct Known(Arc<Mutex<Option<Arc<Net>>>>);
+
+/// What the values are caught with. Copies of the values live here for as long as the process does:
+/// whoever is to recognise them has to know them.
+struct Net {
+    values: Vec<Zeroizing<Vec<u8>>>,
+    /// As the value has them, and base64, where case counts.
+    exact: Vec<Zeroizing<Vec<u8>>>,
+    /// Hex, where it does not; in lower case.
+    folded: Vec<Zeroizing<Vec<u8>>>,
+    find_exact: AhoCorasick,
+    find_folded: AhoCorasick,
+    longest: usize,
+}
+
+impl Known {
+    /// Remembers a value. An empty one is none.
+    pub fn learn(&self, value: &[u8]) {
+        let mut net = lock(&self.0);
+        let known = net.as_ref().map_or(&[][..], |net| &net.values);
+        if value.is_empty() || known.iter().any(|known| known.as_slice() == value) {
+            return;
+        }
+        let mut values = known.to_vec();
+        values.push(Zeroizing::new(value.to_vec()));
+        *net = Net::new(values).map(Arc::new);
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        lock(&self.0).is_none()
+    }
+
+    fn net(&self) -> Option<Arc<Net>> {
+        lock(&self.0).clone()
+    }
+
+    /// Whether one stands in a text.
+    #[must_use]
+    pub fn finds_in(&self, text: &[u8]) -> bool {
+        self.net().is_some_and(|net| !net.spans(text).is_empty())
+    }
+
+    /// The text without them; nothing where there is none in it.
+    #[must_use]
+    pub fn clean(&self, text: &str) -> Option<String> {
+        let clean = self.clean_bytes(text.as_bytes())?;
+        // What is cut out of a text are whole characters, so this loses nothing.
+        Some(String::from_utf8_lossy(&clean).into_owned())
+    }
+
+    /// The bytes without them; nothing where there is none in them.
+    #[must_use]
+    pub fn clean_bytes(&self, text: &[u8]) -> Option<Vec<u8>> {
+        let spans = self.net()?.spans(text);
+        if spans.is_empty() {
+            return None;
+        }
+        let mut clean = Vec::with_capacity(text.len());
+        let mut at = 0;
+        for span in spans {
+            clean.extend_from_slice(text.get(at..span.start).unwrap_or_default());
+            clean.extend_from_slice(REDACTED.as_bytes());
+            at = span.end;
+        }
+        clean.extend_from_slice(text.get(at..).unwrap_or_default());
+        Some(clean)
+    }
+
+    /// Cleans every string of a value, keys too.
+    pub fn clean_value(&self, value: &mut Value) {
+        if !self.is_empty() {
+            clean_strings(value, &|text| self.clean(text));
+        }
+    }
+
+    /// Where they stand in a text.
+    pub(super) fn spans(&self, text: &[u8]) -> Vec<Range<usize>> {
+        self.net().map_or_else(Vec::new, |net| net.spans(text))
+    }
+
+    /// Where the end of a text begins that could be the beginning of one.
+    pub(super) fn open_end(&self, text: &[u8]) -> usize {
+        let Some(net) = self.net() else {
+            return text.len();
+        };
+        let ends = Spelling::ALL
+            .iter()
+            .map(|spelling| net.open_end(text, *spelling));
+        ends.fold(text.len(), usize::min)
+    }
+}
+
+impl Net {
+    fn new(values: Vec<Zeroizing<Vec<u8>>>) -> Option<Self> {
+        let (mut exact, mut folded) = (Vec::new(), Vec::new());
+        for value in &values {
+            exact.push(value.clone());
+            exact.extend(in_base64(value));
+            folded.extend(in_hex(value));
+        }
+        let longest = exact.iter().chain(&folded).map(|one| one.len()).max()?;
+        // A search that cannot be made would let everything through; there is no such list of ours, since
+        // it is bounded by the number and size of secrets.
+        let find_exact = AhoCorasick::new(&exact).ok()?;
+        let find_folded = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .build(&folded)
+            .ok()?;
+        Some(Self {
+            values,
+            exact,
+            folded,
+            find_exact,
+            find_folded,
+            longest,
+        })
+    }
+
+    /// Where the values stand, in order, none touching another.
+    fn spans(&self, text: &[u8]) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
+        self.catch(text, |span| found.push(span));
+        for spelling in Spelling::ESCAPED {
+            if spelling.is_in(text) {
+                self.read(text, spelling, &mut found);
+            }
+        }
+        merged(found)
+    }
+
+    fn catch(&self, text: &[u8], mut found: impl FnMut(Range<usize>)) {
+        for search in [&self.find_exact, &self.find_folded] {
+            for caught in search.find_overlapping_iter(text) {
+                found(caught.range());
+            }
+        }
+    }
+
+    /// Searches a text with its escapes read, piece by piece: memory is bounded by a piece.
+    fn read(&self, text: &[u8], spelling: Spelling, found: &mut Vec<Range<usize>>) {
+        let mut piece = Vec::new();
+        let mut sources: Vec<Range<usize>> = Vec::new();
+        let mut at = 0;
+        while at < text.len() {
+            // What stands between escapes is taken as it is.
+            let plain = spelling.plain_from(text, at).min(SCRUB_PIECE_BYTES);
+            piece.extend_from_slice(text.get(at..at + plain).unwrap_or_default());
+            sources.extend((at..at + plain).map(|at| at..at + 1));
+            at += plain;
+            let length = spelling.read(text, at, &mut piece);
+            sources.resize(piece.len(), at..at + length);
+            at += length;
+            if piece.len() >= SCRUB_PIECE_BYTES.max(2 * self.longest) || at >= text.len() {
+                self.catch(&piece, |span| found.extend(source_of(&sources, &span)));
+                let done = piece.len().saturating_sub(self.longest);
+                piece.drain(..done);
+                sources.drain(..done);
+            }
+        }
+    }
+
+    fn open_end(&self, text: &[u8], spelling: Spelling) -> usize {
+        let end = spelling.whole_until(text);
+        let mut piece = Vec::new();
+        let mut sources: Vec<Range<usize>> = Vec::new();
+        let mut at = 0;
+        while at < end {
+            let length = spelling.read(text, at, &mut piece);
+            sources.resize(piece.len(), at..at + length);
+            at += length;
+        }
+        let lower = piece.to_ascii_lowercase();
+        let exact = self.exact.iter().filter_map(|one| overlap(&piece, one));
+        let folded = self.folded.iter().filter_map(|one| overlap(&lower, one));
+        let open = exact.chain(folded).max().unwrap_or(0);
+        let first = sources.get(sources.len() - open);
+        first.map_or(end, |source| source.start)
+    }
+}
+
+impl std::fmt::Debug for Known {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let count = self.net().map_or(0, |net| net.values.len());
+        write!(out, "{count} known secrets")
+    }
+}
+
+/// Bytes at the end of `text` with which `what` begins, if it is not there in full.
+pub(super) fn overlap(text: &[u8], what: &[u8]) -> Option<usize> {
+    let most = text.len().min(what.len().saturating_sub(1));
+    (1..=most).rev().find(|length| {
+        what.get(..*length)
+            .is_some_and(|start| text.ends_with(start))
+    })
+}
+
+fn source_of(sources: &[Range<usize>], span: &Range<usize>) -> Option<Range<usize>> {
+    let first = sources.get(span.start)?;
+    let last = sources.get(span.end.checked_sub(1)?)?;
+    Some(first.start..last.end)
+}
+
+fn merged(mut spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    spans.sort_by_key(|span| (span.start, span.end));
+    let mut all: Vec<Range<usize>> = Vec::new();
+    for span in spans {
+        match all.last_mut() {
+            Some(last) if span.start < last.end => last.end = last.end.max(span.end),
+            Some(_) | None => all.push(span),
+        }
+    }
+    all
+}
+
+/// The value in base64, wherever in a longer text it begins: of each of the three alignments the
+/// characters that the value alone decides, in both alphabets.
+fn in_base64(value: &[u8]) -> Vec<Zeroizing<Vec<u8>>> {
+    let mut all = Vec::new();
+    for before in 0..3_usize {
+        let mut padded = Zeroizing::new(vec![0; before]);
+        padded.extend_from_slice(value);
+        // Six bits a character: those that share bits with what stands before or after are not the value's.
+        let (first, last) = ((before * 8).div_ceil(6), padded.len() * 8 / 6);
+        for alphabet in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {
+            let text = Zeroizing::new(alphabet.encode(padded.as_slice()));
+            if let Some(own) = text.as_bytes().get(first..last) {
+                all.push(Zeroizing::new(own.to_vec()));
+            }
+        }
+    }
+    all.dedup();
+    all
+}
+
+/// The value in hex, with what usually stands between bytes.
+fn in_hex(value: &[u8]) -> Vec<Zeroizing<Vec<u8>>> {
+    let between = ["", " ", ":", "-", ", 0x", ",0x"];
+    let with = between.iter().map(|between| {
+        let mut text = Zeroizing::new(Vec::new());
+        for (at, byte) in value.iter().enumerate() {
+            if at > 0 {
+                text.extend_from_slice(between.as_bytes());
+            }
+            text.extend_from_slice(format!("{byte:02x}").as_bytes());
+        }
+        text
+    });
+    with.collect()
+}
+
+#[cfg(test)]
+mod tests;

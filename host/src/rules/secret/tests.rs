@@ -1,0 +1,297 @@
+//! Places of secrets: what is filled, and what is denied in the same words.
+
+use super::*;
+use crate::rules::grant::METHODS;
+
+fn line(name: &str, to: &str, place: Placement) -> SecretGrant {
+    SecretGrant {
+        name: name.to_owned(),
+        to: Destination::parse(to, &METHODS, true).unwrap(),
+        place,
+    }
+}
+
+fn lines() -> Vec<SecretGrant> {
+    let header = |name: &str, before: &str| Placement::Header {
+        name: name.to_owned(),
+        before: before.to_owned(),
+    };
+    vec![
+        line(
+            "github",
+            "https://a.test/api",
+            header("authorization", "Bearer "),
+        ),
+        line("key", "https://a.test/", Placement::Query("key".to_owned())),
+        line(
+            "field",
+            "https://a.test/",
+            Placement::Json("/auth/0/token".to_owned()),
+        ),
+        line("pass", "https://b.test/", Placement::Basic("me".to_owned())),
+    ]
+}
+
+/// What is filled, in words; or the denial's reason.
+fn judged(url: &str, headers: &[(&str, &str)], body: &str) -> Result<Vec<String>, String> {
+    let headers = headers
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let fetch = Fetch::new("POST", url, headers.collect(), body.as_bytes().to_vec()).unwrap();
+    let filled = fills(&fetch, &lines(), "web.post").map_err(|denial| denial.reason)?;
+    let said = filled.fills.iter().map(|fill| match &fill.spot {
+        Spot::Header { at, before } => format!("{} in header {at} after `{before}`", fill.secret),
+        Spot::Basic { at, user } => format!("{} in header {at} of `{user}`", fill.secret),
+        Spot::Query(place) => {
+            let query = fetch.url().query().unwrap();
+            format!("{} for `{}`", fill.secret, &query[place.clone()])
+        }
+        Spot::Json(place) => format!("{} for {}", fill.secret, &body[place.clone()]),
+    });
+    Ok(said.collect())
+}
+
+#[test]
+fn what_is_declared_is_filled() {
+    let check = |url: &str, headers: &[(&str, &str)], body: &str, expected: &[&str]| {
+        assert_eq!(
+            judged(url, headers, body).unwrap(),
+            expected,
+            "{url} {headers:?} {body}"
+        );
+    };
+    let api = "https://a.test/api/x";
+    check(
+        api,
+        &[("x", "y"), ("Authorization", "{{secret:github}}")],
+        "",
+        &["github in header 1 after `Bearer `"],
+    );
+    check(
+        api,
+        &[("authorization", "Bearer {{secret:github}}")],
+        "",
+        &["github in header 0 after `Bearer `"],
+    );
+    check(
+        "https://b.test/",
+        &[("authorization", "{{secret:pass}}")],
+        "",
+        &["pass in header 0 of `me`"],
+    );
+    check(
+        "https://a.test/?a=1&key={{secret:key}}&b=2",
+        &[],
+        "",
+        &["key for `{{secret:key}}`"],
+    );
+    check(
+        "https://a.test/?key=%7B%7Bsecret%3Akey%7D%7D",
+        &[],
+        "",
+        &["key for `%7B%7Bsecret%3Akey%7D%7D`"],
+    );
+    let body = r#"{"a": 1.50, "auth": [{"token": "{{secret:field}}"}]}"#;
+    check(
+        "https://a.test/",
+        &[],
+        body,
+        &[r#"field for "{{secret:field}}""#],
+    );
+    check(
+        api,
+        &[("authorization", "{{secret:github}}")],
+        body,
+        &[
+            "github in header 0 after `Bearer `",
+            r#"field for "{{secret:field}}""#,
+        ],
+    );
+}
+
+fn denied(url: &str, headers: &[(&str, &str)], name: &str) {
+    let reason = judged(url, headers, "").unwrap_err();
+    let expected = format!("there is no secret `{name}` for this request");
+    assert_eq!(reason, expected, "{url} {headers:?}");
+}
+
+#[test]
+fn a_marker_for_another_destination_or_of_another_name_is_denied_in_the_same_words() {
+    let api = "https://a.test/api/x";
+    let github = "{{secret:github}}";
+    // Another place, destination, path; no such secret; another's.
+    denied(api, &[("x-api-key", github)], "github");
+    denied(
+        "https://a.test/other",
+        &[("authorization", github)],
+        "github",
+    );
+    denied(
+        "https://a.test/apix",
+        &[("authorization", github)],
+        "github",
+    );
+    denied(
+        "https://a.test:8443/api/x",
+        &[("authorization", github)],
+        "github",
+    );
+    denied(
+        "http://a.test/api/x",
+        &[("authorization", github)],
+        "github",
+    );
+    denied(
+        "https://b.test/api/x",
+        &[("authorization", github)],
+        "github",
+    );
+    denied(api, &[("authorization", "{{secret:gitlab}}")], "gitlab");
+    denied(api, &[("authorization", "{{secret:pass}}")], "pass");
+    // Look-alikes, prefixes, blanks.
+    for name in [
+        "GITHUB",
+        "gіthub",
+        "git",
+        "github ",
+        " github",
+        "github\u{200b}",
+        "github/..",
+        "",
+        "*",
+    ] {
+        let value = format!("{{{{secret:{name}}}}}");
+        denied(api, &[("authorization", &value)], &shown(name));
+    }
+}
+
+#[test]
+fn a_marker_with_more_around_it_or_in_the_url_is_denied() {
+    let api = "https://a.test/api/x";
+    let github = "{{secret:github}}";
+    // More around it than the line says.
+    denied(
+        api,
+        &[("authorization", "Basic {{secret:github}}")],
+        "github",
+    );
+    denied(
+        api,
+        &[("authorization", "Bearer {{secret:github}}x")],
+        "github",
+    );
+    denied(
+        api,
+        &[("authorization", "{{secret:github}}{{secret:github}}")],
+        "github",
+    );
+    denied(api, &[("user-agent", "a {{secret:github}} b")], "github");
+    // In the URL.
+    denied("https://a.test/api/{{secret:github}}", &[], "github");
+    denied(
+        "https://a.test/api/%7b%7bsecret:github%7d%7d",
+        &[],
+        "github",
+    );
+    denied("https://a.test/api?key={{secret:github}}", &[], "github");
+    denied("https://a.test/api?{{secret:key}}=1", &[], "key");
+    denied("https://a.test/?key=x{{secret:key}}", &[], "key");
+    denied("https://a.test/?keys={{secret:key}}", &[], "key");
+    denied("https://a.test/?a=1;key={{secret:key}}", &[], "key");
+    denied("https://a.test/#{{secret:key}}", &[], "key");
+    // One that is filled does not excuse another.
+    denied(api, &[("authorization", github), ("x", github)], "github");
+}
+
+#[test]
+fn json_bodies_are_filled_where_no_two_readers_disagree() {
+    let at = "https://a.test/";
+    let denied = |body: &str| judged(at, &[], body).is_err();
+    let plain = r#"{"auth": [{"token": "{{secret:field}}"}], "note": "say {{secret:field}}"}"#;
+    assert_eq!(judged(at, &[], plain).unwrap().len(), 1);
+    // At another place, twice, as a key, escaped, or hidden in another string.
+    assert!(denied(r#"{"auth": "{{secret:field}}"}"#));
+    assert!(denied(r#"["{{secret:github}}"]"#));
+    assert!(denied(
+        r#"{"auth": [{"token": "{{secret:field}}"}], "b": "{{secret:field}}"}"#
+    ));
+    assert!(denied(
+        r#"{"auth": [{"token": "{{secret:field}}"}], "{{secret:field}}": 1}"#
+    ));
+    let escaped = r#"{"auth": [{"token": "\u007b{secret:field}}"}], "b": "a\"{{secret:field}}"}"#;
+    assert!(denied(escaped));
+    // Text that is not JSON, or elsewhere, is text.
+    for body in [
+        "{{secret:field}}",
+        r#"{"auth": [{"token": "{{secret:field}}"}], "auth": 1}"#,
+    ] {
+        assert_eq!(judged(at, &[], body).unwrap(), [""; 0], "{body}");
+    }
+    assert_eq!(
+        judged("https://b.test/", &[], r#"["{{secret:field}}"]"#).unwrap(),
+        [""; 0]
+    );
+}
+
+#[test]
+fn a_body_of_beginnings_is_read_in_time() {
+    let body = format!("[\"{}\"]", OPEN.repeat(100_000));
+    assert_eq!(judged("https://a.test/", &[], &body).unwrap(), [""; 0]);
+}
+
+#[test]
+fn a_query_is_filled_and_nothing_else_changes() {
+    let url = Url::parse("https://a.test/p?a=%20+b&key={{secret:key}}&c=d#f").unwrap();
+    let at = url.query().unwrap().find("{{").unwrap();
+    let filled = with_query(&url, &(at..at + marker("key").len()), "v&=%/ é").unwrap();
+    assert_eq!(
+        filled.as_str(),
+        "https://a.test/p?a=%20+b&key=v%26%3D%25%2F+%C3%A9&c=d#f"
+    );
+}
+
+#[test]
+fn a_tool_gets_what_it_declares_and_no_more() {
+    let wanted = ["key".to_owned(), "other".to_owned()];
+    let names: Vec<String> = narrowed(&lines(), &wanted)
+        .into_iter()
+        .map(|line| line.name)
+        .collect();
+    assert_eq!(names, ["key"]);
+    assert_eq!(narrowed(&lines(), &[]), []);
+}
+
+#[test]
+fn short_and_common_values_are_refused() {
+    for (value, says) in [
+        ("admin", "5 characters"),
+        ("", "0 characters"),
+        ("1234567", "7 characters"),
+        ("Password1", "common word"),
+        ("changeme", "common word"),
+        ("aaaaaaaaaaaa", "different characters"),
+        ("abcabcabcabc", "different characters"),
+        ("internationals", "one word"),
+        ("ghp_a1b2c3\r\nx: y", "control characters"),
+        (" ghp_a1b2c3", "blank"),
+    ] {
+        let error = check_value(value).unwrap_err();
+        assert!(
+            error.message().contains(says),
+            "{value}: {}",
+            error.message()
+        );
+        assert!(
+            value.is_empty() || !error.message().contains(value),
+            "{value}"
+        );
+    }
+    for value in [
+        "ghp_a1b2c3",
+        "canary-7f3a9c",
+        "correct horse battery staple",
+        "päßwört-9",
+    ] {
+        assert!(check_value(value).is_ok(), "{value}");
+    }
+}

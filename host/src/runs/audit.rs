@@ -1,0 +1,193 @@
+//! The audit: whether a run's records are those that were written, and runs that leave and come in.
+//!
+//! What a chain cannot show is that its end is missing. A run that goes on, or is left, has a mark in
+//! the user's own state folder from before its first record until after its last: one that has
+//! neither an end nor a mark has lost it; and one that is left has lost some of it where its mark says
+//! that there was more. Of a run that was interrupted, what came after its last pause may be missing
+//! without a trace, and so may a run as a whole.
+
+use super::host::{Places, open_journal};
+use super::left::Kept;
+use crate::edges::vault::Vault;
+use crate::gate::journal::{Journal, Provenance, Verified};
+use crate::rules::exported::{self, Exported};
+use crate::rules::scrub::Known;
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::Event;
+use crate::words::id::{RunId, Seq};
+
+/// How often a run is looked at that seems to have lost its end: it may just be pausing, or ending, and its
+/// mark follows its records.
+const LOOKS: usize = 3;
+
+/// The journal, and what is known of its runs apart from it.
+#[derive(Debug)]
+pub struct Audit {
+    journal: Journal,
+    kept: Kept,
+}
+
+/// What was found of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The run.
+    pub run: RunId,
+    /// Records that were looked at.
+    pub records: u64,
+    /// Where they come from.
+    pub provenance: Provenance,
+    /// Whether they are those that were written.
+    pub state: State,
+}
+
+/// Whether a run's records are those that were written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// They are.
+    Intact,
+    /// So many at the beginning were written before there were chains: nothing is known of them.
+    Unchained(u64),
+    /// They fit, but the last ones are missing.
+    EndMissing,
+    /// This is the first that does not fit, and why.
+    Broken(Seq, String),
+}
+
+impl Audit {
+    /// Opens the journal alone: looking at it needs no engine and no plugins.
+    ///
+    /// # Errors
+    /// As [`Journal::open`].
+    pub fn open(places: &Places, vault: &Vault) -> Result<Self> {
+        let known = Known::default();
+        vault.teach(&known);
+        Ok(Self {
+            journal: open_journal(places)?.without(&known),
+            kept: Kept::open(places)?,
+        })
+    }
+
+    /// The records.
+    #[must_use]
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// Looks at every record of a run.
+    ///
+    /// # Errors
+    /// `NotFound`, `DiskFailed`.
+    pub async fn verify(&self, run: &RunId) -> Result<Finding> {
+        let verified = self.journal.verify(run).await?;
+        self.find(verified).await
+    }
+
+    /// Looks at every record of every run.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub async fn verify_all(&self) -> Result<Vec<Finding>> {
+        let mut found = Vec::new();
+        for verified in self.journal.verify_all().await? {
+            found.push(self.find(verified).await?);
+        }
+        Ok(found)
+    }
+
+    async fn find(&self, verified: Verified) -> Result<Finding> {
+        let state = match verified.broken {
+            Some((seq, why)) => State::Broken(seq, why),
+            None if !verified.stopped && self.has_lost_its_end(&verified).await? => {
+                State::EndMissing
+            }
+            None if verified.unchained > 0 => State::Unchained(verified.unchained),
+            None => State::Intact,
+        };
+        Ok(Finding {
+            run: verified.run,
+            records: verified.records,
+            provenance: verified.provenance,
+            state,
+        })
+    }
+
+    async fn has_lost_its_end(&self, verified: &Verified) -> Result<bool> {
+        if verified.provenance != Provenance::Here {
+            return Ok(false);
+        }
+        let run = &verified.run;
+        for _ in 0..LOOKS {
+            let records = self.journal.records(run).await?;
+            let last = records.last().map(|last| &last.event);
+            if matches!(last, Some(Event::Stopped(_))) || self.kept.knows(run, &records)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// A run as JSON lines. This host vouches for what it has written itself, and for nothing else.
+    ///
+    /// # Errors
+    /// `NotFound`, `Corrupt` where the records are not those that were written, `DiskFailed`.
+    pub async fn export(&self, run: &RunId) -> Result<String> {
+        let found = self.verify(run).await?;
+        let vouched = match found.state {
+            State::Intact => found.provenance != Provenance::Foreign,
+            State::Unchained(_) => false,
+            State::EndMissing | State::Broken(..) => {
+                let what = format!("the run `{run}` is not exported: {}", found.state.reason());
+                return Err(
+                    Error::new(Code::Corrupt, what).hint(format!("lazaret runs verify {run}"))
+                );
+            }
+        };
+        let records = self.journal.records(run).await?;
+        exported::write(&records, self.journal.key(), vouched)
+    }
+
+    /// Takes in an exported run; what was found of it.
+    ///
+    /// # Errors
+    /// As [`exported::read`]; `BadInput` where the run is known, `DiskFailed`.
+    pub async fn import(&self, bytes: &[u8]) -> Result<Finding> {
+        let Exported { records, authentic } = exported::read(bytes, self.journal.key())?;
+        let provenance = match authentic {
+            true => Provenance::Returned,
+            false => Provenance::Foreign,
+        };
+        let Some(run) = records.first().map(|first| first.run.clone()) else {
+            return Err(Error::bug("an exported run without records was read"));
+        };
+        self.journal.import(records, provenance).await?;
+        self.verify(&run).await
+    }
+}
+
+impl State {
+    /// In words.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Intact => "every record is as it was written".to_owned(),
+            Self::Unchained(records) => format!(
+                "its first {records} records were written before there were chains; nothing is known of them"
+            ),
+            Self::EndMissing => {
+                "its last records are missing: it has neither ended nor waits here".to_owned()
+            }
+            Self::Broken(seq, why) => format!("record {seq} does not fit: {why}"),
+        }
+    }
+
+    /// In one word.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Intact => "intact",
+            Self::Unchained(_) => "unchained",
+            Self::EndMissing => "cut",
+            Self::Broken(..) => "broken",
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! `lazaret runs show --audit`, `verify`, `export` and `import`: what was decided, and whether it is on
+//! record as it was.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::runs::{open, time};
+use super::{Scene, print};
+use crate::edges::named;
+use crate::gate::journal::{Journal, Provenance};
+use crate::runs::audit::{Finding, State};
+use crate::surfaces::paint::{bad, faint, good, strong, warn};
+use crate::words::error::{Code, Result};
+use crate::words::event::{Answer, EffectKind, Event, Judged, Record, Verdict};
+use crate::words::inert::{one_line, visible};
+use crate::words::limits::EXPORT_BYTES;
+
+/// How often the gate said what.
+#[derive(Default)]
+struct Count {
+    allowed: usize,
+    asked: usize,
+    denied: usize,
+}
+
+impl Count {
+    fn add(&mut self, verdict: &Verdict) {
+        match verdict {
+            Verdict::Allow { .. } => self.allowed += 1,
+            Verdict::Ask(_) => self.asked += 1,
+            Verdict::Deny(_) => self.denied += 1,
+        }
+    }
+}
+
+/// Shows what was decided in a run, one line each, and nothing else.
+pub(super) async fn show(journal: &Journal, scene: &Scene, run: &str) -> Result<u8> {
+    let run = journal.find(run).await?;
+    let mut count = Count::default();
+    for record in &journal.records(&run).await? {
+        let line = match &record.event {
+            Event::Judged(judged) => {
+                count.add(&judged.verdict);
+                line_of_judgement(judged)
+            }
+            Event::Answered { question, answer } => {
+                let word = match answer {
+                    Answer::Allow => good("answered: allow"),
+                    Answer::Always => good("answered: always"),
+                    Answer::Deny => bad("answered: deny"),
+                };
+                format!("{word} {}", faint(format!("question {question}")))
+            }
+            Event::Started(_)
+            | Event::Prompted { .. }
+            | Event::Replied { .. }
+            | Event::Finished(_)
+            | Event::Scripted(_)
+            | Event::Rested { .. }
+            | Event::Paused { .. }
+            | Event::Resumed
+            | Event::Observed { .. }
+            | Event::Stopped(_) => continue,
+        };
+        if scene.json {
+            print::compact(record);
+        } else {
+            print::line(with_place(record, &line));
+        }
+    }
+    let Count {
+        allowed,
+        asked,
+        denied,
+    } = count;
+    if scene.json {
+        print::compact(&json!({"run": run, "allowed": allowed, "asked": asked, "denied": denied}));
+    } else {
+        print::line(format!("{allowed} allowed, {asked} asked, {denied} denied"));
+    }
+    Ok(0)
+}
+
+fn with_place(record: &Record, line: &str) -> String {
+    let place = faint(format!("{:>4} {}", record.seq, time(record.at)));
+    format!("{place} {line}")
+}
+
+/// Everything in it may come from a guest or a page, and stands on one line whatever it holds.
+fn line_of_judgement(judged: &Judged) -> String {
+    let (word, why) = match &judged.verdict {
+        Verdict::Allow { rule } => (good("allow"), rule.clone()),
+        Verdict::Ask(question) => (
+            warn("ask"),
+            format!("{} (question {})", question.rule, question.id),
+        ),
+        Verdict::Deny(denial) => (bad("deny"), format!("{}: {}", denial.rule, denial.reason)),
+    };
+    let effect = match judged.effect {
+        EffectKind::Call => "call",
+        EffectKind::Fetch => "fetch",
+        EffectKind::File => "file",
+        EffectKind::Keep => "keep",
+        EffectKind::Show => "show",
+    };
+    let label = judged.label.to_string();
+    format!(
+        "{word} {effect} {} by {} [{}] {}",
+        strong(one_line(&judged.subject)),
+        one_line(&judged.origin),
+        one_line(&label),
+        faint(one_line(&why))
+    )
+}
+
+/// Says whether the records of one run, or of all, are those that were written.
+pub(super) async fn verify(scene: &Scene, run: Option<&String>) -> Result<u8> {
+    let audit = open(scene)?;
+    let found = match run {
+        Some(run) => vec![audit.verify(&audit.journal().find(run).await?).await?],
+        None => audit.verify_all().await?,
+    };
+    for finding in &found {
+        if scene.json {
+            print::compact(&of(finding));
+        } else {
+            print::line(line_of_finding(finding));
+        }
+    }
+    if found.is_empty() && !scene.quiet {
+        print::note("no runs yet");
+    }
+    let all_intact = found.iter().all(|finding| finding.state == State::Intact);
+    Ok(if all_intact {
+        0
+    } else {
+        Code::Corrupt.exit_status()
+    })
+}
+
+fn of(finding: &Finding) -> serde_json::Value {
+    let seq = match &finding.state {
+        State::Broken(seq, _) => Some(*seq),
+        State::Intact | State::Unchained(_) | State::EndMissing => None,
+    };
+    json!({
+        "run": finding.run,
+        "state": finding.state.word(),
+        "records": finding.records,
+        "imported": finding.provenance != Provenance::Here,
+        "seq": seq,
+        "reason": finding.state.reason(),
+    })
+}
+
+fn line_of_finding(finding: &Finding) -> String {
+    let word = finding.state.word();
+    let word = match finding.state {
+        State::Intact => good(word),
+        State::Unchained(_) => warn(word),
+        State::EndMissing | State::Broken(..) => bad(word),
+    };
+    let imported = match finding.provenance {
+        Provenance::Here => "",
+        Provenance::Returned => ", exported here and imported again",
+        Provenance::Foreign => ", imported: what another host wrote may say anything",
+    };
+    let records = print::counted(finding.records.try_into().unwrap_or(usize::MAX), "record");
+    let reason = visible(&finding.state.reason());
+    format!(
+        "{word} {} {}",
+        strong(&finding.run),
+        faint(format!("{records}{imported}: {reason}"))
+    )
+}
+
+/// Writes a run as JSON lines.
+pub(super) async fn export(scene: &Scene, run: &str, output: Option<&Path>) -> Result<u8> {
+    let audit = open(scene)?;
+    let run = audit.journal().find(run).await?;
+    let lines = audit.export(&run).await?;
+    match output {
+        None => print::line(lines.trim_end()),
+        Some(path) => {
+            named::write_new(path, lines.as_bytes())?;
+            if !scene.quiet {
+                print::note(format!("exported: {run}"));
+            }
+        }
+    }
+    Ok(0)
+}
+
+/// Takes in an exported run.
+pub(super) async fn import(scene: &Scene, file: &Path) -> Result<u8> {
+    let bytes = named::read(file, "the exported run", EXPORT_BYTES)?;
+    let finding = open(scene)?.import(&bytes).await?;
+    if scene.json {
+        print::compact(&of(&finding));
+    } else {
+        print::line(line_of_finding(&finding));
+    }
+    Ok(0)
+}

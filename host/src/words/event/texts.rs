@@ -1,0 +1,91 @@
+//! Every text of an event that somebody else may have written: what is cleaned before it is kept.
+
+use serde_json::Value;
+
+use super::{Content, End, Event, Verdict};
+use crate::words::message::{Reply, WishedArgs};
+
+/// What changes a text, and what changes a value.
+pub struct Cleaning<'a> {
+    /// For a text.
+    pub text: &'a dyn Fn(&mut String),
+    /// For the strings of a value.
+    pub value: &'a dyn Fn(&mut Value),
+}
+
+impl Event {
+    /// Cleans what guests, models, servers and persons have written into the event.
+    pub fn clean(&mut self, with: &Cleaning<'_>) {
+        match self {
+            Self::Started(started) => (with.text)(&mut started.goal),
+            Self::Replied { reply, .. } => clean_reply(reply, with),
+            Self::Judged(judged) => {
+                (with.text)(&mut judged.subject);
+                clean_content(&mut judged.content, with);
+                clean_verdict(&mut judged.verdict, with);
+            }
+            Self::Finished(finished) => clean_end(&mut finished.end, with),
+            Self::Stopped(stopped) => clean_end(&mut stopped.end, with),
+            Self::Observed {
+                call,
+                tool,
+                observation,
+            } => {
+                [call, tool, &mut observation.text]
+                    .into_iter()
+                    .for_each(with.text);
+            }
+            Self::Prompted { .. }
+            | Self::Scripted(_)
+            | Self::Rested { .. }
+            | Self::Paused { .. }
+            | Self::Answered { .. }
+            | Self::Resumed => {}
+        }
+    }
+}
+
+fn clean_reply(reply: &mut Reply, with: &Cleaning<'_>) {
+    (with.text)(&mut reply.text);
+    for call in &mut reply.calls {
+        (with.text)(&mut call.tool);
+        (with.text)(&mut call.id);
+        match &mut call.args {
+            WishedArgs::Json(args) => (with.value)(args),
+            WishedArgs::Broken(text) => (with.text)(text),
+        }
+    }
+}
+
+fn clean_content(content: &mut Content, with: &Cleaning<'_>) {
+    match content {
+        Content::Inline(value) => (with.value)(value),
+        Content::Empty | Content::Stored { .. } | Content::Size { .. } => {}
+    }
+}
+
+fn clean_verdict(verdict: &mut Verdict, with: &Cleaning<'_>) {
+    match verdict {
+        Verdict::Allow { rule } => (with.text)(rule),
+        Verdict::Deny(denial) => {
+            (with.text)(&mut denial.reason);
+            denial.allow.iter_mut().for_each(with.text);
+        }
+        Verdict::Ask(question) => (with.text)(&mut question.text),
+    }
+}
+
+fn clean_end(end: &mut End, with: &Cleaning<'_>) {
+    match end {
+        End::Done { content } => clean_content(content, with),
+        End::Failed {
+            message, issues, ..
+        } => {
+            (with.text)(message);
+            for issue in issues {
+                (with.text)(&mut issue.path);
+                (with.text)(&mut issue.message);
+            }
+        }
+    }
+}

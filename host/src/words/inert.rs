@@ -1,0 +1,134 @@
+//! Inert text: whatever it holds, whoever shows it shows only text.
+
+use super::id::is_hidden;
+use super::limits::COMBINING_MARKS;
+
+/// Makes hidden characters visible, but for line ends and tabs; and combining marks beyond a few on
+/// one character, which would cover what stands around them.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    if text.is_ascii() && !text.bytes().any(|byte| hides(char::from(byte))) {
+        return text.to_owned();
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut marks = 0;
+    for c in text.replace("\r\n", "\n").chars() {
+        marks = if is_combining(c) { marks + 1 } else { 0 };
+        if hides(c) || marks > COMBINING_MARKS {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// As [`visible`], on one line: line ends and tabs are written out as well.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in visible(text).chars() {
+        if matches!(c, '\n' | '\t') {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// JSON that says the same, with hidden characters escaped: whoever shows it shows only text.
+#[must_use]
+pub fn inert_json(json: String) -> String {
+    let hidden = |c: char| is_hidden(c) && c != '\n';
+    if !json.chars().any(hidden) {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len());
+    let mut units = [0; 2];
+    for c in json.chars() {
+        if hidden(c) {
+            out.extend(
+                c.encode_utf16(&mut units)
+                    .iter()
+                    .map(|unit| format!("\\u{unit:04x}")),
+            );
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+fn hides(c: char) -> bool {
+    is_hidden(c) && !matches!(c, '\n' | '\t')
+}
+
+/// Whether a character stands on the one before it, by the blocks that are made for that alone.
+#[must_use]
+pub fn is_combining(c: char) -> bool {
+    matches!(u32::from(c),
+        0x300..=0x36F | 0x483..=0x489 | 0x1AB0..=0x1AFF | 0x1DC0..=0x1DFF | 0x20D0..=0x20FF
+        | 0xFE20..=0xFE2F)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, shown: &str) {
+        assert_eq!(visible(text), shown, "{text:?}");
+    }
+
+    #[test]
+    fn what_hides_is_shown() {
+        check("plain\n\ttext", "plain\n\ttext");
+        check("a\r\nb\rc", "a\nb\\u{d}c");
+        check("\u{1b}[2J\u{7f}\u{9b}", "\\u{1b}[2J\\u{7f}\\u{9b}");
+        check(
+            "a\u{202e}b\u{2066}c\u{200e}",
+            "a\\u{202e}b\\u{2066}c\\u{200e}",
+        );
+        check(
+            "\u{e0041}\u{e0100}\u{fe0e}",
+            "\\u{e0041}\\u{e0100}\\u{fe0e}",
+        );
+        check(
+            "\u{e000}\u{f0000}\u{10fffd}",
+            "\\u{e000}\\u{f0000}\\u{10fffd}",
+        );
+        check(
+            "\u{3164}\u{115f}\u{2800}\u{fffe}",
+            "\\u{3164}\\u{115f}\\u{2800}\\u{fffe}",
+        );
+        check("żółć 日本 नमस्ते 👍🏽", "żółć 日本 नमस्ते 👍🏽");
+    }
+
+    #[test]
+    fn a_few_marks_are_writing_and_many_are_a_curtain() {
+        check("e\u{301}\u{327}", "e\u{301}\u{327}");
+        let zalgo = format!("a{}b", "\u{300}".repeat(6));
+        let shown = format!("a{}\\u{{300}}\\u{{300}}b", "\u{300}".repeat(4));
+        check(&zalgo, &shown);
+    }
+
+    #[test]
+    fn json_for_terminals_says_the_same_and_hides_nothing() {
+        let value = serde_json::json!({"a\u{202e}": "\u{9b}2J\u{e0041}é"});
+        let text = inert_json(value.to_string());
+        assert_eq!(text, r#"{"a\u202e":"\u009b2J\udb40\udc41é"}"#);
+        let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, value);
+    }
+
+    #[test]
+    fn one_line_is_one_line() {
+        let all: String = (0..0x20)
+            .filter_map(char::from_u32)
+            .chain(['\u{7f}', 'é'])
+            .collect();
+        let line = one_line(&all);
+        assert!(line.chars().all(|c| !c.is_control()), "{line:?}");
+        assert!(line.starts_with("\\u{0}") && line.contains("\\u{a}") && line.ends_with('é'));
+    }
+}

@@ -1,0 +1,67 @@
+//! Spellings: the ways in which somebody could write a secret so that it is not recognised.
+
+/// A text in base64 (three alignments, both alphabets), hex, percent, `\u` and entities, and as it is.
+#[must_use]
+pub fn spelled(text: &str) -> Vec<String> {
+    let bytes = text.as_bytes();
+    let each = |one: fn(u8) -> String| bytes.iter().map(|byte| one(*byte)).collect::<String>();
+    let chars = |one: fn(u32) -> String| text.chars().map(|c| one(c.into())).collect::<String>();
+    let mut all = vec![
+        text.to_owned(),
+        each(|byte| format!("{byte:02x}")),
+        each(|byte| format!("{byte:02X}")),
+        each(|byte| format!("%{byte:02x}")),
+        each(|byte| format!("%{byte:02X}")),
+        chars(|c| format!("\\u{c:04x}")),
+        chars(|c| format!("\\u{c:04X}")),
+        chars(|c| format!("&#{c};")),
+        chars(|c| format!("&#x{c:x};")),
+    ];
+    for before in ["", "a", "ab"] {
+        let padded = format!("{before}{text}");
+        let standard = base64(padded.as_bytes());
+        all.push(standard.trim_end_matches('=').to_owned());
+        all.push(standard.replace('+', "-").replace('/', "_"));
+        all.push(standard);
+    }
+    all
+}
+
+/// Base64 with padding, as anybody would write it.
+#[must_use]
+pub fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for group in bytes.chunks(3) {
+        let bits = group
+            .iter()
+            .fold(0_usize, |bits, byte| bits << 8 | usize::from(*byte));
+        let bits = bits << (8 * (3 - group.len()));
+        for at in 0..4 {
+            let letter = ALPHABET[bits >> (18 - 6 * at) & 63];
+            text.push(if at > group.len() {
+                '='
+            } else {
+                char::from(letter)
+            });
+        }
+    }
+    text
+}
+
+/// Where a secret, in any spelling, stands in some bytes; of base64 the part that it alone decides.
+#[must_use]
+pub fn found(secret: &str, bytes: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let lower = text.to_lowercase();
+    let core = |spelling: &str| {
+        // Ends of base64 depend on what stands beside the secret.
+        let length = spelling.trim_end_matches('=').len();
+        spelling[4.min(length)..length.saturating_sub(2).max(4.min(length))].to_owned()
+    };
+    spelled(secret).into_iter().find(|spelling| {
+        let core = core(spelling);
+        text.contains(&core)
+            || lower.contains(&core.to_lowercase()) && core.contains(['%', '\\', '&'])
+    })
+}

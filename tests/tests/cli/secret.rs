@@ -1,0 +1,351 @@
+//! `lazaret secret`: values go in and never come out, but on the wire in their place.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::json;
+
+use crate::server::{Answer, Server, plain};
+use crate::station::{Ended, Station, hostile};
+
+const CANARY: &str = "canary-7f3a9c-wire";
+
+fn set(station: &Station, name: &str, value: &str) -> Ended {
+    station.run_with_input(&["secret", "set", name], format!("{value}\n").as_bytes())
+}
+
+/// No file below holds the canary.
+fn holds_nothing(folder: &Path) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            holds_nothing(&path);
+            continue;
+        }
+        let bytes = fs::read(&path).unwrap();
+        let found = bytes
+            .windows(CANARY.len())
+            .any(|part| part == CANARY.as_bytes());
+        assert!(!found, "{}", path.display());
+    }
+}
+
+/// A trusted policy that lets the hostile guest send the secret to the server.
+fn with_server(server: &Server, more: &str) -> Station {
+    let to = server.url();
+    Station::with(&format!(
+        "{more}[plugins]\nhostile = {:?}\n[grants.\"hostile.send_each\"]\n\
+         fetch = [{{ url = \"{to}/\", private = true }}]\n\
+         secrets = [{{ name = \"canary\", to = \"{to}/\", header = \"authorization\", before = \"Bearer \" }}]\n",
+        hostile()
+    ))
+}
+
+fn send(server: &Server) -> String {
+    let url = server.url();
+    json!({"requests": [{"url": url, "headers": ["authorization={{secret:canary}}"]}]}).to_string()
+}
+
+#[test]
+fn a_secret_is_set_listed_and_removed() {
+    let station = Station::new();
+    station
+        .run(&["secret", "list"])
+        .ends(0)
+        .says_only("there are no secrets; `lazaret secret set NAME` keeps one");
+    set(&station, "github", CANARY)
+        .ends(0)
+        .prints(&["kept `github` (file)\n"])
+        .says(&["hint: no tool may use it yet"])
+        .never(CANARY);
+    station
+        .run(&["secret", "list"])
+        .ends(0)
+        .prints(&["github", "file", "no tool"])
+        .never(CANARY);
+    let listed = station
+        .run(&["secret", "list", "--json"])
+        .never(CANARY)
+        .json();
+    assert_eq!(
+        listed,
+        json!([{"name": "github", "backend": "file", "set": true, "granted": []}])
+    );
+    for name in ["vault.json", "vault.key"] {
+        let mode = fs::metadata(station.state().join(name))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+    holds_nothing(&station.state());
+    let gone = station
+        .run(&["secret", "remove", "github", "--json"])
+        .ends(0)
+        .json();
+    assert_eq!(gone, json!({"ok": true, "name": "github"}));
+    station
+        .run(&["secret", "remove", "github"])
+        .ends(4)
+        .says_only("error: there is no secret `github`\nhint: lazaret secret list");
+}
+
+#[test]
+fn what_can_be_no_secret_is_refused_with_its_reason() {
+    let station = Station::new();
+    for (value, reason) in [
+        ("admin", "it has 5 characters and needs 8"),
+        ("Password123", "it is a common word"),
+        ("xxxxxxxxxxxx", "it has fewer than 4 different characters"),
+        ("internationals", "it is one word"),
+        ("two\nlines-of-it", "it has control characters"),
+    ] {
+        set(&station, "weak", value)
+            .ends(2)
+            .says(&["error: the secret is refused: ", reason])
+            .never(value);
+    }
+    for name in ["", "Git", "a b", "../x", "models.x", "gіthub"] {
+        set(&station, name, CANARY)
+            .ends(2)
+            .says(&["is no name of a secret"])
+            .never(CANARY);
+    }
+    // There is no way to write a value among the arguments.
+    station.run(&["secret", "set", "github", CANARY]).ends(2);
+    station
+        .run_with_input(
+            &["secret", "set", "b"],
+            b"\xff\xfe\xfd\xfc\xfb\xfa\xf9\xf8\xf7",
+        )
+        .ends(2)
+        .says(&["no UTF-8"]);
+    assert_eq!(station.run(&["secret", "list", "--json"]).json(), json!([]));
+}
+
+#[test]
+fn a_granted_secret_reaches_the_server_and_nothing_else() {
+    let reflected = plain(200, "text/plain", &format!("you said Bearer {CANARY}"));
+    let server = Server::start(vec![
+        Answer::Bytes(reflected.clone()),
+        Answer::Bytes(reflected),
+    ]);
+    let station = with_server(&server, "");
+    station.run(&["secret", "list"]).ends(0).prints(&[
+        "canary",
+        "not set",
+        "hostile.send_each: header `authorization` to http://127.0.0.1",
+    ]);
+    let call = ["call", "hostile.send_each", &send(&server), "--json"];
+    let before = station.run(&call).ends(0);
+    assert!(
+        before
+            .out
+            .contains("there is no secret `canary` for this request"),
+        "{before}"
+    );
+    set(&station, "canary", CANARY).ends(0).says_only("");
+    let mut command = station.command(&call);
+    station
+        .finish(command.env("LAZARET_LOG", "trace"))
+        .ends(0)
+        .prints(&["you said Bearer [REDACTED]"])
+        .never(CANARY)
+        .never("Y2FuYXJ5");
+    station
+        .run(&["runs", "show", "last", "--json"])
+        .ends(0)
+        .prints(&["secret canary in header `authorization`"])
+        .never(CANARY);
+    let requests = server.requests();
+    assert_eq!(requests.len(), 1, "{requests:?}");
+    assert!(
+        requests[0]
+            .to_lowercase()
+            .contains(&format!("authorization: bearer {CANARY}"))
+    );
+    station.run(&["secret", "remove", "canary"]).ends(0);
+    let after = station.run(&call).ends(0);
+    assert_eq!(after.json()["data"], before.json()["data"]);
+    holds_nothing(&station.state());
+    holds_nothing(&station.workspace());
+}
+
+#[test]
+fn the_environment_keeps_secrets_where_it_is_told_to() {
+    let server = Server::start(vec![Answer::Bytes(plain(200, "text/plain", CANARY))]);
+    let station = with_server(&server, "[vault]\nbackend = \"env\"\n");
+    set(&station, "canary", CANARY).ends(2).says(&[
+        "the environment is only read",
+        "hint: set or unset the variable `LAZARET_SECRET_CANARY`",
+    ]);
+    let mut list = station.command(&["secret", "list", "--json"]);
+    let listed = station
+        .finish(list.env("LAZARET_SECRET_CANARY", CANARY))
+        .never(CANARY)
+        .json();
+    assert_eq!(
+        (&listed[0]["backend"], &listed[0]["set"]),
+        (&json!("env"), &json!(true))
+    );
+    let mut call = station.command(&["call", "hostile.send_each", &send(&server)]);
+    station
+        .finish(call.env("LAZARET_SECRET_CANARY", CANARY))
+        .ends(0)
+        .prints(&["[REDACTED]"])
+        .never(CANARY);
+    assert!(server.requests()[0].contains(CANARY));
+}
+
+#[test]
+fn a_passphrase_locks_the_vault() {
+    let server = Server::start(vec![Answer::Bytes(plain(200, "text/plain", "reached"))]);
+    let station = with_server(&server, "");
+    let with = |arguments: &[&str], phrase: &str, input: &str| {
+        let mut command = station.command(arguments);
+        let command = command
+            .env("LAZARET_VAULT_PASSPHRASE", phrase)
+            .stdin(Stdio::piped());
+        let mut child = station.spawn(command);
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        station.wait(child)
+    };
+    with(&["secret", "set", "canary"], "correct horse", CANARY).ends(0);
+    assert!(!station.state().join("vault.key").exists());
+    let args = send(&server);
+    let call = ["call", "hostile.send_each", &args];
+    // Locked, or with another key: as if there were none.
+    for phrase in ["", "correct house"] {
+        with(&call, phrase, "")
+            .ends(0)
+            .prints(&["there is no secret `canary` for this request"]);
+    }
+    with(&call, "correct horse", "")
+        .ends(0)
+        .prints(&["reached"]);
+    // One that has a key of its own does not pretend to have a passphrase.
+    let other = Station::new();
+    set(&other, "canary", CANARY).ends(0);
+    let mut command = other.command(&["secret", "set", "second"]);
+    let command = command
+        .env("LAZARET_VAULT_PASSPHRASE", "x y z")
+        .stdin(Stdio::piped());
+    let mut child = other.spawn(command);
+    let _ = child.stdin.take().unwrap().write_all(CANARY.as_bytes());
+    other
+        .wait(child)
+        .ends(2)
+        .says(&["made without a passphrase"]);
+}
+
+#[test]
+fn a_keyring_works_or_says_that_it_does_not() {
+    let station = Station::with("[vault]\nbackend = \"keyring\"\n");
+    let kept = set(&station, "lazaret-test-canary", CANARY).never(CANARY);
+    if kept.status == 0 {
+        let listed = station
+            .run(&["secret", "list", "--json"])
+            .ends(0)
+            .never(CANARY);
+        assert!(listed.out.contains("lazaret-test-canary"), "{listed}");
+        station
+            .run(&["secret", "remove", "lazaret-test-canary"])
+            .ends(0);
+    } else {
+        kept.ends(3).says(&[
+            "the keyring of this system cannot be used",
+            "hint: keep secrets in a file",
+        ]);
+    }
+    holds_nothing(&station.state());
+}
+
+#[test]
+fn the_configuration_says_no_value_and_no_unknown_back_end() {
+    let station = Station::new();
+    for (config, says) in [
+        ("[vault]\nbackend = \"disk\"\n", "unknown variant `disk`"),
+        ("[vault]\ngithub = \"x\"\n", "unknown field `github`"),
+        ("[scrub]\nkeyword = true\n", "did you mean `keywords`?"),
+        (
+            "[grants.\"web.get_page\"]\nsecrets = [{ name = \"a\", to = \"https://a.test/\" }]\n",
+            "needs one place",
+        ),
+        (
+            "[grants.\"web.get_page\"]\nsecrets = [{ name = \"a\", to = \"https://a.test/\", value = \"x\" }]\n",
+            "unknown field `value`",
+        ),
+    ] {
+        station.write("lazaret.toml", config);
+        station.run(&["policy", "check"]).ends(2).says(&[says]);
+    }
+}
+
+#[test]
+fn lines_that_cannot_help_or_that_harm_are_pointed_at() {
+    let station = Station::with(
+        "[grants.\"web.get_page\"]\nsecrets = [{ name = \"a\", to = \"http://a.test/\", query = \"k\" }]\n",
+    );
+    station.run(&["policy", "check"]).ends(0).says_only(
+        "warning: [grants.\"web.get_page\"] secrets: `a` is declared by no such tool, so none gets it
+hint: `lazaret plugin inspect` says what a plugin declares
+warning: [grants.\"web.get_page\"] secrets: `a` is sent to `http://a.test/` without encryption
+hint: write `https://` if the server speaks it",
+    );
+    let server = Server::start(vec![]);
+    let told = with_server(&server, "").run(&["policy", "explain", "hostile.send_each"]);
+    told.ends(0)
+        .prints(&["secret canary in header `authorization` to http://127.0.0.1"]);
+}
+
+#[test]
+fn what_was_recorded_before_it_was_a_secret_is_not_shown_afterwards() {
+    let station = Station::new();
+    let args = json!({"text": format!("it is {CANARY}")}).to_string();
+    station.run(&["call", "text.count", &args]).ends(0);
+    station
+        .run(&["runs", "show", "last", "--json"])
+        .prints(&[CANARY]);
+    set(&station, "canary", CANARY).ends(0);
+    for arguments in [
+        &["runs", "show", "last", "--json"][..],
+        &["runs", "show"],
+        &["runs", "list", "--json"],
+    ] {
+        station.run(arguments).ends(0).never(CANARY);
+    }
+    station.run(&["call", "text.count", &args]).ends(0);
+    station
+        .run(&["runs", "show", "last", "--json"])
+        .prints(&["it is [REDACTED]"])
+        .never(CANARY);
+}
+
+#[test]
+fn no_core_is_dumped_of_a_process_that_holds_secrets() {
+    let station = Station::new();
+    let mut child = station.spawn(
+        station
+            .command(&["secret", "set", "a"])
+            .stdin(Stdio::piped()),
+    );
+    // It reads until its input ends; by then it has given up its right to dump.
+    let limits = format!("/proc/{}/limits", child.id());
+    let is_off = || {
+        let text = fs::read_to_string(&limits).unwrap_or_default();
+        let core = text
+            .lines()
+            .find(|line| line.starts_with("Max core file size"));
+        core.is_some_and(|line| line.split_whitespace().nth(4) == Some("0"))
+    };
+    let began = std::time::Instant::now();
+    while !is_off() {
+        assert!(began.elapsed().as_secs() < 20, "cores are still dumped");
+        std::thread::yield_now();
+    }
+    drop(child.stdin.take());
+    station.wait(child).ends(2);
+}

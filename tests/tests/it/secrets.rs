@@ -1,0 +1,262 @@
+//! Secrets: on the wire in their declared place, and nowhere else.
+
+use std::path::Path;
+
+use lazaret::words::event::Sight;
+use lazaret_tests::prelude::*;
+use lazaret_tests::rig;
+use lazaret_tests::spell::{found, spelled};
+use lazaret_tests::verdict::files_with;
+
+const CANARY: &str = "canary-Zq9+7f3a9c";
+
+fn policy(server: &Server) -> String {
+    let to = format!("http://127.0.0.1:{}/", server.port());
+    format!(
+        r#"
+[grants."hostile.*"]
+fetch = [{{ url = "{to}", private = true, methods = ["GET", "POST"] }}]
+mounts = {{ out = "write" }}
+notes = "write"
+calls = ["*"]
+secrets = [
+  {{ name = "canary", to = "{to}", header = "x-key" }},
+  {{ name = "canary", to = "{to}", query = "key" }},
+  {{ name = "canary", to = "{to}", json = "/token" }},
+]
+[mounts.out]
+path = "out"
+access = "write"
+"#
+    )
+}
+
+fn requests(server: &Server) -> Value {
+    let to = format!("http://127.0.0.1:{}/", server.port());
+    json!([
+        {"url": to, "headers": ["x-key={{secret:canary}}"]},
+        {"url": format!("{to}?key={{{{secret:canary}}}}")},
+        {"url": to, "method": "POST", "body": "{\"token\": \"{{secret:canary}}\"}"},
+        {"url": to, "headers": ["x-other={{secret:canary}}"]},
+    ])
+}
+
+async fn host(server: &Server) -> Rigged {
+    server.say(vec![Answer {
+        path: "/".to_owned(),
+        reflect: true,
+        ..Answer::default()
+    }]);
+    let rig = Rig::of("").kept().await.policy(&policy(server));
+    rig.guest("hostile").secret("canary", CANARY).open().await
+}
+
+fn assert_nowhere(what: &str, text: &str) {
+    if let Some(spelling) = found(CANARY, text.as_bytes()) {
+        panic!("{what} holds the secret as `{spelling}`:\n{text}");
+    }
+}
+
+/// Calls `hostile.spill`, and looks at everything that somebody could see of it.
+async fn spill(host: &Rigged, args: Value) -> lazaret::runs::host::Called {
+    let (run, tasks) = (host.host.new_run(), Tasks::new());
+    let mut watcher = host.host.watch(&run);
+    let called = host
+        .call_in(run.clone(), &tasks, ("hostile.spill", &args.to_string()))
+        .await;
+    loop {
+        let sight = watcher.next().await;
+        assert_nowhere("what a watcher sees", &format!("{sight:?}"));
+        if matches!(&sight, Sight::Record(record) if record.event.word() == "stopped") {
+            break;
+        }
+    }
+    let outcome = &called.outcome;
+    assert_nowhere("the outcome", &format!("{outcome:?}"));
+    for artifact in &outcome.trail.artifacts {
+        assert_nowhere("an artifact", &String::from_utf8_lossy(&artifact.bytes));
+    }
+    let records = serde_json::to_string(&host.records(&run).await).unwrap();
+    assert_nowhere("the journal", &records);
+    called
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_server_reflects_reaches_no_exit_of_a_hostile_guest() {
+    let server = Server::start().await;
+    let host = host(&server).await;
+    for end in ["return", "fail", "panic"] {
+        let args = json!({"requests": requests(&server), "into_files": true, "end": end});
+        let called = spill(&host, args).await;
+        assert!(
+            !called.outcome.trail.logs.is_empty()
+                && called.outcome.result.is_ok() == (end == "return")
+        );
+    }
+    // It went where it belongs, three requests of each call, and the fourth did not leave.
+    let sent = server.sent();
+    assert_eq!(sent.len(), 9);
+    for (at, request) in sent.iter().enumerate() {
+        let place = match at % 3 {
+            0 => format!("x-key: {CANARY}\r\n"),
+            1 => "/?key=canary-Zq9%2B7f3a9c HTTP".to_owned(),
+            _ => format!("{{\"token\": \"{CANARY}\"}}"),
+        };
+        assert_eq!(request.matches(&place).count(), 1, "{request}");
+        assert_nowhere("the rest of a request", &request.replace(&place, ""));
+    }
+    let folder = host.close();
+    assert!(folder.path("out/0.txt").is_file() && folder.path("state/vault.json").is_file());
+    assert_eq!(files_with(CANARY, folder.folder()), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_guest_that_knows_a_secret_cannot_tell_it() {
+    let server = Server::start().await;
+    let host = host(&server).await;
+    for end in ["return", "fail", "panic"] {
+        for text in spelled(CANARY) {
+            let args =
+                json!({"texts": [text, format!("long {} {text}", "x".repeat(1_990))], "end": end});
+            spill(&host, args).await;
+        }
+    }
+    let rig = host.close();
+    assert_eq!(files_with(CANARY, rig.folder()), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_model_reads_a_secret() {
+    let server = Server::start().await;
+    server.say(vec![Answer {
+        path: "/".to_owned(),
+        reflect: true,
+        ..Answer::default()
+    }]);
+    // In a script of replies, braces ask for an earlier outcome; escaped ones reach the tool.
+    let url = format!(
+        "http://127.0.0.1:{}/?key=%7B%7Bsecret:canary%7D%7D",
+        server.port()
+    );
+    let args = json!({"requests": [{"url": url}], "texts": [CANARY]});
+    let replies = [
+        json!({"calls": [{"tool": "hostile.spill", "args": args}]}),
+        json!({"text": format!("it is {CANARY}")}),
+    ];
+    let rig = Rig::of("")
+        .kept()
+        .await
+        .policy(&policy(&server))
+        .guest("hostile");
+    let host = rig.replies(&replies).secret("canary", CANARY).open().await;
+    let (run, answer) = host.pursue(&format!("tell me {CANARY}")).await;
+    assert_eq!(answer.unwrap(), "it is [REDACTED]");
+    let records = host.records(&run).await;
+    assert_nowhere("the journal", &serde_json::to_string(&records).unwrap());
+    let rig = host.close();
+    // The model's own script of replies is the test's.
+    std::fs::remove_file(rig.path("replies.jsonl")).unwrap();
+    assert_eq!(files_with(CANARY, rig.folder()), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_secret_that_is_removed_is_unknown_at_once_and_is_still_not_told() {
+    let server = Server::start().await;
+    let host = host(&server).await;
+    let to = format!("http://127.0.0.1:{}/", server.port());
+    let request = |name: &str| {
+        let header = format!("x-key={{{{secret:{name}}}}}");
+        json!({"requests": [{"url": to, "headers": [header]}]})
+    };
+    let before = host.call("hostile.send_each", request("canary")).await;
+    assert!(
+        rig::value(&before.outcome)[0]
+            .as_str()
+            .unwrap()
+            .contains("-> 200")
+    );
+    assert!(host.vault().remove("canary").unwrap());
+    let after = host.call("hostile.send_each", request("canary")).await;
+    let missing = host.call("hostile.send_each", request("missing")).await;
+    let said = |called: &lazaret::runs::host::Called| {
+        rig::value(&called.outcome)[0].as_str().unwrap().to_owned()
+    };
+    assert_eq!(said(&after), said(&missing).replace("missing", "canary"));
+    assert!(said(&after).contains("denied: there is no secret `canary` for this request"));
+    assert_eq!(server.seen().len(), 1);
+    spill(&host, json!({"texts": spelled(CANARY)})).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_secret_that_is_changed_is_known_before_it_is_used() {
+    let server = Server::start().await;
+    let host = host(&server).await;
+    let other = "other-58ab10-later";
+    let value = lazaret::edges::vault::Secret::new(other.to_owned()).unwrap();
+    host.vault().store("canary", &value).unwrap();
+    let called = spill(&host, json!({"requests": requests(&server)})).await;
+    assert_eq!(
+        found(other, format!("{:?}", called.outcome).as_bytes()),
+        None
+    );
+    assert!(server.sent()[0].contains(other));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn scripts_read_no_secret_and_compute_with_what_only_looks_like_one() {
+    let server = Server::start().await;
+    let host = host(&server).await;
+    let source = format!(
+        "const said = await tools.hostile.echo({{text: 'password=hunter2 {CANARY}'}}); \
+         console.log(said); return {{length: said.length, said}}"
+    );
+    let called = host.script(&source).await;
+    let value = rig::value(&called.outcome);
+    // The known secret is gone before the script reads it; the guess is made for whoever reads the end.
+    assert_eq!(value["length"], json!("password=hunter2 [REDACTED]".len()));
+    assert_eq!(value["said"], json!("password=[REDACTED] [REDACTED]"));
+    let records = host.records(&called.run).await;
+    assert_nowhere("the journal", &serde_json::to_string(&records).unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn guesses_are_switched_by_policy() {
+    let text = "token=abc ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    for (policy, expected) in [
+        (
+            "",
+            "token=[REDACTED] ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+        ),
+        ("[scrub]\nentropy = true", "token=[REDACTED] [REDACTED]"),
+        ("[scrub]\nkeywords = false", text),
+    ] {
+        let rig = Rig::of(policy).guest("hostile");
+        let echo = json!({"calls": [{"tool": "hostile.echo", "args": {"text": text}}]});
+        let host = rig.replies(&[echo, json!({"text": "done"})]).open().await;
+        let called = host.call("hostile.echo", json!({"text": text})).await;
+        assert_eq!(*rig::value(&called.outcome), json!(expected), "{policy}");
+        let (run, _) = host.pursue("go").await;
+        let seen = host.records(&run).await;
+        let observed = seen.iter().find_map(|record| match &record.event {
+            lazaret::words::event::Event::Observed { observation, .. } => Some(&observation.text),
+            _ => None,
+        });
+        assert_eq!(observed.map(String::as_str), Some(expected), "{policy}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_vault_is_no_part_of_any_mount() {
+    let server = Server::start().await;
+    let policy = policy(&server).replace("path = \"out\"", "path = \".\"");
+    let rig = Rig::of("").kept().await.policy(&policy);
+    let host = rig.guest("hostile").secret("canary", CANARY).open().await;
+    let wishes = json!({"wishes": [
+        {"op": "read", "path": "out/state/vault.json"}, {"op": "read", "path": "out/state/vault.key"},
+    ]});
+    let called = host.call("hostile.file_each", wishes).await;
+    for line in rig::value(&called.outcome).as_array().unwrap() {
+        assert!(!line.as_str().unwrap().contains("-> ok"), "{line}");
+    }
+    assert!(Path::new(host.folder()).join("state/vault.key").is_file());
+}
