@@ -32,14 +32,14 @@ demo: plugins
 	@./target/debug/lazaret demo
 
 # Three calls of cargo: together, the features of the guests' crates would build a second engine, some minutes for nothing. So
-# would those of lazaret-preinit, which has no tests of its own; and those of an example, a second host.
+# would those of lazaret-preinit, which has no tests of its own; and those of the examples, a second host.
 test:
 	@plugins/build.sh
 	@cargo build -p lazaret
 	@cargo test -p lazaret -p lazaret-tests
-	@cargo test -p lazaret-example-code-mode
+	@cargo test -p lazaret-example-code-mode -p lazaret-example-inbox
 	@cargo test --workspace --exclude lazaret --exclude lazaret-tests --exclude lazaret-preinit \
-		--exclude lazaret-example-code-mode $(guests)
+		--exclude lazaret-example-code-mode --exclude lazaret-example-inbox $(guests)
 
 # The host embeds plugins/dist, so that even a check needs the plugins.
 lint: plugins

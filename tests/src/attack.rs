@@ -1,10 +1,12 @@
 //! Attacks as data: `tests/attack/NAME.toml` says what is given and what must come of it.
 //!
-//! In the whole file `{port}` is the test's server, `{folder}` its folder on the host.
+//! In the whole file `{port}` is the test's server, `{folder}` its folder on the host. A file with `variants` is as
+//! many attacks, which differ in the text that stands for `{variant}`: what comes of them is the same.
 
 use std::path::{Path, PathBuf};
 
 use lazaret::runs::host::Called;
+use lazaret::words::error::Code;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -31,6 +33,9 @@ pub struct Attack {
     /// `lazaret.toml`.
     #[serde(default)]
     pub policy: String,
+    /// Texts that stand for `{variant}`, one attack each.
+    #[serde(default)]
+    pub variants: Vec<String>,
     /// Components of `target/guests`.
     #[serde(default)]
     pub guests: Vec<String>,
@@ -64,9 +69,18 @@ pub struct Attack {
     /// The call, or
     #[serde(default)]
     pub call: Option<Wish>,
-    /// what a model says, turn by turn.
+    /// what a model says, turn by turn,
     #[serde(default)]
     pub replies: Vec<Value>,
+    /// to what a user typed;
+    #[serde(default = "goal")]
+    pub goal: String,
+    /// before that, scripts that a person ran, each to its end,
+    #[serde(default)]
+    pub before: Vec<String>,
+    /// and then the host was started anew.
+    #[serde(default)]
+    pub restart: bool,
     /// What must come of it.
     pub expect: Expect,
 }
@@ -169,21 +183,72 @@ pub fn all() -> Vec<(String, PathBuf)> {
     all
 }
 
+fn goal() -> String {
+    "Do what you are told.".to_owned()
+}
+
 /// Makes an attack, and says everything that is not as it must be.
 pub async fn run(path: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(path).expect("an attack can be read");
+    // Only to count them: a port may stand where a number does.
+    let table: toml::Table = match toml::from_str(&text.replace("{port}", "1")) {
+        Ok(table) => table,
+        Err(error) => return vec![error.to_string()],
+    };
+    let variants = table.get("variants").and_then(toml::Value::as_array);
+    let mut wrong = Vec::new();
+    for place in 0..variants.map_or(1, Vec::len) {
+        wrong.extend(run_one(&text, place).await);
+    }
+    wrong
+}
+
+/// Puts a variant where it belongs, in whatever text it stands.
+fn vary(value: &mut toml::Value, variant: &str) {
+    match value {
+        toml::Value::String(text) => *text = text.replace("{variant}", variant),
+        toml::Value::Array(items) => items.iter_mut().for_each(|item| vary(item, variant)),
+        toml::Value::Table(table) => table.iter_mut().for_each(|(_, item)| vary(item, variant)),
+        _ => {}
+    }
+}
+
+/// Makes the attack with the variant at that place, if there are any.
+async fn run_one(text: &str, place: usize) -> Vec<String> {
     let (rig, server) = (Rig::of(""), Server::start().await);
     let text = text.replace("{port}", &server.port().to_string());
     let text = text.replace("{folder}", &rig.folder().display().to_string());
-    let attack: Attack = match toml::from_str(&text) {
+    let mut table = match toml::from_str(&text) {
+        Ok(table) => toml::Value::Table(table),
+        Err(error) => return vec![error.to_string()],
+    };
+    let variants = table.get("variants").and_then(toml::Value::as_array);
+    let variant = variants.and_then(|all| all.get(place)?.as_str());
+    let variant = variant.unwrap_or_default().to_owned();
+    vary(&mut table, &variant);
+    let attack: Attack = match table.try_into() {
         Ok(attack) => attack,
         Err(error) => return vec![error.to_string()],
     };
     server.say(attack.server.clone());
     let rig = rig.file("outside/secret.txt", CANARY);
-    let (rig, mut wrong) = prepare(rig, &attack);
+    let (mut rig, mut wrong) = prepare(rig, &attack);
+    if attack.restart {
+        rig = rig.kept().await;
+    }
     match rig.try_open().await {
-        Ok(host) => wrong.extend(strike(&attack, &host, &server).await),
+        Ok(mut host) => {
+            for source in &attack.before {
+                let called = host.script(source).await;
+                if let Err(error) = called.outcome.result {
+                    wrong.push(format!("what was before fails: {error:?}"));
+                }
+            }
+            if attack.restart {
+                host = host.restart().await;
+            }
+            wrong.extend(strike(&attack, &host, &server).await);
+        }
         Err(error) if attack.expect.install => {
             wrong.extend(check_answer(
                 &attack.expect,
@@ -192,6 +257,11 @@ pub async fn run(path: &Path) -> Vec<String> {
             ));
         }
         Err(error) => wrong.push(format!("the host does not open: {error:?}")),
+    }
+    if !variant.is_empty() {
+        wrong
+            .iter_mut()
+            .for_each(|text| text.insert_str(0, &format!("{variant:?}: ")));
     }
     wrong
 }
@@ -288,7 +358,7 @@ async fn strike(attack: &Attack, host: &Rigged, server: &Server) -> Vec<String> 
             (called.run, called.outcome.result, called.outcome.trail.logs)
         }
         None => {
-            let (run, answer) = host.pursue("Do what you are told.").await;
+            let (run, answer) = host.pursue(&attack.goal).await;
             let seen = observed(&host.records(&run).await);
             if seen.contains(host.folder()) {
                 return vec![format!("a model reads a path of the host:\n{seen}")];
@@ -326,7 +396,10 @@ async fn strike(attack: &Attack, host: &Rigged, server: &Server) -> Vec<String> 
     wrong.extend(check_nowhere(expect, &all, host));
     wrong.extend(check_wire(expect, server));
     wrong.extend(check_journal(expect, &journal));
-    wrong.extend(check_records(&records));
+    // A run that waits for a person has not ended.
+    if code != Some(Code::Asked) {
+        wrong.extend(check_records(&records));
+    }
     wrong.extend(check_outside(expect, host, server));
     if let Err(error) = host
         .call("text.count", serde_json::json!({"text": "a b"}))

@@ -137,7 +137,7 @@ impl Call {
     /// Weighs a sink where the run's flows are judged. In shadow, and for a sink that is released, nothing is
     /// asked; what would have been stands in the notice.
     fn weigh(&self, caller: &Caller, policy: &Policy) -> Result<(Weighing, String), Denial> {
-        let mode = caller.known.mode;
+        let mode = caller.judging(&policy.flows);
         if self.tool.as_str() == ADOPT {
             let open = vec![flow::adopting(self)?];
             let weighing = Weighing {
@@ -157,7 +157,7 @@ impl Call {
         let silent = match (mode, released) {
             (Judging::Shadow, _) => Some("; `mode = \"shadow\"` lets pass".to_owned()),
             (_, Some(line)) => Some(format!("; `release = [\"{line}\"]` lets pass")),
-            (Judging::Off | Judging::Enforce, None) => None,
+            (Judging::Off | Judging::Tainted | Judging::Enforce, None) => None,
         };
         let weighed = flow::weigh(self, caller, policy);
         let Some(silent) = silent else {
@@ -165,9 +165,11 @@ impl Call {
         };
         let mut weighing = match weighed {
             Ok(weighing) => weighing,
-            Err(denial) => {
+            Err(denial) if mode == Judging::Shadow => {
                 return Ok((Weighing::default(), format!("{silent}: {}", denial.reason)));
             }
+            // A sink is released from questions, and from nothing else.
+            Err(denial) => return Err(denial),
         };
         let open = mem::take(&mut weighing.open);
         let reasons: Vec<String> = open.into_iter().map(|open| open.reason).collect();

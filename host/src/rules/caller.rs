@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::flow::handles::Handles;
 use super::flow::ledger::Ledger;
-use super::flow::lines::Holding;
+use super::flow::lines::{Flows, Holding};
 use super::grant::{Grant, Pattern};
 use crate::words::clock::Deadline;
 use crate::words::event::{Answer, Surface};
@@ -71,6 +71,18 @@ pub struct Caller {
     pub budget: Arc<Budget>,
 }
 
+impl Caller {
+    /// Whether the flows of this wish are judged.
+    #[must_use]
+    pub fn judging(&self, flows: &Flows) -> Judging {
+        match self.known.mode {
+            Judging::Tainted if flows.classes.is_tainted(&self.label) => Judging::Enforce,
+            Judging::Tainted => Judging::Off,
+            mode @ (Judging::Off | Judging::Shadow | Judging::Enforce) => mode,
+        }
+    }
+}
+
 /// What a run knows when one of its wishes is judged. Cheap to clone: its ledger is one for the whole run.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
@@ -94,6 +106,9 @@ pub enum Judging {
     /// They are not.
     #[default]
     Off,
+    /// They are as soon as somebody untrusted had influence: nothing that is granted brings that about, but a
+    /// piped goal does, and so does what an earlier run has written.
+    Tainted,
     /// They are, and nobody is asked.
     Shadow,
     /// They are.

@@ -323,8 +323,8 @@ impl File {
 
 /// A tool that says that it only looks was not weighed when it was called; under somebody's influence it must
 /// not do more.
-fn check_looking(caller: &Caller, policy: &Policy) -> Result<(), Denial> {
-    let judged = caller.known.mode == Judging::Enforce && !caller.known.weighed;
+pub(super) fn check_looking(caller: &Caller, policy: &Policy) -> Result<(), Denial> {
+    let judged = caller.judging(&policy.flows) == Judging::Enforce && !caller.known.weighed;
     if judged && policy.flows.classes.is_tainted(&caller.label) {
         let reason = format!(
             "`{}` says of itself that it only looks, and has read what comes from {}",

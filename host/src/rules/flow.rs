@@ -35,7 +35,7 @@ use super::{deny, file};
 use crate::words::event::{Denial, Weighed};
 use crate::words::id::{QuestionId, shown};
 use crate::words::label::Label;
-use crate::words::limits::ADOPTED_CHARS;
+use crate::words::limits::{ADOPTED_CHARS, STEERING_CHARS, STEERING_VALUES};
 
 /// Why a value may steer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,10 +57,12 @@ enum Witness {
 }
 
 impl Witness {
-    /// Whether it is enough for what cannot be undone: an id from a list is not.
-    fn is_strong(&self) -> bool {
+    /// Whether it is enough for what cannot be undone. An id from a list is not; and who wrote the title of a
+    /// letter to have it answered has not said that it may go.
+    fn is_strong(&self, kind: Kind) -> bool {
         match self {
-            Self::Typed | Self::Policy | Self::Titled(_) | Self::Answered => true,
+            Self::Titled(_) => kind != Kind::Id,
+            Self::Typed | Self::Policy | Self::Answered => true,
             Self::Vouched(_) | Self::Replied | Self::Workspace => false,
         }
     }
@@ -172,9 +174,8 @@ pub fn weigh(call: &Call, caller: &Caller, policy: &Policy) -> Result<Weighing, 
         policy,
         about: about(call, flows),
         ledger: &ledger,
-        tainted: flows.classes.is_tainted(&caller.label),
     };
-    Ok(weigher.weigh(&label, leaves_host))
+    weigher.weigh(&label, leaves_host)
 }
 
 /// Whether what it is given may leave the host.
@@ -216,34 +217,78 @@ struct Weigher<'a> {
     policy: &'a Policy,
     about: ToolFlow,
     ledger: &'a Ledger,
-    tainted: bool,
 }
 
 impl Weigher<'_> {
-    fn weigh(&self, label: &Label, leaves_host: bool) -> Weighing {
+    fn weigh(&self, label: &Label, leaves_host: bool) -> Result<Weighing, Denial> {
         let mut weighing = Weighing::default();
         let args = self.call.args.value();
-        let mut steers = false;
+        let (mut steers, mut named) = (false, false);
         let leaves = leaves(args, &self.call.declared.input);
+        self.check_size(&leaves)?;
         let file = |leaf: &&Leaf| self.kind_of(&leaf.path) == Some(Kind::File);
         let alone = leaves.iter().filter(file).count() == 1;
         for leaf in leaves {
             match self.kind_of(&leaf.path) {
                 Some(kind) => {
                     steers = true;
-                    self.weigh_value((&leaf, alone), kind, &mut weighing);
+                    named |= self.weigh_value((&leaf, alone), kind, &mut weighing);
                 }
                 None => self.weigh_content(&leaf, &mut weighing),
             }
         }
-        if !steers && self.tainted {
+        if !steers && self.is_tainted(&self.about.naming) {
             self.weigh_naming(&mut weighing);
         }
         let private = self.policy.flows.classes.is_private(label);
-        if leaves_host && private && !steers && self.about.accepts == class::Secrecy::Public {
+        // Where a question is open already, its answer names the destination.
+        let open = weighing.open.is_empty() && self.about.accepts == class::Secrecy::Public;
+        if leaves_host && private && !named && open {
             weighing.open.push(self.private(label));
         }
-        weighing
+        Ok(weighing)
+    }
+
+    /// What nobody would read in a question is not asked about.
+    fn check_size(&self, leaves: &[Leaf]) -> Result<(), Denial> {
+        let steering = leaves
+            .iter()
+            .filter(|leaf| self.kind_of(&leaf.path).is_some());
+        let many = steering.clone().count() > STEERING_VALUES;
+        let mut long = steering.filter(|leaf| leaf.text.chars().count() > STEERING_CHARS);
+        if let Some(leaf) = long.next() {
+            let reason = format!(
+                "`{}` of `{}` steers, and is longer than {STEERING_CHARS} characters",
+                shown(&leaf.path),
+                self.call.tool
+            );
+            return Err(deny("flow_size", reason));
+        }
+        if many {
+            let reason = format!(
+                "more than {STEERING_VALUES} values of a call of `{}` steer",
+                self.call.tool
+            );
+            return Err(deny("flow_size", reason));
+        }
+        Ok(())
+    }
+
+    /// What is behind a value: what its caller has read, and where a handle stood, what that holds.
+    fn behind(&self, path: &str) -> Label {
+        let inside = |place: &String| {
+            let rest = path.strip_prefix(place.trim_start_matches('/'));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        if self.call.places.iter().any(inside) {
+            self.caller.label.join(&self.call.held)
+        } else {
+            self.caller.label.clone()
+        }
+    }
+
+    fn is_tainted(&self, path: &str) -> bool {
+        self.policy.flows.classes.is_tainted(&self.behind(path))
     }
 
     /// The kind of a value that steers; nothing for content. What nobody has named steers.
@@ -263,14 +308,20 @@ impl Weigher<'_> {
         Some(Kind::Id)
     }
 
-    fn weigh_value(&self, (leaf, alone): (&Leaf, bool), kind: Kind, weighing: &mut Weighing) {
+    /// Weighs one value. What is returned says whether it names a destination that private content may go to.
+    fn weigh_value(
+        &self,
+        (leaf, alone): (&Leaf, bool),
+        kind: Kind,
+        weighing: &mut Weighing,
+    ) -> bool {
         let destructive = self.call.declared.effect == EffectClass::Destructive;
-        let strong = destructive && self.tainted;
+        let strong = destructive && self.is_tainted(&leaf.path);
         let workspace = self.new_file_in(leaf, kind).filter(|_| alone);
         let found = self
             .witness(leaf, kind)
             .or_else(|| workspace.as_ref().map(|_| Witness::Workspace))
-            .filter(|witness| !strong || witness.is_strong());
+            .filter(|witness| !strong || witness.is_strong(kind));
         if found == Some(Witness::Workspace) {
             weighing.create_in = workspace;
         }
@@ -280,27 +331,40 @@ impl Weigher<'_> {
             kind: kind.word().to_owned(),
             witness: found.as_ref().map(Witness::words).unwrap_or_default(),
         });
-        if found.is_none() {
+        let Some(witness) = found else {
             weighing.open.push(self.open_value(leaf, kind, strong));
+            return false;
+        };
+        match witness {
+            _ if kind == Kind::Value => false,
+            Witness::Typed | Witness::Policy | Witness::Titled(_) | Witness::Answered => true,
+            // An id leads to whoever its record belongs to, and who that is, nobody has said.
+            Witness::Vouched(_) => kind != Kind::Id,
+            Witness::Replied => !self.is_tainted(&leaf.path),
+            Witness::Workspace => false,
         }
     }
 
     fn open_value(&self, leaf: &Leaf, kind: Kind, strong: bool) -> Point {
-        let sources = self.policy.flows.classes.suspects(&self.caller.label);
+        let classes = &self.policy.flows.classes;
+        let sources = classes.suspects(&self.behind(&leaf.path));
         let rule = if strong {
             "what cannot be undone needs the user's own words, and an id from a list is none"
         } else {
             "a value that steers needs the user's own words, or somebody who vouches for it"
         };
-        let value = shown(&leaf.text);
-        let line = match self.call.declared.effect {
-            EffectClass::Destructive => String::new(),
+        // In full: the end of a value says as much as its beginning.
+        let value = visible(&leaf.text).replace('\n', "\\n");
+        // What cannot be undone is answered for once, and each time.
+        let (id, line) = match self.call.declared.effect {
+            EffectClass::Destructive => (None, String::new()),
             EffectClass::Pure
             | EffectClass::ReadOnly
             | EffectClass::SideEffecting
-            | EffectClass::ExternalStateful => {
-                format!("[flow]\nvouch = [{}]", toml_text(&leaf.text))
-            }
+            | EffectClass::ExternalStateful => (
+                Some(self.value_id(kind, leaf)),
+                format!("[flow]\nvouch = [{}]", toml_text(&leaf.text)),
+            ),
         };
         Point {
             reason: format!(
@@ -310,7 +374,7 @@ impl Weigher<'_> {
                 kind.word(),
                 sources.join(", "),
             ),
-            value: Some(value_id(self.caller, kind, &leaf.text, &sources)),
+            value: id,
             line,
         }
     }
@@ -330,11 +394,7 @@ impl Weigher<'_> {
         if let Some(title) = self.ledger.titled(kind, value) {
             return Some(Witness::Titled(title.to_owned()));
         }
-        let sources = flows.classes.suspects(&self.caller.label);
-        if self
-            .ledger
-            .is_answered(&value_id(self.caller, kind, value, &sources))
-        {
+        if self.ledger.is_answered(&self.value_id(kind, leaf)) {
             return Some(Witness::Answered);
         }
         if let Some(tool) = listed {
@@ -348,8 +408,9 @@ impl Weigher<'_> {
             return false;
         }
         let records = texts_at(self.call.args.value(), &self.about.reply);
-        let mut records = records.iter();
-        records.any(|record| self.ledger.is_in_record(record, kind, value))
+        let plugin = self.call.tool.plugin();
+        let is_in = |record: &String| self.ledger.is_in_record((plugin, record), kind, value);
+        records.iter().any(is_in)
     }
 
     /// The mount where making a new file of that path takes nothing away. A name that begins with a dot may mean
@@ -366,7 +427,8 @@ impl Weigher<'_> {
     /// Where `strict` is set, text that others read is composed like a name.
     fn weigh_content(&self, leaf: &Leaf, weighing: &mut Weighing) {
         let others = self.call.declared.effect == EffectClass::ExternalStateful;
-        if !self.policy.flows.strict || !self.tainted || !others || self.composes(&leaf.text) {
+        let tainted = self.is_tainted(&leaf.path);
+        if !self.policy.flows.strict || !tainted || !others || self.composes(&leaf.text) {
             return;
         }
         weighing.open.push(Point {
@@ -433,17 +495,21 @@ impl Weigher<'_> {
         }
     }
 
+    /// What an answer about a value is bound to: its kind, itself, who untrusted had influence on it, and the
+    /// run. Sources that are trusted come with every call, and would have the same asked again and again.
+    fn value_id(&self, kind: Kind, leaf: &Leaf) -> QuestionId {
+        let run = self.caller.run.as_str();
+        let behind = self.behind(&leaf.path);
+        let sources = self.policy.flows.classes.untrusted(&behind);
+        let value = kind.normal(&leaf.text);
+        QuestionId::of(&[run, "value", kind.word(), &value, &sources.join(" ")])
+    }
+
     fn suspects(&self) -> String {
         let classes = &self.policy.flows.classes;
-        classes.suspects(&self.caller.label).join(", ")
+        let label = self.caller.label.join(&self.call.held);
+        classes.suspects(&label).join(", ")
     }
-}
-
-/// What an answer about a value is bound to: its kind, itself, where it comes from, and the run.
-fn value_id(caller: &Caller, kind: Kind, value: &str, sources: &[String]) -> QuestionId {
-    let run = caller.run.as_str();
-    let value = kind.normal(value);
-    QuestionId::of(&[run, "value", kind.word(), &value, &sources.join(" ")])
 }
 
 fn toml_text(text: &str) -> String {
@@ -466,7 +532,7 @@ pub fn weigh_fetch(fetch: &Fetch, caller: &Caller, policy: &Policy) -> Result<()
         );
         return Err(deny("flow_secret", reason));
     }
-    if caller.origin == Origin::Host || caller.known.mode != Judging::Enforce {
+    if caller.origin == Origin::Host || caller.judging(flows) != Judging::Enforce {
         return Ok(());
     }
     if !classes.is_tainted(label) || is_witnessed_url(fetch.url().as_str(), caller, flows) {
@@ -495,9 +561,10 @@ pub fn weigh_fetch(fetch: &Fetch, caller: &Caller, policy: &Policy) -> Result<()
 #[must_use]
 pub fn may_browse(fetch: &Fetch, caller: &Caller, policy: &Policy) -> bool {
     let flows = &policy.flows;
-    let private = flows.classes.is_private(&caller.label) || flows.classes.is_secret(&caller.label);
+    let private = flows.classes.is_private(&caller.label);
     flows.browse == Browse::Free
         && fetch.is_plain()
+        && !flows.classes.is_secret(&caller.label)
         && matches!(caller.origin, Origin::Tool(_))
         && (!private || is_witnessed_url(fetch.url().as_str(), caller, flows))
 }
@@ -511,3 +578,6 @@ pub fn is_witnessed_url(url: &str, caller: &Caller, flows: &Flows) -> bool {
         || ledger.vouching(Kind::Url, url).is_some()
         || ledger.titled(Kind::Url, url).is_some()
 }
+
+#[cfg(test)]
+mod tests;

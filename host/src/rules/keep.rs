@@ -3,6 +3,7 @@
 //! Each plugin has its own shelf; there is no line that opens another's.
 
 use super::caller::{Caller, Origin};
+use super::file::check_looking;
 use super::grant::Access;
 use super::policy::Policy;
 use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
@@ -111,6 +112,9 @@ impl Effect for Keep {
                 "size",
                 format!("a note has at most {NOTE_BYTES} bytes"),
             ));
+        }
+        if self.wish.access() > Access::Read {
+            check_looking(caller, policy)?;
         }
         if caller.grant.notes >= self.wish.access() {
             let rule = format!(

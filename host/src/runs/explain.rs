@@ -160,7 +160,8 @@ impl Host {
 
     fn judged_call(&self, call: &Call, caller: &Caller) -> Explained {
         let foreseen = foresee(caller, call, self.policy());
-        let weighs = caller.known.mode != Judging::Off && flow::is_sink(call.declared.effect);
+        let mode = caller.judging(&self.policy().flows);
+        let weighs = mode != Judging::Off && flow::is_sink(call.declared.effect);
         let judged = !matches!(foreseen.verdict, Verdict::Deny(_));
         Explained {
             subject: call.subject(),

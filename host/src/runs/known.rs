@@ -57,7 +57,7 @@ pub(super) fn judging(station: &Station, reach: &[Pattern]) -> Judging {
         Mode::Shadow => Judging::Shadow,
         Mode::Enforce => Judging::Enforce,
         Mode::Auto if station.catalog.is_exposed(reach, policy) => Judging::Enforce,
-        Mode::Auto => Judging::Off,
+        Mode::Auto => Judging::Tainted,
     }
 }
 

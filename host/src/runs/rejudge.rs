@@ -312,6 +312,7 @@ impl<'a> Again<'a> {
             Ok((checked, given)) => Ok(Call {
                 held: given.label,
                 wish: (!given.places.is_empty()).then(|| args.clone()),
+                places: given.places,
                 ..call_of(tool, checked)
             }),
             Err(error) => Err(Verdict::Deny(unfit(&error))),

@@ -72,6 +72,10 @@ pub const VERBATIM_SHORT: usize = 256;
 
 /// A text that a person may make their own words: so much is read in a question.
 pub const ADOPTED_CHARS: usize = 2_000;
+/// Values of one call that steer: nobody answers for more.
+pub const STEERING_VALUES: usize = 256;
+/// One such value: nobody reads a longer one.
+pub const STEERING_CHARS: usize = 1_000;
 /// Handles of one run.
 pub const HANDLES: usize = 4_096;
 /// What all handles of a run hold together, as JSON text.

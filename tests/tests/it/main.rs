@@ -5,6 +5,7 @@ mod attacks;
 mod cache;
 mod compiles;
 mod components;
+mod flows;
 mod guards;
 mod handles;
 mod journal;

@@ -110,15 +110,18 @@ impl Classes {
             .any(|source| self.of(source).secrecy == Secrecy::Secret)
     }
 
+    /// The untrusted sources of a label.
+    #[must_use]
+    pub fn untrusted(&self, label: &Label) -> Vec<String> {
+        let untrusted = |source: &&Source| self.of(source).integrity == Integrity::Untrusted;
+        let found = label.sources().filter(untrusted);
+        found.map(Source::to_string).collect()
+    }
+
     /// The untrusted sources of a label, for people; all of them where none is untrusted.
     #[must_use]
     pub fn suspects(&self, label: &Label) -> Vec<String> {
-        let suspect = |source: &&Source| self.of(source).integrity == Integrity::Untrusted;
-        let found: Vec<String> = label
-            .sources()
-            .filter(suspect)
-            .map(Source::to_string)
-            .collect();
+        let found = self.untrusted(label);
         if found.is_empty() {
             label.sources().map(Source::to_string).collect()
         } else {

@@ -80,6 +80,12 @@ impl Kind {
     pub fn normal(self, text: &str) -> String {
         match self {
             Self::Mail => text.to_ascii_lowercase(),
+            // The URL standard drops blanks and turns backslashes around; whoever reads the text may not.
+            Self::Url
+                if text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\') =>
+            {
+                text.to_owned()
+            }
             Self::Url => Url::parse(text).map_or_else(|_| text.to_owned(), String::from),
             Self::File => {
                 let text = text.strip_prefix("./").unwrap_or(text);
@@ -114,6 +120,9 @@ mod tests {
             (Kind::Mail, "doe@x.com", "dое@x.com", false),
             (Kind::Url, "https://A.test", "https://a.test/", true),
             (Kind::Url, "https://a.test/x", "https://a.test/y", false),
+            (Kind::Url, "https://a.test/x", "https://a.test/x ", false),
+            (Kind::Url, "https://a.test/x", "https://a.test/\nx", false),
+            (Kind::Url, "https://a.test/x", "https:\\\\a.test\\x", false),
             (Kind::File, "./docs/a/", "docs/a", true),
             (Kind::File, "docs/A", "docs/a", false),
             (Kind::Name, "Anna", "anna", false),

@@ -15,37 +15,71 @@ pub(super) struct Leaf {
 /// every other key is.
 pub(super) fn leaves(args: &Value, schema: &Value) -> Vec<Leaf> {
     let mut found = Vec::new();
-    walk(args, Some(schema), String::new(), &mut found);
+    let shapes = Shapes::of(schema);
+    shapes.walk(args, vec![schema], String::new(), &mut found);
     found
 }
 
-fn walk(value: &Value, schema: Option<&Value>, path: String, found: &mut Vec<Leaf>) {
-    match value {
-        Value::Array(items) => {
-            let below = schema.and_then(|schema| schema.get("items"));
-            for (place, item) in items.iter().enumerate() {
-                walk(item, below, inside(&path, &place.to_string()), found);
-            }
-        }
-        Value::Object(map) => {
-            let known = schema.and_then(|schema| schema.get("properties"));
-            for (key, item) in map {
-                let below = known.and_then(|known| known.get(key));
-                let path = inside(&path, key);
-                if below.is_none() {
-                    found.push(Leaf {
-                        path: path.clone(),
-                        text: key.clone(),
-                    });
+/// A schema, and the schemas that hold at one place of a value: references and alternatives are followed, or
+/// the names of a nested value's properties would be taken for words of whoever called.
+struct Shapes<'a> {
+    root: &'a Value,
+}
+
+/// Schemas that are followed at one place; past it, names are taken for words.
+const SHAPES: usize = 64;
+
+impl<'a> Shapes<'a> {
+    fn of(root: &'a Value) -> Self {
+        Self { root }
+    }
+
+    fn walk(&self, value: &Value, here: Vec<&'a Value>, path: String, found: &mut Vec<Leaf>) {
+        match value {
+            Value::Array(items) => {
+                let here = self.all(here);
+                for (place, item) in items.iter().enumerate() {
+                    let below = here.iter().filter_map(|schema| schema.get("items"));
+                    let path = inside(&path, &place.to_string());
+                    self.walk(item, below.collect(), path, found);
                 }
-                walk(item, below, path, found);
+            }
+            Value::Object(map) => {
+                let here = self.all(here);
+                for (key, item) in map {
+                    let known = here.iter().filter_map(|schema| schema.get("properties"));
+                    let below: Vec<&Value> = known.filter_map(|known| known.get(key)).collect();
+                    let path = inside(&path, key);
+                    if below.is_empty() {
+                        found.push(Leaf {
+                            path: path.clone(),
+                            text: key.clone(),
+                        });
+                    }
+                    self.walk(item, below, path, found);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                if let Some(text) = text_of(value) {
+                    found.push(Leaf { path, text });
+                }
             }
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            if let Some(text) = text_of(value) {
-                found.push(Leaf { path, text });
-            }
+    }
+
+    /// These schemas, and all that they refer to or choose from.
+    fn all(&self, mut here: Vec<&'a Value>) -> Vec<&'a Value> {
+        let mut place = 0;
+        while let Some(schema) = here.get(place).filter(|_| place < SHAPES) {
+            let refers = schema.get("$ref").and_then(Value::as_str);
+            let target = refers.and_then(|to| self.root.pointer(to.strip_prefix('#')?));
+            let lists = ["allOf", "anyOf", "oneOf"].map(|list| schema.get(list));
+            let lists = lists.into_iter().flatten().filter_map(Value::as_array);
+            let more: Vec<&Value> = target.into_iter().chain(lists.flatten()).collect();
+            here.extend(more);
+            place += 1;
         }
+        here
     }
 }
 
@@ -141,6 +175,33 @@ mod tests {
                 "meta/k=k",
                 "to/0=x",
                 "to/1=y"
+            ]
+        );
+    }
+
+    #[test]
+    fn names_behind_references_and_alternatives_are_the_tools_own() {
+        let schema = json!({
+            "properties": {"wishes": {"items": {"$ref": "#/$defs/wish"}},
+                "one": {"anyOf": [{"$ref": "#/$defs/wish"}, {"type": "null"}]}},
+            "$defs": {"wish": {"properties": {"op": {}, "free": {"type": "object"}}}},
+        });
+        let args =
+            json!({"wishes": [{"op": "a", "free": {"k": "v"}}], "one": {"op": "b", "other": "c"}});
+        let mut found: Vec<String> = leaves(&args, &schema)
+            .into_iter()
+            .map(|leaf| format!("{}={}", leaf.path, leaf.text))
+            .collect();
+        found.sort();
+        assert_eq!(
+            found,
+            [
+                "one/op=b",
+                "one/other=c",
+                "one/other=other",
+                "wishes/0/free/k=k",
+                "wishes/0/free/k=v",
+                "wishes/0/op=a"
             ]
         );
     }

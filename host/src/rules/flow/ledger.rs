@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::kind::{Kind, text_of};
 use super::leaves::{at, texts_at};
 use super::lines::{Flows, Records, ToolFlow};
-use super::typed::Typed;
+use super::typed::{Typed, words};
 use super::verbatim::Verbatim;
 use crate::words::id::{QuestionId, ToolName};
 use crate::words::label::Label;
@@ -23,9 +23,9 @@ pub struct Ledger {
     vouched: BTreeMap<(Kind, String), ToolName>,
     /// Addresses of records whose title was typed, and the title.
     titled: BTreeMap<(Kind, String), String>,
-    /// Addresses of each record that was read, by its own name.
-    people: BTreeMap<String, BTreeSet<(Kind, String)>>,
-    /// Names that a trusted field holds, in lower case.
+    /// Addresses of each record that was read, by the plugin that read it and its own name there.
+    people: BTreeMap<(String, String), BTreeSet<(Kind, String)>>,
+    /// Names that a trusted field holds, in lower case and with one blank between their words.
     names: BTreeSet<String>,
     /// Values that somebody has answered for, for the rest of the run.
     answered: BTreeSet<QuestionId>,
@@ -70,16 +70,19 @@ impl Ledger {
         let Some(ToolFlow { records, .. }) = flows.about(tool) else {
             return;
         };
-        let mut full = false;
+        let (mut full, mut own) = (false, false);
         for record in at(outcome, &records.at) {
             full |= is_full(record);
+            own |= is_full(record) && !is_foreign(flows, records, record);
             self.saw_record(flows, tool, records, record);
         }
-        if full {
-            for (argument, kind) in &records.asks {
-                for text in texts_at(args, argument) {
-                    self.vouch(*kind, &text, tool);
-                }
+        for (argument, kind) in &records.asks {
+            // A stranger who pays a cent has made a record about their account.
+            if !full || (kind.is_open() && !own) {
+                continue;
+            }
+            for text in texts_at(args, argument) {
+                self.vouch(*kind, &text, tool);
             }
         }
     }
@@ -112,16 +115,19 @@ impl Ledger {
         if let Some(title) = first(record, &records.title)
             && self.typed.has_title(&title)
         {
-            for person in &people {
+            // Whoever names a record by its title names what the service calls it, too.
+            let id = first(record, &records.id).map(|id| (Kind::Id, id));
+            for person in people.iter().cloned().chain(id) {
                 if self.has_room() {
-                    self.titled.insert(person.clone(), title.clone());
+                    self.titled.insert(person, title.clone());
                 }
             }
         }
         if let Some(id) = first(record, &records.id)
             && self.has_room()
         {
-            self.people.insert(id, people);
+            let known = self.people.entry((tool.plugin().to_owned(), id));
+            known.or_default().extend(people);
         }
     }
 
@@ -139,7 +145,7 @@ impl Ledger {
 
     fn name(&mut self, text: &str) {
         if self.has_room() {
-            self.names.insert(text.to_lowercase());
+            self.names.insert(words(text).join(" "));
         }
     }
 
@@ -162,17 +168,17 @@ impl Ledger {
         title.map(String::as_str)
     }
 
-    /// Whether the record of that name has this address.
+    /// Whether the record that a plugin knows by that name has this address.
     #[must_use]
-    pub fn is_in_record(&self, record: &str, kind: Kind, value: &str) -> bool {
-        let people = self.people.get(record);
+    pub fn is_in_record(&self, (plugin, record): (&str, &str), kind: Kind, value: &str) -> bool {
+        let people = self.people.get(&(plugin.to_owned(), record.to_owned()));
         people.is_some_and(|people| people.contains(&(kind, kind.normal(value))))
     }
 
-    /// Whether a trusted field holds this name.
+    /// Whether a trusted field holds this name, written in lower case and with one blank between its words.
     #[must_use]
     pub fn is_name(&self, name: &str) -> bool {
-        self.names.contains(&name.to_lowercase())
+        self.names.contains(name)
     }
 
     /// Whether a person has vouched for a value, for this run.
@@ -201,12 +207,13 @@ fn is_foreign(flows: &Flows, records: &Records, record: &Value) -> bool {
     })
 }
 
+/// Whether an answer says that there is something: an empty list beside a count of none does not.
 fn is_full(value: &Value) -> bool {
     match value {
-        Value::Array(items) => !items.is_empty(),
-        Value::Object(map) => !map.is_empty(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            text_of(value).is_some() && *value != Value::Bool(false)
-        }
+        Value::Array(items) => items.iter().any(is_full),
+        Value::Object(map) => map.values().any(is_full),
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::Bool(said) => *said,
+        Value::Null | Value::String(_) => text_of(value).is_some(),
     }
 }

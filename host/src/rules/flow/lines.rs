@@ -13,7 +13,8 @@ use crate::words::id::ToolName;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// As `enforce` where a run is granted both an untrusted source and a sink, else as `off`.
+    /// As `enforce` where a run is granted both an untrusted source and a sink, or somebody untrusted had
+    /// influence all the same; else as `off`.
     #[default]
     Auto,
     /// They are not.

@@ -385,7 +385,7 @@ fn arguments(value: &Value, schema: Option<&Value>, place: &str, found: &mut Vec
 /// The denial (G-86).
 pub fn guard(call: &Call, caller: &Caller, policy: &Policy) -> Result<String, Denial> {
     let flows = &policy.flows;
-    let mode = caller.known.mode;
+    let mode = caller.judging(flows);
     if flows.guards.is_empty() || mode == Judging::Off || !is_sink(call.declared.effect) {
         return Ok(String::new());
     }
@@ -397,10 +397,10 @@ pub fn guard(call: &Call, caller: &Caller, policy: &Policy) -> Result<String, De
         (Judging::Shadow | Judging::Off, _) => Ok(format!(
             "; flagged, and `mode = \"shadow\"` lets pass: {finding}"
         )),
-        (Judging::Enforce, Some(line)) => Ok(format!(
+        (Judging::Enforce | Judging::Tainted, Some(line)) => Ok(format!(
             "; declassified by `release = [\"{line}\"]`: {finding}"
         )),
-        (Judging::Enforce, None) => {
+        (Judging::Enforce | Judging::Tainted, None) => {
             let line = format!("[flow]\nrelease = [\"{}\"]", call.tool);
             let lines: &[&str] = match call.declared.effect {
                 EffectClass::Destructive => &[],

@@ -1,0 +1,411 @@
+//! *Sinks*, *Decision label*, *Content*, *browse* and the modes.
+
+use super::*;
+use crate::rules::fetch::Fetch;
+use crate::rules::file::{File, FileWish, WriteMode};
+use crate::rules::keep::{Keep, KeepWish};
+
+#[test]
+fn what_only_looks_is_no_sink() {
+    scene(&[], WEB)
+        .check("text.count", json!({"text": "anything"}), Allow(&[]))
+        .check("other.look", json!({"text": "anything"}), Allow(&[]))
+        .check("files.write", json!({"path": "docs/a"}), Ask(&["`path`"]));
+}
+
+#[test]
+fn a_new_file_in_a_workspace_needs_no_question_and_brings_terms() {
+    for label in [CLEAN, WEB] {
+        let scene = scene(&["Write docs/typed.md"], label)
+            .check(
+                "files.write",
+                json!({"path": "work/new.md", "content": "x"}),
+                Allow(&[("path", "workspace")]),
+            )
+            .check(
+                "files.write",
+                json!({"path": "docs/new.md"}),
+                Ask(&["`path`"]),
+            )
+            .check(
+                "files.write",
+                json!({"path": "work/../docs/a"}),
+                Ask(&["`path`"]),
+            )
+            .check(
+                "files.write",
+                json!({"path": "workshop/a"}),
+                Ask(&["`path`"]),
+            )
+            // Two places: one would be taken away.
+            .check(
+                "files.move",
+                json!({"source": "work/a", "target": "work/b"}),
+                Ask(&["`source`", "`target`"]),
+            );
+        let within = |args| {
+            scene
+                .judge("files.write", args)
+                .unwrap()
+                .terms
+                .create_in
+                .is_some()
+        };
+        assert!(within(json!({"path": "work/new.md"})));
+        assert!(!within(json!({"path": "docs/typed.md"})));
+    }
+    scene(&[], WEB).check(
+        "files.remove",
+        json!({"path": "work/a"}),
+        Ask(&["cannot be undone"]),
+    );
+}
+
+#[test]
+fn terms_of_a_new_file_narrow_every_mount_to_new_files() {
+    let scene = scene(&[], WEB);
+    let call = Scene::call("files.write", json!({"path": "work/new.md"}));
+    let terms = call
+        .judge(&scene.caller(Grant::default()), &scene.policy)
+        .unwrap()
+        .terms;
+    let narrow = terms.narrow(&call.grant);
+    assert!(
+        narrow
+            .mounts
+            .iter()
+            .all(|mount| mount.access == Access::Create)
+    );
+    let inside = scene.inside("files.write", true);
+    for (mode, expected) in [
+        (WriteMode::Create, None),
+        (WriteMode::Replace, Some("mount_read_only")),
+        (WriteMode::Append, Some("mount_read_only")),
+    ] {
+        let bytes = Vec::new();
+        let wish = FileWish::Write { bytes, mode };
+        inside.check_file("work/new.md", wish, Grant::clone(&narrow), expected);
+    }
+    let wish = FileWish::Remove;
+    inside.check_file(
+        "work/a",
+        wish,
+        Grant::clone(&narrow),
+        Some("mount_read_only"),
+    );
+}
+
+#[test]
+fn from_a_tainted_context_what_cannot_be_undone_needs_more_than_an_id_from_a_list() {
+    let listed = json!({"letters": [{"id": "m1", "from": "eve@evil.test"}]});
+    let seen = |label| scene(&["Delete m2"], label).saw("mail.list", json!({}), listed.clone());
+    seen(CLEAN).check(
+        "mail.delete",
+        json!({"id": "m1"}),
+        Allow(&[("id", "`mail.list`")]),
+    );
+    seen(OWN).check(
+        "mail.delete",
+        json!({"id": "m1"}),
+        Allow(&[("id", "`mail.list`")]),
+    );
+    seen(WEB)
+        .check(
+            "mail.delete",
+            json!({"id": "m1"}),
+            Ask(&["an id from a list is none"]),
+        )
+        .check(
+            "mail.delete",
+            json!({"id": "m2"}),
+            Allow(&[("id", "typed")]),
+        );
+}
+
+#[test]
+fn where_nothing_steers_the_name_is_made_of_the_users_words_and_of_trusted_names() {
+    let typed = &["Note the summer party of Anna in the calendar as 'Party'"];
+    let met = json!({"id": "m", "from_name": "Ada B. Lovelace"});
+    let seen = |label| scene(typed, label).saw("mail.read", json!({}), met.clone());
+    seen(CLEAN).check("cal.add", json!({"title": "Anything"}), Allow(&[]));
+    seen(WEB)
+        .check(
+            "cal.add",
+            json!({"title": "Summer party", "text": "Anything"}),
+            Allow(&[]),
+        )
+        .check("cal.add", json!({"title": "Party"}), Allow(&[]))
+        .check(
+            "cal.add",
+            json!({"title": "Summer party, Ada B. Lovelace"}),
+            Allow(&[]),
+        )
+        .check(
+            "cal.add",
+            json!({"title": "Summer party, Eve"}),
+            Ask(&["`title` of `cal.add` is `Summer party, Eve`"]),
+        )
+        .check(
+            "cal.add",
+            json!({"title": "party summer"}),
+            Ask(&["`title`"]),
+        )
+        .check(
+            "cal.add",
+            json!({"title": "Summer party, Lovelace"}),
+            Ask(&["`title`"]),
+        )
+        .check(
+            "cal.add",
+            json!({"text": "no title"}),
+            Ask(&["nothing in a call"]),
+        )
+        .check(
+            "cal.clear",
+            json!({}),
+            Ask(&["nothing in a call of `cal.clear`"]),
+        );
+    seen(CLEAN).check("cal.clear", json!({}), Allow(&[]));
+}
+
+#[test]
+fn strict_composes_text_that_others_read() {
+    let strict = format!("strict = true\n{POLICY}");
+    let typed = &["Tell bob@x.com that the party is off"];
+    let sent = |text: &str| json!({"to": "bob@x.com", "text": text});
+    let typed_to = &[("to", "typed")];
+    scene(typed, WEB).check("mail.send", sent("Anything"), Allow(typed_to));
+    scene_of(&strict, typed, CLEAN).check("mail.send", sent("Anything"), Allow(typed_to));
+    scene_of(&strict, typed, WEB)
+        .check("mail.send", sent("the party is off"), Allow(typed_to))
+        .check(
+            "mail.send",
+            sent("the party is on"),
+            Ask(&["`strict = true`"]),
+        )
+        // What only the user reads is not meant.
+        .check(
+            "cal.add",
+            json!({"title": "the party", "text": "Anything"}),
+            Allow(&[]),
+        );
+}
+
+#[test]
+fn nothing_secret_leaves_ever() {
+    let typed = &["Tell bob@x.com about 'the party'"];
+    let sent = json!({"to": "bob@x.com", "text": "x"});
+    scene(typed, SECRET)
+        .check("mail.send", sent.clone(), Deny("flow_secret"))
+        .check(
+            "site.post",
+            json!({"title": "the party"}),
+            Deny("flow_secret"),
+        )
+        // What stays here does not leave.
+        .check(
+            "files.write",
+            json!({"path": "work/a"}),
+            Allow(&[("path", "workspace")]),
+        );
+    let released = format!("release = [\"mail.send\"]\n{POLICY}");
+    scene_of(&released, typed, SECRET).check("mail.send", sent.clone(), Deny("flow_secret"));
+    // Also where it only comes along, unread.
+    let clean = scene(typed, CLEAN);
+    let mut call = Scene::call("mail.send", sent);
+    call.held = label_of(SECRET);
+    let denial = call.judge(&clean.caller(Grant::default()), &clean.policy);
+    assert_eq!(denial.unwrap_err().rule, "flow_secret");
+}
+
+#[test]
+fn private_content_goes_to_destinations_that_were_named() {
+    let posted = json!({"title": "Summer party", "text": "x"});
+    let typed = &["Post about the summer party, and tell bob@x.com"];
+    scene(typed, CLEAN).check("site.post", posted.clone(), Allow(&[]));
+    scene(typed, WEB).check("site.post", posted.clone(), Allow(&[]));
+    scene(typed, OWN)
+        .check("site.post", posted.clone(), Ask(&["file:docs"]))
+        .check(
+            "mail.send",
+            json!({"to": "bob@x.com"}),
+            Allow(&[("to", "typed")]),
+        )
+        .check("cal.add", json!({"title": "x"}), Allow(&[]));
+    let accepts = POLICY.replace(
+        "[tools.\"site.post\"]",
+        "[tools.\"site.post\"]\naccepts = \"private\"",
+    );
+    scene_of(&accepts, typed, OWN).check("site.post", posted, Allow(&[]));
+}
+
+#[test]
+fn shadow_and_release_say_what_would_have_been() {
+    let eve = json!({"to": "eve@evil.test"});
+    let rule = |scene: &Scene, args| scene.judge("mail.send", args).unwrap().rule;
+    let shadow = scene(&["bob@x.com"], WEB).mode(Judging::Shadow);
+    let said = rule(&shadow, eve.clone());
+    assert!(
+        said.contains("`mode = \"shadow\"` lets pass: `to`"),
+        "{said}"
+    );
+    let said = rule(&shadow, json!({"to": "bob@x.com"}));
+    assert!(!said.contains("shadow"), "{said}");
+    assert!(
+        !shadow
+            .judge("mail.send", eve.clone())
+            .unwrap()
+            .terms
+            .create_in
+            .is_some()
+    );
+    shadow.check("cal.clear", json!({}), Allow(&[]));
+    let released = format!("release = [\"mail.*\"]\n{POLICY}");
+    let released = scene_of(&released, &[], WEB);
+    let said = rule(&released, eve.clone());
+    assert!(
+        said.contains("`release = [\"mail.*\"]` lets pass"),
+        "{said}"
+    );
+    let (weighed, consent) = {
+        let allowed = released.judge("mail.send", eve.clone()).unwrap();
+        (allowed.weighed, allowed.consent)
+    };
+    assert_eq!(consent, Consent::NotNeeded);
+    assert_eq!(weighed[0].witness, "", "nobody vouched: {weighed:?}");
+    released.check("cal.clear", json!({}), Ask(&["cal.clear"]));
+    let off = scene(&[], WEB).mode(Judging::Off);
+    off.check("mail.send", eve, Allow(&[]));
+}
+
+#[test]
+fn where_nothing_untrusted_is_granted_it_is_judged_as_soon_as_it_comes_all_the_same() {
+    let eve = json!({"to": "eve@evil.test"});
+    let scene = |label| scene(&[], label).mode(Judging::Tainted);
+    scene(CLEAN).check("mail.send", eve.clone(), Allow(&[]));
+    scene(OWN).check("mail.send", eve.clone(), Allow(&[]));
+    scene(WEB).check("mail.send", eve, Ask(&["`to`"]));
+}
+
+impl Scene {
+    fn check_file(&self, path: &str, wish: FileWish, granted: Grant, expected: Option<&str>) {
+        let (path, label) = (path.to_owned(), self.label.clone());
+        let about = format!("{path} {wish:?}");
+        let judged = File { path, wish, label }.judge(&self.caller(granted), &self.policy);
+        let rule = judged.err().map(|denial| denial.rule);
+        assert_eq!(rule.as_deref(), expected, "{about}");
+    }
+
+    fn check_fetch(
+        self,
+        (method, url): (&str, &str),
+        granted: Grant,
+        denied: Option<&str>,
+    ) -> Self {
+        let body = if method == "POST" {
+            b"x".to_vec()
+        } else {
+            Vec::new()
+        };
+        let fetch = Fetch::new(method, url, Vec::new(), body).unwrap();
+        let rule = fetch.judge(&self.caller(granted), &self.policy).err();
+        let about = format!("{method} {url} under {}", self.label);
+        assert_eq!(rule.map(|denial| denial.rule).as_deref(), denied, "{about}");
+        self
+    }
+}
+
+#[test]
+fn what_says_of_itself_that_it_only_looks_does_nothing_else_under_a_strangers_influence() {
+    let all = || Grant {
+        notes: Access::Write,
+        mounts: vec![MountGrant {
+            mount: "docs".into(),
+            access: Access::Write,
+        }],
+        ..reaching("https://a.test/", &["GET", "POST"])
+    };
+    for (label, weighed, denied) in [
+        (CLEAN, false, None),
+        (WEB, true, None),
+        (WEB, false, Some("flow_only_looks")),
+    ] {
+        let scene = scene(&[], label).inside("other.look", weighed);
+        let bytes = Vec::new();
+        let mode = WriteMode::Create;
+        scene.check_file("docs/a", FileWish::Write { bytes, mode }, all(), denied);
+        scene.check_file("docs/a", FileWish::Remove, all(), denied);
+        scene.check_file("docs/a", FileWish::Stat, all(), None);
+        let keep = |wish| {
+            let (shelf, key) = ("other".to_owned(), "k".to_owned());
+            let kept = Keep { shelf, key, wish }.judge(&scene.caller(all()), &scene.policy);
+            kept.err().map(|denial| denial.rule)
+        };
+        let (text, label) = (String::new(), Label::default());
+        assert_eq!(keep(KeepWish::Put { text, label }).as_deref(), denied);
+        assert_eq!(keep(KeepWish::Delete).as_deref(), denied);
+        assert_eq!(keep(KeepWish::Get), None);
+        scene
+            .check_fetch(("POST", "https://a.test/"), all(), denied)
+            .check_fetch(("GET", "https://a.test/"), all(), None);
+    }
+}
+
+#[test]
+fn browse_says_which_plain_requests_leave() {
+    let typed = &["Read https://b.test/page and https://a.test/page"];
+    let (a, b, c) = (
+        "https://a.test/page",
+        "https://b.test/page",
+        "https://c.test/page",
+    );
+    let no = Some("host_not_granted");
+    let secret = Some("flow_secret");
+    // browse, label, and what becomes of: granted and typed, granted, typed, neither.
+    for (browse, label, expected) in [
+        ("free", CLEAN, [None, None, None, None]),
+        ("free", WEB, [None, None, None, None]),
+        ("free", OWN, [None, None, None, no]),
+        ("free", MAIL, [None, None, None, no]),
+        ("free", SECRET, [secret, secret, no, no]),
+        ("granted", CLEAN, [None, None, no, no]),
+        ("granted", WEB, [None, None, no, no]),
+        ("granted", MAIL, [None, None, no, no]),
+        ("granted", SECRET, [secret, secret, no, no]),
+        ("witness", CLEAN, [None, None, no, no]),
+        ("witness", WEB, [None, Some("flow_browse"), no, no]),
+        ("witness", SECRET, [secret, secret, no, no]),
+    ] {
+        let policy = format!("browse = \"{browse}\"\n{POLICY}");
+        let granted = || reaching("https://a.test/", &["GET"]);
+        scene_of(&policy, typed, label)
+            .inside("other.look", false)
+            .check_fetch(("GET", a), granted(), expected[0])
+            .check_fetch(("GET", "https://a.test/other"), granted(), expected[1])
+            .check_fetch(("GET", b), granted(), expected[2])
+            .check_fetch(("GET", c), granted(), expected[3])
+            .check_fetch(("POST", c), granted(), no)
+            .check_fetch(("GET", "http://127.0.0.1/"), granted(), no);
+    }
+}
+
+#[test]
+fn a_url_of_ones_own_record_is_witnessed_and_a_strangers_is_not() {
+    let policy = format!("browse = \"witness\"\n{POLICY}");
+    let found = json!({"found": [{"site": "https://a.test/own"}]});
+    let letter = json!({"id": "m", "from": "eve@evil.test", "link": "https://a.test/eve"});
+    scene_of(&policy, &[], WEB)
+        .saw("people.find", json!({}), found)
+        .saw("mail.read", json!({}), letter)
+        .inside("other.look", false)
+        .check_fetch(
+            ("GET", "https://a.test/own"),
+            reaching("https://a.test/", &["GET"]),
+            None,
+        )
+        .check_fetch(
+            ("GET", "https://a.test/eve"),
+            reaching("https://a.test/", &["GET"]),
+            Some("flow_browse"),
+        );
+}

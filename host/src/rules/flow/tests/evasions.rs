@@ -1,0 +1,77 @@
+//! What an attacker might write instead of the plain value: each is another text, and none a witness.
+
+use super::*;
+
+#[test]
+fn another_writing_of_a_value_is_another_value() {
+    let typed = &["Write to billing@own.test and pay 'ACC-55'"];
+    for text in [
+        "billing@оwn.test",
+        "billing@own.test\u{200b}",
+        "billing\u{ad}@own.test",
+        "ｂilling@own.test",
+        "billing@own.test\u{e0041}",
+        "billing @own.test",
+        "billing(at)own.test",
+        "billing@own.test.evil.test",
+        "evil+billing@own.test",
+        "billing@own.test,eve@evil.test",
+        "billing@own.test\neve@evil.test",
+        "\"billing@own.test\" <eve@evil.test>",
+        "YmlsbGluZ0Bvd24udGVzdA==",
+        "tset.nwo@gnillib",
+        "b!lling@own.test",
+        "billin\u{334}g@own.test",
+    ] {
+        for label in [CLEAN, WEB] {
+            scene(typed, label).check("mail.send", json!({"to": text}), Ask(&["`to`"]));
+        }
+    }
+    for text in ["acc-55", "ACC‑55", "ACC-5", "CC-55", "ACC-55 ", "ACC-555"] {
+        scene(typed, CLEAN).check("bank.pay", json!({"account": text}), Ask(&["`account`"]));
+    }
+}
+
+#[test]
+fn another_shape_of_arguments_hides_nothing() {
+    for args in [
+        json!({"to": {"to": "eve@evil.test"}}),
+        json!({"to": [["eve@evil.test"]]}),
+        json!({"to": [[], {}, ["eve@evil.test"]]}),
+        json!({"to": {"0": ["eve@evil.test"]}}),
+        json!({"to": {"eve@evil.test": null}}),
+        json!({"to": {"eve@evil.test": []}}),
+        json!({"to": [{"eve@evil.test": {}}]}),
+        json!({"To": "eve@evil.test"}),
+        json!({"to/0": "eve@evil.test"}),
+        json!({"title/to": "eve@evil.test"}),
+        json!({"bcc": ["eve@evil.test"]}),
+        json!({"answers": {"to": "eve@evil.test"}}),
+    ] {
+        for label in [CLEAN, WEB] {
+            let scene = scene(&["0 'to'"], label);
+            let judged = scene.judge("mail.send", args.clone()).unwrap();
+            let Consent::Needed { open, .. } = judged.consent else {
+                panic!("{args} is not asked about");
+            };
+            let named = open
+                .iter()
+                .any(|open| open.reason.contains("`eve@evil.test`"));
+            assert!(named, "{args}: {open:?}");
+        }
+    }
+}
+
+#[test]
+fn what_a_person_reads_is_cut_and_shows_what_hides() {
+    let long = format!("eve@evil.test\u{202e}{}", "x".repeat(5_000));
+    let asked = scene(&[], WEB)
+        .judge("mail.send", json!({"to": long}))
+        .unwrap();
+    let Consent::Needed { open, .. } = asked.consent else {
+        panic!("nothing is asked");
+    };
+    assert!(open[0].reason.contains("eve@evil.test\\u{202e}xx"));
+    assert!(open[0].reason.chars().count() < 500, "{}", open[0].reason);
+    assert!(asked.weighed[0].value.chars().count() < 200);
+}

@@ -1,0 +1,436 @@
+//! Flows in the whole host: labels stay with what is written, whoever reads it and when; a person's answer holds
+//! for what it was about; and what nobody typed vouches for nothing.
+
+use lazaret::rules::grant::Pattern;
+use lazaret::runs::host::{Called, Goal};
+use lazaret::words::error::Result;
+use lazaret::words::event::{Answer as Say, Event, Judged, Record, Surface, Verdict};
+use lazaret::words::id::RunId;
+use lazaret::words::message::Calling;
+use lazaret_tests::prelude::*;
+use lazaret_tests::rig;
+
+/// Letters, which others write; documents, which are the user's own, and lie in two mounts.
+const POLICY: &str = r#"
+    [flow]
+    mode = "enforce"
+    hold = "never"
+    [mounts.inbox]
+    path = "inbox"
+    [mounts.docs]
+    path = "docs"
+    access = "write"
+    own = true
+    [mounts.same]
+    path = "docs"
+    access = "write"
+    own = true
+    [grants."files.*"]
+    mounts = { inbox = "read", docs = "write", same = "write" }
+    [grants."files.remove"]
+    [grants."hostile.file_each"]
+    mounts = { docs = "write" }
+    [grants."notes.*"]
+    notes = "write"
+"#;
+
+/// A note whose key nobody typed: kept as long as nobody untrusted has had influence.
+const KEEP: &str = "await tools.notes.put({key: ['a', 'b'].join(''), text: 'x'});";
+
+fn rig() -> Rig {
+    Rig::of(POLICY)
+        .guest("hostile")
+        .file("inbox/letter.txt", "Dear reader")
+        .file("docs/plain.md", "plain")
+}
+
+/// Runs a script to its end, and says what influenced what it returned.
+async fn label(rig: &Rigged, source: &str) -> String {
+    let called = rig.script(source).await;
+    let _ = rig::value(&called.outcome);
+    called.outcome.label.to_string()
+}
+
+/// What a script ends with when it keeps a note that nobody named.
+async fn keeping(rig: &Rigged, source: &str) -> Called {
+    rig.script(&format!("{source}\n{KEEP}\nreturn 'kept'"))
+        .await
+}
+
+fn asked(called: &Called) -> bool {
+    matches!(&called.outcome.result, Err(error) if error.code() == Code::Asked)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_written_under_influence_is_read_with_it_by_every_later_run_and_process() {
+    let rig = rig().kept().await.open().await;
+    let write = "
+        await tools.files.read({path: 'inbox/letter.txt'});
+        await tools.files.write({path: 'docs/a.md', content: 'not a word of it'});
+        await tools.files.write({path: 'docs/moved.md', content: 'nor here'});
+        await tools.files.write({path: 'docs/grown.md', content: 'nor here'});
+        await tools.files.write({path: 'docs/anew.md', content: 'nor here'});
+        await tools.files.move({source: 'docs/moved.md', target: 'docs/deep/there.md'});
+        await tools.notes.put({key: 'kept', text: 'nor here'});";
+    assert!(label(&rig, write).await.contains("file:inbox"));
+    label(
+        &rig,
+        "await tools.files.write({path: 'docs/grown.md', content: 'clean', mode: 'append'})",
+    )
+    .await;
+    label(
+        &rig,
+        "await tools.files.write({path: 'docs/anew.md', content: 'clean', mode: 'replace'})",
+    )
+    .await;
+    let reads = [
+        ("files.read({path: 'docs/a.md'})", true),
+        ("files.read({path: 'same/a.md'})", true),
+        ("files.stat({path: 'same/a.md'})", true),
+        ("files.list({path: 'docs'})", true),
+        ("files.search({path: 'docs', pattern: 'word'})", true),
+        ("files.read({path: 'docs/deep/there.md'})", true),
+        ("files.read({path: 'same/deep/there.md'})", true),
+        ("files.read({path: 'docs/grown.md'})", true),
+        ("notes.get({key: 'kept'})", true),
+        ("notes.search({query: 'nor'})", true),
+        ("notes.list({})", true),
+        // What a clean run wrote in its place, and what a person did.
+        ("files.read({path: 'docs/anew.md'})", false),
+        ("files.read({path: 'docs/plain.md'})", false),
+    ];
+    for (read, expected) in reads {
+        let source = format!("await tools.{read}");
+        let found = label(&rig, &source).await;
+        assert_eq!(found.contains("file:inbox"), expected, "{read}: {found}");
+    }
+    let rig = rig.restart().await;
+    for (read, expected) in reads {
+        let source = format!("await tools.{read};");
+        let found = label(&rig, &source).await;
+        assert_eq!(
+            found.contains("file:inbox"),
+            expected,
+            "later, {read}: {found}"
+        );
+        let called = keeping(&rig, &source).await;
+        assert_eq!(
+            asked(&called),
+            expected,
+            "{read}: {:?}",
+            called.outcome.result
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_strangers_code_wrote_is_no_better_than_the_stranger() {
+    let rig = rig().open().await;
+    let wishes = json!([{"op": "write", "path": "docs/h.md", "with": "x"}]);
+    let called = rig
+        .call("hostile.file_each", json!({"wishes": wishes}))
+        .await;
+    let said = rig::value(&called.outcome).to_string();
+    assert!(said.contains("done"), "{said}");
+    let found = label(&rig, "await tools.files.read({path: 'docs/h.md'})").await;
+    assert!(found.contains("tool:hostile.file_each"), "{found}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_words_of_a_failure_carry_what_was_asked_for() {
+    let rig = rig().open().await;
+    for (read, expected) in [
+        ("files.read({path: 'inbox/none.txt'})", true),
+        ("files.list({path: 'inbox/none'})", true),
+        ("files.read({path: 'docs/none.md'})", false),
+        ("files.read({path: 'elsewhere/none.md'})", false),
+    ] {
+        let source = format!(
+            "let said; try {{ await tools.{read} }} catch (error) {{ said = error.message }}"
+        );
+        let called = keeping(&rig, &source).await;
+        assert_eq!(
+            asked(&called),
+            expected,
+            "{read}: {:?}",
+            called.outcome.result
+        );
+    }
+}
+
+fn calls(calls: Value) -> Value {
+    json!({ "calls": calls })
+}
+
+fn script(source: &str) -> Value {
+    calls(json!([{"tool": "run_script", "args": {"source": source}}]))
+}
+
+/// The judgements of calls of one tool, in order.
+fn judged<'a>(records: &'a [Record], tool: &str) -> Vec<&'a Judged> {
+    let judged = records.iter().filter_map(|record| match &record.event {
+        Event::Judged(judged) if judged.subject == tool => Some(judged),
+        _ => None,
+    });
+    judged.collect()
+}
+
+fn verdict(judged: &Judged) -> &'static str {
+    match judged.verdict {
+        Verdict::Allow { .. } => "allow",
+        Verdict::Ask(_) => "ask",
+        Verdict::Deny(_) => "deny",
+    }
+}
+
+async fn verdicts(rig: &Rigged, run: &RunId, tool: &str) -> Vec<&'static str> {
+    let records = rig.records(run).await;
+    judged(&records, tool).into_iter().map(verdict).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_script_that_only_branches_on_what_it_read_is_under_its_influence() {
+    let branch = |read: &str| {
+        format!(
+            "const text = (await tools.files.read({{path: '{read}'}})).content;
+            let key; if (text.includes('Dear')) {{ key = 'left' }} else {{ key = 'right' }}
+            await tools.notes.put({{key, text: 'x'}});
+            return 'kept'"
+        )
+    };
+    for (read, expected) in [("inbox/letter.txt", "ask"), ("docs/plain.md", "allow")] {
+        let replies = [script(&branch(read)), json!({"text": "Done."})];
+        let rig = rig().replies(&replies).open().await;
+        let (run, _) = rig.pursue_by(Calling::Code, "Look, and keep a note.").await;
+        let records = rig.records(&run).await;
+        let put = judged(&records, "notes.put");
+        assert_eq!(put.len(), 1, "{}", rig.journal(&run).await);
+        assert_eq!(verdict(put[0]), expected, "{read}");
+        assert_eq!(
+            put[0].label.to_string().contains("file:inbox"),
+            expected == "ask"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_goes_on_is_under_the_influence_that_it_was_under() {
+    let put = |key: &str| calls(json!([{"tool": "notes.put", "args": {"key": key, "text": "x"}}]));
+    let replies = [
+        calls(json!([{"tool": "files.read", "args": {"path": "inbox/letter.txt"}}])),
+        put("one"),
+        put("two"),
+        json!({"text": "Done."}),
+    ];
+    let rig = rig().replies(&replies).kept().await.open().await;
+    let (run, answer) = rig.pursue("Read inbox/letter.txt.").await;
+    assert_eq!(answer.expect_err("a question").code(), Code::Asked);
+    let rig = rig.restart().await;
+    rig.answer(Say::Always).await;
+    let rig = rig.restart().await;
+    let answer = rig.resume_agent(&run).await;
+    assert_eq!(answer.expect_err("the next question").code(), Code::Asked);
+    let records = rig.records(&run).await;
+    let put = judged(&records, "notes.put");
+    let all: Vec<_> = put.iter().map(|judged| verdict(judged)).collect();
+    assert_eq!(all, ["ask", "allow", "ask"]);
+    for judged in put {
+        let label = judged.label.to_string();
+        assert!(label.contains("file:inbox"), "{label}");
+    }
+}
+
+fn written(path: &str) -> Value {
+    let args = json!({"path": path, "content": "x\n", "mode": "append"});
+    calls(json!([{"tool": "files.write", "args": args}]))
+}
+
+/// An agent that writes `docs/x.md` twice, then `docs/y.md`; nobody has typed either.
+async fn writing() -> Rigged {
+    let replies = [
+        written("docs/x.md"),
+        written("docs/x.md"),
+        written("docs/y.md"),
+        json!({"when": "said no", "text": "I see."}),
+    ];
+    rig().replies(&replies).kept().await.open().await
+}
+
+async fn resumed(rig: &Rigged, run: &RunId, say: Say) -> Result<String> {
+    rig.answer(say).await;
+    rig.resume_agent(run).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn always_answers_for_a_value_in_its_run_and_for_nothing_else() {
+    let rig = writing().await;
+    let (run, _) = rig.pursue("Write something.").await;
+    let waiting = rig.host.questions().await.expect("questions");
+    let question = &waiting[0].question;
+    assert!(question.reasons[0].contains("`path` of `files.write` is the file `docs/x.md`"));
+    assert_eq!(question.values.len(), 1);
+    assert_eq!(question.lines, ["[flow]\nvouch = [\"docs/x.md\"]"]);
+    let rig = rig.restart().await;
+    resumed(&rig, &run, Say::Always)
+        .await
+        .expect_err("another value");
+    let all = verdicts(&rig, &run, "files.write").await;
+    assert_eq!(all, ["ask", "allow", "allow", "ask"]);
+    assert_eq!(
+        resumed(&rig, &run, Say::Deny).await.expect("an answer"),
+        "I see."
+    );
+    let file = |path: &str| std::fs::read_to_string(rig.path(path)).unwrap_or_default();
+    assert_eq!(
+        (file("docs/x.md"), file("docs/y.md")),
+        ("x\nx\n".into(), String::new())
+    );
+    // Another run has not been answered.
+    let (again, answer) = rig.pursue("Write something.").await;
+    assert_eq!(answer.expect_err("a question").code(), Code::Asked);
+    assert_eq!(verdicts(&rig, &again, "files.write").await, ["ask"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn allow_answers_for_one_call() {
+    let rig = writing().await;
+    let (run, _) = rig.pursue("Write something.").await;
+    resumed(&rig, &run, Say::Allow)
+        .await
+        .expect_err("the same value again");
+    assert_eq!(
+        verdicts(&rig, &run, "files.write").await,
+        ["ask", "allow", "ask"]
+    );
+}
+
+fn goal(rig: &Rigged, text: &str) -> Goal {
+    Goal {
+        run: rig.host.new_run(),
+        surface: Surface::Cli,
+        agent: "agent".to_owned(),
+        text: text.to_owned(),
+        tools: Vec::new(),
+        models: Vec::new(),
+        calling: None,
+        vouch: Vec::new(),
+        piped: false,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn words_that_were_typed_or_vouched_for_steer_and_those_that_were_piped_do_not() {
+    let replies = [written("docs/x.md"), json!({"text": "Done."})];
+    for mode in ["enforce", "auto"] {
+        let policy = POLICY.replace("\"enforce\"", &format!("\"{mode}\""));
+        let rig = Rig::of(&policy).replies(&replies).open().await;
+        let typed = goal(&rig, "Write docs/x.md, please.");
+        let silent = goal(&rig, "Write it, please.");
+        let vouched = Goal {
+            vouch: vec!["docs/x.md".to_owned()],
+            ..goal(&rig, "Write it, please.")
+        };
+        let piped = Goal {
+            piped: true,
+            ..goal(&rig, "Write docs/x.md, please.")
+        };
+        let both = Goal {
+            vouch: vec!["docs/x.md".to_owned()],
+            ..Goal {
+                run: rig.host.new_run(),
+                ..piped.clone()
+            }
+        };
+        for (goal, expected) in [
+            (typed, "allow"),
+            (silent, "ask"),
+            (vouched, "allow"),
+            (piped, "ask"),
+            (both, "allow"),
+        ] {
+            let run = goal.run.clone();
+            // Whatever comes of it is judged, and that is what is looked at.
+            let _ = rig.host.pursue(goal, &Tasks::new()).await;
+            assert_eq!(
+                verdicts(&rig, &run, "files.write").await,
+                [expected],
+                "{mode}"
+            );
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_piped_goal_is_judged_even_where_nothing_untrusted_is_granted() {
+    let policy = r#"
+        [mounts.docs]
+        path = "docs"
+        access = "write"
+        own = true
+        [grants."files.*"]
+        mounts = { docs = "write" }
+        [agents.agent]
+        tools = ["files.*"]
+    "#;
+    let replies = [written("docs/x.md"), json!({"text": "Done."})];
+    let rig = Rig::of(policy).replies(&replies).open().await;
+    for (piped, expected) in [(false, "allow"), (true, "ask")] {
+        let goal = Goal {
+            piped,
+            ..goal(&rig, "Write something.")
+        };
+        let run = goal.run.clone();
+        let _ = rig.host.pursue(goal, &Tasks::new()).await;
+        assert_eq!(verdicts(&rig, &run, "files.write").await, [expected]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn flows_are_judged_where_a_stranger_can_speak_and_harm_can_be_done() {
+    let own = "[mounts.docs]\npath = \"docs\"\naccess = \"write\"\nown = true\n";
+    let write = "[grants.\"files.write\"]\nmounts = { docs = \"write\" }\n";
+    let page = "[grants.\"web.get_page\"]\nfetch = [\"https://a.test/\"]\n";
+    let post =
+        "[grants.\"web.post\"]\nfetch = [{ url = \"https://a.test/\", methods = [\"POST\"] }]\n";
+    let inbox = "[mounts.inbox]\npath = \"inbox\"\n[grants.\"files.read\"]\nmounts = { inbox = \"read\" }\n";
+    let sink = "[grants.\"hostile.destroy\"]\n";
+    for (policy, tools, expected) in [
+        (String::new(), "*", false),
+        (format!("{own}{write}"), "files.*", false),
+        (format!("{page}{own}"), "*", false),
+        (format!("{page}{own}{write}"), "*", true),
+        (format!("{page}{own}{write}"), "web.*", false),
+        (format!("{page}{own}{write}"), "files.*", false),
+        (
+            format!("block = [\"web.*\"]\n{page}{own}{write}"),
+            "*",
+            false,
+        ),
+        (format!("{inbox}{own}{write}"), "files.*", true),
+        (post.to_owned(), "web.*", true),
+        (
+            format!("[flow]\nbrowse = \"free\"\n{own}{write}"),
+            "files.*",
+            true,
+        ),
+        (sink.to_owned(), "hostile.*", true),
+        (sink.to_owned(), "text.*", false),
+        (
+            format!("[flow]\ntrust = [\"hostile\"]\n{sink}"),
+            "hostile.*",
+            false,
+        ),
+    ] {
+        let rig = Rig::of(&policy);
+        // It would be a stranger to every run that may call everything.
+        let rig = if policy.contains("hostile") {
+            rig.guest("hostile")
+        } else {
+            rig
+        };
+        let rig = rig.open().await;
+        let reach: Pattern = tools.to_owned().try_into().expect("a pattern");
+        let exposed = rig.host.catalog().is_exposed(&[reach], rig.host.policy());
+        assert_eq!(exposed, expected, "{tools} under {policy}");
+    }
+}
