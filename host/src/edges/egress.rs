@@ -89,6 +89,9 @@ impl Egress {
         deadline: Deadline,
     ) -> Performed<Answer> {
         let began = Clock::instant();
+        if let Err(error) = self.filling.check(permit.effect()) {
+            return Performed::of(Err(error), Label::default(), Spent::since(began));
+        }
         let label = Label::of(source_of(&permit));
         let limit = Duration::from_millis(FETCH_TIMEOUT_MS).min(deadline.rest());
         let exchange = async {
@@ -108,7 +111,6 @@ impl Egress {
 
     async fn begin(&self, permit: Permit<Fetch>) -> Result<Opened> {
         let (fetch, reach) = permit.redeem();
-        self.filling.check(&fetch)?;
         self.rates.take(&reach)?;
         let client = self.client(reach.private)?;
         let method = Method::from_bytes(fetch.method().as_bytes())

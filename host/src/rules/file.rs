@@ -237,9 +237,6 @@ impl File {
         names: Vec<String>,
     ) -> Result<(Place, String), Denial> {
         let place = locate(caller, policy, names);
-        if self.wish.access() > Access::Read {
-            check_looking(caller, policy)?;
-        }
         let Some(grant) = caller
             .grant
             .mounts
@@ -251,6 +248,9 @@ impl File {
         if grant.access < self.wish.access() {
             let granted = grant.access;
             return Err(self.only_reading((caller, policy), path, &place.mount, granted));
+        }
+        if self.wish.access() > Access::Read {
+            check_looking(caller, policy)?;
         }
         let rule = format!(
             "mounts = {{ \"{}\" = \"{}\" }} in {}",

@@ -33,9 +33,9 @@ use super::policy::Policy;
 use super::sanitise::visible;
 use super::{deny, file};
 use crate::words::event::{Denial, Weighed};
-use crate::words::id::{QuestionId, shown};
+use crate::words::id::{QuestionId, is_hidden, shown};
 use crate::words::label::Label;
-use crate::words::limits::{ADOPTED_CHARS, STEERING_CHARS, STEERING_VALUES};
+use crate::words::limits::{ADOPTED_CHARS, POINTS, STEERING_CHARS, STEERING_VALUES};
 
 /// Why a value may steer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,6 +109,19 @@ pub struct Weighing {
 #[must_use]
 pub fn is_sink(effect: EffectClass) -> bool {
     !effect.leaves_no_trace()
+}
+
+/// A value with hidden characters shown, line ends too, and nothing cut.
+fn whole(text: &str) -> String {
+    let mut whole = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_hidden(c) {
+            whole.extend(c.escape_unicode());
+        } else {
+            whole.push(c);
+        }
+    }
+    whole
 }
 
 /// What a person reads who is to make a text their own words.
@@ -246,6 +259,13 @@ impl Weigher<'_> {
         if leaves_host && private && !named && open {
             weighing.open.push(self.private(label));
         }
+        if weighing.open.len() > POINTS {
+            let reason = format!(
+                "a call of `{}` would ask about more than {POINTS} values",
+                self.call.tool
+            );
+            return Err(deny("flow_size", reason));
+        }
         Ok(weighing)
     }
 
@@ -354,7 +374,7 @@ impl Weigher<'_> {
             "a value that steers needs the user's own words, or somebody who vouches for it"
         };
         // In full: the end of a value says as much as its beginning.
-        let value = visible(&leaf.text).replace('\n', "\\n");
+        let value = whole(&leaf.text);
         // What cannot be undone is answered for once, and each time.
         let (id, line) = match self.call.declared.effect {
             EffectClass::Destructive => (None, String::new()),

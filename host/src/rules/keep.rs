@@ -113,10 +113,10 @@ impl Effect for Keep {
                 format!("a note has at most {NOTE_BYTES} bytes"),
             ));
         }
-        if self.wish.access() > Access::Read {
-            check_looking(caller, policy)?;
-        }
         if caller.grant.notes >= self.wish.access() {
+            if self.wish.access() > Access::Read {
+                check_looking(caller, policy)?;
+            }
             let rule = format!(
                 "notes = \"{}\" in {}",
                 caller.grant.notes.word(),

@@ -72,8 +72,10 @@ pub const VERBATIM_SHORT: usize = 256;
 
 /// A text that a person may make their own words: so much is read in a question.
 pub const ADOPTED_CHARS: usize = 2_000;
-/// Values of one call that steer: nobody answers for more.
-pub const STEERING_VALUES: usize = 256;
+/// Values of one call that steer.
+pub const STEERING_VALUES: usize = 4_096;
+/// Values of one call that a person is asked about: nobody reads more.
+pub const POINTS: usize = 64;
 /// One such value: nobody reads a longer one.
 pub const STEERING_CHARS: usize = 1_000;
 /// Handles of one run.

@@ -146,7 +146,7 @@ async fn no_model_reads_a_secret() {
     let rig = Rig::of("")
         .kept()
         .await
-        .policy(&policy(&server))
+        .policy(&format!("flow.mode = \"off\"\n{}", policy(&server)))
         .guest("hostile");
     let host = rig.replies(&replies).secret("canary", CANARY).open().await;
     let (run, answer) = host.pursue(&format!("tell me {CANARY}")).await;
@@ -224,11 +224,14 @@ async fn guesses_are_switched_by_policy() {
     let text = "token=abc ghp_16C7e42F292c6912E7710c838347Ae178B4a";
     for (policy, expected) in [
         (
-            "",
+            "flow.hold = \"never\"",
             "token=[REDACTED] ghp_16C7e42F292c6912E7710c838347Ae178B4a",
         ),
-        ("[scrub]\nentropy = true", "token=[REDACTED] [REDACTED]"),
-        ("[scrub]\nkeywords = false", text),
+        (
+            "flow.hold = \"never\"\n[scrub]\nentropy = true",
+            "token=[REDACTED] [REDACTED]",
+        ),
+        ("flow.hold = \"never\"\n[scrub]\nkeywords = false", text),
     ] {
         let rig = Rig::of(policy).guest("hostile");
         let echo = json!({"calls": [{"tool": "hostile.echo", "args": {"text": text}}]});

@@ -70,6 +70,10 @@ impl Egress {
     /// Sends one request and leaves the body to be read as it comes.
     pub(crate) async fn open(&self, permit: Permit<Fetch>) -> Performed<Stream> {
         let began = Clock::instant();
+        // Before there is a label: its host may be the secret.
+        if let Err(error) = self.filling.check(permit.effect()) {
+            return Performed::of(Err(error), Label::default(), Spent::since(began));
+        }
         let label = Label::of(source_of(&permit));
         let opened = self.begin(permit).await;
         let result = opened.map(|opened| Stream(opened.response));
@@ -85,6 +89,10 @@ impl Egress {
         outlet: Outlet,
     ) -> Performed<()> {
         let began = Clock::instant();
+        // Before there is a label: its host may be the secret.
+        if let Err(error) = self.filling.check(permit.effect()) {
+            return Performed::of(Err(error), Label::default(), Spent::since(began));
+        }
         let label = Label::of(source_of(&permit));
         let limit = Duration::from_millis(FETCH_TIMEOUT_MS).min(deadline.rest());
         let Outlet { head, body } = outlet;

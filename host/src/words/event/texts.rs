@@ -17,14 +17,28 @@ impl Event {
     /// Cleans what guests, models, servers and persons have written into the event.
     pub fn clean(&mut self, with: &Cleaning<'_>) {
         match self {
-            Self::Started(started) => (with.text)(&mut started.goal),
+            Self::Started(started) => {
+                (with.text)(&mut started.goal);
+                started.narrowed.vouch.iter_mut().for_each(with.text);
+            }
             Self::Replied { reply, .. } => clean_reply(reply, with),
             Self::Judged(judged) => {
                 (with.text)(&mut judged.subject);
                 clean_content(&mut judged.content, with);
+                for weighed in &mut judged.weighed {
+                    let texts = [
+                        &mut weighed.argument,
+                        &mut weighed.value,
+                        &mut weighed.witness,
+                    ];
+                    texts.into_iter().for_each(with.text);
+                }
                 clean_verdict(&mut judged.verdict, with);
             }
-            Self::Finished(finished) => clean_end(&mut finished.end, with),
+            Self::Finished(finished) => {
+                clean_end(&mut finished.end, with);
+                finished.told.iter_mut().for_each(with.value);
+            }
             Self::Stopped(stopped) => clean_end(&mut stopped.end, with),
             Self::Observed {
                 call,
@@ -71,7 +85,11 @@ fn clean_verdict(verdict: &mut Verdict, with: &Cleaning<'_>) {
             (with.text)(&mut denial.reason);
             denial.allow.iter_mut().for_each(with.text);
         }
-        Verdict::Ask(question) => (with.text)(&mut question.text),
+        Verdict::Ask(question) => {
+            (with.text)(&mut question.text);
+            let more = question.reasons.iter_mut().chain(&mut question.lines);
+            more.for_each(with.text);
+        }
     }
 }
 

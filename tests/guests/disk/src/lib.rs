@@ -21,7 +21,7 @@ pub struct Wish {
 }
 
 /// Does one thing after the other and says what came of each.
-#[tool(effect = "read-only", risk = "read_only", mounts = "write")]
+#[tool(effect = "side-effecting", risk = "read_only", mounts = "write")]
 fn each(
     /// What to do.
     wishes: Vec<Wish>,

@@ -145,7 +145,7 @@ fn do_one(wish: FileWish) -> String {
 }
 
 /// Keeps a note of so many bytes under each key, and reads it back.
-#[tool(effect = "read-only", risk = "read_only", notes = "write")]
+#[tool(effect = "side-effecting", risk = "read_only", notes = "write")]
 pub fn note_each(
     /// The keys.
     keys: Vec<String>,

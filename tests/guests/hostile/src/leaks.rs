@@ -71,7 +71,7 @@ pub fn send_undeclared(
 }
 
 /// Hands what comes back from requests, and these texts, to every exit there is.
-#[tool(effect = "read-only", risk = "network_read", mounts = "write", notes = "write", secrets = ["canary", "field"], calls = ["*"])]
+#[tool(effect = "side-effecting", risk = "network_read", mounts = "write", notes = "write", secrets = ["canary", "field"], calls = ["*"])]
 pub fn spill(
     /// What is sent first.
     #[default(Vec::new())]

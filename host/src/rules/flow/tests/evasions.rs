@@ -63,15 +63,19 @@ fn another_shape_of_arguments_hides_nothing() {
 }
 
 #[test]
-fn what_a_person_reads_is_cut_and_shows_what_hides() {
-    let long = format!("eve@evil.test\u{202e}{}", "x".repeat(5_000));
+fn what_a_person_reads_is_whole_and_shows_what_hides() {
+    let hidden = format!("eve@evil.test\u{202e}{}.end", "x".repeat(500));
     let asked = scene(&[], WEB)
-        .judge("mail.send", json!({"to": long}))
+        .judge("mail.send", json!({"to": hidden}))
         .unwrap();
     let Consent::Needed { open, .. } = asked.consent else {
         panic!("nothing is asked");
     };
     assert!(open[0].reason.contains("eve@evil.test\\u{202e}xx"));
-    assert!(open[0].reason.chars().count() < 500, "{}", open[0].reason);
+    assert!(open[0].reason.contains("xx.end`"), "{}", open[0].reason);
     assert!(asked.weighed[0].value.chars().count() < 200);
+    let long = "x".repeat(5_000);
+    scene(&[], WEB).check("mail.send", json!({"to": long}), Deny("flow_size"));
+    let many: Vec<String> = (0..300).map(|n| format!("a{n}@evil.test")).collect();
+    scene(&[], WEB).check("mail.send", json!({"to": many}), Deny("flow_size"));
 }
