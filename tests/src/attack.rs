@@ -99,6 +99,17 @@ pub struct Wish {
     pub text: Option<String>,
 }
 
+impl Wish {
+    /// The arguments as they are typed.
+    fn text(&self) -> String {
+        match (&self.text, &self.args) {
+            (Some(text), _) => text.clone(),
+            (None, Value::Null) => "{}".to_owned(),
+            (None, args) => args.to_string(),
+        }
+    }
+}
+
 /// Something in the test's folder.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -347,12 +358,7 @@ async fn strike(attack: &Attack, host: &Rigged, server: &Server) -> Vec<String> 
     let mut left = String::new();
     let (run, result, logs) = match &attack.call {
         Some(wish) => {
-            let text = wish.text.clone().unwrap_or_else(|| wish.args.to_string());
-            let text = if text == "null" {
-                "{}".to_owned()
-            } else {
-                text
-            };
+            let text = wish.text();
             let called = host.call_text(&wish.tool, &text).await;
             left = everything(&called);
             (called.run, called.outcome.result, called.outcome.trail.logs)
