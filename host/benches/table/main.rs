@@ -402,7 +402,7 @@ fn resident(scene: &Scene) {
 fn resident_child(folder: &Path) {
     let echo = std::fs::read(target().join("guests/echo.wasm")).unwrap();
     let mut plugins = BTreeMap::new();
-    for mark in 0..15_u8 {
+    for mark in 0..14_u8 {
         let path = folder.join(format!("resident-{mark}.wasm"));
         std::fs::write(&path, with_section(&echo, 100 + mark)).unwrap();
         plugins.insert(format!("echo-{mark}"), path);

@@ -23,6 +23,7 @@ pub(crate) fn row(scene: &Scene) {
     let output = Command::new(std::env::current_exe().unwrap())
         .arg("--waiting")
         .arg(scene.folder.path())
+        .stderr(std::process::Stdio::inherit())
         .output()
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
