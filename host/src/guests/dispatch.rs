@@ -87,20 +87,27 @@ pub fn dispatch(
                 trail,
                 spent: passed.performed.spent,
             },
-            Err(not) => {
+            Err(Unmade { not, label }) => {
+                let caller = Caller { label, ..caller };
                 let (at, error) = turned_down(&station, &caller, not);
                 Outcome {
                     tool: name,
                     seq: caller.parent,
                     at,
                     result: Err(error),
-                    label,
+                    label: caller.label,
                     trail,
                     spent: Spent::default(),
                 }
             }
         }
     })
+}
+
+/// A call that was not made, and what its caller is under the influence of when it is told why.
+struct Unmade {
+    not: NotPassed,
+    label: Label,
 }
 
 /// What a caller is told of a call that did not happen, and when that was recorded. A script may be told it
@@ -130,13 +137,18 @@ async fn pass(
     caller: &Caller,
     request: Request,
     trail: &mut Trail,
-) -> Result<Passed<Value>, NotPassed> {
+) -> Result<Passed<Value>, Unmade> {
     let (tool, given, args) = match check(station, caller, &request) {
         Ok(checked) => checked,
         Err(refused) => {
+            let mut label = caller.label.clone();
             let (denial, error) = match refused {
                 Refused::Unfit(error) => {
                     let error = with_near_names(error, caller);
+                    (unfit(&error), error)
+                }
+                Refused::Misfit(error, held) => {
+                    label = label.join(&held);
                     (unfit(&error), error)
                 }
                 Refused::Denied(denial) => {
@@ -146,8 +158,13 @@ async fn pass(
             };
             let name = station.scrub.clean(&request.tool);
             let what = (shown(&name), call::wished(&request.args));
-            let gate = &station.gate;
-            return Err(gate.turn_down(caller, EffectKind::Call, what, (denial, error)));
+            let caller = Caller {
+                label: label.clone(),
+                ..caller.clone()
+            };
+            let why = (denial, error);
+            let not = station.gate.turn_down(&caller, EffectKind::Call, what, why);
+            return Err(Unmade { not, label });
         }
     };
     let call = Call {
@@ -166,6 +183,10 @@ async fn pass(
             perform(station, tasks, caller, tool, permit, trail).await
         })
         .await
+        .map_err(|not| Unmade {
+            not,
+            label: caller.label.clone(),
+        })
 }
 
 /// A script reads no hints, but what it may have meant helps whoever wrote it; it stands in the record, so
@@ -185,6 +206,8 @@ fn with_near_names(error: Error, caller: &Caller) -> Error {
 enum Refused {
     /// The wish is malformed.
     Unfit(Error),
+    /// What a handle holds does not fit. To be told so is to learn of it, as often as one asks.
+    Misfit(Error, Label),
     /// The tool is not for this caller, whatever the arguments.
     Denied(Denial),
 }
@@ -226,7 +249,11 @@ fn check<'a>(
         Origin::Model | Origin::Script => Given::resolve(&value, &caller.known.handles())?,
         Origin::Client | Origin::Host | Origin::Tool(_) => Given::plain(value),
     };
-    let args = Args::given(&given, tool.input()?)?;
+    let args = Args::given(&given, tool.input()?);
+    let args = args.map_err(|error| match given.places.is_empty() {
+        true => Refused::Unfit(error),
+        false => Refused::Misfit(error, given.label.clone()),
+    })?;
     Ok((tool, given, args))
 }
 
@@ -324,21 +351,11 @@ fn tell(
     let flows = &station.gate.policy().flows;
     let args = call.args.value();
     caller.known.ledger().saw(flows, &call.tool, args, value);
-    let given = Given {
-        value: args.clone(),
-        label: Label::default(),
-        places: call.places.clone(),
-    };
+    let given = (args, call.places.as_slice());
     let fate = match caller.origin {
         Origin::Model | Origin::Script => {
             let labels = (label, &caller.label);
-            handles::fate(
-                flows,
-                caller.known.hold,
-                &call.tool,
-                (value, &given),
-                labels,
-            )
+            handles::fate(flows, caller.known.hold, &call.tool, (value, given), labels)
         }
         Origin::Client | Origin::Host | Origin::Tool(_) => Fate::Shown,
     };

@@ -139,7 +139,7 @@ impl Call {
     fn weigh(&self, caller: &Caller, policy: &Policy) -> Result<(Weighing, String), Denial> {
         let mode = caller.judging(&policy.flows);
         if self.tool.as_str() == ADOPT {
-            let open = vec![flow::adopting(self)?];
+            let open = vec![flow::adopting(self, caller)?];
             let weighing = Weighing {
                 open,
                 ..Weighing::default()

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use self::kind::Kind;
-use self::leaves::{Leaf, leaves, lies_at, texts_at};
+use self::leaves::{Leaf, empties, leaves, lies_at, texts_at};
 use self::ledger::Ledger;
 use self::lines::{Browse, Flows, ToolFlow};
 use super::call::Call;
@@ -128,7 +128,7 @@ fn whole(text: &str) -> String {
 ///
 /// # Errors
 /// The denial, for a text that is too long to be read in a question.
-pub fn adopting(call: &Call) -> Result<Point, Denial> {
+pub fn adopting(call: &Call, caller: &Caller) -> Result<Point, Denial> {
     let text = call.args.value().get("value").and_then(Value::as_str);
     let Some(text) = text.filter(|_| call.places == ["/value"]) else {
         let reason = "only what a handle holds can be made somebody's own words, and only a text";
@@ -144,7 +144,7 @@ pub fn adopting(call: &Call) -> Result<Point, Denial> {
     Ok(Point {
         reason: format!(
             "this text comes from {}, and would count as your own words in this run: “{}”",
-            call.held,
+            caller.label.join(&call.held),
             visible(text)
         ),
         value: None,
@@ -237,7 +237,10 @@ impl Weigher<'_> {
         let mut weighing = Weighing::default();
         let args = self.call.args.value();
         let (mut steers, mut named) = (false, false);
-        let leaves = leaves(args, &self.call.declared.input);
+        let mut leaves = leaves(args, &self.call.declared.input);
+        if self.call.declared.effect == EffectClass::Destructive {
+            leaves.extend(empties(args));
+        }
         self.check_size(&leaves)?;
         let file = |leaf: &&Leaf| self.kind_of(&leaf.path) == Some(Kind::File);
         let alone = leaves.iter().filter(file).count() == 1;

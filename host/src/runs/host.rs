@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures_util::FutureExt;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ use crate::guests::script::Scripts;
 use crate::guests::station::{Quarantine, Station};
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
-use crate::rules::caller::{Budget, Caller, Known, Origin};
+use crate::rules::caller::{Budget, Caller, Judging, Known, Origin};
 use crate::rules::flow::handles::{Given, PLUGIN, has_handle};
 use crate::rules::flow::lines::Holding;
 use crate::rules::grant::Pattern;
@@ -102,6 +102,8 @@ pub struct Host {
     pub(super) kept: Kept,
     agents: BTreeMap<String, Agent>,
     models: BTreeMap<String, Model>,
+    /// Whether the flows of clients are judged, once somebody has asked.
+    clients: OnceLock<Judging>,
 }
 
 /// One call that was made through the host.
@@ -229,6 +231,7 @@ impl Host {
             kept,
             agents,
             models,
+            clients: OnceLock::new(),
         })
     }
 
@@ -383,14 +386,22 @@ impl Host {
     /// One call without records of a run around it and without waiting for the disk: what a surface
     /// that batches, and the benches, build on. The judgement and the end are in the open batch.
     pub async fn call_batched(&self, run: &RunId, request: Request, tasks: &Tasks) -> Outcome {
-        let caller = self.client(run.clone(), Surface::Cli, Label::of(Source::user()));
+        let typed = match &request.args {
+            WishedArgs::Json(args) => typed_args(args),
+            WishedArgs::Broken(_) => Vec::new(),
+        };
+        let caller = Caller {
+            known: self.knows(&typed, &[]),
+            ..self.client(run.clone(), Surface::Cli, Label::of(Source::user()))
+        };
         dispatch(self.station.clone(), tasks.clone(), caller, request).await
     }
 
     /// What a client's own call knows.
     pub(super) fn knows(&self, typed: &[String], records: &[Record]) -> Known {
-        let reach = (Led::ByClient, &[Pattern::all()][..]);
-        known::known(&self.station, reach, typed, records)
+        let judging = || known::judging(&self.station, &[Pattern::all()]);
+        let mode = *self.clients.get_or_init(judging);
+        known::known(&self.station, (Led::ByClient, mode), typed, records)
     }
 
     pub(super) fn client(&self, run: RunId, surface: Surface, label: Label) -> Caller {
@@ -460,7 +471,7 @@ impl Host {
         typed.push(agent.instructions.clone());
         let known = known::known(
             &self.station,
-            (Led::ByModel, &agent.tools),
+            (Led::ByModel, known::judging(&self.station, &agent.tools)),
             &typed,
             &records,
         );

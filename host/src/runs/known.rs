@@ -30,7 +30,7 @@ pub(super) enum Led {
 /// What a run knows. `typed` is all that its user and its operator wrote with their own hands.
 pub(super) fn known(
     station: &Station,
-    (led, reach): (Led, &[Pattern]),
+    (led, mode): (Led, Judging),
     typed: &[String],
     records: &[Record],
 ) -> Known {
@@ -40,7 +40,6 @@ pub(super) fn known(
     }
     recall(station, (&mut ledger, &mut handles), records);
     let known = (ledger, handles);
-    let mode = judging(station, reach);
     let hold = match station.gate.policy().flows.hold {
         Holding::Auto if led == Led::ByModel && mode == Judging::Enforce => Holding::Untrusted,
         Holding::Auto => Holding::Never,

@@ -124,7 +124,10 @@ impl Host {
     /// A script without records of a run around it and without waiting for the disk; see
     /// [`Host::call_batched`].
     pub async fn script_batched(&self, run: &RunId, source: &str, tasks: &Tasks) -> Outcome {
-        let caller = self.client(run.clone(), Surface::Cli, Label::of(Source::user()));
+        let caller = Caller {
+            known: self.knows(&typed_args(&json!({"source": source})), &[]),
+            ..self.client(run.clone(), Surface::Cli, Label::of(Source::user()))
+        };
         let script = self.script_of(caller, source.to_owned(), tasks);
         script.run(Vec::new()).await
     }

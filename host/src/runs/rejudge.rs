@@ -156,7 +156,12 @@ impl<'a> Again<'a> {
             Err(_) => {}
         }
         let patterns: &[Pattern] = reach.as_ref().map_or(&[], |reach| reach);
-        let known = known::known(&host.station, (led, patterns), &typed, &[]);
+        let known = known::known(
+            &host.station,
+            (led, known::judging(&host.station, patterns)),
+            &typed,
+            &[],
+        );
         Ok(Self {
             host,
             surface,

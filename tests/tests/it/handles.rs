@@ -300,3 +300,23 @@ async fn a_person_makes_a_text_their_own_words() {
     let seen = observed(&rig.records(&run).await);
     assert!(!seen[2].1.covers(&web(&server)), "{}", seen[2].1);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whether_it_fits_is_not_told_for_nothing() {
+    let server = page().await;
+    let misfit = call("text.count", json!({"text": {"$handle": "h1"}}));
+    let chosen = json!({"value": "a", "type": "enum", "options": [{"$handle": "h2"}]});
+    let replies = [
+        json!({"calls": [call("web.get_page", json!({"url": url(&server, "/page")}))]}),
+        json!({"calls": [call("handle.field", json!({"value": {"$handle": "h1"}, "pointer": "/markdown"}))]}),
+        json!({"calls": [call("handle.scalar", chosen)]}),
+        json!({"calls": [misfit]}),
+        json!({"text": "Done."}),
+    ];
+    let rig = Rig::of(&policy(&server, "")).replies(&replies).open().await;
+    let (run, _) = rig.pursue("Count.").await;
+    let seen = observed(&rig.records(&run).await);
+    assert!(!seen[2].0.contains("canary"), "{}", seen[2].0);
+    assert!(seen[3].0.contains("does not fit"), "{}", seen[3].0);
+    assert!(seen[3].1.covers(&web(&server)), "{}", seen[3].1);
+}

@@ -90,6 +90,7 @@ impl Handles {
         if let Some(name) = handle_in(told) {
             return self.hold_as(name, outcome, label);
         }
+        let given = (&given.value, given.places.as_slice());
         let bits = bits(tool, outcome, given).unwrap_or_default();
         self.bits = self.bits.saturating_add(bits);
         Ok(())
@@ -150,6 +151,9 @@ impl Given {
     /// # Errors
     /// `NotFound`; `TooBig` where all together is more than a run may hold.
     pub fn resolve(value: &Value, handles: &Handles) -> Result<Self> {
+        if !has_handle(value) {
+            return Ok(Self::plain(value.clone()));
+        }
         let mut given = Self::plain(Value::Null);
         let mut bytes = 0;
         given.value = given.replace(value, handles, &mut (String::new(), &mut bytes))?;
@@ -257,7 +261,7 @@ pub fn fate(
     flows: &Flows,
     hold: Holding,
     tool: &ToolName,
-    (outcome, given): (&Value, &Given),
+    (outcome, given): (&Value, (&Value, &[String])),
     (label, caller): (&Label, &Label),
 ) -> Fate {
     // No model reads it, so that it cannot be sent to whoever runs the model.
@@ -277,28 +281,25 @@ pub fn fate(
         Holding::Large => (true, true),
         Holding::Auto | Holding::Never => (false, false),
     };
-    let new = label.without(caller);
-    if untrusted && flows.classes.is_tainted(&new) {
+    if untrusted && flows.classes.is_tainted(&label.without(caller)) {
         return match bits(tool, outcome, given) {
             Some(bits) => Fate::Leaves(bits),
             None => Fate::Held,
         };
     }
-    let long = outcome.to_string().chars().count() > OBSERVATION_TOKENS * CHARS_PER_TOKEN;
-    if large && long {
+    if large && outcome.to_string().chars().count() > OBSERVATION_TOKENS * CHARS_PER_TOKEN {
         return Fate::Held;
     }
     Fate::Shown
 }
 
 /// The bits that a scalar carries; nothing for what is none.
-fn bits(tool: &ToolName, outcome: &Value, given: &Given) -> Option<u32> {
+fn bits(tool: &ToolName, outcome: &Value, (args, places): (&Value, &[String])) -> Option<u32> {
     let of_value = |place: &String| place == "/value" || place.starts_with("/value/");
     // What there is to choose from is plain, or the choice would be the whole of what is held.
-    if !SCALARS.contains(&tool.as_str()) || !given.places.iter().all(of_value) {
+    if !SCALARS.contains(&tool.as_str()) || !places.iter().all(of_value) {
         return None;
     }
-    let args = &given.value;
     let choices = |key: &str| {
         let count = args.get(key).and_then(Value::as_array).map_or(0, Vec::len);
         usize::BITS - count.leading_zeros()
@@ -431,7 +432,7 @@ mod tests {
                 flows,
                 hold,
                 &tool(name),
-                (&json!(true), &Given::plain(json!({"type": "bool"}))),
+                (&json!(true), (&json!({"type": "bool"}), &[][..])),
                 (label, caller),
             )
         };
@@ -487,17 +488,16 @@ mod tests {
                 None,
             ),
         ] {
-            assert_eq!(
-                bits(&scalar, &outcome, &Given::plain(args)),
-                expected,
-                "{outcome}"
-            );
+            assert_eq!(bits(&scalar, &outcome, (&args, &[])), expected, "{outcome}");
         }
         // A choice among what is held would show all of it for one bit.
         let chosen =
             json!({"type": "enum", "value": {"$handle": "h3"}, "options": [{"$handle": "h3"}]});
         let given = Given::resolve(&chosen, &self::handles()).unwrap();
-        assert_eq!(bits(&scalar, &json!("a"), &given), None);
+        assert_eq!(
+            bits(&scalar, &json!("a"), (&given.value, &given.places)),
+            None
+        );
         let mut handles = Handles::default();
         assert_eq!(handles.charge(64, 100).unwrap(), 36);
         assert_eq!(

@@ -83,6 +83,23 @@ impl<'a> Shapes<'a> {
     }
 }
 
+/// Arguments that are there and empty: `where: {}` of something that removes says a lot.
+pub(super) fn empties(args: &Value) -> Vec<Leaf> {
+    let is_empty = |value: &Value| match value {
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    };
+    let args = args.as_object().into_iter().flatten();
+    args.filter(|(_, value)| is_empty(value))
+        .map(|(name, _)| Leaf {
+            path: inside("", name),
+            text: String::new(),
+        })
+        .collect()
+}
+
 fn inside(path: &str, name: &str) -> String {
     let name = name.replace('~', "~0").replace('/', "~1");
     if path.is_empty() {

@@ -411,3 +411,14 @@ fn a_url_of_ones_own_record_is_witnessed_and_a_strangers_is_not() {
             Some("flow_browse"),
         );
 }
+
+#[test]
+fn an_empty_argument_of_what_cannot_be_undone_is_asked_about() {
+    let user = || scene(&["remove docs/a"], CLEAN);
+    user().check(
+        "files.remove",
+        json!({"path": "docs/a"}),
+        Allow(&[("path", "typed")]),
+    );
+    user().check("files.remove", json!({"path": ""}), Ask(&["`path`"]));
+}
