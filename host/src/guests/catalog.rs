@@ -266,10 +266,16 @@ impl Catalog {
                 || !classes.trusted_plugins.contains(tool.name.plugin())
         };
         let changes = |tool: &&&Arc<Tool>| {
+            let grant = &tool.grant;
             let writes = |grant: &MountGrant| grant.access > Access::Read;
-            is_sink(tool.declared.effect)
-                || tool.grant.mounts.iter().any(writes)
-                || tool.grant.fetch.iter().any(Destination::sends)
+            let open = grant.mounts.iter().any(writes)
+                || grant.notes > Access::Read
+                || grant.fetch.iter().any(Destination::sends);
+            // What a tool of ours says it changes, it cannot change without a grant.
+            let able = !grant.fetch.is_empty()
+                || !grant.calls.is_empty()
+                || !classes.trusted_plugins.contains(tool.name.plugin());
+            open || (is_sink(tool.declared.effect) && able)
         };
         within.iter().any(|tool| untrusted(&tool)) && within.iter().any(|tool| changes(&tool))
     }
