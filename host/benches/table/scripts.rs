@@ -188,7 +188,12 @@ impl Crossing {
 async fn crossing(scene: &Scene, (tool, args): (&str, Value)) -> Crossing {
     let (run, tasks) = (RunId::known("crossing"), Tasks::new());
     let (plugin, short) = tool.split_once('.').unwrap();
-    let host = host(scene, short, "[grants.\"hostile.write_here\"]").await;
+    let host = host(
+        scene,
+        short,
+        "flow.mode = \"off\"\n[grants.\"hostile.write_here\"]",
+    )
+    .await;
     let echo = Bare::new(&std::fs::read(&scene.echo).unwrap());
     let bare = BareScript::new(echo.engine());
     let source = |calls: u32| {
