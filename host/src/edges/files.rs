@@ -168,6 +168,9 @@ impl Files {
                 };
                 Some((place.clone(), label))
             }
+            (FileWish::Move { .. }, Places::Two(from, _)) => {
+                Some((from.clone(), file.label.clone()))
+            }
             // The name of a folder is written by whoever made it.
             (FileWish::MakeFolder, Places::One(place)) => Some((place.clone(), file.label.clone())),
             _ => None,
@@ -211,14 +214,20 @@ impl Files {
         outcome: &FileOutcome,
     ) -> Result<()> {
         match (places, written, outcome) {
-            (_, Some((place, label)), _) => self.labels.put(&self.known(&place)?, &label),
-            (Places::Two(from, to), None, FileOutcome::Done) => self
-                .labels
-                .moved(&self.known(from)?.path, &self.known(to)?.path),
+            (Places::One(_), Some((place, label)), _) => {
+                self.labels.put(&self.known(&place)?, &label)
+            }
+            (Places::Two(from, to), Some((_, mover)), FileOutcome::Done) => {
+                let to = self.known(to)?;
+                self.labels.moved(&self.known(from)?.path, &to.path)?;
+                // The new name was chosen by whoever moved it.
+                let label = self.labels.of(&to)?.join(&mover);
+                self.labels.put(&to, &label)
+            }
             (Places::One(place), None, FileOutcome::Done) => {
                 self.labels.forget(&self.known(place)?)
             }
-            (Places::Root(_) | Places::One(_) | Places::Two(..), None, _) => Ok(()),
+            (Places::Root(_) | Places::One(_) | Places::Two(..), _, _) => Ok(()),
         }
     }
 

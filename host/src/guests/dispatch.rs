@@ -370,7 +370,16 @@ fn tell(
             Ok(Some(value.clone()))
         }
         Fate::Held => {
-            let name = held.hold(value, label)?;
+            let name = match held.hold(value, label) {
+                Ok(name) => name,
+                // It has happened, and must not look as if it had not.
+                Err(error) if flow::is_sink(call.declared.effect) => {
+                    return Ok(Some(
+                        serde_json::json!({"done": true, "withheld": error.message()}),
+                    ));
+                }
+                Err(error) => return Err(error),
+            };
             let call = (&call.tool, name.as_str());
             Ok(Some(handles::card(flows, call, value, label)))
         }

@@ -327,3 +327,19 @@ vouches = { contnet = "mail" }
         "{found:?}"
     );
 }
+
+#[test]
+fn a_line_that_a_high_risk_tool_needs_is_not_called_one_too_many() {
+    let station = Station::new();
+    station.write(
+        "lazaret.toml",
+        "[mounts.out]\npath = \"out\"\naccess = \"write\"
+        [grants.\"files.*\"]\nmounts = { out = \"write\" }
+        [grants.\"files.remove\"]\nmounts = { out = \"write\" }",
+    );
+    std::fs::create_dir(station.workspace().join("out")).unwrap();
+    station
+        .run(&["policy", "check"])
+        .ends(0)
+        .never("one of the two is enough");
+}

@@ -127,6 +127,7 @@ async fn answer(host: &Host, scene: &Scene, (question, answer): (&str, Answer)) 
     // The question in a line is cut; what was agreed to is not.
     let said = match answer {
         Answer::Allow => "allowed",
+        Answer::Always if waiting.question.values.is_empty() => "allowed, this once",
         Answer::Always => "allowed, and its values for the rest of the run",
         Answer::Deny => "denied",
     };

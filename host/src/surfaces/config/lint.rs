@@ -9,6 +9,7 @@ use crate::guests::catalog::{Catalog, Tool};
 use crate::rules::flow::lines::ToolFlow;
 use crate::rules::flow::shape::has_place;
 use crate::rules::grant::{Access, Destination, Grant, Pattern};
+use crate::rules::manifest::Risk;
 use crate::rules::policy::Policy;
 use crate::rules::script;
 use crate::words::id::shown;
@@ -403,9 +404,14 @@ fn twice(files: &[(String, ConfigFile)], catalog: &Catalog) -> Vec<Finding> {
                 }
             }
             let both = |other: &Pattern| {
-                catalog
-                    .tools()
-                    .any(|tool| pattern.matches(&tool.name) && other.matches(&tool.name))
+                let mut tools = catalog.tools().filter(|tool| {
+                    let name = &tool.name;
+                    // A high-risk tool needs the line that names it alone, whatever a wider one grants.
+                    let alone = tool.declared.risk == Risk::HighRisk
+                        && pattern.is_exact() != other.is_exact();
+                    pattern.matches(name) && other.matches(name) && !alone
+                });
+                tools.next().is_some()
             };
             for (other, _, before) in seen.iter().filter(|(_, other, _)| both(other)) {
                 for line in grant
