@@ -20,10 +20,14 @@
     preventExtensions(ToolError.prototype);
     natives.makeToolError = (code, message, retryable) => construct(ToolError, [message, { __proto__: null, code, retryable }]);
 
+    // Names are few, and asked for again and again; beyond these many below one name, each is made anew.
+    const KNOWN_MOST = 64;
     const named = (path) => {
         // A function, so that it can be called; an arrow, so that `new` throws; without any property that must be shown.
         const target = () => {};
         defineProperty(target, "path", { __proto__: null, value: path, configurable: true });
+        defineProperty(target, "known", { __proto__: null, value: { __proto__: null }, configurable: true });
+        defineProperty(target, "count", { __proto__: null, value: 0, writable: true, configurable: true });
         return new NewProxy(target, traps);
     };
     const traps = {
@@ -35,7 +39,15 @@
             }
             // With `then` it would be a promise to `await`, with `toJSON` JSON would call it.
             if (key === "then" || key === "toJSON") return undefined;
-            return named(target.path === "" ? key : `${target.path}.${key}`);
+            const { known } = target;
+            const before = known[key];
+            if (before !== undefined) return before;
+            const made = named(target.path === "" ? key : `${target.path}.${key}`);
+            if (target.count < KNOWN_MOST) {
+                target.count += 1;
+                known[key] = made;
+            }
+            return made;
         },
         apply(target, self, args) {
             return call(target.path, args);

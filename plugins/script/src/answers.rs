@@ -3,9 +3,8 @@
 use rquickjs::{Ctx, Function, Persistent, Result, Value};
 
 use crate::engine::Mistake;
-use crate::natives::define;
 use crate::state::{Open, OpenCall, State, Timer};
-use crate::{Answer, Outcome, ToolError, timers};
+use crate::{Answer, Outcome, ToolError, timers, tools};
 
 /// Hands in one answer. What the script throws meanwhile is the exception.
 pub fn take(
@@ -25,7 +24,7 @@ pub fn take(
     match (known, answer.outcome) {
         (Open::Cleared, _) => Ok(Ok(())),
         (Open::Timer(timer), Outcome::Rested) => Ok(rang(state, ctx, timer)),
-        (Open::Call(call), Outcome::Failed(said)) => Ok(fail(ctx, call, &said)),
+        (Open::Call(call), Outcome::Failed(said)) => Ok(fail(state, ctx, call, &said)),
         (Open::Call(call), Outcome::Value(json)) => match parse(state, ctx, json) {
             Ok(value) => Ok(settle(ctx, call.resolve, value)),
             // Too deep or too big for the heap: the script may catch that.
@@ -45,12 +44,9 @@ fn settle<'js>(
     end.restore(ctx)?.call((value,))
 }
 
-/// The error was made at the call; now it is known what went wrong.
-fn fail(ctx: &Ctx<'_>, call: OpenCall, said: &ToolError) -> Result<()> {
-    let error = call.error.restore(ctx)?;
-    define(ctx, &error, "message", said.message.as_str(), false)?;
-    define(ctx, &error, "code", said.code.as_str(), true)?;
-    define(ctx, &error, "retryable", said.retryable, true)?;
+fn fail(state: &State, ctx: &Ctx<'_>, call: OpenCall, said: &ToolError) -> Result<()> {
+    let trace = call.trace.restore(ctx)?;
+    let error = tools::failed(state, ctx, &trace, said)?;
     settle(ctx, call.reject, error.into_value())
 }
 

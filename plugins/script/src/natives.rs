@@ -36,6 +36,7 @@ pub fn install(ctx: &Ctx<'_>, state: &Rc<State>) -> Result<()> {
         part.call::<_, ()>((natives.clone(),))?;
     }
     let prelude = Prelude {
+        bare_error: Persistent::save(ctx, ctx.globals().get::<_, Function>("Error")?),
         tool_error: Persistent::save(ctx, natives.get::<_, Function>("makeToolError")?),
         inspect: Persistent::save(ctx, natives.get::<_, Function>("inspect")?),
         tools: Persistent::save(ctx, natives.get::<_, Object>("toolTraps")?),

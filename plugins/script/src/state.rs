@@ -20,11 +20,11 @@ pub enum Open {
     Cleared,
 }
 
-/// A call that waits: the promise's two ends, and the error that a failure becomes, made where the script called.
+/// A call that waits: the promise's two ends, and where the script called.
 pub struct OpenCall {
     pub resolve: Persistent<Function<'static>>,
     pub reject: Persistent<Function<'static>>,
-    pub error: Persistent<Object<'static>>,
+    pub trace: Persistent<Value<'static>>,
 }
 
 /// A timer that waits.
@@ -40,7 +40,9 @@ pub struct Timer {
 
 /// What the prelude gives to Rust.
 pub struct Prelude {
-    /// Makes an empty `ToolError`, whose stack says where the script is.
+    /// The interpreter's own `Error`, whatever a script makes of the name.
+    pub bare_error: Persistent<Function<'static>>,
+    /// Makes a `ToolError`.
     pub tool_error: Persistent<Function<'static>>,
     /// Writes a value as `console.log` does.
     pub inspect: Persistent<Function<'static>>,

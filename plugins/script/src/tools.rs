@@ -6,7 +6,7 @@
 use rquickjs::{Array, Ctx, Error, Function, Object, Persistent, Promise, Result, Value};
 
 use crate::state::{Open, OpenCall, State};
-use crate::{Call, Wish, source, text};
+use crate::{Call, ToolError, Wish, source, text};
 
 /// The longest name of a tool; the host's own are far shorter.
 const NAME_BYTES_MAX: usize = 1024;
@@ -22,12 +22,12 @@ pub fn call<'js>(
 ) -> Result<Promise<'js>> {
     let (promise, resolve, reject) = ctx.promise()?;
     match request(state, ctx, name, args) {
-        Ok((call, error)) => state.ask(
+        Ok((call, trace)) => state.ask(
             Wish::Call(call),
             Open::Call(OpenCall {
                 resolve: Persistent::save(ctx, resolve),
                 reject: Persistent::save(ctx, reject),
-                error: Persistent::save(ctx, error),
+                trace: Persistent::save(ctx, trace),
             }),
         ),
         Err(Error::Exception) => {
@@ -47,7 +47,7 @@ fn request<'js>(
     ctx: &Ctx<'js>,
     name: &rquickjs::String<'js>,
     args: &Array<'js>,
-) -> Result<(Call, Object<'js>)> {
+) -> Result<(Call, Value<'js>)> {
     let bounds = state.bounds.get();
     if state.calls.get() >= bounds.calls {
         return Err(over_budget(state, ctx, bounds.calls)?);
@@ -74,8 +74,30 @@ fn request<'js>(
     }
     let args = written(state, ctx, &tool, args)?;
     state.calls.set(state.calls.get() + 1);
-    let error = tool_error(state, ctx, "failed", "")?;
-    Ok((Call { tool, args }, error))
+    // Where the script is: an error that nobody throws. Most calls succeed, so a `ToolError` is made only of one that
+    // fails; making that here would take longer than all the rest of a call.
+    let bare = state
+        .prelude
+        .borrow()
+        .as_ref()
+        .map(|prelude| prelude.bare_error.clone());
+    let bare: Function = bare.ok_or(Error::Unknown)?.restore(ctx)?;
+    let trace = bare.call(())?;
+    Ok((Call { tool, args }, trace))
+}
+
+/// What a call is rejected with that has failed: a `ToolError` at the place where the script called.
+pub fn failed<'js>(
+    state: &State,
+    ctx: &Ctx<'js>,
+    trace: &Value<'js>,
+    said: &ToolError,
+) -> Result<Object<'js>> {
+    let error = made(state, ctx, said)?;
+    if let Some(trace) = trace.as_object() {
+        place(ctx, &error, trace)?;
+    }
+    Ok(error)
 }
 
 /// The arguments as JSON text.
@@ -137,24 +159,40 @@ fn refuse(state: &State, ctx: &Ctx<'_>, code: &str, message: &str) -> Result<Err
     Ok(ctx.throw(error.into_value()))
 }
 
-/// A `ToolError` whose stack shows the script's own frames.
+/// A `ToolError` at the place where the script is.
 fn tool_error<'js>(
     state: &State,
     ctx: &Ctx<'js>,
     code: &str,
     message: &str,
 ) -> Result<Object<'js>> {
+    let said = ToolError {
+        code: code.to_owned(),
+        message: message.to_owned(),
+        retryable: false,
+    };
+    let error = made(state, ctx, &said)?;
+    place(ctx, &error, &error)?;
+    Ok(error)
+}
+
+/// A `ToolError`, made by the prelude.
+fn made<'js>(state: &State, ctx: &Ctx<'js>, said: &ToolError) -> Result<Object<'js>> {
     let make = state
         .prelude
         .borrow()
         .as_ref()
         .map(|prelude| prelude.tool_error.clone());
     let make: Function = make.ok_or(Error::Unknown)?.restore(ctx)?;
-    let error: Object = make.call((code, message, false))?;
-    let stack: Value = error.get("stack")?;
-    if let Some(stack) = stack.as_string() {
-        let frames = source::script_lines(&text::whole(stack)?);
-        crate::natives::define(ctx, &error, "stack", frames, false)?;
-    }
-    Ok(error)
+    make.call((said.code.as_str(), said.message.as_str(), said.retryable))
+}
+
+/// Gives an error the stack of another, as far as that is the script's own.
+fn place<'js>(ctx: &Ctx<'js>, error: &Object<'js>, trace: &Object<'js>) -> Result<()> {
+    let stack: Value = trace.get("stack")?;
+    let Some(stack) = stack.as_string() else {
+        return Ok(());
+    };
+    let frames = source::script_lines(&text::whole(stack)?);
+    crate::natives::define(ctx, error, "stack", frames, false)
 }
