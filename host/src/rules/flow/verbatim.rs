@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::ops::Range;
 
 use foldhash::fast::RandomState;
 use icu_normalizer::ComposingNormalizerBorrowed;
@@ -134,20 +135,25 @@ impl Verbatim {
             ];
             for view in views.into_iter().flatten() {
                 let folded = Folded::of([&*view]);
-                if self.has_span(&folded, true) || self.has_short(&folded, &mut short) {
+                let all = 0..folded.text.len();
+                if self.has_span(&folded, all, true) || self.has_short(&folded, &mut short) {
                     return Some(Cow::Borrowed(&argument.place));
                 }
             }
         }
         let joined = Folded::of(args.iter().map(|argument| &*argument.text));
-        (args.len() > 1 && self.has_span(&joined, false)).then(|| "several arguments".into())
+        // Each was looked at by itself, so what is left goes across a seam.
+        let across = |seam: &usize| self.has_span(&joined, joined.around(*seam), false);
+        let found = joined.seams.iter().any(across);
+        found.then(|| "several arguments".into())
     }
 
-    /// Whether a span of untrusted content stands in a text, or is the whole of it.
-    fn has_span(&self, text: &Folded, alone: bool) -> bool {
+    /// Whether a span of untrusted content stands in this part of a text, or is the whole of it.
+    fn has_span(&self, text: &Folded, part: Range<usize>, alone: bool) -> bool {
         let bytes = text.text.as_bytes();
         let mut steps = 0;
-        for (at, window) in bytes.windows(TILE).enumerate() {
+        let windows = bytes.windows(TILE).enumerate();
+        for (at, window) in windows.take(part.end).skip(part.start) {
             let Some(spots) = Tile::try_from(window)
                 .ok()
                 .and_then(|tile| self.tiles.get(&tile))
@@ -158,6 +164,10 @@ impl Verbatim {
                 let Some(piece) = self.piece(spot.piece) else {
                     continue;
                 };
+                // The tile before this one was the same as well, and how far that goes is known.
+                if at >= part.start + STRIDE && same_before((bytes, at), (piece.as_bytes(), spot.at)) {
+                    continue;
+                }
                 let (from, to) = widest((bytes, at), (piece.as_bytes(), spot.at));
                 let whole = alone && from == 0 && to == bytes.len();
                 let chars = text.chars_between(from, to);
@@ -194,6 +204,15 @@ fn tiles(piece: &str) -> impl Iterator<Item = (usize, Tile)> {
     windows.filter_map(|(at, window)| Some((at, Tile::try_from(window).ok()?)))
 }
 
+/// Whether the bytes from the tile before to this one are the same in two texts.
+fn same_before((one, at): (&[u8], usize), (other, spot): (&[u8], usize)) -> bool {
+    let step = |text: &[u8], end: usize| {
+        let bytes = text.get(end.checked_sub(STRIDE)?..end)?;
+        <[u8; STRIDE]>::try_from(bytes).ok()
+    };
+    step(one, at).is_some_and(|before| step(other, spot) == Some(before))
+}
+
 /// How far two texts are the same around a tile, as a range of the first.
 fn widest((one, at): (&[u8], usize), (other, spot): (&[u8], usize)) -> (usize, usize) {
     let left = one.get(..at).unwrap_or_default().iter().rev();
@@ -215,6 +234,8 @@ struct Folded {
     text: String,
     /// For each byte the number of the character that it comes from.
     from: Vec<usize>,
+    /// Where one text ends and the next begins.
+    seams: Vec<usize>,
     chars: usize,
 }
 
@@ -225,8 +246,12 @@ impl Folded {
             let Self {
                 text: folded,
                 from,
+                seams,
                 chars,
             } = &mut all;
+            if !folded.is_empty() {
+                seams.push(folded.len());
+            }
             let before = *chars;
             *chars = before
                 + fold(text, |c, number| {
@@ -235,6 +260,13 @@ impl Folded {
                 });
         }
         all
+    }
+
+    /// Where a tile of every span lies that is no longer than it must be, and goes across this seam.
+    fn around(&self, seam: usize) -> Range<usize> {
+        // No character has more bytes.
+        const REACH: usize = VERBATIM_SPAN_CHARS * 4;
+        seam.saturating_sub(REACH)..seam.saturating_add(REACH)
     }
 
     /// Characters of the text between two bytes of what is left of it.
