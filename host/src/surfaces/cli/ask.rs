@@ -73,6 +73,10 @@ async fn list(host: &Host, scene: &Scene) -> Result<u8> {
         vec![
             strong(&waiting.question.id),
             faint(time(waiting.at)),
+            waiting
+                .question
+                .until
+                .map_or_else(String::new, |until| faint(format!("until {}", time(until)))),
             short(&waiting.question.text),
             faint(&waiting.run),
         ]
@@ -109,6 +113,11 @@ fn show(waiting: &Waiting, scene: &Scene) {
     }
     print::line(format!("{} {}", faint("run     "), waiting.run));
     print::line(format!("{} {}", faint("since   "), time(waiting.at)));
+    if let Some(until) = waiting.question.until {
+        print::line(format!("{} {}", faint("until   "), time(until)));
+    }
+    let sources = foreign(&waiting.label.to_string());
+    print::line(format!("{} {sources}", faint("under   ")));
     let subject = foreign(&waiting.subject);
     print::line(format!("{} {subject}", faint("calls   ")));
     if let Content::Inline(args) = &waiting.content {
@@ -144,9 +153,13 @@ fn value(waiting: &Waiting) -> Value {
         "question": waiting.question.id,
         "text": waiting.question.text,
         "rule": waiting.question.rule,
+        "reasons": waiting.question.reasons,
+        "lines": waiting.question.lines,
         "run": waiting.run,
         "at": waiting.at,
+        "until": waiting.question.until,
         "tool": waiting.subject,
         "args": waiting.content,
+        "label": waiting.label,
     })
 }

@@ -136,6 +136,10 @@ pub(super) async fn follow(
     {
         return Box::pin(super::script::resume(host, run, scene)).await;
     }
+    let answer = match answer {
+        Err(error) if error.code() == Code::Asked => Err(inline::still(host, run, error).await?),
+        answer @ (Ok(_) | Err(_)) => answer,
+    };
     match answer {
         // With --json the last event says why a run failed; where there is none, this does.
         Err(error) if !begun || (scene.json && !stopped) => Err(error),
