@@ -428,14 +428,14 @@ fn consent<E: Effect>(
         (None, Origin::Tool(_) | Origin::Host, _) => no(
             "ask",
             format!(
-                "`{subject}` needs an answer by a person, and a tool's own call cannot wait for one{}",
+                "`{subject}` needs an answer by a person, and a tool's own call cannot wait for one.{}",
                 because(&open)
             ),
         ),
         (None, Origin::Client | Origin::Model | Origin::Script, Unattended::Deny) => no(
             "unattended",
             format!(
-                "`{subject}` needs an answer by a person, and nobody is there to give one (`unattended = \"deny\"`){}",
+                "`{subject}` needs an answer by a person, and nobody is there to give one (`unattended = \"deny\"`).{}",
                 because(&open)
             ),
         ),
@@ -501,8 +501,15 @@ pub fn all_asked<'a>(who: &str, asked: impl ExactSizeIterator<Item = &'a Error>)
         1 => format!("{who} waits for an answer: {first}"),
         _ => format!("{who} waits for {count} answers; the first: {first}"),
     };
-    let hints = asked.flat_map(|asked| asked.hints().iter().cloned());
-    Some(hints.fold(Error::new(Code::Asked, message), Error::hint))
+    let mut hints: Vec<&String> = Vec::new();
+    for hint in asked.flat_map(Error::hints) {
+        // Several are often asked by one line.
+        if !hints.contains(&hint) {
+            hints.push(hint);
+        }
+    }
+    let error = Error::new(Code::Asked, message);
+    Some(hints.into_iter().cloned().fold(error, Error::hint))
 }
 
 /// An effect under way. Dropped before it has ended, it leaves the record that nobody saw its end

@@ -218,6 +218,7 @@ fn a_question_whose_time_is_over_takes_no_answer() {
     {
         station.run(&["ask", "list"]).ends(0);
     }
+    station.run(&["ask", "list"]).ends(0).prints(&["too late"]);
     station.run(&["ask", "allow", &ids[0]]).ends(124).says(&[
         "was not answered in time, and counts as answered with no",
         "lazaret runs resume [RUN]",

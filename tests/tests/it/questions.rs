@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lazaret::words::error::Error;
-use lazaret::words::event::{Answer as Say, Event, Record, Verdict};
+use lazaret::words::event::{Answer as Say, End, Event, Record, Verdict};
 use lazaret::words::id::RunId;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
@@ -162,7 +162,9 @@ fn named(journal: &str, records: &[Record]) -> String {
             && text.contains(question.id.as_str())
         {
             number += 1;
-            for (id, word) in [(&question.id, "QUESTION"), (&question.wish, "WISH")] {
+            let values = question.values.iter().map(|value| (value, "VALUE"));
+            let names = [(&question.id, "QUESTION"), (&question.wish, "WISH")];
+            for (id, word) in names.into_iter().chain(values) {
                 text = text.replace(id.as_str(), &format!("{word}-{number}"));
                 text = text.replace(&id.to_string(), &format!("{word}-{number}"));
             }
@@ -507,4 +509,66 @@ async fn a_line_that_is_written_meanwhile_makes_a_question_the_last_of_its_kind(
     let _ = rig.resume_agent(&run).await;
     assert_eq!(written(&rig), "one\ntwo\n");
     assert!(waiting(&rig).await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_done_and_could_not_be_held_is_told_as_done_in_every_life() {
+    let server = Server::start().await;
+    server.say(vec![Answer {
+        path: "/report".into(),
+        body: "taken".into(),
+        ..Answer::default()
+    }]);
+    let url = format!("http://127.0.0.1:{}/report", server.port());
+    let policy = format!(
+        r#"
+        ask = ["text.count"]
+        [limits]
+        script_calls = 200
+        [flow]
+        mode = "enforce"
+        hold = "untrusted"
+        [mounts.inbox]
+        path = "inbox"
+        [grants."files.read"]
+        mounts = {{ inbox = "read" }}
+        [grants."web.post"]
+        fetch = [{{ url = "{url}", private = true, methods = ["POST"] }}]
+        "#
+    );
+    // So much is held that nothing more can be.
+    let source = format!(
+        "for (let at = 0; at < 70; at++) await tools.files.read({{path: 'inbox/big.txt'}}).catch(() => null);
+        const told = await tools.web.post({{url: '{url}', text: 'x'}});
+        const words = (await tools.text.count({{text: 'a b'}})).words;
+        return [told.done, typeof told.withheld, words]"
+    );
+    let rig = Rig::of(&policy).file("inbox/big.txt", &"a".repeat(500_000));
+    let rig = rig.kept().await.open().await;
+    let called = rig.script(&source).await;
+    let run = called.run;
+    assert_eq!(
+        rig::error(&called.outcome).code(),
+        Code::Asked,
+        "{:?}",
+        called.outcome
+    );
+    assert_eq!(server.seen().len(), 1);
+    let records = rig.records(&run).await;
+    let posted = records.iter().find_map(|record| match &record.event {
+        Event::Judged(judged) if judged.subject == "web.post" => Some(record.seq),
+        _ => None,
+    });
+    let told = records.iter().find_map(|record| match &record.event {
+        Event::Finished(finished) if Some(finished.of) == posted => Some(finished),
+        _ => None,
+    });
+    let told = told.expect("it has an end");
+    assert!(matches!(told.end, End::Done { .. }), "{told:?}");
+    assert_eq!(told.told.as_ref().expect("what was told")["done"], true);
+    rig.answer(Say::Allow).await;
+    let rig = rig.restart().await;
+    let called = rig.resume(&run).await.expect("it goes on");
+    assert_eq!(*rig::value(&called.outcome), json!([true, "string", 2]));
+    assert_eq!(server.seen().len(), 1, "it is not done twice");
 }

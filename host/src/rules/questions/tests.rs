@@ -1,3 +1,5 @@
+//! Questions as their records tell them: a list of events, and what stands then.
+
 use super::*;
 use crate::words::event::Denial;
 use crate::words::id::Seq;

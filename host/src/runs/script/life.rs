@@ -64,11 +64,9 @@ pub(super) struct Life<'a> {
     seq: Seq,
     begun: Scripted,
     recall: Recall,
-    /// What the script waits for, by position.
-    wishes: BTreeMap<u32, Wish>,
-    /// What had influenced each of its calls when it wished for them. What it has read since is no part of that:
-    /// nor would it be in another life, which knows more when a call's turn comes.
-    under: BTreeMap<u32, Label>,
+    /// What the script waits for, by position, and what had influenced it when it wished for that. What it has read
+    /// since is no part of it: another life knows more by the time that a call's turn comes, and wishes the same.
+    wishes: BTreeMap<u32, (Wish, Label)>,
     /// The rests among them: when each is over, and its position.
     rests: BTreeSet<(u64, u32)>,
     /// Positions that it has used; the next request has this one.
@@ -98,7 +96,6 @@ impl<'a> Life<'a> {
             begun,
             recall,
             wishes: BTreeMap::new(),
-            under: BTreeMap::new(),
             rests: BTreeSet::new(),
             next: 0,
             calls: 0,
@@ -169,7 +166,7 @@ impl<'a> Life<'a> {
 
     /// A script that returns before its calls have ended is often a mistake, so it is said.
     fn say_what_is_left(&mut self) {
-        let open = self.wishes.values().filter_map(|wish| match wish {
+        let open = self.wishes.values().filter_map(|(wish, _)| match wish {
             Wish::Call { tool, .. } => Some(tool.as_str()),
             Wish::Rest { .. } => None,
         });
@@ -234,13 +231,12 @@ impl<'a> Life<'a> {
                     return Err(Error::new(Code::OverBudget, what));
                 }
                 self.recall.compare(position, tool, args)?;
-                self.under.insert(position, self.label.clone());
                 self.line_up(position, tool);
             }
             if let Wish::Rest { due } = &wish {
                 self.rests.insert((*due, position));
             }
-            self.wishes.insert(position, wish);
+            self.wishes.insert(position, (wish, self.label.clone()));
         }
         Ok(())
     }
@@ -311,10 +307,9 @@ impl<'a> Life<'a> {
     /// An answer of an earlier life, to what must have been asked by now.
     fn again(&mut self, settled: Settled) -> Result<Settled> {
         let rests = settled.answered == Answered::Rested;
-        self.under.remove(&settled.position);
         let fits = match self.wishes.remove(&settled.position) {
-            Some(Wish::Call { .. }) => !rests,
-            Some(Wish::Rest { due }) => {
+            Some((Wish::Call { .. }, _)) => !rests,
+            Some((Wish::Rest { due }, _)) => {
                 self.rests.remove(&(due, settled.position));
                 rests
             }
@@ -333,8 +328,8 @@ impl<'a> Life<'a> {
     /// Records that nobody knows how a call of an earlier life ended; that is its answer.
     fn give_up(&mut self, position: u32, of: Seq) -> Result<Settled> {
         let tool = match self.wishes.remove(&position) {
-            Some(Wish::Call { tool, .. }) => tool,
-            Some(Wish::Rest { .. }) | None => String::new(),
+            Some((Wish::Call { tool, .. }, _)) => tool,
+            Some((Wish::Rest { .. }, _)) | None => String::new(),
         };
         let caller = Caller {
             label: self.label.clone(),
@@ -373,7 +368,7 @@ impl<'a> Life<'a> {
 
     /// The call that the script wishes for at this position, and as whom.
     fn call_at(&self, position: u32) -> Option<(Caller, Request)> {
-        let Some(Wish::Call { tool, args }) = self.wishes.get(&position) else {
+        let Some((Wish::Call { tool, args }, under)) = self.wishes.get(&position) else {
             return None;
         };
         let script = self.script;
@@ -381,7 +376,7 @@ impl<'a> Life<'a> {
             parent: self.seq,
             place: script.caller.place.inside(position),
             origin: Origin::Script,
-            label: self.under.get(&position).unwrap_or(&self.label).clone(),
+            label: under.clone(),
             deadline: Deadline::after_ms(CALL_TIMEOUT_MS_MAX),
             ..script.caller.clone()
         };
@@ -418,7 +413,6 @@ impl<'a> Life<'a> {
             Err(error) => return Err(error),
         };
         self.wishes.remove(&position);
-        self.under.remove(&position);
         Ok(Some(Settled {
             position,
             at: outcome.at,

@@ -7,7 +7,7 @@ use super::transcript::short;
 use super::{Scene, print};
 use crate::runs::host::Host;
 use crate::runs::left::Waiting;
-use crate::surfaces::paint::{faint, foreign, strong, table};
+use crate::surfaces::paint::{faint, foreign, strong, table, warn};
 use crate::words::error::Result;
 use crate::words::event::{Answer, Content};
 
@@ -17,9 +17,11 @@ use crate::words::event::{Answer, Content};
   lazaret ask list
   lazaret ask show 3f9a        who asks, and with which arguments
   lazaret ask allow 3f9a       then: lazaret runs resume RUN
+  lazaret ask always 3f9a      its values may steer for the rest of the run
   lazaret ask deny 3f9a
 
-A tool is asked about where `lazaret.toml` says so: ask = [\"mail.send\", \"files.*\"]")]
+A tool is asked about where `lazaret.toml` says so: ask = [\"mail.send\", \"files.*\"]
+`unattended = \"deny\"` takes it for a no where nobody can be asked, and `ask_expires_s = 3600` after an hour.")]
 pub(super) enum Ask {
     /// List what waits.
     List,
@@ -69,14 +71,12 @@ async fn list(host: &Host, scene: &Scene) -> Result<u8> {
         }
         return Ok(0);
     }
+    let now = host.journal().clock().now_ms();
     let row = |waiting: &Waiting| {
         vec![
             strong(&waiting.question.id),
             faint(time(waiting.at)),
-            waiting
-                .question
-                .until
-                .map_or_else(String::new, |until| faint(format!("until {}", time(until)))),
+            until(waiting, now),
             short(&waiting.question.text),
             faint(&waiting.run),
         ]
@@ -90,6 +90,15 @@ async fn list(host: &Host, scene: &Scene) -> Result<u8> {
         print::line(table(&rows).trim_end());
     }
     Ok(0)
+}
+
+/// Until when a question can be answered.
+fn until(waiting: &Waiting, now: u64) -> String {
+    match waiting.question.until {
+        _ if waiting.is_late(now) => warn("too late"),
+        Some(until) => faint(format!("until {}", time(until))),
+        None => String::new(),
+    }
 }
 
 fn show(waiting: &Waiting, scene: &Scene) {

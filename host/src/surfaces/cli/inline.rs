@@ -49,37 +49,49 @@ pub(super) fn unattended(scene: &Scene, policy: Unattended) -> Unattended {
 
 /// A call or script that waits for answers: asked about here, as often as it waits, and gone on with.
 pub(super) async fn settled(host: &Host, scene: &Scene, mut called: Called) -> Result<Called> {
-    while matches!(&called.outcome.result, Err(error) if error.code() == Code::Asked)
-        && ask(host, &called.run, scene).await?
-    {
-        // A run is a large future, and this one is begun from within another's.
-        called = Box::pin(script::again(host, &called.run, scene)).await?;
+    while matches!(&called.outcome.result, Err(error) if error.code() == Code::Asked) {
+        match ask(host, &called.run, scene).await? {
+            // A run is a large future, and this one is begun from within another's.
+            Heard::All => called = Box::pin(script::again(host, &called.run, scene)).await?,
+            Heard::Some(rest) => {
+                called.outcome.result = Err(rest);
+                break;
+            }
+            Heard::Nothing => break,
+        }
     }
-    called.outcome.result = match called.outcome.result {
-        Err(error) if error.code() == Code::Asked => Err(still(host, &called.run, error).await?),
-        result @ (Ok(_) | Err(_)) => result,
-    };
     Ok(called)
 }
 
-/// What a run still waits for: some of what it has asked may have been answered meanwhile.
-pub(super) async fn still(host: &Host, run: &RunId, error: Error) -> Result<Error> {
-    let mut waiting = host.questions().await?;
-    waiting.retain(|waiting| waiting.run == *run);
-    let errors: Vec<Error> = waiting.iter().map(|one| asked(&one.question)).collect();
-    Ok(all_asked("the run", errors.iter()).unwrap_or(error))
+/// What came of asking at the terminal.
+pub(super) enum Heard {
+    /// Everything was answered: the run goes on.
+    All,
+    /// Something was; this is what the run still waits for.
+    Some(Error),
+    /// Nobody was asked, or nothing was answered.
+    Nothing,
 }
 
-/// Asks all that a run waits for, one after the other. Whether everything was answered: then it goes on.
-pub(super) async fn ask(host: &Host, run: &RunId, scene: &Scene) -> Result<bool> {
+/// What a run still waits for.
+fn rest(waiting: &[Waiting]) -> Heard {
+    let errors: Vec<Error> = waiting.iter().map(|one| asked(&one.question)).collect();
+    all_asked("the run", errors.iter()).map_or(Heard::All, Heard::Some)
+}
+
+/// Asks all that a run waits for, one after the other.
+pub(super) async fn ask(host: &Host, run: &RunId, scene: &Scene) -> Result<Heard> {
     if !may_ask(scene) {
-        return Ok(false);
+        return Ok(Heard::Nothing);
     }
     let mut waiting = host.questions().await?;
     waiting.retain(|waiting| waiting.run == *run);
-    for one in &waiting {
+    for (place, one) in waiting.iter().enumerate() {
         let Some(answer) = put(one).await? else {
-            return Ok(false);
+            return Ok(match place {
+                0 => Heard::Nothing,
+                _ => rest(waiting.get(place..).unwrap_or_default()),
+            });
         };
         match host.answer(one.question.id.as_str(), answer).await {
             Ok(_) => {}
@@ -94,7 +106,10 @@ pub(super) async fn ask(host: &Host, run: &RunId, scene: &Scene) -> Result<bool>
             print::note(last_of_its_kind(&one.question.lines));
         }
     }
-    Ok(!waiting.is_empty())
+    Ok(match waiting.is_empty() {
+        true => Heard::Nothing,
+        false => Heard::All,
+    })
 }
 
 /// Puts one question until it is answered; nothing where the run is to be left.
