@@ -81,6 +81,22 @@ fn whoever_answers_one_and_leaves_finds_the_other() {
 }
 
 #[test]
+fn always_answers_for_the_same_value_of_another_call_that_waits() {
+    let write = |text: &str| json!({"tool": "files.write", "args": {"path": "here/one.txt", "content": text, "mode": "append"}});
+    let calls = json!({"calls": [write("one"), write("two")]}).to_string();
+    let station = Station::scripted(
+        "[\"files.write\"]",
+        &[&calls, r#"{"text":"Done."}"#],
+        &format!("[flow]\nmode = \"enforce\"\n{POLICY}"),
+    );
+    let (status, out, shown) = at_terminal(&station, &["run", "write"], &["always"]);
+    assert_eq!((status, out.trim()), (0, "Done."), "{shown}");
+    assert!(shown.contains("left waits for 2 answers"), "{shown}");
+    assert_eq!(shown.matches("? may `files.write`").count(), 1, "{shown}");
+    assert_eq!(station.read("one.txt"), "onetwo");
+}
+
+#[test]
 fn two_questions_wait_and_are_answered_from_elsewhere() {
     let station = agent("");
     let ended = station.run(&["run", "write"]).ends(75);

@@ -516,7 +516,8 @@ async fn what_was_done_and_could_not_be_held_is_told_as_done_in_every_life() {
     let server = Server::start().await;
     server.say(vec![Answer {
         path: "/report".into(),
-        body: "taken".into(),
+        // More than what is left of the room.
+        body: "b".repeat(200_000),
         ..Answer::default()
     }]);
     let url = format!("http://127.0.0.1:{}/report", server.port());

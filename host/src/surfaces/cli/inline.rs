@@ -105,6 +105,10 @@ pub(super) async fn ask(host: &Host, run: &RunId, scene: &Scene) -> Result<Heard
         if answer != Answer::Deny && !one.question.lines.is_empty() {
             print::note(last_of_its_kind(&one.question.lines));
         }
+        // It may have answered for others that wait as well: they are judged again, and asked if it has not.
+        if answer == Answer::Always {
+            break;
+        }
     }
     Ok(match waiting.is_empty() {
         true => Heard::Nothing,
