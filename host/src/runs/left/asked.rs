@@ -85,11 +85,10 @@ impl Host {
             let what = format!("open question that begins with `{}`", shown(start));
             return Ok(Error::not_found(what).hint("`lazaret ask list` shows what waits"));
         };
-        let how = match event {
-            Event::Answered { answer, .. } => {
-                format!("was answered already, with {}", word(answer))
-            }
-            _ => "was not answered in time, and counts as answered with no".to_owned(),
+        let how = if let Event::Answered { answer, .. } = event {
+            format!("was answered already, with {}", word(answer))
+        } else {
+            "was not answered in time, and counts as answered with no".to_owned()
         };
         let what = format!("the question `{}` {how}", shown(start));
         Ok(Error::bad_input(what).hint(format!("lazaret runs show {run}")))
