@@ -14,11 +14,11 @@ use serde_json::Value;
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::flow::Point;
 use crate::rules::policy::Policy;
+use crate::rules::questions::{Said, Unattended};
 use crate::rules::{Consent, Durability, Effect};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
-    Answer, Content, Denial, EffectKind, End, Event, Finished, Judged, Question, Spent, Verdict,
-    Weighed,
+    Content, Denial, EffectKind, End, Event, Finished, Judged, Question, Spent, Verdict, Weighed,
 };
 use crate::words::id::{QuestionId, Seq, shown};
 use crate::words::label::Label;
@@ -189,7 +189,7 @@ impl Gate {
     }
 
     async fn judge<E: Effect>(&self, caller: &Caller, effect: E) -> Result<Permit<E>, NotPassed> {
-        let (decided, weighed) = decide(caller, &effect, &self.policy);
+        let (decided, weighed) = self.decide(caller, &effect);
         let verdict = verdict_of(&decided);
         let what = (effect.subject(), effect.content());
         let judged = self.record(caller, E::KIND, what, (weighed, verdict))?;
@@ -207,6 +207,36 @@ impl Gate {
             terms,
             seq: judged.seq,
         })
+    }
+
+    /// Judges an effect that may not happen yet, since another before it waits for a person: what they will be
+    /// asked as well, so that they are asked together. Only a question is recorded; everything else is judged when
+    /// its turn comes.
+    ///
+    /// # Errors
+    /// The journal's own failure.
+    pub(crate) fn ask_ahead<E: Effect>(
+        &self,
+        caller: &Caller,
+        effect: &E,
+    ) -> Result<Option<Error>> {
+        let (decided, weighed) = self.decide(caller, effect);
+        let Err(Refused::Asked(question)) = decided else {
+            return Ok(None);
+        };
+        let what = (effect.subject(), effect.content());
+        let error = asked(&question);
+        self.record(caller, E::KIND, what, (weighed, Verdict::Ask(*question)))?;
+        Ok(Some(error))
+    }
+
+    fn decide<E: Effect>(&self, caller: &Caller, effect: &E) -> Decided<E::Terms> {
+        let (mut decided, weighed) = decide(caller, effect, &self.policy);
+        if let Err(Refused::Asked(question)) = &mut decided {
+            let now = self.journal.clock().now_ms();
+            question.until = caller.known.until(&question.id, now);
+        }
+        (decided, weighed)
     }
 
     /// Records that a wish was turned down before it was an effect: no such tool, wrong arguments.
@@ -327,7 +357,7 @@ fn decide<E: Effect>(caller: &Caller, effect: &E, policy: &Policy) -> Decided<E:
     let judged = effect.judge(caller, policy).map_err(Refused::Denied);
     let decided = judged.and_then(|allowed| {
         weighed = allowed.weighed;
-        let rule = consent(caller, effect, allowed.rule, allowed.consent)?;
+        let rule = consent(caller, effect, policy, (allowed.rule, allowed.consent))?;
         Ok((rule, allowed.terms))
     });
     (decided, weighed)
@@ -361,46 +391,55 @@ impl Refused {
 fn consent<E: Effect>(
     caller: &Caller,
     effect: &E,
-    rule: String,
-    consent: Consent,
+    policy: &Policy,
+    (rule, consent): (String, Consent),
 ) -> Result<String, Refused> {
     let Consent::Needed {
         rule: line,
         bound_to,
         open,
+        lines,
     } = consent
     else {
         return Ok(rule);
     };
-    let place = caller.place.to_string();
-    let mut parts = vec![caller.run.as_str(), &place];
-    parts.extend(bound_to.iter().map(String::as_str));
-    let id = QuestionId::of(&parts);
+    let subject = effect.subject();
     let no = |rule: &str, reason: String| {
         Err(Refused::Denied(Denial {
             rule: rule.to_owned(),
             reason,
-            allow: lines_of(&open),
+            allow: lines.clone(),
         }))
     };
-    let subject = effect.subject();
-    match (caller.known.answers.get(&id), &caller.origin) {
-        (Some(Answer::Allow | Answer::Always), _) => {
-            Ok(format!("{line}; question {id} was answered with yes"))
-        }
-        (Some(Answer::Deny), _) => no(
+    let reasons: Vec<&str> = open.iter().map(|open| open.reason.as_str()).collect();
+    let (id, wish) = named(caller, &bound_to, &reasons);
+    let said = caller.known.questions.said((&id, &wish), &reasons);
+    match (said, &caller.origin, policy.asks.unattended) {
+        (Some(Said::Yes), ..) => Ok(format!("{line}; question {id} was answered with yes")),
+        (Some(Said::No), ..) => no(
             "answered",
             format!("a person was asked about `{subject}`, and said no"),
         ),
+        (Some(Said::Nothing), ..) => no(
+            "expired",
+            format!("a person was asked about `{subject}`, and did not answer in time"),
+        ),
         // A tool in the middle of its call cannot be left and taken up again.
-        (None, Origin::Tool(_) | Origin::Host) => no(
+        (None, Origin::Tool(_) | Origin::Host, _) => no(
             "ask",
             format!(
-                "`{subject}` needs an answer by a person, and a tool's own call cannot wait for one{}",
+                "`{subject}` needs an answer by a person, and a tool's own call cannot wait for one.{}",
                 because(&open)
             ),
         ),
-        (None, Origin::Client | Origin::Model | Origin::Script) => {
+        (None, Origin::Client | Origin::Model | Origin::Script, Unattended::Deny) => no(
+            "unattended",
+            format!(
+                "`{subject}` needs an answer by a person, and nobody is there to give one (`unattended = \"deny\"`).{}",
+                because(&open)
+            ),
+        ),
+        (None, Origin::Client | Origin::Model | Origin::Script, Unattended::Pause) => {
             Err(Refused::Asked(Box::new(Question {
                 text: format!(
                     "May this {} call `{subject}` with {}?{}",
@@ -409,26 +448,31 @@ fn consent<E: Effect>(
                     because(&open)
                 ),
                 id,
+                wish,
                 rule: line,
                 values: open.iter().filter_map(|open| open.value.clone()).collect(),
-                lines: lines_of(&open),
+                lines,
                 reasons: open.into_iter().map(|open| open.reason).collect(),
+                until: None,
             })))
         }
     }
+}
+
+/// The names of a question and of the wish that it is about.
+fn named(caller: &Caller, bound_to: &[String], reasons: &[&str]) -> (QuestionId, QuestionId) {
+    let place = caller.place.to_string();
+    let mut parts = vec![caller.run.as_str(), &place];
+    parts.extend(bound_to.iter().map(String::as_str));
+    let wish = QuestionId::of(&parts);
+    let why = QuestionId::of(reasons);
+    (QuestionId::of(&[wish.as_str(), why.as_str()]), wish)
 }
 
 fn because(open: &[Point]) -> String {
     open.iter()
         .map(|open| format!(" {}.", open.reason))
         .collect()
-}
-
-fn lines_of(open: &[Point]) -> Vec<String> {
-    let mut lines: Vec<String> = open.iter().map(|open| open.line.clone()).collect();
-    lines.retain(|line| !line.is_empty());
-    lines.dedup();
-    lines
 }
 
 /// The content of a question, for a person: cut, with hidden characters shown.
@@ -446,6 +490,26 @@ pub fn asked(question: &Question) -> Error {
     Error::new(Code::Asked, question.text.clone())
         .hint(format!("it is asked by {}", question.rule))
         .hint(format!("lazaret ask allow {}", question.id))
+}
+
+/// Questions of one step as one error; nothing where there is none.
+#[must_use]
+pub fn all_asked<'a>(who: &str, asked: impl ExactSizeIterator<Item = &'a Error>) -> Option<Error> {
+    let (count, mut asked) = (asked.len(), asked.peekable());
+    let first = asked.peek()?.message();
+    let message = match count {
+        1 => format!("{who} waits for an answer: {first}"),
+        _ => format!("{who} waits for {count} answers; the first: {first}"),
+    };
+    let mut hints: Vec<&String> = Vec::new();
+    for hint in asked.flat_map(Error::hints) {
+        // Several are often asked by one line.
+        if !hints.contains(&hint) {
+            hints.push(hint);
+        }
+    }
+    let error = Error::new(Code::Asked, message);
+    Some(hints.into_iter().cloned().fold(error, Error::hint))
 }
 
 /// An effect under way. Dropped before it has ended, it leaves the record that nobody saw its end

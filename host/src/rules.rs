@@ -21,6 +21,7 @@ pub mod keep;
 pub mod manifest;
 pub mod plan;
 pub mod policy;
+pub mod questions;
 pub mod ranges;
 pub mod rate;
 pub mod rendered;
@@ -87,6 +88,8 @@ pub enum Consent {
         bound_to: Vec<String>,
         /// What exactly is asked, a sentence for each; empty where the call itself is.
         open: Vec<Point>,
+        /// Lines that would make the question the last of its kind.
+        lines: Vec<String>,
     },
 }
 

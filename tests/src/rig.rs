@@ -196,6 +196,13 @@ impl Rig {
         self
     }
 
+    /// At this time, in milliseconds since 1970.
+    #[must_use]
+    pub fn at(mut self, ms: u64) -> Self {
+        self.clock = Clock::set(ms);
+        self
+    }
+
     /// With an agent that is answered by these replies, one for each turn. What the policy says of
     /// `[agents.agent]` stays.
     #[must_use]

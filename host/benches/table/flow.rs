@@ -13,6 +13,7 @@ use lazaret::rules::flow::ledger::Ledger;
 use lazaret::rules::flow::lines::{Guard, Holding, Records, ToolFlow};
 use lazaret::rules::grant::{Grant, Pattern};
 use lazaret::rules::policy::Policy;
+use lazaret::rules::questions::Questions;
 use lazaret::rules::schema::Args;
 use lazaret::words::clock::Deadline;
 use lazaret::words::event::Surface;
@@ -171,7 +172,7 @@ fn caller(ledger: Ledger, label: Label) -> Caller {
         parent: 0,
         place: Place::default(),
         known: Known::new(
-            BTreeMap::new(),
+            Questions::default(),
             (ledger, Handles::default()),
             (Judging::Enforce, Holding::Never),
         ),

@@ -269,6 +269,40 @@ impl Journal {
             .await
     }
 
+    /// All records of a run, and what their chain says of the very same; no records where one does not fit, since that
+    /// may be of any form.
+    ///
+    /// # Errors
+    /// As [`Journal::records`].
+    pub async fn verified(&self, run: &RunId) -> Result<(Vec<Record>, Verified)> {
+        let (asked, key) = (run.clone(), self.0.key.clone());
+        let found = self.ask(move |database, _| {
+            // One state of the database, whatever others write meanwhile.
+            let reading = store::reading(database)?;
+            let verified = chain::verify(&reading, &key, asked.as_str())?;
+            let records = match &verified.broken {
+                Some(_) => Vec::new(),
+                None => store::records(&reading, &asked)?,
+            };
+            Ok((records, verified))
+        });
+        let (records, verified) = found.await?;
+        if verified.provenance != Provenance::Here {
+            lock(&self.0.batch).imported.add(run);
+        }
+        Ok((records, verified))
+    }
+
+    /// How a question whose name begins so was settled, and in which run; nothing where it was not.
+    ///
+    /// # Errors
+    /// `Corrupt`, `DiskFailed`.
+    pub async fn settled(&self, start: &str) -> Result<Option<(RunId, Event)>> {
+        let start = start.to_owned();
+        self.ask(move |database, _| store::settled(database, &start))
+            .await
+    }
+
     /// As [`Journal::verify`], of every run of which there is any record.
     ///
     /// # Errors

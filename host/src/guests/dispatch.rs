@@ -104,6 +104,25 @@ pub fn dispatch(
     })
 }
 
+/// Asks about a call that may not be made yet, if it is one that a person is asked about. Whatever is wrong with
+/// it is said when its turn comes.
+///
+/// # Errors
+/// The journal's own failure.
+pub(crate) fn ask_ahead(
+    station: &Station,
+    caller: &Caller,
+    request: &Request,
+) -> Result<Option<Error>> {
+    let Ok((tool, given, args)) = check(station, caller, request) else {
+        return Ok(None);
+    };
+    let asked = station
+        .gate
+        .ask_ahead(caller, &call_of(tool, (given, args), request))?;
+    Ok(asked.map(|error| clean_error(station, &error)))
+}
+
 /// A call that was not made, and what its caller is under the influence of when it is told why.
 struct Unmade {
     not: NotPassed,
@@ -167,16 +186,7 @@ async fn pass(
             return Err(Unmade { not, label });
         }
     };
-    let call = Call {
-        tool: tool.name.clone(),
-        component: tool.plugin.digest,
-        declared: tool.declared.clone(),
-        grant: tool.grant.clone(),
-        args,
-        held: given.label,
-        wish: wish(&request.args, &given.places),
-        places: given.places,
-    };
+    let call = call_of(tool, (given, args), &request);
     station
         .gate
         .pass(caller, call, async |permit| {
@@ -187,6 +197,19 @@ async fn pass(
             not,
             label: caller.label.clone(),
         })
+}
+
+fn call_of(tool: &Tool, (given, args): (Given, Args), request: &Request) -> Call {
+    Call {
+        tool: tool.name.clone(),
+        component: tool.plugin.digest,
+        declared: tool.declared.clone(),
+        grant: tool.grant.clone(),
+        args,
+        held: given.label,
+        wish: wish(&request.args, &given.places),
+        places: given.places,
+    }
 }
 
 /// A script reads no hints, but what it may have meant helps whoever wrote it; it stands in the record, so

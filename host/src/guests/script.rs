@@ -21,7 +21,8 @@ use super::slots::Slot;
 use super::station::Quarantine;
 use super::stop::why_stopped;
 use crate::rules::call::Call;
-use crate::rules::grant::Grant;
+use crate::rules::caller::Caller;
+use crate::rules::grant::{Grant, Pattern};
 use crate::rules::json as strict;
 use crate::rules::manifest::Declared;
 use crate::rules::policy::Bounds;
@@ -71,6 +72,15 @@ impl Scripts {
             types,
             reader: OnceCell::new(),
         })
+    }
+
+    /// Who wishes a script, as a caller: it reaches the engine and nothing else.
+    #[must_use]
+    pub fn caller(&self, caller: &Caller) -> Caller {
+        Caller {
+            reach: Arc::new([Pattern::exactly(&self.name)]),
+            ..caller.clone()
+        }
     }
 
     /// A script as a call: of the engine's component, with its source.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::caller::{Caller, Judging, Origin};
 use super::flow::handles::ADOPT;
-use super::flow::{self, Weighing, verbatim};
+use super::flow::{self, Point, Weighing, verbatim};
 use super::grant::{Access, Grant, Pattern};
 use super::manifest::{Declared, EffectClass, Visibility};
 use super::policy::Policy;
@@ -92,6 +92,7 @@ impl Effect for Call {
         let flagged = verbatim::guard(self, caller, policy)?;
         let (mut weighing, notice) = self.weigh(caller, policy)?;
         let open = mem::take(&mut weighing.open);
+        let lines = self.last_lines(policy, &open);
         let asked_by = match (policy.ask_line(&self.tool), open.is_empty()) {
             (Some(line), _) => Some(line),
             (None, false) => Some(format!("`[flow]` in {}", policy.origin)),
@@ -103,6 +104,7 @@ impl Effect for Call {
                 rule: line,
                 bound_to: self.bound_to(),
                 open,
+                lines,
             },
         };
         let terms = Within {
@@ -179,6 +181,21 @@ impl Call {
         // What would have been asked about could have been answered with yes.
         weighing.create_in = None;
         Ok((weighing, format!("{silent}: {}", reasons.join("; "))))
+    }
+
+    /// Lines that would make a question the last of its kind. What cannot be undone is asked about each time, so
+    /// none is offered for it.
+    fn last_lines(&self, policy: &Policy, open: &[Point]) -> Vec<String> {
+        let mut lines: Vec<String> = open.iter().map(|open| open.line.clone()).collect();
+        let asked = policy.ask.iter().find(|line| line.matches(&self.tool));
+        if let Some(line) = asked
+            && self.declared.effect != EffectClass::Destructive
+        {
+            lines.push(format!("# leave out: ask = [\"{line}\"]"));
+        }
+        lines.retain(|line| !line.is_empty());
+        lines.dedup();
+        lines
     }
 
     /// All that an answer is bound to, beside the run and the place in it.

@@ -1,6 +1,5 @@
 //! The caller: who wishes, on whose behalf, with what reach, under what influence.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -9,8 +8,9 @@ use super::flow::handles::Handles;
 use super::flow::ledger::Ledger;
 use super::flow::lines::{Flows, Holding};
 use super::grant::{Grant, Pattern};
+use super::questions::Questions;
 use crate::words::clock::Deadline;
-use crate::words::event::{Answer, Surface};
+use crate::words::event::Surface;
 use crate::words::id::{Place, QuestionId, RunId, Seq, ToolName};
 use crate::words::label::Label;
 use crate::words::lock::lock;
@@ -86,8 +86,10 @@ impl Caller {
 /// What a run knows when one of its wishes is judged. Cheap to clone: its ledger is one for the whole run.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// What persons have answered in this run.
-    pub answers: Arc<BTreeMap<QuestionId, Answer>>,
+    /// What persons were asked in this run, and have answered.
+    pub questions: Arc<Questions>,
+    /// How long questions of this run may be answered; for ever where it says nothing.
+    pub ask_expires_ms: Option<u64>,
     /// Which values may steer.
     ledger: Arc<Mutex<Ledger>>,
     /// What is held back.
@@ -119,18 +121,26 @@ impl Known {
     /// Of a run that begins, or goes on.
     #[must_use]
     pub fn new(
-        answers: BTreeMap<QuestionId, Answer>,
+        questions: Questions,
         (ledger, handles): (Ledger, Handles),
         (mode, hold): (Judging, Holding),
     ) -> Self {
         Self {
-            answers: Arc::new(answers),
+            questions: Arc::new(questions),
+            ask_expires_ms: None,
             ledger: Arc::new(Mutex::new(ledger)),
             handles: Arc::new(Mutex::new(handles)),
             mode,
             hold,
             weighed: false,
         }
+    }
+
+    /// When the time of a question is over that is asked now: if it was asked before, that was its beginning.
+    #[must_use]
+    pub fn until(&self, id: &QuestionId, now: u64) -> Option<u64> {
+        let fresh = || self.ask_expires_ms.map(|ms| now.saturating_add(ms));
+        self.questions.until(id).unwrap_or_else(fresh)
     }
 
     /// The ledger, for as long as one wish is weighed.
@@ -147,7 +157,7 @@ impl Known {
     #[must_use]
     pub fn inside(&self, weighed: bool) -> Self {
         Self {
-            answers: Arc::default(),
+            questions: Arc::default(),
             weighed,
             ..self.clone()
         }

@@ -275,6 +275,7 @@ mod tests {
             goal: "a\u{202e}b".to_owned(),
             label: Label::of(Source::user()),
             narrowed: Narrowed::default(),
+            ask_expires_ms: None,
         };
         let stopped = Stopped {
             end: End::Done {

@@ -11,6 +11,7 @@ use super::flow::lines::Flows;
 use super::grant::{Access, Grant, MountGrant, Pattern};
 use super::inbound::Inbound;
 use super::manifest::Risk;
+use super::questions::AskRules;
 use super::scrub::guess::Guess;
 use crate::words::id::ToolName;
 use crate::words::label::{Sort, Source};
@@ -32,6 +33,8 @@ pub struct Policy {
     pub block: Vec<Pattern>,
     /// Tools that a person is asked about before every call.
     pub ask: Vec<Pattern>,
+    /// What becomes of questions.
+    pub asks: AskRules,
     /// Risk classes that need no line.
     pub risks: BTreeSet<Risk>,
     /// Bounds of every guest.
@@ -149,6 +152,7 @@ impl Policy {
             lines: Vec::new(),
             block: Vec::new(),
             ask: Vec::new(),
+            asks: AskRules::default(),
             risks: RISKS.into_iter().collect(),
             bounds: Bounds::default(),
             scripts: ScriptRules::default(),

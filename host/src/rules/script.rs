@@ -14,9 +14,9 @@ use super::manifest::{Declared, Manifest};
 use super::plan::Grouping;
 use crate::words::error::{Code, Error, Issue, Result};
 use crate::words::event::{
-    Answer, Content, EffectKind, End, Event, Finished, Judged, Question, Record, Scripted, Verdict,
+    Content, EffectKind, End, Event, Finished, Judged, Record, Scripted, Verdict,
 };
-use crate::words::id::{Digest, Place, QuestionId, Seq, shown};
+use crate::words::id::{Digest, Place, Seq, shown};
 use crate::words::label::Label;
 use crate::words::limits::CALLS_PARALLEL;
 use crate::words::message::WishedArgs;
@@ -160,9 +160,7 @@ struct Called {
 enum State {
     /// It was allowed, and nothing is known of its end.
     Open,
-    /// A person was asked.
-    Asked(Question),
-    /// It ended.
+    /// It ended, or never began.
     Ended,
 }
 
@@ -173,8 +171,6 @@ pub enum Left {
     Fresh,
     /// It was begun, and may or may not have happened.
     Begun(Seq),
-    /// A person was asked, and has not answered.
-    Asked(Question),
 }
 
 /// What the journal holds of a script's earlier lives.
@@ -196,7 +192,6 @@ impl Recall {
         let mut recall = Self::default();
         let mut lives: Vec<Seq> = Vec::new();
         let mut positions: BTreeMap<Seq, u32> = BTreeMap::new();
-        let mut answers: BTreeMap<&QuestionId, Answer> = BTreeMap::new();
         for record in records {
             match &record.event {
                 Event::Judged(judged) if is_life(judged, place) => lives.push(record.seq),
@@ -220,9 +215,6 @@ impl Recall {
                         recall.settle(position, record.at, Answered::Rested, Label::default());
                     }
                 }
-                Event::Answered { question, answer } => {
-                    answers.insert(question, *answer);
-                }
                 Event::Judged(_)
                 | Event::Scripted(_)
                 | Event::Started(_)
@@ -230,28 +222,20 @@ impl Recall {
                 | Event::Replied { .. }
                 | Event::Observed { .. }
                 | Event::Paused { .. }
+                | Event::Answered { .. }
+                | Event::Expired { .. }
                 | Event::Resumed
                 | Event::Stopped(_) => {}
             }
         }
-        recall.take_back(|question| answers.contains_key(question));
         recall
-    }
-
-    /// A call whose question has an answer by now is as good as not begun.
-    fn take_back(&mut self, answered: impl Fn(&QuestionId) -> bool) {
-        for call in self.calls.values_mut() {
-            if matches!(&call.state, State::Asked(question) if answered(&question.id)) {
-                call.state = State::Ended;
-            }
-        }
     }
 
     fn begun(&mut self, position: u32, seq: Seq, judged: &Judged) {
         let state = match &judged.verdict {
             Verdict::Allow { .. } => State::Open,
-            Verdict::Ask(question) => State::Asked(question.clone()),
-            Verdict::Deny(_) => State::Ended,
+            // What was asked about is judged again, with or without an answer.
+            Verdict::Ask(_) | Verdict::Deny(_) => State::Ended,
         };
         let called = Called {
             subject: judged.subject.clone(),
@@ -352,7 +336,6 @@ impl Recall {
             None => Left::Fresh,
             Some(call) => match &call.state {
                 State::Open => Left::Begun(call.seq),
-                State::Asked(question) => Left::Asked(question.clone()),
                 State::Ended => Left::Fresh,
             },
         }
@@ -396,12 +379,15 @@ fn digest_of(content: &Content) -> String {
 }
 
 /// Calls that a script waits for, in its order, by the same barriers as the calls of a turn (U-13):
-/// neighbours that only look run together, everything else runs alone.
+/// neighbours that only look run together, everything else runs alone. A call that waits for a person is under
+/// way as far as those behind it are concerned: they are asked about, and not begun.
 #[derive(Clone, Debug, Default)]
 pub struct Queue {
     waiting: VecDeque<(u32, Grouping)>,
     running: usize,
     alone: bool,
+    /// What a person is asked about, the strictest of it.
+    asked: Option<Grouping>,
 }
 
 impl Queue {
@@ -413,9 +399,12 @@ impl Queue {
     /// The next call that may begin now, if there is one.
     pub fn begin(&mut self) -> Option<u32> {
         let (position, grouping) = self.waiting.front().copied()?;
-        let free = match grouping {
-            Grouping::Together => !self.alone && self.running < CALLS_PARALLEL,
-            Grouping::Alone => self.running == 0,
+        let free = match (self.asked, grouping) {
+            (None | Some(Grouping::Together), Grouping::Together) => {
+                !self.alone && self.running < CALLS_PARALLEL
+            }
+            (None, Grouping::Alone) => self.running == 0,
+            (Some(_), Grouping::Alone) | (Some(Grouping::Alone), Grouping::Together) => false,
         };
         if !free {
             return None;
@@ -426,11 +415,37 @@ impl Queue {
         Some(position)
     }
 
+    /// The next call that cannot begin since another before it waits for a person. What comes before it must have
+    /// ended: it is judged by what it would be judged by in its turn.
+    pub fn ahead(&mut self) -> Option<u32> {
+        if self.asked.is_none() || self.running > 0 {
+            return None;
+        }
+        let (position, grouping) = self.waiting.pop_front()?;
+        self.bar(grouping);
+        Some(position)
+    }
+
     /// A call that had begun has ended.
     pub fn end(&mut self) {
         self.running = self.running.saturating_sub(1);
         if self.running == 0 {
             self.alone = false;
+        }
+    }
+
+    /// A call that had begun waits for a person.
+    pub fn ask(&mut self) {
+        self.bar(match self.alone {
+            true => Grouping::Alone,
+            false => Grouping::Together,
+        });
+        self.end();
+    }
+
+    fn bar(&mut self, grouping: Grouping) {
+        if self.asked != Some(Grouping::Alone) {
+            self.asked = Some(grouping);
         }
     }
 
@@ -444,8 +459,8 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::event::{Denial, Finished, Spent};
-    use crate::words::id::RunId;
+    use crate::words::event::{Denial, Finished, Question, Spent};
+    use crate::words::id::{QuestionId, RunId};
 
     fn order(script: &str) -> String {
         // Each letter a call; `begin` as many as may, then end the oldest.
@@ -591,25 +606,59 @@ mod tests {
     }
 
     #[test]
-    fn a_question_waits_until_it_has_an_answer() {
-        let id = QuestionId::of(&["q"]);
+    fn behind_what_waits_for_a_person_nothing_begins_that_a_barrier_holds() {
+        let mut queue = Queue::default();
+        for (position, letter) in (0..).zip("RRWRR".chars()) {
+            let grouping = match letter {
+                'R' => Grouping::Together,
+                _ => Grouping::Alone,
+            };
+            queue.add(position, grouping);
+        }
+        assert_eq!((queue.begin(), queue.begin()), (Some(0), Some(1)));
+        assert_eq!(queue.begin(), None);
+        // A neighbour that only looks has begun already, and goes on.
+        queue.ask();
+        assert_eq!((queue.begin(), queue.ahead()), (None, None));
+        queue.end();
+        assert_eq!(queue.begin(), None, "the barrier holds");
+        assert_eq!(queue.ahead(), Some(2));
+        assert_eq!(queue.begin(), None, "so does the one that is asked about");
+        assert_eq!((queue.ahead(), queue.ahead()), (Some(3), Some(4)));
+        assert_eq!((queue.begin(), queue.ahead()), (None, None));
+    }
+
+    #[test]
+    fn beside_what_only_looks_and_waits_others_look() {
+        let mut queue = Queue::default();
+        queue.add(0, Grouping::Together);
+        assert_eq!(queue.begin(), Some(0));
+        queue.ask();
+        queue.add(1, Grouping::Together);
+        assert_eq!(queue.begin(), Some(1));
+        queue.end();
+        queue.add(2, Grouping::Alone);
+        assert_eq!((queue.begin(), queue.ahead()), (None, Some(2)));
+        queue.add(3, Grouping::Together);
+        assert_eq!((queue.begin(), queue.ahead()), (None, Some(3)));
+    }
+
+    #[test]
+    fn what_was_asked_about_is_judged_again() {
         let question = Question {
-            id: id.clone(),
+            id: QuestionId::of(&["q"]),
+            wish: QuestionId::of(&["w"]),
             rule: String::new(),
             text: String::new(),
             reasons: Vec::new(),
             values: Vec::new(),
             lines: Vec::new(),
+            until: None,
         };
-        let mut records = vec![record(0, 0, judged(at(0), "a.b", Verdict::Ask(question)))];
-        let recall = |records: &[Record]| Recall::of(records, &Place::default(), |_| true).left(0);
-        assert!(matches!(recall(&records), Left::Asked(question) if question.id == id));
-        let answer = Event::Answered {
-            question: id,
-            answer: Answer::Deny,
-        };
-        records.push(record(1, 0, answer));
-        assert_eq!(recall(&records), Left::Fresh);
+        let records = [record(0, 0, judged(at(0), "a.b", Verdict::Ask(question)))];
+        let recall = Recall::of(&records, &Place::default(), |_| true);
+        assert_eq!(recall.left(0), Left::Fresh);
+        assert!(!recall.answers(0));
     }
 
     #[test]

@@ -7,8 +7,8 @@ use super::observe::observe;
 use super::offer::{Offer, Way};
 use super::provider::{Asking, Model};
 use super::script::{Engines, Script};
-use crate::gate::{Performed, failed, unfit};
-use crate::guests::dispatch::{Outcome, Request, dispatch};
+use crate::gate::{Performed, all_asked, failed, unfit};
+use crate::guests::dispatch::{Outcome, Request, ask_ahead, dispatch};
 use crate::guests::guest::Trail;
 use crate::guests::station::Station;
 use crate::guests::tasks::Tasks;
@@ -215,8 +215,9 @@ impl Drive<'_> {
         }
     }
 
-    /// Does the calls of one reply, group after group. What is returned is why the run is left: one of them
-    /// waits for a person, or is a script that was cut off.
+    /// Does the calls of one reply, group after group. Behind a call that waits for a person nothing is done, but
+    /// all that they have to say in this turn is asked. What is returned is why the run is left: calls wait for a
+    /// person, or a script was cut off.
     ///
     /// # Errors
     /// The journal's failure.
@@ -228,21 +229,26 @@ impl Drive<'_> {
         mut turn: Turn<'_>,
     ) -> Result<Option<Error>> {
         let mut all = std::mem::take(&mut turn.earlier);
-        let mut skip = all.len();
-        let (mut over, mut position) = (false, 0);
+        let (seen, mut before, mut over) = (all.len(), 0, false);
+        let mut asked = Vec::new();
         for group in groups {
             // What ended the run ends it for the calls that were to come after.
             if over {
                 break;
             }
-            let mut calls = Vec::new();
-            for call in &group {
-                if skip > 0 {
-                    skip -= 1;
-                } else {
-                    calls.push((call, turn.place.inside(position)));
-                }
-                position += 1;
+            let places = (0..)
+                .skip(before)
+                .map(|position| turn.place.inside(position));
+            let calls = group.iter().zip(places);
+            let calls: Vec<_> = calls.skip(seen.saturating_sub(before)).collect();
+            before += group.len();
+            if !asked.is_empty() {
+                let ahead = calls.iter().map(|(call, place)| {
+                    let way = offer.way(&call.tool, &call.args);
+                    self.ask_ahead(call, (place.clone(), plan.label().clone()), &way, &turn)
+                });
+                asked.extend(ahead.collect::<Result<Vec<_>>>()?.into_iter().flatten());
+                continue;
             }
             let label = plan.label();
             let doing = calls.iter().map(|(call, place)| {
@@ -252,21 +258,60 @@ impl Drive<'_> {
             let outcomes = join_all(doing).await;
             for ((call, _), (outcome, found)) in calls.iter().zip(outcomes) {
                 offer.find(found);
-                if let Err(error) = &outcome.result
-                    && !error.code().told_to_model()
-                {
-                    let cut_off = error.code() == Code::Cancelled && outcome.tool == TOOL;
-                    if cut_off || error.code() == Code::Asked {
-                        return Ok(outcome.result.err());
+                match fate(&outcome, !asked.is_empty()) {
+                    Fate::Seen => {}
+                    Fate::Asked => {
+                        asked.extend(outcome.result.err());
+                        continue;
                     }
-                    plan.failed(error);
-                    over = true;
+                    // It is on record, and seen when the run goes on.
+                    Fate::Later => continue,
+                    Fate::CutOff => return Ok(outcome.result.err()),
+                    Fate::Over => {
+                        if let Err(error) = &outcome.result {
+                            plan.failed(error);
+                        }
+                        over = true;
+                    }
                 }
                 all.push(self.observed(call, &outcome)?);
             }
         }
+        if let Some(why) = all_asked("the run", asked.iter()) {
+            return Ok(Some(why));
+        }
         plan.observed(all);
         Ok(None)
+    }
+
+    /// What a person is asked about a call that may not be made yet. Nothing, if it was made before the run was left.
+    fn ask_ahead(
+        &self,
+        call: &ToolCall,
+        (place, label): (Place, Label),
+        way: &Way,
+        turn: &Turn<'_>,
+    ) -> Result<Option<Error>> {
+        let caller = Caller {
+            place,
+            ..self.caller_of_model(label)
+        };
+        match way {
+            Way::Search(..) | Way::Nowhere(_) => Ok(None),
+            Way::Script(source) => {
+                let scripts = &self.station.scripts;
+                let caller = scripts.caller(&caller);
+                self.station.gate.ask_ahead(&caller, &scripts.call(source))
+            }
+            Way::Tool if self.again(call, &caller, turn).is_some() => Ok(None),
+            Way::Tool => {
+                let request = Request {
+                    tool: call.tool.clone(),
+                    args: call.args.clone(),
+                };
+                ask_ahead(self.station, &caller, &request)
+            }
+        }
     }
 
     /// One call of a model, wherever it goes; and the tools that it has found.
@@ -331,7 +376,7 @@ impl Drive<'_> {
                 Left::Begun(_) if !repeatable(&call.tool) => {
                     (in_doubt(&call.tool), caller.label.clone())
                 }
-                Left::Begun(_) | Left::Fresh | Left::Asked(_) => return None,
+                Left::Begun(_) | Left::Fresh => return None,
             },
         };
         let mut outcome = self.said(call, caller, answered.result());
@@ -437,6 +482,30 @@ impl Drive<'_> {
             .journal()
             .append(self.run, 0, stopped)
             .map(|_| ())
+    }
+}
+
+/// What becomes of the outcome of a call in its turn.
+enum Fate {
+    /// The model sees it.
+    Seen,
+    /// It waits for a person.
+    Asked,
+    /// A call before it waits for a person: the model sees it when that has ended.
+    Later,
+    /// It is a script that was cut off.
+    CutOff,
+    /// It ends the run.
+    Over,
+}
+
+fn fate(outcome: &Outcome, behind_asked: bool) -> Fate {
+    match &outcome.result {
+        Err(error) if error.code() == Code::Asked => Fate::Asked,
+        Ok(_) | Err(_) if behind_asked => Fate::Later,
+        Err(error) if error.code() == Code::Cancelled && outcome.tool == TOOL => Fate::CutOff,
+        Err(error) if !error.code().told_to_model() => Fate::Over,
+        Ok(_) | Err(_) => Fate::Seen,
     }
 }
 

@@ -316,6 +316,7 @@ impl Host {
             goal: String::new(),
             label: label.clone(),
             narrowed: Narrowed::default(),
+            ask_expires_ms: self.policy().asks.expires_ms,
         };
         self.journal().append(&run, 0, Event::Started(started))?;
         let caller = Caller {
@@ -494,6 +495,7 @@ impl Host {
             goal: goal.text.clone(),
             label: goal.label(),
             narrowed: goal.narrowed(),
+            ask_expires_ms: self.policy().asks.expires_ms,
         };
         match caught(drive.pursue(started, &records)).await? {
             Pursued::Ended(answer) => {

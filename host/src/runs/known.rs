@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::left::answers_in;
 use crate::guests::station::Station;
 use crate::rules::caller::{Judging, Known};
 use crate::rules::flow::handles::{ADOPT, Given, Handles};
@@ -12,10 +11,9 @@ use crate::rules::flow::kind::text_of;
 use crate::rules::flow::ledger::Ledger;
 use crate::rules::flow::lines::{Flows, Holding, Mode};
 use crate::rules::grant::Pattern;
+use crate::rules::questions::Questions;
 use crate::rules::script;
-use crate::words::event::{
-    Answer, Content, EffectKind, End, Event, Finished, Judged, Record, Verdict,
-};
+use crate::words::event::{Content, EffectKind, End, Event, Finished, Judged, Record, Verdict};
 use crate::words::id::{Seq, ToolName};
 
 /// Whose words a run acts upon.
@@ -38,14 +36,21 @@ pub(super) fn known(
     for text in typed {
         ledger.typed(text);
     }
-    recall(station, (&mut ledger, &mut handles), records);
+    let questions = Questions::of(records);
+    recall(station, (&mut ledger, &mut handles), (records, &questions));
     let known = (ledger, handles);
     let hold = match station.gate.policy().flows.hold {
         Holding::Auto if led == Led::ByModel && mode == Judging::Enforce => Holding::Untrusted,
         Holding::Auto => Holding::Never,
         said @ (Holding::Untrusted | Holding::Large | Holding::Never) => said,
     };
-    Known::new(answers_in(records), known, (mode, hold))
+    let mut known = Known::new(questions, known, (mode, hold));
+    known.ask_expires_ms = match records.first().map(|first| &first.event) {
+        // As it was when the run began.
+        Some(Event::Started(started)) => started.ask_expires_ms,
+        Some(_) | None => station.gate.policy().asks.expires_ms,
+    };
+    known
 }
 
 /// Whether the flows of a run with this reach are judged.
@@ -61,28 +66,23 @@ pub(super) fn judging(station: &Station, reach: &[Pattern]) -> Judging {
 }
 
 /// What earlier lives have learned: outcomes of calls, and answers that hold for the rest of the run.
-fn recall(station: &Station, (ledger, handles): (&mut Ledger, &mut Handles), records: &[Record]) {
+fn recall(
+    station: &Station,
+    (ledger, handles): (&mut Ledger, &mut Handles),
+    (records, questions): (&[Record], &Questions),
+) {
     let flows = &station.gate.policy().flows;
     let mut fold = Fold::default();
     for record in records {
         fold.see(flows, (ledger, handles), record);
     }
-    always(ledger, records);
+    always(ledger, questions);
 }
 
 /// The values that persons have answered for, for the rest of the run.
-pub(super) fn always(ledger: &mut Ledger, records: &[Record]) {
-    let answers = answers_in(records);
-    for record in records {
-        if let Event::Judged(judged) = &record.event
-            && judged.effect == EffectKind::Call
-            && let Verdict::Ask(question) = &judged.verdict
-            && answers.get(&question.id) == Some(&Answer::Always)
-        {
-            let values = question.values.iter().cloned();
-            values.for_each(|value| ledger.answered(value));
-        }
-    }
+pub(super) fn always(ledger: &mut Ledger, questions: &Questions) {
+    let values = questions.always().cloned();
+    values.for_each(|value| ledger.answered(value));
 }
 
 /// Reads outcomes of calls into a ledger, record by record.
@@ -118,6 +118,7 @@ impl<'a> Fold<'a> {
             | Event::Rested { .. }
             | Event::Paused { .. }
             | Event::Answered { .. }
+            | Event::Expired { .. }
             | Event::Resumed
             | Event::Observed { .. }
             | Event::Stopped(_) => {}

@@ -3,9 +3,8 @@
 //! A run that is left is its records and nothing else. Whoever takes it up holds it, so that no two
 //! processes go on with one run.
 
+mod asked;
 mod kept;
-
-use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -21,11 +20,11 @@ use crate::guests::tasks::Tasks;
 use crate::rules::caller::Caller;
 use crate::rules::grant::Pattern;
 use crate::rules::json as text;
+pub use crate::rules::questions::Waiting;
 use crate::rules::script::{Left, Recall, TOOL, in_doubt, is_life};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
-    Answer, Content, EffectKind, Event, Judged, Narrowed, Question, Record, Spent, Started,
-    Stopped, Surface, Verdict,
+    Content, EffectKind, Event, Judged, Narrowed, Record, Spent, Started, Stopped, Surface,
 };
 use crate::words::id::{Digest, Place, QuestionId, RunId};
 use crate::words::label::{Label, Source};
@@ -38,21 +37,6 @@ pub enum Resumed {
     Called(Box<Called>),
     /// It was an agent's: its answer, or why there is none.
     Answer(Result<String>),
-}
-
-/// A question that waits for an answer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Waiting {
-    /// The run that waits.
-    pub run: RunId,
-    /// Since when, in milliseconds since 1970.
-    pub at: u64,
-    /// What would be called.
-    pub subject: String,
-    /// With what.
-    pub content: Content,
-    /// The question.
-    pub question: Question,
 }
 
 impl Host {
@@ -87,6 +71,7 @@ impl Host {
             goal: String::new(),
             label: label.clone(),
             narrowed: Narrowed::default(),
+            ask_expires_ms: self.policy().asks.expires_ms,
         };
         self.journal().append(&run, 0, Event::Started(started))?;
         let caller = Caller {
@@ -143,8 +128,12 @@ impl Host {
 
     async fn resume_one(&self, run: &RunId, tasks: &Tasks) -> Result<Resumed> {
         let (hold, records) = self.take_up(run).await?;
-        let wish = wished_in(run, &records)?;
-        let gone_on = self.go_on(wish, records, hold, tasks).await;
+        let gone_on = async {
+            let records = self.expire(run, records).await?;
+            let wish = wished_in(run, &records)?;
+            self.go_on(wish, records, hold, tasks).await
+        };
+        let gone_on = gone_on.await;
         if gone_on.is_err() {
             self.journal().let_go(run);
         }
@@ -152,11 +141,13 @@ impl Host {
     }
 
     /// Holds a run that was left, and takes it up, once it is clear that it was begun here and that its
-    /// records are those that were left.
+    /// records are those that were written, and all that were left.
     async fn take_up(&self, run: &RunId) -> Result<(Hold, Vec<Record>)> {
         let hold = self.kept.hold(run)?;
-        let records = self.journal().records(run).await?;
+        let (records, verified) = self.journal().verified(run).await?;
         check_open(run, &records)?;
+        hold.begun_here()?;
+        verified.check()?;
         let wish = wished_in(run, &records)?;
         hold.check(mark_of(wish.subject(), &wish.value()), &records)?;
         self.journal().take_up(run, &records)?;
@@ -269,79 +260,6 @@ impl Host {
         Ok(())
     }
 
-    /// Questions that wait for an answer, newest run first.
-    ///
-    /// # Errors
-    /// `Corrupt`, `DiskFailed`.
-    pub async fn questions(&self) -> Result<Vec<Waiting>> {
-        let mut waiting = Vec::new();
-        for (_, last) in self.journal().runs(usize::MAX).await? {
-            let Event::Paused { questions } = &last.event else {
-                continue;
-            };
-            if questions.is_empty() {
-                continue;
-            }
-            // A run that is damaged keeps nobody from answering another.
-            let Ok(records) = self.journal().records(&last.run).await else {
-                continue;
-            };
-            let open = records.iter().filter_map(asked_in);
-            let open = open.filter(|waiting| questions.contains(&waiting.question.id));
-            // A run that was taken up more than once has asked more than once.
-            let mut seen = BTreeSet::new();
-            waiting.extend(open.filter(|waiting| seen.insert(waiting.question.id.clone())));
-        }
-        Ok(waiting)
-    }
-
-    /// Answers the question whose name begins so. The run goes on when [`Host::resume`] takes it up.
-    ///
-    /// # Errors
-    /// `NotFound`; `BadInput` for more than one; `Busy` where the run goes on elsewhere; `Denied` where it was
-    /// not begun here, or its record was changed.
-    pub async fn answer(&self, start: &str, answer: Answer) -> Result<Waiting> {
-        let waiting = self.question(start).await?;
-        let (run, id) = (&waiting.run, &waiting.question.id);
-        // What is sealed at the next pause must be what was left at the last.
-        let (hold, records) = self.take_up(run).await?;
-        let answered = Event::Answered {
-            question: id.clone(),
-            answer,
-        };
-        self.journal().append(run, 0, answered)?;
-        let mut questions = Vec::new();
-        for record in &records {
-            if let Event::Paused { questions: open } = &record.event {
-                questions.clone_from(open);
-            }
-        }
-        questions.retain(|question| question != id);
-        self.pause(&hold, run, questions).await?;
-        Ok(waiting)
-    }
-
-    /// The question whose name begins so.
-    ///
-    /// # Errors
-    /// `NotFound`; `BadInput` for more than one.
-    pub async fn question(&self, start: &str) -> Result<Waiting> {
-        let mut found = self.questions().await?;
-        found.retain(|waiting| waiting.question.id.as_str().starts_with(start));
-        let first = found.pop();
-        match first {
-            Some(only) if found.is_empty() => Ok(only),
-            Some(_) => Err(Error::bad_input(format!(
-                "more than one question begins with `{start}`"
-            ))
-            .hint("write more of its name; `lazaret ask list` shows them")),
-            None => Err(
-                Error::not_found(format!("open question that begins with `{start}`"))
-                    .hint("`lazaret ask list` shows what waits"),
-            ),
-        }
-    }
-
     /// Whether a run is left with this outcome: it waits for a person; or it is a script that was cut off, or
     /// that the host failed to bring back to where it was.
     pub(super) fn is_left(&self, outcome: &Outcome) -> bool {
@@ -353,19 +271,6 @@ impl Host {
             Code::Cancelled | Code::Busy | Code::Diverged | Code::NotFound | Code::DiskFailed
         );
         error.code() == Code::Asked || (cut_off && outcome.tool == TOOL)
-    }
-
-    /// Leaves a run: what it has is on record, and it may be taken up anywhere.
-    pub(super) async fn leave(&self, hold: &Hold, run: &RunId) -> Result<()> {
-        self.journal().commit().await?;
-        let records = self.journal().records(run).await?;
-        let answered = answers_in(&records);
-        let asked = records.iter().filter_map(asked_in);
-        let mut open: Vec<QuestionId> = asked.map(|waiting| waiting.question.id).collect();
-        open.sort_unstable();
-        open.dedup();
-        open.retain(|question| !answered.contains_key(question));
-        self.pause(hold, run, open).await
     }
 
     async fn pause(&self, hold: &Hold, run: &RunId, questions: Vec<QuestionId>) -> Result<()> {
@@ -475,34 +380,4 @@ fn judged_call(record: &Record) -> Option<&Judged> {
         return None;
     };
     (judged.effect == EffectKind::Call).then_some(judged)
-}
-
-/// What persons have answered in a run. An answer counts with the pause right after it, which the run's
-/// mark vouches for: one that was slipped into the journal has none, and a later pause is not its own.
-pub(super) fn answers_in(records: &[Record]) -> BTreeMap<QuestionId, Answer> {
-    let pairs = records.iter().zip(records.iter().skip(1));
-    let answers = pairs.filter_map(|(record, next)| match (&record.event, &next.event) {
-        (Event::Answered { question, answer }, Event::Paused { .. }) => {
-            Some((question.clone(), *answer))
-        }
-        _ => None,
-    });
-    answers.collect()
-}
-
-/// The question that a record asks.
-fn asked_in(record: &Record) -> Option<Waiting> {
-    let Event::Judged(judged) = &record.event else {
-        return None;
-    };
-    let Verdict::Ask(question) = &judged.verdict else {
-        return None;
-    };
-    Some(Waiting {
-        run: record.run.clone(),
-        at: record.at,
-        subject: judged.subject.clone(),
-        content: judged.content.clone(),
-        question: question.clone(),
-    })
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::explain::call_of;
 use super::host::Host;
 use super::known::{self, Fold, Led, always};
-use super::left::{Wished, answers_in, wished_in};
+use super::left::{Wished, wished_in};
 use crate::gate::{Foreseen, foresee, unfit};
 use crate::rules::call::{self, Call};
 use crate::rules::caller::{Caller, Known, Origin};
@@ -24,6 +24,7 @@ use crate::rules::flow::lines::Browse;
 use crate::rules::grant::{Grant, Pattern};
 use crate::rules::keep::{Keep, KeepWish};
 use crate::rules::manifest::SurfaceWord;
+use crate::rules::questions::Questions;
 use crate::rules::schema::Args;
 use crate::rules::{Effect, script};
 use crate::words::error::{Code, Error, Result};
@@ -179,8 +180,9 @@ impl<'a> Again<'a> {
         self.fold.see(flows, (&mut ledger, &mut handles), record);
         drop((ledger, handles));
         if matches!(record.event, Event::Resumed) {
-            self.known.answers = Arc::new(answers_in(so_far));
-            always(&mut self.known.ledger(), so_far);
+            let questions = Questions::of(so_far);
+            always(&mut self.known.ledger(), &questions);
+            self.known.questions = Arc::new(questions);
         }
     }
 

@@ -19,7 +19,6 @@ use crate::guests::script::ScriptEngine;
 use crate::guests::station::Station;
 use crate::guests::tasks::Tasks;
 use crate::rules::caller::Caller;
-use crate::rules::grant::Pattern;
 use crate::rules::script::TOOL;
 use crate::words::clock::Clock;
 use crate::words::error::{Error, Result};
@@ -85,10 +84,7 @@ impl Script<'_> {
         }
         let scripts = &self.station.scripts;
         let call = scripts.call(&self.source);
-        let caller = Caller {
-            reach: Arc::new([Pattern::exactly(&scripts.name)]),
-            ..self.caller.clone()
-        };
+        let caller = scripts.caller(&self.caller);
         let passed = self.station.gate.pass(&caller, call, async |permit| {
             let seq = permit.seq();
             let _redeemed = permit.redeem();
@@ -153,6 +149,7 @@ impl Script<'_> {
             Ok(())
         };
         self.tasks.unless_cancelled(waiting).await?;
-        journal.records(&self.caller.run).await
+        let (records, verified) = journal.verified(&self.caller.run).await?;
+        verified.check().map(|()| records)
     }
 }

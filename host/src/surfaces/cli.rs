@@ -28,8 +28,10 @@ use super::config::trust::Standing;
 use super::config::{Config, Surroundings};
 use crate::edges::memory;
 use crate::guests::compile;
+use crate::rules::questions::Unattended;
 use crate::runs::host::Host;
 use crate::words::error::{Error, Result};
+use crate::words::limits::ASK_EXPIRES_S_MAX;
 
 /// Runs agents, tools and scripts in WebAssembly quarantine: no network, no files, no secrets by default.
 #[derive(Debug, Parser)]
@@ -47,6 +49,12 @@ struct Arguments {
     /// Leave a run that needs an answer, also where somebody could be asked at the terminal.
     #[arg(long, global = true)]
     no_ask: bool,
+    /// Where nobody can be asked: leave the run, or take it for a no and go on.
+    #[arg(long, global = true, value_name = "pause|deny", value_parser = parse_unattended)]
+    unattended: Option<Unattended>,
+    /// How long the questions of a run that begins may be answered; the shorter of this and `ask_expires_s`.
+    #[arg(long, global = true, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=ASK_EXPIRES_S_MAX))]
+    ask_expires: Option<u64>,
     #[command(subcommand)]
     command: Command,
 }
@@ -63,6 +71,13 @@ Examples:
 
 Exit status: 0 done, 2 wrong input, 3 not allowed, 4 not found, 5 the outside failed,
 75 waits for an answer, 124 too slow, 130 cancelled, 1 anything else.";
+
+fn parse_unattended(text: &str) -> std::result::Result<Unattended, String> {
+    [Unattended::Pause, Unattended::Deny]
+        .into_iter()
+        .find(|said| said.word() == text)
+        .ok_or_else(|| "pause or deny".to_owned())
+}
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -121,6 +136,8 @@ struct Scene {
     json: bool,
     quiet: bool,
     ask: bool,
+    unattended: Option<Unattended>,
+    ask_expires_s: Option<u64>,
 }
 
 /// The program. Never panics for what it is given; a mistake of ours becomes a message.
@@ -190,6 +207,8 @@ fn start(arguments: Arguments) -> Result<u8> {
         json,
         quiet,
         no_ask,
+        unattended,
+        ask_expires,
         command,
     } = arguments;
     if let Command::Completions { shell } = command {
@@ -204,6 +223,8 @@ fn start(arguments: Arguments) -> Result<u8> {
         json,
         quiet,
         ask: !no_ask,
+        unattended,
+        ask_expires_s: ask_expires,
     };
     let status = runtime.block_on(perform(&scene, command));
     // Work that outlived its call has its own deadline; a process that is done does not wait for it.
@@ -257,11 +278,17 @@ impl Scene {
 
     /// Opens the host. Compiling takes a while the first time, and says so.
     async fn open_host(&self) -> Result<Host> {
-        let config = self.read_config()?;
+        let mut setup = self.read_config()?.setup;
+        let asks = &mut setup.policy.asks;
+        asks.unattended = inline::unattended(self, asks.unattended);
+        let wanted = self
+            .ask_expires_s
+            .map(|seconds| seconds.saturating_mul(1_000));
+        asks.expires_ms = wanted.into_iter().chain(asks.expires_ms).min();
         let host = print::while_waiting(
             "preparing plugins (compiled once, then cached)",
             self.quiet,
-            Host::open(config.setup),
+            Host::open(setup),
         )
         .await;
         memory::hide();

@@ -81,6 +81,11 @@ pub enum Event {
         /// What they said.
         answer: Answer,
     },
+    /// Nobody has answered a question in time. It counts as answered with no, whatever the clock says later.
+    Expired {
+        /// Which.
+        question: QuestionId,
+    },
     /// A run that was left goes on.
     Resumed,
     /// A model was given the observation of one of its calls.
@@ -110,6 +115,7 @@ impl Event {
             Self::Rested { .. } => "rested",
             Self::Paused { .. } => "paused",
             Self::Answered { .. } => "answered",
+            Self::Expired { .. } => "expired",
             Self::Resumed => "resumed",
             Self::Observed { .. } => "observed",
             Self::Stopped(_) => "stopped",
@@ -129,6 +135,7 @@ impl Event {
             | Self::Rested { .. }
             | Self::Paused { .. }
             | Self::Answered { .. }
+            | Self::Expired { .. }
             | Self::Resumed
             | Self::Observed { .. } => return None,
         };
@@ -153,6 +160,7 @@ impl Event {
             | Self::Rested { .. }
             | Self::Paused { .. }
             | Self::Answered { .. }
+            | Self::Expired { .. }
             | Self::Resumed
             | Self::Stopped(_) => None,
         }
@@ -173,6 +181,9 @@ pub struct Started {
     /// What this run alone asked for; the agent's own where it says nothing.
     #[serde(default, skip_serializing_if = "Narrowed::is_nothing")]
     pub narrowed: Narrowed,
+    /// How long its questions may be answered, in milliseconds; for ever where it says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask_expires_ms: Option<u64>,
 }
 
 /// What a run asks for beside its agent's definition.
@@ -321,11 +332,15 @@ impl Verdict {
     }
 }
 
-/// What a person is asked. It is bound to one wish in one run: tool, component, arguments and place.
+/// What a person is asked. It is bound to one wish in one run — tool, component, arguments and place — and to why
+/// it is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
     /// Its name.
     pub id: QuestionId,
+    /// The wish alone, whatever is asked about it.
+    #[serde(default = "no_wish")]
+    pub wish: QuestionId,
     /// The rule, and the policy line that made it.
     pub rule: String,
     /// One sentence by the host, hidden characters shown.
@@ -339,6 +354,14 @@ pub struct Question {
     /// Lines that would make it the last of its kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<String>,
+    /// When its time is over, in milliseconds since 1970; never where it says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<u64>,
+}
+
+/// Of questions that were recorded without it: no wish has this name.
+fn no_wish() -> QuestionId {
+    QuestionId::of(&[])
 }
 
 /// What a person says to a question.

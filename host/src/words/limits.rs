@@ -259,6 +259,10 @@ pub const RUN_CORRECTIONS: u32 = 3;
 pub const CALLS_PARALLEL: usize = 8;
 /// Calls of one turn that are looked at.
 pub const CALLS_PER_TURN: usize = 64;
+/// Largest value of `ask_expires_s`.
+pub const ASK_EXPIRES_S_MAX: u64 = 366 * 24 * 3_600;
+/// Questions of one script that are asked together: nobody reads more at once.
+pub const QUESTIONS_TOGETHER: usize = 64;
 /// One provider call, from request to the last byte (O-21).
 pub const TURN_TIMEOUT_MS: u64 = 60_000;
 /// Silence of a provider's stream.

@@ -41,7 +41,11 @@ fn terminal() -> (File, OwnedFd) {
 }
 
 /// How a command ended that was answered at a terminal: status, output, and what the terminal showed.
-fn at_terminal(station: &Station, arguments: &[&str], answers: &[&str]) -> (i32, String, String) {
+pub(crate) fn at_terminal(
+    station: &Station,
+    arguments: &[&str],
+    answers: &[&str],
+) -> (i32, String, String) {
     let (mut ours, theirs) = terminal();
     let mut command = station.command(arguments);
     command.env("NO_COLOR", "1").env("TERM", "dumb");

@@ -18,6 +18,7 @@ mod own;
 mod plugin;
 mod policy;
 mod provider;
+mod questions;
 mod refused;
 mod run;
 mod script;
@@ -25,6 +26,8 @@ mod scripted;
 mod secret;
 mod server;
 mod shell;
+#[path = "../shared/signed.rs"]
+mod signed;
 mod station;
 mod stop;
 mod tls;

@@ -12,7 +12,10 @@ mod journal;
 mod limits;
 mod nesting;
 mod parallel;
+mod questions;
 mod scripts;
 mod secrets;
 mod signatures;
+#[path = "../shared/signed.rs"]
+mod signed;
 mod swaps;

@@ -11,7 +11,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::store::{explain_read, read_content};
-use crate::words::error::{Error, Result};
+use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Event, Record};
 use crate::words::id::{Digest, RunId, Seq};
 use crate::words::key::HostKey;
@@ -54,6 +54,30 @@ pub struct Verified {
     pub provenance: Provenance,
     /// The first record that does not fit, and what is wrong with it.
     pub broken: Option<(Seq, String)>,
+}
+
+impl Verified {
+    /// Whether every record is as this host has written it: what goes on, goes on from all of them.
+    ///
+    /// # Errors
+    /// `Corrupt`, which names the first that is not.
+    pub fn check(&self) -> Result<()> {
+        let run = &self.run;
+        let why = match &self.broken {
+            Some((seq, why)) => {
+                format!("record {seq} of run `{run}` is not as it was written: {why}")
+            }
+            // Whoever can take away what authenticates all records can change them as well.
+            None if self.unchained > 0 => format!(
+                "record 0 of run `{run}` has nothing that authenticates it, so nobody knows who wrote it"
+            ),
+            None => return Ok(()),
+        };
+        let error = Error::new(Code::Corrupt, format!("{why}; nothing in it goes on"));
+        Err(error
+            .hint(format!("lazaret runs verify {run}"))
+            .hint(format!("lazaret runs cancel {run}, then begin anew")))
+    }
 }
 
 /// The chains of the runs that are written.

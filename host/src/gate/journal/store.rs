@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{
+    Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params,
+};
 
 use super::chain::{Chains, Provenance};
 use crate::words::error::{Code, Error, Result};
@@ -263,6 +265,25 @@ pub(super) fn records(database: &Connection, run: &RunId) -> Result<Vec<Record>>
         read_content(database, &mut record.event)?;
     }
     Ok(records)
+}
+
+/// One state of the database, for several questions.
+pub(super) fn reading(database: &Connection) -> Result<Transaction<'_>> {
+    database.unchecked_transaction().map_err(explain_read)
+}
+
+/// How a question whose name begins so was settled, and in which run. Looks at every record, which is done only to
+/// say why an answer is refused.
+pub(super) fn settled(database: &Connection, start: &str) -> Result<Option<(RunId, Event)>> {
+    const LIKE: &str = "SELECT run, seq, at, parent, event FROM records
+        WHERE event LIKE '{\"event\":\"answered\",\"question\":\"' || ?1 || '%'
+        OR event LIKE '{\"event\":\"expired\",\"question\":\"' || ?1 || '%' LIMIT 1";
+    // Nothing but a beginning of a name: no other character means itself in such a pattern.
+    if start.is_empty() || !start.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(None);
+    }
+    let found = select(database, LIKE, params![start])?.pop();
+    Ok(found.map(|record| (record.run, record.event)))
 }
 
 pub(super) fn find(database: &Connection, start: &str) -> Result<RunId> {

@@ -20,6 +20,7 @@ use crate::rules::caller::{Budget, Caller, Judging, Known, Origin};
 use crate::rules::grant::{Access, Destination, Grant, MountGrant, Pattern};
 use crate::rules::manifest::{Declared, Risk};
 use crate::rules::policy::{Mount, Policy, Room};
+use crate::rules::questions::Questions;
 use crate::rules::schema::Args;
 use crate::rules::{Allowed, Consent, Effect};
 use crate::words::clock::Deadline;
@@ -229,7 +230,7 @@ impl Scene {
 
     fn caller(&self, granted: Grant) -> Caller {
         let known = (self.ledger.clone(), Handles::default());
-        let known = Known::new(BTreeMap::new(), known, (self.mode, Holding::Never));
+        let known = Known::new(Questions::default(), known, (self.mode, Holding::Never));
         Caller {
             run: RunId::known("run"),
             parent: 0,

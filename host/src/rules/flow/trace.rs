@@ -66,6 +66,7 @@ impl<'a> Trace<'a> {
             | Event::Rested { .. }
             | Event::Paused { .. }
             | Event::Answered { .. }
+            | Event::Expired { .. }
             | Event::Resumed
             | Event::Observed { .. }
             | Event::Stopped(_) => {}

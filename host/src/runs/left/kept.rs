@@ -118,25 +118,41 @@ impl Hold {
         })
     }
 
-    /// Whether a run that is to go on was begun by this host, asked for the same, and says the same of
-    /// all that happened up to its last pause.
+    /// Whether a run that is to go on was begun by this host.
     ///
     /// # Errors
     /// `Denied` where it was not.
+    pub(in crate::runs) fn begun_here(&self) -> Result<()> {
+        match self.mark()? {
+            Some(mark) if mark.wish.is_empty() => Err(not_here("this run was not begun here")),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Whether it was asked for the same, and says the same of all that happened up to its last pause.
+    ///
+    /// # Errors
+    /// `Denied` where it does not.
     pub(in crate::runs) fn check(&self, wish: Digest, records: &[Record]) -> Result<()> {
-        let Self::File(held) = self else {
+        let Some(mark) = self.mark()? else {
             return Ok(());
         };
-        let mark = Mark::read(&held.read()?);
-        let same = mark.wish == wish.to_string();
-        if same && (mark.seal.is_empty() || mark.seal == seal_of(records)) {
+        if mark.wish != wish.to_string() {
+            return Err(not_here("this run was begun here with another wish"));
+        }
+        if mark.seal.is_empty() || mark.seal == seal_of(records) {
             return Ok(());
         }
-        Err(Error::new(
-            Code::Denied,
-            "this run was not begun here, or its record was changed, so nothing in it goes on",
-        )
-        .hint("a journal that came with somebody's files grants nothing; begin anew"))
+        Err(not_here(
+            "the records of this run are not those that were left: the last ones are missing, or older ones stand there",
+        ))
+    }
+
+    fn mark(&self) -> Result<Option<Mark>> {
+        match self {
+            Self::Memory(_) => Ok(None),
+            Self::File(held) => Ok(Some(Mark::read(&held.read()?))),
+        }
     }
 
     /// The run has ended, or there is none.
@@ -162,6 +178,11 @@ impl Hold {
             Self::File(held) => held.write(&mark.text()),
         }
     }
+}
+
+fn not_here(why: &str) -> Error {
+    Error::new(Code::Denied, format!("{why}, so nothing in it goes on"))
+        .hint("a journal that came with somebody's files grants nothing; begin anew")
 }
 
 /// Digest of the records up to the last pause.

@@ -8,8 +8,8 @@ use futures_util::stream::FuturesUnordered;
 use serde_json::Value;
 
 use super::Script;
-use crate::gate::asked;
-use crate::guests::dispatch::{Outcome, Request, dispatch};
+use crate::gate::all_asked;
+use crate::guests::dispatch::{Outcome, Request, ask_ahead, dispatch};
 use crate::guests::guest::{LogLine, Trail};
 use crate::guests::script::{Progress, ScriptEngine, ScriptGuest, Step};
 use crate::rules::caller::{Caller, Origin};
@@ -24,9 +24,9 @@ use crate::words::event::{Event, Glimpse, Record, ScriptBounds, Scripted, Spent}
 use crate::words::id::{Digest, Seq};
 use crate::words::label::Label;
 use crate::words::limits::{
-    CALL_TIMEOUT_MS_MAX, LOG_BYTES, LOG_LINES, SCRIPT_FUEL_PER_MS, SCRIPT_HEAP_BYTES,
-    SCRIPT_IDLE_MS, SCRIPT_IDLE_PER_WORK, SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES, SCRIPT_POLLS_PER_MS,
-    SCRIPT_TIMERS_PER_CALL,
+    CALL_TIMEOUT_MS_MAX, LOG_BYTES, LOG_LINES, QUESTIONS_TOGETHER, SCRIPT_FUEL_PER_MS,
+    SCRIPT_HEAP_BYTES, SCRIPT_IDLE_MS, SCRIPT_IDLE_PER_WORK, SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES,
+    SCRIPT_POLLS_PER_MS, SCRIPT_TIMERS_PER_CALL,
 };
 
 /// How a life ended.
@@ -64,8 +64,9 @@ pub(super) struct Life<'a> {
     seq: Seq,
     begun: Scripted,
     recall: Recall,
-    /// What the script waits for, by position.
-    wishes: BTreeMap<u32, Wish>,
+    /// What the script waits for, by position, and what had influenced it when it wished for that. What it has read
+    /// since is no part of it: another life knows more by the time that a call's turn comes, and wishes the same.
+    wishes: BTreeMap<u32, (Wish, Label)>,
     /// The rests among them: when each is over, and its position.
     rests: BTreeSet<(u64, u32)>,
     /// Positions that it has used; the next request has this one.
@@ -165,7 +166,7 @@ impl<'a> Life<'a> {
 
     /// A script that returns before its calls have ended is often a mistake, so it is said.
     fn say_what_is_left(&mut self) {
-        let open = self.wishes.values().filter_map(|wish| match wish {
+        let open = self.wishes.values().filter_map(|(wish, _)| match wish {
             Wish::Call { tool, .. } => Some(tool.as_str()),
             Wish::Rest { .. } => None,
         });
@@ -235,7 +236,7 @@ impl<'a> Life<'a> {
             if let Wish::Rest { due } = &wish {
                 self.rests.insert((*due, position));
             }
-            self.wishes.insert(position, wish);
+            self.wishes.insert(position, (wish, self.label.clone()));
         }
         Ok(())
     }
@@ -249,9 +250,6 @@ impl<'a> Life<'a> {
         match self.recall.left(position) {
             Left::Begun(seq) if !catalog.is_repeatable(tool) => {
                 self.calling.doubtful.push_back((position, seq));
-            }
-            Left::Asked(question) => {
-                self.calling.asked.insert(position, asked(&question));
             }
             Left::Fresh | Left::Begun(_) => {
                 self.calling.queue.add(position, catalog.grouping(tool));
@@ -269,9 +267,7 @@ impl<'a> Life<'a> {
         }
         loop {
             self.check_wall()?;
-            while let Some(position) = self.calling.queue.begin() {
-                self.begin(position);
-            }
+            self.begin_what_may()?;
             let due = self.due();
             if self.calling.running.is_empty()
                 && let Some(next) = self.idle(due)?
@@ -298,7 +294,6 @@ impl<'a> Life<'a> {
                     return Err(Error::new(Code::Cancelled, "the run was cancelled"));
                 }
                 Some((position, outcome)) = self.calling.running.next() => {
-                    self.calling.queue.end();
                     if let Some(settled) = self.ended(position, outcome)? {
                         return Ok(Next::Settled(settled));
                     }
@@ -313,8 +308,8 @@ impl<'a> Life<'a> {
     fn again(&mut self, settled: Settled) -> Result<Settled> {
         let rests = settled.answered == Answered::Rested;
         let fits = match self.wishes.remove(&settled.position) {
-            Some(Wish::Call { .. }) => !rests,
-            Some(Wish::Rest { due }) => {
+            Some((Wish::Call { .. }, _)) => !rests,
+            Some((Wish::Rest { due }, _)) => {
                 self.rests.remove(&(due, settled.position));
                 rests
             }
@@ -333,8 +328,8 @@ impl<'a> Life<'a> {
     /// Records that nobody knows how a call of an earlier life ended; that is its answer.
     fn give_up(&mut self, position: u32, of: Seq) -> Result<Settled> {
         let tool = match self.wishes.remove(&position) {
-            Some(Wish::Call { tool, .. }) => tool,
-            Some(Wish::Rest { .. }) | None => String::new(),
+            Some((Wish::Call { tool, .. }, _)) => tool,
+            Some((Wish::Rest { .. }, _)) | None => String::new(),
         };
         let caller = Caller {
             label: self.label.clone(),
@@ -349,16 +344,39 @@ impl<'a> Life<'a> {
         })
     }
 
-    fn begin(&mut self, position: u32) {
-        let Some(Wish::Call { tool, args }) = self.wishes.get(&position) else {
-            return;
+    /// Begins what may begin. What may not since a person is asked about a call before it is asked about as well.
+    fn begin_what_may(&mut self) -> Result<()> {
+        while let Some(position) = self.calling.queue.begin() {
+            if let Some((caller, request)) = self.call_at(position) {
+                let (station, tasks) = (self.script.station.clone(), self.script.tasks.clone());
+                self.calling.running.push(Box::pin(async move {
+                    (position, dispatch(station, tasks, caller, request).await)
+                }));
+            }
+        }
+        while let Some(position) = self.calling.queue.ahead() {
+            let room = self.calling.asked.len() < QUESTIONS_TOGETHER;
+            if let Some((caller, request)) = self.call_at(position)
+                && room
+                && let Some(asked) = ask_ahead(self.script.station, &caller, &request)?
+            {
+                self.calling.asked.insert(position, asked);
+            }
+        }
+        Ok(())
+    }
+
+    /// The call that the script wishes for at this position, and as whom.
+    fn call_at(&self, position: u32) -> Option<(Caller, Request)> {
+        let Some((Wish::Call { tool, args }, under)) = self.wishes.get(&position) else {
+            return None;
         };
         let script = self.script;
         let caller = Caller {
             parent: self.seq,
             place: script.caller.place.inside(position),
             origin: Origin::Script,
-            label: self.label.clone(),
+            label: under.clone(),
             deadline: Deadline::after_ms(CALL_TIMEOUT_MS_MAX),
             ..script.caller.clone()
         };
@@ -366,14 +384,15 @@ impl<'a> Life<'a> {
             tool: tool.clone(),
             args: args.clone(),
         };
-        let (station, tasks) = (script.station.clone(), script.tasks.clone());
-        self.calling.running.push(Box::pin(async move {
-            (position, dispatch(station, tasks, caller, request).await)
-        }));
+        Some((caller, request))
     }
 
     /// What to tell the script of a call that has ended; nothing where a person has to say first.
     fn ended(&mut self, position: u32, outcome: Outcome) -> Result<Option<Settled>> {
+        match &outcome.result {
+            Err(error) if error.code() == Code::Asked => self.calling.queue.ask(),
+            Ok(_) | Err(_) => self.calling.queue.end(),
+        }
         let answered = match outcome.result {
             Ok(value) => Answered::Value(value),
             Err(error) if error.code() == Code::Asked => {
@@ -462,20 +481,8 @@ impl<'a> Life<'a> {
 
     /// All questions of the script, as one error.
     fn waits(&self) -> Error {
-        let count = self.calling.asked.len();
-        let first = self
-            .calling
-            .asked
-            .values()
-            .next()
-            .map_or("", Error::message);
-        let message = match count {
-            1 => format!("the script waits for an answer: {first}"),
-            _ => format!("the script waits for {count} answers; the first: {first}"),
-        };
-        let error = Error::new(Code::Asked, message);
-        let hints = self.calling.asked.values().flat_map(|asked| asked.hints());
-        hints.cloned().fold(error, Error::hint)
+        all_asked("the script", self.calling.asked.values())
+            .unwrap_or_else(|| Error::bug("a script waits for nobody"))
     }
 }
 

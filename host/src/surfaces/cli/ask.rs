@@ -7,7 +7,7 @@ use super::transcript::short;
 use super::{Scene, print};
 use crate::runs::host::Host;
 use crate::runs::left::Waiting;
-use crate::surfaces::paint::{faint, foreign, strong, table};
+use crate::surfaces::paint::{faint, foreign, strong, table, warn};
 use crate::words::error::Result;
 use crate::words::event::{Answer, Content};
 
@@ -17,9 +17,11 @@ use crate::words::event::{Answer, Content};
   lazaret ask list
   lazaret ask show 3f9a        who asks, and with which arguments
   lazaret ask allow 3f9a       then: lazaret runs resume RUN
+  lazaret ask always 3f9a      its values may steer for the rest of the run
   lazaret ask deny 3f9a
 
-A tool is asked about where `lazaret.toml` says so: ask = [\"mail.send\", \"files.*\"]")]
+A tool is asked about where `lazaret.toml` says so: ask = [\"mail.send\", \"files.*\"]
+`unattended = \"deny\"` takes it for a no where nobody can be asked, and `ask_expires_s = 3600` after an hour.")]
 pub(super) enum Ask {
     /// List what waits.
     List,
@@ -69,10 +71,12 @@ async fn list(host: &Host, scene: &Scene) -> Result<u8> {
         }
         return Ok(0);
     }
+    let now = host.journal().clock().now_ms();
     let row = |waiting: &Waiting| {
         vec![
             strong(&waiting.question.id),
             faint(time(waiting.at)),
+            until(waiting, now),
             short(&waiting.question.text),
             faint(&waiting.run),
         ]
@@ -86,6 +90,15 @@ async fn list(host: &Host, scene: &Scene) -> Result<u8> {
         print::line(table(&rows).trim_end());
     }
     Ok(0)
+}
+
+/// Until when a question can be answered.
+fn until(waiting: &Waiting, now: u64) -> String {
+    match waiting.question.until {
+        _ if waiting.is_late(now) => warn("too late"),
+        Some(until) => faint(format!("until {}", time(until))),
+        None => String::new(),
+    }
 }
 
 fn show(waiting: &Waiting, scene: &Scene) {
@@ -109,6 +122,11 @@ fn show(waiting: &Waiting, scene: &Scene) {
     }
     print::line(format!("{} {}", faint("run     "), waiting.run));
     print::line(format!("{} {}", faint("since   "), time(waiting.at)));
+    if let Some(until) = waiting.question.until {
+        print::line(format!("{} {}", faint("until   "), time(until)));
+    }
+    let sources = foreign(&waiting.label.to_string());
+    print::line(format!("{} {sources}", faint("under   ")));
     let subject = foreign(&waiting.subject);
     print::line(format!("{} {subject}", faint("calls   ")));
     if let Content::Inline(args) = &waiting.content {
@@ -144,9 +162,13 @@ fn value(waiting: &Waiting) -> Value {
         "question": waiting.question.id,
         "text": waiting.question.text,
         "rule": waiting.question.rule,
+        "reasons": waiting.question.reasons,
+        "lines": waiting.question.lines,
         "run": waiting.run,
         "at": waiting.at,
+        "until": waiting.question.until,
         "tool": waiting.subject,
         "args": waiting.content,
+        "label": waiting.label,
     })
 }

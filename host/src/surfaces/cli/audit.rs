@@ -52,6 +52,11 @@ pub(super) async fn show(journal: &Journal, scene: &Scene, run: &str) -> Result<
                 };
                 format!("{word} {}", faint(format!("question {question}")))
             }
+            Event::Expired { question } => format!(
+                "{} {}",
+                warn("not answered in time"),
+                faint(format!("question {question}"))
+            ),
             Event::Started(_)
             | Event::Prompted { .. }
             | Event::Replied { .. }

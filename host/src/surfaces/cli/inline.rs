@@ -7,7 +7,10 @@ use std::io::{BufRead, IsTerminal, Write};
 use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::runs::time;
 use super::{Scene, print, script};
+use crate::gate::{all_asked, asked};
+use crate::rules::questions::Unattended;
 use crate::runs::host::{Called, Host};
 use crate::runs::left::Waiting;
 use crate::surfaces::config::NAME;
@@ -32,34 +35,85 @@ fn may_ask(scene: &Scene) -> bool {
     wanted && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
+/// What becomes of a question in this process, where policy says so of one that nobody is there to answer.
+pub(super) fn unattended(scene: &Scene, policy: Unattended) -> Unattended {
+    match scene.unattended {
+        // Somebody is.
+        _ if may_ask(scene) => Unattended::Pause,
+        Some(said) => said,
+        // `--no-ask` leaves the run, also where nobody could be asked.
+        None if !scene.ask => Unattended::Pause,
+        None => policy,
+    }
+}
+
 /// A call or script that waits for answers: asked about here, as often as it waits, and gone on with.
 pub(super) async fn settled(host: &Host, scene: &Scene, mut called: Called) -> Result<Called> {
-    while matches!(&called.outcome.result, Err(error) if error.code() == Code::Asked)
-        && ask(host, &called.run, scene).await?
-    {
-        // A run is a large future, and this one is begun from within another's.
-        called = Box::pin(script::again(host, &called.run, scene)).await?;
+    while matches!(&called.outcome.result, Err(error) if error.code() == Code::Asked) {
+        match ask(host, &called.run, scene).await? {
+            // A run is a large future, and this one is begun from within another's.
+            Heard::All => called = Box::pin(script::again(host, &called.run, scene)).await?,
+            Heard::Some(rest) => {
+                called.outcome.result = Err(rest);
+                break;
+            }
+            Heard::Nothing => break,
+        }
     }
     Ok(called)
 }
 
-/// Asks all that a run waits for, one after the other. Whether everything was answered: then it goes on.
-pub(super) async fn ask(host: &Host, run: &RunId, scene: &Scene) -> Result<bool> {
+/// What came of asking at the terminal.
+pub(super) enum Heard {
+    /// Everything was answered: the run goes on.
+    All,
+    /// Something was; this is what the run still waits for.
+    Some(Error),
+    /// Nobody was asked, or nothing was answered.
+    Nothing,
+}
+
+/// What a run still waits for.
+fn rest(waiting: &[Waiting]) -> Heard {
+    let errors: Vec<Error> = waiting.iter().map(|one| asked(&one.question)).collect();
+    all_asked("the run", errors.iter()).map_or(Heard::All, Heard::Some)
+}
+
+/// Asks all that a run waits for, one after the other.
+pub(super) async fn ask(host: &Host, run: &RunId, scene: &Scene) -> Result<Heard> {
     if !may_ask(scene) {
-        return Ok(false);
+        return Ok(Heard::Nothing);
     }
     let mut waiting = host.questions().await?;
     waiting.retain(|waiting| waiting.run == *run);
-    for one in &waiting {
+    for (place, one) in waiting.iter().enumerate() {
         let Some(answer) = put(one).await? else {
-            return Ok(false);
+            return Ok(match place {
+                0 => Heard::Nothing,
+                _ => rest(waiting.get(place..).unwrap_or_default()),
+            });
         };
-        host.answer(one.question.id.as_str(), answer).await?;
+        match host.answer(one.question.id.as_str(), answer).await {
+            Ok(_) => {}
+            // It counts as a no, and the run learns so when it goes on.
+            Err(late) if late.code() == Code::TooSlow => {
+                print::note(print::described(&late));
+                continue;
+            }
+            Err(error) => return Err(error),
+        }
         if answer != Answer::Deny && !one.question.lines.is_empty() {
             print::note(last_of_its_kind(&one.question.lines));
         }
+        // It may have answered for others that wait as well: they are judged again, and asked if it has not.
+        if answer == Answer::Always {
+            break;
+        }
     }
-    Ok(!waiting.is_empty())
+    Ok(match waiting.is_empty() {
+        true => Heard::Nothing,
+        false => Heard::All,
+    })
 }
 
 /// Puts one question until it is answered; nothing where the run is to be left.
@@ -120,6 +174,14 @@ fn question(waiting: &Waiting) -> String {
     }
     for reason in &asked.reasons {
         text.push_str(&format!("\n  {} {}", faint("because"), foreign(reason)));
+    }
+    let sources = foreign(&waiting.label.to_string());
+    text.push_str(&format!(
+        "\n  {} {sources}",
+        faint("wished under the influence of")
+    ));
+    if let Some(until) = asked.until {
+        text.push_str(&format!("\n  {} {}", faint("until"), time(until)));
     }
     text
 }
@@ -196,6 +258,7 @@ mod tests {
     use super::*;
     use crate::words::event::Question;
     use crate::words::id::QuestionId;
+    use crate::words::label::{Label, Sort, Source};
 
     #[test]
     fn answers_are_read() {
@@ -229,8 +292,10 @@ mod tests {
             content: Content::Inline(
                 json!({"to": "eve\u{202e}@evil.test", "body": "x".repeat(500)}),
             ),
+            label: Label::of(Source::user()).with(Source::new(Sort::Web, "https://evil.test")),
             question: Question {
                 id: QuestionId::of(&["q"]),
+                wish: QuestionId::of(&["w"]),
                 rule: "`[flow]` in lazaret.toml".to_owned(),
                 text: String::new(),
                 reasons: vec![
@@ -238,6 +303,7 @@ mod tests {
                 ],
                 values: Vec::new(),
                 lines: Vec::new(),
+                until: Some(1_772_352_300_000),
             },
         };
         let text = anstream::adapter::strip_str(&question(&waiting)).to_string();
@@ -245,6 +311,8 @@ mod tests {
             "? may `mail.send` be called? (asked by `[flow]` in lazaret.toml)",
             "to = eve\\u{202e}@evil.test",
             "because `to` was chosen under the influence of web:https://evil.test",
+            "wished under the influence of user, web:https://evil.test",
+            "until 2026-03-01 08:05",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }

@@ -5,9 +5,10 @@ use std::io::{IsTerminal, Read};
 
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::Scene;
+use super::inline::{self, Heard};
 use super::print::{self, Spinner};
 use super::transcript::Transcript;
-use super::{Scene, inline};
 use crate::guests::tasks::Tasks;
 use crate::rules::grant::Pattern;
 use crate::rules::rendered::rendered;
@@ -131,11 +132,14 @@ pub(super) async fn follow(
     }
     drop(spinner);
     // A run that never began, for want of its agent say, left no record.
-    if matches!(&answer, Err(error) if error.code() == Code::Asked)
-        && inline::ask(host, run, scene).await?
-    {
-        return Box::pin(super::script::resume(host, run, scene)).await;
-    }
+    let answer = match answer {
+        Err(error) if error.code() == Code::Asked => match inline::ask(host, run, scene).await? {
+            Heard::All => return Box::pin(super::script::resume(host, run, scene)).await,
+            Heard::Some(rest) => Err(rest),
+            Heard::Nothing => Err(error),
+        },
+        answer @ (Ok(_) | Err(_)) => answer,
+    };
     match answer {
         // With --json the last event says why a run failed; where there is none, this does.
         Err(error) if !begun || (scene.json && !stopped) => Err(error),

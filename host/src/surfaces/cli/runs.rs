@@ -160,6 +160,7 @@ fn state(last: &Record) -> (String, String) {
         | Event::Scripted(_)
         | Event::Rested { .. }
         | Event::Answered { .. }
+        | Event::Expired { .. }
         | Event::Resumed
         | Event::Observed { .. } => ("unfinished".to_owned(), warn("unfinished")),
     }
@@ -177,6 +178,7 @@ fn row(first: &Record, last: &Record, provenance: Provenance) -> Vec<String> {
         | Event::Rested { .. }
         | Event::Paused { .. }
         | Event::Answered { .. }
+        | Event::Expired { .. }
         | Event::Resumed
         | Event::Stopped(_) => ("?".to_owned(), String::new()),
     };

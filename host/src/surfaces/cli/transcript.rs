@@ -56,6 +56,7 @@ impl Transcript {
                 | Event::Rested { .. }
                 | Event::Paused { .. }
                 | Event::Answered { .. }
+                | Event::Expired { .. }
                 | Event::Resumed
                 | Event::Observed { .. }
                 | Event::Stopped(_) => None,
@@ -128,6 +129,11 @@ impl Transcript {
                 };
                 Some(format!("{word} {}", faint(format!("question {question}"))))
             }
+            Event::Expired { question } => Some(format!(
+                "{} {}",
+                warn("not answered in time"),
+                faint(format!("question {question}"))
+            )),
             Event::Resumed => Some(strong("goes on")),
             Event::Stopped(stopped) => Some(line_of_stop(stopped)),
         }

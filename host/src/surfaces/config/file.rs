@@ -13,6 +13,7 @@ use crate::guests::catalog::Collisions;
 use crate::rules::grant::{Access, Pattern};
 use crate::rules::inbound::Treatment;
 use crate::rules::manifest::Risk;
+use crate::rules::questions::Unattended;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::Digest;
 use crate::words::limits::CONFIG_BYTES;
@@ -26,6 +27,10 @@ pub struct ConfigFile {
     pub block: Vec<Pattern>,
     /// Tools that a person is asked about before every call.
     pub ask: Vec<Pattern>,
+    /// What becomes of a question where nobody is there to be asked; absent: the run waits.
+    pub unattended: Option<Unattended>,
+    /// How long questions may be answered; absent: for ever.
+    pub ask_expires_s: Option<u64>,
     /// Risk classes that need no line; absent: the classes that only look.
     pub allow_risk: Option<Vec<Risk>>,
     /// What happens when two plugins have one name.

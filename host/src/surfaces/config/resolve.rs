@@ -21,13 +21,14 @@ use crate::rules::grant::{Access, Destination, FetchBounds, Grant, MountGrant, P
 use crate::rules::inbound::{Inbound, Treatment};
 use crate::rules::manifest::Risk;
 use crate::rules::policy::{Bounds, Line, Mount, Policy, Room, ScriptRules};
+use crate::rules::questions::AskRules;
 use crate::runs::host::{Places, Setup};
 use crate::runs::provider::{Model, Provider};
 use crate::words::error::{Error, Result};
 use crate::words::id::{is_name, shown};
 use crate::words::limits::{
-    GUEST_MEMORY_BYTES, GUEST_MEMORY_BYTES_MAX, MOUNT_MIB_MAX, RUN_TURNS, SCRIPT_CALLS_MAX,
-    SCRIPT_CPU_MS_MAX,
+    ASK_EXPIRES_S_MAX, GUEST_MEMORY_BYTES, GUEST_MEMORY_BYTES_MAX, MOUNT_MIB_MAX, RUN_TURNS,
+    SCRIPT_CALLS_MAX, SCRIPT_CPU_MS_MAX,
 };
 
 /// What holds where nothing is configured: pure tools, and reading the working directory.
@@ -97,6 +98,7 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
     setup.policy.bounds.memory_bytes =
         asked.map_or(GUEST_MEMORY_BYTES, |mib| mib.saturating_mul(1 << 20));
     setup.policy.scripts = script_rules(files)?;
+    setup.policy.asks = ask_rules(files)?;
     setup.policy.inbound = inbound(files);
     setup.policy.guess = secrets::guess(files.iter().map(|(_, file)| file.scrub));
     check_names(&setup)?;
@@ -132,6 +134,28 @@ fn script_rules(files: &[(&Path, &ConfigFile)]) -> Result<ScriptRules> {
         return wrong("script_wall_ms", u64::MAX);
     }
     Ok(rules)
+}
+
+/// Questions: whoever denies has their way, and the shortest time holds.
+fn ask_rules(files: &[(&Path, &ConfigFile)]) -> Result<AskRules> {
+    let files = || files.iter().map(|(_, file)| file);
+    let expires_s = files().filter_map(|file| file.ask_expires_s).min();
+    Ok(AskRules {
+        unattended: files()
+            .filter_map(|file| file.unattended)
+            .max()
+            .unwrap_or_default(),
+        expires_ms: expires_s.map(expires_ms).transpose()?,
+    })
+}
+
+/// The time that a question may wait, in milliseconds.
+fn expires_ms(seconds: u64) -> Result<u64> {
+    if (1..=ASK_EXPIRES_S_MAX).contains(&seconds) {
+        return Ok(seconds * 1_000);
+    }
+    let what = format!("`ask_expires_s` is from 1 to {ASK_EXPIRES_S_MAX}");
+    Err(Error::bad_input(what).hint("leave it out: then questions wait for as long as it takes"))
 }
 
 /// Text that comes in: whatever one of the files asks for is done.

@@ -54,6 +54,7 @@ impl Event {
             | Self::Rested { .. }
             | Self::Paused { .. }
             | Self::Answered { .. }
+            | Self::Expired { .. }
             | Self::Resumed => {}
         }
     }

@@ -52,10 +52,9 @@ async fn a_script_that_asked_and_went_on() {
     let resumed = rig.resume(&called.run).await.expect("it goes on");
     assert_eq!(*rig::value(&resumed.outcome), 2);
     let question = waiting.question.id.as_str().to_owned();
-    assert_golden(
-        "script-asks",
-        &journal(&rig, &called.run, &[question]).await,
-    );
+    let text = journal(&rig, &called.run, &[question]).await;
+    let text = text.replace(waiting.question.wish.as_str(), "WISH");
+    assert_golden("script-asks", &text);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -11,6 +11,8 @@ use lazaret_tests::prelude::*;
 use rusqlite::{Connection, params};
 use tempfile::TempDir;
 
+use crate::signed::sign;
+
 /// How long a test waits for what must happen at once.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -96,6 +98,11 @@ impl Copy {
         rig.clock.advance(Duration::from_secs(7_200));
         rig
     }
+}
+
+/// Authenticates what was changed, as if its host had written it so.
+pub fn signed(database: &Connection) {
+    sign(database, &target().join("test-state"));
 }
 
 /// Changes records of a run in which `mark` stands.

@@ -10,7 +10,7 @@ use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
 use lazaret_tests::verdict::check_records;
 
-use super::kept::{Copy, changed, patient};
+use super::kept::{Copy, changed, patient, signed};
 
 const POLICY: &str = r#"
     block = ["text.diff"]
@@ -165,6 +165,7 @@ async fn a_script_that_goes_another_way_is_stopped_before_it_does_anything() {
     ] {
         let rig = copy.cut_and(Rig::of(POLICY).guest("hostile"), &run, count, |database| {
             changed(database, &run, "\"origin\":\"script\"", (from, to));
+            signed(database);
         });
         let rig = rig.await;
         let before = rig.records(&run).await;
@@ -193,6 +194,7 @@ async fn an_answer_to_what_was_never_asked_is_another_way_as_well() {
     let rig = copy.cut_and(Rig::of(POLICY).guest("hostile"), &run, records.len() - 1, |database| {
         let update = "UPDATE records SET event = '{\"event\":\"rested\",\"place\":[99]}' WHERE event LIKE '%\"rested\"%'";
         assert!(database.execute(update, []).expect("an update") > 0);
+        signed(database);
     });
     let rig = rig.await;
     let called = patient(&rig, &run).await.expect("the run is known");
@@ -213,11 +215,61 @@ async fn a_script_whose_source_was_changed_does_not_go_on() {
             "\"subject\":\"script.run\"",
             ("'five '", "'six '"),
         );
+        signed(database);
     });
     let rig = rig.await;
     let error = rig.resume(&run).await.expect_err("another script");
     assert_eq!(error.code(), Code::Denied, "{error:?}");
     assert_eq!(rig.records(&run).await.len(), count, "nothing was done");
+    assert!(!rig.path("out/log.txt").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_record_that_somebody_changed_is_named_and_nothing_goes_on() {
+    let (run, records, _, copy) = whole().await;
+    let count = records.len() - 1;
+    for (from, to) in [
+        (r#""text":"a b""#, r#""text":"a c""#),
+        (r#""content":"two\n""#, r#""content":"too\n""#),
+    ] {
+        let seq = records.iter().position(|record| {
+            let text = serde_json::to_string(record).expect("JSON");
+            text.contains("\"origin\":\"script\"") && text.contains(from)
+        });
+        let seq = seq.expect("a record");
+        let rig = copy.cut_and(Rig::of(POLICY).guest("hostile"), &run, count, |database| {
+            changed(database, &run, "\"origin\":\"script\"", (from, to));
+        });
+        let rig = rig.await;
+        let error = rig.resume(&run).await.expect_err("it was changed");
+        assert_eq!(error.code(), Code::Corrupt, "{error:?}");
+        let says = format!("record {seq} of run `{run}` is not as it was written");
+        assert!(error.message().contains(&says), "{error:?}");
+        assert!(
+            error.hints().concat().contains("lazaret runs verify"),
+            "{error:?}"
+        );
+        assert_eq!(rig.records(&run).await.len(), count, "nothing was done");
+        assert!(!rig.path("out/log.txt").exists());
+        // It is no more than its owner's to end.
+        rig.host.abandon(&run).await.expect("it ends");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn records_that_nothing_authenticates_do_not_go_on() {
+    let (run, records, _, copy) = whole().await;
+    let count = records.len() - 1;
+    let rig = copy.cut_and(Rig::of(POLICY).guest("hostile"), &run, count, |database| {
+        let update = "UPDATE records SET chain = NULL";
+        assert!(database.execute(update, []).expect("an update") > 0);
+    });
+    let rig = rig.await;
+    let error = rig
+        .resume(&run)
+        .await
+        .expect_err("nobody knows who wrote it");
+    assert_eq!(error.code(), Code::Corrupt, "{error:?}");
     assert!(!rig.path("out/log.txt").exists());
 }
 

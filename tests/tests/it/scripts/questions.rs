@@ -203,12 +203,12 @@ async fn an_answer_is_for_one_call_and_not_for_another_just_like_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_script_goes_on_with_everything_else_before_it_is_left() {
+async fn behind_a_call_that_waits_for_a_person_time_passes_and_nothing_is_called() {
     let rig = opened().await;
     let source = "
         const asked = tools.files.write({path: 'out/log.txt', content: 'one\\n'});
-        const words = (await tools.text.count({text: 'a b'})).words;
         const rested = await new Promise(resolve => setTimeout(resolve, 0, 'rested'));
+        const words = (await tools.text.count({text: 'a b'})).words;
         return [words, rested, (await asked).bytes]";
     let run = left(&rig, source).await;
     let words = rig.words(&run).await;
@@ -217,9 +217,58 @@ async fn a_script_goes_on_with_everything_else_before_it_is_left() {
         1,
         "{words:?}"
     );
+    assert_eq!(judged(&rig, &run, "text.count").await, 0);
     rig.answer(Say::Allow).await;
     let called = rig.resume(&run).await.expect("it goes on");
     assert_eq!(*rig::value(&called.outcome), json!([2, "rested", 4]));
+    assert_eq!(judged(&rig, &run, "text.count").await, 1);
+}
+
+/// How often calls of a tool were judged.
+async fn judged(rig: &Rigged, run: &RunId, tool: &str) -> usize {
+    let records = rig.records(run).await;
+    let judged = records
+        .iter()
+        .filter(|record| matches!(&record.event, Event::Judged(judged) if judged.subject == tool));
+    judged.count()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_changes_something_does_not_overtake_what_waits_for_a_person() {
+    let policy = format!(
+        "{POLICY}\n[grants.\"notes.put\"]\nnotes = \"write\"\n[grants.\"notes.get\"]\nnotes = \"read\""
+    );
+    let rig = Rig::of(&policy).kept().await.open().await;
+    let source = "
+        const written = tools.files.write({path: 'out/log.txt', content: 'one\\n'});
+        const kept = tools.notes.put({key: 'k', text: 't'});
+        const more = tools.files.write({path: 'out/more.txt', content: 'two\\n'});
+        return (await Promise.all([written, kept, more])).length";
+    let run = left(&rig, source).await;
+    assert_eq!(asked(&rig).await.len(), 2);
+    assert_eq!(judged(&rig, &run, "notes.put").await, 0);
+    let waiting = rig.host.questions().await.expect("questions");
+    for one in &waiting {
+        let id = one.question.id.as_str();
+        rig.host.answer(id, Say::Allow).await.expect("it is open");
+    }
+    let rig = rig.restart().await;
+    let called = rig.resume(&run).await.expect("it goes on");
+    assert_eq!(*rig::value(&called.outcome), 3);
+    let records = rig.records(&run).await;
+    let done: Vec<&str> = records
+        .iter()
+        .filter_map(|record| match &record.event {
+            Event::Judged(judged)
+                if judged.origin == "script" && matches!(judged.verdict, Verdict::Allow { .. }) =>
+            {
+                Some(judged.subject.as_str())
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(done, ["files.write", "notes.put", "files.write"]);
+    assert_eq!(check_records(&records), Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,0 +1,247 @@
+//! Questions of a run: what was asked, and how each stands. A fold of its records.
+//!
+//! A question is bound to a wish — run, place in it, tool, component, arguments — and to why it is asked. What a
+//! person has allowed counts for that wish at that place, as long as nothing speaks against it that they have not
+//! been told.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::words::event::{Answer, Content, EffectKind, Event, Judged, Question, Record, Verdict};
+use crate::words::id::{Place, QuestionId, RunId};
+use crate::words::label::Label;
+
+/// What becomes of a question where nobody is there to be asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unattended {
+    /// The run is left, and waits.
+    #[default]
+    Pause,
+    /// It counts as answered with no, and the run goes on.
+    Deny,
+}
+
+impl Unattended {
+    /// The word, as in `lazaret.toml`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+/// What policy says about questions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AskRules {
+    /// What becomes of a question where nobody is there to be asked.
+    pub unattended: Unattended,
+    /// How long the questions of a run that begins may be answered; for ever where it says nothing.
+    pub expires_ms: Option<u64>,
+}
+
+/// A question that was asked, and what about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Waiting {
+    /// The run that waits.
+    pub run: RunId,
+    /// Since when, in milliseconds since 1970.
+    pub at: u64,
+    /// What would be called.
+    pub subject: String,
+    /// With what.
+    pub content: Content,
+    /// Everything that influenced the wish.
+    pub label: Label,
+    /// The question.
+    pub question: Question,
+}
+
+impl Waiting {
+    /// Whether its time is over.
+    #[must_use]
+    pub fn is_late(&self, now: u64) -> bool {
+        self.question.until.is_some_and(|until| until <= now)
+    }
+}
+
+/// How a question stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It waits.
+    Open,
+    /// Somebody has answered.
+    Answered(Answer),
+    /// Nobody has in time.
+    Expired,
+}
+
+/// What is known of a wish that has to be asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// A person has said yes to it, knowing all that speaks against it.
+    Yes,
+    /// A person has said no.
+    No,
+    /// Nobody has said anything in time.
+    Nothing,
+}
+
+/// All questions of a run, in the order in which they were asked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Questions {
+    all: Vec<(Waiting, Standing)>,
+    places: BTreeMap<QuestionId, usize>,
+    /// What was last asked at a place, as long as nothing else was decided there.
+    last: BTreeMap<Place, QuestionId>,
+}
+
+impl Questions {
+    /// Reads the records of a run.
+    #[must_use]
+    pub fn of(records: &[Record]) -> Self {
+        let mut questions = Self::default();
+        let mut after = records.iter().skip(1);
+        for record in records {
+            let next = after.next().map(|next| &next.event);
+            match &record.event {
+                Event::Judged(judged) if is_wish(judged) => questions.judged(record, judged),
+                // An answer counts with the pause right after it, which the run's mark vouches for: one that was
+                // slipped into the journal has none, and a later pause is not its own.
+                Event::Answered { question, answer }
+                    if matches!(next, Some(Event::Paused { .. })) =>
+                {
+                    questions.settle(question, Standing::Answered(*answer));
+                }
+                Event::Expired { question } => questions.settle(question, Standing::Expired),
+                Event::Judged(_)
+                | Event::Answered { .. }
+                | Event::Started(_)
+                | Event::Prompted { .. }
+                | Event::Replied { .. }
+                | Event::Finished(_)
+                | Event::Scripted(_)
+                | Event::Rested { .. }
+                | Event::Paused { .. }
+                | Event::Resumed
+                | Event::Observed { .. }
+                | Event::Stopped(_) => {}
+            }
+        }
+        questions
+    }
+
+    fn judged(&mut self, record: &Record, judged: &Judged) {
+        let Verdict::Ask(question) = &judged.verdict else {
+            self.last.remove(&judged.place);
+            return;
+        };
+        self.last.insert(judged.place.clone(), question.id.clone());
+        // A run that was taken up more than once has asked more than once. The first time counts: to go on is no
+        // way to more time.
+        if self.places.contains_key(&question.id) {
+            return;
+        }
+        self.places.insert(question.id.clone(), self.all.len());
+        let waiting = Waiting {
+            run: record.run.clone(),
+            at: record.at,
+            subject: judged.subject.clone(),
+            content: judged.content.clone(),
+            label: judged.label.clone(),
+            question: question.clone(),
+        };
+        self.all.push((waiting, Standing::Open));
+    }
+
+    /// Once, and for all times.
+    fn settle(&mut self, id: &QuestionId, standing: Standing) {
+        let place = self.places.get(id).copied();
+        let one = place.and_then(|place| self.all.get_mut(place));
+        if let Some((_, open @ Standing::Open)) = one {
+            *open = standing;
+        }
+    }
+
+    fn get(&self, id: &QuestionId) -> Option<&(Waiting, Standing)> {
+        self.all.get(*self.places.get(id)?)
+    }
+
+    /// How a question stands; nothing where it was never asked.
+    #[must_use]
+    pub fn standing(&self, id: &QuestionId) -> Option<Standing> {
+        self.get(id).map(|(_, standing)| *standing)
+    }
+
+    /// When the time of a question is over that was asked before.
+    #[must_use]
+    pub fn until(&self, id: &QuestionId) -> Option<Option<u64>> {
+        self.get(id).map(|(waiting, _)| waiting.question.until)
+    }
+
+    /// Those that wait. What was decided otherwise since, or is asked for other reasons now, does not.
+    pub fn open(&self) -> impl Iterator<Item = &Waiting> {
+        self.all.iter().filter_map(|(waiting, standing)| {
+            let id = &waiting.question.id;
+            let waits = *standing == Standing::Open && self.last.values().any(|last| last == id);
+            waits.then_some(waiting)
+        })
+    }
+
+    /// Those that wait and whose time is over.
+    #[must_use]
+    pub fn late(&self, now: u64) -> Vec<QuestionId> {
+        let late = self.open().filter(|waiting| waiting.is_late(now));
+        late.map(|waiting| waiting.question.id.clone()).collect()
+    }
+
+    /// The values that persons have answered for, for the rest of the run.
+    pub fn always(&self) -> impl Iterator<Item = &QuestionId> {
+        let always = self
+            .all
+            .iter()
+            .filter(|(_, standing)| *standing == Standing::Answered(Answer::Always));
+        always.flat_map(|(waiting, _)| &waiting.question.values)
+    }
+
+    /// What persons have said to this wish. `reasons` are all that speak against it now: a yes that was said without
+    /// one of them is none.
+    #[must_use]
+    pub fn said(&self, (id, wish): (&QuestionId, &QuestionId), reasons: &[&str]) -> Option<Said> {
+        let about = |waiting: &Waiting| waiting.question.wish == *wish;
+        let knew = |waiting: &Waiting| {
+            let told = &waiting.question.reasons;
+            waiting.question.id == *id
+                || reasons
+                    .iter()
+                    .all(|reason| told.iter().any(|told| told == reason))
+        };
+        let of_wish = self.all.iter().filter(|(waiting, _)| about(waiting));
+        let mut said = None;
+        for (waiting, standing) in of_wish {
+            match standing {
+                Standing::Open => {}
+                Standing::Expired => said = said.or(Some(Said::Nothing)),
+                // A no is a no to the wish, whatever else speaks against it now.
+                Standing::Answered(Answer::Deny) => return Some(Said::No),
+                Standing::Answered(Answer::Allow | Answer::Always) if knew(waiting) => {
+                    said = Some(Said::Yes);
+                }
+                Standing::Answered(Answer::Allow | Answer::Always) => {}
+            }
+        }
+        said
+    }
+}
+
+/// Whether a judgement is of a wish that a person can be asked about: a tool's own call cannot wait.
+fn is_wish(judged: &Judged) -> bool {
+    judged.effect == EffectKind::Call
+        && matches!(judged.origin.as_str(), "client" | "model" | "script")
+}
+
+#[cfg(test)]
+mod tests;

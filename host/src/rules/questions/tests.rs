@@ -1,0 +1,197 @@
+//! Questions as their records tell them: a list of events, and what stands then.
+
+use super::*;
+use crate::words::event::Denial;
+use crate::words::id::Seq;
+
+fn question(name: &str, reasons: &[&str], until: Option<u64>) -> Question {
+    Question {
+        id: QuestionId::of(&[name]),
+        wish: QuestionId::of(&["wish"]),
+        rule: String::new(),
+        text: String::new(),
+        reasons: reasons.iter().map(ToString::to_string).collect(),
+        values: vec![QuestionId::of(&[name, "value"])],
+        lines: Vec::new(),
+        until,
+    }
+}
+
+fn judged(place: u32, verdict: Verdict) -> Event {
+    Event::Judged(Judged {
+        effect: EffectKind::Call,
+        subject: "mail.send".to_owned(),
+        origin: "model".to_owned(),
+        place: Place::default().inside(place),
+        content: Content::Empty,
+        label: Label::default(),
+        weighed: Vec::new(),
+        verdict,
+    })
+}
+
+fn asked(place: u32, question: Question) -> Event {
+    judged(place, Verdict::Ask(question))
+}
+
+fn answered(name: &str, answer: Answer) -> Event {
+    let question = QuestionId::of(&[name]);
+    Event::Answered { question, answer }
+}
+
+fn expired(name: &str) -> Event {
+    let question = QuestionId::of(&[name]);
+    Event::Expired { question }
+}
+
+fn paused() -> Event {
+    let questions = Vec::new();
+    Event::Paused { questions }
+}
+
+fn of(events: Vec<Event>) -> Questions {
+    let records: Vec<Record> = (0..)
+        .zip(events)
+        .map(|(seq, event): (Seq, Event)| Record {
+            run: RunId::known("r"),
+            seq,
+            at: 1_000 + seq,
+            parent: 0,
+            event,
+        })
+        .collect();
+    Questions::of(&records)
+}
+
+fn open(questions: &Questions) -> usize {
+    questions.open().count()
+}
+
+/// What was said to the wish, asked about under this name for these reasons.
+fn said(questions: &Questions, name: &str, reasons: &[&str]) -> Option<Said> {
+    let id = QuestionId::of(&[name]);
+    questions.said((&id, &QuestionId::of(&["wish"])), reasons)
+}
+
+#[test]
+fn an_answer_counts_once_and_the_first_one() {
+    let questions = of(vec![
+        asked(0, question("a", &[], None)),
+        answered("a", Answer::Deny),
+        paused(),
+        answered("a", Answer::Allow),
+        paused(),
+    ]);
+    assert_eq!(said(&questions, "a", &[]), Some(Said::No));
+    assert_eq!(open(&questions), 0);
+}
+
+#[test]
+fn an_answer_without_its_pause_is_none() {
+    let questions = of(vec![
+        asked(0, question("a", &[], None)),
+        answered("a", Answer::Allow),
+        Event::Resumed,
+        paused(),
+    ]);
+    assert_eq!(said(&questions, "a", &[]), None);
+    assert_eq!(open(&questions), 1);
+}
+
+#[test]
+fn a_yes_is_one_to_what_was_told_and_to_less() {
+    let questions = of(vec![
+        asked(0, question("a", &["one", "two"], None)),
+        answered("a", Answer::Allow),
+        paused(),
+    ]);
+    assert_eq!(said(&questions, "b", &["two"]), Some(Said::Yes));
+    assert_eq!(said(&questions, "b", &[]), Some(Said::Yes));
+    assert_eq!(said(&questions, "b", &["one", "two", "three"]), None);
+    assert_eq!(said(&questions, "b", &["three"]), None);
+    // What a record was cleaned of is compared by the name of the question.
+    assert_eq!(said(&questions, "a", &["three"]), Some(Said::Yes));
+    let other = QuestionId::of(&["another wish"]);
+    assert_eq!(questions.said((&other, &other), &[]), None);
+}
+
+#[test]
+fn a_no_is_one_to_the_wish() {
+    let questions = of(vec![
+        asked(0, question("a", &["one"], None)),
+        answered("a", Answer::Deny),
+        paused(),
+        asked(0, question("b", &["one", "two"], None)),
+        answered("b", Answer::Allow),
+        paused(),
+    ]);
+    assert_eq!(said(&questions, "c", &["three"]), Some(Said::No));
+    assert_eq!(said(&questions, "b", &["one"]), Some(Said::No));
+}
+
+#[test]
+fn to_be_asked_again_is_no_way_to_more_time() {
+    let questions = of(vec![
+        asked(0, question("a", &[], Some(2_000))),
+        asked(0, question("a", &[], Some(9_000))),
+    ]);
+    let id = QuestionId::of(&["a"]);
+    assert_eq!(questions.until(&id), Some(Some(2_000)));
+    assert_eq!(questions.late(1_999), []);
+    assert_eq!(questions.late(2_000), [id]);
+    assert_eq!(questions.until(&QuestionId::of(&["b"])), None);
+}
+
+#[test]
+fn what_has_expired_stays_expired_and_what_was_answered_does_not_expire() {
+    let late = of(vec![
+        asked(0, question("a", &[], Some(2_000))),
+        expired("a"),
+        answered("a", Answer::Allow),
+        paused(),
+    ]);
+    assert_eq!(said(&late, "a", &[]), Some(Said::Nothing));
+    let early = of(vec![
+        asked(0, question("a", &[], Some(2_000))),
+        answered("a", Answer::Allow),
+        paused(),
+        expired("a"),
+    ]);
+    assert_eq!(said(&early, "a", &[]), Some(Said::Yes));
+    assert_eq!(early.late(9_000), []);
+}
+
+#[test]
+fn what_was_decided_since_or_is_asked_otherwise_waits_no_more() {
+    let denial = Verdict::Deny(Denial {
+        rule: String::new(),
+        reason: String::new(),
+        allow: Vec::new(),
+    });
+    let questions = of(vec![
+        asked(0, question("a", &[], None)),
+        asked(1, question("b", &[], None)),
+        asked(2, question("c", &[], None)),
+        judged(1, denial),
+        asked(2, question("d", &["more"], None)),
+    ]);
+    let open: Vec<_> = questions
+        .open()
+        .map(|waiting| &waiting.question.id)
+        .collect();
+    assert_eq!(open, [&QuestionId::of(&["a"]), &QuestionId::of(&["d"])]);
+}
+
+#[test]
+fn values_are_answered_for_by_always_alone() {
+    let questions = of(vec![
+        asked(0, question("a", &[], None)),
+        answered("a", Answer::Always),
+        paused(),
+        asked(1, question("b", &[], None)),
+        answered("b", Answer::Allow),
+        paused(),
+    ]);
+    let values: Vec<_> = questions.always().collect();
+    assert_eq!(values, [&QuestionId::of(&["a", "value"])]);
+}

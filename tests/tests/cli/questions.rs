@@ -1,0 +1,274 @@
+//! Questions as a person meets them: two at once, at a terminal and without one, in time and too late.
+
+use serde_json::{Value, json};
+
+use crate::inline::at_terminal;
+use crate::station::Station;
+
+const POLICY: &str = r#"
+[mounts.here]
+path = "."
+access = "write"
+[grants."files.write"]
+mounts = { here = "write" }
+"#;
+
+/// An agent that writes two files in one turn, and is done whatever comes of it.
+fn agent(keys: &str) -> Station {
+    let write = |name: &str| json!({"tool": "files.write", "args": {"path": format!("here/{name}.txt"), "content": name}});
+    let calls = json!({"calls": [write("one"), write("two")]}).to_string();
+    let station = Station::scripted(
+        "[\"files.write\"]",
+        &[&calls, r#"{"text":"Done."}"#],
+        POLICY,
+    );
+    let config = format!(
+        "ask = [\"files.write\"]\n{keys}\n{}",
+        station.read("lazaret.toml")
+    );
+    station.write("lazaret.toml", config);
+    station.trust();
+    station
+}
+
+fn has(station: &Station, name: &str) -> bool {
+    station.workspace().join(format!("{name}.txt")).is_file()
+}
+
+fn waiting(station: &Station) -> Vec<Value> {
+    station.run(&["ask", "list", "--json"]).ends(0).lines()
+}
+
+fn id(waiting: &Value) -> String {
+    waiting["question"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn two_questions_of_a_turn_are_put_at_the_terminal_one_after_the_other() {
+    let station = agent("");
+    let (status, out, shown) = at_terminal(&station, &["run", "write"], &["y", "n"]);
+    assert_eq!((status, out.trim()), (0, "Done."), "{shown}");
+    assert!(has(&station, "one") && !has(&station, "two"), "{shown}");
+    for part in [
+        "path = here/one.txt",
+        "path = here/two.txt",
+        "wished under the influence of user",
+        "asked by `ask = [\"files.write\"]` in ",
+        "# leave out: ask = [\"files.write\"]",
+        "and said no",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(waiting(&station).is_empty());
+}
+
+#[test]
+fn whoever_answers_one_and_leaves_finds_the_other() {
+    let station = agent("");
+    let (status, _, shown) = at_terminal(&station, &["run", "write"], &["y", "q"]);
+    assert_eq!(status, 75, "{shown}");
+    let left = waiting(&station);
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert!(
+        left[0]["text"].as_str().unwrap().contains("two.txt"),
+        "{left:?}"
+    );
+    assert_eq!(shown.matches("lazaret ask allow ").count(), 1, "{shown}");
+    assert!(!has(&station, "one") && !has(&station, "two"));
+    let (status, out, shown) = at_terminal(&station, &["runs", "resume"], &["y"]);
+    assert_eq!((status, out.trim()), (0, "Done."), "{shown}");
+    assert!(has(&station, "one") && has(&station, "two"), "{shown}");
+}
+
+#[test]
+fn always_answers_for_the_same_value_of_another_call_that_waits() {
+    let write = |text: &str| json!({"tool": "files.write", "args": {"path": "here/one.txt", "content": text, "mode": "append"}});
+    let calls = json!({"calls": [write("one"), write("two")]}).to_string();
+    let station = Station::scripted(
+        "[\"files.write\"]",
+        &[&calls, r#"{"text":"Done."}"#],
+        &format!("[flow]\nmode = \"enforce\"\n{POLICY}"),
+    );
+    let (status, out, shown) = at_terminal(&station, &["run", "write"], &["always"]);
+    assert_eq!((status, out.trim()), (0, "Done."), "{shown}");
+    assert!(shown.contains("left waits for 2 answers"), "{shown}");
+    assert_eq!(shown.matches("? may `files.write`").count(), 1, "{shown}");
+    assert_eq!(station.read("one.txt"), "onetwo");
+}
+
+#[test]
+fn two_questions_wait_and_are_answered_from_elsewhere() {
+    let station = agent("");
+    let ended = station.run(&["run", "write"]).ends(75);
+    ended.says(&[
+        "the run waits for 2 answers; the first: May this model call `files.write`",
+        "lazaret ask allow ",
+        "lazaret runs resume [RUN]",
+    ]);
+    let both = waiting(&station);
+    assert_eq!(both.len(), 2, "{both:?}");
+    for one in &both {
+        assert_eq!(one["label"], json!(["user"]), "{one}");
+        let lines = one["lines"].as_array().unwrap();
+        assert!(
+            lines[0]
+                .as_str()
+                .unwrap()
+                .starts_with("[flow]\nvouch = [\"here/"),
+            "{one}"
+        );
+        assert_eq!(lines[1], "# leave out: ask = [\"files.write\"]", "{one}");
+        let reason = one["reasons"][0].as_str().unwrap();
+        assert!(
+            reason.contains("chosen under the influence of user"),
+            "{one}"
+        );
+    }
+    let (first, second) = (id(&both[0]), id(&both[1]));
+    station.run(&["ask", "show", &first]).ends(0).prints(&[
+        "asked by",
+        "because  `path` of `files.write` is the file `here/one.txt`",
+        "the last [flow]",
+        "the last # leave out: ask = [\"files.write\"]",
+        "under    user",
+        "here/one.txt",
+    ]);
+    station.run(&["ask", "allow", &second]).ends(0);
+    station
+        .run(&["ask", "deny", &second])
+        .ends(2)
+        .says(&["was answered already, with yes"]);
+    station
+        .run(&["ask", "allow", "0123456789abcdef"])
+        .ends(4)
+        .says(&[
+            "there is no open question",
+            "`lazaret ask list` shows what waits",
+        ]);
+    // Some are answered: the rest is left again, and nothing is done out of turn.
+    station.run(&["runs", "resume", "--no-ask"]).ends(75);
+    assert!(!has(&station, "one") && !has(&station, "two"));
+    assert_eq!(waiting(&station).len(), 1);
+    station.run(&["ask", "deny", &first]).ends(0);
+    station.run(&["runs", "resume"]).ends(0).prints(&["Done."]);
+    assert!(!has(&station, "one") && has(&station, "two"));
+    station.run(&["runs", "show", "--audit"]).ends(0).prints(&[
+        "answered: allow",
+        "answered: deny",
+        "3 asked",
+    ]);
+}
+
+#[test]
+fn where_nobody_is_there_policy_or_a_flag_says_no() {
+    let denies = "`files.write` needs an answer by a person, and nobody is there to give one (`unattended = \"deny\"`)";
+    for (keys, flags) in [
+        ("unattended = \"deny\"", &[][..]),
+        ("", &["--unattended", "deny"]),
+    ] {
+        let station = agent(keys);
+        let run = [&["run", "write"], flags].concat();
+        station.run(&run).ends(0).prints(&["Done."]).says(&[denies]);
+        assert!(!has(&station, "one") && !has(&station, "two"));
+        assert!(waiting(&station).is_empty());
+        station
+            .run(&["runs", "show", "--audit"])
+            .ends(0)
+            .prints(&["unattended: `files.write` needs an answer", "0 asked"]);
+    }
+    // Whoever says otherwise has their way: by a flag, or by being there.
+    let station = agent("unattended = \"deny\"");
+    station.run(&["run", "write", "--no-ask"]).ends(75);
+    station
+        .run(&["run", "write", "--unattended", "pause"])
+        .ends(75);
+    let (status, _, shown) = at_terminal(&station, &["run", "write"], &["y", "y"]);
+    assert_eq!(status, 0, "{shown}");
+    assert!(has(&station, "one") && has(&station, "two"), "{shown}");
+    station
+        .run(&["run", "write", "--unattended", "allow"])
+        .ends(2)
+        .says(&["pause or deny"]);
+}
+
+#[test]
+fn a_question_says_until_when_it_can_be_answered() {
+    let station = agent("ask_expires_s = 86400");
+    station.run(&["run", "write"]).ends(75);
+    let listed = waiting(&station);
+    let (at, until) = (&listed[0]["at"], &listed[0]["until"]);
+    assert_eq!(until.as_u64().unwrap() - at.as_u64().unwrap(), 86_400_000);
+    station
+        .run(&["ask", "list"])
+        .ends(0)
+        .prints(&["until [TIME]"]);
+    station
+        .run(&["ask", "show", &id(&listed[0])])
+        .ends(0)
+        .prints(&["until    [TIME]"]);
+    // The shorter time holds.
+    station
+        .run(&["run", "write", "--ask-expires", "60"])
+        .ends(75);
+    let listed = waiting(&station);
+    let short = listed
+        .iter()
+        .filter(|one| one["until"].as_u64().unwrap() - one["at"].as_u64().unwrap() == 60_000);
+    assert_eq!(short.count(), 2, "{listed:?}");
+}
+
+#[test]
+fn a_question_whose_time_is_over_takes_no_answer() {
+    let station = agent("");
+    station
+        .run(&["run", "write", "--ask-expires", "1"])
+        .ends(75);
+    let ids: Vec<String> = waiting(&station).iter().map(id).collect();
+    let until = waiting(&station)[1]["until"].as_u64().unwrap();
+    // Each command takes a while, and the last one comes after a second.
+    while std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap()
+        .as_millis()
+        <= u128::from(until)
+    {
+        station.run(&["ask", "list"]).ends(0);
+    }
+    station.run(&["ask", "list"]).ends(0).prints(&["too late"]);
+    station.run(&["ask", "allow", &ids[0]]).ends(124).says(&[
+        "was not answered in time, and counts as answered with no",
+        "lazaret runs resume [RUN]",
+    ]);
+    station
+        .run(&["ask", "allow", &ids[0]])
+        .ends(2)
+        .says(&["was not answered in time"]);
+    station.run(&["runs", "resume"]).ends(0).prints(&["Done."]);
+    assert!(!has(&station, "one") && !has(&station, "two"));
+    station
+        .run(&["runs", "show"])
+        .ends(0)
+        .prints(&["not answered in time", "did not answer in time"]);
+}
+
+#[test]
+fn keys_about_questions_that_mean_nothing_are_refused() {
+    for (keys, says) in [
+        (
+            "unattended = \"allow\"",
+            "unknown variant `allow`, expected `pause` or `deny`",
+        ),
+        ("ask_expires_s = 0", "`ask_expires_s` is from 1 to "),
+        ("ask_expires_s = 999999999", "`ask_expires_s` is from 1 to "),
+        ("ask_expires_s = \"1h\"", "invalid type"),
+        ("ask_expires = 5", "unknown field `ask_expires`"),
+    ] {
+        let station = Station::new();
+        station.write_user_file(keys);
+        station.run(&["tools"]).ends(2).says(&[says]);
+    }
+    for seconds in ["0", "-1", "1h", "99999999999"] {
+        let flag = format!("--ask-expires={seconds}");
+        Station::new().run(&["tools", &flag]).ends(2);
+    }
+}
