@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::observe::observe;
 use super::offer::{Offer, Way};
-use super::provider::{Asking, Model};
+use super::provider::{Asking, Model, Purpose};
 use super::script::{Engines, Script};
 use crate::gate::{Performed, failed, unfit};
 use crate::guests::dispatch::{Outcome, Request, dispatch};
@@ -163,6 +163,7 @@ impl Drive<'_> {
                 caller: &caller,
                 tasks: self.tasks,
                 prompt: &prompt,
+                purpose: Purpose::Turn,
             };
             reply = model.ask(self.station, asking, see).await;
             // After the first content another model would say it twice (R-12d).
@@ -424,7 +425,8 @@ impl Drive<'_> {
     }
 
     fn stop(&self, plan: &Plan, answer: &Result<String>) -> Result<()> {
-        let (turns, usage) = plan.spent();
+        let (turns, mut usage) = plan.spent();
+        usage.add(self.known.consults.usage());
         let end = match answer {
             Ok(text) => End::Done {
                 content: Content::Inline(text.as_str().into()),

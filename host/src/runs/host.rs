@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use futures_util::FutureExt;
 use serde_json::{Value, json};
 
+use super::consult::Models;
 use super::drive::{Drive, Pursued};
 use super::known::{self, Led, typed_args};
 use super::left::{Hold, Kept};
@@ -46,7 +47,7 @@ use crate::words::id::{Place, RunId};
 use crate::words::key::HostKey;
 use crate::words::label::{Label, Sort, Source};
 use crate::words::limits::CALL_TIMEOUT_MS_MAX;
-use crate::words::message::{Calling, Usage, WishedArgs};
+use crate::words::message::{Calling, WishedArgs};
 
 /// What a host is made of, resolved: a configuration that was read, or a test's own.
 #[derive(Clone, Debug)]
@@ -63,6 +64,8 @@ pub struct Setup {
     pub agents: BTreeMap<String, Agent>,
     /// Models by name.
     pub models: BTreeMap<String, Model>,
+    /// Those of them that a client's own scripts and calls may consult, first choice first.
+    pub counsel: Vec<String>,
     /// The engine of scripts: the bundled one, except where a test brings another.
     pub engine: PluginBytes,
     /// Where secrets are found.
@@ -102,6 +105,7 @@ pub struct Host {
     pub(super) kept: Kept,
     agents: BTreeMap<String, Agent>,
     models: BTreeMap<String, Model>,
+    counsel: Vec<String>,
     /// Whether the flows of clients are judged, once somebody has asked.
     clients: OnceLock<Judging>,
 }
@@ -189,6 +193,7 @@ impl Host {
             collisions,
             agents,
             models,
+            counsel,
             engine,
             vault,
             places,
@@ -225,12 +230,14 @@ impl Host {
             scripts: Scripts::new(engine, plugin::types_reader())?,
             catalog,
             scrub,
+            counsel: Box::new(Models(models.clone())),
         };
         Ok(Self {
             station: Arc::new(station),
             kept,
             agents,
             models,
+            counsel,
             clients: OnceLock::new(),
         })
     }
@@ -375,7 +382,7 @@ impl Host {
         let stopped = Event::Stopped(Stopped {
             end,
             turns: 0,
-            usage: Usage::default(),
+            usage: caller.known.consults.usage(),
         });
         self.journal().append(&run, 0, stopped)?;
         self.journal().commit().await?;
@@ -401,7 +408,8 @@ impl Host {
     pub(super) fn knows(&self, typed: &[String], records: &[Record]) -> Known {
         let judging = || known::judging(&self.station, &[Pattern::all()]);
         let mode = *self.clients.get_or_init(judging);
-        known::known(&self.station, (Led::ByClient, mode), typed, records)
+        let known = known::known(&self.station, (Led::ByClient, mode), typed, records);
+        known::consulting(known, self.counsel.clone(), records)
     }
 
     pub(super) fn client(&self, run: RunId, surface: Surface, label: Label) -> Caller {
@@ -475,6 +483,8 @@ impl Host {
             &typed,
             &records,
         );
+        let names = models.iter().map(|model| model.name.clone());
+        let known = known::consulting(known, names.collect(), &records);
         if known.hold != Holding::Never {
             agent.tools.extend(Pattern::try_from(format!("{PLUGIN}.*")));
         }

@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::left::answers_in;
 use crate::guests::station::Station;
-use crate::rules::caller::{Judging, Known};
-use crate::rules::flow::handles::{ADOPT, Given, Handles};
+use crate::rules::caller::{Consults, Judging, Known};
+use crate::rules::flow::apart::Apart;
+use crate::rules::flow::handles::{ADOPT, Given, Handles, handle_in};
 use crate::rules::flow::kind::text_of;
 use crate::rules::flow::ledger::Ledger;
 use crate::rules::flow::lines::{Flows, Holding, Mode};
@@ -17,6 +18,7 @@ use crate::words::event::{
     Answer, Content, EffectKind, End, Event, Finished, Judged, Record, Verdict,
 };
 use crate::words::id::{Seq, ToolName};
+use crate::words::message::Usage;
 
 /// Whose words a run acts upon.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,6 +48,30 @@ pub(super) fn known(
         said @ (Holding::Untrusted | Holding::Large | Holding::Never) => said,
     };
     Known::new(answers_in(records), known, (mode, hold))
+}
+
+/// With these models to be asked about what is held, and what earlier lives have asked and spent.
+pub(super) fn consulting(mut known: Known, models: Vec<String>, records: &[Record]) -> Known {
+    let (mut asked, mut usage) = (0_u32, Usage::default());
+    for record in records {
+        if let Event::Judged(judged) = &record.event
+            && is_consult(judged)
+        {
+            asked = asked.saturating_add(1);
+        }
+        if let Event::Finished(finished) = &record.event {
+            usage.add(finished.spent.usage);
+        }
+    }
+    known.consults = Consults::of(models, (asked, usage));
+    known
+}
+
+fn is_consult(judged: &Judged) -> bool {
+    let tool = ToolName::parse(&judged.subject).ok();
+    judged.effect == EffectKind::Call
+        && matches!(judged.verdict, Verdict::Allow { .. })
+        && tool.and_then(|tool| Apart::of(&tool)) == Some(Apart::Consult)
 }
 
 /// Whether the flows of a run with this reach are judged.
@@ -153,6 +179,13 @@ fn learned(
             }
             None => {}
         }
+    }
+    if let (End::Failed { message, .. }, Some(told)) = (&finished.end, &finished.told)
+        && let (Some(name), Some(way)) = (handle_in(told), Apart::of(tool))
+    {
+        let said = Value::from(message.as_str());
+        let _ = handles.hold_as(name, &said, &finished.label);
+        let _ = handles.charge(way.fault_bits(), u32::MAX);
     }
     // What was turned down is told in the host's words; what a script makes of all it read is no outcome of a tool.
     let performed = matches!(judged.verdict, Verdict::Allow { .. });

@@ -473,6 +473,9 @@ pub struct Spent {
     /// Inner calls.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub calls: u64,
+    /// Tokens of a model that was asked about what is held.
+    #[serde(default, skip_serializing_if = "Usage::is_nothing")]
+    pub usage: Usage,
 }
 
 impl Spent {

@@ -1,6 +1,7 @@
 //! The whole host at work: attacks, journals, agents, limits. One binary, since each links the engine.
 
 mod agents;
+mod apart;
 mod attacks;
 mod cache;
 mod compiles;

@@ -59,7 +59,11 @@ impl Handles {
         Ok(name)
     }
 
-    fn hold_as(&mut self, name: &str, value: &Value, label: &Label) -> Result<()> {
+    /// Holds a value under a name: of an earlier life, or of the user's choice.
+    ///
+    /// # Errors
+    /// As [`Handles::hold`].
+    pub fn hold_as(&mut self, name: &str, value: &Value, label: &Label) -> Result<()> {
         let number = name.strip_prefix('h').and_then(|rest| rest.parse().ok());
         self.last = self.last.max(number.unwrap_or_default());
         let bytes = self.bytes.saturating_add(value.to_string().len());
@@ -227,7 +231,8 @@ impl Given {
 }
 
 /// The name of a handle, where a value is one.
-fn handle_in(value: &Value) -> Option<&str> {
+#[must_use]
+pub fn handle_in(value: &Value) -> Option<&str> {
     value.as_object()?.get(KEY)?.as_str()
 }
 
