@@ -164,7 +164,10 @@ impl Isolated<'_> {
                 let progress = self.hear(step, &mut trail);
                 self.read(progress, code)
             }
-            Err(error) => (Err(error), stopped(None), true),
+            Err(error) => {
+                let telling = stopped(error.code(), None);
+                (Err(error), telling, true)
+            }
         };
         let spent = guest.spent();
         let done = Done {
@@ -220,21 +223,32 @@ impl Isolated<'_> {
 
     fn read(&self, progress: Progress, code: &str) -> (Result<Value>, Telling, bool) {
         match progress {
-            Progress::Done(text) => (value_of(&text), stopped(None), true),
+            Progress::Done(text) => {
+                let value = value_of(&text);
+                let code = value.as_ref().err().map_or(Code::GuestFailed, Error::code);
+                (value, stopped(code, None), true)
+            }
             Progress::Failed(broken) if broken.code == Code::BadInput => {
                 // It has not run: what is wrong with it has nothing to do with what it was given.
                 (Err(unread(&broken, code)), Telling::Free, false)
             }
+            Progress::Failed(broken) if broken.message.ends_with(NO_FUNCTION) => {
+                let hint = "write one such as `(letter) => letter.text`";
+                let what = format!("{NO_FUNCTION}: {hint}");
+                let error = Error::new(broken.code, what.clone());
+                (Err(error), Telling::Sentence(what), true)
+            }
             Progress::Failed(broken) => {
                 let place = place_in(&broken, code);
-                (Err(whole(&broken, place)), stopped(place), true)
+                let telling = stopped(broken.code, place);
+                (Err(whole(&broken, place)), telling, true)
             }
             Progress::Waiting(_) => {
                 let error = Error::new(
                     Code::Trapped,
                     "the engine of scripts asks for what it has not",
                 );
-                (Err(error), stopped(None), true)
+                (Err(error), stopped(Code::Trapped, None), true)
             }
         }
     }
@@ -243,17 +257,29 @@ impl Isolated<'_> {
 /// The script that runs the function. What it is given stands before it, so that no quote or comment that the function
 /// leaves open swallows any of it, and the function begins on the second line.
 fn source_of(code: &str, given: &str) -> String {
-    let given = Value::from(given);
-    format!("const given = JSON.parse({given}); return await (\n{code}\n)(...given)")
+    let (given, none) = (Value::from(given), Value::from(NO_FUNCTION));
+    format!(
+        "const given = JSON.parse({given}); const run = (\n{code}\n); \
+         if (typeof run !== \"function\") throw new TypeError({none}); return await run(...given)"
+    )
 }
 
-/// The sentence of a failure.
-fn stopped(place: Option<(u32, u32)>) -> Telling {
+/// What stands in the way of code that is something else.
+const NO_FUNCTION: &str = "the code is no function";
+
+/// The sentence of a failure: what its code says already, in words, and where.
+fn stopped(code: Code, place: Option<(u32, u32)>) -> Telling {
+    let what = match code {
+        Code::OutOfFuel | Code::TooSlow => "the function works too long",
+        Code::OutOfMemory => "the function needs more memory than it may use",
+        Code::Stalled => "the function waits for what never comes",
+        Code::TooBig => "the function failed: its value is too large",
+        Code::NotJson => "the function failed: its value is no JSON",
+        _ => "the function failed",
+    };
     Telling::Sentence(match place {
-        Some((line, column)) => {
-            format!("the function failed at line {line}, column {column} of its source")
-        }
-        None => "the function failed".to_owned(),
+        Some((line, column)) => format!("{what} at line {line}, column {column} of its source"),
+        None => what.to_owned(),
     })
 }
 

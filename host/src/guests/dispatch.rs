@@ -260,13 +260,15 @@ fn check<'a>(
     };
     if let Some(way) = Apart::of(&tool.name) {
         way.check(&given)?;
-        apart::admit(way, caller)?;
     }
     let args = Args::given(&given, tool.input()?);
     let args = args.map_err(|error| match given.places.is_empty() {
         true => Refused::Unfit(error),
         false => Refused::Misfit(error, given.label.clone()),
     })?;
+    if let Some(way) = Apart::of(&tool.name) {
+        apart::admit(way, caller)?;
+    }
     Ok((tool, given, args))
 }
 

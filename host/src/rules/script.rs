@@ -237,6 +237,7 @@ impl Recall {
                 Event::Judged(_)
                 | Event::Scripted(_)
                 | Event::Started(_)
+                | Event::Brought(_)
                 | Event::Prompted { .. }
                 | Event::Replied { .. }
                 | Event::Observed { .. }

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use futures_util::FutureExt;
 use serde_json::{Value, json};
 
+use super::brought::{Chosen, brought_in};
 use super::consult::Models;
 use super::drive::{Drive, Pursued};
 use super::known::{self, Led, typed_args};
@@ -41,7 +42,7 @@ use crate::rules::show::Show;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Error, Result};
 use crate::words::event::{
-    Content, End, Event, Narrowed, Record, Spent, Started, Stopped, Surface,
+    Brought, Content, End, Event, Narrowed, Record, Spent, Started, Stopped, Surface,
 };
 use crate::words::id::{Place, RunId};
 use crate::words::key::HostKey;
@@ -138,6 +139,8 @@ pub struct Goal {
     pub calling: Option<Calling>,
     /// Values that the user vouches for, beside the words of the goal.
     pub vouch: Vec<String>,
+    /// What of other runs it begins with.
+    pub with: Vec<Chosen>,
     /// Whether the goal was piped or pasted, and not typed: then nobody knows who wrote it, and none of its
     /// words is a witness.
     pub piped: bool,
@@ -439,10 +442,11 @@ impl Host {
             goal.text = clean;
         }
         let prepared = self.prepare(&goal)?;
+        let brought = self.bring(&goal.with).await?;
         let wish = goal.wish();
         let hold = self.begin(&goal.run, &goal.agent, &wish)?;
-        self.pursue_on(goal, prepared, Vec::new(), (hold, tasks))
-            .await?
+        let from = (brought, Vec::new());
+        self.pursue_on(goal, prepared, from, (hold, tasks)).await?
     }
 
     /// Who pursues a goal, and the models that are asked.
@@ -469,7 +473,7 @@ impl Host {
         &self,
         goal: Goal,
         (mut agent, models): (Agent, Vec<&Model>),
-        records: Vec<Record>,
+        (brought, records): (Vec<Brought>, Vec<Record>),
         (hold, tasks): (Hold, &Tasks),
     ) -> Result<Result<String>> {
         if agent.calling != Calling::Direct {
@@ -483,9 +487,15 @@ impl Host {
             &typed,
             &records,
         );
+        let known = known::bringing(&self.station, known, &brought)?;
         let names = models.iter().map(|model| model.name.clone());
         let known = known::consulting(known, names.collect(), &records);
-        if known.hold != Holding::Never {
+        let brought = if records.is_empty() {
+            brought
+        } else {
+            brought_in(&records)
+        };
+        if known.hold != Holding::Never || !brought.is_empty() {
             agent.tools.extend(Pattern::try_from(format!("{PLUGIN}.*")));
         }
         let drive = Drive {
@@ -497,6 +507,7 @@ impl Host {
             models,
             engines: &self.kept,
             known,
+            brought,
         };
         let started = Started {
             surface: goal.surface,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::brought::brought_in;
 use super::left::answers_in;
 use crate::guests::station::Station;
 use crate::rules::caller::{Consults, Judging, Known};
@@ -14,8 +15,9 @@ use crate::rules::flow::ledger::Ledger;
 use crate::rules::flow::lines::{Flows, Holding, Mode};
 use crate::rules::grant::Pattern;
 use crate::rules::script;
+use crate::words::error::Result;
 use crate::words::event::{
-    Answer, Content, EffectKind, End, Event, Finished, Judged, Record, Verdict,
+    Answer, Brought, Content, EffectKind, End, Event, Finished, Judged, Record, Verdict,
 };
 use crate::words::id::{Seq, ToolName};
 use crate::words::message::Usage;
@@ -36,18 +38,64 @@ pub(super) fn known(
     typed: &[String],
     records: &[Record],
 ) -> Known {
+    let flows = &station.gate.policy().flows;
     let (mut ledger, mut handles) = (Ledger::default(), Handles::default());
     for text in typed {
         ledger.typed(text);
     }
     recall(station, (&mut ledger, &mut handles), records);
     let known = (ledger, handles);
-    let hold = match station.gate.policy().flows.hold {
+    let hold = match flows.hold {
         Holding::Auto if led == Led::ByModel && mode == Judging::Enforce => Holding::Untrusted,
         Holding::Auto => Holding::Never,
         said @ (Holding::Untrusted | Holding::Large | Holding::Never) => said,
     };
-    Known::new(answers_in(records), known, (mode, hold))
+    let mut known = Known::new(answers_in(records), known, (mode, hold));
+    adjust(flows, &mut known, &brought_in(records));
+    known
+}
+
+/// With what a run that is new begins with.
+///
+/// # Errors
+/// `OverBudget` where that is more than a run may hold.
+pub(super) fn bringing(station: &Station, known: Known, brought: &[Brought]) -> Result<Known> {
+    let mut known = known;
+    for one in brought {
+        take(one, &mut known.handles())?;
+    }
+    adjust(&station.gate.policy().flows, &mut known, brought);
+    Ok(known)
+}
+
+/// Whatever a run is granted, what it begins with may be anybody's: so its flows are judged, and what comes of it is
+/// held, unless policy says otherwise.
+pub(super) fn adjust(flows: &Flows, known: &mut Known, brought: &[Brought]) {
+    if brought.is_empty() {
+        return;
+    }
+    let tainted = |one: &Brought| flows.classes.is_tainted(&one.label);
+    if known.mode == Judging::Tainted && brought.iter().any(tainted) {
+        known.mode = Judging::Enforce;
+    }
+    if flows.hold == Holding::Auto {
+        known.hold = Holding::Untrusted;
+    }
+}
+
+/// Holds what a run begins with.
+fn take(brought: &Brought, handles: &mut Handles) -> Result<()> {
+    match &brought.content {
+        Content::Inline(value) => handles.hold_as(&brought.name, value, &brought.label),
+        Content::Empty | Content::Stored { .. } | Content::Size { .. } => Ok(()),
+    }
+}
+
+/// What a run holds, as far as its records hold it.
+pub(super) fn handles_in(station: &Station, records: &[Record]) -> Handles {
+    let (mut ledger, mut handles) = (Ledger::default(), Handles::default());
+    recall(station, (&mut ledger, &mut handles), records);
+    handles
 }
 
 /// With these models to be asked about what is held, and what earlier lives have asked and spent.
@@ -135,6 +183,9 @@ impl<'a> Fold<'a> {
                 if let Some((judged, tool)) = self.calls.get(&finished.of) {
                     learned(flows, (ledger, handles), (judged, tool), finished);
                 }
+            }
+            Event::Brought(brought) => {
+                let _ = take(brought, handles);
             }
             Event::Judged(_)
             | Event::Started(_)

@@ -3,6 +3,7 @@
 
 mod audit;
 mod bounds;
+mod brought;
 mod call;
 mod config;
 mod demo;

@@ -3,6 +3,7 @@
 mod agents;
 mod apart;
 mod attacks;
+mod brought;
 mod cache;
 mod compiles;
 mod components;

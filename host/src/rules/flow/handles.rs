@@ -348,7 +348,9 @@ pub fn card(
     card
 }
 
-fn type_of(value: &Value) -> &'static str {
+/// What a value is, in a word.
+#[must_use]
+pub fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
