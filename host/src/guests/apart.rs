@@ -184,7 +184,7 @@ impl Isolated<'_> {
         let engine = &station.scripts.engine;
         if !engine.is_ready() {
             let glimpse = Glimpse::Progress {
-                tool: caller.origin.to_string(),
+                tool: "handle.isolate".to_owned(),
                 message: "preparing the engine of scripts (compiled once, then cached)".to_owned(),
                 percent: None,
             };
@@ -269,13 +269,17 @@ const NO_FUNCTION: &str = "the code is no function";
 
 /// The sentence of a failure: what its code says already, in words, and where.
 fn stopped(code: Code, place: Option<(u32, u32)>) -> Telling {
-    let what = match code {
-        Code::OutOfFuel | Code::TooSlow => "the function works too long",
-        Code::OutOfMemory => "the function needs more memory than it may use",
-        Code::Stalled => "the function waits for what never comes",
-        Code::TooBig => "the function failed: its value is too large",
-        Code::NotJson => "the function failed: its value is no JSON",
-        _ => "the function failed",
+    let is = |codes: &[Code]| codes.contains(&code);
+    let what = if is(&[Code::OutOfFuel, Code::TooSlow]) {
+        "the function works too long"
+    } else if is(&[Code::OutOfMemory]) {
+        "the function needs more memory than it may use"
+    } else if is(&[Code::Stalled]) {
+        "the function waits for what never comes"
+    } else if is(&[Code::TooBig]) {
+        "the function failed: its value is too large"
+    } else {
+        "the function failed"
     };
     Telling::Sentence(match place {
         Some((line, column)) => format!("{what} at line {line}, column {column} of its source"),
@@ -306,7 +310,7 @@ fn unread(broken: &Broken, code: &str) -> Error {
         .replace("the script is no program", "the function is none");
     let message = match place_in(broken, code) {
         Some((line, column)) => format!("{why} (line {line}, column {column})"),
-        None => why,
+        None => format!("{why} (at its end)"),
     };
     Error::new(Code::BadArgs, message)
 }

@@ -136,7 +136,8 @@ impl Consults {
     /// `BadInput` where there is no model, `OverBudget` where all questions were asked.
     pub fn admit(&self) -> Result<()> {
         if self.models.is_empty() {
-            let what = "there is no model to consult: write in `lazaret.toml`\n[scripts]\nmodels = [\"NAME\"]";
+            let what = "there is no model to consult: `[scripts]` in `lazaret.toml` names none; \
+                        write there `models = [\"NAME\"]`";
             return Err(Error::bad_input(what));
         }
         let more = |asked: u32| asked.checked_add(1).filter(|asked| *asked <= CONSULTS);

@@ -36,7 +36,7 @@ impl Chosen {
         let wrong = |why: &str| {
             let what = format!("`{}` names no handle of a run: {why}", shown(text));
             Err(Error::bad_input(what)
-                .hint("RUN:HANDLE, or RUN:HANDLE=NAME, such as last:h1=letter")
+                .hint("write RUN:HANDLE or RUN:HANDLE=NAME, such as last:h1=letter")
                 .hint("`lazaret runs show RUN` lists what a run holds"))
         };
         let Some((run, rest)) = text.split_once(':') else {

@@ -390,7 +390,9 @@ async fn scripts_consult_the_model_that_is_named_for_them() {
     let called = rig.script(&script(&server, then)).await;
     let error = rig::error(&called.outcome);
     assert!(
-        error.message().contains("[scripts]\nmodels = [\"NAME\"]"),
+        error
+            .message()
+            .contains("write there `models = [\"NAME\"]`"),
         "{error}"
     );
 
