@@ -22,7 +22,7 @@ use crate::rules::call::{self, Call, Within};
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::flow;
 use crate::rules::flow::apart::{Apart, fault_card, fault_in, fault_told};
-use crate::rules::flow::handles::{self, Fate, Given};
+use crate::rules::flow::handles::{self, Fate, Given, Made};
 use crate::rules::json;
 use crate::rules::manifest::{Sensitivity, SurfaceWord};
 use crate::rules::policy::{Bounds, Policy};
@@ -400,7 +400,8 @@ fn tell_fault(
     let mut held = caller.known.handles();
     held.charge(way.fault_bits(), flows.bits)?;
     let name = held.hold(&said, label)?;
-    let card = handles::card(flows, (&call.tool, &name), &said, label);
+    let what = (&said, Made::OfHandles);
+    let card = handles::card(flows, (&call.tool, &name), what, label);
     Ok(Some(fault_card(card, sentence)))
 }
 
@@ -464,8 +465,9 @@ fn tell(
                 }
                 Err(error) => return Err(error),
             };
+            let what = (value, Made::of(&call.places));
             let call = (&call.tool, name.as_str());
-            Ok(Some(handles::card(flows, call, value, label)))
+            Ok(Some(handles::card(flows, call, what, label)))
         }
         Fate::Leaves(bits) => {
             let left = held.charge(bits, flows.bits)?;

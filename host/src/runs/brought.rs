@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::host::Host;
 use super::known;
 use crate::gate::journal::Provenance;
-use crate::rules::flow::handles::{Handles, card, handle_in, type_of};
+use crate::rules::flow::handles::{Handles, Made, card, handle_in, size_of, type_of};
 use crate::rules::flow::lines::Flows;
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Brought, Content, Event, Record};
+use crate::words::event::{Brought, Content, End, Event, Record};
 use crate::words::id::{is_name, shown};
 use crate::words::label::Label;
 use crate::words::limits::BROUGHT;
@@ -142,7 +142,7 @@ pub struct Listed {
     /// The tool whose outcome it is.
     pub tool: String,
     /// What it is: `string`, `object`, …
-    pub kind: String,
+    pub kind: &'static str,
     /// How large it is at most.
     pub bytes: usize,
     /// What influenced it.
@@ -163,8 +163,8 @@ fn listed(record: &Record) -> Option<Listed> {
         return Some(Listed {
             name: brought.name.clone(),
             tool: brought.tool.to_string(),
-            kind: type_of(value).to_owned(),
-            bytes: value.to_string().len().next_power_of_two(),
+            kind: type_of(value),
+            bytes: size_of(value),
             label: brought.label.clone(),
         });
     }
@@ -172,13 +172,21 @@ fn listed(record: &Record) -> Option<Listed> {
         return None;
     };
     let told = finished.told.as_ref()?;
-    let text = |key: &str| told.get(key).and_then(Value::as_str).unwrap_or_default();
-    let bytes = told.get("bytes").and_then(Value::as_u64);
+    let name = handle_in(told)?.to_owned();
+    // The person whose run it is may see what its model may not.
+    let value = match &finished.end {
+        End::Done {
+            content: Content::Inline(value),
+        } => value.clone(),
+        End::Done { .. } => return None,
+        End::Failed { message, .. } => Value::from(message.as_str()),
+    };
+    let tool = told.get("of").and_then(Value::as_str);
     Some(Listed {
-        name: handle_in(told)?.to_owned(),
-        tool: text("of").to_owned(),
-        kind: text("type").to_owned(),
-        bytes: usize::try_from(bytes.unwrap_or_default()).unwrap_or(usize::MAX),
+        name,
+        tool: tool.unwrap_or_default().to_owned(),
+        kind: type_of(&value),
+        bytes: size_of(&value),
         label: finished.label.clone(),
     })
 }
@@ -203,7 +211,9 @@ pub(super) fn goal_with(goal: &str, brought: &[Brought], flows: &Flows) -> Strin
     let mut text = format!("{goal}\n\nHeld for you from an earlier run:");
     for one in brought {
         if let Content::Inline(value) = &one.content {
-            let card = card(flows, (&one.tool, &one.name), value, &one.label);
+            // A person has chosen it, and nobody else.
+            let what = (value, Made::Anew);
+            let card = card(flows, (&one.tool, &one.name), what, &one.label);
             text.push_str(&format!("\n{card}"));
         }
     }

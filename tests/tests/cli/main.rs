@@ -6,6 +6,7 @@ mod bounds;
 mod brought;
 mod call;
 mod config;
+mod consult;
 mod demo;
 mod denied;
 mod doctor;

@@ -246,7 +246,7 @@ fn show_held(run: &RunId, records: &[Record]) {
     let row = |held: Listed| {
         vec![
             strong(format!("  {}", one_line(&held.name))),
-            one_line(&held.kind),
+            held.kind.to_owned(),
             format!("≤ {} B", held.bytes),
             one_line(&held.tool),
             faint(one_line(&held.label.to_string())),

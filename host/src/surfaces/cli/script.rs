@@ -34,9 +34,9 @@ In a script:
   const page = await tools.web.get_page({url});          call a tool by its name
   await Promise.all(paths.map(path => tools.files.read({path})));
   try { … } catch (error) { error.code, error.message, error.retryable }
-  await reveal(handle)                                   what a handle holds; also of `--with last:h1=letter`:
-  await isolate(letter => letter.text, handle(\"letter\"))   a function over what is held, without tools
-  await consult([handle(\"letter\")], \"who wrote it?\")     a question to the model in `[scripts] models`
+  await reveal(handle(\"x\"))                              what a handle holds, such as `--with last:h1=x`
+  await isolate(x => x.text, handle(\"x\"))               a function over it, which has no tools
+  await consult([handle(\"x\")], \"who wrote it?\")        a question to a model of `[scripts]`
 `lazaret tools --format ts` prints the types of all tools.")]
 pub(super) struct Script {
     /// The script; `-` for standard input.
