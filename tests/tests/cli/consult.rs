@@ -22,7 +22,7 @@ fn one_question_is_one_request_without_tools_or_anything_before() {
     station
         .run(&["script", "-e", ASKS])
         .ends(0)
-        .says_only("Ada");
+        .prints(&["Ada"]);
     let bodies = server.bodies();
     assert_eq!(bodies.len(), 1);
     let messages = bodies[0]["messages"].as_array().unwrap();
@@ -57,7 +57,7 @@ fn an_answer_that_does_not_fit_is_mended_once_and_no_more() {
     station(&server, SCRIPTS)
         .run(&["script", "-e", ASKS])
         .ends(0)
-        .says_only("Ada");
+        .prints(&["Ada"]);
     let bodies = server.bodies();
     let messages = bodies[1]["messages"].as_array().unwrap();
     let roles: Vec<&str> = messages

@@ -171,9 +171,9 @@ async fn it_stands_alone_and_goes_on_after_a_restart() {
     let held = held_in(&rig.records(&run).await);
     let held: Vec<_> = held
         .iter()
-        .map(|held| (held.name.as_str(), held.kind.as_str()))
+        .map(|held| (held.name.as_str(), held.kind))
         .collect();
-    assert_eq!(held, [("letter", "string")]);
+    assert_eq!(held, [("letter", "string"), ("h1", "object")]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
