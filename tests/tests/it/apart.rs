@@ -176,7 +176,7 @@ async fn scripts_give_functions_their_values() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_function_has_no_tools_and_no_time() {
     let server = page().await;
-    let rig = Rig::of(&policy(&server, "[limits]\nscript_cpu_ms = 200"))
+    let rig = Rig::of(&policy(&server, "[limits]\nscript_cpu_ms = 2000"))
         .open()
         .await;
     for (function, code, part) in [
@@ -218,7 +218,8 @@ async fn a_function_has_no_tools_and_no_time() {
             .await;
         let error = rig::error(&called.outcome);
         // On a machine with much else to do, its time is over before its work is.
-        let late = code == Code::OutOfFuel && error.code() == Code::TooSlow;
+        let endless = matches!(code, Code::OutOfFuel | Code::OutOfMemory);
+        let late = endless && error.code() == Code::TooSlow;
         assert!(error.code() == code || late, "{function}: {error}");
         assert!(error.message().contains(part), "{function}: {error}");
     }
