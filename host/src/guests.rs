@@ -5,6 +5,7 @@
 //! that every call takes, whoever made it. [`script`] is the engine of scripts: a guest that the host
 //! drives step by step.
 
+pub mod apart;
 mod bindings;
 pub mod cache;
 pub mod catalog;

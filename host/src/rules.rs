@@ -9,6 +9,7 @@ pub mod call;
 pub mod caller;
 pub mod code_mode;
 pub mod codec;
+pub mod consult;
 pub mod context;
 pub mod exported;
 pub mod fetch;

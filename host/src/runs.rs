@@ -1,6 +1,8 @@
 //! Runs: one goal pursued to its end, and the host that surfaces talk to.
 
 pub mod audit;
+pub mod brought;
+mod consult;
 mod drive;
 pub mod explain;
 pub mod flowed;

@@ -370,6 +370,7 @@ impl Rigged {
             models: Vec::new(),
             calling: None,
             vouch: Vec::new(),
+            with: Vec::new(),
             piped: false,
         };
         (run, self.host.pursue(goal, tasks).await)
@@ -387,6 +388,7 @@ impl Rigged {
             models: Vec::new(),
             calling: Some(calling),
             vouch: Vec::new(),
+            with: Vec::new(),
             piped: false,
         };
         (run, self.host.pursue(goal, &Tasks::new()).await)

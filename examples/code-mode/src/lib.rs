@@ -109,6 +109,7 @@ async fn pursue(host: &Host, name: &str) -> Result<Done> {
         models: Vec::new(),
         calling: None,
         vouch: Vec::new(),
+        with: Vec::new(),
         piped: false,
     };
     let run = goal.run.clone();

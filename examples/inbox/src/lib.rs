@@ -111,6 +111,7 @@ fn goal(run: &RunId, job: &Job) -> Goal {
         models: Vec::new(),
         calling: None,
         vouch: Vec::new(),
+        with: Vec::new(),
         piped: false,
     }
 }

@@ -121,7 +121,9 @@ impl BareScript {
                 Progress::Done(text) => return text,
                 Progress::Failed(failure) => panic!("{failure:?}"),
             };
-            if let Some(tool) = tool { tool.echo().await; }
+            if let Some(tool) = tool {
+                tool.echo().await;
+            }
             let answer = Answer {
                 position: request.position,
                 outcome: Outcome::Value(r#""a b""#.to_owned()),

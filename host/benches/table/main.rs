@@ -151,6 +151,7 @@ impl Scene {
             collisions: Collisions::default(),
             agents: BTreeMap::new(),
             models: BTreeMap::new(),
+            counsel: Vec::new(),
             engine: plugin::script_engine(),
             vault: Vault::default(),
             places: Places {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
+use super::apart::{self, Done, Telling};
 use super::bindings::exports::lazaret::plugin::tool::Failure;
 use super::catalog::Tool;
 use super::guest::{Ending, Linked, LogLine, Trail, Visit};
@@ -20,7 +21,8 @@ use crate::gate::{NotPassed, Passed, Performed, Permit, denied, unfit};
 use crate::rules::call::{self, Call, Within};
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::flow;
-use crate::rules::flow::handles::{self, Fate, Given};
+use crate::rules::flow::apart::{Apart, fault_card, fault_in, fault_told};
+use crate::rules::flow::handles::{self, Fate, Given, Made};
 use crate::rules::json;
 use crate::rules::manifest::{Sensitivity, SurfaceWord};
 use crate::rules::policy::{Bounds, Policy};
@@ -74,19 +76,26 @@ pub fn dispatch(
         let name = request.tool.clone();
         let label = caller.label.clone();
         match pass(&station, &tasks, &caller, request, &mut trail).await {
-            Ok(passed) => Outcome {
-                tool: name,
-                seq: passed.seq,
-                at: passed.at,
-                result: passed.performed.result,
+            Ok(passed) => {
+                let Passed { seq, at, performed } = passed;
                 // Whoever was told of a handle has read nothing of what it holds.
-                label: match passed.performed.told {
-                    Some(_) => label,
-                    None => passed.performed.label,
-                },
-                trail,
-                spent: passed.performed.spent,
-            },
+                let (result, label) = match performed.told {
+                    Some(told) => (
+                        performed.result.map_err(|error| fault(&error, &told)),
+                        label,
+                    ),
+                    None => (performed.result, performed.label),
+                };
+                Outcome {
+                    tool: name,
+                    seq,
+                    at,
+                    result,
+                    label,
+                    trail,
+                    spent: performed.spent,
+                }
+            }
             Err(Unmade { not, label }) => {
                 let caller = Caller { label, ..caller };
                 let (at, error) = turned_down(&station, &caller, not);
@@ -272,11 +281,17 @@ fn check<'a>(
         Origin::Model | Origin::Script => Given::resolve(&value, &caller.known.handles())?,
         Origin::Client | Origin::Host | Origin::Tool(_) => Given::plain(value),
     };
+    if let Some(way) = Apart::of(&tool.name) {
+        way.check(&given)?;
+    }
     let args = Args::given(&given, tool.input()?);
     let args = args.map_err(|error| match given.places.is_empty() {
         true => Refused::Unfit(error),
         false => Refused::Misfit(error, given.label.clone()),
     })?;
+    if let Some(way) = Apart::of(&tool.name) {
+        apart::admit(way, caller)?;
+    }
     Ok((tool, given, args))
 }
 
@@ -302,27 +317,36 @@ async fn perform(
         .label
         .join(&call.held)
         .with(Source::new(Sort::Tool, call.tool.as_str()));
-    // A component that has to be compiled does not use up the call's own time, which begins after it.
-    let linked = match load(station, tasks, caller, tool).await {
-        Ok(linked) => linked,
-        Err(error) => return Performed::of(Err(error), own, Spent::default()),
+    let done = match Apart::of(&call.tool) {
+        Some(way) => {
+            let wish = apart::Wish {
+                station,
+                tasks,
+                caller: &Caller {
+                    parent: seq,
+                    ..caller.clone()
+                },
+                args: call.args.value(),
+                label: &own,
+            };
+            apart::perform(way, wish).await
+        }
+        None => match visit(station, tasks, (caller, seq), tool, (&call, within)).await {
+            Ok(done) => done,
+            Err(error) => return Performed::of(Err(error), own, Spent::default()),
+        },
     };
-    let inner = inside(caller, &call, (seq, within), station.gate.policy());
-    let ending = match run(station, tasks, inner, linked, (tool, call.args.text())).await {
-        Ok(ending) => ending,
-        Err(error) => return Performed::of(Err(error), own, Spent::default()),
-    };
-    let label = own.join(&ending.trail.label);
-    let refused = ending.trail.refused.clone();
-    *trail = ending.trail;
-    let result = ending
-        .said
-        .and_then(|said| read_outcome((station, tool), said, refused));
+    if let (Err(error), Telling::Free) = (&done.result, &done.telling) {
+        let error = clean_error(station, error);
+        return Performed::of(Err(error), caller.label.clone(), done.spent);
+    }
+    let label = own.join(&done.trail.label);
+    *trail = done.trail;
     let label = match tool.declared.offer.sensitivity {
         Sensitivity::Secret => label.with(Source::new(Sort::Secret, tool.name.as_str())),
         Sensitivity::Public | Sensitivity::Internal => label,
     };
-    let result = clean(station, result);
+    let result = clean(station, done.result);
     hear(station, caller, &label, &result);
     let content = match &result {
         Ok(value) if station.gate.policy().flows.classes.is_secret(&label) => Content::Size {
@@ -333,11 +357,11 @@ async fn perform(
     };
     let told = match &result {
         Ok(value) => tell(station, caller, &call, (value, &label), trail),
-        Err(_) => Ok(None),
+        Err(error) => tell_fault(station, caller, &call, (error, &done.telling), &label),
     };
     let (result, told) = match told {
         Ok(None) => (result, None),
-        Ok(Some(told)) => (Ok(told.clone()), Some(told)),
+        Ok(Some(told)) => (result.map(|_| told.clone()), Some(told)),
         Err(error) => (Err(error), None),
     };
     Performed {
@@ -345,8 +369,69 @@ async fn perform(
         content,
         label,
         told,
-        spent: ending.spent,
+        spent: done.spent,
     }
+}
+
+/// Runs the tool in a guest of its own component.
+async fn visit(
+    station: &Arc<Station>,
+    tasks: &Tasks,
+    (caller, seq): (&Caller, Seq),
+    tool: &Arc<Tool>,
+    (call, within): (&Call, Within),
+) -> Result<Done> {
+    // A component that has to be compiled does not use up the call's own time, which begins after it.
+    let linked = load(station, tasks, caller, tool).await?;
+    let inner = inside(caller, call, (seq, within), station.gate.policy());
+    let ending = run(station, tasks, inner, linked, (tool, call.args.text())).await?;
+    let refused = ending.trail.refused.clone();
+    let said = ending.said;
+    Ok(Done {
+        result: said.and_then(|said| read_outcome((station, tool), said, refused)),
+        telling: Telling::Whole,
+        trail: ending.trail,
+        spent: ending.spent,
+    })
+}
+
+/// What whoever wished is told in place of the words of a failure, where these are held: that it failed, and where
+/// they are; nothing where it is told the words.
+fn tell_fault(
+    station: &Station,
+    caller: &Caller,
+    call: &Call,
+    (error, telling): (&Error, &Telling),
+    label: &Label,
+) -> Result<Option<Value>> {
+    let (Telling::Sentence(sentence), Some(way)) = (telling, Apart::of(&call.tool)) else {
+        return Ok(None);
+    };
+    let flows = &station.gate.policy().flows;
+    let said = Value::from(error.message());
+    let given = (call.args.value(), call.places.as_slice());
+    let fate = match caller.origin {
+        Origin::Model | Origin::Script => {
+            let labels = (label, &caller.label);
+            handles::fate(flows, caller.known.hold, &call.tool, (&said, given), labels)
+        }
+        Origin::Client | Origin::Host | Origin::Tool(_) => Fate::Shown,
+    };
+    if fate != Fate::Held {
+        return Ok(None);
+    }
+    let mut held = caller.known.handles();
+    held.charge(way.fault_bits(), flows.bits)?;
+    let name = held.hold(&said, label)?;
+    let what = (&said, Made::OfHandles);
+    let card = handles::card(flows, (&call.tool, &name), what, label);
+    Ok(Some(fault_card(card, sentence)))
+}
+
+/// A failure as whoever wished is told of it, where its words are held.
+fn fault(error: &Error, told: &Value) -> Error {
+    let sentence = fault_in(told).unwrap_or("it failed");
+    Error::new(error.code(), fault_told(sentence, told)).retry(false)
 }
 
 /// Tells the older guards of what has entered the run: an outcome, or the words of a failure.
@@ -403,8 +488,9 @@ fn tell(
                 }
                 Err(error) => return Err(error),
             };
+            let what = (value, Made::of(&call.places));
             let call = (&call.tool, name.as_str());
-            Ok(Some(handles::card(flows, call, value, label)))
+            Ok(Some(handles::card(flows, call, what, label)))
         }
         Fate::Leaves(bits) => {
             let left = held.charge(bits, flows.bits)?;

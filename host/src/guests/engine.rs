@@ -8,8 +8,8 @@ use wasmtime::{
 use crate::words::error::{Error, Result};
 use crate::words::limits::{
     ASYNC_STACK_BYTES, CALL_DEPTH, GUEST_CORE_INSTANCES, GUEST_MEMORIES, GUEST_MEMORY_BYTES_MAX,
-    GUEST_SLOTS_INNER, GUEST_SLOTS_OUTER, GUEST_TABLE_ELEMENTS, GUEST_TABLES, SCRIPT_SLOTS,
-    WASM_STACK_BYTES,
+    GUEST_SLOTS_INNER, GUEST_SLOTS_OUTER, GUEST_TABLE_ELEMENTS, GUEST_TABLES, ISOLATED_SLOTS,
+    SCRIPT_SLOTS, WASM_STACK_BYTES,
 };
 
 /// How guests' memory is had.
@@ -79,8 +79,11 @@ fn settings() -> Config {
 }
 
 fn pool() -> PoolingAllocationConfig {
-    let guests =
-        GUEST_SLOTS_OUTER + GUEST_SLOTS_INNER * (CALL_DEPTH - 1) + SCRIPT_SLOTS + SLOTS_SPARE;
+    let guests = GUEST_SLOTS_OUTER
+        + GUEST_SLOTS_INNER * (CALL_DEPTH - 1)
+        + SCRIPT_SLOTS
+        + ISOLATED_SLOTS
+        + SLOTS_SPARE;
     let count = |each: usize| u32::try_from(guests * each).unwrap_or(u32::MAX);
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(count(1));

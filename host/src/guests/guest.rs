@@ -28,7 +28,10 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::Spent;
 use crate::words::id::shown;
 use crate::words::label::Label;
-use crate::words::limits::{FETCH_HEADER_BYTES, GUEST_RESOURCES, HOSTCALL_BYTES};
+use crate::words::limits::{
+    FETCH_HEADER_BYTES, GUEST_RESOURCES, HOSTCALL_BYTES, LOG_BYTES, LOG_LINES,
+};
+use crate::words::message::Usage;
 
 /// A component whose imports are resolved: ready to become a guest in microseconds.
 pub(super) struct Linked(PluginPre<Inside>);
@@ -78,6 +81,18 @@ pub struct Trail {
     pub(super) calls: u64,
     /// The last request, if it was refused: a guest that then gives up failed for that reason.
     pub(super) refused: Option<Refused>,
+}
+
+impl Trail {
+    /// Keeps a line as long as there is room, and counts it otherwise.
+    pub(crate) fn keep_line(&mut self, line: LogLine) {
+        if self.logs.len() >= LOG_LINES || self.log_bytes + line.message.len() > LOG_BYTES {
+            self.logs_dropped += 1;
+            return;
+        }
+        self.log_bytes += line.message.len();
+        self.logs.push(line);
+    }
 }
 
 /// One line of a call's log.
@@ -221,6 +236,7 @@ impl Linked {
                 fuel,
                 memory_bytes,
                 calls: trail.calls,
+                usage: Usage::default(),
             },
             trail,
         }

@@ -37,6 +37,7 @@ use crate::words::label::Label;
 use crate::words::limits::{
     CALL_TIMEOUT_MS, GUEST_MEMORY_BYTES, SCRIPT_FUEL_PER_MS, SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES,
 };
+use crate::words::message::Usage;
 
 /// The components that scripts need, with the code of the newest engine.
 #[derive(Debug)]
@@ -211,11 +212,30 @@ impl ScriptEngine {
     /// # Errors
     /// `Busy` where none becomes free in time, and what loading says.
     pub(crate) async fn guest(&self, quarantine: &Quarantine, cpu_ms: u64) -> Result<ScriptGuest> {
+        let deadline = Deadline::after_ms(CALL_TIMEOUT_MS);
         let seat = self.seat(quarantine).await?;
-        let slots = quarantine.slots();
-        let slot = slots
-            .take_script(Deadline::after_ms(CALL_TIMEOUT_MS))
-            .await?;
+        let slot = quarantine.slots().take_script(deadline).await?;
+        seat.guest(quarantine, cpu_ms, slot).await
+    }
+
+    /// A fresh guest for a function that a script, or a model, waits for. Waits for a slot of its own kind.
+    ///
+    /// # Errors
+    /// As [`ScriptEngine::guest`].
+    pub(super) async fn guest_apart(
+        &self,
+        quarantine: &Quarantine,
+        cpu_ms: u64,
+    ) -> Result<ScriptGuest> {
+        let deadline = Deadline::after_ms(CALL_TIMEOUT_MS);
+        let seat = self.seat(quarantine).await?;
+        let slot = quarantine.slots().take_isolated(deadline).await?;
+        seat.guest(quarantine, cpu_ms, slot).await
+    }
+}
+
+impl Seat {
+    async fn guest(&self, quarantine: &Quarantine, cpu_ms: u64, slot: Slot) -> Result<ScriptGuest> {
         let bounds = Bounds {
             fuel: cpu_ms.saturating_mul(SCRIPT_FUEL_PER_MS),
             cpu_ms,
@@ -225,7 +245,7 @@ impl ScriptEngine {
         };
         let alone = Alone(Meter::new(bounds));
         let mut store = metered(Store::new(quarantine.engine(), alone), bounds)?;
-        let made = seat.0.instantiate_async(&mut store).await;
+        let made = self.0.instantiate_async(&mut store).await;
         let engine = made.map_err(|error| explain(&error, &store))?;
         Ok(ScriptGuest {
             quarantine: quarantine.clone(),
@@ -279,7 +299,40 @@ pub(crate) enum Progress {
     /// It has returned this JSON text.
     Done(String),
     /// It will not go on.
-    Failed(Error),
+    Failed(Broken),
+}
+
+/// Why a script will not go on.
+#[derive(Debug)]
+pub(crate) struct Broken {
+    /// Closed code.
+    pub(crate) code: Code,
+    /// Its own words.
+    pub(crate) message: String,
+    /// Line and column in its source, from 1; none where there is no place.
+    pub(crate) place: Option<(u32, u32)>,
+    frames: String,
+}
+
+impl Broken {
+    /// As an error, with the place and the frames in its words.
+    pub(crate) fn error(&self) -> Error {
+        let mut message = self.message.clone();
+        if let Some((line, column)) = self.place {
+            message.push_str(&format!(" (line {line}, column {column})"));
+        }
+        message.push_str(&self.frames);
+        Error::new(self.code, cut(message))
+    }
+}
+
+/// Words on why a script failed, as long as they are kept.
+pub(super) fn cut(mut message: String) -> String {
+    if message.chars().count() > FAILURE_CHARS {
+        message = message.chars().take(FAILURE_CHARS).collect();
+        message.push('…');
+    }
+    message
 }
 
 impl ScriptGuest {
@@ -359,6 +412,7 @@ impl ScriptGuest {
             fuel: self.fuel.saturating_sub(left),
             memory_bytes: u64::try_from(self.store.data().0.peak_bytes()).unwrap_or(u64::MAX),
             calls: 0,
+            usage: Usage::default(),
         }
     }
 }
@@ -412,7 +466,7 @@ fn level(level: steps::Level) -> &'static str {
 const FAILURE_CHARS: usize = 2_000;
 
 /// Why a script failed: its own words, with the place in its source.
-fn failed(failure: &steps::Failure) -> Error {
+fn failed(failure: &steps::Failure) -> Broken {
     let (code, lead) = match failure.reason {
         steps::Reason::Syntax => (Code::BadInput, "the script is no program: "),
         steps::Reason::Thrown => (Code::GuestFailed, ""),
@@ -422,22 +476,17 @@ fn failed(failure: &steps::Failure) -> Error {
         steps::Reason::TooBig => (Code::TooBig, ""),
         steps::Reason::NotJson => (Code::NotJson, ""),
     };
-    let mut message = format!("{lead}{}", visible(&failure.message));
-    if failure.line > 0 {
-        message.push_str(&format!(
-            " (line {}, column {})",
-            failure.line, failure.column
-        ));
-    }
+    let mut frames = String::new();
     // One frame says no more than the place does.
     if failure.stack.trim().lines().count() > 1 {
         for frame in failure.stack.trim().lines() {
-            message.push_str(&format!("\n    {}", visible(frame.trim())));
+            frames.push_str(&format!("\n    {}", visible(frame.trim())));
         }
     }
-    if message.chars().count() > FAILURE_CHARS {
-        message = message.chars().take(FAILURE_CHARS).collect();
-        message.push('…');
+    Broken {
+        code,
+        message: format!("{lead}{}", visible(&failure.message)),
+        place: (failure.line > 0).then_some((failure.line, failure.column)),
+        frames,
     }
-    Error::new(code, message)
 }

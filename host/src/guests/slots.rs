@@ -9,7 +9,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::words::clock::Deadline;
 use crate::words::error::{Error, Result};
-use crate::words::limits::{CALL_DEPTH, GUEST_SLOTS_INNER, GUEST_SLOTS_OUTER, SCRIPT_SLOTS};
+use crate::words::limits::{
+    CALL_DEPTH, GUEST_SLOTS_INNER, GUEST_SLOTS_OUTER, ISOLATED_SLOTS, SCRIPT_SLOTS,
+};
 
 /// The slots of every depth.
 #[derive(Clone, Debug)]
@@ -17,6 +19,8 @@ pub(super) struct Slots {
     depths: Arc<[Arc<Semaphore>]>,
     /// Scripts wait for tools, so they must not take tools' slots.
     scripts: Arc<Semaphore>,
+    /// Scripts wait for functions that run apart as well.
+    isolated: Arc<Semaphore>,
 }
 
 /// A slot that is taken, until it is dropped.
@@ -36,6 +40,7 @@ impl Slots {
                 .map(|depth| Arc::new(Semaphore::new(size(depth))))
                 .collect(),
             scripts: Arc::new(Semaphore::new(SCRIPT_SLOTS)),
+            isolated: Arc::new(Semaphore::new(ISOLATED_SLOTS)),
         }
     }
 
@@ -51,6 +56,11 @@ impl Slots {
     /// Waits for the slot of a script, in turn, until the deadline.
     pub(super) async fn take_script(&self, deadline: Deadline) -> Result<Slot> {
         Self::take_one(&self.scripts, deadline).await
+    }
+
+    /// Waits for the slot of a function that runs apart, in turn, until the deadline.
+    pub(super) async fn take_isolated(&self, deadline: Deadline) -> Result<Slot> {
+        Self::take_one(&self.isolated, deadline).await
     }
 
     async fn take_one(slots: &Arc<Semaphore>, deadline: Deadline) -> Result<Slot> {

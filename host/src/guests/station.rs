@@ -5,6 +5,7 @@ use std::sync::Arc;
 use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
 
+use super::apart::Counsel;
 use super::bindings;
 use super::bindings::filesystem::wasi::filesystem::{preopens, types};
 use super::cache::Cache;
@@ -44,6 +45,8 @@ pub struct Station {
     pub catalog: Catalog,
     /// Knows what must not be read by a model or client.
     pub scrub: Scrub,
+    /// Asks models about what is held.
+    pub counsel: Box<dyn Counsel>,
 }
 
 /// The engine and what belongs to it. Cheap to clone.

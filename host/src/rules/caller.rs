@@ -10,10 +10,13 @@ use super::flow::lines::{Flows, Holding};
 use super::grant::{Grant, Pattern};
 use super::questions::Questions;
 use crate::words::clock::Deadline;
+use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
 use crate::words::id::{Place, QuestionId, RunId, Seq, ToolName};
 use crate::words::label::Label;
+use crate::words::limits::CONSULTS;
 use crate::words::lock::lock;
+use crate::words::message::Usage;
 
 /// Who had the wish.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +103,65 @@ pub struct Known {
     pub hold: Holding,
     /// Whether the wish is part of a call that was weighed as a sink.
     pub weighed: bool,
+    /// Whom it may ask about what is held.
+    pub consults: Arc<Consults>,
+}
+
+/// The models that a run may ask about what is held, and how often it has.
+#[derive(Debug, Default)]
+pub struct Consults {
+    models: Vec<String>,
+    asked: AtomicU32,
+    usage: Mutex<Usage>,
+}
+
+impl Consults {
+    /// Of a run with these models, by name, first choice first, and what its earlier lives have asked and spent.
+    #[must_use]
+    pub fn of(models: Vec<String>, (asked, usage): (u32, Usage)) -> Arc<Self> {
+        Arc::new(Self {
+            models,
+            asked: AtomicU32::new(asked),
+            usage: Mutex::new(usage),
+        })
+    }
+
+    /// The models by name.
+    #[must_use]
+    pub fn models(&self) -> &[String] {
+        &self.models
+    }
+
+    /// Takes one question; before it is asked, so that many at once cannot ask too many.
+    ///
+    /// # Errors
+    /// `BadInput` where there is no model, `OverBudget` where all questions were asked.
+    pub fn admit(&self) -> Result<()> {
+        if self.models.is_empty() {
+            let what = "there is no model to consult: `[scripts]` in `lazaret.toml` names none; \
+                        write there `models = [\"NAME\"]`";
+            return Err(Error::bad_input(what));
+        }
+        let more = |asked: u32| asked.checked_add(1).filter(|asked| *asked <= CONSULTS);
+        let taken = self
+            .asked
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, more);
+        taken.map(|_| ()).map_err(|_| {
+            let what = format!("a run consults its model {CONSULTS} times, and has done so");
+            Error::new(Code::OverBudget, what)
+        })
+    }
+
+    /// Adds the tokens of one question.
+    pub fn spend(&self, usage: Usage) {
+        lock(&self.usage).add(usage);
+    }
+
+    /// The tokens of all questions.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        *lock(&self.usage)
+    }
 }
 
 /// Whether the flows of a run are judged: [`Mode`](super::flow::lines::Mode), as it is for this run.
@@ -133,6 +195,7 @@ impl Known {
             mode,
             hold,
             weighed: false,
+            consults: Arc::default(),
         }
     }
 

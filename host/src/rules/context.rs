@@ -1,6 +1,7 @@
 //! The context: what the model is told before anything else, and of which tools.
 
 use super::agent::Agent;
+use super::code_mode::RUN_SCRIPT;
 use super::inbound::Marks;
 use crate::words::message::{Card, Message, Prompt};
 
@@ -36,6 +37,12 @@ pub fn prompt(agent: &Agent, cards: &[Card], messages: &[Message], marks: &Marks
 const HELD: &str = "An outcome with `$handle` is held back, since others had influence on it: pass it on as it is \
     wherever a tool takes a value, or work on it with the `handle` tools; `handle.read` shows it to you.";
 
+/// Likewise, for the scripts that it writes.
+const HELD_IN_SCRIPTS: &str = "In a script, an outcome with `$handle` is held back, since others had influence on it: pass \
+    it on as it is wherever a tool takes a value. `await isolate(x => x.text.split(\"\\n\")[0], handle)` runs a pure function \
+    over it and gives a handle; so does `await consult([handle], \"question\", { type: \"string\" })`, which asks a model; \
+    `await reveal(handle)` shows it to the script.";
+
 fn instructions(agent: &Agent, cards: &[Card]) -> String {
     let names: Vec<&str> = cards.iter().map(|card| card.name.as_str()).collect();
     let tools = if names.is_empty() {
@@ -46,11 +53,17 @@ fn instructions(agent: &Agent, cards: &[Card]) -> String {
             names.join(", ")
         )
     };
-    let tools = if names.iter().any(|name| name.starts_with("handle.")) {
-        format!("{tools} {HELD}")
-    } else {
-        tools
-    };
+    let mut tools = tools;
+    if names.iter().any(|name| name.starts_with("handle.")) {
+        tools.push_str(&format!(" {HELD}"));
+    }
+    let holds = agent
+        .tools
+        .iter()
+        .any(|line| line.to_string() == "handle.*");
+    if holds && names.contains(&RUN_SCRIPT) {
+        tools.push_str(&format!(" {HELD_IN_SCRIPTS}"));
+    }
     let authored = agent.instructions.trim();
     if authored.is_empty() {
         tools

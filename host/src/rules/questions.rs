@@ -120,6 +120,7 @@ impl Questions {
                 Event::Judged(_)
                 | Event::Answered { .. }
                 | Event::Started(_)
+                | Event::Brought(_)
                 | Event::Prompted { .. }
                 | Event::Replied { .. }
                 | Event::Finished(_)

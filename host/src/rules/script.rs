@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde_json::{Value, json};
 
 use super::call::wished;
+use super::flow::apart::{fault_in, fault_told};
 use super::json as text;
 use super::manifest::{Declared, Manifest};
 use super::plan::Grouping;
@@ -55,8 +56,18 @@ pub fn declared() -> Result<Declared> {
 fn told(finished: &Finished) -> (End, Label) {
     match &finished.told {
         Some(told) => {
-            let content = Content::Inline(told.clone());
-            (End::Done { content }, Label::default())
+            let end = match (&finished.end, fault_in(told)) {
+                (End::Failed { code, .. }, Some(sentence)) => End::Failed {
+                    code: *code,
+                    message: fault_told(sentence, told),
+                    issues: Vec::new(),
+                    retryable: false,
+                },
+                _ => End::Done {
+                    content: Content::Inline(told.clone()),
+                },
+            };
+            (end, Label::default())
         }
         None => (finished.end.clone(), finished.label.clone()),
     }
@@ -218,6 +229,7 @@ impl Recall {
                 Event::Judged(_)
                 | Event::Scripted(_)
                 | Event::Started(_)
+                | Event::Brought(_)
                 | Event::Prompted { .. }
                 | Event::Replied { .. }
                 | Event::Observed { .. }

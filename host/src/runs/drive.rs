@@ -3,9 +3,10 @@
 use futures_util::future::join_all;
 use serde_json::Value;
 
+use super::brought::{self, goal_with};
 use super::observe::observe;
 use super::offer::{Offer, Way};
-use super::provider::{Asking, Model};
+use super::provider::{Asking, Model, Purpose};
 use super::script::{Engines, Script};
 use crate::gate::{Performed, all_asked, failed, unfit};
 use crate::guests::dispatch::{Outcome, Request, ask_ahead, dispatch};
@@ -24,7 +25,7 @@ use crate::rules::show::Show;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
-    Content, EffectKind, End, Event, Glimpse, Record, Spent, Started, Stopped, Surface,
+    Brought, Content, EffectKind, End, Event, Glimpse, Record, Spent, Started, Stopped, Surface,
 };
 use crate::words::id::{Place, RunId, Seq, ToolName, shown};
 use crate::words::label::Label;
@@ -44,6 +45,8 @@ pub(super) struct Drive<'a> {
     pub(super) engines: &'a dyn Engines,
     /// What the run knows: answers, values that may steer.
     pub(super) known: Known,
+    /// What of other runs it began with.
+    pub(super) brought: Vec<Brought>,
 }
 
 /// How a pursuit ends.
@@ -71,10 +74,15 @@ impl Drive<'_> {
     pub(super) async fn pursue(&self, started: Started, records: &[Record]) -> Result<Pursued> {
         let journal = self.station.gate.journal();
         let mut offer = Offer::new(self.station, self.agent, self.surface);
-        let mut plan = Plan::new(&started.goal, started.label.clone(), self.agent.turns);
+        let flows = &self.station.gate.policy().flows;
+        let goal = goal_with(&started.goal, &self.brought, flows);
+        let mut plan = Plan::new(&goal, started.label.clone(), self.agent.turns);
         let mut earlier = self.recall(&mut plan, &mut offer, records);
         if records.is_empty() {
             journal.append(self.run, 0, Event::Started(started))?;
+            for event in brought::events(&self.brought) {
+                journal.append(self.run, 0, event)?;
+            }
         }
         let answer = loop {
             if self.tasks.is_cancelled() {
@@ -163,6 +171,7 @@ impl Drive<'_> {
                 caller: &caller,
                 tasks: self.tasks,
                 prompt: &prompt,
+                purpose: Purpose::Turn,
             };
             reply = model.ask(self.station, asking, see).await;
             // After the first content another model would say it twice (R-12d).
@@ -469,7 +478,8 @@ impl Drive<'_> {
     }
 
     fn stop(&self, plan: &Plan, answer: &Result<String>) -> Result<()> {
-        let (turns, usage) = plan.spent();
+        let (turns, mut usage) = plan.spent();
+        usage.add(self.known.consults.usage());
         let end = match answer {
             Ok(text) => End::Done {
                 content: Content::Inline(text.as_str().into()),

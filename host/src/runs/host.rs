@@ -7,6 +7,8 @@ use std::sync::{Arc, OnceLock};
 use futures_util::FutureExt;
 use serde_json::{Value, json};
 
+use super::brought::{Chosen, brought_in};
+use super::consult::Models;
 use super::drive::{Drive, Pursued};
 use super::known::{self, Led, typed_args};
 use super::left::{Hold, Kept};
@@ -40,13 +42,13 @@ use crate::rules::show::Show;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Error, Result};
 use crate::words::event::{
-    Content, End, Event, Narrowed, Record, Spent, Started, Stopped, Surface,
+    Brought, Content, End, Event, Narrowed, Record, Spent, Started, Stopped, Surface,
 };
 use crate::words::id::{Place, RunId};
 use crate::words::key::HostKey;
 use crate::words::label::{Label, Sort, Source};
 use crate::words::limits::CALL_TIMEOUT_MS_MAX;
-use crate::words::message::{Calling, Usage, WishedArgs};
+use crate::words::message::{Calling, WishedArgs};
 
 /// What a host is made of, resolved: a configuration that was read, or a test's own.
 #[derive(Clone, Debug)]
@@ -63,6 +65,8 @@ pub struct Setup {
     pub agents: BTreeMap<String, Agent>,
     /// Models by name.
     pub models: BTreeMap<String, Model>,
+    /// Those of them that a client's own scripts and calls may consult, first choice first.
+    pub counsel: Vec<String>,
     /// The engine of scripts: the bundled one, except where a test brings another.
     pub engine: PluginBytes,
     /// Where secrets are found.
@@ -102,6 +106,7 @@ pub struct Host {
     pub(super) kept: Kept,
     agents: BTreeMap<String, Agent>,
     models: BTreeMap<String, Model>,
+    counsel: Vec<String>,
     /// Whether the flows of clients are judged, once somebody has asked.
     clients: OnceLock<Judging>,
 }
@@ -134,6 +139,8 @@ pub struct Goal {
     pub calling: Option<Calling>,
     /// Values that the user vouches for, beside the words of the goal.
     pub vouch: Vec<String>,
+    /// What of other runs it begins with.
+    pub with: Vec<Chosen>,
     /// Whether the goal was piped or pasted, and not typed: then nobody knows who wrote it, and none of its
     /// words is a witness.
     pub piped: bool,
@@ -189,6 +196,7 @@ impl Host {
             collisions,
             agents,
             models,
+            counsel,
             engine,
             vault,
             places,
@@ -225,12 +233,14 @@ impl Host {
             scripts: Scripts::new(engine, plugin::types_reader())?,
             catalog,
             scrub,
+            counsel: Box::new(Models(models.clone())),
         };
         Ok(Self {
             station: Arc::new(station),
             kept,
             agents,
             models,
+            counsel,
             clients: OnceLock::new(),
         })
     }
@@ -376,7 +386,7 @@ impl Host {
         let stopped = Event::Stopped(Stopped {
             end,
             turns: 0,
-            usage: Usage::default(),
+            usage: caller.known.consults.usage(),
         });
         self.journal().append(&run, 0, stopped)?;
         self.journal().commit().await?;
@@ -402,7 +412,8 @@ impl Host {
     pub(super) fn knows(&self, typed: &[String], records: &[Record]) -> Known {
         let judging = || known::judging(&self.station, &[Pattern::all()]);
         let mode = *self.clients.get_or_init(judging);
-        known::known(&self.station, (Led::ByClient, mode), typed, records)
+        let known = known::known(&self.station, (Led::ByClient, mode), typed, records);
+        known::consulting(known, self.counsel.clone(), records)
     }
 
     pub(super) fn client(&self, run: RunId, surface: Surface, label: Label) -> Caller {
@@ -432,10 +443,11 @@ impl Host {
             goal.text = clean;
         }
         let prepared = self.prepare(&goal)?;
+        let brought = self.bring(&goal.with).await?;
         let wish = goal.wish();
         let hold = self.begin(&goal.run, &goal.agent, &wish)?;
-        self.pursue_on(goal, prepared, Vec::new(), (hold, tasks))
-            .await?
+        let from = (brought, Vec::new());
+        self.pursue_on(goal, prepared, from, (hold, tasks)).await?
     }
 
     /// Who pursues a goal, and the models that are asked.
@@ -462,7 +474,7 @@ impl Host {
         &self,
         goal: Goal,
         (mut agent, models): (Agent, Vec<&Model>),
-        records: Vec<Record>,
+        (brought, records): (Vec<Brought>, Vec<Record>),
         (hold, tasks): (Hold, &Tasks),
     ) -> Result<Result<String>> {
         if agent.calling != Calling::Direct {
@@ -476,7 +488,15 @@ impl Host {
             &typed,
             &records,
         );
-        if known.hold != Holding::Never {
+        let known = known::bringing(&self.station, known, &brought)?;
+        let names = models.iter().map(|model| model.name.clone());
+        let known = known::consulting(known, names.collect(), &records);
+        let brought = if records.is_empty() {
+            brought
+        } else {
+            brought_in(&records)
+        };
+        if known.hold != Holding::Never || !brought.is_empty() {
             agent.tools.extend(Pattern::try_from(format!("{PLUGIN}.*")));
         }
         let drive = Drive {
@@ -488,6 +508,7 @@ impl Host {
             models,
             engines: &self.kept,
             known,
+            brought,
         };
         let started = Started {
             surface: goal.surface,

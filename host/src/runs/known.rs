@@ -4,17 +4,23 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::brought::brought_in;
 use crate::guests::station::Station;
-use crate::rules::caller::{Judging, Known};
-use crate::rules::flow::handles::{ADOPT, Given, Handles};
+use crate::rules::caller::{Consults, Judging, Known};
+use crate::rules::flow::apart::Apart;
+use crate::rules::flow::handles::{ADOPT, Given, Handles, handle_in};
 use crate::rules::flow::kind::text_of;
 use crate::rules::flow::ledger::Ledger;
 use crate::rules::flow::lines::{Flows, Holding, Mode};
 use crate::rules::grant::Pattern;
 use crate::rules::questions::Questions;
 use crate::rules::script;
-use crate::words::event::{Content, EffectKind, End, Event, Finished, Judged, Record, Verdict};
+use crate::words::error::Result;
+use crate::words::event::{
+    Brought, Content, EffectKind, End, Event, Finished, Judged, Record, Verdict,
+};
 use crate::words::id::{Seq, ToolName};
+use crate::words::message::Usage;
 
 /// Whose words a run acts upon.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,6 +38,7 @@ pub(super) fn known(
     typed: &[String],
     records: &[Record],
 ) -> Known {
+    let flows = &station.gate.policy().flows;
     let (mut ledger, mut handles) = (Ledger::default(), Handles::default());
     for text in typed {
         ledger.typed(text);
@@ -39,7 +46,7 @@ pub(super) fn known(
     let questions = Questions::of(records);
     recall(station, (&mut ledger, &mut handles), (records, &questions));
     let known = (ledger, handles);
-    let hold = match station.gate.policy().flows.hold {
+    let hold = match flows.hold {
         Holding::Auto if led == Led::ByModel && mode == Judging::Enforce => Holding::Untrusted,
         Holding::Auto => Holding::Never,
         said @ (Holding::Untrusted | Holding::Large | Holding::Never) => said,
@@ -50,7 +57,76 @@ pub(super) fn known(
         Some(Event::Started(started)) => started.ask_expires_ms,
         Some(_) | None => station.gate.policy().asks.expires_ms,
     };
+    adjust(flows, &mut known, &brought_in(records));
     known
+}
+
+/// With what a run that is new begins with.
+///
+/// # Errors
+/// `OverBudget` where that is more than a run may hold.
+pub(super) fn bringing(station: &Station, known: Known, brought: &[Brought]) -> Result<Known> {
+    let mut known = known;
+    for one in brought {
+        take(one, &mut known.handles())?;
+    }
+    adjust(&station.gate.policy().flows, &mut known, brought);
+    Ok(known)
+}
+
+/// Whatever a run is granted, what it begins with may be anybody's: so its flows are judged, and what comes of it is
+/// held, unless policy says otherwise.
+pub(super) fn adjust(flows: &Flows, known: &mut Known, brought: &[Brought]) {
+    if brought.is_empty() {
+        return;
+    }
+    let tainted = |one: &Brought| flows.classes.is_tainted(&one.label);
+    if known.mode == Judging::Tainted && brought.iter().any(tainted) {
+        known.mode = Judging::Enforce;
+    }
+    if flows.hold == Holding::Auto {
+        known.hold = Holding::Untrusted;
+    }
+}
+
+/// Holds what a run begins with.
+fn take(brought: &Brought, handles: &mut Handles) -> Result<()> {
+    match &brought.content {
+        Content::Inline(value) => handles.hold_as(&brought.name, value, &brought.label),
+        Content::Empty | Content::Stored { .. } | Content::Size { .. } => Ok(()),
+    }
+}
+
+/// What a run holds, as far as its records hold it.
+pub(super) fn handles_in(station: &Station, records: &[Record]) -> Handles {
+    let (mut ledger, mut handles) = (Ledger::default(), Handles::default());
+    let questions = Questions::of(records);
+    recall(station, (&mut ledger, &mut handles), (records, &questions));
+    handles
+}
+
+/// With these models to be asked about what is held, and what earlier lives have asked and spent.
+pub(super) fn consulting(mut known: Known, models: Vec<String>, records: &[Record]) -> Known {
+    let (mut asked, mut usage) = (0_u32, Usage::default());
+    for record in records {
+        if let Event::Judged(judged) = &record.event
+            && is_consult(judged)
+        {
+            asked = asked.saturating_add(1);
+        }
+        if let Event::Finished(finished) = &record.event {
+            usage.add(finished.spent.usage);
+        }
+    }
+    known.consults = Consults::of(models, (asked, usage));
+    known
+}
+
+fn is_consult(judged: &Judged) -> bool {
+    let tool = ToolName::parse(&judged.subject).ok();
+    judged.effect == EffectKind::Call
+        && matches!(judged.verdict, Verdict::Allow { .. })
+        && tool.and_then(|tool| Apart::of(&tool)) == Some(Apart::Consult)
 }
 
 /// Whether the flows of a run with this reach are judged.
@@ -110,6 +186,9 @@ impl<'a> Fold<'a> {
                     learned(flows, (ledger, handles), (judged, tool), finished);
                 }
             }
+            Event::Brought(brought) => {
+                let _ = take(brought, handles);
+            }
             Event::Judged(_)
             | Event::Started(_)
             | Event::Prompted { .. }
@@ -154,6 +233,13 @@ fn learned(
             }
             None => {}
         }
+    }
+    if let (End::Failed { message, .. }, Some(told)) = (&finished.end, &finished.told)
+        && let (Some(name), Some(way)) = (handle_in(told), Apart::of(tool))
+    {
+        let said = Value::from(message.as_str());
+        let _ = handles.hold_as(name, &said, &finished.label);
+        let _ = handles.charge(way.fault_bits(), u32::MAX);
     }
     // What was turned down is told in the host's words; what a script makes of all it read is no outcome of a tool.
     let performed = matches!(judged.verdict, Verdict::Allow { .. });

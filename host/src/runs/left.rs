@@ -9,8 +9,9 @@ mod kept;
 use serde_json::{Value, json};
 
 pub(super) use self::kept::{Hold, Kept};
+use super::brought::{self, Chosen};
 use super::host::{Called, Goal, Host, caught};
-use super::known::typed_args;
+use super::known::{self, typed_args};
 use super::script::Script;
 use crate::gate::failed;
 use crate::gate::journal::check_open;
@@ -52,16 +53,33 @@ impl Host {
         source: String,
         tasks: &Tasks,
     ) -> Result<Called> {
-        caught(self.script_one(run, surface, source, tasks)).await
+        caught(self.script_one(run, surface, (source, &[]), tasks)).await
+    }
+
+    /// As [`Host::script`], with what of other runs it begins with.
+    ///
+    /// # Errors
+    /// As [`Host::script`]; `NotFound` for what is not there.
+    pub async fn script_with(
+        &self,
+        run: RunId,
+        surface: Surface,
+        (source, with): (String, &[Chosen]),
+        tasks: &Tasks,
+    ) -> Result<Called> {
+        caught(self.script_one(run, surface, (source, with), tasks)).await
     }
 
     async fn script_one(
         &self,
         run: RunId,
         surface: Surface,
-        source: String,
+        (source, with): (String, &[Chosen]),
         tasks: &Tasks,
     ) -> Result<Called> {
+        let brought = self.bring(with).await?;
+        let known = self.knows(&typed_args(&json!({"source": source})), &[]);
+        let known = known::bringing(&self.station, known, &brought)?;
         let hold = self.begin(&run, TOOL, &json!({"source": source}))?;
         self.kept.keep(&self.station.scripts.engine)?;
         let label = Label::of(Source::user());
@@ -74,8 +92,11 @@ impl Host {
             ask_expires_ms: self.policy().asks.expires_ms,
         };
         self.journal().append(&run, 0, Event::Started(started))?;
+        for event in brought::events(&brought) {
+            self.journal().append(&run, 0, event)?;
+        }
         let caller = Caller {
-            known: self.knows(&typed_args(&json!({"source": source})), &[]),
+            known,
             ..self.client(run, surface, label)
         };
         let outcome = self
@@ -109,8 +130,9 @@ impl Host {
     /// A script without records of a run around it and without waiting for the disk; see
     /// [`Host::call_batched`].
     pub async fn script_batched(&self, run: &RunId, source: &str, tasks: &Tasks) -> Outcome {
+        let typed = typed_args(&json!({"source": source}));
         let caller = Caller {
-            known: self.knows(&typed_args(&json!({"source": source})), &[]),
+            known: self.knows(&typed, &[]),
             ..self.client(run.clone(), Surface::Cli, Label::of(Source::user()))
         };
         let script = self.script_of(caller, source.to_owned(), tasks);
@@ -169,7 +191,8 @@ impl Host {
                 let goal = goal.clone();
                 let prepared = self.prepare(&goal)?;
                 self.journal().append(&goal.run, 0, Event::Resumed)?;
-                let answer = self.pursue_on(goal, prepared, records, (hold, tasks)).await;
+                let from = (Vec::new(), records);
+                let answer = self.pursue_on(goal, prepared, from, (hold, tasks)).await;
                 return answer.map(Resumed::Answer);
             }
             Wished::Call { run, started, .. } => (run.clone(), started.clone()),
@@ -353,6 +376,8 @@ pub(super) fn wished_in(run: &RunId, records: &[Record]) -> Result<Wished> {
         models: started.narrowed.models.clone(),
         calling: started.narrowed.calling,
         vouch: started.narrowed.vouch.clone(),
+        // What it began with stands in its records.
+        with: Vec::new(),
         piped: started.label != Label::of(Source::user()),
     }))
 }

@@ -55,7 +55,7 @@ impl Model {
         see: impl FnMut(Delta),
     ) -> Result<Reply> {
         match &self.provider {
-            Provider::Scripted { script } => scripted::reply(script, asking.prompt),
+            Provider::Scripted { script } => scripted::reply(script, asking.prompt, asking.purpose),
             Provider::OpenAi { .. } => openai::ask(&self.provider, station, asking, see).await,
         }
     }
@@ -100,4 +100,15 @@ pub(super) struct Asking<'a> {
     pub(super) tasks: &'a Tasks,
     /// What it is told.
     pub(super) prompt: &'a Prompt,
+    /// What for.
+    pub(super) purpose: Purpose,
+}
+
+/// What a model is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// The next turn of a run.
+    Turn,
+    /// An answer about what is held.
+    Consult,
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::explain::call_of;
 use super::host::Host;
-use super::known::{self, Fold, Led, always};
+use super::known::{self, Fold, Led, adjust, always};
 use super::left::{Wished, wished_in};
 use crate::gate::{Foreseen, foresee, unfit};
 use crate::rules::call::{self, Call};
@@ -179,6 +179,9 @@ impl<'a> Again<'a> {
         let (mut ledger, mut handles) = (self.known.ledger(), self.known.handles());
         self.fold.see(flows, (&mut ledger, &mut handles), record);
         drop((ledger, handles));
+        if let Event::Brought(brought) = &record.event {
+            adjust(flows, &mut self.known, std::slice::from_ref(brought));
+        }
         if matches!(record.event, Event::Resumed) {
             let questions = Questions::of(so_far);
             always(&mut self.known.ledger(), &questions);

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::{Code, Issue};
-use super::id::{Digest, Place, QuestionId, RunId, Seq};
+use super::id::{Digest, Place, QuestionId, RunId, Seq, ToolName};
 use super::label::Label;
 use super::message::{Calling, Observation, Reply, Usage};
 
@@ -37,6 +37,8 @@ pub struct Record {
 pub enum Event {
     /// A run began.
     Started(Started),
+    /// A run that began took over what another one holds.
+    Brought(Brought),
     /// A provider was asked.
     Prompted {
         /// From 1.
@@ -107,6 +109,7 @@ impl Event {
     pub fn word(&self) -> &'static str {
         match self {
             Self::Started(_) => "started",
+            Self::Brought(_) => "brought",
             Self::Prompted { .. } => "prompted",
             Self::Replied { .. } => "replied",
             Self::Judged(_) => "judged",
@@ -126,6 +129,7 @@ impl Event {
     pub fn content_mut(&mut self) -> Option<&mut Content> {
         let end = match self {
             Self::Judged(judged) => return Some(&mut judged.content),
+            Self::Brought(brought) => return Some(&mut brought.content),
             Self::Finished(finished) => &mut finished.end,
             Self::Stopped(stopped) => &mut stopped.end,
             Self::Started(_)
@@ -151,6 +155,7 @@ impl Event {
     pub fn label_mut(&mut self) -> Option<&mut Label> {
         match self {
             Self::Started(started) => Some(&mut started.label),
+            Self::Brought(brought) => Some(&mut brought.label),
             Self::Replied { label, .. } => Some(label),
             Self::Judged(judged) => Some(&mut judged.label),
             Self::Finished(finished) => Some(&mut finished.label),
@@ -184,6 +189,23 @@ pub struct Started {
     /// How long its questions may be answered, in milliseconds; for ever where it says nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask_expires_ms: Option<u64>,
+}
+
+/// What a run that began took over from another: it stands here in full, so that this run needs no other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Brought {
+    /// The handle's name in this run.
+    pub name: String,
+    /// The other run.
+    pub from: RunId,
+    /// The handle's name there.
+    pub handle: String,
+    /// The tool whose outcome it is.
+    pub tool: ToolName,
+    /// What it holds.
+    pub content: Content,
+    /// What influenced it.
+    pub label: Label,
 }
 
 /// What a run asks for beside its agent's definition.
@@ -496,6 +518,9 @@ pub struct Spent {
     /// Inner calls.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub calls: u64,
+    /// Tokens of a model that was asked about what is held.
+    #[serde(default, skip_serializing_if = "Usage::is_nothing")]
+    pub usage: Usage,
 }
 
 impl Spent {

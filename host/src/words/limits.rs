@@ -84,6 +84,26 @@ pub const HANDLES: usize = 4_096;
 pub const HANDLE_BYTES: usize = 32 << 20;
 /// Records of which a handle shows its trusted fields.
 pub const HANDLE_RECORDS: usize = 100;
+/// A function that runs apart, over what handles hold.
+pub const ISOLATED_CHARS: usize = 65_536;
+/// Values that one such function is given, or that one question to the model is about.
+pub const APART_VALUES: usize = 64;
+/// Such functions that run at once. Apart from the slots of scripts, which wait for them.
+pub const ISOLATED_SLOTS: usize = 16;
+/// Bits that leave a handle when such a function fails: that it did, why in one word, and where in its source.
+pub const ISOLATED_FAULT_BITS: u32 = 19;
+/// Questions to its model that the scripts and turns of one run may ask about what is held.
+pub const CONSULTS: u32 = 32;
+/// How often the model is asked one question: an answer that does not fit is mended once.
+pub const CONSULT_ASKS: usize = 2;
+/// Such a question.
+pub const CONSULT_CHARS: usize = 8_000;
+/// The shape of its answer as JSON text.
+pub const CONSULT_SHAPE_BYTES: usize = 8 << 10;
+/// Bits that leave a handle when it has no answer: that it has none, and why in one word.
+pub const CONSULT_FAULT_BITS: u32 = 3;
+/// Handles of other runs that one run begins with.
+pub const BROUGHT: usize = 64;
 /// Bits that may leave the handles of a run, where policy names no number.
 pub const HANDLE_BITS: u32 = 256;
 

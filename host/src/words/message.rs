@@ -93,6 +93,12 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Adds another call's tokens.
     pub fn add(&mut self, other: Self) {
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);

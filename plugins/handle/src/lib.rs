@@ -4,6 +4,7 @@
 //! and that what is made of it is held again, is the host's doing; see `rules/flow/handles.rs` there. Any other
 //! tool takes handles as well.
 
+mod apart;
 mod find;
 mod part;
 mod scalar;
@@ -25,5 +26,7 @@ plugin! {
         find::find,
         scalar::count,
         scalar::scalar,
+        apart::isolate,
+        apart::consult,
     ],
 }

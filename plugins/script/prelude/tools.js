@@ -1,11 +1,14 @@
 // `tools`: a proxy that knows no names. Whatever is asked for is the name of a tool, or the beginning of one.
 (natives) => {
     const { call } = natives;
-    const { defineProperty, preventExtensions } = Object;
+    const { defineProperty, entries, preventExtensions } = Object;
     const { construct } = Reflect;
     const { toPrimitive } = Symbol;
     const NewProxy = Proxy;
     const toText = String;
+    const NewTypeError = TypeError;
+    const { isArray } = Array;
+    const sourceOf = Function.prototype.call.bind(Function.prototype.toString);
 
     class ToolError extends Error {
         constructor(message, options) {
@@ -66,8 +69,26 @@
 
     /** Shows what a handle holds; from then on the script is under the influence of it. */
     const reveal = (handle) => call("handle.read", [{ value: handle }]);
+    /** The handle of that name, such as one that the run was begun with. */
+    const handle = (name) => ({ $handle: toText(name) });
+    /** Runs a pure function over values, and over what handles hold, in a guest of its own without tools. */
+    const isolate = (pure, ...of) => {
+        if (typeof pure !== "function") {
+            throw new NewTypeError("isolate takes a function, and then what it is given: isolate(letters => letters.length, handle)");
+        }
+        return call("handle.isolate", [{ code: sourceOf(pure), of }]);
+    };
+    /** Asks the model one question about values, and about what handles hold; it has no tools and knows nothing else. */
+    const consult = (of, question, shape) => {
+        if (!isArray(of)) {
+            throw new NewTypeError('consult takes a list, a question, and the shape of the answer: consult([handle], "who wrote it?", { type: "string" })');
+        }
+        return call("handle.consult", [{ of, question, shape }]);
+    };
 
     defineProperty(globalThis, "tools", { value: named(""), writable: false, enumerable: true, configurable: false });
-    defineProperty(globalThis, "reveal", { value: reveal, writable: true, enumerable: false, configurable: true });
+    for (const [name, value] of entries({ reveal, handle, isolate, consult })) {
+        defineProperty(globalThis, name, { value, writable: true, enumerable: false, configurable: true });
+    }
     defineProperty(globalThis, "ToolError", { value: ToolError, writable: true, enumerable: false, configurable: true });
 }

@@ -35,10 +35,11 @@ pub fn set<'js>(
 pub fn wait(state: &State, ctx: &Ctx<'_>, timer: Timer, pause: u64) -> Result<()> {
     let most = state.bounds.get().timers;
     if state.timers_made.get() >= most {
-        return Err(Exception::throw_range(
-            ctx,
-            &format!("this script may set {most} timers, and has set them"),
-        ));
+        let message = match most {
+            0 => "a function that runs apart has no timers".to_owned(),
+            most => format!("this script may set {most} timers, and has set them"),
+        };
+        return Err(Exception::throw_range(ctx, &message));
     }
     state.timers_made.set(state.timers_made.get() + 1);
     let pause = timer.every.unwrap_or(pause);

@@ -144,7 +144,10 @@ fn over_budget(state: &State, ctx: &Ctx<'_>, most: u32) -> Result<Error> {
     let error = match known {
         Some(error) => error.restore(ctx)?,
         None => {
-            let message = format!("this script may make {most} calls, and has made them");
+            let message = match most {
+                0 => "a function that runs apart has no tools: give it what it needs".to_owned(),
+                most => format!("this script may make {most} calls, and has made them"),
+            };
             let error = tool_error(state, ctx, "over_budget", &message)?.into_value();
             *state.over_budget.borrow_mut() = Some(Persistent::save(ctx, error.clone()));
             error

@@ -3,8 +3,10 @@
 
 mod audit;
 mod bounds;
+mod brought;
 mod call;
 mod config;
+mod consult;
 mod demo;
 mod denied;
 mod doctor;

@@ -1,7 +1,9 @@
 //! The whole host at work: attacks, journals, agents, limits. One binary, since each links the engine.
 
 mod agents;
+mod apart;
 mod attacks;
+mod brought;
 mod cache;
 mod compiles;
 mod components;

@@ -59,7 +59,11 @@ impl Handles {
         Ok(name)
     }
 
-    fn hold_as(&mut self, name: &str, value: &Value, label: &Label) -> Result<()> {
+    /// Holds a value under a name: of an earlier life, or of the user's choice.
+    ///
+    /// # Errors
+    /// As [`Handles::hold`].
+    pub fn hold_as(&mut self, name: &str, value: &Value, label: &Label) -> Result<()> {
         let number = name.strip_prefix('h').and_then(|rest| rest.parse().ok());
         self.last = self.last.max(number.unwrap_or_default());
         let bytes = self.bytes.saturating_add(value.to_string().len());
@@ -227,7 +231,8 @@ impl Given {
 }
 
 /// The name of a handle, where a value is one.
-fn handle_in(value: &Value) -> Option<&str> {
+#[must_use]
+pub fn handle_in(value: &Value) -> Option<&str> {
     value.as_object()?.get(KEY)?.as_str()
 }
 
@@ -318,22 +323,22 @@ const NUMBER_BITS: u32 = 64;
 /// All days of ten thousand years.
 const DATE_BITS: u32 = 22;
 
-/// What the holder sees.
+/// What the holder sees. Of what was made of other handles, neither kind nor size: whoever wishes chooses what is
+/// made of them, and could have as much of what they hold spelled out by either, call by call.
 #[must_use]
 pub fn card(
     flows: &Flows,
     (tool, name): (&ToolName, &str),
-    outcome: &Value,
+    (outcome, made): (&Value, Made),
     label: &Label,
 ) -> Value {
-    let mut card = json!({
-        KEY: name,
-        "of": tool.as_str(),
-        "type": type_of(outcome),
-        // Rounded up: a length to the byte would be a way out.
-        "bytes": outcome.to_string().len().next_power_of_two(),
-        "label": label,
-    });
+    let mut card = json!({KEY: name, "of": tool.as_str(), "label": label});
+    if made == Made::Anew
+        && let Some(card) = card.as_object_mut()
+    {
+        card.insert("type".to_owned(), type_of(outcome).into());
+        card.insert("bytes".to_owned(), size_of(outcome).into());
+    }
     let records = flows.about(tool).map(|said| &said.records);
     if let Some(fields) = records.and_then(|records| trusted(records, outcome))
         && let Some(card) = card.as_object_mut()
@@ -343,7 +348,36 @@ pub fn card(
     card
 }
 
-fn type_of(value: &Value) -> &'static str {
+/// What an outcome was made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Made {
+    /// Of what its wisher wrote.
+    Anew,
+    /// Of what other handles hold.
+    OfHandles,
+}
+
+impl Made {
+    /// Of arguments in which handles stood at these places.
+    #[must_use]
+    pub fn of(places: &[String]) -> Self {
+        if places.is_empty() {
+            Self::Anew
+        } else {
+            Self::OfHandles
+        }
+    }
+}
+
+/// How large a value is at most: a length to the byte would be a way out.
+#[must_use]
+pub fn size_of(value: &Value) -> usize {
+    value.to_string().len().next_power_of_two()
+}
+
+/// What a value is, in a word.
+#[must_use]
+pub fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",

@@ -60,6 +60,7 @@ impl<'a> Trace<'a> {
             }
             Event::Judged(_)
             | Event::Started(_)
+            | Event::Brought(_)
             | Event::Prompted { .. }
             | Event::Replied { .. }
             | Event::Scripted(_)

@@ -165,7 +165,9 @@ impl Verbatim {
                     continue;
                 };
                 // The tile before this one was the same as well, and how far that goes is known.
-                if at >= part.start + STRIDE && same_before((bytes, at), (piece.as_bytes(), spot.at)) {
+                if at >= part.start + STRIDE
+                    && same_before((bytes, at), (piece.as_bytes(), spot.at))
+                {
                     continue;
                 }
                 let (from, to) = widest((bytes, at), (piece.as_bytes(), spot.at));

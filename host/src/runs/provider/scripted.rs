@@ -4,12 +4,16 @@
 //! `{"text": …}` or `{"calls": [{"tool": …, "args": {…}, "id": …}]}`, with optional `"usage"` and
 //! `"when"`, a text that the prompt must contain. A text may quote what an earlier call gave: `{{ID}}`
 //! is the observation of call ID, `{{ID#/a/b}}` a value in it by JSON pointer.
+//!
+//! A line with `"consult": true` answers no turn. It answers questions about what is held: each question is
+//! answered by the first such line whose `when` stands in it, and asked again, by the next.
 
 use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::Purpose;
 use crate::edges::named;
 use crate::rules::inbound::inside;
 use crate::words::error::{Code, Error, Result};
@@ -28,6 +32,8 @@ struct Line {
     usage: Usage,
     #[serde(default)]
     when: String,
+    #[serde(default)]
+    consult: bool,
 }
 
 #[derive(Deserialize)]
@@ -41,7 +47,7 @@ struct Wish {
 }
 
 /// The reply to a prompt.
-pub(super) fn reply(script: &Path, prompt: &Prompt) -> Result<Reply> {
+pub(super) fn reply(script: &Path, prompt: &Prompt, purpose: Purpose) -> Result<Reply> {
     let failed = |why: String| {
         Error::new(
             Code::ProviderFailed,
@@ -57,19 +63,12 @@ pub(super) fn reply(script: &Path, prompt: &Prompt) -> Result<Reply> {
         .iter()
         .filter(|message| matches!(message, Message::Assistant(_)))
         .count();
-    let lines = text
-        .lines()
-        .enumerate()
-        .filter(|(_, line)| !line.trim().is_empty());
-    let Some((number, line)) = lines.clone().nth(turn) else {
-        return Err(failed(format!(
-            "turn {} has no reply: the last one is for turn {}",
-            turn + 1,
-            lines.count()
-        )));
-    };
+    let (number, line) = match purpose {
+        Purpose::Turn => line_of_turn(&text, turn),
+        Purpose::Consult => line_of_question(&text, prompt, turn),
+    }
+    .map_err(failed)?;
     let at = |why: String| failed(format!("line {}: {why}", number + 1));
-    let line: Line = serde_json::from_str(line).map_err(|error| at(error.to_string()))?;
     if !line.when.is_empty() && !contains(prompt, &line.when) {
         return Err(at(format!(
             "the prompt does not contain `{}`",
@@ -96,6 +95,39 @@ pub(super) fn reply(script: &Path, prompt: &Prompt) -> Result<Reply> {
         stop,
         usage: line.usage,
     })
+}
+
+/// The lines in order, each with its number from 0; one that cannot be read is told when it is reached.
+fn lines(text: &str) -> impl Iterator<Item = (usize, Result<Line, String>)> {
+    let lines = text.lines().enumerate();
+    let lines = lines.filter(|(_, line)| !line.trim().is_empty());
+    lines.map(|(number, line)| {
+        let line = serde_json::from_str(line);
+        let line = line.map_err(|error| format!("line {}: {error}", number + 1));
+        (number, line)
+    })
+}
+
+fn line_of_turn(text: &str, turn: usize) -> Result<(usize, Line), String> {
+    let turns = || lines(text).filter(|(_, line)| !matches!(line, Ok(line) if line.consult));
+    match turns().nth(turn) {
+        Some((number, line)) => Ok((number, line?)),
+        None => Err(format!(
+            "turn {} has no reply: the last one is for turn {}",
+            turn + 1,
+            turns().count()
+        )),
+    }
+}
+
+fn line_of_question(text: &str, prompt: &Prompt, asked: usize) -> Result<(usize, Line), String> {
+    let mut answers = lines(text).filter_map(|(number, line)| {
+        let line = line.ok().filter(|line| line.consult)?;
+        (line.when.is_empty() || contains(prompt, &line.when)).then_some((number, line))
+    });
+    answers
+        .nth(asked)
+        .ok_or_else(|| "no line with `\"consult\": true` answers this question".to_owned())
 }
 
 fn contains(prompt: &Prompt, text: &str) -> bool {

@@ -24,9 +24,9 @@ use crate::words::event::{Event, Glimpse, Record, ScriptBounds, Scripted, Spent}
 use crate::words::id::{Digest, Seq};
 use crate::words::label::Label;
 use crate::words::limits::{
-    CALL_TIMEOUT_MS_MAX, LOG_BYTES, LOG_LINES, QUESTIONS_TOGETHER, SCRIPT_FUEL_PER_MS,
-    SCRIPT_HEAP_BYTES, SCRIPT_IDLE_MS, SCRIPT_IDLE_PER_WORK, SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES,
-    SCRIPT_POLLS_PER_MS, SCRIPT_TIMERS_PER_CALL,
+    CALL_TIMEOUT_MS_MAX, QUESTIONS_TOGETHER, SCRIPT_FUEL_PER_MS, SCRIPT_HEAP_BYTES, SCRIPT_IDLE_MS,
+    SCRIPT_IDLE_PER_WORK, SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES, SCRIPT_POLLS_PER_MS,
+    SCRIPT_TIMERS_PER_CALL,
 };
 
 /// How a life ended.
@@ -139,9 +139,9 @@ impl<'a> Life<'a> {
                     self.say_what_is_left();
                     return value_of(&text).map(Ended::Value);
                 }
-                Progress::Failed(error) => {
+                Progress::Failed(broken) => {
                     self.spent = guest.spent();
-                    return Err(error);
+                    return Err(broken.error());
                 }
                 Progress::Waiting(requests) => self.wish(requests)?,
             }
@@ -511,7 +511,7 @@ impl Script<'_> {
         let source = &self.source;
         let (guest, step) = self.start_with(engine, begun, source).await?;
         let error = match step.progress {
-            Progress::Failed(error) if error.code() == Code::BadInput => error,
+            Progress::Failed(broken) if broken.code == Code::BadInput => broken.error(),
             progress @ (Progress::Failed(_) | Progress::Waiting(_) | Progress::Done(_)) => {
                 return Ok((guest, Step { progress, ..step }));
             }
@@ -573,17 +573,5 @@ impl Script<'_> {
                 log_bytes: SCRIPT_LOG_BYTES,
             },
         }
-    }
-}
-
-impl Trail {
-    /// Keeps a line as long as there is room, and counts it otherwise.
-    fn keep_line(&mut self, line: LogLine) {
-        if self.logs.len() >= LOG_LINES || self.log_bytes + line.message.len() > LOG_BYTES {
-            self.logs_dropped += 1;
-            return;
-        }
-        self.log_bytes += line.message.len();
-        self.logs.push(line);
     }
 }

@@ -57,6 +57,14 @@ pub(super) async fn show(journal: &Journal, scene: &Scene, run: &str) -> Result<
                 warn("not answered in time"),
                 faint(format!("question {question}"))
             ),
+            Event::Brought(brought) => format!(
+                "{} {} from {}:{} [{}]",
+                strong("brought"),
+                one_line(&brought.name),
+                brought.from,
+                one_line(&brought.handle),
+                one_line(&brought.label.to_string())
+            ),
             Event::Started(_)
             | Event::Prompted { .. }
             | Event::Replied { .. }

@@ -104,6 +104,7 @@ impl Demo {
             models: Vec::new(),
             calling: None,
             vouch: Vec::new(),
+            with: Vec::new(),
             piped: false,
         };
         let status = tokio::select! {

@@ -12,6 +12,7 @@ use super::transcript::Transcript;
 use crate::guests::tasks::Tasks;
 use crate::rules::grant::Pattern;
 use crate::rules::rendered::rendered;
+use crate::runs::brought::Chosen;
 use crate::runs::host::{Goal, Host};
 use crate::surfaces::paint::{faint, foreign};
 use crate::words::error::{Code, Error, Result, why};
@@ -24,7 +25,9 @@ use crate::words::message::Calling;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   lazaret run \"Which figures changed since March?\" --agent analyst
-  lazaret run --agent analyst --json < goal.txt     one event a line")]
+  lazaret run --agent analyst --json < goal.txt     one event a line
+  lazaret run --with last:h1=letter \"Answer the letter\"     go on with what the last run held, unread;
+                                                    `lazaret runs show` lists what a run holds")]
 pub(super) struct Run {
     /// What it shall do; read from standard input where it is left out.
     prompt: Option<String>,
@@ -43,6 +46,17 @@ pub(super) struct Run {
     /// A value that the model may act on as if it stood in the prompt, such as an address.
     #[arg(long, value_name = "VALUE")]
     vouch: Vec<String>,
+    /// Begin with what another run holds, unread: the model may pass it on, and is under no influence of it.
+    #[arg(long, value_name = "RUN:HANDLE[=NAME]", value_parser = parse_chosen)]
+    with: Vec<Chosen>,
+}
+
+/// As an argument of the command line.
+pub(super) fn parse_chosen(text: &str) -> std::result::Result<Chosen, String> {
+    Chosen::parse(text).map_err(|error| {
+        let hints = error.hints().iter().map(|hint| format!("; {hint}"));
+        format!("{}{}", error.message(), hints.collect::<String>())
+    })
 }
 
 fn parse_calling(text: &str) -> std::result::Result<Calling, String> {
@@ -79,6 +93,7 @@ impl Run {
             models: self.model.into_iter().collect(),
             calling: self.calling,
             vouch: self.vouch,
+            with: self.with,
             piped,
         };
         pursue(&host, goal, scene).await

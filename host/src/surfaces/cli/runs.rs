@@ -9,9 +9,12 @@ use super::transcript::{Transcript, short};
 use super::{Scene, audit, print};
 use crate::gate::journal::{Journal, Provenance};
 use crate::runs::audit::Audit;
+use crate::runs::brought::{Listed, held_in};
 use crate::surfaces::paint::{bad, faint, good, strong, table, warn};
 use crate::words::error::Result;
 use crate::words::event::{End, Event, Record};
+use crate::words::id::RunId;
+use crate::words::inert::one_line;
 use crate::words::limits::RUNS_LISTED;
 
 /// Look at what has happened.
@@ -153,6 +156,7 @@ fn state(last: &Record) -> (String, String) {
         }
         Event::Paused { .. } => ("paused".to_owned(), warn("paused")),
         Event::Started(_)
+        | Event::Brought(_)
         | Event::Prompted { .. }
         | Event::Replied { .. }
         | Event::Judged(_)
@@ -169,7 +173,8 @@ fn state(last: &Record) -> (String, String) {
 fn row(first: &Record, last: &Record, provenance: Provenance) -> Vec<String> {
     let (subject, goal) = match &first.event {
         Event::Started(started) => (started.subject.clone(), started.goal.clone()),
-        Event::Prompted { .. }
+        Event::Brought(_)
+        | Event::Prompted { .. }
         | Event::Replied { .. }
         | Event::Judged(_)
         | Event::Finished(_)
@@ -229,7 +234,33 @@ async fn show(journal: &Journal, scene: &Scene, run: &str) -> Result<u8> {
             print::line(format!("{} {line}", faint(format!("{seq:>4}"))));
         }
     }
+    show_held(&run, &records);
     Ok(0)
+}
+
+/// What the run holds, so that another one can begin with some of it.
+fn show_held(run: &RunId, records: &[Record]) {
+    let held = held_in(records);
+    if held.is_empty() {
+        return;
+    }
+    print::line(strong("held"));
+    let row = |held: Listed| {
+        vec![
+            strong(format!("  {}", one_line(&held.name))),
+            held.kind.to_owned(),
+            format!("≤ {} B", held.bytes),
+            one_line(&held.tool),
+            faint(one_line(&held.label.to_string())),
+        ]
+    };
+    let first = held.first().map(|held| held.name.clone());
+    let rows: Vec<Vec<String>> = held.into_iter().map(row).collect();
+    print::line(table(&rows).trim_end());
+    let first = first.unwrap_or_default();
+    print::line(faint(format!(
+        "  begin another run with one of them: lazaret run --with {run}:{first} \"…\""
+    )));
 }
 
 pub(super) fn time(at_ms: u64) -> String {

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 
 use super::call::report;
 use super::print::{self, Spinner};
-use super::{Scene, inline, run::until_cancelled};
+use super::run::{parse_chosen, until_cancelled};
+use super::{Scene, inline};
 use crate::edges::named;
 use crate::guests::tasks::Tasks;
+use crate::runs::brought::Chosen;
 use crate::runs::host::{Called, Host};
 use crate::runs::left::Resumed;
 use crate::runs::rest;
@@ -32,6 +34,9 @@ In a script:
   const page = await tools.web.get_page({url});          call a tool by its name
   await Promise.all(paths.map(path => tools.files.read({path})));
   try { … } catch (error) { error.code, error.message, error.retryable }
+  await reveal(handle(\"x\"))                              what a handle holds, such as `--with last:h1=x`
+  await isolate(x => x.text, handle(\"x\"))               a function over it, which has no tools
+  await consult([handle(\"x\")], \"who wrote it?\")        a question to a model of `[scripts]`
 `lazaret tools --format ts` prints the types of all tools.")]
 pub(super) struct Script {
     /// The script; `-` for standard input.
@@ -48,6 +53,10 @@ pub(super) struct Script {
     /// Run it again whenever the file changes, until Ctrl-C.
     #[arg(long, requires = "file", conflicts_with = "source")]
     watch: bool,
+    /// Begin with what another run holds; `handle("NAME")` in the script. Outcomes are held then, unless `[flow] hold`
+    /// says otherwise.
+    #[arg(long, value_name = "RUN:HANDLE[=NAME]", value_parser = parse_chosen)]
+    with: Vec<Chosen>,
 }
 
 /// How often a watched file is looked at.
@@ -57,9 +66,9 @@ impl Script {
     pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
         let source = self.read()?;
         let host = scene.open_host().await?;
-        let status = run(&host, source, scene).await?;
+        let status = run(&host, (source, &self.with), scene).await?;
         match &self.file {
-            Some(file) if self.watch => watch(&host, file, scene).await,
+            Some(file) if self.watch => watch(&host, (file, &self.with), scene).await,
             Some(_) | None => Ok(status),
         }
     }
@@ -98,7 +107,7 @@ fn read_input() -> Result<String> {
     Ok(text)
 }
 
-async fn watch(host: &Host, file: &Path, scene: &Scene) -> Result<u8> {
+async fn watch(host: &Host, (file, with): (&Path, &[Chosen]), scene: &Scene) -> Result<u8> {
     let mut before = read_file(file).unwrap_or_default();
     if !scene.quiet {
         print::note(faint(format!("watching {}; Ctrl-C ends", file.display())));
@@ -117,7 +126,7 @@ async fn watch(host: &Host, file: &Path, scene: &Scene) -> Result<u8> {
                 if !scene.quiet {
                     print::note(faint("again:"));
                 }
-                run(host, source, scene).await?;
+                run(host, (source, with), scene).await?;
             }
         }
     };
@@ -128,10 +137,11 @@ async fn watch(host: &Host, file: &Path, scene: &Scene) -> Result<u8> {
     }
 }
 
-async fn run(host: &Host, source: String, scene: &Scene) -> Result<u8> {
+async fn run(host: &Host, (source, with): (String, &[Chosen]), scene: &Scene) -> Result<u8> {
     let run = host.new_run();
     let tasks = Tasks::new();
-    let work = host.script(run.clone(), Surface::Cli, source, &tasks);
+    let wish = (source, with);
+    let work = host.script_with(run.clone(), Surface::Cli, wish, &tasks);
     let called = see(host, &run, scene, until_cancelled(&tasks, work)).await?;
     let called = inline::settled(host, scene, called).await?;
     Ok(tell(&called, scene))

@@ -49,6 +49,7 @@ impl Transcript {
                     Some(format!("running {}", judged.subject))
                 }
                 Event::Started(_)
+                | Event::Brought(_)
                 | Event::Replied { .. }
                 | Event::Judged(_)
                 | Event::Finished(_)
@@ -80,6 +81,17 @@ impl Transcript {
     pub(super) fn line(&mut self, record: &Record) -> Option<String> {
         match &record.event {
             Event::Started(started) => Some(line_of_start(started)),
+            Event::Brought(brought) => Some(format!(
+                "  {} {} {}",
+                strong("with"),
+                foreign(&brought.name),
+                faint(format!(
+                    "({} of run {}: {})",
+                    short(&brought.handle),
+                    brought.from,
+                    short(&brought.label.to_string())
+                ))
+            )),
             Event::Prompted {
                 turn,
                 turns_max,

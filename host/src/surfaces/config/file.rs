@@ -45,6 +45,8 @@ pub struct ConfigFile {
     pub agents: BTreeMap<String, AgentTable>,
     /// Models by name.
     pub models: BTreeMap<String, ModelTable>,
+    /// What a client's own scripts may ask.
+    pub scripts: ScriptTable,
     /// Bounds of every guest.
     pub limits: LimitTable,
     /// What may flow where.
@@ -162,6 +164,14 @@ pub struct AgentTable {
     pub turns: Option<u32>,
     /// How its model calls tools: `direct`, `code` or `both`.
     pub calling: Calling,
+}
+
+/// `[scripts]`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ScriptTable {
+    /// Models that `consult` asks in a script or call of a person's own, first choice first.
+    pub models: Vec<String>,
 }
 
 /// `[models.NAME]`.

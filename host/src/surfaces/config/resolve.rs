@@ -69,6 +69,7 @@ fn empty(policy: Policy, places: Places) -> Setup {
         collisions: Collisions::default(),
         agents: BTreeMap::new(),
         models: BTreeMap::new(),
+        counsel: Vec::new(),
         engine: plugin::script_engine(),
         vault: Vault::new(Backend::default(), &places.state),
         places,
@@ -223,6 +224,9 @@ fn add(setup: &mut Setup, path: &Path, file: &ConfigFile) -> Result<()> {
         check_name("an agent", name)?;
         let agent = agent(name, table)?;
         setup.agents.entry(name.clone()).or_insert(agent);
+    }
+    if setup.counsel.is_empty() {
+        setup.counsel.clone_from(&file.scripts.models);
     }
     for (name, table) in &file.models {
         check_name("a model", name)?;
@@ -458,6 +462,15 @@ fn check_names(setup: &Setup) -> Result<()> {
                 });
             }
         }
+    }
+    let gone = |model: &&String| !setup.models.contains_key(*model);
+    if let Some(model) = setup.counsel.iter().find(gone) {
+        let what = format!(
+            "{}: [scripts] speaks of the model `{}`, which is not there",
+            setup.policy.origin,
+            shown(model)
+        );
+        return Err(Error::bad_input(what).hint(format!("write `[models.{}]`", shown(model))));
     }
     for agent in setup.agents.values() {
         if let Some(model) = agent

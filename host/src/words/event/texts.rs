@@ -21,6 +21,10 @@ impl Event {
                 (with.text)(&mut started.goal);
                 started.narrowed.vouch.iter_mut().for_each(with.text);
             }
+            Self::Brought(brought) => {
+                (with.text)(&mut brought.handle);
+                clean_content(&mut brought.content, with);
+            }
             Self::Replied { reply, .. } => clean_reply(reply, with),
             Self::Judged(judged) => {
                 (with.text)(&mut judged.subject);

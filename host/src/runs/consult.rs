@@ -1,0 +1,163 @@
+//! Consulting: asks a run's own models one question about what is held. The call was judged like any other; what is
+//! sent is judged once more, as a fetch by the host, like the prompt of a turn.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::provider::{Asking, Model, Purpose};
+use crate::guests::apart::{Counsel, Done, Telling, Wish};
+use crate::guests::guest::Trail;
+use crate::rules::caller::{Budget, Caller, Origin};
+use crate::rules::consult;
+use crate::rules::flow::apart::shape;
+use crate::rules::inbound::Marks;
+use crate::rules::manifest::Truncation;
+use crate::rules::sanitise::{truncate, visible};
+use crate::rules::schema::Schema;
+use crate::words::clock::{Clock, Deadline};
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::Spent;
+use crate::words::limits::{CALL_TIMEOUT_MS_MAX, CONSULT_ASKS};
+use crate::words::message::{Prompt, Reply, Usage};
+
+/// The models of a host, to be asked by whoever's run has one.
+#[derive(Debug)]
+pub(super) struct Models(pub(super) BTreeMap<String, Model>);
+
+impl Counsel for Models {
+    fn consult<'a>(&'a self, wish: Wish<'a>) -> Pin<Box<dyn Future<Output = Done> + Send + 'a>> {
+        Box::pin(self.ask(wish))
+    }
+}
+
+impl Models {
+    async fn ask(&self, wish: Wish<'_>) -> Done {
+        let began = Clock::instant();
+        let prepared = shape(wish.args).map(|shape| (prompt(wish, &shape), shape));
+        let (prompt, shape) = match prepared {
+            Ok(prepared) => prepared,
+            Err(error) => return Done::free(error),
+        };
+        // What is about to be sent must not be lost after the model has seen it.
+        if let Err(error) = wish.station.gate.journal().commit().await {
+            return Done::free(error);
+        }
+        let mut usage = Usage::default();
+        let result = self.answer(wish, prompt, &shape, &mut usage).await;
+        wish.caller.known.consults.spend(usage);
+        let telling = match &result {
+            Err(error) if error.code() == Code::Cancelled => Telling::Free,
+            Err(error) if error.code() == Code::BadOutcome => {
+                Telling::Sentence("the model gave no answer that fits the shape".to_owned())
+            }
+            Ok(_) | Err(_) => Telling::Sentence("the model could not be asked".to_owned()),
+        };
+        Done {
+            result,
+            telling,
+            trail: Trail::default(),
+            spent: Spent {
+                usage,
+                ..Spent::since(began)
+            },
+        }
+    }
+
+    /// Asks until an answer fits, which is twice at most.
+    async fn answer(
+        &self,
+        wish: Wish<'_>,
+        mut prompt: Prompt,
+        shape: &Schema,
+        usage: &mut Usage,
+    ) -> Result<Value> {
+        let mut why = String::new();
+        for _ in 0..CONSULT_ASKS {
+            let mut reply = self.reply(wish, &prompt).await?;
+            usage.add(reply.usage);
+            reply.text = wish.station.scrub.clean(&reply.text);
+            reply.calls.clear();
+            match consult::read(&reply, shape) {
+                Ok(value) => return Ok(value),
+                Err(wrong) => why = wrong,
+            }
+            prompt = consult::again(prompt, reply, &why);
+        }
+        let what = format!("the model's answer does not fit the shape: {why}");
+        Err(Error::new(Code::BadOutcome, what))
+    }
+
+    /// One reply, of the first model of the run that gives one.
+    async fn reply(&self, wish: Wish<'_>, prompt: &Prompt) -> Result<Reply> {
+        let mut reply = Err(Error::bug("a run without a model consults it"));
+        let names = wish.caller.known.consults.models();
+        for model in names.iter().filter_map(|name| self.0.get(name)) {
+            let caller = caller(wish, model);
+            let asking = Asking {
+                caller: &caller,
+                tasks: wish.tasks,
+                prompt,
+                purpose: Purpose::Consult,
+            };
+            reply = model.ask(wish.station, asking, |_| {}).await;
+            if !matches!(&reply, Err(error) if error.is_retryable()) {
+                break;
+            }
+        }
+        reply.map_err(told)
+    }
+}
+
+/// A provider's failure ends a run whose turn it was. This was a call, and whoever made it goes on.
+fn told(error: Error) -> Error {
+    if error.code() == Code::ProviderFailed {
+        Error::new(Code::FetchFailed, error.message())
+    } else {
+        error
+    }
+}
+
+/// The host as a caller, under all that it is about to send: it may reach the model's own server, and nothing else.
+fn caller(wish: Wish<'_>, model: &Model) -> Caller {
+    Caller {
+        origin: Origin::Host,
+        grant: Arc::new(model.provider.grant()),
+        reach: Arc::new([]),
+        label: wish.label.clone(),
+        deadline: Deadline::after_ms(CALL_TIMEOUT_MS_MAX),
+        budget: Budget::of_calls(0),
+        ..wish.caller.clone()
+    }
+}
+
+/// The values are treated as for any model that reads them.
+fn prompt(wish: Wish<'_>, shape: &Schema) -> Prompt {
+    let station = wish.station;
+    let policy = station.gate.policy();
+    let journal = station.gate.journal();
+    let marks = Marks::of_run(policy.inbound, journal.key(), &wish.caller.run);
+    let of = wish.args.get("of").and_then(Value::as_array);
+    let values = of.into_iter().flatten().map(|value| {
+        let mut value = value.clone();
+        policy.guess.clean_value(&mut value);
+        // What it looks like is said of observations; nobody observes this.
+        let _flags = policy.inbound.treat(&mut value, wish.label);
+        let text = match &value {
+            Value::String(text) => visible(text),
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::Array(_)
+            | Value::Object(_) => visible(&value.to_string()),
+        };
+        truncate(&text, Truncation::default())
+    });
+    let values: Vec<String> = values.collect();
+    let question = wish.args.get("question").and_then(Value::as_str);
+    let question = question.unwrap_or_default();
+    consult::prompt((question, shape), &values, (wish.label, &marks))
+}
