@@ -13,3 +13,4 @@ pub mod provider;
 pub mod rejudge;
 pub mod rest;
 mod script;
+pub mod written;

@@ -243,7 +243,8 @@ impl Catalog {
                 Code::UnknownTool,
                 format!("there is no tool `{}`", shown(name)),
             );
-            let near = self.near(name, reach);
+            let near = self.near(name, reach).into_iter();
+            let near: Vec<String> = near.map(|name| format!("`{name}`")).collect();
             if near.is_empty() {
                 error.hint("`lazaret tools` lists them")
             } else {
@@ -319,7 +320,16 @@ impl Catalog {
         })
     }
 
-    fn near(&self, name: &str, reach: &[Pattern]) -> Vec<String> {
+    /// The tools whose own words a refusal may hold: that of the name, or those with names near to it.
+    #[must_use]
+    pub fn spoken_of(&self, name: &str, reach: &[Pattern]) -> Vec<&ToolName> {
+        match self.resolve(name, reach) {
+            Ok(tool) => vec![&tool.name],
+            Err(_) => self.near(name, reach),
+        }
+    }
+
+    fn near(&self, name: &str, reach: &[Pattern]) -> Vec<&ToolName> {
         const NEAR: f64 = 0.8;
         let within = self
             .tools
@@ -336,11 +346,7 @@ impl Catalog {
             .filter(|(score, _)| *score > NEAR)
             .collect();
         scored.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-        scored
-            .into_iter()
-            .take(3)
-            .map(|(_, name)| format!("`{name}`"))
-            .collect()
+        scored.into_iter().take(3).map(|(_, name)| name).collect()
     }
 
     /// Tools within `reach` that a model may be told of: those that policy would let it call (S-20),

@@ -75,15 +75,17 @@ pub fn dispatch(
         let label = caller.label.clone();
         match pass(&station, &tasks, &caller, request, &mut trail).await {
             Ok(passed) => Outcome {
-                tool: name,
                 seq: passed.seq,
                 at: passed.at,
                 result: passed.performed.result,
-                // Whoever was told of a handle has read nothing of what it holds.
-                label: match passed.performed.told {
-                    Some(_) => label,
+                label: match &passed.performed.told {
+                    Some(told) => {
+                        let all = &passed.performed.label;
+                        label.join(&handles::told_label(&name, told, all))
+                    }
                     None => passed.performed.label,
                 },
+                tool: name,
                 trail,
                 spent: passed.performed.spent,
             },
@@ -141,14 +143,19 @@ async fn pass(
     let (tool, given, args) = match check(station, caller, &request) {
         Ok(checked) => checked,
         Err(refused) => {
+            let classes = &station.gate.policy().flows.classes;
             let mut label = caller.label.clone();
             let (denial, error) = match refused {
                 Refused::Unfit(error) => {
+                    // It quotes a schema, or names that are near: words of whoever wrote a plugin.
+                    let tools = station.catalog.spoken_of(&request.tool, &caller.reach);
+                    label = label.join(&classes.of_words(tools));
                     let error = with_near_names(error, caller);
                     (unfit(&error), error)
                 }
                 Refused::Misfit(error, held) => {
-                    label = label.join(&held);
+                    let tools = station.catalog.spoken_of(&request.tool, &caller.reach);
+                    label = label.join(&held).join(&classes.of_words(tools));
                     (unfit(&error), error)
                 }
                 Refused::Denied(denial) => {

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde_json::{Value, json};
 
 use super::call::wished;
+use super::flow::handles::told_label;
 use super::json as text;
 use super::manifest::{Declared, Manifest};
 use super::plan::Grouping;
@@ -52,11 +53,12 @@ pub fn declared() -> Result<Declared> {
 }
 
 /// An end as the script was told of it: a handle came without the label of what it holds.
-fn told(finished: &Finished) -> (End, Label) {
+fn told(tool: &str, finished: &Finished) -> (End, Label) {
     match &finished.told {
         Some(told) => {
             let content = Content::Inline(told.clone());
-            (End::Done { content }, Label::default())
+            let label = told_label(tool, told, &finished.label);
+            (End::Done { content }, label)
         }
         None => (finished.end.clone(), finished.label.clone()),
     }
@@ -208,7 +210,9 @@ impl Recall {
                 }
                 Event::Finished(finished) => {
                     if let Some(position) = positions.get(&finished.of) {
-                        let end = told(finished);
+                        let call = recall.calls.get(position);
+                        let tool = call.map_or("", |call| call.subject.as_str());
+                        let end = told(tool, finished);
                         recall.ended(*position, record.at, end, &repeatable);
                     }
                 }

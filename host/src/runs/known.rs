@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::left::answers_in;
+use super::written::Written;
 use crate::guests::station::Station;
 use crate::rules::caller::{Judging, Known};
 use crate::rules::flow::handles::{ADOPT, Given, Handles};
@@ -17,6 +18,7 @@ use crate::words::event::{
     Answer, Content, EffectKind, End, Event, Finished, Judged, Record, Verdict,
 };
 use crate::words::id::{Seq, ToolName};
+use crate::words::label::Label;
 
 /// Whose words a run acts upon.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -183,5 +185,14 @@ pub(super) fn typed_args(args: &Value) -> Vec<String> {
             .map(|text| format!("\"{text}\""))
             .into_iter()
             .collect(),
+    }
+}
+
+/// The same of a wish that came with this label: nothing where it was not typed.
+pub(super) fn typed_in(label: &Label, args: &Value) -> Vec<String> {
+    if Written::is_typed(label) {
+        typed_args(args)
+    } else {
+        Vec::new()
     }
 }

@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 
 pub(super) use self::kept::{Hold, Kept};
 use super::host::{Called, Goal, Host, caught};
-use super::known::typed_args;
+use super::known::{typed_args, typed_in};
 use super::script::Script;
+use super::written::Written;
 use crate::gate::failed;
 use crate::gate::journal::check_open;
 use crate::guests::dispatch::{Outcome, Request, dispatch};
@@ -68,19 +69,34 @@ impl Host {
         source: String,
         tasks: &Tasks,
     ) -> Result<Called> {
-        caught(self.script_one(run, surface, source, tasks)).await
+        let source = (source, &Written::Typed);
+        self.script_written(run, surface, source, tasks).await
+    }
+
+    /// The same with a script that nobody typed.
+    ///
+    /// # Errors
+    /// As [`Host::script`].
+    pub async fn script_written(
+        &self,
+        run: RunId,
+        surface: Surface,
+        (source, written): (String, &Written),
+        tasks: &Tasks,
+    ) -> Result<Called> {
+        let label = written.label();
+        caught(self.script_one((run, label), surface, source, tasks)).await
     }
 
     async fn script_one(
         &self,
-        run: RunId,
+        (run, label): (RunId, Label),
         surface: Surface,
         source: String,
         tasks: &Tasks,
     ) -> Result<Called> {
         let hold = self.begin(&run, TOOL, &json!({"source": source}))?;
         self.kept.keep(&self.station.scripts.engine)?;
-        let label = Label::of(Source::user());
         let started = Started {
             surface,
             subject: TOOL.to_owned(),
@@ -90,7 +106,7 @@ impl Host {
         };
         self.journal().append(&run, 0, Event::Started(started))?;
         let caller = Caller {
-            known: self.knows(&typed_args(&json!({"source": source})), &[]),
+            known: self.knows(&typed_in(&label, &json!({"source": source})), &[]),
             ..self.client(run, surface, label)
         };
         let outcome = self
@@ -415,7 +431,7 @@ impl Wished {
     pub(super) fn typed(&self) -> Vec<String> {
         match self {
             Self::Goal(_) => Vec::new(),
-            Self::Call { args, .. } => typed_args(args),
+            Self::Call { args, started, .. } => typed_in(&started.label, args),
         }
     }
 
@@ -448,7 +464,7 @@ pub(super) fn wished_in(run: &RunId, records: &[Record]) -> Result<Wished> {
         models: started.narrowed.models.clone(),
         calling: started.narrowed.calling,
         vouch: started.narrowed.vouch.clone(),
-        piped: started.label != Label::of(Source::user()),
+        piped: !Written::is_typed(&started.label),
     }))
 }
 

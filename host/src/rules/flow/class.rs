@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::words::id::ToolName;
 use crate::words::label::{Label, Sort, Source};
 
 /// Whether a source may decide anything.
@@ -74,6 +75,8 @@ impl Classes {
             Sort::Note => (Integrity::Trusted, Secrecy::Private),
             Sort::Mcp => (Integrity::Untrusted, Secrecy::Private),
             Sort::Secret => (Integrity::Trusted, Secrecy::Secret),
+            // Who had influence is paid for in bits. Who may read it is not.
+            Sort::Scalar => (Integrity::Trusted, self.of_scalar(source)),
         };
         Class { integrity, secrecy }
     }
@@ -81,6 +84,11 @@ impl Classes {
     fn of_plugin(&self, source: &Source) -> Integrity {
         let plugin = source.name().split('.').next().unwrap_or_default();
         trusted_if(self.trusted_plugins.contains(plugin))
+    }
+
+    fn of_scalar(&self, source: &Source) -> Secrecy {
+        let behind = source.behind_scalar();
+        behind.map_or(Secrecy::Private, |source| self.of(&source).secrecy)
     }
 
     fn of_mount(&self, source: &Source) -> Integrity {
@@ -93,6 +101,17 @@ impl Classes {
         label
             .sources()
             .any(|source| self.of(source).integrity == Integrity::Untrusted)
+    }
+
+    /// Who is behind the names, descriptions and schemas of these tools: whoever wrote their plugin. Nobody, where
+    /// that is trusted.
+    #[must_use]
+    pub fn of_words<'a>(&self, tools: impl IntoIterator<Item = &'a ToolName>) -> Label {
+        let sources = tools
+            .into_iter()
+            .map(|tool| Source::new(Sort::Tool, tool.as_str()));
+        let strangers = sources.filter(|source| self.of(source).integrity == Integrity::Untrusted);
+        strangers.fold(Label::default(), |label, source| label.with(source))
     }
 
     /// Whether it comes from something that only the user may read. What the user typed for this run is not

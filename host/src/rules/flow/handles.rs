@@ -10,12 +10,14 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::leaves::{at, texts_at};
+use super::ledger::is_foreign;
 use super::lines::{Flows, Holding, Records};
+use super::plain;
 use crate::words::error::{Code, Error, Issue, Result};
 use crate::words::id::{ToolName, shown};
 use crate::words::label::Label;
 use crate::words::limits::{
-    CHARS_PER_TOKEN, HANDLE_BYTES, HANDLE_RECORDS, HANDLES, OBSERVATION_TOKENS,
+    CHARS_PER_TOKEN, HANDLE_BYTES, HANDLE_RECORDS, HANDLE_VALUES, HANDLES, OBSERVATION_TOKENS,
 };
 
 /// The key by which a handle is told from a value.
@@ -293,6 +295,17 @@ pub fn fate(
     Fate::Shown
 }
 
+/// What whoever is told `told` in place of an outcome is under the influence of by that: of a handle nothing, since
+/// it has not read what that holds; of a scalar nothing but who may read it.
+#[must_use]
+pub fn told_label(tool: &str, told: &Value, label: &Label) -> Label {
+    if SCALARS.contains(&tool) && handle_in(told).is_none() {
+        label.of_scalar()
+    } else {
+        Label::default()
+    }
+}
+
 /// The bits that a scalar carries; nothing for what is none.
 fn bits(tool: &ToolName, outcome: &Value, (args, places): (&Value, &[String])) -> Option<u32> {
     let of_value = |place: &String| place == "/value" || place.starts_with("/value/");
@@ -332,10 +345,10 @@ pub fn card(
         "type": type_of(outcome),
         // Rounded up: a length to the byte would be a way out.
         "bytes": outcome.to_string().len().next_power_of_two(),
-        "label": label,
+        "label": plain::sources(label),
     });
     let records = flows.about(tool).map(|said| &said.records);
-    if let Some(fields) = records.and_then(|records| trusted(records, outcome))
+    if let Some(fields) = records.and_then(|records| trusted(flows, records, outcome))
         && let Some(card) = card.as_object_mut()
     {
         card.insert("fields".to_owned(), fields);
@@ -354,17 +367,17 @@ fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// The trusted fields of each record, in order. What is not named stays behind.
-fn trusted(records: &Records, outcome: &Value) -> Option<Value> {
+/// The trusted fields of each record, in order. What is not named stays behind, and what is not of its kind's form.
+fn trusted(flows: &Flows, records: &Records, outcome: &Value) -> Option<Value> {
     if records.trusted.is_empty() {
         return None;
     }
     let fields = |record: &&Value| -> Value {
-        let known = records.trusted.keys().map(|field| {
-            let texts: Vec<String> = texts_at(record, field)
-                .iter()
-                .map(|text| shown(text))
-                .collect();
+        let own = !is_foreign(flows, records, record);
+        let known = records.trusted.iter().map(|(field, kind)| {
+            let texts = texts_at(record, field).into_iter();
+            let texts = texts.filter_map(|text| plain::value(*kind, &text, own));
+            let texts: Vec<String> = texts.take(HANDLE_VALUES).collect();
             (field.clone(), json!(texts))
         });
         Value::Object(known.collect())

@@ -11,6 +11,7 @@ use crate::guests::tasks::Tasks;
 use crate::runs::host::{Called, Host};
 use crate::runs::left::Resumed;
 use crate::runs::rest;
+use crate::runs::written::Written;
 use crate::surfaces::paint::{faint, foreign};
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{EffectKind, Event, Glimpse, Sight, Surface, Verdict};
@@ -57,10 +58,20 @@ impl Script {
     pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
         let source = self.read()?;
         let host = scene.open_host().await?;
+        let source = (source, self.written(&host)?);
         let status = run(&host, source, scene).await?;
         match &self.file {
             Some(file) if self.watch => watch(&host, file, scene).await,
             Some(_) | None => Ok(status),
+        }
+    }
+
+    /// How it came.
+    fn written(&self, host: &Host) -> Result<Written> {
+        match &self.file {
+            Some(file) if file == Path::new("-") => Ok(Written::Piped),
+            Some(file) => host.program_in(file),
+            None => Ok(Written::Typed),
         }
     }
 
@@ -117,7 +128,7 @@ async fn watch(host: &Host, file: &Path, scene: &Scene) -> Result<u8> {
                 if !scene.quiet {
                     print::note(faint("again:"));
                 }
-                run(host, source, scene).await?;
+                run(host, (source, host.program_in(file)?), scene).await?;
             }
         }
     };
@@ -128,10 +139,11 @@ async fn watch(host: &Host, file: &Path, scene: &Scene) -> Result<u8> {
     }
 }
 
-async fn run(host: &Host, source: String, scene: &Scene) -> Result<u8> {
+async fn run(host: &Host, (source, written): (String, Written), scene: &Scene) -> Result<u8> {
     let run = host.new_run();
     let tasks = Tasks::new();
-    let work = host.script(run.clone(), Surface::Cli, source, &tasks);
+    let source = (source, &written);
+    let work = host.script_written(run.clone(), Surface::Cli, source, &tasks);
     let called = see(host, &run, scene, until_cancelled(&tasks, work)).await?;
     let called = inline::settled(host, scene, called).await?;
     Ok(tell(&called, scene))

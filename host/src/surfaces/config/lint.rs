@@ -280,6 +280,7 @@ impl Look<'_> {
             .keys()
             .map(|path| ("steering", path))
             .chain(said.content.iter().map(|path| ("content", path)))
+            .chain(said.new.keys().map(|path| ("new", path)))
             .chain(single)
             .chain(said.records.asks.keys().map(|path| ("records.asks", path)))
             .filter(|(_, path)| !path.is_empty() && !has_place(input, path));
