@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use super::plugin::Plugin;
-use crate::rules::flow::is_sink;
+use crate::rules::flow::can_change;
 use crate::rules::flow::lines::Browse;
-use crate::rules::grant::{Access, Destination, Grant, MountGrant, Pattern};
+use crate::rules::grant::{Grant, MountGrant, Pattern};
 use crate::rules::manifest::{Declared, Example, Risk, SurfaceWord};
 use crate::rules::plan::Grouping;
 use crate::rules::policy::Policy;
@@ -267,16 +267,8 @@ impl Catalog {
                 || !classes.trusted_plugins.contains(tool.name.plugin())
         };
         let changes = |tool: &&&Arc<Tool>| {
-            let grant = &tool.grant;
-            let writes = |grant: &MountGrant| grant.access > Access::Read;
-            let open = grant.mounts.iter().any(writes)
-                || grant.notes > Access::Read
-                || grant.fetch.iter().any(Destination::sends);
-            // What a tool of ours says it changes, it cannot change without a grant.
-            let able = !grant.fetch.is_empty()
-                || !grant.calls.is_empty()
-                || !classes.trusted_plugins.contains(tool.name.plugin());
-            open || (is_sink(tool.declared.effect) && able)
+            let trusted = classes.trusted_plugins.contains(tool.name.plugin());
+            can_change(tool.declared.effect, &tool.grant, trusted)
         };
         within.iter().any(|tool| untrusted(&tool)) && within.iter().any(|tool| changes(&tool))
     }

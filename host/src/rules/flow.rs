@@ -28,7 +28,7 @@ use self::lines::{Browse, Flows, ToolFlow};
 use super::call::Call;
 use super::caller::{Caller, Judging, Origin};
 use super::fetch::Fetch;
-use super::grant::Access;
+use super::grant::{Access, Destination, Grant, MountGrant};
 use super::manifest::EffectClass;
 use super::policy::Policy;
 use super::sanitise::visible;
@@ -110,6 +110,18 @@ pub struct Weighing {
 #[must_use]
 pub fn is_sink(effect: EffectClass) -> bool {
     !effect.leaves_no_trace()
+}
+
+/// Whether a tool of this class can do harm with its grant. What one of ours says it changes, it cannot change
+/// without a grant.
+#[must_use]
+pub fn can_change(effect: EffectClass, grant: &Grant, trusted: bool) -> bool {
+    let writes = |mount: &MountGrant| mount.access > Access::Read;
+    let open = grant.mounts.iter().any(writes)
+        || grant.notes > Access::Read
+        || grant.fetch.iter().any(Destination::sends);
+    let able = !grant.fetch.is_empty() || !grant.calls.is_empty() || !trusted;
+    open || (is_sink(effect) && able)
 }
 
 /// A value with hidden characters shown, line ends too, and nothing cut.
@@ -214,6 +226,12 @@ fn about(call: &Call, flows: &Flows) -> ToolFlow {
         said.new.clone_from(&proposed.new);
     }
     said
+}
+
+/// Whether a call of what policy trusts can change nothing, since it is granted nothing.
+#[must_use]
+pub fn is_idle(call: &Call, flows: &Flows) -> bool {
+    !can_change(call.declared.effect, &call.grant, trusts(flows, call))
 }
 
 fn trusts(flows: &Flows, call: &Call) -> bool {

@@ -207,6 +207,11 @@ impl Host {
             configured.insert(name, plugin);
         }
         let catalog = Catalog::gather(bundled, configured, collisions, &policy)?;
+        // Of another component nobody has read anything.
+        let plugins = catalog.plugins().iter();
+        let read =
+            plugins.filter(|plugin| policy.flows.read.get(&plugin.name) == Some(&plugin.digest));
+        policy.flows.classes.read = read.map(|plugin| plugin.name.clone()).collect();
         let known = scrub::Known::default();
         vault.teach(&known);
         let journal = journal.without(&known);

@@ -15,6 +15,7 @@ mod inline;
 mod journal;
 mod left;
 mod own;
+mod piped;
 mod plugin;
 mod policy;
 mod provider;

@@ -49,6 +49,8 @@ pub struct Classes {
     pub own_mounts: BTreeSet<String>,
     /// Plugins whose code is trusted not to make things up: the bundled ones, and those of policy.
     pub trusted_plugins: BTreeSet<String>,
+    /// Plugins of which the user has read what their tools say of themselves, in the component that is installed.
+    pub read: BTreeSet<String>,
     /// What policy says of single sources, by their text, such as `web:https://docs.example`.
     pub said: BTreeMap<String, Class>,
 }
@@ -103,13 +105,16 @@ impl Classes {
             .any(|source| self.of(source).integrity == Integrity::Untrusted)
     }
 
-    /// Who is behind the names, descriptions and schemas of these tools: whoever wrote their plugin. Nobody, where
-    /// that is trusted.
+    /// Who is behind the names, descriptions and schemas of these tools: whoever wrote their plugin. Its manifest is
+    /// one text by one author, so it is one source (`tool:PLUGIN.*`), however many tools it has. Nobody, where the
+    /// plugin is trusted, or the user has read what it says.
     #[must_use]
     pub fn of_words<'a>(&self, tools: impl IntoIterator<Item = &'a ToolName>) -> Label {
-        let sources = tools
+        let plugins: BTreeSet<&str> = tools.into_iter().map(ToolName::plugin).collect();
+        let unread = plugins
             .into_iter()
-            .map(|tool| Source::new(Sort::Tool, tool.as_str()));
+            .filter(|name| !self.read.contains(*name));
+        let sources = unread.map(|name| Source::new(Sort::Tool, &format!("{name}.*")));
         let strangers = sources.filter(|source| self.of(source).integrity == Integrity::Untrusted);
         strangers.fold(Label::default(), |label, source| label.with(source))
     }
@@ -175,6 +180,7 @@ mod tests {
             secrecy: Secrecy::Private,
         };
         Classes {
+            read: BTreeSet::new(),
             own_mounts: BTreeSet::from(["docs".to_owned()]),
             trusted_plugins: BTreeSet::from(["text".to_owned()]),
             said: BTreeMap::from([
@@ -203,11 +209,48 @@ mod tests {
             ("mcp:mail", true, true, false),
             ("secret:token", false, false, true),
             ("user web:https://a.test file:docs", true, true, false),
+            // Of a scalar it counts who may read it.
+            ("scalar:web:https://a.test", false, false, false),
+            ("scalar:file:downloads", false, true, false),
+            ("scalar:mcp:mail", false, true, false),
+            ("scalar:file:*", false, true, false),
+            ("scalar:secret:token", false, false, true),
+            ("scalar:*", false, true, false),
+            ("scalar:nonsense", false, true, false),
+            ("tool:text.*", false, false, false),
+            ("tool:other.*", true, false, false),
         ] {
             let (label, classes) = (label(sources), classes());
             assert_eq!(classes.is_tainted(&label), tainted, "{sources}");
             assert_eq!(classes.is_private(&label), private, "{sources}");
             assert_eq!(classes.is_secret(&label), secret, "{sources}");
         }
+    }
+
+    #[test]
+    fn who_is_behind_the_words_of_tools() {
+        let names = ["text.count", "other.one", "other.two", "third.one"];
+        let names = names.map(|name| ToolName::parse(name).unwrap());
+        let mut classes = classes();
+        assert_eq!(classes.of_words(&names), label("tool:other.* tool:third.*"));
+        // Of what they do it is not said that it was read.
+        classes.read.insert("third".to_owned());
+        assert_eq!(classes.of_words(&names), label("tool:other.*"));
+        assert!(classes.is_tainted(&label("tool:third.one")));
+        assert_eq!(classes.of_words([]), Label::default());
+    }
+
+    #[test]
+    fn a_scalar_keeps_who_may_read_it() {
+        let held = label("user file:downloads web:https://a.test");
+        let kept = held.of_scalar();
+        assert_eq!(
+            kept,
+            label("user scalar:file:downloads scalar:web:https://a.test")
+        );
+        assert_eq!(kept.of_scalar(), kept);
+        assert!(!classes().is_tainted(&kept) && classes().is_private(&kept));
+        let text = serde_json::to_string(&kept).unwrap();
+        assert_eq!(serde_json::from_str::<Label>(&text).unwrap(), kept);
     }
 }

@@ -11,8 +11,7 @@ use crate::words::limits::{CARD_CHARS, CARD_SOURCES, CARD_URL_CHARS, CARD_WORD_C
 
 /// A trusted value as it may stand on a card; nothing where it is not of its kind's form, or the kind has none.
 /// `own` says that nobody but the user can have written its record.
-#[must_use]
-pub fn value(kind: Kind, text: &str, own: bool) -> Option<String> {
+pub(super) fn value(kind: Kind, text: &str, own: bool) -> Option<String> {
     if text.is_empty() || text.chars().count() > CARD_CHARS {
         return None;
     }
@@ -31,8 +30,7 @@ pub fn value(kind: Kind, text: &str, own: bool) -> Option<String> {
 }
 
 /// The sources of a label, in letters that say nothing beside their names.
-#[must_use]
-pub fn sources(label: &Label) -> Vec<String> {
+pub(super) fn sources(label: &Label) -> Vec<String> {
     let all: Vec<String> = label.sources().map(ToString::to_string).collect();
     let more = all.len().saturating_sub(CARD_SOURCES);
     let shown = all.iter().take(CARD_SOURCES);
