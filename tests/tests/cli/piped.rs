@@ -101,10 +101,9 @@ fn a_piped_call_goes_on_after_an_answer_and_its_label_stays() {
         .ends(ASKED)
         .says(&["chosen under the influence of file:/dev/stdin"]);
     let waiting = station.run(&["ask", "list", "--json"]).json();
-    let text = |key: &str| waiting[key].as_str().unwrap().to_owned();
-    let (question, run) = (text("question"), text("run"));
-    station.run(&["ask", "allow", &question]).ends(0);
-    let ended = station.run(&["runs", "resume", &run, "--json"]);
+    let question = waiting["question"].as_str().unwrap();
+    station.run(&["ask", "allow", question]).ends(0);
+    let ended = station.run(&["runs", "resume", "--json"]);
     assert!(
         ended.json()["meta"]["label"]
             .to_string()

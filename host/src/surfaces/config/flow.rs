@@ -70,7 +70,8 @@ pub(super) fn add(flows: &mut Flows, table: &FlowTable) -> Result<()> {
         check_plugin("read", plugin)?;
         let digest = Digest::parse(digest).map_err(|error| {
             let what = format!("[flow] read: `{plugin}`: {}", error.message());
-            Error::bad_input(what).hint("`lazaret plugin list --json` shows it")
+            Error::bad_input(what)
+                .hint("`lazaret plugin inspect NAME` shows it, and what its tools say")
         })?;
         flows.read.entry(plugin.clone()).or_insert(digest);
     }
