@@ -208,9 +208,9 @@ impl Host {
         }
         let catalog = Catalog::gather(bundled, configured, collisions, &policy)?;
         // Of another component nobody has read anything.
+        let pinned = &policy.flows.classes.pinned;
         let plugins = catalog.plugins().iter();
-        let read =
-            plugins.filter(|plugin| policy.flows.read.get(&plugin.name) == Some(&plugin.digest));
+        let read = plugins.filter(|plugin| pinned.get(&plugin.name) == Some(&plugin.digest));
         policy.flows.classes.read = read.map(|plugin| plugin.name.clone()).collect();
         let known = scrub::Known::default();
         vault.teach(&known);

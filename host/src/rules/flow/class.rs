@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::words::id::ToolName;
+use crate::words::id::{Digest, ToolName};
 use crate::words::label::{Label, Sort, Source};
 
 /// Whether a source may decide anything.
@@ -49,7 +49,9 @@ pub struct Classes {
     pub own_mounts: BTreeSet<String>,
     /// Plugins whose code is trusted not to make things up: the bundled ones, and those of policy.
     pub trusted_plugins: BTreeSet<String>,
-    /// Plugins of which the user has read what their tools say of themselves, in the component that is installed.
+    /// Plugins of which the user has read what their tools say of themselves, and in which component.
+    pub pinned: BTreeMap<String, Digest>,
+    /// Those of them of which that component is installed.
     pub read: BTreeSet<String>,
     /// What policy says of single sources, by their text, such as `web:https://docs.example`.
     pub said: BTreeMap<String, Class>,
@@ -180,6 +182,7 @@ mod tests {
             secrecy: Secrecy::Private,
         };
         Classes {
+            pinned: BTreeMap::new(),
             read: BTreeSet::new(),
             own_mounts: BTreeSet::from(["docs".to_owned()]),
             trusted_plugins: BTreeSet::from(["text".to_owned()]),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::class::{Classes, Secrecy};
 use super::kind::Kind;
 use crate::rules::grant::Pattern;
-use crate::words::id::{Digest, ToolName};
+use crate::words::id::ToolName;
 
 /// Whether flows are judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -85,8 +85,6 @@ pub struct Flows {
     pub common: BTreeSet<Kind>,
     /// Sinks that are declassified: judged, recorded, and never asked about (G-87).
     pub release: Vec<Pattern>,
-    /// Plugins of which the user has read what their tools say of themselves, and which component that was.
-    pub read: BTreeMap<String, Digest>,
     /// Older guards.
     pub guards: BTreeSet<Guard>,
     /// Classes of sources.

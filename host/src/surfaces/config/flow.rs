@@ -73,7 +73,8 @@ pub(super) fn add(flows: &mut Flows, table: &FlowTable) -> Result<()> {
             Error::bad_input(what)
                 .hint("`lazaret plugin inspect NAME` shows it, and what its tools say")
         })?;
-        flows.read.entry(plugin.clone()).or_insert(digest);
+        let pinned = flows.classes.pinned.entry(plugin.clone());
+        pinned.or_insert(digest);
     }
     for (source, class) in &table.classes {
         let source = checked(source)?;
