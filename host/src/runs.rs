@@ -15,3 +15,4 @@ pub mod provider;
 pub mod rejudge;
 pub mod rest;
 mod script;
+pub mod written;

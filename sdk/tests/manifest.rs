@@ -41,6 +41,9 @@ struct Thing {
     deferred = false,
     truncation = "tail",
     tier = "smart",
+    steers(query = "name"),
+    content = ["limit", "near"],
+    new(order = "by_name"),
     example(title = "some", args = r#"{"query": "a"}"#),
     example(title = "all", args = r#"{"query": "", "limit": 3, "order": "by_size", "near": null}"#)
 )]
@@ -106,6 +109,11 @@ fn every_setting_reaches_the_manifest() {
         "deferred": false,
         "truncation": "tail",
         "tier": "smart",
+        "flow": {
+            "steering": { "query": "name" },
+            "content": ["limit", "near"],
+            "new": { "order": "by_name" },
+        },
         "examples": [
             { "title": "some", "args": { "query": "a" } },
             {

@@ -238,6 +238,23 @@ impl Files {
         }
     }
 
+    /// The mounts in which a file lies that the user has named, the innermost and any beside it; and what influenced
+    /// what a tool wrote there.
+    ///
+    /// # Errors
+    /// `DiskFailed`; `Corrupt` for a label that cannot be read.
+    pub(crate) fn about(&self, file: &Path) -> Result<(Vec<Arc<str>>, Label)> {
+        let path = canonical(file);
+        let identity = identity(&path);
+        let depth = |root: &Path| root.components().count();
+        let above = || self.roots.iter().filter(|(_, root)| path.starts_with(root));
+        let innermost = above().map(|(_, root)| depth(root)).max();
+        let mounts = above().filter(|(_, root)| Some(depth(root)) == innermost);
+        let mounts = mounts.map(|(name, _)| name.clone()).collect();
+        let stored = self.labels.of(&Known { path, identity })?;
+        Ok((mounts, stored))
+    }
+
     /// A place as its label knows it.
     fn known(&self, place: &Place) -> Result<Known> {
         let root = self
@@ -368,6 +385,17 @@ fn is_plain_refusal(error: &Error) -> bool {
 )]
 fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// What a file that the user named is, whatever it is called.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a file that the user named, of which the label is looked up"
+)]
+fn identity(path: &Path) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    let found = std::fs::metadata(path).ok()?;
+    Some((found.dev(), found.ino()))
 }
 
 fn root(wish: &FileWish, names: &[Arc<str>]) -> Result<FileOutcome> {

@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use super::plugin::Plugin;
-use crate::rules::flow::is_sink;
+use crate::rules::flow::can_change;
 use crate::rules::flow::lines::Browse;
-use crate::rules::grant::{Access, Destination, Grant, MountGrant, Pattern};
+use crate::rules::grant::{Grant, MountGrant, Pattern};
 use crate::rules::manifest::{Declared, Example, Risk, SurfaceWord};
 use crate::rules::plan::Grouping;
 use crate::rules::policy::Policy;
@@ -243,7 +243,8 @@ impl Catalog {
                 Code::UnknownTool,
                 format!("there is no tool `{}`", shown(name)),
             );
-            let near = self.near(name, reach);
+            let near = self.near(name, reach).into_iter();
+            let near: Vec<String> = near.map(|name| format!("`{name}`")).collect();
             if near.is_empty() {
                 error.hint("`lazaret tools` lists them")
             } else {
@@ -266,16 +267,8 @@ impl Catalog {
                 || !classes.trusted_plugins.contains(tool.name.plugin())
         };
         let changes = |tool: &&&Arc<Tool>| {
-            let grant = &tool.grant;
-            let writes = |grant: &MountGrant| grant.access > Access::Read;
-            let open = grant.mounts.iter().any(writes)
-                || grant.notes > Access::Read
-                || grant.fetch.iter().any(Destination::sends);
-            // What a tool of ours says it changes, it cannot change without a grant.
-            let able = !grant.fetch.is_empty()
-                || !grant.calls.is_empty()
-                || !classes.trusted_plugins.contains(tool.name.plugin());
-            open || (is_sink(tool.declared.effect) && able)
+            let trusted = classes.trusted_plugins.contains(tool.name.plugin());
+            can_change(tool.declared.effect, &tool.grant, trusted)
         };
         within.iter().any(|tool| untrusted(&tool)) && within.iter().any(|tool| changes(&tool))
     }
@@ -319,7 +312,16 @@ impl Catalog {
         })
     }
 
-    fn near(&self, name: &str, reach: &[Pattern]) -> Vec<String> {
+    /// The tools whose own words a refusal may hold: that of the name, or those with names near to it.
+    #[must_use]
+    pub fn spoken_of(&self, name: &str, reach: &[Pattern]) -> Vec<&ToolName> {
+        match self.resolve(name, reach) {
+            Ok(tool) => vec![&tool.name],
+            Err(_) => self.near(name, reach),
+        }
+    }
+
+    fn near(&self, name: &str, reach: &[Pattern]) -> Vec<&ToolName> {
         const NEAR: f64 = 0.8;
         let within = self
             .tools
@@ -336,11 +338,7 @@ impl Catalog {
             .filter(|(score, _)| *score > NEAR)
             .collect();
         scored.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-        scored
-            .into_iter()
-            .take(3)
-            .map(|(_, name)| format!("`{name}`"))
-            .collect()
+        scored.into_iter().take(3).map(|(_, name)| name).collect()
     }
 
     /// Tools within `reach` that a model may be told of: those that policy would let it call (S-20),

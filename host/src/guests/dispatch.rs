@@ -82,7 +82,7 @@ pub fn dispatch(
                 let (result, label) = match performed.told {
                     Some(told) => (
                         performed.result.map_err(|error| fault(&error, &told)),
-                        label,
+                        label.join(&handles::told_label(&name, &told, &performed.label)),
                     ),
                     None => (performed.result, performed.label),
                 };
@@ -169,14 +169,19 @@ async fn pass(
     let (tool, given, args) = match check(station, caller, &request) {
         Ok(checked) => checked,
         Err(refused) => {
+            let classes = &station.gate.policy().flows.classes;
             let mut label = caller.label.clone();
             let (denial, error) = match refused {
                 Refused::Unfit(error) => {
+                    // It quotes a schema, or names that are near: words of whoever wrote a plugin.
+                    let tools = station.catalog.spoken_of(&request.tool, &caller.reach);
+                    label = label.join(&classes.of_words(tools));
                     let error = with_near_names(error, caller);
                     (unfit(&error), error)
                 }
                 Refused::Misfit(error, held) => {
-                    label = label.join(&held);
+                    let tools = station.catalog.spoken_of(&request.tool, &caller.reach);
+                    label = label.join(&held).join(&classes.of_words(tools));
                     (unfit(&error), error)
                 }
                 Refused::Denied(denial) => {

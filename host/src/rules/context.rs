@@ -10,7 +10,7 @@ use crate::words::message::{Card, Message, Prompt};
 /// page said (R-20, R-22, S-20). What comes from outside stands where tools answer, between marks;
 /// what the marks mean is told last, so that all before it stays the same from turn to turn (G-91).
 #[must_use]
-pub fn prompt(agent: &Agent, cards: &[Card], messages: &[Message], marks: &Marks) -> Prompt {
+pub fn prompt(agent: &Agent, cards: &[Card], messages: &[Message], marks: &Marks<'_>) -> Prompt {
     let mut instructions = instructions(agent, cards);
     let mut messages = messages.to_vec();
     let mut marked = false;

@@ -11,6 +11,7 @@ pub mod kind;
 mod leaves;
 pub mod ledger;
 pub mod lines;
+mod plain;
 pub mod shape;
 pub mod suggest;
 pub mod trace;
@@ -29,7 +30,7 @@ use self::lines::{Browse, Flows, ToolFlow};
 use super::call::Call;
 use super::caller::{Caller, Judging, Origin};
 use super::fetch::Fetch;
-use super::grant::Access;
+use super::grant::{Access, Destination, Grant, MountGrant};
 use super::manifest::EffectClass;
 use super::policy::Policy;
 use super::sanitise::visible;
@@ -111,6 +112,18 @@ pub struct Weighing {
 #[must_use]
 pub fn is_sink(effect: EffectClass) -> bool {
     !effect.leaves_no_trace()
+}
+
+/// Whether a tool of this class can do harm with its grant. What one of ours says it changes, it cannot change
+/// without a grant.
+#[must_use]
+pub fn can_change(effect: EffectClass, grant: &Grant, trusted: bool) -> bool {
+    let writes = |mount: &MountGrant| mount.access > Access::Read;
+    let open = grant.mounts.iter().any(writes)
+        || grant.notes > Access::Read
+        || grant.fetch.iter().any(Destination::sends);
+    let able = !grant.fetch.is_empty() || !grant.calls.is_empty() || !trusted;
+    open || (is_sink(effect) && able)
 }
 
 /// A value with hidden characters shown, line ends too, and nothing cut.
@@ -204,24 +217,26 @@ fn reaches_out(call: &Call) -> bool {
 
 /// What is said of a tool: by policy, or by the manifest of a plugin that policy trusts.
 fn about(call: &Call, flows: &Flows) -> ToolFlow {
-    if let Some(said) = flows.about(&call.tool) {
-        let mut said = said.clone();
-        if said.steering.is_empty() && said.content.is_empty() && trusts(flows, call) {
-            said.steering.clone_from(&call.declared.flow.steering);
-            said.content.clone_from(&call.declared.flow.content);
-            said.naming.clone_from(&call.declared.flow.naming);
-        }
+    let proposed = &call.declared.flow;
+    let mut said = flows.about(&call.tool).cloned().unwrap_or_default();
+    if !trusts(flows, call) {
         return said;
     }
-    if trusts(flows, call) {
-        return ToolFlow {
-            steering: call.declared.flow.steering.clone(),
-            content: call.declared.flow.content.clone(),
-            naming: call.declared.flow.naming.clone(),
-            ..ToolFlow::default()
-        };
+    if said.steering.is_empty() && said.content.is_empty() {
+        said.steering.clone_from(&proposed.steering);
+        said.content.clone_from(&proposed.content);
+        said.naming.clone_from(&proposed.naming);
     }
-    ToolFlow::default()
+    if said.new.is_empty() {
+        said.new.clone_from(&proposed.new);
+    }
+    said
+}
+
+/// Whether a call of what policy trusts can change nothing, since it is granted nothing.
+#[must_use]
+pub fn is_idle(call: &Call, flows: &Flows) -> bool {
+    !can_change(call.declared.effect, &call.grant, trusts(flows, call))
 }
 
 fn trusts(flows: &Flows, call: &Call) -> bool {
@@ -449,7 +464,16 @@ impl Weigher<'_> {
         let mut mounts = self.call.grant.mounts.iter();
         let granted = mounts.any(|grant| grant.mount == mount && grant.access >= Access::Create);
         let marked = self.policy.mounts.get(&mount)?.workspace;
-        (kind == Kind::File && !hidden && granted && marked).then_some(mount)
+        (kind == Kind::File && !hidden && granted && marked && self.makes_new()).then_some(mount)
+    }
+
+    /// Whether the call says of itself that it changes nothing that is there. Where its tool has no words for that
+    /// it may be so, and its guest can do no other: whoever says otherwise is asked about before, and not refused
+    /// in the middle.
+    fn makes_new(&self) -> bool {
+        let args = self.call.args.value();
+        let mut said = self.about.new.iter();
+        said.all(|(place, new)| texts_at(args, place).iter().all(|text| text == new))
     }
 
     /// Where `strict` is set, text that others read is composed like a name.

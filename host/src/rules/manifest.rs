@@ -99,6 +99,8 @@ pub struct Proposal {
     pub content: Vec<String>,
     /// The argument that names what is made; empty where there is none.
     pub naming: String,
+    /// The values of arguments with which it only makes what is not there.
+    pub new: BTreeMap<String, String>,
 }
 
 /// Who may see a tool, and where.

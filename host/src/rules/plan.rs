@@ -105,6 +105,11 @@ impl Plan {
         Step::Prompt(self.turns + 1)
     }
 
+    /// The model is about to read this as well, or has: what is shown to it beside what was said.
+    pub fn read(&mut self, label: &Label) {
+        self.label = self.label.join(label);
+    }
+
     /// A model has answered.
     pub fn replied(&mut self, reply: Reply) {
         self.turns += 1;

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::call::wished;
 use super::flow::apart::{fault_in, fault_told};
+use super::flow::handles::told_label;
 use super::json as text;
 use super::manifest::{Declared, Manifest};
 use super::plan::Grouping;
@@ -53,7 +54,7 @@ pub fn declared() -> Result<Declared> {
 }
 
 /// An end as the script was told of it: a handle came without the label of what it holds.
-fn told(finished: &Finished) -> (End, Label) {
+fn told(tool: &str, finished: &Finished) -> (End, Label) {
     match &finished.told {
         Some(told) => {
             let end = match (&finished.end, fault_in(told)) {
@@ -67,7 +68,7 @@ fn told(finished: &Finished) -> (End, Label) {
                     content: Content::Inline(told.clone()),
                 },
             };
-            (end, Label::default())
+            (end, told_label(tool, told, &finished.label))
         }
         None => (finished.end.clone(), finished.label.clone()),
     }
@@ -214,7 +215,9 @@ impl Recall {
                 }
                 Event::Finished(finished) => {
                     if let Some(position) = positions.get(&finished.of) {
-                        let end = told(finished);
+                        let call = recall.calls.get(position);
+                        let tool = call.map_or("", |call| call.subject.as_str());
+                        let end = told(tool, finished);
                         recall.ended(*position, record.at, end, &repeatable);
                     }
                 }

@@ -139,13 +139,19 @@ fn prompt(wish: Wish<'_>, shape: &Schema) -> Prompt {
     let station = wish.station;
     let policy = station.gate.policy();
     let journal = station.gate.journal();
-    let marks = Marks::of_run(policy.inbound, journal.key(), &wish.caller.run);
+    let marks = Marks::of_run(
+        (policy.inbound, &policy.flows.classes),
+        journal.key(),
+        &wish.caller.run,
+    );
     let of = wish.args.get("of").and_then(Value::as_array);
     let values = of.into_iter().flatten().map(|value| {
         let mut value = value.clone();
         policy.guess.clean_value(&mut value);
         // What it looks like is said of observations; nobody observes this.
-        let _flags = policy.inbound.treat(&mut value, wish.label);
+        let _flags = policy
+            .inbound
+            .treat(&mut value, (wish.label, &policy.flows.classes));
         let text = match &value {
             Value::String(text) => visible(text),
             Value::Null

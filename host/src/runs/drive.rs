@@ -89,7 +89,10 @@ impl Drive<'_> {
                 plan.failed(&Error::new(Code::Cancelled, "the run was cancelled"));
             }
             match plan.next(|tool| offer.grouping(self.station, tool)) {
-                Step::Prompt(turn) => self.prompt(&mut plan, &offer.cards(), turn).await?,
+                Step::Prompt(turn) => {
+                    plan.read(offer.label());
+                    self.prompt(&mut plan, &offer.cards(), turn).await?;
+                }
                 Step::Calls(groups) => {
                     let earlier = std::mem::take(&mut earlier);
                     let turn = Turn {
@@ -121,7 +124,9 @@ impl Drive<'_> {
     fn recall(&self, plan: &mut Plan, offer: &mut Offer<'_>, records: &[Record]) -> Vec<Seen> {
         let mut seen = Vec::new();
         for record in records {
-            if let Event::Replied { reply, .. } = &record.event {
+            if let Event::Replied { reply, label, .. } = &record.event {
+                // The tools that it was shown may be others by now.
+                plan.read(label);
                 plan.replied(reply.clone());
             }
             if let Event::Observed { observation, .. } = &record.event {
@@ -141,8 +146,9 @@ impl Drive<'_> {
 
     async fn prompt(&self, plan: &mut Plan, cards: &[Card], turn: u32) -> Result<()> {
         let journal = self.station.gate.journal();
-        let inbound = self.station.gate.policy().inbound;
-        let marks = Marks::of_run(inbound, journal.key(), self.run);
+        let policy = self.station.gate.policy();
+        let treatment = (policy.inbound, &policy.flows.classes);
+        let marks = Marks::of_run(treatment, journal.key(), self.run);
         let prompt = context::prompt(self.agent, cards, plan.messages(), &marks);
         let mut reply =
             Err(
@@ -338,7 +344,12 @@ impl Drive<'_> {
             Way::Tool | Way::Script(_) | Way::Nowhere(_) => Vec::new(),
         };
         let outcome = match way {
-            Way::Search(text, _) => self.said(call, &caller, Ok(text.into())),
+            Way::Search(text, names) => {
+                let mut outcome = self.said(call, &caller, Ok(text.into()));
+                let classes = &self.station.gate.policy().flows.classes;
+                outcome.label = outcome.label.join(&classes.of_words(&names));
+                outcome
+            }
             Way::Nowhere(error) => {
                 let what = (shown(&call.tool), wished(&call.args));
                 let why = (unfit(&error), error);

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::host::Host;
-use super::known::typed_args;
+use super::known::typed_in;
+use super::written::Written;
 use crate::gate::foresee;
 use crate::guests::catalog::Tool;
 use crate::rules::call::Call;
@@ -46,6 +47,8 @@ pub struct Influence {
     pub goal: String,
     /// Values that the user vouches for.
     pub vouch: Vec<String>,
+    /// How a person's arguments came.
+    pub written: Written,
 }
 
 impl Influence {
@@ -53,13 +56,13 @@ impl Influence {
         let vouched = self.vouch.iter().map(|value| format!("\"{value}\""));
         let mut typed: Vec<String> = vouched.chain([self.goal.clone()]).collect();
         if !self.by_model {
-            typed.extend(typed_args(args));
+            typed.extend(typed_in(&self.written.label(), args));
         }
         typed
     }
 
     fn label(&self) -> Label {
-        let own = Label::of(Source::user());
+        let own = self.written.label();
         let sources = self.sources.iter().cloned();
         sources.fold(own, |label, source| label.with(source))
     }

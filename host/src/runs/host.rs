@@ -10,10 +10,11 @@ use serde_json::{Value, json};
 use super::brought::{Chosen, brought_in};
 use super::consult::Models;
 use super::drive::{Drive, Pursued};
-use super::known::{self, Led, typed_args};
+use super::known::{self, Led, typed_args, typed_in};
 use super::left::{Hold, Kept};
 use super::observe::show;
 use super::provider::{Model, Provider};
+use super::written::Written;
 use crate::edges::egress::{Egress, Names};
 use crate::edges::files::Files;
 use crate::edges::notes::Notes;
@@ -46,7 +47,7 @@ use crate::words::event::{
 };
 use crate::words::id::{Place, RunId};
 use crate::words::key::HostKey;
-use crate::words::label::{Label, Sort, Source};
+use crate::words::label::{Label, Source};
 use crate::words::limits::CALL_TIMEOUT_MS_MAX;
 use crate::words::message::{Calling, WishedArgs};
 
@@ -166,7 +167,7 @@ impl Goal {
     pub(super) fn label(&self) -> Label {
         let label = Label::of(Source::user());
         if self.piped {
-            label.with(Source::new(Sort::File, PIPED))
+            label.with(Source::piped())
         } else {
             label
         }
@@ -179,9 +180,6 @@ impl Goal {
         vouched.chain(goal).collect()
     }
 }
-
-/// The mount that a piped goal is said to come from; none can have this name.
-const PIPED: &str = "/dev/stdin";
 
 impl Host {
     /// Opens everything.
@@ -217,6 +215,11 @@ impl Host {
             configured.insert(name, plugin);
         }
         let catalog = Catalog::gather(bundled, configured, collisions, &policy)?;
+        // Of another component nobody has read anything.
+        let pinned = &policy.flows.classes.pinned;
+        let plugins = catalog.plugins().iter();
+        let read = plugins.filter(|plugin| pinned.get(&plugin.name) == Some(&plugin.digest));
+        policy.flows.classes.read = read.map(|plugin| plugin.name.clone()).collect();
         let known = scrub::Known::default();
         vault.teach(&known);
         let journal = journal.without(&known);
@@ -293,7 +296,7 @@ impl Host {
         self.journal().watch(run)
     }
 
-    /// Calls one tool on behalf of a client: a run of one call.
+    /// Calls one tool on behalf of a client: a run of one call, with arguments that somebody typed.
     ///
     /// # Errors
     /// The journal's failure. What the tool did is in the outcome.
@@ -304,12 +307,28 @@ impl Host {
         request: Request,
         tasks: &Tasks,
     ) -> Result<Called> {
-        caught(self.call_one(run, surface, request, tasks)).await
+        let request = (request, &Written::Typed);
+        self.call_written(run, surface, request, tasks).await
+    }
+
+    /// The same with arguments that came otherwise.
+    ///
+    /// # Errors
+    /// As [`Host::call`].
+    pub async fn call_written(
+        &self,
+        run: RunId,
+        surface: Surface,
+        (request, written): (Request, &Written),
+        tasks: &Tasks,
+    ) -> Result<Called> {
+        let label = written.label();
+        caught(self.call_one((run, label), surface, request, tasks)).await
     }
 
     async fn call_one(
         &self,
-        run: RunId,
+        (run, label): (RunId, Label),
         surface: Surface,
         request: Request,
         tasks: &Tasks,
@@ -319,7 +338,6 @@ impl Host {
             WishedArgs::Broken(_) => Value::Null,
         };
         let hold = self.begin(&run, &request.tool, &wish)?;
-        let label = Label::of(Source::user());
         let started = Started {
             surface,
             subject: request.tool.clone(),
@@ -331,7 +349,7 @@ impl Host {
         self.journal().append(&run, 0, Event::Started(started))?;
         let caller = Caller {
             place: Place::default().inside(0),
-            known: self.knows(&typed_args(&wish), &[]),
+            known: self.knows(&typed_in(&label, &wish), &[]),
             ..self.client(run.clone(), surface, label)
         };
         let outcome = dispatch(self.station.clone(), tasks.clone(), caller.clone(), request).await;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::brought::brought_in;
+use super::written::Written;
 use crate::guests::station::Station;
 use crate::rules::caller::{Consults, Judging, Known};
 use crate::rules::flow::apart::Apart;
@@ -20,6 +21,7 @@ use crate::words::event::{
     Brought, Content, EffectKind, End, Event, Finished, Judged, Record, Verdict,
 };
 use crate::words::id::{Seq, ToolName};
+use crate::words::label::Label;
 use crate::words::message::Usage;
 
 /// Whose words a run acts upon.
@@ -270,5 +272,14 @@ pub(super) fn typed_args(args: &Value) -> Vec<String> {
             .map(|text| format!("\"{text}\""))
             .into_iter()
             .collect(),
+    }
+}
+
+/// The same of a wish that came with this label: nothing where it was not typed.
+pub(super) fn typed_in(label: &Label, args: &Value) -> Vec<String> {
+    if Written::is_typed(label) {
+        typed_args(args)
+    } else {
+        Vec::new()
     }
 }

@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 pub(super) use self::kept::{Hold, Kept};
 use super::brought::{self, Chosen};
 use super::host::{Called, Goal, Host, caught};
-use super::known::{self, typed_args};
+use super::known::{self, typed_args, typed_in};
 use super::script::Script;
+use super::written::Written;
 use crate::gate::failed;
 use crate::gate::journal::check_open;
 use crate::guests::dispatch::{Outcome, Request, dispatch};
@@ -40,6 +41,17 @@ pub enum Resumed {
     Answer(Result<String>),
 }
 
+/// A script that is to run.
+#[derive(Clone, Debug, Default)]
+pub struct Program<'a> {
+    /// Its source, JavaScript or TypeScript.
+    pub source: String,
+    /// How that came to the host.
+    pub written: Written,
+    /// What of other runs it begins with.
+    pub with: &'a [Chosen],
+}
+
 impl Host {
     /// Runs a script on behalf of a client. Where it waits for a person, or the run is cancelled, the
     /// outcome is `Asked` or `Cancelled`, and [`Host::resume`] goes on with it.
@@ -53,36 +65,40 @@ impl Host {
         source: String,
         tasks: &Tasks,
     ) -> Result<Called> {
-        caught(self.script_one(run, surface, (source, &[]), tasks)).await
+        let program = Program {
+            source,
+            ..Program::default()
+        };
+        self.program(run, surface, program, tasks).await
     }
 
-    /// As [`Host::script`], with what of other runs it begins with.
+    /// As [`Host::script`], with how the script came to the host, and what of other runs it begins with.
     ///
     /// # Errors
     /// As [`Host::script`]; `NotFound` for what is not there.
-    pub async fn script_with(
+    pub async fn program(
         &self,
         run: RunId,
         surface: Surface,
-        (source, with): (String, &[Chosen]),
+        program: Program<'_>,
         tasks: &Tasks,
     ) -> Result<Called> {
-        caught(self.script_one(run, surface, (source, with), tasks)).await
+        caught(self.script_one(run, surface, program, tasks)).await
     }
 
     async fn script_one(
         &self,
         run: RunId,
         surface: Surface,
-        (source, with): (String, &[Chosen]),
+        program: Program<'_>,
         tasks: &Tasks,
     ) -> Result<Called> {
-        let brought = self.bring(with).await?;
-        let known = self.knows(&typed_args(&json!({"source": source})), &[]);
+        let (source, label) = (program.source, program.written.label());
+        let brought = self.bring(program.with).await?;
+        let known = self.knows(&typed_in(&label, &json!({"source": source})), &[]);
         let known = known::bringing(&self.station, known, &brought)?;
         let hold = self.begin(&run, TOOL, &json!({"source": source}))?;
         self.kept.keep(&self.station.scripts.engine)?;
-        let label = Label::of(Source::user());
         let started = Started {
             surface,
             subject: TOOL.to_owned(),
@@ -343,7 +359,7 @@ impl Wished {
     pub(super) fn typed(&self) -> Vec<String> {
         match self {
             Self::Goal(_) => Vec::new(),
-            Self::Call { args, .. } => typed_args(args),
+            Self::Call { args, started, .. } => typed_in(&started.label, args),
         }
     }
 
@@ -378,7 +394,7 @@ pub(super) fn wished_in(run: &RunId, records: &[Record]) -> Result<Wished> {
         vouch: started.narrowed.vouch.clone(),
         // What it began with stands in its records.
         with: Vec::new(),
-        piped: started.label != Label::of(Source::user()),
+        piped: !Written::is_typed(&started.label),
     }))
 }
 

@@ -18,7 +18,8 @@ pub(super) fn observe(outcome: &Outcome, how: Truncation, policy: &Policy) -> Ob
         Ok(value) => (true, value),
         Err(error) => (false, policy.without_origin(&failure(&error)).into()),
     };
-    let flags = policy.inbound.treat(&mut value, &outcome.label);
+    let label = (&outcome.label, &policy.flows.classes);
+    let flags = policy.inbound.treat(&mut value, label);
     let text = match &value {
         Value::String(text) => visible(text),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {

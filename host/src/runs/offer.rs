@@ -10,6 +10,7 @@ use crate::rules::agent::Agent;
 use crate::rules::code_mode::{
     RUN_SCRIPT, SEARCH_TOOLS, answer, run_script_card, search_args, search_tools_card,
 };
+use crate::rules::flow::class::Classes;
 use crate::rules::plan::Grouping;
 use crate::rules::schema::Schema;
 use crate::rules::search::{Candidate, search};
@@ -17,6 +18,7 @@ use crate::rules::signature::Listed;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
 use crate::words::id::{ToolName, shown};
+use crate::words::label::Label;
 use crate::words::message::{Calling, Card, WishedArgs};
 
 /// What a model of one run is shown. Grows by what it finds, and never shrinks (U-12).
@@ -24,6 +26,8 @@ pub(super) struct Offer<'a> {
     tools: Vec<&'a Arc<Tool>>,
     calling: Calling,
     found: Vec<ToolName>,
+    classes: &'a Classes,
+    label: Label,
 }
 
 /// Where a model's call goes.
@@ -42,11 +46,27 @@ pub(super) enum Way {
 impl<'a> Offer<'a> {
     pub(super) fn new(station: &'a Station, agent: &Agent, surface: Surface) -> Self {
         let policy = station.gate.policy();
-        Self {
+        let mut offer = Self {
             tools: station.catalog.told(&agent.tools, policy, surface),
             calling: agent.calling,
             found: Vec::new(),
-        }
+            classes: &policy.flows.classes,
+            label: Label::default(),
+        };
+        let shown = offer.tools.iter().filter(|tool| offer.is_shown(tool));
+        offer.label = offer.classes.of_words(shown.map(|tool| &tool.name));
+        offer
+    }
+
+    /// Who is behind what a model reads of tools: names, descriptions and schemas are the words of whoever wrote
+    /// a plugin.
+    pub(super) fn label(&self) -> &Label {
+        &self.label
+    }
+
+    /// The catalogue of a script's tools is cut by its length, and each of them counts.
+    fn is_shown(&self, tool: &Tool) -> bool {
+        self.has_scripts() || !is_deferred(tool)
     }
 
     /// The cards of a turn. What was found comes last, so that the beginning of a prompt stays the same.
@@ -93,6 +113,7 @@ impl<'a> Offer<'a> {
         for name in names {
             let deferred = self.tool(&name).is_some_and(|tool| is_deferred(tool));
             if deferred && !self.found.contains(&name) {
+                self.label = self.label.join(&self.classes.of_words([&name]));
                 self.found.push(name);
             }
         }

@@ -32,10 +32,12 @@ pub enum Sort {
     Mcp,
     /// A secret.
     Secret,
+    /// A scalar out of a handle, and what that was made of.
+    Scalar,
 }
 
 impl Sort {
-    const ALL: [(Self, &'static str); 8] = [
+    const ALL: [(Self, &'static str); 9] = [
         (Self::Operator, "operator"),
         (Self::User, "user"),
         (Self::Tool, "tool"),
@@ -44,6 +46,7 @@ impl Sort {
         (Self::Note, "note"),
         (Self::Mcp, "mcp"),
         (Self::Secret, "secret"),
+        (Self::Scalar, "scalar"),
     ];
 
     fn word(self) -> &'static str {
@@ -94,6 +97,46 @@ impl Source {
     #[must_use]
     pub fn imported() -> Self {
         Self::new(Sort::File, "/import")
+    }
+
+    /// What came through a pipe; nobody knows who wrote it.
+    #[must_use]
+    pub fn piped() -> Self {
+        Self::new(Sort::File, "/dev/stdin")
+    }
+
+    /// A file that the user named, and that lies in no mount.
+    #[must_use]
+    pub fn attached() -> Self {
+        Self::new(Sort::File, "/attached")
+    }
+
+    /// What a scalar brings along that was taken out of a handle: who may read it, and not who had influence on it.
+    #[must_use]
+    pub fn of_scalar(&self) -> Self {
+        match self.sort {
+            // They come with every wish; and what stays of a scalar stays.
+            Sort::Operator | Sort::User | Sort::Scalar => self.clone(),
+            Sort::Tool | Sort::Web | Sort::File | Sort::Note | Sort::Mcp | Sort::Secret => {
+                Self::new(Sort::Scalar, &self.to_string())
+            }
+        }
+    }
+
+    /// What a scalar was taken from; nothing for any other source, and for one that stands for many.
+    #[must_use]
+    pub fn behind_scalar(&self) -> Option<Self> {
+        match self.sort {
+            Sort::Scalar => Self::try_from(self.name.to_string()).ok(),
+            Sort::Operator
+            | Sort::User
+            | Sort::Tool
+            | Sort::Web
+            | Sort::File
+            | Sort::Note
+            | Sort::Mcp
+            | Sort::Secret => None,
+        }
     }
 
     /// Its sort.
@@ -180,6 +223,13 @@ impl Label {
             .iter()
             .filter(|source| !other.covers(&Self::of((*source).clone())));
         Self(Arc::new(new.cloned().collect()))
+    }
+
+    /// What stays of it with a scalar that is taken out of a handle.
+    #[must_use]
+    pub fn of_scalar(&self) -> Self {
+        let kept = self.0.iter().map(Source::of_scalar);
+        kept.fold(Self::default(), |label, source| label.with(source))
     }
 
     /// Adds a source.

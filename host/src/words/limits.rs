@@ -104,6 +104,8 @@ pub const CONSULT_SHAPE_BYTES: usize = 8 << 10;
 pub const CONSULT_FAULT_BITS: u32 = 3;
 /// Handles of other runs that one run begins with.
 pub const BROUGHT: usize = 64;
+/// Values of one trusted field that it shows of each.
+pub const HANDLE_VALUES: usize = 16;
 /// Bits that may leave the handles of a run, where policy names no number.
 pub const HANDLE_BITS: u32 = 256;
 
@@ -135,6 +137,14 @@ pub const INBOUND_BYTES: usize = 16 << 20;
 pub const INBOUND_SOURCES: usize = 8;
 /// Characters of a source that a marked block shows.
 pub const INBOUND_SOURCE_CHARS: usize = 80;
+/// Sources that the card of a handle names; further ones are counted.
+pub const CARD_SOURCES: usize = 8;
+/// Characters of a trusted field's value on the card of a handle; a longer one stays behind.
+pub const CARD_CHARS: usize = 256;
+/// Characters of a value that is one word, such as an id, and of a source's name on such a card.
+pub const CARD_WORD_CHARS: usize = 64;
+/// Characters of where a URL leads on such a card.
+pub const CARD_URL_CHARS: usize = 128;
 /// Characters that count as one token where no tokenizer is at hand.
 pub const CHARS_PER_TOKEN: usize = 4;
 

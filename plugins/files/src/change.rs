@@ -39,6 +39,7 @@ pub struct Removed {
     mounts = "write",
     steers(path = "file"),
     content = ["content", "mode", "base64"],
+    new(mode = "create"),
     example(
         title = "a new file",
         args = r#"{"path": "notes/today.md", "content": "- tea\n"}"#

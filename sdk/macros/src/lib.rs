@@ -53,6 +53,7 @@ use proc_macro::TokenStream;
 /// | `steers` | arguments that say where, whom or what to act on, and their kinds: `steers(path = "file")` |
 /// | `content` | arguments that are content: `content = ["text"]`; what is in neither of the two steers |
 /// | `naming` | the argument that names what is made: `naming = "title"` |
+/// | `new` | the values with which it only makes what is not there: `new(mode = "create")`; left out, an argument says the same |
 /// | `example` | `example(title = "…", args = r#"{…}"#)`, at most five |
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {

@@ -10,7 +10,7 @@ use syn::{Error, Ident, LitBool, LitInt, LitStr, Result, Token, bracketed, paren
 
 const KEYS: &str = "`name`, `effect`, `risk`, `hosts`, `mounts`, `notes`, `calls`, `secrets`, \
     `sensitivity`, `surfaces`, `visibility`, `timeout_ms`, `retry`, `idempotent`, `sequential`, \
-    `deferred`, `truncation`, `tier`, `steers`, `content`, `naming` and `example`";
+    `deferred`, `truncation`, `tier`, `steers`, `content`, `naming`, `new` and `example`";
 const EXAMPLES_MAX: usize = 5;
 const TIMEOUT_MS_MAX: u64 = 600_000;
 const RETRIES_MAX: u64 = 5;
@@ -100,7 +100,7 @@ impl Options {
                 return Ok(());
             }
             "example" => return self.read_example(input, &key),
-            "steers" | "content" | "naming" => return self.read_flow(input, &word),
+            "steers" | "content" | "naming" | "new" => return self.read_flow(input, &word),
             "retry" => retry(input)?,
             "timeout_ms" => {
                 equals(input, &word, "30000")?;
@@ -132,8 +132,15 @@ impl Options {
     /// Which arguments steer, which are content, and which one names what is made.
     fn read_flow(&mut self, input: ParseStream<'_>, word: &str) -> Result<()> {
         let (field, value) = match word {
-            "steers" => ("steering", kinds(input)?),
+            "steers" => (
+                "steering",
+                texts(input, r#"write `steers(path = "file")`"#, is_kind)?,
+            ),
             "content" => ("content", list(input, word, r#"["text"]"#, |_| Ok(()))?),
+            "new" => (
+                "new",
+                texts(input, r#"write `new(mode = "create")`"#, |_| Ok(()))?,
+            ),
             _ => ("naming", text(input, word)?.value().into()),
         };
         let flow = self
@@ -246,25 +253,33 @@ fn switch(input: ParseStream<'_>) -> Result<Value> {
 }
 
 /// `path = "file", target = "file"`: arguments, and the kind of their values.
-fn kinds(input: ParseStream<'_>) -> Result<Value> {
-    const SHAPE: &str = "write `steers(path = \"file\")`";
+/// A text for each of some arguments.
+fn texts(
+    input: ParseStream<'_>,
+    shape: &str,
+    check: impl Fn(&LitStr) -> Result<()>,
+) -> Result<Value> {
     if !input.peek(syn::token::Paren) {
-        return Err(input.error(SHAPE));
+        return Err(input.error(shape));
     }
     let inside;
     parenthesized!(inside in input);
-    let mut kinds = Map::new();
+    let mut texts = Map::new();
     while !inside.is_empty() {
         let argument: Ident = inside.parse()?;
         inside.parse::<Token![=]>()?;
-        let kind: LitStr = inside.parse()?;
-        check_word(&kind, "a kind", KINDS)?;
-        kinds.insert(argument.to_string(), kind.value().into());
+        let text: LitStr = inside.parse()?;
+        check(&text)?;
+        texts.insert(argument.to_string(), text.value().into());
         if !inside.is_empty() {
             inside.parse::<Token![,]>()?;
         }
     }
-    Ok(Value::Object(kinds))
+    Ok(Value::Object(texts))
+}
+
+fn is_kind(kind: &LitStr) -> Result<()> {
+    check_word(kind, "a kind", KINDS)
 }
 
 fn retry(input: ParseStream<'_>) -> Result<Value> {

@@ -17,6 +17,7 @@ mod inline;
 mod journal;
 mod left;
 mod own;
+mod piped;
 mod plugin;
 mod policy;
 mod provider;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::server::{Answer, Server, plain};
-use crate::station::{Ended, Station};
+use crate::station::{Ended, Station, hostile};
 
 #[test]
 fn a_policy_that_is_well_formed_is_counted() {
@@ -32,6 +32,32 @@ hint: `lazaret tools` lists them",
         station.run(&["policy", "check", "--json"]).json()["unused"],
         json!(["txet.*"])
     );
+}
+
+#[test]
+fn words_that_were_read_in_another_component_are_pointed_at() {
+    let (plugin, other) = (hostile(), "0".repeat(64));
+    let station = Station::with(&format!(
+        "[plugins]\nhostile = \"{}\"\n[flow.read]\nhostile = \"{other}\"\nnobody = \"{other}\"\n\
+         [flow.classes]\n\"tool:hostile.*\" = {{ integrity = \"untrusted\", secrecy = \"public\" }}\n",
+        plugin.display()
+    ));
+    let told = station
+        .run(&["plugin", "inspect", "hostile", "--json"])
+        .json();
+    let now = told["digest"].as_str().unwrap().to_owned();
+    let checked = station.run(&["policy", "check"]).ends(0).says(&[
+        "[flow.read] `hostile` was read in another component, and counts for nothing",
+        &format!("hint: `lazaret plugin inspect hostile`, then `hostile = \"{now}\"`"),
+        "[flow.read] `nobody` is about no plugin that is installed",
+    ]);
+    let checked = checked.never("tool:hostile.*");
+    drop(checked);
+    let read = station.read("lazaret.toml").replacen(&other, &now, 1);
+    station.write("lazaret.toml", read);
+    station.trust();
+    let checked = station.run(&["policy", "check"]).ends(0);
+    drop(checked.never("`hostile` was read"));
 }
 
 #[test]

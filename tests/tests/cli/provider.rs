@@ -321,5 +321,10 @@ fn in_code_mode_the_catalogue_stands_with_the_script() {
         !catalogue.contains("destroy") && !catalogue.contains("diff"),
         "{catalogue}"
     );
-    assert_eq!(observed(&server), ["3"]);
+    // Who was shown a stranger's words is told so of all that follows.
+    let seen = observed(&server).concat();
+    assert!(
+        seen.contains("from tool:hostile.* ") && seen.contains("]\n3\n["),
+        "{seen}"
+    );
 }

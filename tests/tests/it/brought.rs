@@ -3,6 +3,7 @@
 use lazaret::guests::tasks::Tasks;
 use lazaret::runs::brought::{Chosen, held_in};
 use lazaret::runs::host::Goal;
+use lazaret::runs::left::Program;
 use lazaret::words::error::{Code, Result};
 use lazaret::words::event::{Answer as Say, Event, Record, Surface};
 use lazaret::words::id::RunId;
@@ -90,11 +91,12 @@ async fn pursue(rig: &Rigged, text: &str, with: &[String]) -> (RunId, Result<Str
 async fn script(rig: &Rigged, source: &str, with: &str) -> Result<(Value, Label)> {
     let with = [Chosen::parse(with).expect("a choice")];
     let (run, tasks) = (rig.host.new_run(), Tasks::new());
-    let wish = (source.to_owned(), with.as_slice());
-    let called = rig
-        .host
-        .script_with(run, Surface::Cli, wish, &tasks)
-        .await?;
+    let program = Program {
+        source: source.to_owned(),
+        with: &with,
+        ..Program::default()
+    };
+    let called = rig.host.program(run, Surface::Cli, program, &tasks).await?;
     let outcome = called.outcome;
     Ok((rig::value(&outcome).clone(), outcome.label))
 }

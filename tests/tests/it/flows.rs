@@ -32,6 +32,8 @@ const POLICY: &str = r#"
     mounts = { docs = "write" }
     [grants."notes.*"]
     notes = "write"
+    [agents.agent]
+    tools = ["files.*", "notes.*"]
 "#;
 
 /// A note whose key nobody typed: kept as long as nobody untrusted has had influence.

@@ -11,6 +11,7 @@ mod flows;
 mod guards;
 mod handles;
 mod journal;
+mod labels;
 mod limits;
 mod nesting;
 mod parallel;

@@ -1,16 +1,21 @@
 //! Placement, on the bytes that really leave.
 
+use std::sync::LazyLock;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::rules::codec::openai::encode;
+use crate::rules::flow::class::Classes;
 use crate::rules::inbound::Inbound;
 use crate::words::label::{Label, Sort, Source};
 use crate::words::message::{Observation, Reply};
 
-fn marks() -> Marks {
-    Marks::new(Inbound::default(), "n0nce".to_owned())
+static CLASSES: LazyLock<Classes> = LazyLock::new(Classes::default);
+
+fn marks() -> Marks<'static> {
+    Marks::new((Inbound::default(), &CLASSES), "n0nce".to_owned())
 }
 
 fn agent() -> Agent {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::words::id::{Digest, ToolName};
 use crate::words::label::{Label, Sort, Source};
 
 /// Whether a source may decide anything.
@@ -48,6 +49,10 @@ pub struct Classes {
     pub own_mounts: BTreeSet<String>,
     /// Plugins whose code is trusted not to make things up: the bundled ones, and those of policy.
     pub trusted_plugins: BTreeSet<String>,
+    /// Plugins of which the user has read what their tools say of themselves, and in which component.
+    pub pinned: BTreeMap<String, Digest>,
+    /// Those of them of which that component is installed.
+    pub read: BTreeSet<String>,
     /// What policy says of single sources, by their text, such as `web:https://docs.example`.
     pub said: BTreeMap<String, Class>,
 }
@@ -74,6 +79,8 @@ impl Classes {
             Sort::Note => (Integrity::Trusted, Secrecy::Private),
             Sort::Mcp => (Integrity::Untrusted, Secrecy::Private),
             Sort::Secret => (Integrity::Trusted, Secrecy::Secret),
+            // Who had influence is paid for in bits. Who may read it is not.
+            Sort::Scalar => (Integrity::Trusted, self.of_scalar(source)),
         };
         Class { integrity, secrecy }
     }
@@ -81,6 +88,11 @@ impl Classes {
     fn of_plugin(&self, source: &Source) -> Integrity {
         let plugin = source.name().split('.').next().unwrap_or_default();
         trusted_if(self.trusted_plugins.contains(plugin))
+    }
+
+    fn of_scalar(&self, source: &Source) -> Secrecy {
+        let behind = source.behind_scalar();
+        behind.map_or(Secrecy::Private, |source| self.of(&source).secrecy)
     }
 
     fn of_mount(&self, source: &Source) -> Integrity {
@@ -93,6 +105,20 @@ impl Classes {
         label
             .sources()
             .any(|source| self.of(source).integrity == Integrity::Untrusted)
+    }
+
+    /// Who is behind the names, descriptions and schemas of these tools: whoever wrote their plugin. Its manifest is
+    /// one text by one author, so it is one source (`tool:PLUGIN.*`), however many tools it has. Nobody, where the
+    /// plugin is trusted, or the user has read what it says.
+    #[must_use]
+    pub fn of_words<'a>(&self, tools: impl IntoIterator<Item = &'a ToolName>) -> Label {
+        let plugins: BTreeSet<&str> = tools.into_iter().map(ToolName::plugin).collect();
+        let unread = plugins
+            .into_iter()
+            .filter(|name| !self.read.contains(*name));
+        let sources = unread.map(|name| Source::new(Sort::Tool, &format!("{name}.*")));
+        let strangers = sources.filter(|source| self.of(source).integrity == Integrity::Untrusted);
+        strangers.fold(Label::default(), |label, source| label.with(source))
     }
 
     /// Whether it comes from something that only the user may read. What the user typed for this run is not
@@ -156,6 +182,8 @@ mod tests {
             secrecy: Secrecy::Private,
         };
         Classes {
+            pinned: BTreeMap::new(),
+            read: BTreeSet::new(),
             own_mounts: BTreeSet::from(["docs".to_owned()]),
             trusted_plugins: BTreeSet::from(["text".to_owned()]),
             said: BTreeMap::from([
@@ -184,11 +212,48 @@ mod tests {
             ("mcp:mail", true, true, false),
             ("secret:token", false, false, true),
             ("user web:https://a.test file:docs", true, true, false),
+            // Of a scalar it counts who may read it.
+            ("scalar:web:https://a.test", false, false, false),
+            ("scalar:file:downloads", false, true, false),
+            ("scalar:mcp:mail", false, true, false),
+            ("scalar:file:*", false, true, false),
+            ("scalar:secret:token", false, false, true),
+            ("scalar:*", false, true, false),
+            ("scalar:nonsense", false, true, false),
+            ("tool:text.*", false, false, false),
+            ("tool:other.*", true, false, false),
         ] {
             let (label, classes) = (label(sources), classes());
             assert_eq!(classes.is_tainted(&label), tainted, "{sources}");
             assert_eq!(classes.is_private(&label), private, "{sources}");
             assert_eq!(classes.is_secret(&label), secret, "{sources}");
         }
+    }
+
+    #[test]
+    fn who_is_behind_the_words_of_tools() {
+        let names = ["text.count", "other.one", "other.two", "third.one"];
+        let names = names.map(|name| ToolName::parse(name).unwrap());
+        let mut classes = classes();
+        assert_eq!(classes.of_words(&names), label("tool:other.* tool:third.*"));
+        // Of what they do it is not said that it was read.
+        classes.read.insert("third".to_owned());
+        assert_eq!(classes.of_words(&names), label("tool:other.*"));
+        assert!(classes.is_tainted(&label("tool:third.one")));
+        assert_eq!(classes.of_words([]), Label::default());
+    }
+
+    #[test]
+    fn a_scalar_keeps_who_may_read_it() {
+        let held = label("user file:downloads web:https://a.test");
+        let kept = held.of_scalar();
+        assert_eq!(
+            kept,
+            label("user scalar:file:downloads scalar:web:https://a.test")
+        );
+        assert_eq!(kept.of_scalar(), kept);
+        assert!(!classes().is_tainted(&kept) && classes().is_private(&kept));
+        let text = serde_json::to_string(&kept).unwrap();
+        assert_eq!(serde_json::from_str::<Label>(&text).unwrap(), kept);
     }
 }

@@ -82,7 +82,7 @@ impl Ledger {
                 continue;
             }
             for text in texts_at(args, argument) {
-                self.vouch(*kind, &text, tool);
+                self.vouch((*kind, own), &text, tool);
             }
         }
     }
@@ -94,11 +94,12 @@ impl Ledger {
                 continue;
             }
             for text in texts_at(record, field) {
-                self.vouch(*kind, &text, tool);
+                self.vouch((*kind, !foreign), &text, tool);
             }
         }
         for (field, kind) in &records.trusted {
-            if matches!(kind, Kind::Name | Kind::User) {
+            // A stranger may call themselves anything, and is not whom the user meant.
+            if !foreign && is_named(*kind) {
                 for name in texts_at(record, field) {
                     self.name(&name);
                 }
@@ -131,8 +132,8 @@ impl Ledger {
         }
     }
 
-    fn vouch(&mut self, kind: Kind, text: &str, tool: &ToolName) {
-        if matches!(kind, Kind::Name | Kind::User) {
+    fn vouch(&mut self, (kind, own): (Kind, bool), text: &str, tool: &ToolName) {
+        if own && is_named(kind) {
             self.name(text);
         }
         if self.has_room() {
@@ -188,6 +189,11 @@ impl Ledger {
     }
 }
 
+/// Whether values of a kind are names, of which others are composed.
+fn is_named(kind: Kind) -> bool {
+    matches!(kind, Kind::Name | Kind::User)
+}
+
 fn first(record: &Value, field: &str) -> Option<String> {
     if field.is_empty() {
         return None;
@@ -196,7 +202,7 @@ fn first(record: &Value, field: &str) -> Option<String> {
 }
 
 /// Whether somebody else than the user started a record, or nobody knows who did.
-fn is_foreign(flows: &Flows, records: &Records, record: &Value) -> bool {
+pub(super) fn is_foreign(flows: &Flows, records: &Records, record: &Value) -> bool {
     if records.own {
         return false;
     }

@@ -104,6 +104,9 @@ pub struct ToolFlow {
     pub content: Vec<String>,
     /// The argument that names what is made: a title, a file name. Empty where there is none.
     pub naming: String,
+    /// The values of arguments with which it only makes what is not there (`mode = "create"`); left out, they say
+    /// the same. With another value it is no new file that its path names.
+    pub new: BTreeMap<String, String>,
     /// The argument by which a `reply`-like tool names the record that it answers. Empty where there is none.
     pub reply: String,
     /// How private the content may be that goes there without a named destination.

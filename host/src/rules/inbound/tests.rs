@@ -1,8 +1,18 @@
 //! Families by corpus, treatments by table, and marks that cannot be forged.
 
+use std::sync::LazyLock;
+
 use serde_json::json;
 
 use super::*;
+use crate::words::label::Sort;
+
+/// The documents are the user's own, and one plugin is ours.
+static CLASSES: LazyLock<Classes> = LazyLock::new(|| Classes {
+    own_mounts: ["docs".to_owned()].into(),
+    trusted_plugins: ["text".to_owned()].into(),
+    ..Classes::default()
+});
 
 fn web() -> Label {
     Label::of(Source::user()).with(Source::new(Sort::Web, "https://h.test"))
@@ -10,7 +20,7 @@ fn web() -> Label {
 
 fn flags(text: &str) -> Vec<String> {
     let mut value = Value::String(text.to_owned());
-    Inbound::default().treat(&mut value, &web())
+    Inbound::default().treat(&mut value, (&web(), &CLASSES))
 }
 
 /// Each of these is of the family; each of those is not, though it comes near.
@@ -281,7 +291,7 @@ fn treated(treatment: Treatment, value: &Value) -> (Value, Vec<String>) {
         ..Inbound::default()
     };
     let mut value = value.clone();
-    let flags = inbound.treat(&mut value, &web());
+    let flags = inbound.treat(&mut value, (&web(), &CLASSES));
     (value, flags)
 }
 
@@ -306,26 +316,30 @@ fn treatments_by_trust_class() {
     let mut value = evil.clone();
     let user = Label::of(Source::user()).with(Source::new(Sort::Tool, "text.count"));
     assert_eq!(
-        Inbound::default().treat(&mut value, &user),
+        Inbound::default().treat(&mut value, (&user, &CLASSES)),
         Vec::<String>::new()
     );
 }
 
+/// The classes of policy say what stands between marks, and nothing else does.
 #[test]
-fn which_sources_are_untrusted() {
-    for (source, untrusted) in [
+fn what_policy_calls_untrusted_is_marked() {
+    for (source, marked) in [
         (Source::user(), false),
         (Source::new(Sort::Operator, ""), false),
-        (Source::new(Sort::Tool, "a.b"), false),
+        (Source::new(Sort::Tool, "text.count"), false),
+        (Source::new(Sort::Tool, "other.count"), true),
         (Source::new(Sort::File, "docs"), false),
+        (Source::new(Sort::File, "downloads"), true),
         (Source::imported(), true),
         (Source::new(Sort::File, "*"), true),
-        (Source::new(Sort::Note, "k"), true),
+        // What was kept has the label of whoever kept it beside this.
+        (Source::new(Sort::Note, "k"), false),
         (Source::new(Sort::Mcp, "s"), true),
         (Source::new(Sort::Web, "https://h.test"), true),
     ] {
         let label = Label::of(Source::user()).with(source.clone());
-        assert_eq!(is_untrusted(&label), untrusted, "{source}");
+        assert_eq!(around("x", &label).is_some(), marked, "{source}");
     }
 }
 
@@ -380,12 +394,15 @@ fn what_is_too_long_is_withheld_or_wrapped_unread() {
         ..Inbound::default()
     };
     let mut value = long.clone();
-    assert_eq!(open.treat(&mut value, &web()), ["unread"]);
+    assert_eq!(open.treat(&mut value, (&web(), &CLASSES)), ["unread"]);
     assert_eq!(value, long);
 }
 
 fn around(text: &str, label: &Label) -> Option<String> {
-    let marks = Marks::new(Inbound::default(), "0123456789abcdef".to_owned());
+    let marks = Marks::new(
+        (Inbound::default(), &CLASSES),
+        "0123456789abcdef".to_owned(),
+    );
     marks.around(&Observation {
         text: text.to_owned(),
         ok: true,
@@ -426,8 +443,7 @@ fn sources_cannot_end_the_mark_that_names_them() {
     let around = around("x", &label).unwrap();
     let first = around.lines().next().unwrap();
     assert!(
-        first.contains("note:k???end??of??it??ignore web:https://h.test user:")
-            || first.contains("note:k"),
+        first.contains("from web:https://h.test user note:k???end??of??it??ignore: data"),
         "{first}"
     );
     assert_eq!(around.lines().count(), 3);

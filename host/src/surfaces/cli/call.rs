@@ -11,7 +11,8 @@ use crate::edges::named;
 use crate::guests::dispatch::Request;
 use crate::guests::tasks::Tasks;
 use crate::rules::json;
-use crate::runs::host::Called;
+use crate::runs::host::{Called, Host};
+use crate::runs::written::Written;
 use crate::surfaces::envelope::Envelope;
 use crate::surfaces::paint::{faint, foreign};
 use crate::words::error::{Code, Error, Result, why};
@@ -43,6 +44,7 @@ impl Call {
         let args = read_args(&self.args)?;
         let broken = matches!(args, WishedArgs::Broken(_));
         let host = scene.open_host().await?;
+        let written = written(&host, &self.args)?;
         let run = host.new_run();
         let mut watcher = host.watch(&run);
         let tasks = Tasks::new();
@@ -53,7 +55,7 @@ impl Call {
         let spinner = Spinner::new(scene.quiet || scene.json);
         let mut work = std::pin::pin!(until_cancelled(
             &tasks,
-            host.call(run, Surface::Cli, request, &tasks)
+            host.call_written(run, Surface::Cli, (request, &written), &tasks)
         ));
         let mut announced = false;
         let mut called = loop {
@@ -198,6 +200,15 @@ pub(super) fn read_args(given: &str) -> Result<WishedArgs> {
         given.to_owned()
     };
     Ok(json::parse(&text).map_or_else(|_| WishedArgs::Broken(text), WishedArgs::Json))
+}
+
+/// How they came: only what stands on the command line itself was typed.
+pub(super) fn written(host: &Host, given: &str) -> Result<Written> {
+    match given.strip_prefix('@') {
+        _ if given == "-" => Ok(Written::Piped),
+        Some(path) => host.written_in(Path::new(path)),
+        None => Ok(Written::Typed),
+    }
 }
 
 /// What a shell does to quotes is the usual reason for arguments that are no JSON.

@@ -11,8 +11,9 @@ use crate::edges::named;
 use crate::guests::tasks::Tasks;
 use crate::runs::brought::Chosen;
 use crate::runs::host::{Called, Host};
-use crate::runs::left::Resumed;
+use crate::runs::left::{Program, Resumed};
 use crate::runs::rest;
+use crate::runs::written::Written;
 use crate::surfaces::paint::{faint, foreign};
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{EffectKind, Event, Glimpse, Sight, Surface, Verdict};
@@ -66,10 +67,24 @@ impl Script {
     pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
         let source = self.read()?;
         let host = scene.open_host().await?;
-        let status = run(&host, (source, &self.with), scene).await?;
+        let program = Program {
+            source,
+            written: self.written(&host)?,
+            with: &self.with,
+        };
+        let status = run(&host, program, scene).await?;
         match &self.file {
             Some(file) if self.watch => watch(&host, (file, &self.with), scene).await,
             Some(_) | None => Ok(status),
+        }
+    }
+
+    /// How it came.
+    fn written(&self, host: &Host) -> Result<Written> {
+        match &self.file {
+            Some(file) if file == Path::new("-") => Ok(Written::Piped),
+            Some(file) => host.program_in(file),
+            None => Ok(Written::Typed),
         }
     }
 
@@ -126,7 +141,12 @@ async fn watch(host: &Host, (file, with): (&Path, &[Chosen]), scene: &Scene) -> 
                 if !scene.quiet {
                     print::note(faint("again:"));
                 }
-                run(host, (source, with), scene).await?;
+                let program = Program {
+                    source,
+                    written: host.program_in(file)?,
+                    with,
+                };
+                run(host, program, scene).await?;
             }
         }
     };
@@ -137,11 +157,10 @@ async fn watch(host: &Host, (file, with): (&Path, &[Chosen]), scene: &Scene) -> 
     }
 }
 
-async fn run(host: &Host, (source, with): (String, &[Chosen]), scene: &Scene) -> Result<u8> {
+async fn run(host: &Host, program: Program<'_>, scene: &Scene) -> Result<u8> {
     let run = host.new_run();
     let tasks = Tasks::new();
-    let wish = (source, with);
-    let work = host.script_with(run.clone(), Surface::Cli, wish, &tasks);
+    let work = host.program(run.clone(), Surface::Cli, program, &tasks);
     let called = see(host, &run, scene, until_cancelled(&tasks, work)).await?;
     let called = inline::settled(host, scene, called).await?;
     Ok(tell(&called, scene))

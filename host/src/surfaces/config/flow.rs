@@ -10,7 +10,7 @@ use crate::rules::flow::kind::Kind;
 use crate::rules::flow::lines::{Browse, Flows, Guard, Holding, Mode, ToolFlow};
 use crate::rules::grant::Pattern;
 use crate::words::error::{Error, Result};
-use crate::words::id::{ToolName, is_name, shown};
+use crate::words::id::{Digest, ToolName, is_name, shown};
 use crate::words::label::{Sort, Source};
 use crate::words::limits::HANDLE_BITS;
 
@@ -40,6 +40,8 @@ pub struct FlowTable {
     pub guards: Vec<Guard>,
     /// Plugins whose code is trusted not to make things up.
     pub trust: Vec<String>,
+    /// Plugins of which the user has read what their tools say of themselves, and the digest of the component.
+    pub read: BTreeMap<String, String>,
     /// Classes of single sources, such as `"web:https://docs.example"`.
     pub classes: BTreeMap<String, Class>,
     /// What is said of single tools.
@@ -61,11 +63,18 @@ pub(super) fn add(flows: &mut Flows, table: &FlowTable) -> Result<()> {
     flows.release.extend(table.release.iter().cloned());
     flows.guards.extend(table.guards.iter().copied());
     for plugin in &table.trust {
-        if !is_name(plugin) {
-            let what = format!("[flow] trust: `{}` is no name of a plugin", shown(plugin));
-            return Err(Error::bad_input(what));
-        }
+        check_plugin("trust", plugin)?;
         flows.classes.trusted_plugins.insert(plugin.clone());
+    }
+    for (plugin, digest) in &table.read {
+        check_plugin("read", plugin)?;
+        let digest = Digest::parse(digest).map_err(|error| {
+            let what = format!("[flow] read: `{plugin}`: {}", error.message());
+            Error::bad_input(what)
+                .hint("`lazaret plugin inspect NAME` shows it, and what its tools say")
+        })?;
+        let pinned = flows.classes.pinned.entry(plugin.clone());
+        pinned.or_insert(digest);
     }
     for (source, class) in &table.classes {
         let source = checked(source)?;
@@ -111,6 +120,14 @@ fn stricter(known: Mode, said: Option<Mode>) -> Mode {
     };
     said.filter(|said| rank(*said) > rank(known))
         .unwrap_or(known)
+}
+
+fn check_plugin(key: &str, name: &str) -> Result<()> {
+    if is_name(name) {
+        return Ok(());
+    }
+    let what = format!("[flow] {key}: `{}` is no name of a plugin", shown(name));
+    Err(Error::bad_input(what))
 }
 
 fn checked(source: &str) -> Result<String> {

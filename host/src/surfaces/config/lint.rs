@@ -251,14 +251,13 @@ impl Look<'_> {
                 self.say("[flow]", what, "`lazaret plugin list` lists them");
             }
         }
+        self.read();
         for source in flow.classes.keys() {
             let missing = match source.split_once(':') {
                 Some(("file", mount)) if !self.policy.mounts.contains_key(mount) => {
                     Some(("mount", "write `[mounts.NAME]`, or leave the line out"))
                 }
-                Some(("tool", tool)) if self.catalog.resolve(tool, &[]).is_err() => {
-                    Some(("tool", LISTED))
-                }
+                Some(("tool", tool)) if !self.has_source(tool) => Some(("tool", LISTED)),
                 _ => None,
             };
             if let Some((sort, fix)) = missing {
@@ -267,6 +266,35 @@ impl Look<'_> {
                     shown(source)
                 );
                 self.say("[flow.classes]", what, fix);
+            }
+        }
+    }
+
+    /// Whether a tool, or the words of a plugin's tools, can be in a label.
+    fn has_source(&self, name: &str) -> bool {
+        let plugin = name.strip_suffix(".*");
+        let mut plugins = self.catalog.plugins().iter();
+        self.catalog.resolve(name, &[]).is_ok()
+            || plugins.any(|known| Some(known.name.as_str()) == plugin)
+    }
+
+    /// What was read may be another component's by now.
+    fn read(&mut self) {
+        for (name, digest) in &self.file.flow.read {
+            let mut plugins = self.catalog.plugins().iter();
+            let plugin = plugins.find(|known| known.name == *name);
+            let Some(plugin) = plugin else {
+                let what = format!("[flow.read] `{name}` is about no plugin that is installed");
+                self.say("[flow.read]", what, "`lazaret plugin list` lists them");
+                continue;
+            };
+            let now = plugin.digest.to_string();
+            if now != *digest {
+                let what = format!(
+                    "[flow.read] `{name}` was read in another component, and counts for nothing"
+                );
+                let fix = format!("`lazaret plugin inspect {name}`, then `{name} = \"{now}\"`");
+                self.say("[flow.read]", what, &fix);
             }
         }
     }
@@ -280,6 +308,7 @@ impl Look<'_> {
             .keys()
             .map(|path| ("steering", path))
             .chain(said.content.iter().map(|path| ("content", path)))
+            .chain(said.new.keys().map(|path| ("new", path)))
             .chain(single)
             .chain(said.records.asks.keys().map(|path| ("records.asks", path)))
             .filter(|(_, path)| !path.is_empty() && !has_place(input, path));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::call::read_args;
+use super::super::call::{read_args, written};
 use super::super::{Scene, print};
 use super::flow;
 use crate::rules::flow::lines::ToolFlow;
@@ -66,7 +66,9 @@ impl Explain {
     async fn call(&self, scene: &Scene, tool: &str) -> Result<u8> {
         let args = self.args.as_deref().map(read_args).transpose()?;
         let host = scene.open_host().await?;
+        let given = self.args.as_deref().unwrap_or_default();
         let under = Influence {
+            written: written(&host, given)?,
             by_model: self.by == "model",
             sources: self.influence.clone(),
             goal: self.goal.clone(),

@@ -1,0 +1,353 @@
+//! Labels of what a model is shown beside outcomes: what tools say of themselves; and of what comes in otherwise
+//! than by a person's own hands.
+
+use lazaret::rules::flow::lines::Mode;
+use lazaret::runs::written::Written;
+use lazaret::words::event::{Answer as Say, Event, Judged, Record, Verdict};
+use lazaret::words::id::RunId;
+use lazaret::words::label::{Label, Sort, Source};
+use lazaret_tests::prelude::*;
+use lazaret_tests::rig;
+
+/// A shelf to keep notes on, and a stranger's plugin.
+fn policy(tools: &str, more: &str) -> String {
+    format!(
+        "{more}
+        [agents.agent]
+        tools = [{tools}]
+        [grants.\"notes.*\"]
+        notes = \"write\""
+    )
+}
+
+const KEEPS: &str = "\"hostile.echo\", \"notes.put\"";
+
+fn calls(calls: Value) -> Value {
+    json!({ "calls": calls })
+}
+
+/// A note of which nobody has said how it shall be called.
+fn put(key: &str) -> Value {
+    calls(json!([{"tool": "notes.put", "args": {"key": key, "text": "x"}}]))
+}
+
+fn done() -> Value {
+    json!({"text": "Done."})
+}
+
+fn judged<'a>(records: &'a [Record], tool: &str) -> Vec<&'a Judged> {
+    let judged = records.iter().filter_map(|record| match &record.event {
+        Event::Judged(judged) if judged.subject == tool => Some(judged),
+        _ => None,
+    });
+    judged.collect()
+}
+
+/// What was said to each call of a tool, and what the wish was under the influence of.
+async fn said(rig: &Rigged, run: &RunId, tool: &str) -> Vec<(&'static str, String)> {
+    let records = rig.records(run).await;
+    let judged = judged(&records, tool).into_iter();
+    let said = judged.map(|judged| {
+        let verdict = match judged.verdict {
+            Verdict::Allow { .. } => "allow",
+            Verdict::Ask(_) => "ask",
+            Verdict::Deny(_) => "deny",
+        };
+        (verdict, judged.label.to_string())
+    });
+    said.collect()
+}
+
+const WORDS: &str = "tool:hostile.*";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_strangers_tools_say_of_themselves_is_the_strangers_word() {
+    let digest = {
+        let rig = Rig::of("").guest("hostile").open().await;
+        let mut plugins = rig.host.catalog().plugins().iter();
+        let hostile = plugins.find(|plugin| plugin.name == "hostile");
+        hostile.expect("the plugin").digest.to_string()
+    };
+    let read = |digest: &str| format!("[flow]\nread = {{ hostile = \"{digest}\" }}");
+    for (tools, more, expected) in [
+        (KEEPS, String::new(), "ask"),
+        (KEEPS, "flow.trust = [\"hostile\"]".to_owned(), "allow"),
+        (KEEPS, read(&digest), "allow"),
+        // Another component's words were read.
+        (KEEPS, read(&"0".repeat(64)), "ask"),
+        ("\"text.*\", \"notes.put\"", String::new(), "allow"),
+        (KEEPS, "flow.mode = \"off\"".to_owned(), "allow"),
+    ] {
+        let rig = Rig::of(&policy(tools, &more))
+            .guest("hostile")
+            .replies(&[put("unnamed"), done()])
+            .open()
+            .await;
+        let (run, _) = rig.pursue("Keep a note.").await;
+        let said = said(&rig, &run, "notes.put").await;
+        assert_eq!(said.len(), 1, "{tools} {more}: {said:?}");
+        let (verdict, label) = &said[0];
+        assert_eq!(*verdict, expected, "{tools} {more}: {label}");
+        let shown = tools == KEEPS && !more.contains("trust") && !more.contains(&digest);
+        assert_eq!(label.contains(WORDS), shown, "{more}: {label}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_script_is_under_the_influence_of_the_signatures_that_its_writer_saw() {
+    let script = "await tools.notes.put({key: 'unnamed', text: 'x'}); return 1";
+    let script = calls(json!([{"tool": "run_script", "args": {"source": script}}]));
+    for (tools, expected) in [(KEEPS, "ask"), ("\"notes.put\"", "allow")] {
+        let policy =
+            policy(tools, "").replace("[agents.agent]", "[agents.agent]\ncalling = \"code\"");
+        let rig = Rig::of(&policy)
+            .guest("hostile")
+            .replies(&[script.clone(), done()])
+            .open()
+            .await;
+        let (run, _) = rig.pursue("Keep a note.").await;
+        let said = said(&rig, &run, "notes.put").await;
+        assert_eq!(said[0].0, expected, "{said:?}");
+    }
+}
+
+/// A deferred tool is not shown before it is found; then its words are, in the answer and from the next turn on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_found_counts_from_then_on() {
+    let search = |query: &str| calls(json!([{"tool": "search_tools", "args": {"query": query}}]));
+    let tools = "\"hostile.polish\", \"notes.put\"";
+    let replies = [
+        put("before"),
+        search("notes"),
+        put("still"),
+        search("spoons"),
+        put("after"),
+        done(),
+    ];
+    let rig = Rig::of(&policy(tools, ""))
+        .guest("hostile")
+        .replies(&replies)
+        .open()
+        .await;
+    let (run, answer) = rig.pursue("Keep notes.").await;
+    assert_eq!(answer.expect_err("a question").code(), Code::Asked);
+    let said = said(&rig, &run, "notes.put").await;
+    let all: Vec<_> = said.iter().map(|(verdict, _)| *verdict).collect();
+    assert_eq!(all, ["allow", "allow", "ask"], "{said:?}");
+    assert!(said[2].1.contains(WORDS), "{said:?}");
+}
+
+/// A refusal quotes the schema, or names that are near: these are the stranger's words as well.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refusal_that_quotes_a_stranger_is_under_the_strangers_influence() {
+    let tools = "\"hostile.polish\", \"notes.put\"";
+    for (wrong, expected) in [("hostile.polis", "ask"), ("notes.putt", "allow")] {
+        let wrong = calls(json!([{"tool": wrong, "args": {}}]));
+        let rig = Rig::of(&policy(tools, ""))
+            .guest("hostile")
+            .replies(&[wrong, put("after"), done()])
+            .open()
+            .await;
+        let (run, _) = rig.pursue("Keep a note.").await;
+        let said = said(&rig, &run, "notes.put").await;
+        assert_eq!(said[0].0, expected, "{said:?}");
+    }
+}
+
+/// A stranger's plugin in a run that has nothing to do harm with is nobody's concern.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_without_a_sink_is_not_disturbed_by_a_strangers_plugin() {
+    let replies = [
+        calls(json!([{"tool": "hostile.echo", "args": {"text": "a"}}])),
+        calls(json!([{"tool": "text.count", "args": {"text": "a b"}}])),
+        // What is granted nothing is refused, as ever, and nobody is asked about it.
+        calls(json!([{"tool": "files.write", "args": {"path": "work/a", "content": "x"}}])),
+        done(),
+    ];
+    let policy = "[agents.agent]\ntools = [\"hostile.echo\", \"text.*\", \"files.write\"]";
+    let rig = Rig::of(policy)
+        .guest("hostile")
+        .replies(&replies)
+        .open()
+        .await;
+    assert_eq!(rig.host.policy().flows.mode, Mode::Auto);
+    let (run, answer) = rig.pursue("Look.").await;
+    assert_eq!(
+        answer.expect("an answer"),
+        "Done.",
+        "{}",
+        rig.journal(&run).await
+    );
+}
+
+/// The tools that a model was shown may be others when its run goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_model_has_read_of_tools_stays_with_its_run() {
+    let replies = [put("one"), put("two"), done()];
+    let rig = Rig::of(&policy(KEEPS, ""))
+        .guest("hostile")
+        .replies(&replies);
+    let rig = rig.kept().await.open().await;
+    let (run, answer) = rig.pursue("Keep notes.").await;
+    assert_eq!(answer.expect_err("a question").code(), Code::Asked);
+    rig.answer(Say::Allow).await;
+    // Without the plugin.
+    let policy = policy("\"notes.put\"", "");
+    let rig = rig.close().policy(&policy).replies(&replies).open().await;
+    let answer = rig.resume_agent(&run).await;
+    assert_eq!(answer.expect_err("the next question").code(), Code::Asked);
+    let said = said(&rig, &run, "notes.put").await;
+    let last = said.last().expect("the second note");
+    assert!(last.0 == "ask" && last.1.contains(WORDS), "{said:?}");
+}
+
+/// A workspace, and letters of others.
+const WORKSPACE: &str = r#"
+    [flow]
+    mode = "enforce"
+    hold = "never"
+    [mounts.work]
+    path = "work"
+    access = "write"
+    workspace = true
+    own = true
+    [mounts.inbox]
+    path = "inbox"
+    [grants."files.*"]
+    mounts = { work = "write", inbox = "read" }
+"#;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_of_a_workspace_is_made_without_a_question_and_replaced_after_one() {
+    let write = |path: &str, mode: Option<&str>| {
+        let mut args = json!({"path": path, "content": "new"});
+        if let Some(mode) = mode {
+            args["mode"] = mode.into();
+        }
+        calls(json!([{"tool": "files.write", "args": args}]))
+    };
+    let replies = [
+        calls(json!([{"tool": "files.read", "args": {"path": "inbox/letter.txt"}}])),
+        write("work/made.md", None),
+        write("work/there.md", Some("create")),
+        write("work/there.md", Some("replace")),
+        done(),
+    ];
+    let rig = Rig::of(WORKSPACE)
+        .file("inbox/letter.txt", "Dear reader")
+        .file("work/there.md", "old")
+        .replies(&replies)
+        .kept()
+        .await
+        .open()
+        .await;
+    let (run, answer) = rig.pursue("Work.").await;
+    assert_eq!(answer.expect_err("a question").code(), Code::Asked);
+    let text = |path: &str| std::fs::read_to_string(rig.path(path)).unwrap_or_default();
+    assert_eq!(text("work/made.md"), "new");
+    assert_eq!(text("work/there.md"), "old");
+    let said = said(&rig, &run, "files.write").await;
+    let all: Vec<_> = said.iter().map(|(verdict, _)| *verdict).collect();
+    assert_eq!(all, ["allow", "allow", "ask"]);
+    rig.answer(Say::Allow).await;
+    assert_eq!(rig.resume_agent(&run).await.expect("an answer"), "Done.");
+    assert_eq!(text("work/there.md"), "new");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn arguments_that_nobody_typed_are_no_witnesses() {
+    let rig = Rig::of(WORKSPACE)
+        .file("inbox/args.json", "{}")
+        .file("work/args.json", "{}")
+        .file("outside.json", "{}")
+        .open()
+        .await;
+    let args = json!({"path": "work/a.md", "content": "x", "mode": "replace"});
+    let label = |written: &Written| written.label().to_string();
+    let inbox = rig.host.written_in(&rig.path("inbox/args.json"));
+    let work = rig.host.written_in(&rig.path("work/args.json"));
+    let outside = rig.host.written_in(&rig.path("outside.json"));
+    for (written, sources, passes) in [
+        (Written::Typed, "user", true),
+        (Written::Piped, "user, file:/dev/stdin", false),
+        (inbox.expect("a label"), "user, file:inbox", false),
+        (work.expect("a label"), "user, file:work", false),
+        (outside.expect("a label"), "user, file:/attached", false),
+    ] {
+        assert_eq!(label(&written), sources);
+        let request = lazaret::guests::dispatch::Request {
+            tool: "files.write".to_owned(),
+            args: lazaret::words::message::WishedArgs::Json(args.clone()),
+        };
+        let surface = lazaret::words::event::Surface::Cli;
+        let tasks = lazaret::guests::tasks::Tasks::new();
+        let run = rig.host.new_run();
+        let called = rig
+            .host
+            .call_written(run, surface, (request, &written), &tasks);
+        let called = called.await.expect("the journal takes the call");
+        let asked = matches!(&called.outcome.result, Err(error) if error.code() == Code::Asked);
+        assert_eq!(asked, !passes, "{sources}: {:?}", called.outcome.result);
+        let all: Label = serde_json::from_value(json!(sources.split(", ").collect::<Vec<_>>()))
+            .expect("a label");
+        assert!(
+            called.outcome.label.covers(&all),
+            "{}",
+            called.outcome.label
+        );
+    }
+}
+
+/// A file that a stranger has written through Lazaret is no program of the user's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_is_its_users_unless_somebody_else_wrote_it() {
+    let rig = Rig::of(WORKSPACE)
+        .file("inbox/letter.txt", "Dear reader")
+        .file("work/own.js", "return 1")
+        .open()
+        .await;
+    let write = "await tools.files.read({path: 'inbox/letter.txt'});
+        await tools.files.write({path: 'work/theirs.js', content: 'return 1'});";
+    rig::value(&rig.script(write).await.outcome);
+    let of = |path: &str| rig.host.program_in(&rig.path(path)).expect("a label");
+    assert_eq!(of("work/own.js"), Written::Typed);
+    assert_eq!(of("no/such.js"), Written::Typed);
+    let theirs = of("work/theirs.js");
+    assert!(
+        theirs.label().to_string().contains("file:inbox"),
+        "{theirs:?}"
+    );
+}
+
+/// What a scalar says is paid for in bits; who may read it is not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_scalar_out_of_a_private_handle_is_private() {
+    let policy = WORKSPACE.replace("hold = \"never\"", "hold = \"untrusted\"");
+    let call = |tool: &str, args: Value| calls(json!([{"tool": tool, "args": args}]));
+    let replies = [
+        call("files.read", json!({"path": "inbox/letter.txt"})),
+        call(
+            "handle.count",
+            json!({"value": {"$handle": "h1"}, "unit": "chars"}),
+        ),
+        done(),
+    ];
+    let rig = Rig::of(&policy)
+        .file("inbox/letter.txt", "Dear reader")
+        .replies(&replies)
+        .open()
+        .await;
+    let (run, answer) = rig.pursue("Count.").await;
+    answer.expect("an answer");
+    let records = rig.records(&run).await;
+    let labels = records.iter().filter_map(|record| match &record.event {
+        Event::Observed { observation, .. } => Some(observation.label.clone()),
+        _ => None,
+    });
+    let labels: Vec<Label> = labels.collect();
+    let inbox = Source::new(Sort::File, "inbox");
+    let has = |label: &Label, source: &Source| label.covers(&Label::of(source.clone()));
+    assert!(!has(&labels[0], &inbox.of_scalar()), "{}", labels[0]);
+    assert!(has(&labels[1], &inbox.of_scalar()), "{}", labels[1]);
+    assert!(!has(&labels[1], &inbox), "{}", labels[1]);
+}
