@@ -308,7 +308,7 @@ async fn a_program_is_its_users_unless_somebody_else_wrote_it() {
         .await;
     let write = "await tools.files.read({path: 'inbox/letter.txt'});
         await tools.files.write({path: 'work/theirs.js', content: 'return 1'});";
-    rig::value(&rig.script(write).await.outcome);
+    let _ = rig::value(&rig.script(write).await.outcome);
     let of = |path: &str| rig.host.program_in(&rig.path(path)).expect("a label");
     assert_eq!(of("work/own.js"), Written::Typed);
     assert_eq!(of("no/such.js"), Written::Typed);
