@@ -19,7 +19,7 @@ use crate::rules::context;
 use crate::rules::inbound::Marks;
 use crate::rules::plan::{Plan, Seen, Step};
 use crate::rules::script::{Left, Recall, TOOL, in_doubt};
-use crate::rules::scrub::Trickle;
+use crate::rules::scrub::{Scrub, Trickle};
 use crate::rules::show::Show;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
@@ -29,7 +29,7 @@ use crate::words::event::{
 use crate::words::id::{Place, RunId, Seq, ToolName, shown};
 use crate::words::label::Label;
 use crate::words::limits::CALL_TIMEOUT_MS_MAX;
-use crate::words::message::{Card, Delta, Reply, ToolCall, WishedArgs};
+use crate::words::message::{Card, Delta, Reply, Thought, ToolCall, WishedArgs};
 
 use std::sync::Arc;
 
@@ -183,6 +183,8 @@ impl Drive<'_> {
         // A server that echoes what authenticated us must not put it into the journal.
         let scrub = &self.station.scrub;
         reply.text = scrub.clean(&reply.text);
+        // What is signed cannot be cleaned, so it goes as a whole.
+        reply.thoughts.retain(|thought| is_clean(scrub, thought));
         for call in &mut reply.calls {
             call.tool = scrub.clean(&call.tool);
             call.id = scrub.clean(&call.id);
@@ -210,8 +212,8 @@ impl Drive<'_> {
                     self.station.gate.journal().glimpse(self.run, glimpse);
                 }
             }
-            // Shown when it is judged; before that it may still turn out to be incomplete.
-            Delta::Call(_) => {}
+            // A call is shown when it is judged; before that it may still turn out to be incomplete.
+            Delta::Thought(_) | Delta::Call(_) => {}
         }
     }
 
@@ -438,6 +440,12 @@ impl Drive<'_> {
             .append(self.run, 0, stopped)
             .map(|_| ())
     }
+}
+
+fn is_clean(scrub: &Scrub, thought: &Thought) -> bool {
+    let mut opaque = thought.opaque.clone();
+    scrub.clean_value(&mut opaque);
+    opaque == thought.opaque && scrub.clean(&thought.text) == thought.text
 }
 
 /// What the searches of the last reply have found is shown from then on.

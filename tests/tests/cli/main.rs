@@ -30,3 +30,4 @@ mod stop;
 mod tls;
 mod trust;
 mod two_files;
+mod wires;

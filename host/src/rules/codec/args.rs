@@ -26,6 +26,20 @@ pub fn read(text: &str) -> Vec<WishedArgs> {
     }
 }
 
+/// Arguments that are told back to a provider whose format has an object there.
+pub(super) fn object(args: &WishedArgs) -> Value {
+    match args {
+        WishedArgs::Json(Value::Object(map)) => Value::Object(map.clone()),
+        WishedArgs::Json(other) => serde_json::json!({"arguments": other}),
+        WishedArgs::Broken(text) => broken(text),
+    }
+}
+
+/// Arguments that were no JSON, as JSON.
+pub(super) fn broken(text: &str) -> Value {
+    serde_json::json!({"broken_arguments": text})
+}
+
 /// Objects in a row; `None` for anything else.
 fn objects(text: &str) -> Option<Vec<Value>> {
     let mut all = Vec::new();

@@ -95,6 +95,7 @@ pub(super) fn reply(script: &Path, prompt: &Prompt) -> Result<Reply> {
         calls,
         stop,
         usage: line.usage,
+        ..Reply::default()
     })
 }
 
