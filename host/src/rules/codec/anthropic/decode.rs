@@ -5,6 +5,7 @@
 
 use serde_json::{Value, json};
 
+use super::super::args;
 use super::super::calls::Piece;
 use super::super::decode::Dialect;
 use super::super::draft::{Draft, stopped_for, tokens};
@@ -40,7 +41,7 @@ impl Dialect for Blocks {
                 Ok(())
             }
             "content_block_start" => match event.get("content_block") {
-                Some(block) => self.begin(index, block, draft),
+                Some(block) => self.begin(index, block, (text, draft)),
                 None => Ok(()),
             },
             "content_block_delta" => match event.get("delta") {
@@ -70,7 +71,7 @@ impl Dialect for Blocks {
             return Err(envelope::no_such(WHAT));
         };
         for (index, block) in (0..).zip(blocks) {
-            self.begin(index, block, draft)?;
+            self.begin(index, block, (text, draft))?;
             self.end(index, draft)?;
         }
         self.spend(answer.get("usage"), draft);
@@ -79,7 +80,12 @@ impl Dialect for Blocks {
 }
 
 impl Blocks {
-    fn begin(&mut self, index: i64, block: &Value, draft: &mut Draft) -> Result<(), Error> {
+    fn begin(
+        &mut self,
+        index: i64,
+        block: &Value,
+        (event, draft): (&str, &mut Draft),
+    ) -> Result<(), Error> {
         let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
         match text("type") {
             "text" => {
@@ -102,7 +108,7 @@ impl Blocks {
                     index: Some(index),
                     id: text("id").to_owned(),
                     name: text("name").to_owned(),
-                    args: input.map(Value::to_string).unwrap_or_default(),
+                    args: args::text_of(input, event),
                 };
                 draft.pieces(vec![piece]).map(|_| ())
             }

@@ -128,6 +128,16 @@ fn arguments_that_cannot_be_used_are_broken() {
 }
 
 #[test]
+fn a_key_that_comes_twice_in_an_input_is_no_argument() {
+    let block =
+        json!({"type": "tool_use", "id": "a", "name": "text__count", "input": {"n": 1, "m": 2}});
+    let events = [begins(0, block), ends(0), stops("tool_use"), over()];
+    let stream = framed(Wire::Anthropic, &events).replace("\"m\":", "\"n\":");
+    let reply = shared::check(Wire::Anthropic, &stream);
+    assert!(matches!(reply.calls[0].args, WishedArgs::Broken(_)));
+}
+
+#[test]
 fn thoughts_are_kept_as_they_are() {
     let signature = "+/A==\u{e9}\\n";
     let events = [

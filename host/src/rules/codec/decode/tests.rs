@@ -407,6 +407,38 @@ fn check_told_back(wire: Wire, reply: Reply) {
 }
 
 #[test]
+fn what_is_no_text_is_replaced() {
+    let mut seen = 0;
+    for Recorded(wire, stream, _) in RECORDED {
+        if !stream.contains("Three") {
+            continue;
+        }
+        for (written, said) in [
+            ("a\\ud83d", "a\u{FFFD}"),
+            ("a\\u0000b", "a\u{FFFD}b"),
+            ("\\ud83d\\ude00", "\u{1F600}"),
+        ] {
+            let text = check(wire, &stream.replace("Three", written)).text;
+            assert!(text.starts_with(&format!("{said} wo")), "{wire:?} {text}");
+        }
+        let mut bytes = stream.replace("Three", "a@b").into_bytes();
+        for byte in &mut bytes {
+            if *byte == b'@' {
+                *byte = 0xFF;
+            }
+        }
+        let (reply, _) = read(wire, bytes.chunks(1)).unwrap();
+        assert!(
+            reply.text.starts_with("a\u{FFFD}b wo"),
+            "{wire:?} {}",
+            reply.text
+        );
+        seen += 1;
+    }
+    assert!(seen > Wire::ALL.len());
+}
+
+#[test]
 fn thoughts_are_told_to_nobody_else() {
     for Recorded(wire, stream, _) in RECORDED {
         let (reply, _) = read(wire, [stream.as_bytes()]).unwrap();

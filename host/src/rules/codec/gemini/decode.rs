@@ -5,6 +5,7 @@
 
 use serde_json::{Value, json};
 
+use super::super::args;
 use super::super::calls::Piece;
 use super::super::decode::Dialect;
 use super::super::draft::{Draft, stopped_for, tokens};
@@ -23,8 +24,8 @@ pub(in crate::rules::codec) struct Content {
 const WHAT: &str = "generated content";
 
 impl Dialect for Content {
-    fn event(&mut self, text: &str, draft: &mut Draft) -> Result<(), Error> {
-        let answer: Value = envelope::event(text, WHAT)?;
+    fn event(&mut self, event: &str, draft: &mut Draft) -> Result<(), Error> {
+        let answer: Value = envelope::event(event, WHAT)?;
         if let Some(fault) = Fault::find(&answer) {
             return Err(fault.error());
         }
@@ -49,7 +50,7 @@ impl Dialect for Content {
         let parts = candidate.pointer("/content/parts");
         let parts = parts.and_then(Value::as_array);
         for part in parts.map(Vec::as_slice).unwrap_or_default() {
-            self.part(part, draft)?;
+            self.part(part, event, draft)?;
         }
         let reason = candidate.get("finishReason").and_then(Value::as_str);
         if let Some(reason) = reason.filter(|reason| *reason != "FINISH_REASON_UNSPECIFIED") {
@@ -64,7 +65,7 @@ impl Dialect for Content {
 }
 
 impl Content {
-    fn part(&mut self, part: &Value, draft: &mut Draft) -> Result<(), Error> {
+    fn part(&mut self, part: &Value, event: &str, draft: &mut Draft) -> Result<(), Error> {
         let text = part.get("text").and_then(Value::as_str);
         let text = text.unwrap_or_default();
         let signature = part.get("thoughtSignature").filter(|one| one.is_string());
@@ -84,21 +85,20 @@ impl Content {
         if let Some(sealed) = sealed {
             draft.seal(sealed)?;
         }
-        draft.pieces(vec![self.call(call)]).map(|_| ())
+        draft.pieces(vec![self.call(call, event)]).map(|_| ())
     }
 
-    fn call(&mut self, call: &Value) -> Piece {
+    fn call(&mut self, call: &Value, event: &str) -> Piece {
         let text = |key: &str| {
             let text = call.get(key).and_then(Value::as_str);
             text.unwrap_or_default().to_owned()
         };
-        let args = call.get("args").filter(|args| !args.is_null());
         self.calls = self.calls.saturating_add(1);
         Piece {
             index: Some(self.calls),
             id: text("id"),
             name: text("name"),
-            args: args.map(Value::to_string).unwrap_or_default(),
+            args: args::text_of(call.get("args"), event),
         }
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::super::Wire;
 use super::super::decode::tests::{self as shared, HALF_WAY, call, framed};
-use crate::words::message::{Reply, StopReason};
+use crate::words::message::{Reply, StopReason, WishedArgs};
 
 fn check(events: &[Value]) -> Reply {
     shared::check(Wire::Gemini, &framed(Wire::Gemini, events))
@@ -74,6 +74,14 @@ fn calls_have_no_numbers_and_are_kept_apart() {
     );
     let filtered = check(&[says(json!([wish(json!({}))]), "SAFETY")]);
     assert_eq!(filtered.calls, []);
+}
+
+#[test]
+fn a_key_that_comes_twice_in_an_input_is_no_argument() {
+    let events = [says(json!([wish(json!({"n": 1, "m": 2}))]), "STOP")];
+    let stream = framed(Wire::Gemini, &events).replace("\"m\":", "\"n\":");
+    let reply = shared::check(Wire::Gemini, &stream);
+    assert!(matches!(reply.calls[0].args, WishedArgs::Broken(_)));
 }
 
 #[test]

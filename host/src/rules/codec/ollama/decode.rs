@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::super::args;
 use super::super::calls::Piece;
 use super::super::decode::Dialect;
 use super::super::draft::{Draft, stopped_for, tokens};
@@ -20,8 +21,8 @@ pub(in crate::rules::codec) struct Chat {
 const WHAT: &str = "chat";
 
 impl Dialect for Chat {
-    fn event(&mut self, text: &str, draft: &mut Draft) -> Result<(), Error> {
-        let line: Value = envelope::event(text, WHAT)?;
+    fn event(&mut self, event: &str, draft: &mut Draft) -> Result<(), Error> {
+        let line: Value = envelope::event(event, WHAT)?;
         if let Some(fault) = Fault::find(&line) {
             return Err(fault.error());
         }
@@ -35,7 +36,7 @@ impl Dialect for Chat {
         draft.say(text("content"));
         let calls = message.get("tool_calls").and_then(Value::as_array);
         for call in calls.map(Vec::as_slice).unwrap_or_default() {
-            draft.pieces(vec![self.call(call)])?;
+            draft.pieces(vec![self.call(call, event)])?;
         }
         if done == Some(true) {
             draft.end();
@@ -51,24 +52,17 @@ impl Dialect for Chat {
 }
 
 impl Chat {
-    fn call(&mut self, call: &Value) -> Piece {
+    fn call(&mut self, call: &Value, event: &str) -> Piece {
         let text = |pointer: &str| {
             let text = call.pointer(pointer).and_then(Value::as_str);
             text.unwrap_or_default().to_owned()
-        };
-        let args = match call.pointer("/function/arguments") {
-            None | Some(Value::Null) => String::new(),
-            Some(Value::String(text)) => text.clone(),
-            Some(
-                tree @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)),
-            ) => tree.to_string(),
         };
         self.calls = self.calls.saturating_add(1);
         Piece {
             index: Some(self.calls),
             id: text("/id"),
             name: text("/function/name"),
-            args,
+            args: args::text_of(call.pointer("/function/arguments"), event),
         }
     }
 }

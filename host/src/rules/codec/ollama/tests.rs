@@ -66,6 +66,14 @@ fn calls_are_kept_apart_and_in_order() {
 }
 
 #[test]
+fn a_key_that_comes_twice_in_an_input_is_no_argument() {
+    let lines = [says(wish(json!({"n": 1, "m": 2}))), ends(json!("stop"))];
+    let stream = framed(Wire::Ollama, &lines).replace("\"m\":", "\"n\":");
+    let reply = shared::check(Wire::Ollama, &stream);
+    assert!(matches!(reply.calls[0].args, WishedArgs::Broken(_)));
+}
+
+#[test]
 fn a_last_line_may_lack_its_ending_and_not_its_end() {
     let whole = framed(
         Wire::Ollama,

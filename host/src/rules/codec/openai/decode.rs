@@ -6,6 +6,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::super::args;
 use super::super::calls::Piece;
 use super::super::decode::Dialect;
 use super::super::draft::{Draft, stopped_for, tokens};
@@ -82,23 +83,14 @@ impl From<FunctionPiece> for CallPiece {
     }
 }
 
-impl From<CallPiece> for Piece {
-    fn from(piece: CallPiece) -> Self {
-        let function = piece.function.unwrap_or_default();
-        let args = match function.arguments {
-            None | Some(Value::Null) => String::new(),
-            Some(Value::String(text)) => text,
-            // Some servers send the arguments themselves and not their text.
-            Some(
-                tree @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)),
-            ) => tree.to_string(),
-        };
-        Self {
-            index: piece.index,
-            id: piece.id.unwrap_or_default(),
-            name: function.name.unwrap_or_default(),
-            args,
-        }
+/// Some servers send the arguments themselves and not their text.
+fn piece(call: CallPiece, event: &str) -> Piece {
+    let function = call.function.unwrap_or_default();
+    Piece {
+        index: call.index,
+        id: call.id.unwrap_or_default(),
+        name: function.name.unwrap_or_default(),
+        args: args::text_of(function.arguments.as_ref(), event),
     }
 }
 
@@ -112,13 +104,13 @@ impl Dialect for Completion {
             draft.end();
             return Ok(());
         }
-        take(read_chunk(text)?, draft)
+        take(read_chunk(text)?, text, draft)
     }
 
     fn whole(&mut self, text: &str, draft: &mut Draft) -> Result<(), Error> {
         let chunk = read_chunk(text)?;
         let empty = chunk.choices.as_ref().is_none_or(Vec::is_empty);
-        take(chunk, draft)?;
+        take(chunk, text, draft)?;
         // Checked after the error that the answer may report instead.
         if empty {
             return Err(envelope::no_such(WHAT));
@@ -142,7 +134,7 @@ fn read_chunk(text: &str) -> Result<Chunk, Error> {
     serde_json::from_value(answer).map_err(|_| envelope::no_such(WHAT))
 }
 
-fn take(chunk: Chunk, draft: &mut Draft) -> Result<(), Error> {
+fn take(chunk: Chunk, event: &str, draft: &mut Draft) -> Result<(), Error> {
     if let Some(usage) = &chunk.usage
         && usage.is_object()
     {
@@ -151,13 +143,13 @@ fn take(chunk: Chunk, draft: &mut Draft) -> Result<(), Error> {
     for choice in chunk.choices.unwrap_or_default() {
         // One answer was asked for.
         if choice.index.unwrap_or(0) == 0 {
-            take_choice(choice, draft)?;
+            take_choice(choice, event, draft)?;
         }
     }
     Ok(())
 }
 
-fn take_choice(choice: Choice, draft: &mut Draft) -> Result<(), Error> {
+fn take_choice(choice: Choice, event: &str, draft: &mut Draft) -> Result<(), Error> {
     let said = choice.delta.or(choice.message).unwrap_or_default();
     // Servers name it in one of two ways, and some in both.
     if let Some(text) = said.reasoning_content.or(said.reasoning) {
@@ -168,7 +160,8 @@ fn take_choice(choice: Choice, draft: &mut Draft) -> Result<(), Error> {
     }
     let mut pieces = said.tool_calls.unwrap_or_default();
     pieces.extend(said.function_call.map(CallPiece::from));
-    draft.pieces(pieces.into_iter().map(Piece::from).collect())?;
+    let pieces = pieces.into_iter().map(|call| piece(call, event));
+    draft.pieces(pieces.collect())?;
     if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
         draft.stop(read_stop(&reason)?);
     }

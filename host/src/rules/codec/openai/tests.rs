@@ -429,3 +429,13 @@ fn usage_that_is_none() {
         );
     }
 }
+
+#[test]
+fn a_key_that_comes_twice_in_an_input_is_no_argument() {
+    let events = calling(
+        &[piece(0, "a", "text__count", json!({"n": 1, "m": 2}))],
+        "stop",
+    );
+    let reply = check(&events.replace("\"m\":", "\"n\":"));
+    assert!(matches!(reply.calls[0].args, WishedArgs::Broken(_)));
+}
