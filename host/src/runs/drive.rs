@@ -154,10 +154,11 @@ impl Drive<'_> {
             journal.commit().await?;
             let caller = self.caller(Origin::Host, seq, plan.label().clone(), model);
             let mut said = false;
-            let mut trickle = Trickle::new(&self.station.scrub);
+            let scrub = &self.station.scrub;
+            let mut trickles = (Trickle::new(scrub), Trickle::new(scrub));
             let see = |delta| {
                 said = true;
-                self.glimpse(delta, &mut trickle);
+                self.glimpse(delta, &mut trickles);
             };
             let asking = Asking {
                 caller: &caller,
@@ -203,18 +204,23 @@ impl Drive<'_> {
         Ok(())
     }
 
-    fn glimpse(&self, delta: Delta, trickle: &mut Trickle<'_>) {
-        match delta {
-            Delta::Text(text) => {
-                let text = trickle.add(&text);
-                if !text.is_empty() {
-                    let glimpse = Glimpse::Text { text };
-                    self.station.gate.journal().glimpse(self.run, glimpse);
-                }
-            }
-            // A call is shown when it is judged; before that it may still turn out to be incomplete.
-            Delta::Thought(_) | Delta::Call(_) => {}
+    /// Shows a piece of a reply: of what is said, or of what is thought.
+    fn glimpse(&self, delta: Delta, (said, thought): &mut (Trickle<'_>, Trickle<'_>)) {
+        let (text, is_thought) = match delta {
+            Delta::Text(text) => (said.add(&text), false),
+            Delta::Thought(text) => (thought.add(&text), true),
+            // Shown when it is judged; before that it may still turn out to be incomplete.
+            Delta::Call(_) => return,
+        };
+        if text.is_empty() {
+            return;
         }
+        let glimpse = if is_thought {
+            Glimpse::Thought { text }
+        } else {
+            Glimpse::Text { text }
+        };
+        self.station.gate.journal().glimpse(self.run, glimpse);
     }
 
     /// Does the calls of one reply, group after group. What is returned is why the run is left: one of them

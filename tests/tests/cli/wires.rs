@@ -158,6 +158,25 @@ fn what_is_signed_is_told_back_as_it_was() {
 }
 
 #[test]
+fn what_is_thought_is_streamed_beside_what_is_said() {
+    for wire in WIRES.iter().skip(1) {
+        let server = Server::start(vec![sends(wire, wire.calls), sends(wire, wire.text)]);
+        let station = station(wire, &server);
+        let mut command = station.command(&["run", "count", "--json"]);
+        let ended = station.finish(command.env("STATION_KEY", KEY)).ends(0);
+        let of = |kind: &str| -> String {
+            let events = ended.lines().into_iter();
+            let events = events.filter(|event| event["event"] == kind);
+            events
+                .map(|event| event["text"].as_str().unwrap().to_owned())
+                .collect()
+        };
+        assert_eq!(of("thought"), "Hm, count.", "{}", wire.word);
+        assert_eq!(of("text"), "Let me count é😀.Three words.", "{}", wire.word);
+    }
+}
+
+#[test]
 fn a_stream_that_stops_half_way_does_nothing_in_any_format() {
     for wire in &WIRES {
         let half = &wire.calls[..wire.calls.floor_char_boundary(wire.calls.len() * 2 / 3)];
