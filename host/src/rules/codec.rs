@@ -187,5 +187,13 @@ fn merged(mut own: Map<String, Value>, extra: &Map<String, Value>) -> Map<String
     own
 }
 
+/// The object with one more entry, where there is one to add.
+fn with(mut object: Value, key: &str, entry: Option<Value>) -> Value {
+    if let (Some(map), Some(entry)) = (object.as_object_mut(), entry) {
+        map.insert(key.to_owned(), entry);
+    }
+    object
+}
+
 #[cfg(test)]
 mod tests;

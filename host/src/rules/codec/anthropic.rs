@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 pub(super) use self::decode::Blocks;
 use super::names::ToolNames;
-use super::{Target, args, merged, schemas};
+use super::{Target, args, merged, schemas, with};
 use crate::words::id::Digest;
 use crate::words::limits::REPLY_TOKENS;
 use crate::words::message::{Card, Message, Prompt, Reply, Thought};
@@ -99,13 +99,10 @@ fn messages(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) -> Vec<Turn
             Message::User { text: said } => ("user", said_text(said).into_iter().collect()),
             Message::Assistant(reply) => ("assistant", assistant(target, reply, names)),
             Message::Tool { id, observation } => {
-                let mut block = json!({"type": "tool_result", "tool_use_id": wire_id(id)});
-                if !observation.text.is_empty() {
-                    block["content"] = json!(observation.text);
-                }
-                if !observation.ok {
-                    block["is_error"] = json!(true);
-                }
+                let block = json!({"type": "tool_result", "tool_use_id": wire_id(id)});
+                let text = Some(&observation.text).filter(|text| !text.is_empty());
+                let block = with(block, "content", text.map(|text| json!(text)));
+                let block = with(block, "is_error", (!observation.ok).then(|| json!(true)));
                 ("user", vec![block])
             }
         };

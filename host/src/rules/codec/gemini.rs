@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 pub(super) use self::decode::Content;
 use super::calls::is_made_up;
 use super::names::ToolNames;
-use super::{Target, args, merged, schemas};
+use super::{Target, args, merged, schemas, with};
 use crate::words::message::{Card, Message, Observation, Prompt, Reply};
 
 /// What stands for the signature of a call that another provider made: without any, newer models refuse the
@@ -61,12 +61,10 @@ struct Turn {
 
 /// An object without properties is refused, so a tool without arguments has no parameters.
 fn tool(card: &Card, names: &ToolNames) -> Value {
-    let mut tool = json!({"name": names.wire(&card.name), "description": card.description});
+    let tool = json!({"name": names.wire(&card.name), "description": card.description});
     let parameters = schemas::open_api(&schemas::of_object(&card.input));
-    if parameters.get("properties").is_some() {
-        tool["parameters"] = parameters;
-    }
-    tool
+    let has_any = parameters.get("properties").is_some();
+    with(tool, "parameters", has_any.then_some(parameters))
 }
 
 /// The two sides take turns, and none says nothing; the outcomes of one turn's calls go together.
@@ -98,11 +96,13 @@ fn contents(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) -> Vec<Turn
 fn outcome(id: &str, name: &str, observation: &Observation) -> Value {
     let key = if observation.ok { "output" } else { "error" };
     let response = json!({key: observation.text});
-    let mut outcome = json!({"name": name, "response": response});
-    if !is_made_up(id) {
-        outcome["id"] = json!(id);
-    }
-    json!({"functionResponse": outcome})
+    let outcome = json!({"name": name, "response": response});
+    json!({"functionResponse": with(outcome, "id", own_id(id))})
+}
+
+/// An id that the provider gave, or another one before it.
+fn own_id(id: &str) -> Option<Value> {
+    (!is_made_up(id)).then(|| json!(id))
 }
 
 /// A signature goes back with the part that it came with.
@@ -113,26 +113,17 @@ fn model(target: &Target<'_>, reply: &Reply, names: &ToolNames) -> Vec<Value> {
     };
     let mut parts = Vec::new();
     if !reply.text.is_empty() {
-        let mut part = json!({"text": reply.text});
-        if let Some(signature) = signature(None) {
-            part["thoughtSignature"] = signature;
-        }
-        parts.push(part);
+        let part = json!({"text": reply.text});
+        parts.push(with(part, "thoughtSignature", signature(None)));
     }
     for (place, call) in reply.calls.iter().enumerate() {
         let name = names.wire(&call.tool);
-        let mut wish = json!({"name": name, "args": args::object(&call.args)});
-        if !is_made_up(&call.id) {
-            wish["id"] = json!(call.id);
-        }
-        let mut part = json!({"functionCall": wish});
-        let foreign = place == 0 && reply.by != target.by;
-        if let Some(signature) = signature(Some(&call.id)) {
-            part["thoughtSignature"] = signature;
-        } else if foreign {
-            part["thoughtSignature"] = json!(FOREIGN);
-        }
-        parts.push(part);
+        let wish = json!({"name": name, "args": args::object(&call.args)});
+        let part = json!({"functionCall": with(wish, "id", own_id(&call.id))});
+        let is_foreign = place == 0 && reply.by != target.by;
+        let foreign = is_foreign.then(|| json!(FOREIGN));
+        let signature = signature(Some(&call.id)).or(foreign);
+        parts.push(with(part, "thoughtSignature", signature));
     }
     parts
 }

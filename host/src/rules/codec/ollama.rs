@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 
 pub(super) use self::decode::Chat;
 use super::names::ToolNames;
-use super::{Target, args, merged, schemas};
-use crate::words::message::{Card, Message, Prompt, Reply, Thought};
+use super::{Target, args, merged, schemas, with};
+use crate::words::message::{Card, Message, Prompt, Reply, Thought, ToolCall};
 
 /// Writes a prompt as a request for a stream.
 pub(super) fn encode(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) -> Vec<u8> {
@@ -77,23 +77,18 @@ fn messages(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) -> Vec<Valu
 }
 
 fn assistant(target: &Target<'_>, reply: &Reply, names: &ToolNames) -> Value {
-    let mut message = json!({"role": "assistant", "content": reply.text});
+    let message = json!({"role": "assistant", "content": reply.text});
     let thought = |thought: &Thought| thought.text.clone();
-    let thoughts = reply.thoughts_by(target.by).iter().map(thought);
-    let thinking: String = thoughts.collect();
-    if !thinking.is_empty() {
-        message["thinking"] = json!(thinking);
-    }
-    if !reply.calls.is_empty() {
-        let call = |(index, call): (usize, &crate::words::message::ToolCall)| {
-            let name = names.wire(&call.tool);
-            let function =
-                json!({"index": index, "name": name, "arguments": args::object(&call.args)});
-            json!({"id": call.id, "function": function})
-        };
-        message["tool_calls"] = reply.calls.iter().enumerate().map(call).collect();
-    }
-    message
+    let thinking: String = reply.thoughts_by(target.by).iter().map(thought).collect();
+    let thinking = (!thinking.is_empty()).then(|| json!(thinking));
+    let call = |(index, call): (usize, &ToolCall)| {
+        let name = names.wire(&call.tool);
+        let function = json!({"index": index, "name": name, "arguments": args::object(&call.args)});
+        json!({"id": call.id, "function": function})
+    };
+    let calls: Vec<Value> = reply.calls.iter().enumerate().map(call).collect();
+    let calls = (!calls.is_empty()).then(|| json!(calls));
+    with(with(message, "thinking", thinking), "tool_calls", calls)
 }
 
 #[cfg(test)]

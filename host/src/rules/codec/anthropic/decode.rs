@@ -3,7 +3,7 @@
 //! An answer is a list of blocks, each of which begins, grows and ends. A call whose block did not end is
 //! no call.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::super::args;
 use super::super::calls::Piece;
@@ -20,7 +20,7 @@ pub(in crate::rules::codec) struct Blocks {
     /// The thought that is open: its index and its signature so far.
     thinking: Option<(i64, String)>,
     /// What is known of the cost, of which the last words count, field by field.
-    usage: Value,
+    usage: Map<String, Value>,
 }
 
 const WHAT: &str = "message";
@@ -165,18 +165,16 @@ impl Blocks {
         if let Some(Value::Object(usage)) = usage {
             let known = usage.iter().filter(|(_, value)| !value.is_null());
             for (key, value) in known.filter(|(key, _)| COUNTED.contains(&key.as_str())) {
-                if !self.usage.is_object() {
-                    self.usage = json!({});
-                }
-                self.usage[key] = value.clone();
+                self.usage.insert(key.clone(), value.clone());
             }
         }
-        let cached = tokens(&self.usage, "/cache_read_input_tokens");
-        let written = tokens(&self.usage, "/cache_creation_input_tokens");
-        let output_tokens = tokens(&self.usage, "/output_tokens");
-        let thought = tokens(&self.usage, "/output_tokens_details/thinking_tokens");
+        let usage = Value::Object(self.usage.clone());
+        let cached = tokens(&usage, "/cache_read_input_tokens");
+        let written = tokens(&usage, "/cache_creation_input_tokens");
+        let output_tokens = tokens(&usage, "/output_tokens");
+        let thought = tokens(&usage, "/output_tokens_details/thinking_tokens");
         draft.spend(Usage {
-            input_tokens: tokens(&self.usage, "/input_tokens") + cached + written,
+            input_tokens: tokens(&usage, "/input_tokens") + cached + written,
             output_tokens,
             cached_tokens: cached,
             reasoning_tokens: thought.min(output_tokens),
