@@ -174,7 +174,9 @@ impl Drive<'_> {
         match reply {
             Ok(reply) => self.replied(plan, turn, reply),
             Err(error) => {
-                plan.failed(&error);
+                // What kind of error it was is the server's word, and may be an echo as well.
+                let clean = |text: &str| self.station.scrub.clean(text);
+                plan.failed(&error.with_words(clean, clean));
                 Ok(())
             }
         }

@@ -34,7 +34,7 @@ pub enum Provider {
         script: PathBuf,
     },
     /// A server.
-    Remote(Remote),
+    Remote(Box<Remote>),
 }
 
 /// A server that answers prompts.

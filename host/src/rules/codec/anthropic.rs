@@ -102,7 +102,11 @@ fn messages(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) -> Vec<Turn
                 let block = json!({"type": "tool_result", "tool_use_id": wire_id(id)});
                 let text = Some(&observation.text).filter(|text| !text.is_empty());
                 let block = with(block, "content", text.map(|text| json!(text)));
-                let block = with(block, "is_error", (!observation.ok).then(|| json!(true)));
+                let block = with(
+                    block,
+                    "is_error",
+                    (!observation.ok).then_some(Value::Bool(true)),
+                );
                 ("user", vec![block])
             }
         };

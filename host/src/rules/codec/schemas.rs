@@ -15,11 +15,10 @@ pub(super) fn of_object(schema: &Value) -> Cow<'_, Value> {
     let Some(known) = schema.as_object() else {
         return Cow::Owned(json!({"type": "object", "properties": {}}));
     };
-    let chooses = |key: &&str| known.contains_key(*key);
     let choices = ["anyOf", "oneOf", "allOf", "enum", "not"];
     let is_plain = known.get("type").is_some_and(|kind| kind == "object")
         && known.contains_key("properties")
-        && !choices.iter().any(|key| chooses(key));
+        && !choices.iter().any(|key| known.contains_key(*key));
     if is_plain {
         return Cow::Borrowed(schema);
     }

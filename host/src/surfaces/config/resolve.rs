@@ -401,14 +401,14 @@ fn remote(setup: &mut Setup, name: &str, wire: Wire, table: &RemoteTable) -> Res
     if !secret.is_empty() {
         setup.vault = setup.vault.clone().with_variable(&secret, &table.key_env);
     }
-    Ok(Provider::Remote(Remote {
+    Ok(Provider::Remote(Box::new(Remote {
         wire,
         destination,
         url: format!("{base}{path}"),
         model: model.clone(),
         secret,
         extra: table.extra.clone(),
-    }))
+    })))
 }
 
 fn tighten(bounds: &mut Bounds, table: &LimitTable) -> Result<()> {
