@@ -158,7 +158,7 @@ impl Wire {
     pub fn decoder(self, names: ToolNames) -> Decoder {
         let dialect: Box<dyn Dialect> = match self {
             Self::OpenAi => Box::new(openai::Completion),
-            Self::Responses => Box::new(responses::Response::default()),
+            Self::Responses => Box::new(responses::Items::default()),
             Self::Anthropic => Box::new(anthropic::Blocks::default()),
             Self::Gemini => Box::new(gemini::Content::default()),
             Self::Ollama => Box::new(ollama::Chat::default()),

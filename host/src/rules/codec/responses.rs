@@ -8,7 +8,7 @@ mod decode;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-pub(super) use self::decode::Response;
+pub(super) use self::decode::Items;
 use super::names::ToolNames;
 use super::{Target, args, merged, schemas};
 use crate::words::message::{Card, Message, Prompt, Reply, Thought, WishedArgs};

@@ -18,7 +18,7 @@ use crate::words::message::{StopReason, Usage};
 
 /// The dialect of responses.
 #[derive(Debug, Default)]
-pub(in crate::rules::codec) struct Response {
+pub(in crate::rules::codec) struct Items {
     /// Whether the text of the message that is open has come in pieces.
     said: bool,
     /// Items that were done: one counts once.
@@ -27,7 +27,7 @@ pub(in crate::rules::codec) struct Response {
 
 const WHAT: &str = "response";
 
-impl Dialect for Response {
+impl Dialect for Items {
     fn event(&mut self, text: &str, draft: &mut Draft) -> Result<(), Error> {
         // Some servers and proxies end so, as in their chat completions.
         if text == "[DONE]" {
@@ -86,7 +86,7 @@ impl Dialect for Response {
     }
 }
 
-impl Response {
+impl Items {
     fn begin(&mut self, index: i64, item: &Value, draft: &mut Draft) -> Result<(), Error> {
         self.said = false;
         match kind(item) {
