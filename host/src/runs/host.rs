@@ -579,7 +579,7 @@ impl Model {
     pub fn place(&self) -> String {
         match &self.provider {
             Provider::Scripted { script } => format!("script {}", script.display()),
-            Provider::OpenAi { url, model, .. } => format!("{model} at {url}"),
+            Provider::Remote(remote) => remote.place(),
         }
     }
 }

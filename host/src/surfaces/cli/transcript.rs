@@ -71,7 +71,7 @@ impl Transcript {
                 ..
             } => Some(foreign(message)),
             Sight::Glimpse {
-                glimpse: Glimpse::Text { .. },
+                glimpse: Glimpse::Text { .. } | Glimpse::Thought { .. },
                 ..
             } => None,
         }
