@@ -91,13 +91,16 @@ impl Effect for Call {
         flow::check_secret(self, caller, policy)?;
         let flagged = verbatim::guard(self, caller, policy)?;
         let (mut weighing, notice) = self.weigh(caller, policy)?;
-        let open = mem::take(&mut weighing.open);
+        let mut open = mem::take(&mut weighing.open);
         let lines = self.last_lines(policy, &open);
         let asked_by = match (policy.ask_line(&self.tool), open.is_empty()) {
             (Some(line), _) => Some(line),
             (None, false) => Some(format!("`[flow]` in {}", policy.origin)),
             (None, true) => None,
         };
+        if asked_by.is_some() && self.tool.as_str() != ADOPT {
+            open.extend(flow::handed(self, caller));
+        }
         let consent = match asked_by {
             None => Consent::NotNeeded,
             Some(line) => Consent::Needed {

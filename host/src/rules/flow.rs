@@ -38,7 +38,9 @@ use super::{deny, file};
 use crate::words::event::{Denial, Weighed};
 use crate::words::id::{QuestionId, is_hidden, shown};
 use crate::words::label::Label;
-use crate::words::limits::{ADOPTED_CHARS, POINTS, STEERING_CHARS, STEERING_VALUES};
+use crate::words::limits::{
+    ADOPTED_CHARS, HANDED, HANDED_CHARS, POINTS, STEERING_CHARS, STEERING_VALUES,
+};
 
 /// Why a value may steer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,6 +167,37 @@ pub fn adopting(call: &Call, caller: &Caller) -> Result<Point, Denial> {
         value: None,
         line: String::new(),
     })
+}
+
+/// What a person reads of what handles bring into a call that they are asked about: to say yes to a name is to say
+/// yes to anything.
+#[must_use]
+pub fn handed(call: &Call, caller: &Caller) -> Vec<Point> {
+    let shown = call.places.iter().take(HANDED);
+    let points = shown.filter_map(|place| {
+        let value = call.args.value().pointer(place)?;
+        let text = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        let count = text.chars().count();
+        let begins: String = text.chars().take(HANDED_CHARS).collect();
+        let more = match count.saturating_sub(HANDED_CHARS) {
+            0 => String::new(),
+            more => format!(" and {more} characters more"),
+        };
+        let name = place.trim_start_matches('/').replace('/', ".");
+        Some(Point {
+            reason: format!(
+                "`{}` is what a handle holds, from {}: “{}”{more}",
+                visible(&name),
+                caller.label.join(&call.held),
+                visible(&begins)
+            ),
+            value: None,
+            line: String::new(),
+        })
+    });
+    points.collect()
 }
 
 /// Nothing secret leaves, ever: not in shadow, not where flows are not judged, and nobody is asked.

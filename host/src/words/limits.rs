@@ -106,6 +106,10 @@ pub const CONSULT_FAULT_BITS: u32 = 3;
 pub const BROUGHT: usize = 64;
 /// Values of one trusted field that it shows of each.
 pub const HANDLE_VALUES: usize = 16;
+/// Handles in a call of which a person who is asked about it reads what they hold, and how much of each.
+pub const HANDED: usize = 8;
+/// Characters of each.
+pub const HANDED_CHARS: usize = 500;
 /// Bits that may leave the handles of a run, where policy names no number.
 pub const HANDLE_BITS: u32 = 256;
 

@@ -1,6 +1,7 @@
 //! What whoever holds a handle is told when a call over it is refused: nothing that it had not read, or it has
 //! read it from then on.
 
+use lazaret::words::error::Code;
 use lazaret::words::event::{Event, Record};
 use lazaret::words::label::{Label, Sort, Source};
 use lazaret_tests::rig::{Rig, Rigged};
@@ -152,4 +153,20 @@ async fn what_only_looks_like_a_handle_is_a_value() {
     let rig = Rig::of("").open().await;
     let called = rig.script("return {\"$handle\": \"nope\"}").await;
     assert_eq!(called.outcome.result.expect("a value"), handle("nope"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_asked_reads_what_a_handle_brings_in() {
+    let server = page().await;
+    let field = json!({"value": handle("h1"), "pointer": "/markdown"});
+    let write = json!({"path": "out/a.txt", "content": handle("h2")});
+    let then = vec![call("handle.field", field), call("files.write", write)];
+    let rig = holding(&server, "ask = [\"files.write\"]", then).await;
+    let (run, answer) = rig.pursue("Into out/a.txt.").await;
+    assert_eq!(answer.expect_err("a person is asked").code(), Code::Asked);
+    let question = rig.host.questions().await.expect("questions").remove(0);
+    assert_eq!(question.run, run);
+    let text = question.question.text;
+    assert!(text.contains("`content` is what a handle holds"), "{text}");
+    assert!(text.contains("canary-77e0"), "{text}");
 }

@@ -372,7 +372,13 @@ fn where_nothing_untrusted_is_granted_it_is_judged_as_soon_as_it_comes_all_the_s
     let scene = |label| scene(&[], label).mode(Judging::Tainted);
     scene(CLEAN).check("mail.send", eve.clone(), Allow(&[]));
     scene(OWN).check("mail.send", eve.clone(), Allow(&[]));
-    scene(WEB).check("mail.send", eve, Ask(&["`to`"]));
+    scene(WEB).check("mail.send", eve.clone(), Ask(&["`to`"]));
+    // Unread in a handle it counts as well, or to hold would be weaker than to show.
+    let clean = scene(CLEAN);
+    let mut call = Scene::call("mail.send", eve);
+    call.held = label_of(WEB);
+    let judged = call.judge(&clean.caller(Grant::default()), &clean.policy);
+    assert_ne!(judged.unwrap().consent, Consent::NotNeeded);
 }
 
 impl Scene {
