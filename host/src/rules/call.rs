@@ -93,12 +93,7 @@ impl Effect for Call {
         let (mut weighing, notice) = self.weigh(caller, policy)?;
         let open = mem::take(&mut weighing.open);
         let lines = self.last_lines(policy, &open);
-        let asked_by = match (policy.ask_line(&self.tool), open.is_empty()) {
-            (Some(line), _) => Some(line),
-            (None, false) => Some(format!("`[flow]` in {}", policy.origin)),
-            (None, true) => None,
-        };
-        let consent = match asked_by {
+        let consent = match self.asked_by(policy, &open) {
             None => Consent::NotNeeded,
             Some(line) => Consent::Needed {
                 rule: line,
@@ -185,9 +180,25 @@ impl Call {
         Ok((weighing, format!("{silent}: {}", reasons.join("; "))))
     }
 
+    /// Whose wish it is that a person says so as well. The tool's own comes first: it stands whatever becomes of
+    /// the others.
+    fn asked_by(&self, policy: &Policy, open: &[Point]) -> Option<String> {
+        if self.declared.conduct.needs_approval {
+            return Some("`needs_approval` of its manifest".to_owned());
+        }
+        match (policy.ask_line(&self.tool), open.is_empty()) {
+            (Some(line), _) => Some(line),
+            (None, false) => Some(format!("`[flow]` in {}", policy.origin)),
+            (None, true) => None,
+        }
+    }
+
     /// Lines that would make a question the last of its kind. What cannot be undone is asked about each time, so
-    /// none is offered for it.
+    /// none is offered for it; and no line is an answer to what the tool itself asks for.
     fn last_lines(&self, policy: &Policy, open: &[Point]) -> Vec<String> {
+        if self.declared.conduct.needs_approval {
+            return Vec::new();
+        }
         let mut lines: Vec<String> = open.iter().map(|open| open.line.clone()).collect();
         let asked = policy.ask.iter().find(|line| line.matches(&self.tool));
         if let Some(line) = asked

@@ -2,6 +2,7 @@
 
 mod agents;
 mod apart;
+mod approval;
 mod attacks;
 mod brought;
 mod cache;

@@ -216,6 +216,9 @@ fn describe(scene: &Scene, plugin: &Looked, imports: &[String]) {
             foreign(tool.description.lines().next().unwrap_or_default())
         ));
         print::line(format!("  {} {}", faint("effect"), effect(tool)));
+        if tool.conduct.needs_approval {
+            print::line(format!("  {} a person before every call", faint("asks")));
+        }
         let wants = wants(tool);
         if !wants.is_empty() {
             print::line(format!(
