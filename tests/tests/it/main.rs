@@ -16,6 +16,7 @@ mod labels;
 mod limits;
 mod nesting;
 mod parallel;
+mod paths;
 mod questions;
 mod scripts;
 mod secrets;
