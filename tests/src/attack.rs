@@ -365,6 +365,18 @@ fn everything(called: &Called) -> String {
     all
 }
 
+fn check_logs(expect: &Expect, logs: &[String]) -> Vec<String> {
+    let missing = |text: &&String| !logs.iter().any(|line| line.contains(*text));
+    let missing = expect.logs.iter().filter(missing);
+    let mut wrong: Vec<String> = missing
+        .map(|text| format!("no log line says `{text}`: {:?}", logs.last()))
+        .collect();
+    if expect.log_lines.is_some_and(|most| logs.len() > most) {
+        wrong.push(format!("the log has {} lines", logs.len()));
+    }
+    wrong
+}
+
 /// Pursues the goal, answers what it asks, and goes on, as long as there is something to say.
 async fn pursue(
     attack: &Attack,
@@ -424,16 +436,7 @@ async fn strike(
         .iter()
         .map(|line| format!("{} {}", line.level, line.message))
         .collect();
-    wrong.extend(
-        expect
-            .logs
-            .iter()
-            .filter(|text| !logs.iter().any(|line| line.contains(*text)))
-            .map(|text| format!("no log line says `{text}`: {:?}", logs.last())),
-    );
-    if expect.log_lines.is_some_and(|most| logs.len() > most) {
-        wrong.push(format!("the log has {} lines", logs.len()));
-    }
+    wrong.extend(check_logs(expect, &logs));
     let records = host.records(&run).await;
     let journal = crate::golden::render(&records);
     let shown = format!("{answer}\n{}\n{}", logs.join("\n"), observed(&records));

@@ -106,12 +106,13 @@ fn the_words_of_tools_count_when_a_model_is_explained() {
         &format!("{more}{MOUNTS}{ENFORCE}"),
     );
     station.write("forged.wasm", forge::plugin(forge::MANIFEST, ""));
+    station.trust();
     station.write("inbox/keep", "");
     station.write("out/keep", "");
     let args = r#"{"path":"out/a.md","content":"x"}"#;
     let explain =
         |more: &[&str]| station.run(&[&["policy", "explain", "files.write", args], more].concat());
-    let words = "chosen under the influence of user, tool:forged.*";
+    let words = "chosen under the influence of tool:forged.*";
     explain(&["--as", "model"]).ends(0).prints(&[words]);
     explain(&["--as", "model", "--agent", "b"])
         .ends(0)

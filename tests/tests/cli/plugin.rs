@@ -53,6 +53,7 @@ fn a_tool_that_asks_first_is_shown_as_one() {
     );
     let station = Station::with("[plugins]\nforged = \"forged.wasm\"\n");
     station.write("forged.wasm", forge::plugin(&manifest, ""));
+    station.trust();
     for plugin in ["forged", "forged.wasm"] {
         station
             .run(&["plugin", "inspect", plugin])
