@@ -13,7 +13,7 @@ use super::manifest::{Declared, EffectClass, Visibility};
 use super::policy::Policy;
 use super::schema::Args;
 use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
-use crate::words::event::{Content, Denial, EffectKind, Surface};
+use crate::words::event::{Classes, Content, Denial, EffectKind, Surface};
 use crate::words::id::{Digest, ToolName};
 use crate::words::label::Label;
 use crate::words::limits::{ARGS_BYTES, CALL_DEPTH};
@@ -110,6 +110,13 @@ impl Effect for Call {
             terms,
             consent,
             weighed: weighing.weighed,
+        })
+    }
+
+    fn classes(&self) -> Option<Classes> {
+        Some(Classes {
+            effect: self.declared.effect.word().to_owned(),
+            risk: self.declared.risk.word().to_owned(),
         })
     }
 

@@ -164,6 +164,18 @@ pub enum EffectClass {
 }
 
 impl EffectClass {
+    /// The class as it stands in a manifest.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pure => "pure",
+            Self::ReadOnly => "read-only",
+            Self::SideEffecting => "side-effecting",
+            Self::ExternalStateful => "external-stateful",
+            Self::Destructive => "destructive",
+        }
+    }
+
     /// Whether the world is as before after a call.
     #[must_use]
     pub fn leaves_no_trace(self) -> bool {

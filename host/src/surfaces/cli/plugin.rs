@@ -231,12 +231,7 @@ fn describe(scene: &Scene, plugin: &Looked, imports: &[String]) {
 }
 
 fn effect(tool: &Declared) -> String {
-    let word = serde_json::to_value(tool.effect).unwrap_or_default();
-    format!(
-        "{}, risk {}",
-        word.as_str().unwrap_or_default(),
-        tool.risk.word()
-    )
+    format!("{}, risk {}", tool.effect.word(), tool.risk.word())
 }
 
 fn wants(tool: &Declared) -> Vec<String> {
