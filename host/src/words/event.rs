@@ -381,7 +381,7 @@ pub struct Question {
     pub until: Option<u64>,
     /// What the tool says that it does (G-47); nothing for what is no call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub classes: Option<Classes>,
+    pub classes: Option<Box<Classes>>,
 }
 
 /// What a tool says that it does, in the words of its manifest.
