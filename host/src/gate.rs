@@ -454,6 +454,7 @@ fn consent<E: Effect>(
                 lines,
                 reasons: open.into_iter().map(|open| open.reason).collect(),
                 until: None,
+                classes: effect.classes().map(Box::new),
             })))
         }
     }

@@ -36,7 +36,7 @@ pub mod show;
 pub mod signature;
 
 use self::flow::Point;
-use crate::words::event::{Content, Denial, EffectKind, Weighed};
+use crate::words::event::{Classes, Content, Denial, EffectKind, Weighed};
 
 /// Something that crosses the boundary of the host. There are five of them (invariant 2).
 pub trait Effect: sealed::Sealed + Send + Sync {
@@ -59,6 +59,10 @@ pub trait Effect: sealed::Sealed + Send + Sync {
         caller: &caller::Caller,
         policy: &policy::Policy,
     ) -> Result<Allowed<Self::Terms>, Denial>;
+    /// What whoever performs it says that it does, for a person who is asked about it.
+    fn classes(&self) -> Option<Classes> {
+        None
+    }
     /// How safe the judgement must be before the effect may happen (invariant 4).
     fn durability(&self) -> Durability;
 }

@@ -6,7 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use lazaret::runs::host::Called;
-use lazaret::words::error::Code;
+use lazaret::words::error::{Code, Result};
+use lazaret::words::event::Answer as Say;
+use lazaret::words::id::RunId;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -78,9 +80,15 @@ pub struct Attack {
     /// before that, scripts that a person ran, each to its end,
     #[serde(default)]
     pub before: Vec<String>,
+    /// of which the last one held these, as `h2=letter`, with which the run begins,
+    #[serde(default)]
+    pub with: Vec<String>,
     /// and then the host was started anew.
     #[serde(default)]
     pub restart: bool,
+    /// What a person says when the run waits, time after time; it goes on in a host that is started anew.
+    #[serde(default)]
+    pub answers: Vec<Say>,
     /// What must come of it.
     pub expect: Expect,
 }
@@ -244,21 +252,28 @@ async fn run_one(text: &str, place: usize) -> Vec<String> {
     server.say(attack.server.clone());
     let rig = rig.file("outside/secret.txt", CANARY);
     let (mut rig, mut wrong) = prepare(rig, &attack);
-    if attack.restart {
+    if attack.restart || !attack.answers.is_empty() {
         rig = rig.kept().await;
     }
     match rig.try_open().await {
         Ok(mut host) => {
+            let mut with = Vec::new();
             for source in &attack.before {
                 let called = host.script(source).await;
                 if let Err(error) = called.outcome.result {
                     wrong.push(format!("what was before fails: {error:?}"));
                 }
+                let run = called.run;
+                with = attack
+                    .with
+                    .iter()
+                    .map(|held| format!("{run}:{held}"))
+                    .collect();
             }
             if attack.restart {
                 host = host.restart().await;
             }
-            wrong.extend(strike(&attack, &host, &server).await);
+            wrong.extend(strike(&attack, (host, &with), &server).await);
         }
         Err(error) if attack.expect.install => {
             wrong.extend(check_answer(
@@ -350,7 +365,44 @@ fn everything(called: &Called) -> String {
     all
 }
 
-async fn strike(attack: &Attack, host: &Rigged, server: &Server) -> Vec<String> {
+fn check_logs(expect: &Expect, logs: &[String]) -> Vec<String> {
+    let missing = |text: &&String| !logs.iter().any(|line| line.contains(*text));
+    let missing = expect.logs.iter().filter(missing);
+    let mut wrong: Vec<String> = missing
+        .map(|text| format!("no log line says `{text}`: {:?}", logs.last()))
+        .collect();
+    if expect.log_lines.is_some_and(|most| logs.len() > most) {
+        wrong.push(format!("the log has {} lines", logs.len()));
+    }
+    wrong
+}
+
+/// Pursues the goal, answers what it asks, and goes on, as long as there is something to say.
+async fn pursue(
+    attack: &Attack,
+    (mut host, with): (Rigged, &[String]),
+) -> (Rigged, RunId, Result<String>) {
+    let (run, mut answer) = host.pursue_holding(&attack.goal, with).await;
+    for say in &attack.answers {
+        let waiting = host.host.questions().await.expect("the journal is well");
+        for one in waiting.iter().filter(|one| one.run == run) {
+            let answered = host.host.answer(one.question.id.as_str(), *say).await;
+            answered.expect("the question is open");
+        }
+        if !matches!(&answer, Err(error) if error.code() == Code::Asked) {
+            break;
+        }
+        host = host.restart().await;
+        answer = host.resume_agent(&run).await;
+    }
+    (host, run, answer)
+}
+
+async fn strike(
+    attack: &Attack,
+    (mut host, with): (Rigged, &[String]),
+    server: &Server,
+) -> Vec<String> {
     let expect = &attack.expect;
     if expect.install {
         return vec!["the host opens, and must not".to_owned()];
@@ -364,7 +416,8 @@ async fn strike(attack: &Attack, host: &Rigged, server: &Server) -> Vec<String> 
             (called.run, called.outcome.result, called.outcome.trail.logs)
         }
         None => {
-            let (run, answer) = host.pursue(&attack.goal).await;
+            let (again, run, answer) = pursue(attack, (host, with)).await;
+            host = again;
             let seen = observed(&host.records(&run).await);
             if seen.contains(host.folder()) {
                 return vec![format!("a model reads a path of the host:\n{seen}")];
@@ -383,30 +436,21 @@ async fn strike(attack: &Attack, host: &Rigged, server: &Server) -> Vec<String> 
         .iter()
         .map(|line| format!("{} {}", line.level, line.message))
         .collect();
-    wrong.extend(
-        expect
-            .logs
-            .iter()
-            .filter(|text| !logs.iter().any(|line| line.contains(*text)))
-            .map(|text| format!("no log line says `{text}`: {:?}", logs.last())),
-    );
-    if expect.log_lines.is_some_and(|most| logs.len() > most) {
-        wrong.push(format!("the log has {} lines", logs.len()));
-    }
+    wrong.extend(check_logs(expect, &logs));
     let records = host.records(&run).await;
     let journal = crate::golden::render(&records);
     let shown = format!("{answer}\n{}\n{}", logs.join("\n"), observed(&records));
-    wrong.extend(check_shown(expect, &shown, host));
+    wrong.extend(check_shown(expect, &shown, &host));
     let kept = serde_json::to_string(&records).expect("records are JSON");
     let all = format!("{left}\n{shown}\n{kept}\n{journal}");
-    wrong.extend(check_nowhere(expect, &all, host));
+    wrong.extend(check_nowhere(expect, &all, &host));
     wrong.extend(check_wire(expect, server));
     wrong.extend(check_journal(expect, &journal));
     // A run that waits for a person has not ended.
     if code != Some(Code::Asked) {
         wrong.extend(check_records(&records));
     }
-    wrong.extend(check_outside(expect, host, server));
+    wrong.extend(check_outside(expect, &host, server));
     if let Err(error) = host
         .call("text.count", serde_json::json!({"text": "a b"}))
         .await

@@ -13,6 +13,8 @@ use lazaret::guests::dispatch::{Outcome, Request};
 use lazaret::guests::plugin::PluginBytes;
 use lazaret::guests::tasks::Tasks;
 use lazaret::rules::json;
+use lazaret::runs::audit::Audit;
+use lazaret::runs::brought::Chosen;
 use lazaret::runs::host::{Called, Goal, Host, Places, Records, Setup};
 use lazaret::runs::left::{Resumed, Waiting};
 use lazaret::surfaces::config;
@@ -266,6 +268,16 @@ impl Rig {
         })
     }
 
+    /// Looks at the records that are kept here, with no host around them.
+    ///
+    /// # Panics
+    /// Where they cannot be opened.
+    #[must_use]
+    pub fn audit(&self) -> Audit {
+        let setup = self.setup().expect("the policy of a test is sound");
+        Audit::open(&setup.places, &setup.vault).expect("the records can be opened")
+    }
+
     fn setup(&self) -> Result<Setup> {
         let path = self.path(config::NAME);
         let text = toml::to_string(&self.config).expect("a table is TOML");
@@ -360,38 +372,52 @@ impl Rigged {
         tools: &[&str],
     ) -> (RunId, Result<String>) {
         let pattern = |tool: &&str| (*tool).to_owned().try_into().expect("a pattern");
-        let run = self.host.new_run();
         let goal = Goal {
-            run: run.clone(),
+            tools: tools.iter().map(pattern).collect(),
+            ..self.goal(goal)
+        };
+        (goal.run.clone(), self.host.pursue(goal, tasks).await)
+    }
+
+    /// Pursues a goal, calling tools in this way.
+    pub async fn pursue_by(&self, calling: Calling, goal: &str) -> (RunId, Result<String>) {
+        let goal = Goal {
+            calling: Some(calling),
+            ..self.goal(goal)
+        };
+        (
+            goal.run.clone(),
+            self.host.pursue(goal, &Tasks::new()).await,
+        )
+    }
+
+    /// Pursues a goal that begins with what other runs held, each as `RUN:HANDLE=NAME`.
+    pub async fn pursue_holding(&self, goal: &str, with: &[String]) -> (RunId, Result<String>) {
+        let chosen = |text: &String| Chosen::parse(text).expect("a choice");
+        let goal = Goal {
+            with: with.iter().map(chosen).collect(),
+            ..self.goal(goal)
+        };
+        (
+            goal.run.clone(),
+            self.host.pursue(goal, &Tasks::new()).await,
+        )
+    }
+
+    /// What a person at the command line would have wished, in a run of its own.
+    fn goal(&self, text: &str) -> Goal {
+        Goal {
+            run: self.host.new_run(),
             surface: Surface::Cli,
             agent: AGENT.to_owned(),
-            text: goal.to_owned(),
-            tools: tools.iter().map(pattern).collect(),
+            text: text.to_owned(),
+            tools: Vec::new(),
             models: Vec::new(),
             calling: None,
             vouch: Vec::new(),
             with: Vec::new(),
             piped: false,
-        };
-        (run, self.host.pursue(goal, tasks).await)
-    }
-
-    /// Pursues a goal, calling tools in this way.
-    pub async fn pursue_by(&self, calling: Calling, goal: &str) -> (RunId, Result<String>) {
-        let run = self.host.new_run();
-        let goal = Goal {
-            run: run.clone(),
-            surface: Surface::Cli,
-            agent: AGENT.to_owned(),
-            text: goal.to_owned(),
-            tools: Vec::new(),
-            models: Vec::new(),
-            calling: Some(calling),
-            vouch: Vec::new(),
-            with: Vec::new(),
-            piped: false,
-        };
-        (run, self.host.pursue(goal, &Tasks::new()).await)
+        }
     }
 
     /// Runs a script as a person on the command line would.

@@ -61,6 +61,60 @@ pub fn declaration(text: &str, reading: Reading) -> Result<Vec<Method>, String> 
     }
 }
 
+/// A function of a declaration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// The types of its parameters, with `?` or `...` before those that may be missing.
+    pub takes: Vec<String>,
+    /// What it returns.
+    pub returns: String,
+}
+
+/// Reads `interface Handle { … }` and the functions after it, in which no other type is named.
+///
+/// # Errors
+/// What was expected, and the text that was found there.
+pub fn functions(text: &str) -> Result<Vec<Function>, String> {
+    let mut parser = Parser {
+        rest: text,
+        reading: Reading::Closed,
+    };
+    for sign in [
+        "interface",
+        "Handle",
+        "{",
+        "$handle",
+        ":",
+        "string",
+        ";",
+        "}",
+    ] {
+        parser.expect(sign)?;
+    }
+    let mut functions = Vec::new();
+    while parser.takes("declare") {
+        parser.expect("function")?;
+        let name = parser.key()?;
+        let takes = parser.parameters()?;
+        parser.expect(":")?;
+        let returns = parser.plain()?;
+        parser.expect(";")?;
+        functions.push(Function {
+            name,
+            takes,
+            returns,
+        });
+    }
+    parser.skip();
+    if parser.rest.is_empty() {
+        Ok(functions)
+    } else {
+        Err(parser.wrong("the end"))
+    }
+}
+
 struct Parser<'a> {
     rest: &'a str,
     reading: Reading,
@@ -122,6 +176,47 @@ impl Parser<'_> {
             input,
             output,
         })
+    }
+
+    fn parameters(&mut self) -> Parsed<Vec<String>> {
+        let mut types = Vec::new();
+        self.expect("(")?;
+        while !self.takes(")") {
+            let rest = if self.takes("...") { "..." } else { "" };
+            self.key()?;
+            let may = if self.takes("?") { "?" } else { "" };
+            self.expect(":")?;
+            types.push(format!("{rest}{may}{}", self.plain()?));
+            if !self.takes(",") {
+                self.expect(")")?;
+                break;
+            }
+        }
+        Ok(types)
+    }
+
+    /// A type of a parameter, as it is printed.
+    fn plain(&mut self) -> Parsed<String> {
+        self.skip();
+        if self.rest.starts_with('(') {
+            let takes = self.parameters()?.join(", ");
+            self.expect("=>")?;
+            return Ok(format!("({takes}) => {}", self.plain()?));
+        }
+        let mut read = match self.word() {
+            "Promise" => {
+                self.expect("<")?;
+                let inner = self.plain()?;
+                self.expect(">")?;
+                format!("Promise<{inner}>")
+            }
+            word @ ("any" | "unknown" | "string" | "Handle") => word.to_owned(),
+            _ => return Err(self.wrong("a type")),
+        };
+        while self.takes("[]") {
+            read.push_str("[]");
+        }
+        Ok(read)
     }
 
     fn word(&mut self) -> &str {

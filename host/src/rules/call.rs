@@ -13,7 +13,7 @@ use super::manifest::{Declared, EffectClass, Visibility};
 use super::policy::Policy;
 use super::schema::Args;
 use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
-use crate::words::event::{Content, Denial, EffectKind, Surface};
+use crate::words::event::{Classes, Content, Denial, EffectKind, Surface};
 use crate::words::id::{Digest, ToolName};
 use crate::words::label::Label;
 use crate::words::limits::{ARGS_BYTES, CALL_DEPTH};
@@ -93,11 +93,7 @@ impl Effect for Call {
         let (mut weighing, notice) = self.weigh(caller, policy)?;
         let mut open = mem::take(&mut weighing.open);
         let lines = self.last_lines(policy, &open);
-        let asked_by = match (policy.ask_line(&self.tool), open.is_empty()) {
-            (Some(line), _) => Some(line),
-            (None, false) => Some(format!("`[flow]` in {}", policy.origin)),
-            (None, true) => None,
-        };
+        let asked_by = self.asked_by(policy, &open);
         if asked_by.is_some() && self.tool.as_str() != ADOPT {
             open.extend(flow::handed(self, caller));
         }
@@ -118,6 +114,13 @@ impl Effect for Call {
             terms,
             consent,
             weighed: weighing.weighed,
+        })
+    }
+
+    fn classes(&self) -> Option<Classes> {
+        Some(Classes {
+            effect: self.declared.effect.word().to_owned(),
+            risk: self.declared.risk.word().to_owned(),
         })
     }
 
@@ -188,9 +191,25 @@ impl Call {
         Ok((weighing, format!("{silent}: {}", reasons.join("; "))))
     }
 
+    /// Whose wish it is that a person says so as well. The tool's own comes first: it stands whatever becomes of
+    /// the others.
+    fn asked_by(&self, policy: &Policy, open: &[Point]) -> Option<String> {
+        if self.declared.conduct.needs_approval {
+            return Some("`needs_approval` of its manifest".to_owned());
+        }
+        match (policy.ask_line(&self.tool), open.is_empty()) {
+            (Some(line), _) => Some(line),
+            (None, false) => Some(format!("`[flow]` in {}", policy.origin)),
+            (None, true) => None,
+        }
+    }
+
     /// Lines that would make a question the last of its kind. What cannot be undone is asked about each time, so
-    /// none is offered for it.
+    /// none is offered for it; and no line is an answer to what the tool itself asks for.
     fn last_lines(&self, policy: &Policy, open: &[Point]) -> Vec<String> {
+        if self.declared.conduct.needs_approval {
+            return Vec::new();
+        }
         let mut lines: Vec<String> = open.iter().map(|open| open.line.clone()).collect();
         let asked = policy.ask.iter().find(|line| line.matches(&self.tool));
         if let Some(line) = asked

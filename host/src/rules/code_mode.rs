@@ -6,8 +6,9 @@
 
 use serde_json::{Value, json};
 
+use super::flow::handles::PLUGIN;
 use super::search::{Candidate, search};
-use super::signature::{Listed, catalogue, catalogue_line, declaration, signature};
+use super::signature::{HANDLES, Listed, catalogue, catalogue_line, declaration, signature};
 use crate::words::error::Result;
 use crate::words::limits::{
     CATALOGUE_LINES, SCRIPT_CHARS, SEARCH_ANSWER_BYTES, SEARCH_HITS, SEARCH_HITS_MAX,
@@ -95,7 +96,7 @@ pub fn search_tools_card() -> Card {
 /// What `search_tools` answers: the declaration of the tools found, the best first in each plugin
 /// and plugins in order of their best, and a line that says how many more matched. Text, since a
 /// model reads it as it is, and signatures inside JSON would be escaped. Signatures past
-/// [`SEARCH_ANSWER_BYTES`] give way to lines of the catalogue.
+/// [`SEARCH_ANSWER_BYTES`] give way to lines of the catalogue. With tools for handles come the functions for them.
 ///
 /// # Errors
 /// `BadArgs`, as [`search`] says.
@@ -127,6 +128,10 @@ pub fn answer(tools: &[Listed<'_>], query: &str, limit: Option<u64>) -> Result<S
         }
     }
     let mut answer = declaration(&shown);
+    // Whoever looks for these learns of what a script has in their place as well.
+    if shown.iter().any(|tool| tool.plugin == PLUGIN) {
+        answer.push_str(HANDLES);
+    }
     if !named.is_empty() {
         answer.push_str("// Too long to be shown together; search for each by its name:\n");
         for tool in &named {
@@ -278,6 +283,17 @@ mod tests {
             answer(&tools, "", Some(0)).unwrap_err().code(),
             Code::BadArgs
         );
+    }
+
+    #[test]
+    fn with_tools_for_handles_come_the_functions_for_them() {
+        let input = json!({"type": "object"});
+        let names = ["handle.read".to_owned(), "p.read".to_owned()];
+        let tools = listed(&names, &input);
+        let text = answer(&tools, "read", None).unwrap();
+        assert!(text.ends_with(HANDLES), "{text}");
+        let text = answer(&tools[1..], "read", None).unwrap();
+        assert!(!text.contains("Handle"), "{text}");
     }
 
     #[test]

@@ -138,6 +138,9 @@ pub struct Conduct {
     /// Never beside another call of the same turn.
     #[serde(default)]
     pub sequential: bool,
+    /// A person is asked before every call, whatever policy says: a manifest may make stricter (G-15).
+    #[serde(default)]
+    pub needs_approval: bool,
     /// What to keep of an outcome that is too long for a model.
     #[serde(default)]
     pub truncation: Truncation,
@@ -161,6 +164,18 @@ pub enum EffectClass {
 }
 
 impl EffectClass {
+    /// The class as it stands in a manifest.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pure => "pure",
+            Self::ReadOnly => "read-only",
+            Self::SideEffecting => "side-effecting",
+            Self::ExternalStateful => "external-stateful",
+            Self::Destructive => "destructive",
+        }
+    }
+
     /// Whether the world is as before after a call.
     #[must_use]
     pub fn leaves_no_trace(self) -> bool {
@@ -512,7 +527,7 @@ fn narrower(one: &Pattern, other: &Pattern) -> Option<Pattern> {
 
 /// `deny_unknown_fields` has no effect beside `flatten`, so the names are checked here.
 fn refuse_unknown_fields(manifest: &Value) -> std::result::Result<(), String> {
-    const FIELDS: [&str; 24] = [
+    const FIELDS: [&str; 25] = [
         "flow",
         "name",
         "description",
@@ -534,6 +549,7 @@ fn refuse_unknown_fields(manifest: &Value) -> std::result::Result<(), String> {
         "retry",
         "idempotent",
         "sequential",
+        "needs_approval",
         "truncation",
         "examples",
         "version",
@@ -583,6 +599,17 @@ mod tests {
         assert_eq!(manifest.tools[0].risk, Risk::HighRisk);
         let pure = read(&[with("effect", json!("pure"))]).unwrap();
         assert_eq!(pure.tools[0].risk, Risk::ReadOnly);
+    }
+
+    #[test]
+    fn a_tool_may_ask_to_be_asked_about() {
+        let asks = read(&[
+            with("needs_approval", json!(true)),
+            with("name", json!("u")),
+        ])
+        .unwrap();
+        let asks = asks.tools.iter().map(|tool| tool.conduct.needs_approval);
+        assert_eq!(asks.collect::<Vec<_>>(), [true, false]);
     }
 
     #[test]

@@ -669,6 +669,7 @@ mod tests {
             values: Vec::new(),
             lines: Vec::new(),
             until: None,
+            classes: None,
         };
         let records = [record(0, 0, judged(at(0), "a.b", Verdict::Ask(question)))];
         let recall = Recall::of(&records, &Place::default(), |_| true);

@@ -23,6 +23,30 @@ pub const TOOL_ERROR: &str = "declare class ToolError extends Error {
 }
 ";
 
+/// What a script works with on what is held, as its author sees it; beside the tools, which take a handle too.
+pub const HANDLES: &str = "/**
+ * What is held back, since others had influence on it. Pass it on as it is wherever a tool takes a value, whatever
+ * type stands there (`as any` where a checker minds); a tool whose outcome is held promises one of these.
+ */
+interface Handle {
+  $handle: string;
+}
+/** The handle of that name, such as one that the run was begun with (`--with last:h1=letter`). */
+declare function handle(name: string): Handle;
+/** Shows what a handle holds; from then on all that the script does is under the influence of it. */
+declare function reveal(handle: Handle): Promise<unknown>;
+/**
+ * Runs a pure function over values, and over what handles hold, in a guest of its own that has no tools.
+ * It sees nothing but what it is given: `isolate((page, n) => page.markdown.slice(0, n), page, 100)`.
+ */
+declare function isolate(pure: (...of: any[]) => unknown, ...of: unknown[]): Promise<Handle>;
+/**
+ * Asks a model one question about values, and about what handles hold. It has no tools and knows nothing else.
+ * The answer fits `shape`, a JSON Schema; without one it is a text.
+ */
+declare function consult(of: unknown[], question: string, shape?: unknown): Promise<Handle>;
+";
+
 /// A tool as discovery sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Listed<'a> {

@@ -4,9 +4,11 @@ use serde_json::Value;
 
 use super::host::Host;
 use super::known::typed_in;
+use super::offer::Offer;
 use super::written::Written;
 use crate::gate::foresee;
 use crate::guests::catalog::Tool;
+use crate::rules::agent::Agent;
 use crate::rules::call::Call;
 use crate::rules::caller::{Caller, Judging, Origin};
 use crate::rules::fetch::Fetch;
@@ -41,6 +43,8 @@ pub struct Explained {
 pub struct Influence {
     /// Whether a model would, and not a person at the command line, who types arguments with their own hands.
     pub by_model: bool,
+    /// Whose model, by the name of its agent; any of the configuration where it says nothing.
+    pub agent: Option<String>,
     /// What has had influence, beside the user.
     pub sources: Vec<Source>,
     /// What the user typed before.
@@ -87,7 +91,7 @@ impl Host {
                 return Err(Error::new(Code::BadArgs, "the arguments are not JSON"));
             }
         };
-        let caller = self.wisher(under, args.value());
+        let caller = self.wisher(under, args.value())?;
         let call = call_of(tool, args);
         let mut all = vec![self.judged_call(&call, &caller)];
         let inner = Caller {
@@ -143,10 +147,14 @@ impl Host {
         Ok(shape::about(&call, &self.policy().flows))
     }
 
-    fn wisher(&self, under: &Influence, args: &Value) -> Caller {
+    fn wisher(&self, under: &Influence, args: &Value) -> Result<Caller> {
         let run = RunId::known("explain");
-        let caller = self.client(run, Surface::Cli, under.label());
-        Caller {
+        let mut label = under.label();
+        if under.by_model {
+            label = label.join(&self.words_of_tools(under.agent.as_deref())?);
+        }
+        let caller = self.client(run, Surface::Cli, label);
+        Ok(Caller {
             origin: if under.by_model {
                 Origin::Model
             } else {
@@ -154,7 +162,29 @@ impl Host {
             },
             known: self.knows(&under.typed(args), &[]),
             ..caller
+        })
+    }
+
+    /// Who is behind what a model is shown of tools before it wishes anything: its run is under their influence
+    /// from the first turn on. Where it is not said whose model, that of each agent.
+    fn words_of_tools(&self, agent: Option<&str>) -> Result<Label> {
+        let agents: Vec<&Agent> = match agent {
+            Some(name) => vec![self.agent_named(name)?],
+            None => self.agents().values().collect(),
+        };
+        let every = [Pattern::all()];
+        if agents.is_empty() {
+            let told = self
+                .station
+                .catalog
+                .told(&every, self.policy(), Surface::Cli);
+            let classes = &self.policy().flows.classes;
+            return Ok(classes.of_words(told.iter().map(|tool| &tool.name)));
         }
+        let offers = agents
+            .into_iter()
+            .map(|agent| Offer::new(&self.station, agent, Surface::Cli));
+        Ok(offers.fold(Label::default(), |label, offer| label.join(offer.label())))
     }
 
     fn verdict<E: Effect>(&self, effect: &E, caller: &Caller) -> Verdict {

@@ -548,11 +548,15 @@ impl Host {
         }
     }
 
+    pub(super) fn agent_named(&self, name: &str) -> Result<&Agent> {
+        self.agents.get(name).ok_or_else(|| {
+            let unknown = Error::not_found(format!("agent `{name}`"));
+            unknown.hint(known("agents", self.agents.keys()))
+        })
+    }
+
     pub(super) fn agent(&self, goal: &Goal) -> Result<Agent> {
-        let agent = self.agents.get(&goal.agent).ok_or_else(|| {
-            Error::not_found(format!("agent `{}`", goal.agent))
-                .hint(known("agents", self.agents.keys()))
-        })?;
+        let agent = self.agent_named(&goal.agent)?;
         let mut agent = if goal.tools.is_empty() {
             agent.clone()
         } else {

@@ -379,6 +379,18 @@ pub struct Question {
     /// When its time is over, in milliseconds since 1970; never where it says nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
+    /// What the tool says that it does (G-47); nothing for what is no call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classes: Option<Box<Classes>>,
+}
+
+/// What a tool says that it does, in the words of its manifest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Classes {
+    /// To the world.
+    pub effect: String,
+    /// How risky that is.
+    pub risk: String,
 }
 
 /// Of questions that were recorded without it: no wish has this name.

@@ -80,6 +80,8 @@ pub const POINTS: usize = 64;
 pub const STEERING_CHARS: usize = 1_000;
 /// Handles of one run.
 pub const HANDLES: usize = 4_096;
+/// Those of them that whoever mistakes one is told of.
+pub const HANDLES_NAMED: usize = 8;
 /// What all handles of a run hold together, as JSON text.
 pub const HANDLE_BYTES: usize = 32 << 20;
 /// Records of which a handle shows its trusted fields.

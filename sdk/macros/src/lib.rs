@@ -48,6 +48,7 @@ use proc_macro::TokenStream;
 /// | `timeout_ms` | 1 to 600000 |
 /// | `retry` | `retry(retries = 2, delay_ms = 500)` |
 /// | `idempotent`, `sequential`, `deferred` | a bare word, or `= true` and `= false` |
+/// | `needs_approval` | a bare word: a person is asked before every call, and no line of policy lifts it |
 /// | `truncation` | `"middle"`, `"tail"`, `"head"` |
 /// | `tier` | `"fast"`, `"balanced"`, `"smart"` |
 /// | `steers` | arguments that say where, whom or what to act on, and their kinds: `steers(path = "file")` |

@@ -10,7 +10,7 @@ use syn::{Error, Ident, LitBool, LitInt, LitStr, Result, Token, bracketed, paren
 
 const KEYS: &str = "`name`, `effect`, `risk`, `hosts`, `mounts`, `notes`, `calls`, `secrets`, \
     `sensitivity`, `surfaces`, `visibility`, `timeout_ms`, `retry`, `idempotent`, `sequential`, \
-    `deferred`, `truncation`, `tier`, `steers`, `content`, `naming`, `new` and `example`";
+    `needs_approval`, `deferred`, `truncation`, `tier`, `steers`, `content`, `naming`, `new` and `example`";
 const EXAMPLES_MAX: usize = 5;
 const TIMEOUT_MS_MAX: u64 = 600_000;
 const RETRIES_MAX: u64 = 5;
@@ -106,7 +106,7 @@ impl Options {
                 equals(input, &word, "30000")?;
                 number(input, 1, TIMEOUT_MS_MAX)?.into()
             }
-            "idempotent" | "sequential" | "deferred" => switch(input)?,
+            "idempotent" | "sequential" | "needs_approval" | "deferred" => switch(input)?,
             "hosts" => list(
                 input,
                 &word,

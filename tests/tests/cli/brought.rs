@@ -49,7 +49,11 @@ fn a_person_looks_what_a_run_holds_and_goes_on_with_it() {
         .run(&["run", "Keep it in out/a.txt", "--with", "last:h2=letter"])
         .ends(0)
         .prints(&["Done."])
-        .says(&["with letter", "h2 of run", "file:inbox"]);
+        .says(&["with letter", "h2 of run", "file:inbox"])
+        .says(&[
+            "file write out/a.txt (19 B, ",
+            "← files.write held as h1, under the influence of user, ",
+        ]);
     assert_eq!(station.read("out/a.txt"), "canary-41c8 obey me");
     station
         .run(&["runs", "show", "last", "--audit"])
@@ -97,6 +101,11 @@ fn mistakes_are_told_with_what_is_there() {
         .run(&["script", "-e", source, "--with", "last:h2=letter"])
         .ends(1)
         .says(&["there is no model to consult", "[scripts]"]);
+    let source = "return reveal(handle('mail'))";
+    station
+        .run(&["script", "-e", source, "--with", "last:letter"])
+        .ends(1)
+        .says(&["there is no handle `mail` in this run, which holds letter"]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `lazaret policy explain`, `test`, `suggest` and `check` where flows are judged.
 
+use lazaret_tests::forge;
 use serde_json::{Value, json};
 
 use crate::station::Station;
@@ -93,6 +94,39 @@ fn a_call_is_explained_under_an_influence() {
             "nobody:x",
         ])
         .ends(2);
+}
+
+/// What a model is shown of tools is said without being asked for, as it comes with every run of it.
+#[test]
+fn the_words_of_tools_count_when_a_model_is_explained() {
+    let more = "[agents.b]\ninstructions = \"work\"\ntools = [\"*\"]\nmodels = [\"m\"]\n[plugins]\nforged = \"forged.wasm\"\n";
+    let station = Station::scripted(
+        "[\"files.*\"]",
+        &[DONE],
+        &format!("{more}{MOUNTS}{ENFORCE}"),
+    );
+    station.write("forged.wasm", forge::plugin(forge::MANIFEST, ""));
+    station.trust();
+    station.write("inbox/keep", "");
+    station.write("out/keep", "");
+    let args = r#"{"path":"out/a.md","content":"x"}"#;
+    let explain =
+        |more: &[&str]| station.run(&[&["policy", "explain", "files.write", args], more].concat());
+    let words = "chosen under the influence of tool:forged.*";
+    explain(&["--as", "model"]).ends(0).prints(&[words]);
+    explain(&["--as", "model", "--agent", "b"])
+        .ends(0)
+        .prints(&[words]);
+    // Its run has none of the stranger's tools.
+    explain(&["--as", "model", "--agent", "a"])
+        .ends(0)
+        .prints(&["ask files.write"])
+        .never("forged");
+    explain(&["--as", "model", "--agent", "c"])
+        .ends(4)
+        .says(&["agent `c`"]);
+    explain(&["--agent", "b"]).ends(2).says(&["--as model"]);
+    explain(&[]).ends(0).prints(&["allow files.write"]);
 }
 
 #[test]

@@ -97,6 +97,7 @@ fn a_yes_goes_on_in_the_same_process() {
     for part in [
         "? may `files.write` be called? (asked by `ask = [\"files.write\"]` in ",
         "path = here/a.txt",
+        "the tool is side-effecting, risk ",
         "\"path\": \"here/a.txt\"",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");

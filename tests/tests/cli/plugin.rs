@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 
+use lazaret_tests::forge;
 use serde_json::json;
 
 use crate::station::{Ended, Station, bundled};
@@ -42,6 +43,35 @@ fn the_bundled_ones_are_listed() {
     assert_eq!(listed[0]["name"], "clock");
     assert_eq!(listed[0]["from"], "bundled");
     assert_eq!(listed[0]["digest"].as_str().unwrap().len(), 64);
+}
+
+#[test]
+fn a_tool_that_asks_first_is_shown_as_one() {
+    let manifest = forge::MANIFEST.replace(
+        "\"effect\":\"pure\"",
+        "\"effect\":\"pure\",\"needs_approval\":true",
+    );
+    let station = Station::with("[plugins]\nforged = \"forged.wasm\"\n");
+    station.write("forged.wasm", forge::plugin(&manifest, ""));
+    station.trust();
+    for plugin in ["forged", "forged.wasm"] {
+        station
+            .run(&["plugin", "inspect", plugin])
+            .ends(0)
+            .prints(&["  asks a person before every call\n"]);
+    }
+    station
+        .run(&["tools", "forged"])
+        .ends(0)
+        .prints(&["forged.run  looks, asks first"]);
+    let listed = station.run(&["tools", "forged", "--json"]).json();
+    assert_eq!(listed[0]["declared"]["needs_approval"], true);
+    station
+        .run(&["policy", "explain", "forged.run", "{}"])
+        .ends(0)
+        .prints(&["ask forged.run: a person is asked first, by `needs_approval` of its manifest"])
+        .never("to allow it");
+    station.run(&["tools", "text"]).never("asks first");
 }
 
 #[test]

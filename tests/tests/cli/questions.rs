@@ -109,6 +109,8 @@ fn two_questions_wait_and_are_answered_from_elsewhere() {
     assert_eq!(both.len(), 2, "{both:?}");
     for one in &both {
         assert_eq!(one["label"], json!(["user"]), "{one}");
+        let classes = json!({"effect": "side-effecting", "risk": "external_write"});
+        assert_eq!(one["classes"], classes, "{one}");
         let lines = one["lines"].as_array().unwrap();
         assert!(
             lines[0]
@@ -131,6 +133,7 @@ fn two_questions_wait_and_are_answered_from_elsewhere() {
         "the last [flow]",
         "the last # leave out: ask = [\"files.write\"]",
         "under    user",
+        "calls    files.write (side-effecting, risk external_write)",
         "here/one.txt",
     ]);
     station.run(&["ask", "allow", &second]).ends(0);

@@ -239,6 +239,10 @@ fn tools_are_declared_in_typescript() {
         before,
         "declare class ToolError extends Error {\n  code: string;\n  retryable: boolean;\n}\n\n"
     );
+    let (declared, handles) = declared.split_at(declared.find("\n/**\n * What is held").unwrap());
+    let functions = typescript::functions(handles).unwrap();
+    let names: Vec<_> = functions.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["handle", "reveal", "isolate", "consult"]);
     let methods = typescript::declaration(declared, Reading::Closed).unwrap();
     let names: Vec<_> = methods.iter().map(|method| method.name.as_str()).collect();
     assert!(names.contains(&"get_page"), "{names:?}");
@@ -247,6 +251,12 @@ fn tools_are_declared_in_typescript() {
         .ends(0)
         .says_only("no tool has all these words")
         .prints(&["interface Tools {\n}\ndeclare const tools: Tools;\n"]);
+    // Where the tools for them are blocked, there is nothing to do with handles.
+    let station = Station::with("block = [\"handle.*\"]");
+    station
+        .run(&["tools", "web", "--format", "ts"])
+        .ends(0)
+        .never("Handle");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod agents;
 mod apart;
+mod approval;
 mod attacks;
 mod brought;
 mod cache;
@@ -15,6 +16,7 @@ mod labels;
 mod limits;
 mod nesting;
 mod parallel;
+mod paths;
 mod questions;
 mod scripts;
 mod secrets;

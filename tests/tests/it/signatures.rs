@@ -1,8 +1,9 @@
 //! Signatures: what is printed parses, and describes the calls that the schema takes (G-39).
 
 use lazaret::rules::schema::Schema;
-use lazaret::rules::signature::{Listed, declaration};
+use lazaret::rules::signature::{HANDLES, Listed, declaration};
 use lazaret_tests::prelude::*;
+use lazaret_tests::rig;
 use lazaret_tests::typescript::{self, Method, Reading};
 use proptest::prelude::*;
 
@@ -344,4 +345,40 @@ async fn signatures_stay_as_they_are() {
         .map(|tool| tool.listed())
         .collect();
     assert_golden("signatures", &declaration(&listed));
+}
+
+#[test]
+fn what_is_for_handles_is_declared() {
+    let functions = typescript::functions(HANDLES).unwrap_or_else(|why| panic!("{why}\n{HANDLES}"));
+    let told: Vec<_> = functions
+        .iter()
+        .map(|one| format!("{}({}): {}", one.name, one.takes.join(", "), one.returns))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "handle(string): Handle",
+            "reveal(Handle): Promise<unknown>",
+            "isolate((...any[]) => unknown, ...unknown[]): Promise<Handle>",
+            "consult(unknown[], string, ?unknown): Promise<Handle>",
+        ]
+    );
+    let documented = HANDLES.matches("*/\ndeclare function").count();
+    assert_eq!(documented, functions.len());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_script_may_hold_the_declarations_that_it_is_written_against() {
+    let rig = Rig::of("").open().await;
+    let source = format!(
+        "{HANDLES}
+        const held: Handle = handle(\"letter\");
+        const kinds: string[] = [typeof reveal, typeof isolate, typeof consult];
+        return [held.$handle, ...kinds]"
+    );
+    let called = rig.script(&source).await;
+    assert_eq!(
+        *rig::value(&called.outcome),
+        json!(["letter", "function", "function", "function"])
+    );
 }

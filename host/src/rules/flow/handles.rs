@@ -17,7 +17,8 @@ use crate::words::error::{Code, Error, Issue, Result};
 use crate::words::id::{ToolName, shown};
 use crate::words::label::Label;
 use crate::words::limits::{
-    CHARS_PER_TOKEN, HANDLE_BYTES, HANDLE_RECORDS, HANDLE_VALUES, HANDLES, OBSERVATION_TOKENS,
+    CHARS_PER_TOKEN, HANDLE_BYTES, HANDLE_RECORDS, HANDLE_VALUES, HANDLES, HANDLES_NAMED,
+    OBSERVATION_TOKENS,
 };
 
 /// The key by which a handle is told from a value.
@@ -107,7 +108,28 @@ impl Handles {
     /// `NotFound`, in the same words for one that was made up and one of another run.
     pub fn get(&self, name: &str) -> Result<&Held> {
         let held = self.held.get(name);
-        held.ok_or_else(|| Error::not_found(format!("handle `{}` in this run", shown(name))))
+        held.ok_or_else(|| {
+            let what = format!(
+                "handle `{}` in this run, which holds {}",
+                shown(name),
+                self.names()
+            );
+            Error::not_found(what)
+        })
+    }
+
+    /// The names of what is held, for whoever has mistaken one.
+    fn names(&self) -> String {
+        let some = self.held.keys().take(HANDLES_NAMED).cloned();
+        let some: Vec<String> = some.collect();
+        match (
+            some.is_empty(),
+            self.held.len().saturating_sub(HANDLES_NAMED),
+        ) {
+            (true, _) => "nothing".to_owned(),
+            (false, 0) => some.join(", "),
+            (false, more) => format!("{} and {more} more", some.join(", ")),
+        }
     }
 
     /// What the handles that stand in these arguments hold is under the influence of all this.
@@ -239,7 +261,9 @@ impl Given {
             let issue = match self.places.iter().find(inside) {
                 Some(place) => Issue {
                     path: place.clone(),
-                    message: "what the handle holds does not fit here".to_owned(),
+                    message:
+                        "what the handle holds does not fit here: `handle.field` takes a part of it"
+                            .to_owned(),
                 },
                 None => issue,
             };

@@ -1,5 +1,6 @@
 //! Design §5, sentence by sentence: each with what must pass and what must be refused.
 
+mod approval;
 mod content;
 mod evasions;
 mod laws;

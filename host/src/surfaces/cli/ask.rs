@@ -128,7 +128,11 @@ fn show(waiting: &Waiting, scene: &Scene) {
     let sources = foreign(&waiting.label.to_string());
     print::line(format!("{} {sources}", faint("under   ")));
     let subject = foreign(&waiting.subject);
-    print::line(format!("{} {subject}", faint("calls   ")));
+    let classes = waiting.question.classes.as_ref();
+    let classes = classes.map_or(String::new(), |classes| {
+        foreign(&format!(" ({}, risk {})", classes.effect, classes.risk))
+    });
+    print::line(format!("{} {subject}{classes}", faint("calls   ")));
     if let Content::Inline(args) = &waiting.content {
         print::value(args, false);
     }
@@ -168,6 +172,7 @@ fn value(waiting: &Waiting) -> Value {
         "at": waiting.at,
         "until": waiting.question.until,
         "tool": waiting.subject,
+        "classes": waiting.question.classes,
         "args": waiting.content,
         "label": waiting.label,
     })

@@ -175,6 +175,10 @@ fn question(waiting: &Waiting) -> String {
     for reason in &asked.reasons {
         text.push_str(&format!("\n  {} {}", faint("because"), foreign(reason)));
     }
+    if let Some(classes) = &asked.classes {
+        let said = foreign(&format!("{}, risk {}", classes.effect, classes.risk));
+        text.push_str(&format!("\n  {} {said}", faint("the tool is")));
+    }
     let sources = foreign(&waiting.label.to_string());
     text.push_str(&format!(
         "\n  {} {sources}",
@@ -304,6 +308,7 @@ mod tests {
                 values: Vec::new(),
                 lines: Vec::new(),
                 until: Some(1_772_352_300_000),
+                classes: None,
             },
         };
         let text = anstream::adapter::strip_str(&question(&waiting)).to_string();

@@ -216,6 +216,9 @@ fn describe(scene: &Scene, plugin: &Looked, imports: &[String]) {
             foreign(tool.description.lines().next().unwrap_or_default())
         ));
         print::line(format!("  {} {}", faint("effect"), effect(tool)));
+        if tool.conduct.needs_approval {
+            print::line(format!("  {} a person before every call", faint("asks")));
+        }
         let wants = wants(tool);
         if !wants.is_empty() {
             print::line(format!(
@@ -228,12 +231,7 @@ fn describe(scene: &Scene, plugin: &Looked, imports: &[String]) {
 }
 
 fn effect(tool: &Declared) -> String {
-    let word = serde_json::to_value(tool.effect).unwrap_or_default();
-    format!(
-        "{}, risk {}",
-        word.as_str().unwrap_or_default(),
-        tool.risk.word()
-    )
+    format!("{}, risk {}", tool.effect.word(), tool.risk.word())
 }
 
 fn wants(tool: &Declared) -> Vec<String> {

@@ -26,8 +26,8 @@ use crate::words::message::Calling;
 #[command(after_help = "Examples:
   lazaret run \"Which figures changed since March?\" --agent analyst
   lazaret run --agent analyst --json < goal.txt     one event a line
-  lazaret run --with last:h1=letter \"Answer the letter\"     go on with what the last run held, unread;
-                                                    `lazaret runs show` lists what a run holds")]
+  lazaret run --with last:h1=letter \"Answer it\"     go on with what the last run held, unread
+`lazaret runs show` lists what a run holds.")]
 pub(super) struct Run {
     /// What it shall do; read from standard input where it is left out.
     prompt: Option<String>,

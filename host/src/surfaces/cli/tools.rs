@@ -5,10 +5,14 @@ use serde_json::{Value, json};
 
 use super::{Scene, print};
 use crate::guests::catalog::Tool;
+use crate::rules::flow::handles::PLUGIN;
+use crate::rules::grant::Pattern;
 use crate::rules::manifest::Risk;
 use crate::rules::signature;
+use crate::runs::host::Host;
 use crate::surfaces::paint::{faint, foreign, strong};
 use crate::words::error::Result;
+use crate::words::event::Surface;
 
 /// List the tools, or those whose name or description has every word of QUERY.
 #[derive(Debug, clap::Args)]
@@ -63,7 +67,12 @@ impl Tools {
             Format::Openai => print::value(&tools.iter().map(|tool| openai(tool)).collect(), false),
             Format::Ts => {
                 let listed: Vec<_> = tools.iter().map(|tool| tool.listed()).collect();
-                print::line(signature::module(&listed).trim_end());
+                let mut text = signature::module(&listed);
+                if may_hold(&host) {
+                    text.push('\n');
+                    text.push_str(signature::HANDLES);
+                }
+                print::line(text.trim_end());
             }
         }
         let is_data = matches!(format, Format::Json | Format::Openai);
@@ -72,6 +81,13 @@ impl Tools {
         }
         Ok(0)
     }
+}
+
+/// Whether a script may meet a handle: `never` is about outcomes, and a run can still be begun with one.
+fn may_hold(host: &Host) -> bool {
+    let every = [Pattern::all()];
+    let told = host.catalog().told(&every, host.policy(), Surface::Cli);
+    told.iter().any(|tool| tool.name.plugin() == PLUGIN)
 }
 
 fn row(tool: &Tool) -> Vec<String> {
@@ -83,7 +99,11 @@ fn row(tool: &Tool) -> Vec<String> {
         Risk::ExternalWrite => faint("changes"),
         Risk::HighRisk | Risk::Unclassified => faint("high risk"),
     };
-    vec![strong(&tool.name), risk, foreign(first)]
+    let asks = match tool.declared.conduct.needs_approval {
+        true => format!("{risk}{}", faint(", asks first")),
+        false => risk,
+    };
+    vec![strong(&tool.name), asks, foreign(first)]
 }
 
 fn described(tool: &Tool) -> Value {

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
+use crate::rules::flow::handles::handle_in;
 use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
 use crate::words::event::{
-    Answer, Brought, Content, EffectKind, End, Event, Glimpse, Judged, Record, Sight, Started,
-    Stopped, Verdict,
+    Answer, Brought, Content, EffectKind, End, Event, Finished, Glimpse, Judged, Record, Sight,
+    Started, Stopped, Verdict,
 };
 use crate::words::id::Seq;
-use crate::words::message::{Reply, WishedArgs};
+use crate::words::message::{Observation, Reply, WishedArgs};
 
 use super::print;
 
@@ -19,6 +22,8 @@ const LINE_CHARS: usize = 100;
 #[derive(Debug, Default)]
 pub(super) struct Transcript {
     judged: BTreeMap<Seq, Judged>,
+    /// What was told of calls in place of what came of them.
+    told: BTreeMap<Seq, Value>,
 }
 
 impl Transcript {
@@ -77,6 +82,16 @@ impl Transcript {
         }
     }
 
+    /// The line of an end; of a model's call there is none before the model has observed it.
+    fn line_of_finish(&mut self, finished: &Finished) -> Option<String> {
+        let judged = self.judged.remove(&finished.of)?;
+        let line = line_of_end(&judged, finished);
+        if let (None, Some(told)) = (&line, &finished.told) {
+            self.told.insert(finished.of, told.clone());
+        }
+        line
+    }
+
     /// The line of a record, or lines.
     pub(super) fn line(&mut self, record: &Record) -> Option<String> {
         match &record.event {
@@ -96,23 +111,12 @@ impl Transcript {
                 }
                 line
             }
-            Event::Finished(finished) => {
-                let judged = self.judged.remove(&finished.of)?;
-                line_of_end(&judged, &finished.end, finished.spent.us)
-            }
+            Event::Finished(finished) => self.line_of_finish(finished),
             Event::Observed {
                 tool, observation, ..
             } => {
-                let mark = if observation.ok {
-                    good("←")
-                } else {
-                    bad("←")
-                };
-                Some(format!(
-                    "  {mark} {} {}",
-                    foreign(tool),
-                    faint(short(&observation.text))
-                ))
+                let told = self.told.remove(&record.parent);
+                Some(line_of_observation(tool, observation, told.as_ref()))
             }
             Event::Scripted(scripted) => Some(format!(
                 "  {}",
@@ -245,21 +249,33 @@ fn line_of_stop(stopped: &Stopped) -> String {
     )
 }
 
+/// What a model reads of a call: of what it was given the handle of, no more than that.
+fn line_of_observation(tool: &str, observation: &Observation, told: Option<&Value>) -> String {
+    let mark = if observation.ok {
+        good("←")
+    } else {
+        bad("←")
+    };
+    let text = told.and_then(held);
+    let text = text.unwrap_or_else(|| short(&observation.text));
+    format!("  {mark} {} {}", foreign(tool), faint(text))
+}
+
 /// Effects of a tool stand under it; a model's call is told by what the model observes.
-fn line_of_end(judged: &Judged, end: &End, us: u64) -> Option<String> {
-    let subject = foreign(&judged.subject);
+fn line_of_end(judged: &Judged, finished: &Finished) -> Option<String> {
+    let (subject, us) = (foreign(&judged.subject), finished.spent.us);
     let word = match judged.effect {
         EffectKind::Show => return None,
         EffectKind::Call if judged.origin == "model" => return None,
-        EffectKind::Call => return Some(line_of_call_end(&subject, end, us)),
+        EffectKind::Call => return Some(line_of_call_end(&subject, finished)),
         EffectKind::Fetch => "fetch",
         EffectKind::File => "file",
         EffectKind::Keep => "keep",
     };
-    let size = match end {
+    let size = match &finished.end {
         End::Done {
             content: Content::Size { bytes },
-        } => format!("{bytes} B, "),
+        } => format!("{} B, ", (*bytes).max(written(judged))),
         End::Done {
             content: Content::Empty | Content::Inline(_) | Content::Stored { .. },
         } => String::new(),
@@ -272,8 +288,40 @@ fn line_of_end(judged: &Judged, end: &End, us: u64) -> Option<String> {
     ))
 }
 
-fn line_of_call_end(subject: &str, end: &End, us: u64) -> String {
-    let (mark, text) = match end {
+/// How much a file was given: what comes back of that is nothing.
+fn written(judged: &Judged) -> usize {
+    match (judged.effect, &judged.content) {
+        (EffectKind::File, Content::Size { bytes }) => *bytes,
+        (
+            EffectKind::Call
+            | EffectKind::Fetch
+            | EffectKind::File
+            | EffectKind::Keep
+            | EffectKind::Show,
+            Content::Empty | Content::Inline(_) | Content::Stored { .. } | Content::Size { .. },
+        ) => 0,
+    }
+}
+
+/// What was held back, and who is behind it, where this is the card of a handle.
+fn held(told: &Value) -> Option<String> {
+    let name = handle_in(told)?;
+    let sources = told.get("label").and_then(Value::as_array);
+    let sources = sources.into_iter().flatten().filter_map(Value::as_str);
+    let sources: Vec<&str> = sources.collect();
+    Some(short(&format!(
+        "held as {name}, under the influence of {}",
+        sources.join(", ")
+    )))
+}
+
+fn line_of_call_end(subject: &str, finished: &Finished) -> String {
+    let us = finished.spent.us;
+    if let Some(text) = finished.told.as_ref().and_then(held) {
+        let text = faint(format!("{text} ({us} µs)"));
+        return format!("  {} {subject} {text}", good("←"));
+    }
+    let (mark, text) = match &finished.end {
         End::Done {
             content: Content::Inline(value),
         } => (good("←"), short(&value.to_string())),

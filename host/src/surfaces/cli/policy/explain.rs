@@ -26,11 +26,14 @@ pub(in super::super) struct Explain {
     #[arg(value_name = "JSON|@FILE|-")]
     args: Option<String>,
     /// Say instead what steered each sink of a run, and where it came from.
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["tool", "args", "by", "influence", "goal", "vouch"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["tool", "args", "by", "agent", "influence", "goal", "vouch"])]
     run: Option<String>,
     /// Who would wish it: a model, or you with your own hands.
     #[arg(long = "as", value_name = "model|client", default_value = "client", value_parser = ["model", "client"], requires = "args")]
     by: String,
+    /// Whose model: one that is shown the tools of this agent; each of the configuration where it is left out.
+    #[arg(long, value_name = "AGENT", requires = "args")]
+    agent: Option<String>,
     /// A source that has had influence, such as `web:https://evil.test`.
     #[arg(long, value_name = "SOURCE", value_parser = parse_source, requires = "args")]
     influence: Vec<Source>,
@@ -64,12 +67,17 @@ impl Explain {
     }
 
     async fn call(&self, scene: &Scene, tool: &str) -> Result<u8> {
+        if self.agent.is_some() && self.by != "model" {
+            let what = "`--agent` says whose model it would be, and this is a client";
+            return Err(Error::bad_input(what).hint("--as model"));
+        }
         let args = self.args.as_deref().map(read_args).transpose()?;
         let host = scene.open_host().await?;
         let given = self.args.as_deref().unwrap_or_default();
         let under = Influence {
             written: written(&host, given)?,
             by_model: self.by == "model",
+            agent: self.agent.clone(),
             sources: self.influence.clone(),
             goal: self.goal.clone(),
             vouch: self.vouch.clone(),
