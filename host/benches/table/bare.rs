@@ -94,8 +94,8 @@ impl BareScript {
         }
     }
 
-    /// A fresh store, a fresh guest, one script; its value as JSON text. Each of its calls is answered by
-    /// `tool`, in a fresh guest of that.
+    /// A fresh store, a fresh guest, one script; its value as JSON text. Each of its calls is answered at once, or
+    /// after a call of `tool` in a fresh guest of that.
     pub(crate) async fn run(&self, source: &str, tool: Option<&Bare>) -> String {
         let mut store = Store::new(&self.engine, ());
         // Only where the engine counts.

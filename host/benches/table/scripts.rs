@@ -141,6 +141,11 @@ fn calls(scene: &'static Scene, runtime: &tokio::runtime::Runtime) {
     let pure = on_worker(runtime, crossing(scene, echo));
     let verdict = |beyond: &[Duration], us| goal(median(beyond), Duration::from_micros(us));
     row(
+        "script: a call on the bare engine, answered at once",
+        &pure.step,
+        "",
+    );
+    row(
         "script: a call on the bare engine, with its tool's guest",
         &pure.bare,
         "",
@@ -171,6 +176,8 @@ fn calls(scene: &'static Scene, runtime: &tokio::runtime::Runtime) {
 /// Calls of one tool: by a script on the bare engine, by one through all gates, and without a script.
 #[derive(Default)]
 struct Crossing {
+    /// Without any tool: what the interpreter takes for a call and its answer.
+    step: Vec<Duration>,
     bare: Vec<Duration>,
     gated: Vec<Duration>,
     direct: Vec<Duration>,
@@ -201,8 +208,11 @@ async fn crossing(scene: &Scene, (tool, args): (&str, Value)) -> Crossing {
     };
     let mut crossing = Crossing::default();
     for sample in 0..30 {
-        let (mut alone, mut gated) = ([Duration::ZERO; 2], [Duration::ZERO; 2]);
+        let [mut step, mut alone, mut gated] = [[Duration::ZERO; 2]; 3];
         for (at, calls) in [0, CALLS].into_iter().enumerate() {
+            let began = Instant::now();
+            bare.run(&source(calls), None).await;
+            step[at] = began.elapsed();
             let began = Instant::now();
             bare.run(&source(calls), Some(&echo)).await;
             alone[at] = began.elapsed();
@@ -223,12 +233,10 @@ async fn crossing(scene: &Scene, (tool, args): (&str, Value)) -> Crossing {
         // The first ones load what they need.
         if sample >= 3 {
             crossing.direct.push(began.elapsed() / CALLS);
-            crossing
-                .bare
-                .push(alone[1].saturating_sub(alone[0]) / CALLS);
-            crossing
-                .gated
-                .push(gated[1].saturating_sub(gated[0]) / CALLS);
+            let each = |[none, all]: [Duration; 2]| all.saturating_sub(none) / CALLS;
+            crossing.step.push(each(step));
+            crossing.bare.push(each(alone));
+            crossing.gated.push(each(gated));
         }
     }
     crossing

@@ -134,7 +134,10 @@ impl Isolated<'_> {
         let station = self.wish.station;
         let source = format!("(\n{code}\n)");
         let blanking = station.scripts.blank(&station.quarantine, &source);
-        let blanked = blanking.await.ok().filter(|blanked| *blanked != source);
+        let blanked = match blanking.await {
+            Err(error) if error.code() == Code::Busy => return Done::free(error),
+            read => read.ok().filter(|blanked| *blanked != source),
+        };
         let blanked = blanked.as_deref().and_then(|blanked| {
             let inside = blanked.strip_prefix("(\n")?;
             inside.strip_suffix("\n)")
@@ -255,9 +258,11 @@ impl Isolated<'_> {
 }
 
 /// The script that runs the function. What it is given stands before it, so that no quote or comment that the function
-/// leaves open swallows any of it, and the function begins on the second line.
+/// leaves open swallows any of it, and the function begins on the second line. It has no brace in it: where braces are
+/// is looked at before a source is read, and whether the function is a program must not depend on what it is given.
 fn source_of(code: &str, given: &str) -> String {
-    let (given, none) = (Value::from(given), Value::from(NO_FUNCTION));
+    let (given, none) = (Value::from(given).to_string(), Value::from(NO_FUNCTION));
+    let given = given.replace('{', "\\u007b").replace('}', "\\u007d");
     format!(
         "const given = JSON.parse({given}); const run = (\n{code}\n); \
          if (typeof run !== \"function\") throw new TypeError({none}); return await run(...given)"
@@ -287,12 +292,18 @@ fn stopped(code: Code, place: Option<(u32, u32)>) -> Telling {
     })
 }
 
-/// Where in the function: the line before it is the host's, and what is behind it is its end.
+/// Where in the function: the line before it is the host's, and what is behind it is its end. A function can write
+/// the stack of its error, so a place counts only where there is one: there are no more than it has characters.
 fn place_in(broken: &Broken, code: &str) -> Option<(u32, u32)> {
     let (line, column) = broken.place?;
-    let lines = u32::try_from(code.lines().count()).unwrap_or(u32::MAX);
     let line = line.checked_sub(1).filter(|line| *line > 0)?;
-    (line <= lines).then_some((line, column))
+    let text = code
+        .lines()
+        .nth(usize::try_from(line).ok()?.checked_sub(1)?)?;
+    let most = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
+    (1..=most.saturating_add(1))
+        .contains(&column)
+        .then_some((line, column))
 }
 
 fn whole(broken: &Broken, place: Option<(u32, u32)>) -> Error {

@@ -200,6 +200,8 @@ async fn pass(
             return Err(Unmade { not, label });
         }
     };
+    // What is held was weighed as well, so to be told why a call was refused is to learn of that.
+    let label = caller.label.join(&given.label);
     let call = call_of(tool, (given, args), &request);
     station
         .gate
@@ -207,10 +209,7 @@ async fn pass(
             perform(station, tasks, caller, tool, permit, trail).await
         })
         .await
-        .map_err(|not| Unmade {
-            not,
-            label: caller.label.clone(),
-        })
+        .map_err(|not| Unmade { not, label })
 }
 
 fn call_of(tool: &Tool, (given, args): (Given, Args), request: &Request) -> Call {
@@ -283,21 +282,28 @@ fn check<'a>(
     };
     // A tool holds no handles: what it writes in its own call is a value and nothing else.
     let given = match caller.origin {
-        Origin::Model | Origin::Script => Given::resolve(&value, &caller.known.handles())?,
+        Origin::Model | Origin::Script => {
+            let handles = caller.known.handles();
+            let given = Given::resolve(&value, &handles);
+            given.map_err(|error| misfit(error, handles.label_in(&value)))?
+        }
         Origin::Client | Origin::Host | Origin::Tool(_) => Given::plain(value),
     };
     if let Some(way) = Apart::of(&tool.name) {
-        way.check(&given)?;
+        let fits = way.check(&given);
+        fits.map_err(|error| misfit(error, given.label.clone()))?;
     }
     let args = Args::given(&given, tool.input()?);
-    let args = args.map_err(|error| match given.places.is_empty() {
-        true => Refused::Unfit(error),
-        false => Refused::Misfit(error, given.label.clone()),
-    })?;
-    if let Some(way) = Apart::of(&tool.name) {
-        apart::admit(way, caller)?;
-    }
+    let args = args.map_err(|error| misfit(error, given.label.clone()))?;
     Ok((tool, given, args))
+}
+
+/// Arguments that do not fit, with what handles brought into them. Which handles there are is no secret.
+fn misfit(error: Error, held: Label) -> Refused {
+    if held == Label::default() || error.code() == Code::NotFound {
+        return Refused::Unfit(error);
+    }
+    Refused::Misfit(error, held)
 }
 
 /// The arguments as they were wished, where handles stood in them.
@@ -334,7 +340,10 @@ async fn perform(
                 args: call.args.value(),
                 label: &own,
             };
-            apart::perform(way, wish).await
+            match apart::admit(way, caller) {
+                Ok(()) => apart::perform(way, wish).await,
+                Err(error) => Done::free(error),
+            }
         }
         None => match visit(station, tasks, (caller, seq), tool, (&call, within)).await {
             Ok(done) => done,
@@ -426,8 +435,9 @@ fn tell_fault(
         return Ok(None);
     }
     let mut held = caller.known.handles();
-    held.charge(way.fault_bits(), flows.bits)?;
+    // Whatever is charged is on record, with the handle.
     let name = held.hold(&said, label)?;
+    held.charge(way.fault_bits(), flows.bits)?;
     let what = (&said, Made::OfHandles);
     let card = handles::card(flows, (&call.tool, &name), what, label);
     Ok(Some(fault_card(card, sentence)))

@@ -139,7 +139,7 @@ impl Call {
     /// Weighs a sink where the run's flows are judged. In shadow, and for a sink that is released, nothing is
     /// asked; what would have been stands in the notice.
     fn weigh(&self, caller: &Caller, policy: &Policy) -> Result<(Weighing, String), Denial> {
-        let mode = caller.judging(&policy.flows);
+        let mode = caller.judging_over(&policy.flows, &self.held);
         if self.tool.as_str() == ADOPT {
             let open = vec![flow::adopting(self, caller)?];
             let weighing = Weighing {

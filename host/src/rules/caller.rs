@@ -78,8 +78,15 @@ impl Caller {
     /// Whether the flows of this wish are judged.
     #[must_use]
     pub fn judging(&self, flows: &Flows) -> Judging {
+        self.judging_over(flows, &Label::default())
+    }
+
+    /// The same of a wish in which handles stand: what they hold is in it, though nobody has read that.
+    #[must_use]
+    pub fn judging_over(&self, flows: &Flows, held: &Label) -> Judging {
+        let is_tainted = |label| flows.classes.is_tainted(label);
         match self.known.mode {
-            Judging::Tainted if flows.classes.is_tainted(&self.label) => Judging::Enforce,
+            Judging::Tainted if is_tainted(&self.label) || is_tainted(held) => Judging::Enforce,
             Judging::Tainted => Judging::Off,
             mode @ (Judging::Off | Judging::Shadow | Judging::Enforce) => mode,
         }

@@ -5,108 +5,195 @@
 //! cut, repeated, malformed or endless, and still nothing here panics, grows without bound or
 //! passes on a call that did not arrive whole. Not done here: HTTP, deadlines, retries, and the
 //! question whether a tool exists.
+//!
+//! Each format is one file with the request and a folder with the answer's side (`decode`), its
+//! tests and recorded streams; what formats share lies beside them. A new format is a line in each
+//! table of [`Wire`].
 
+mod anthropic;
 pub mod args;
+mod calls;
+mod decode;
+mod draft;
 pub mod envelope;
+mod fault;
+mod gemini;
+pub mod lines;
 pub mod names;
-pub mod openai;
+mod ollama;
+mod openai;
+mod responses;
+mod schemas;
 pub mod sse;
 
-use crate::words::error::{Code, Error};
+use serde_json::{Map, Value};
 
-/// What a failed HTTP answer of a provider means, from its status alone, never its text.
-///
-/// 408, 429 and 5xx may be retried (R-12a); everything else, redirects and empty successes
-/// included, stays as it is until somebody changes the configuration.
-#[must_use]
-pub fn refused(status: u16) -> Error {
-    let (what, hint) = match status {
-        401 | 403 => (
-            "did not accept the key",
-            "check the provider's key and what it may use",
-        ),
-        402 => (
-            "wants to be paid",
-            "check the balance of the provider's account",
-        ),
-        404 | 405 => (
-            "knows no such address or model",
-            "check the provider's URL and the model",
-        ),
-        408 | 504 => ("took too long", ""),
-        413 => (
-            "found the request too big",
-            "shorten the run or offer fewer tools",
-        ),
-        429 => ("wants fewer requests", ""),
-        500..=599 => ("failed or is overloaded", ""),
-        300..=399 => (
-            "points elsewhere, and is not followed",
-            "check the provider's URL",
-        ),
-        200..=299 => ("sent no reply", "check the provider's URL"),
-        _ => (
-            "refused the request",
-            "check the model and the provider's settings",
-        ),
-    };
-    let error = Error::new(
-        Code::ProviderFailed,
-        format!("the model provider {what}: status {status}"),
-    )
-    .retry(may_pass(status));
-    if hint.is_empty() {
-        error
-    } else {
-        error.hint(hint)
+use self::decode::{Dialect, Framing};
+use self::lines::Lines;
+use self::names::ToolNames;
+use self::sse::Sse;
+use crate::words::message::Prompt;
+
+pub use self::decode::Decoder;
+pub use self::fault::refused;
+
+/// A wire format: how a provider is asked, and how it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wire {
+    /// OpenAI's chat completions, which Ollama, llama.cpp, vLLM and many others speak, too.
+    OpenAi,
+    /// OpenAI's responses.
+    Responses,
+    /// Anthropic's messages.
+    Anthropic,
+    /// Google's generated content.
+    Gemini,
+    /// Ollama's own chat.
+    Ollama,
+}
+
+/// Whom a prompt is written for.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// The model's name there.
+    pub model: &'a str,
+    /// Whose thoughts may be told back: those of replies that say so.
+    pub by: &'a str,
+    /// Keys of the request's body beside the host's own, from the operator.
+    pub extra: &'a Map<String, Value>,
+}
+
+/// A request's body, and the table that its answer is read with.
+#[derive(Clone, Debug)]
+pub struct Encoded {
+    /// JSON text.
+    pub body: Vec<u8>,
+    /// Which of our names stands for which name in it.
+    pub names: ToolNames,
+}
+
+impl Wire {
+    /// All that there are.
+    pub const ALL: [Self; 5] = [
+        Self::OpenAi,
+        Self::Responses,
+        Self::Anthropic,
+        Self::Gemini,
+        Self::Ollama,
+    ];
+
+    /// Its name in the configuration.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::Responses => "responses",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+            Self::Ollama => "ollama",
+        }
+    }
+
+    /// Path and query of a request, below the provider's base.
+    #[must_use]
+    pub fn path(self, model: &str) -> String {
+        match self {
+            Self::OpenAi => "/chat/completions".to_owned(),
+            Self::Responses => "/responses".to_owned(),
+            Self::Anthropic => "/messages".to_owned(),
+            Self::Gemini => format!("/models/{model}:streamGenerateContent?alt=sse"),
+            Self::Ollama => "/chat".to_owned(),
+        }
+    }
+
+    /// The header that holds the key, and what stands before the key in it.
+    #[must_use]
+    pub fn key(self) -> (&'static str, &'static str) {
+        match self {
+            Self::OpenAi | Self::Responses | Self::Ollama => ("authorization", "Bearer "),
+            Self::Anthropic => ("x-api-key", ""),
+            Self::Gemini => ("x-goog-api-key", ""),
+        }
+    }
+
+    /// Headers beside that of the key.
+    #[must_use]
+    pub fn headers(self) -> &'static [(&'static str, &'static str)] {
+        const JSON: (&str, &str) = ("content-type", "application/json");
+        const EVENTS: (&str, &str) = ("accept", "text/event-stream");
+        match self {
+            Self::OpenAi | Self::Responses | Self::Gemini => &[JSON, EVENTS],
+            Self::Anthropic => &[JSON, EVENTS, ("anthropic-version", "2023-06-01")],
+            Self::Ollama => &[JSON, ("accept", "application/x-ndjson")],
+        }
+    }
+
+    /// Keys of the body that the host alone writes: what is said, by whom, and that it streams.
+    #[must_use]
+    pub fn own_keys(self) -> &'static [&'static str] {
+        match self {
+            Self::OpenAi | Self::Ollama => &["model", "stream", "tools", "messages"],
+            Self::Responses => &["model", "stream", "store", "instructions", "tools", "input"],
+            Self::Anthropic => &["model", "stream", "system", "tools", "messages"],
+            Self::Gemini => &["systemInstruction", "tools", "contents"],
+        }
+    }
+
+    /// Writes a prompt as a request for a stream. The same prompt always becomes the same bytes.
+    #[must_use]
+    pub fn encode(self, target: &Target<'_>, prompt: &Prompt) -> Encoded {
+        let names = ToolNames::new(prompt.cards.iter().map(|card| card.name.as_str()));
+        let body = match self {
+            Self::OpenAi => openai::encode(target, prompt, &names),
+            Self::Responses => responses::encode(target, prompt, &names),
+            Self::Anthropic => anthropic::encode(target, prompt, &names),
+            Self::Gemini => gemini::encode(target, prompt, &names),
+            Self::Ollama => ollama::encode(target, prompt, &names),
+        };
+        Encoded { body, names }
+    }
+
+    /// A decoder of the answer to the request that `names` came with.
+    #[must_use]
+    pub fn decoder(self, names: ToolNames) -> Decoder {
+        let dialect: Box<dyn Dialect> = match self {
+            Self::OpenAi => Box::new(openai::Completion),
+            Self::Responses => Box::new(responses::Items::default()),
+            Self::Anthropic => Box::new(anthropic::Blocks::default()),
+            Self::Gemini => Box::new(gemini::Content::default()),
+            Self::Ollama => Box::new(ollama::Chat::default()),
+        };
+        let framing = match self {
+            Self::OpenAi | Self::Responses | Self::Anthropic | Self::Gemini => {
+                Framing::Events(Sse::default())
+            }
+            Self::Ollama => Framing::Lines(Lines::default()),
+        };
+        Decoder::new(names, framing, dialect)
     }
 }
 
-/// Whether a status says that the same request may succeed later.
-fn may_pass(status: u16) -> bool {
-    matches!(status, 408 | 429 | 500..=599)
+/// The host's own keys with the operator's: where both say something, the operator's counts, object by object.
+fn merged(mut own: Map<String, Value>, extra: &Map<String, Value>) -> Map<String, Value> {
+    for (key, value) in extra {
+        let whole = match (own.remove(key), value) {
+            (Some(Value::Object(ours)), Value::Object(theirs)) => {
+                Value::Object(merged(ours, theirs))
+            }
+            (_, theirs) => theirs.clone(),
+        };
+        own.insert(key.clone(), whole);
+    }
+    own
+}
+
+/// The object with one more entry, where there is one to add.
+fn with(mut object: Value, key: &str, entry: Option<Value>) -> Value {
+    if let (Some(map), Some(entry)) = (object.as_object_mut(), entry) {
+        map.insert(key.to_owned(), entry);
+    }
+    object
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn statuses_are_classified() {
-        for status in [408, 429, 500, 502, 503, 504, 529, 599] {
-            assert!(refused(status).is_retryable(), "{status}");
-        }
-        for status in [
-            0,
-            101,
-            204,
-            302,
-            400,
-            401,
-            402,
-            403,
-            404,
-            409,
-            413,
-            422,
-            600,
-            u16::MAX,
-        ] {
-            assert!(!refused(status).is_retryable(), "{status}");
-        }
-    }
-
-    #[test]
-    fn every_status_is_named_and_is_the_providers_failure() {
-        for status in 0..=1_000 {
-            let error = refused(status);
-            assert_eq!(error.code(), Code::ProviderFailed);
-            assert!(
-                error.message().ends_with(&format!(": status {status}")),
-                "{error}"
-            );
-        }
-        assert!(refused(401).hints().iter().any(|hint| hint.contains("key")));
-        assert!(refused(429).hints().is_empty());
-    }
-}
+mod tests;

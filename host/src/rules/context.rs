@@ -30,6 +30,7 @@ pub fn prompt(agent: &Agent, cards: &[Card], messages: &[Message], marks: &Marks
         instructions,
         cards: cards.to_vec(),
         messages,
+        shape: None,
     }
 }
 

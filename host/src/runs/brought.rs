@@ -93,12 +93,11 @@ impl Host {
 
     async fn bring_one(&self, chosen: &Chosen) -> Result<Brought> {
         let run = self.journal().find(&chosen.run).await?;
-        let verified = self.journal().verify(&run).await?;
+        let (records, verified) = self.journal().verified(&run).await?;
         if let Some((seq, why)) = verified.broken {
             let what = format!("run `{run}` is not as it was written: record {seq} {why}");
             return Err(Error::new(Code::Corrupt, what).hint(format!("lazaret runs verify {run}")));
         }
-        let records = self.journal().records(&run).await?;
         let gone = || {
             let handle = shown(&chosen.handle);
             Error::not_found(format!("handle `{handle}` in run `{run}`"))
@@ -211,8 +210,8 @@ pub(super) fn goal_with(goal: &str, brought: &[Brought], flows: &Flows) -> Strin
     let mut text = format!("{goal}\n\nHeld for you from an earlier run:");
     for one in brought {
         if let Content::Inline(value) = &one.content {
-            // A person has chosen it, and nobody else.
-            let what = (value, Made::Anew);
+            // A person has chosen it; what it was made of, and by whom, nobody knows here.
+            let what = (value, Made::OfHandles);
             let card = card(flows, (&one.tool, &one.name), what, &one.label);
             text.push_str(&format!("\n{card}"));
         }

@@ -128,7 +128,10 @@ fn caller(wish: Wish<'_>, model: &Model) -> Caller {
         grant: Arc::new(model.provider.grant()),
         reach: Arc::new([]),
         label: wish.label.clone(),
-        deadline: Deadline::after_ms(CALL_TIMEOUT_MS_MAX),
+        deadline: wish
+            .caller
+            .deadline
+            .earlier(Deadline::after_ms(CALL_TIMEOUT_MS_MAX)),
         budget: Budget::of_calls(0),
         ..wish.caller.clone()
     }

@@ -20,7 +20,7 @@ use crate::rules::context;
 use crate::rules::inbound::Marks;
 use crate::rules::plan::{Plan, Seen, Step};
 use crate::rules::script::{Left, Recall, TOOL, in_doubt};
-use crate::rules::scrub::Trickle;
+use crate::rules::scrub::{Scrub, Trickle};
 use crate::rules::show::Show;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
@@ -30,7 +30,7 @@ use crate::words::event::{
 use crate::words::id::{Place, RunId, Seq, ToolName, shown};
 use crate::words::label::Label;
 use crate::words::limits::CALL_TIMEOUT_MS_MAX;
-use crate::words::message::{Card, Delta, Reply, ToolCall, WishedArgs};
+use crate::words::message::{Card, Delta, Reply, Thought, ToolCall, WishedArgs};
 
 use std::sync::Arc;
 
@@ -168,10 +168,11 @@ impl Drive<'_> {
             journal.commit().await?;
             let caller = self.caller(Origin::Host, seq, plan.label().clone(), model);
             let mut said = false;
-            let mut trickle = Trickle::new(&self.station.scrub);
+            let scrub = &self.station.scrub;
+            let mut trickles = (Trickle::new(scrub), Trickle::new(scrub));
             let see = |delta| {
                 said = true;
-                self.glimpse(delta, &mut trickle);
+                self.glimpse(delta, &mut trickles);
             };
             let asking = Asking {
                 caller: &caller,
@@ -188,7 +189,9 @@ impl Drive<'_> {
         match reply {
             Ok(reply) => self.replied(plan, turn, reply),
             Err(error) => {
-                plan.failed(&error);
+                // What kind of error it was is the server's word, and may be an echo as well.
+                let clean = |text: &str| self.station.scrub.clean(text);
+                plan.failed(&error.with_words(clean, clean));
                 Ok(())
             }
         }
@@ -198,6 +201,8 @@ impl Drive<'_> {
         // A server that echoes what authenticated us must not put it into the journal.
         let scrub = &self.station.scrub;
         reply.text = scrub.clean(&reply.text);
+        // What is signed cannot be cleaned, so it goes as a whole.
+        reply.thoughts.retain(|thought| is_clean(scrub, thought));
         for call in &mut reply.calls {
             call.tool = scrub.clean(&call.tool);
             call.id = scrub.clean(&call.id);
@@ -216,18 +221,23 @@ impl Drive<'_> {
         Ok(())
     }
 
-    fn glimpse(&self, delta: Delta, trickle: &mut Trickle<'_>) {
-        match delta {
-            Delta::Text(text) => {
-                let text = trickle.add(&text);
-                if !text.is_empty() {
-                    let glimpse = Glimpse::Text { text };
-                    self.station.gate.journal().glimpse(self.run, glimpse);
-                }
-            }
+    /// Shows a piece of a reply: of what is said, or of what is thought.
+    fn glimpse(&self, delta: Delta, (said, thought): &mut (Trickle<'_>, Trickle<'_>)) {
+        let (text, is_thought) = match delta {
+            Delta::Text(text) => (said.add(&text), false),
+            Delta::Thought(text) => (thought.add(&text), true),
             // Shown when it is judged; before that it may still turn out to be incomplete.
-            Delta::Call(_) => {}
+            Delta::Call(_) => return,
+        };
+        if text.is_empty() {
+            return;
         }
+        let glimpse = if is_thought {
+            Glimpse::Thought { text }
+        } else {
+            Glimpse::Text { text }
+        };
+        self.station.gate.journal().glimpse(self.run, glimpse);
     }
 
     /// Does the calls of one reply, group after group. Behind a call that waits for a person nothing is done, but
@@ -528,6 +538,12 @@ fn fate(outcome: &Outcome, behind_asked: bool) -> Fate {
         Err(error) if !error.code().told_to_model() => Fate::Over,
         Ok(_) | Err(_) => Fate::Seen,
     }
+}
+
+fn is_clean(scrub: &Scrub, thought: &Thought) -> bool {
+    let mut opaque = thought.opaque.clone();
+    scrub.clean_value(&mut opaque);
+    opaque == thought.opaque && scrub.clean(&thought.text) == thought.text
 }
 
 /// What the searches of the last reply have found is shown from then on.

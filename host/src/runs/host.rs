@@ -579,7 +579,7 @@ impl Model {
     pub fn place(&self) -> String {
         match &self.provider {
             Provider::Scripted { script } => format!("script {}", script.display()),
-            Provider::OpenAi { url, model, .. } => format!("{model} at {url}"),
+            Provider::Remote(remote) => remote.place(),
         }
     }
 }
@@ -622,7 +622,10 @@ fn show_held(caller: &Caller, outcome: Outcome) -> Result<Outcome> {
         Ok(value) if has_handle(value) => value,
         Ok(_) | Err(_) => return Ok(outcome),
     };
-    let given = Given::resolve(value, &caller.known.handles())?;
+    // What only looks like a handle is a value like any other.
+    let Ok(given) = Given::resolve(value, &caller.known.handles()) else {
+        return Ok(outcome);
+    };
     Ok(Outcome {
         label: outcome.label.join(&given.label),
         result: Ok(given.value),

@@ -76,14 +76,13 @@ pub(super) fn bringing(station: &Station, known: Known, brought: &[Brought]) -> 
     Ok(known)
 }
 
-/// Whatever a run is granted, what it begins with may be anybody's: so its flows are judged, and what comes of it is
-/// held, unless policy says otherwise.
+/// What a run begins with may be anybody's, or be for no other eyes: so its flows are judged, whatever it is granted,
+/// and what comes of it is held, unless policy says otherwise.
 pub(super) fn adjust(flows: &Flows, known: &mut Known, brought: &[Brought]) {
     if brought.is_empty() {
         return;
     }
-    let tainted = |one: &Brought| flows.classes.is_tainted(&one.label);
-    if known.mode == Judging::Tainted && brought.iter().any(tainted) {
+    if known.mode == Judging::Tainted {
         known.mode = Judging::Enforce;
     }
     if flows.hold == Holding::Auto {
@@ -214,6 +213,9 @@ fn learned(
     (judged, tool): (&Judged, &ToolName),
     finished: &Finished,
 ) {
+    if let Some(name) = finished.told.as_ref().and_then(handle_in) {
+        handles.reserve(name);
+    }
     if let End::Done {
         content: Content::Inline(outcome),
     } = &finished.end
@@ -243,7 +245,7 @@ fn learned(
         let _ = handles.hold_as(name, &said, &finished.label);
         let _ = handles.charge(way.fault_bits(), u32::MAX);
     }
-    // What was turned down is told in the host's words; what a script makes of all it read is no outcome of a tool.
+    // What was turned down is no outcome, and what a script makes of all it read is none of a tool's.
     let performed = matches!(judged.verdict, Verdict::Allow { .. });
     if !performed || judged.subject == script::TOOL {
         return;

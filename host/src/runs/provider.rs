@@ -1,13 +1,16 @@
 //! Providers: models that are asked, each a pure codec behind the one egress.
 
-mod openai;
+mod remote;
 mod scripted;
 
 use std::path::PathBuf;
 
+use serde_json::{Map, Value};
+
 use crate::guests::station::Station;
 use crate::guests::tasks::Tasks;
 use crate::rules::caller::Caller;
+use crate::rules::codec::{Target, Wire};
 use crate::rules::grant::{Destination, Grant};
 use crate::rules::secret::{Placement, SecretGrant};
 use crate::words::error::Result;
@@ -30,17 +33,25 @@ pub enum Provider {
         /// JSON lines, one reply a line.
         script: PathBuf,
     },
-    /// A server that speaks OpenAI's chat completions: OpenAI, Ollama, llama.cpp, vLLM.
-    OpenAi {
-        /// Where requests go; the operator's own line of policy for them.
-        destination: Destination,
-        /// `…/v1/chat/completions`.
-        url: String,
-        /// The model's name there.
-        model: String,
-        /// The secret that authenticates us, by name; empty for none.
-        secret: String,
-    },
+    /// A server.
+    Remote(Box<Remote>),
+}
+
+/// A server that answers prompts.
+#[derive(Clone, Debug)]
+pub struct Remote {
+    /// The format it speaks.
+    pub wire: Wire,
+    /// Where requests go; the operator's own line of policy for them.
+    pub destination: Destination,
+    /// The whole URL, such as `…/v1/chat/completions`.
+    pub url: String,
+    /// The model's name there.
+    pub model: String,
+    /// The secret that authenticates us, by name; empty for none.
+    pub secret: String,
+    /// Keys of the request's body beside the host's own.
+    pub extra: Map<String, Value>,
 }
 
 impl Model {
@@ -56,7 +67,7 @@ impl Model {
     ) -> Result<Reply> {
         match &self.provider {
             Provider::Scripted { script } => scripted::reply(script, asking.prompt, asking.purpose),
-            Provider::OpenAi { .. } => openai::ask(&self.provider, station, asking, see).await,
+            Provider::Remote(remote) => remote::ask(remote, station, asking, see).await,
         }
     }
 }
@@ -64,30 +75,41 @@ impl Model {
 impl Provider {
     /// What asking it takes: its own server, with its own key in one header, and nothing else.
     pub(super) fn grant(&self) -> Grant {
-        let Self::OpenAi {
-            destination,
-            secret,
-            ..
-        } = self
-        else {
+        let Self::Remote(remote) = self else {
             return Grant::default();
         };
+        let (name, before) = remote.wire.key();
         let key = SecretGrant {
-            name: secret.clone(),
-            to: destination.clone(),
+            name: remote.secret.clone(),
+            to: remote.destination.clone(),
             place: Placement::Header {
-                name: "authorization".to_owned(),
-                before: "Bearer ".to_owned(),
+                name: name.to_owned(),
+                before: before.to_owned(),
             },
         };
         Grant {
-            fetch: vec![destination.clone()],
-            secrets: if secret.is_empty() {
+            fetch: vec![remote.destination.clone()],
+            secrets: if remote.secret.is_empty() {
                 Vec::new()
             } else {
                 vec![key]
             },
             ..Grant::default()
+        }
+    }
+}
+
+impl Remote {
+    /// Where it is, for people; and whose thoughts its replies hold.
+    pub(super) fn place(&self) -> String {
+        format!("{} at {}", self.model, self.url)
+    }
+
+    fn target<'a>(&'a self, by: &'a str) -> Target<'a> {
+        Target {
+            model: &self.model,
+            by,
+            extra: &self.extra,
         }
     }
 }

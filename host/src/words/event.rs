@@ -592,6 +592,11 @@ pub enum Glimpse {
         /// The piece.
         text: String,
     },
+    /// More of what the model thinks, where its provider tells.
+    Thought {
+        /// The piece.
+        text: String,
+    },
     /// A tool says how far it is.
     Progress {
         /// The tool.

@@ -115,9 +115,9 @@ impl Source {
     #[must_use]
     pub fn of_scalar(&self) -> Self {
         match self.sort {
-            // They come with every wish; and what stays of a scalar stays.
-            Sort::Operator | Sort::User | Sort::Scalar => self.clone(),
-            Sort::Tool | Sort::Web | Sort::File | Sort::Note | Sort::Mcp | Sort::Secret => {
+            // They come with every wish; what stays of a scalar stays; and a secret stays one, whatever collapses.
+            Sort::Operator | Sort::User | Sort::Scalar | Sort::Secret => self.clone(),
+            Sort::Tool | Sort::Web | Sort::File | Sort::Note | Sort::Mcp => {
                 Self::new(Sort::Scalar, &self.to_string())
             }
         }

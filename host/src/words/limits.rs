@@ -303,6 +303,18 @@ pub const STREAM_BYTES: usize = 16 << 20;
 pub const STREAM_LINE_BYTES: usize = 4 << 20;
 /// Events of one provider's stream.
 pub const STREAM_EVENTS: usize = 1_000_000;
+/// Body of a provider's refusal that is read: its kind stands at the beginning.
+pub const REFUSAL_BYTES: usize = 64 << 10;
+/// Thoughts of one reply.
+pub const THOUGHTS: usize = 256;
+/// Tokens that one count of a provider's usage says at most.
+pub const USAGE_TOKENS: u64 = 1_000_000_000;
+/// Tokens of one reply, where a wire format wants a number and the configuration has none.
+pub const REPLY_TOKENS: u32 = 8_192;
+/// Nesting of a schema that is written for a provider with a smaller language; what is deeper is a text.
+pub const SCHEMA_LOWERED_DEPTH: usize = 16;
+/// Parts of such a schema, its references written out.
+pub const SCHEMA_LOWERED_NODES: usize = 2_000;
 /// Events waiting for a slow watcher; deltas and progress are dropped first.
 pub const WATCH_EVENTS: usize = 256;
 /// Time that a cancelled run has to end its calls (G-54).

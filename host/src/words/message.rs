@@ -28,6 +28,12 @@ pub enum Message {
 /// What the model answers to one prompt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reply {
+    /// What it thought before, as its provider wants it back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thoughts: Vec<Thought>,
+    /// Which provider it is of, so that no other one is told its thoughts; empty where there are none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub by: String,
     /// Text, possibly empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
@@ -40,6 +46,38 @@ pub struct Reply {
     /// What it cost.
     #[serde(default)]
     pub usage: Usage,
+}
+
+impl Reply {
+    /// Its thoughts, where they are of the provider `by`: nobody else can use them, and some refuse them (U-38).
+    #[must_use]
+    pub fn thoughts_by(&self, by: &str) -> &[Thought] {
+        if self.by == by { &self.thoughts } else { &[] }
+    }
+
+    /// Of those, what led to this call, or to the text where none is named.
+    pub fn thoughts_to<'a>(
+        &'a self,
+        by: &str,
+        call: Option<&'a str>,
+    ) -> impl DoubleEndedIterator<Item = &'a Thought> {
+        let thoughts = self.thoughts_by(by).iter();
+        thoughts.filter(move |thought| thought.call.as_deref() == call)
+    }
+}
+
+/// What a model thought before it spoke or called.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Thought {
+    /// What may be read of it, possibly nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// The provider's own part, such as a signature: kept and told back as it is, and never looked into.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub opaque: Value,
+    /// The call that it led to; absent: it led to the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
 }
 
 /// A model's unchecked wish to call a tool.
@@ -90,6 +128,13 @@ pub struct Usage {
     /// Tokens read from the provider's cache, part of `input_tokens`.
     #[serde(default)]
     pub cached_tokens: u64,
+    /// Tokens of thoughts, part of `output_tokens`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reasoning_tokens: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Usage {
@@ -104,6 +149,7 @@ impl Usage {
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
         self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
         self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
+        self.reasoning_tokens = self.reasoning_tokens.saturating_add(other.reasoning_tokens);
     }
 }
 
@@ -156,6 +202,9 @@ pub struct Prompt {
     pub cards: Vec<Card>,
     /// What was said so far.
     pub messages: Vec<Message>,
+    /// A JSON schema of the answer's text: a hint to the provider and no promise (U-56).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<Value>,
 }
 
 /// A piece of a reply as it streams.
@@ -164,6 +213,8 @@ pub struct Prompt {
 pub enum Delta {
     /// More text.
     Text(String),
+    /// More of a thought; what is kept of it has its signature.
+    Thought(String),
     /// A call has begun; its arguments are not shown before they are whole.
     Call(String),
 }

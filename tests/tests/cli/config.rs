@@ -87,7 +87,9 @@ fn wrong_words_are_refused() {
     );
     wrong(
         "[models.m]\nprovider = \"magic\"\n",
-        &["unknown variant `magic`, expected `scripted` or `openai`"],
+        &[
+            "unknown variant `magic`, expected one of `scripted`, `openai`, `responses`, `anthropic`, `gemini`, `ollama`",
+        ],
     );
     wrong(
         "collisions = \"rename\"\n",

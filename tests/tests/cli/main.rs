@@ -36,3 +36,4 @@ mod stop;
 mod tls;
 mod trust;
 mod two_files;
+mod wires;

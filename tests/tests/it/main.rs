@@ -22,3 +22,4 @@ mod signatures;
 #[path = "../shared/signed.rs"]
 mod signed;
 mod swaps;
+mod unread;

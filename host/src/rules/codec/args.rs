@@ -26,6 +26,35 @@ pub fn read(text: &str) -> Vec<WishedArgs> {
     }
 }
 
+/// Arguments that stand in `event` as a tree, as the text that [`read`] takes. Where the event is no strict
+/// JSON, the tree is one reading of several: then the text is none that can be read.
+pub(super) fn text_of(tree: Option<&Value>, event: &str) -> String {
+    match tree {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(tree @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_))) => {
+            match json::parse(event) {
+                Ok(_) => tree.to_string(),
+                Err(why) => format!("{why}: {tree}"),
+            }
+        }
+    }
+}
+
+/// Arguments that are told back to a provider whose format has an object there.
+pub(super) fn object(args: &WishedArgs) -> Value {
+    match args {
+        WishedArgs::Json(Value::Object(map)) => Value::Object(map.clone()),
+        WishedArgs::Json(other) => serde_json::json!({"arguments": other}),
+        WishedArgs::Broken(text) => broken(text),
+    }
+}
+
+/// Arguments that were no JSON, as JSON.
+pub(super) fn broken(text: &str) -> Value {
+    serde_json::json!({"broken_arguments": text})
+}
+
 /// Objects in a row; `None` for anything else.
 fn objects(text: &str) -> Option<Vec<Value>> {
     let mut all = Vec::new();

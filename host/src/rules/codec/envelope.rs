@@ -2,6 +2,30 @@
 //! end a run.
 
 use serde::de::DeserializeOwned;
+use serde_json::error::Category;
+
+use super::draft::failed;
+use crate::words::error::Error;
+
+/// Reads one event of a provider, or an answer in one piece, which should be a `what`.
+///
+/// # Errors
+/// `ProviderFailed`: worth a retry where it is no JSON, and not where it is JSON of another shape.
+pub(super) fn event<T: DeserializeOwned>(text: &str, what: &str) -> Result<T, Error> {
+    read(text).map_err(|error| match error.classify() {
+        Category::Data => no_such(what),
+        Category::Io | Category::Syntax | Category::Eof => {
+            failed("the model provider sent something that is no JSON")
+        }
+    })
+}
+
+/// JSON that is no `what`: somebody else answers.
+pub(super) fn no_such(what: &str) -> Error {
+    failed(&format!("the model provider sent JSON that is no {what}"))
+        .retry(false)
+        .hint("check `provider` and `url` of the model")
+}
 
 /// Reads a provider's envelope. An escape of half a character, which is no text, is read as U+FFFD.
 ///

@@ -1,4 +1,4 @@
-//! Tool names on the wire: providers take `[A-Za-z0-9_-]{1,64}`, ours have a dot and may be longer.
+//! Tool names on the wire: providers take `[A-Za-z_][A-Za-z0-9_-]{0,63}`, ours have a dot and may be longer.
 //!
 //! A table goes both ways, so that no name is ever taken apart again. It is made from the names
 //! alone, whatever their order, so that a prompt's beginning stays the same from turn to turn.
@@ -92,11 +92,11 @@ fn stem(name: &str) -> String {
             _ => stem.push('_'),
         }
     }
-    if stem.is_empty() {
-        "_".to_owned()
-    } else {
-        stem
+    // Some take no name that begins otherwise.
+    if !stem.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        stem.insert(0, '_');
     }
+    stem
 }
 
 fn with_digest(stem: &str, of: &[u8]) -> String {
@@ -122,6 +122,10 @@ mod tests {
             assert!(
                 wire.chars()
                     .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_'),
+                "{wire}"
+            );
+            assert!(
+                !wire.starts_with(|c: char| c.is_ascii_digit() || c == '-'),
                 "{wire}"
             );
         }
@@ -161,13 +165,14 @@ mod tests {
         assert_eq!(table.full("text.count"), "text.count");
         assert_eq!(table.wire("rm -rf /"), "rm_-rf__");
         assert_eq!(table.wire(""), "_");
+        assert_eq!(table.wire("7-up"), "_7-up");
         assert_eq!(table.wire(&"x".repeat(500)).len(), WIRE_CHARS);
     }
 
     proptest! {
         #[test]
         fn any_names_go_both_ways(
-            names in prop::collection::btree_set("[a_.é-]{0,6}|[a.]{60,70}", 0..20),
+            names in prop::collection::btree_set("[a7_.é-]{0,6}|[a.]{60,70}", 0..20),
         ) {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             check(&names);

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::rules::codec::openai::encode;
+use crate::rules::codec::{Target, Wire};
 use crate::rules::flow::class::Classes;
 use crate::rules::inbound::Inbound;
 use crate::words::label::{Label, Sort, Source};
@@ -61,7 +61,13 @@ fn web() -> Label {
 
 fn bytes(messages: &[Message]) -> String {
     let prompt = prompt(&agent(), &cards(), messages, &marks());
-    String::from_utf8(encode("m", &prompt).body).unwrap()
+    let extra = serde_json::Map::new();
+    let target = Target {
+        model: "m",
+        by: "",
+        extra: &extra,
+    };
+    String::from_utf8(Wire::OpenAi.encode(&target, &prompt).body).unwrap()
 }
 
 fn wire(messages: &[Message]) -> Vec<Value> {

@@ -66,8 +66,7 @@ impl Handles {
     /// # Errors
     /// As [`Handles::hold`].
     pub fn hold_as(&mut self, name: &str, value: &Value, label: &Label) -> Result<()> {
-        let number = name.strip_prefix('h').and_then(|rest| rest.parse().ok());
-        self.last = self.last.max(number.unwrap_or_default());
+        self.reserve(name);
         let bytes = self.bytes.saturating_add(value.to_string().len());
         if self.held.len() >= HANDLES || bytes > HANDLE_BYTES {
             let what =
@@ -109,6 +108,28 @@ impl Handles {
     pub fn get(&self, name: &str) -> Result<&Held> {
         let held = self.held.get(name);
         held.ok_or_else(|| Error::not_found(format!("handle `{}` in this run", shown(name))))
+    }
+
+    /// What the handles that stand in these arguments hold is under the influence of all this.
+    #[must_use]
+    pub fn label_in(&self, args: &Value) -> Label {
+        if let Some(name) = handle_in(args) {
+            let held = self.get(name).ok();
+            return held.map_or_else(Label::default, |held| held.label.clone());
+        }
+        let inside: Vec<&Value> = match args {
+            Value::Array(items) => items.iter().collect(),
+            Value::Object(map) => map.values().collect(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+        };
+        let labels = inside.into_iter().map(|value| self.label_in(value));
+        labels.fold(Label::default(), |all, label| all.join(&label))
+    }
+
+    /// Keeps a name from being given again: what it stood for is no longer held, and nothing else may stand for it.
+    pub fn reserve(&mut self, name: &str) {
+        let number = name.strip_prefix('h').and_then(|rest| rest.parse().ok());
+        self.last = self.last.max(number.unwrap_or_default());
     }
 
     /// Takes bits out of what may leave handles in this run; how many are left.
@@ -176,11 +197,9 @@ impl Given {
             let held = handles.get(name)?;
             **bytes = bytes.saturating_add(held.value.to_string().len());
             if **bytes > HANDLE_BYTES {
-                return Err(Error::too_big(
-                    "what the handles hold",
-                    HANDLE_BYTES,
-                    **bytes,
-                ));
+                // How much it is would be as much as anybody wants to know.
+                let what = format!("what the handles hold is more than {HANDLE_BYTES} bytes");
+                return Err(Error::new(Code::TooBig, what));
             }
             self.label = self.label.join(&held.label);
             self.places.push(place.clone());
@@ -353,7 +372,8 @@ pub fn card(
         card.insert("bytes".to_owned(), size_of(outcome).into());
     }
     let records = flows.about(tool).map(|said| &said.records);
-    if let Some(fields) = records.and_then(|records| trusted(flows, records, outcome))
+    if made == Made::Anew
+        && let Some(fields) = records.and_then(|records| trusted(flows, records, outcome))
         && let Some(card) = card.as_object_mut()
     {
         card.insert("fields".to_owned(), fields);

@@ -1,7 +1,8 @@
 //! Plain: what may be shown of what is held back, without raising the label of whoever sees it.
 //!
 //! A trusted field is true, and still a stranger may have chosen it. So a card shows values of a kind that has a form,
-//! in letters of that form alone, on one line and of bounded length; text that could say anything stays behind.
+//! in letters of that form alone, on one line and of bounded length; free text stays behind. An address or a name in
+//! which words are hidden gets through: a policy that trusts a field says that its values may be shown.
 
 use url::Url;
 

@@ -143,8 +143,14 @@ impl Verbatim {
         }
         let joined = Folded::of(args.iter().map(|argument| &*argument.text));
         // Each was looked at by itself, so what is left goes across a seam.
-        let across = |seam: &usize| self.has_span(&joined, joined.around(*seam), false);
-        let found = joined.seams.iter().any(across);
+        let mut seen = 0;
+        let found = joined.seams.iter().any(|seam| {
+            let part = joined.around(*seam);
+            // Short arguments have seams close together.
+            let rest = part.start.max(seen)..part.end;
+            seen = part.end;
+            self.has_span(&joined, rest, false)
+        });
         found.then(|| "several arguments".into())
     }
 
@@ -419,7 +425,7 @@ fn arguments(value: &Value, schema: Option<&Value>, place: &str, found: &mut Vec
 /// The denial (G-86).
 pub fn guard(call: &Call, caller: &Caller, policy: &Policy) -> Result<String, Denial> {
     let flows = &policy.flows;
-    let mode = caller.judging(flows);
+    let mode = caller.judging_over(flows, &call.held);
     if flows.guards.is_empty() || mode == Judging::Off || !is_sink(call.declared.effect) {
         return Ok(String::new());
     }

@@ -94,6 +94,7 @@ pub(super) fn reply(script: &Path, prompt: &Prompt, purpose: Purpose) -> Result<
         calls,
         stop,
         usage: line.usage,
+        ..Reply::default()
     })
 }
 

@@ -118,7 +118,7 @@ fn progress(spinner: &Spinner, sight: &Sight) -> bool {
             true
         }
         Sight::Glimpse {
-            glimpse: Glimpse::Text { .. } | Glimpse::Said { .. },
+            glimpse: Glimpse::Text { .. } | Glimpse::Thought { .. } | Glimpse::Said { .. },
             ..
         }
         | Sight::Record(_) => false,

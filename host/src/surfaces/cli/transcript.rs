@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
 use crate::words::event::{
-    Answer, Content, EffectKind, End, Event, Glimpse, Judged, Record, Sight, Started, Stopped,
-    Verdict,
+    Answer, Brought, Content, EffectKind, End, Event, Glimpse, Judged, Record, Sight, Started,
+    Stopped, Verdict,
 };
 use crate::words::id::Seq;
 use crate::words::message::{Reply, WishedArgs};
@@ -71,7 +71,7 @@ impl Transcript {
                 ..
             } => Some(foreign(message)),
             Sight::Glimpse {
-                glimpse: Glimpse::Text { .. },
+                glimpse: Glimpse::Text { .. } | Glimpse::Thought { .. },
                 ..
             } => None,
         }
@@ -81,17 +81,7 @@ impl Transcript {
     pub(super) fn line(&mut self, record: &Record) -> Option<String> {
         match &record.event {
             Event::Started(started) => Some(line_of_start(started)),
-            Event::Brought(brought) => Some(format!(
-                "  {} {} {}",
-                strong("with"),
-                foreign(&brought.name),
-                faint(format!(
-                    "({} of run {}: {})",
-                    short(&brought.handle),
-                    brought.from,
-                    short(&brought.label.to_string())
-                ))
-            )),
+            Event::Brought(brought) => Some(line_of_brought(brought)),
             Event::Prompted {
                 turn,
                 turns_max,
@@ -158,6 +148,17 @@ fn line_of_pause(questions: usize) -> String {
         many => format!("waits for {}", print::counted(many, "answer")),
     };
     format!("{} {}", warn("left"), faint(why))
+}
+
+fn line_of_brought(brought: &Brought) -> String {
+    let (handle, label) = (short(&brought.handle), short(&brought.label.to_string()));
+    let whence = format!("({handle} of run {}: {label})", brought.from);
+    format!(
+        "  {} {} {}",
+        strong("with"),
+        foreign(&brought.name),
+        faint(whence)
+    )
 }
 
 fn line_of_start(started: &Started) -> String {

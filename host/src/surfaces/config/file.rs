@@ -184,18 +184,34 @@ pub enum ModelTable {
         script: PathBuf,
     },
     /// A server that speaks chat completions.
-    OpenAi {
-        /// The base, such as `https://api.openai.com/v1`.
-        url: String,
-        /// The model's name there.
-        model: String,
-        /// The environment variable that holds the key; absent: none is sent.
-        #[serde(default)]
-        key_env: String,
-        /// Whether the server may be at an address that is not public, such as `localhost`.
-        #[serde(default)]
-        private: bool,
-    },
+    OpenAi(RemoteTable),
+    /// OpenAI's responses.
+    Responses(RemoteTable),
+    /// Anthropic's messages.
+    Anthropic(RemoteTable),
+    /// Google's Gemini.
+    Gemini(RemoteTable),
+    /// Ollama's own chat.
+    Ollama(RemoteTable),
+}
+
+/// A model that a server has.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RemoteTable {
+    /// The base, such as `https://api.openai.com/v1`.
+    pub url: String,
+    /// The model's name there.
+    pub model: String,
+    /// The environment variable that holds the key; absent: none is sent.
+    #[serde(default)]
+    pub key_env: String,
+    /// Whether the server may be at an address that is not public, such as `localhost`.
+    #[serde(default)]
+    pub private: bool,
+    /// Keys of the request's body as the provider documents them, such as `temperature`.
+    #[serde(default)]
+    pub extra: serde_json::Map<String, serde_json::Value>,
 }
 
 /// `[limits]`.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::file::{
     AgentTable, ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, MountTable,
-    looking,
+    RemoteTable, looking,
 };
 use super::flow::{self, FlowTable};
 use super::secrets;
@@ -17,13 +17,14 @@ use crate::edges::vault::{Backend, Vault};
 use crate::guests::catalog::Collisions;
 use crate::guests::plugin;
 use crate::rules::agent::{Agent, refuse_secrets};
+use crate::rules::codec::Wire;
 use crate::rules::grant::{Access, Destination, FetchBounds, Grant, MountGrant, Pattern};
 use crate::rules::inbound::{Inbound, Treatment};
 use crate::rules::manifest::Risk;
 use crate::rules::policy::{Bounds, Line, Mount, Policy, Room, ScriptRules};
 use crate::rules::questions::AskRules;
 use crate::runs::host::{Places, Setup};
-use crate::runs::provider::{Model, Provider};
+use crate::runs::provider::{Model, Provider, Remote};
 use crate::words::error::{Error, Result};
 use crate::words::id::{is_name, shown};
 use crate::words::limits::{
@@ -381,29 +382,11 @@ fn add_model(setup: &mut Setup, folder: &Path, name: &str, table: &ModelTable) -
         ModelTable::Scripted { script } => Provider::Scripted {
             script: absolute(folder, script),
         },
-        ModelTable::OpenAi {
-            url,
-            model,
-            key_env,
-            private,
-        } => {
-            let url = format!("{}/chat/completions", url.trim_end_matches('/'));
-            let destination = Destination::parse(&url, &["POST"], *private)?;
-            let secret = if key_env.is_empty() {
-                String::new()
-            } else {
-                format!("models.{name}")
-            };
-            if !key_env.is_empty() {
-                setup.vault = setup.vault.clone().with_variable(&secret, key_env);
-            }
-            Provider::OpenAi {
-                destination,
-                url,
-                model: model.clone(),
-                secret,
-            }
-        }
+        ModelTable::OpenAi(table) => remote(setup, name, Wire::OpenAi, table)?,
+        ModelTable::Responses(table) => remote(setup, name, Wire::Responses, table)?,
+        ModelTable::Anthropic(table) => remote(setup, name, Wire::Anthropic, table)?,
+        ModelTable::Gemini(table) => remote(setup, name, Wire::Gemini, table)?,
+        ModelTable::Ollama(table) => remote(setup, name, Wire::Ollama, table)?,
     };
     setup.models.insert(
         name.to_owned(),
@@ -413,6 +396,47 @@ fn add_model(setup: &mut Setup, folder: &Path, name: &str, table: &ModelTable) -
         },
     );
     Ok(())
+}
+
+fn remote(setup: &mut Setup, name: &str, wire: Wire, table: &RemoteTable) -> Result<Provider> {
+    let model = &table.model;
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    // For one of them it stands in the URL.
+    let is_plain = wire != Wire::Gemini || model.chars().all(fits);
+    if model.is_empty() || !is_plain {
+        let what = format!("`model` is no model's name: `{}`", shown(model));
+        return Err(Error::bad_input(what).hint("it is written as the provider writes it"));
+    }
+    if let Some(key) = wire
+        .own_keys()
+        .iter()
+        .find(|key| table.extra.contains_key(**key))
+    {
+        let what = format!("`extra` has `{key}`, which the host writes itself");
+        return Err(Error::bad_input(what).hint(format!("take `{key}` out of `extra`")));
+    }
+    let base = table.url.trim_end_matches('/');
+    let path = wire.path(model);
+    let place = path
+        .split_once('?')
+        .map_or(path.as_str(), |(place, _)| place);
+    let destination = Destination::parse(&format!("{base}{place}"), &["POST"], table.private)?;
+    let secret = if table.key_env.is_empty() {
+        String::new()
+    } else {
+        format!("models.{name}")
+    };
+    if !secret.is_empty() {
+        setup.vault = setup.vault.clone().with_variable(&secret, &table.key_env);
+    }
+    Ok(Provider::Remote(Box::new(Remote {
+        wire,
+        destination,
+        url: format!("{base}{path}"),
+        model: model.clone(),
+        secret,
+        extra: table.extra.clone(),
+    })))
 }
 
 fn tighten(bounds: &mut Bounds, table: &LimitTable) -> Result<()> {

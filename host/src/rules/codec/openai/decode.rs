@@ -1,282 +1,212 @@
-//! Chat completions: the answer, streamed or whole, as a reply.
+//! Chat completions: one event of a stream, or an answer in one piece, as it is on the wire.
 //!
-//! A reply is returned only if the server said that it had ended. Text may be shown while it
-//! streams, calls only by name. What kind of answer it is shows in its first byte, since servers
-//! and proxies do not agree on content types: `{` is an answer in one piece from a server that
-//! ignores `stream`, `<` is somebody's web page, anything else is a stream of events.
+//! Fields are read as loosely as servers differ: whatever may be missing may also be null, and what
+//! is not known is passed over. What is known must have its kind.
 
-use super::super::names::ToolNames;
-use super::super::sse::Sse;
-use super::calls::{Calls, Piece};
-use super::chunk::{
-    Choice, Chunk, failed, no_completion, read_chunk, read_stop, read_text, read_usage,
-};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::super::args;
+use super::super::calls::Piece;
+use super::super::decode::Dialect;
+use super::super::draft::{Draft, stopped_for, tokens};
+use super::super::envelope;
+use super::super::fault::Fault;
 use crate::words::error::Error;
-use crate::words::limits::STREAM_BYTES;
-use crate::words::message::{Delta, Reply, StopReason, Usage};
+use crate::words::message::{StopReason, Usage};
 
-/// An answer that is being read.
-#[derive(Debug)]
-pub struct Decoder {
-    names: ToolNames,
-    form: Form,
-    sse: Sse,
-    answer: Answer,
+/// One event of a stream, or an answer in one piece.
+#[derive(Debug, Deserialize)]
+struct Chunk {
+    #[serde(default)]
+    choices: Option<Vec<Choice>>,
+    #[serde(default)]
+    usage: Option<Value>,
 }
 
-#[derive(Debug)]
-enum Form {
-    /// Nothing but blanks so far.
-    Unknown,
-    Stream,
-    Whole(Vec<u8>),
-    /// The stream said that it had ended; what follows is ignored.
-    Ended,
-    /// An error was returned; there will be no reply.
-    Failed,
+#[derive(Debug, Deserialize)]
+struct Choice {
+    #[serde(default)]
+    index: Option<i64>,
+    #[serde(default)]
+    delta: Option<Said>,
+    #[serde(default)]
+    message: Option<Said>,
+    #[serde(default)]
+    finish_reason: Option<String>,
 }
 
-impl Decoder {
-    /// A decoder of the answer to the request that `names` came with.
-    #[must_use]
-    pub fn new(names: ToolNames) -> Self {
+#[derive(Debug, Default, Deserialize)]
+struct Said {
+    #[serde(default)]
+    content: Option<Value>,
+    #[serde(default)]
+    refusal: Option<Value>,
+    #[serde(default)]
+    reasoning: Option<Value>,
+    #[serde(default)]
+    reasoning_content: Option<Value>,
+    #[serde(default)]
+    tool_calls: Option<Vec<CallPiece>>,
+    #[serde(default)]
+    function_call: Option<FunctionPiece>,
+}
+
+/// A piece of a call on the wire.
+#[derive(Debug, Default, Deserialize)]
+struct CallPiece {
+    #[serde(default)]
+    index: Option<i64>,
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(default)]
+    function: Option<FunctionPiece>,
+}
+
+/// What is called, or a piece of that.
+#[derive(Debug, Default, Deserialize)]
+struct FunctionPiece {
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    arguments: Option<Value>,
+}
+
+impl From<FunctionPiece> for CallPiece {
+    /// The older form of a call, of which a reply has one.
+    fn from(function: FunctionPiece) -> Self {
         Self {
-            names,
-            form: Form::Unknown,
-            sse: Sse::default(),
-            answer: Answer::default(),
-        }
-    }
-
-    /// Takes more bytes, cut anywhere, and returns what they show. An answer in one piece shows
-    /// nothing before [`Decoder::finish`]; a call without arguments may never be shown.
-    ///
-    /// # Errors
-    /// `ProviderFailed` where the server reports an error or sends what cannot be read, `TooBig`
-    /// past a limit of the stream or of calls. After an error there is no reply.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, Error> {
-        let taken = self.take(bytes);
-        if taken.is_err() {
-            self.form = Form::Failed;
-        }
-        taken
-    }
-
-    fn take(&mut self, bytes: &[u8]) -> Result<Vec<Delta>, Error> {
-        let mut rest = bytes;
-        if matches!(self.form, Form::Unknown) {
-            let start = bytes
-                .iter()
-                .position(|byte| !is_blank(*byte))
-                .unwrap_or(bytes.len());
-            let body = bytes.get(start..).unwrap_or_default();
-            self.form = match body.first() {
-                None => Form::Unknown,
-                Some(b'{') => {
-                    rest = body;
-                    Form::Whole(Vec::new())
-                }
-                Some(b'<') => return Err(html()),
-                Some(_) => Form::Stream,
-            };
-        }
-        match &mut self.form {
-            Form::Unknown | Form::Stream => self.take_events(rest),
-            Form::Whole(body) => {
-                let length = body.len().saturating_add(rest.len());
-                check_length(length)?;
-                body.extend_from_slice(rest);
-                Ok(Vec::new())
-            }
-            Form::Ended | Form::Failed => Ok(Vec::new()),
-        }
-    }
-
-    fn take_events(&mut self, mut rest: &[u8]) -> Result<Vec<Delta>, Error> {
-        let mut deltas = Vec::new();
-        while let Some(data) = self.sse.next(&mut rest)? {
-            match data.trim() {
-                "" => {}
-                "[DONE]" => {
-                    self.answer.ended = true;
-                    self.form = Form::Ended;
-                    break;
-                }
-                text => self
-                    .answer
-                    .take(read_chunk(text)?, &self.names, &mut deltas)?,
-            }
-        }
-        Ok(deltas)
-    }
-
-    /// The reply, once there are no more bytes.
-    ///
-    /// # Errors
-    /// `ProviderFailed`, worth a retry, where the stream did not end but stop, or it stopped for
-    /// tools and names none (R-27b); otherwise as [`Decoder::push`].
-    pub fn finish(self) -> Result<Reply, Error> {
-        match self.form {
-            Form::Whole(body) => decode_whole(&self.names, &body),
-            Form::Unknown | Form::Stream | Form::Ended => self.answer.finish(&self.names),
-            Form::Failed => Err(half_way()),
+            index: Some(0),
+            id: None,
+            function: Some(function),
         }
     }
 }
 
-/// Reads an answer that did not stream.
-///
-/// # Errors
-/// As [`Decoder::push`] and [`Decoder::finish`].
-pub fn decode_whole(names: &ToolNames, body: &[u8]) -> Result<Reply, Error> {
-    check_length(body.len())?;
-    let start = body
-        .iter()
-        .position(|byte| !is_blank(*byte))
-        .unwrap_or(body.len());
-    let body = body.get(start..).unwrap_or_default();
-    if body.first() == Some(&b'<') {
-        return Err(html());
-    }
-    let chunk = read_chunk(&String::from_utf8_lossy(body))?;
-    let mut answer = Answer {
-        ended: true,
-        ..Answer::default()
-    };
-    let empty = chunk.choices.as_ref().is_none_or(Vec::is_empty);
-    answer.take(chunk, names, &mut Vec::new())?;
-    // Checked after the error that the answer may report instead.
-    if empty {
-        Err(no_completion())
-    } else {
-        answer.finish(names)
+/// Some servers send the arguments themselves and not their text.
+fn piece(call: CallPiece, event: &str) -> Piece {
+    let function = call.function.unwrap_or_default();
+    Piece {
+        index: call.index,
+        id: call.id.unwrap_or_default(),
+        name: function.name.unwrap_or_default(),
+        args: args::text_of(function.arguments.as_ref(), event),
     }
 }
 
-/// What there is of an answer.
-#[derive(Debug, Default)]
-struct Answer {
-    text: String,
-    calls: Calls,
-    stop: Option<StopReason>,
-    usage: Usage,
-    /// Whether the server said that nothing follows.
-    ended: bool,
-}
+/// The dialect of chat completions.
+#[derive(Debug)]
+pub(in crate::rules::codec) struct Completion;
 
-impl Answer {
-    fn take(
-        &mut self,
-        chunk: Chunk,
-        names: &ToolNames,
-        deltas: &mut Vec<Delta>,
-    ) -> Result<(), Error> {
-        if let Some(error) = chunk.reported() {
-            return Err(error);
+impl Dialect for Completion {
+    fn event(&mut self, text: &str, draft: &mut Draft) -> Result<(), Error> {
+        if text == "[DONE]" {
+            draft.end();
+            return Ok(());
         }
-        if let Some(usage) = &chunk.usage {
-            self.usage = read_usage(usage);
-        }
-        for choice in chunk.choices.unwrap_or_default() {
-            // One answer was asked for.
-            if choice.index.unwrap_or(0) == 0 {
-                self.take_choice(choice, names, deltas)?;
-            }
+        take(read_chunk(text)?, text, draft)
+    }
+
+    fn whole(&mut self, text: &str, draft: &mut Draft) -> Result<(), Error> {
+        let chunk = read_chunk(text)?;
+        let empty = chunk.choices.as_ref().is_none_or(Vec::is_empty);
+        take(chunk, text, draft)?;
+        // Checked after the error that the answer may report instead.
+        if empty {
+            return Err(envelope::no_such(WHAT));
         }
         Ok(())
     }
-
-    fn take_choice(
-        &mut self,
-        choice: Choice,
-        names: &ToolNames,
-        deltas: &mut Vec<Delta>,
-    ) -> Result<(), Error> {
-        let said = choice.delta.or(choice.message).unwrap_or_default();
-        for text in [said.content, said.refusal].iter().flatten().map(read_text) {
-            if !text.is_empty() {
-                self.text.push_str(&text);
-                deltas.push(Delta::Text(text));
-            }
-        }
-        let mut pieces = said.tool_calls.unwrap_or_default();
-        pieces.extend(said.function_call.map(Piece::from));
-        if self.calls.take(pieces, names, deltas)? {
-            // Some servers end after every call; the last one may still be cut.
-            self.stop = self.stop.filter(|stop| is_cut(*stop));
-        }
-        if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
-            let cut = self.stop.filter(|stop| is_cut(*stop));
-            self.stop = Some(cut.map_or_else(|| read_stop(&reason), Ok)?);
-        }
-        Ok(())
-    }
-
-    fn finish(self, names: &ToolNames) -> Result<Reply, Error> {
-        let said = !self.text.is_empty() || !self.calls.is_empty();
-        let stop = match self.stop {
-            Some(stop) => stop,
-            None if self.ended && said && self.calls.are_whole() => StopReason::End,
-            None => return Err(half_way()),
-        };
-        let calls = match stop {
-            // What the provider refused to show must not act either.
-            StopReason::Filtered => Vec::new(),
-            StopReason::Length => self.calls.finish(names, true)?,
-            StopReason::End | StopReason::Calls => self.calls.finish(names, false)?,
-        };
-        let stop = match stop {
-            StopReason::Calls if calls.is_empty() => {
-                return Err(failed(
-                    "the model provider stopped for tools and named none",
-                ));
-            }
-            // Some servers say `stop` after calls, too.
-            StopReason::End if !calls.is_empty() => StopReason::Calls,
-            StopReason::End | StopReason::Calls | StopReason::Length | StopReason::Filtered => stop,
-        };
-        Ok(Reply {
-            text: self.text,
-            calls,
-            stop,
-            usage: self.usage,
-        })
-    }
 }
 
-/// Whether a reply that stopped so may have been cut short.
-fn is_cut(stop: StopReason) -> bool {
-    match stop {
-        StopReason::Length | StopReason::Filtered => true,
-        StopReason::End | StopReason::Calls => false,
+const WHAT: &str = "chat completion";
+
+fn read_chunk(text: &str) -> Result<Chunk, Error> {
+    // Read as any JSON first: an error may stand in the place of anything.
+    let answer: Value = envelope::event(text, WHAT)?;
+    if let Some(fault) = Fault::find(&answer) {
+        return Err(fault.error());
     }
+    let known = ["choices", "usage"];
+    if !known.iter().any(|key| answer.get(key).is_some()) {
+        return Err(envelope::no_such(WHAT));
+    }
+    serde_json::from_value(answer).map_err(|_| envelope::no_such(WHAT))
 }
 
-/// Blanks and the bytes of a byte order mark.
-fn is_blank(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || matches!(byte, 0xEF | 0xBB | 0xBF)
-}
-
-fn check_length(length: usize) -> Result<(), Error> {
-    if length > STREAM_BYTES {
-        return Err(Error::too_big(
-            "the provider's answer",
-            STREAM_BYTES,
-            length,
-        ));
+fn take(chunk: Chunk, event: &str, draft: &mut Draft) -> Result<(), Error> {
+    if let Some(usage) = &chunk.usage
+        && usage.is_object()
+    {
+        draft.spend(read_usage(usage));
+    }
+    for choice in chunk.choices.unwrap_or_default() {
+        // One answer was asked for.
+        if choice.index.unwrap_or(0) == 0 {
+            take_choice(choice, event, draft)?;
+        }
     }
     Ok(())
 }
 
-fn half_way() -> Error {
-    failed("the model provider's stream stopped half-way").retry(true)
+fn take_choice(choice: Choice, event: &str, draft: &mut Draft) -> Result<(), Error> {
+    let said = choice.delta.or(choice.message).unwrap_or_default();
+    // Servers name it in one of two ways, and some in both.
+    if let Some(text) = said.reasoning_content.or(said.reasoning) {
+        draft.think(&read_text(&text))?;
+    }
+    for text in [said.content, said.refusal].iter().flatten() {
+        draft.say(&read_text(text));
+    }
+    let mut pieces = said.tool_calls.unwrap_or_default();
+    pieces.extend(said.function_call.map(CallPiece::from));
+    let pieces = pieces.into_iter().map(|call| piece(call, event));
+    draft.pieces(pieces.collect())?;
+    if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
+        draft.stop(read_stop(&reason)?);
+    }
+    Ok(())
 }
 
-fn html() -> Error {
-    failed("the model provider answered with HTML")
-        .retry(false)
-        .hint("check the provider's URL, and whether a proxy answers in its place")
+/// Text, or the text of a list of parts; thoughts and pictures are left out.
+fn read_text(content: &Value) -> String {
+    let part = |part: &Value| {
+        let is_text = part
+            .get("type")
+            .is_some_and(|kind| kind == "text" || kind == "refusal");
+        let text = part
+            .get("text")
+            .or(part.get("refusal"))
+            .filter(|_| is_text)?;
+        Some(text.as_str()?.to_owned())
+    };
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().filter_map(part).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
+    }
 }
 
-#[cfg(test)]
-mod tests;
+fn read_stop(reason: &str) -> Result<StopReason, Error> {
+    match reason {
+        "stop" | "eos" | "eos_token" | "stop_sequence" | "end_turn" => Ok(StopReason::End),
+        "tool_calls" | "function_call" => Ok(StopReason::Calls),
+        "length" | "max_tokens" | "model_length" => Ok(StopReason::Length),
+        "content_filter" => Ok(StopReason::Filtered),
+        // Such as `abort` and `error`: whatever it is, it is no end.
+        other => Err(stopped_for(other)),
+    }
+}
+
+fn read_usage(usage: &Value) -> Usage {
+    let input_tokens = tokens(usage, "/prompt_tokens");
+    let output_tokens = tokens(usage, "/completion_tokens");
+    let cached = tokens(usage, "/prompt_tokens_details/cached_tokens");
+    let reasoning = tokens(usage, "/completion_tokens_details/reasoning_tokens");
+    Usage {
+        input_tokens,
+        output_tokens,
+        cached_tokens: cached.min(input_tokens),
+        reasoning_tokens: reasoning.min(output_tokens),
+    }
+}

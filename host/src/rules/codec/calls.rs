@@ -1,4 +1,4 @@
-//! Tool calls as they grow: a stream sends them in pieces, and servers differ in how.
+//! Tool calls as they grow: a stream sends them whole or in pieces, and servers differ in how.
 //!
 //! A piece names its call by index, by id, by both or by neither. Calls are kept in the order in
 //! which they began, and their arguments are looked at only once all of them is there: a call that
@@ -6,11 +6,10 @@
 
 use std::collections::HashSet;
 
-use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::args;
-use super::super::names::ToolNames;
+use super::args;
+use super::names::ToolNames;
 use crate::words::error::Error;
 use crate::words::limits::{ARGS_BYTES, CALLS_PER_TURN, SUMMARY_CHARS, TOOL_NAME_CHARS};
 use crate::words::message::{Delta, ToolCall, WishedArgs};
@@ -22,35 +21,25 @@ const NAME_BYTES: usize = TOOL_NAME_CHARS * 4;
 /// A provider's id of a call; it goes into every later prompt.
 const ID_BYTES: usize = 128;
 
-/// A piece of a call on the wire.
-#[derive(Debug, Default, Deserialize)]
+/// The beginning of an id of our own, for a call whose provider gave none that can be told back.
+const MADE_UP: &str = "call_";
+
+/// Whether an id is of our own. What looks like one loses nothing: calls and outcomes are also told in order.
+pub(super) fn is_made_up(id: &str) -> bool {
+    let rest = id.strip_prefix(MADE_UP);
+    rest.is_some_and(|rest| {
+        rest.bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'_')
+    })
+}
+
+/// A piece of a call; what is empty was not said.
+#[derive(Debug, Default)]
 pub(super) struct Piece {
-    #[serde(default)]
-    index: Option<i64>,
-    #[serde(default)]
-    id: Option<String>,
-    #[serde(default)]
-    function: Option<FunctionPiece>,
-}
-
-/// What is called, or a piece of that.
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct FunctionPiece {
-    #[serde(default)]
-    name: Option<String>,
-    #[serde(default)]
-    arguments: Option<Value>,
-}
-
-impl From<FunctionPiece> for Piece {
-    /// The older form of a call, of which a reply has one.
-    fn from(function: FunctionPiece) -> Self {
-        Self {
-            index: Some(0),
-            id: None,
-            function: Some(function),
-        }
-    }
+    pub(super) index: Option<i64>,
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) args: String,
 }
 
 /// The calls of one reply so far.
@@ -72,35 +61,7 @@ struct Growing {
     announced: bool,
 }
 
-/// A piece without its optional parts.
-struct Plain {
-    index: Option<i64>,
-    id: String,
-    name: String,
-    args: String,
-}
-
-impl From<Piece> for Plain {
-    fn from(piece: Piece) -> Self {
-        let function = piece.function.unwrap_or_default();
-        let args = match function.arguments {
-            None | Some(Value::Null) => String::new(),
-            Some(Value::String(text)) => text,
-            // Some servers send the arguments themselves and not their text.
-            Some(
-                tree @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)),
-            ) => tree.to_string(),
-        };
-        Self {
-            index: piece.index,
-            id: piece.id.unwrap_or_default(),
-            name: function.name.unwrap_or_default(),
-            args,
-        }
-    }
-}
-
-impl Plain {
+impl Piece {
     fn says_nothing(&self) -> bool {
         self.id.is_empty() && self.name.is_empty() && self.args.is_empty()
     }
@@ -120,7 +81,6 @@ impl Calls {
     ) -> Result<bool, Error> {
         let mut said = false;
         for (position, piece) in pieces.into_iter().enumerate() {
-            let piece = Plain::from(piece);
             if piece.says_nothing() {
                 continue;
             }
@@ -140,7 +100,7 @@ impl Calls {
 
     /// The call that a piece belongs to; `None` where it begins one. `later` says that it is not
     /// the first piece of its event.
-    fn place(&self, piece: &Plain, later: bool) -> Option<usize> {
+    fn place(&self, piece: &Piece, later: bool) -> Option<usize> {
         let place = match piece.index {
             Some(index) => self
                 .all
@@ -173,6 +133,11 @@ impl Calls {
         Ok(place)
     }
 
+    /// How many have begun.
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
@@ -182,12 +147,17 @@ impl Calls {
         self.all.iter().all(|call| call.is_whole(&call.read()))
     }
 
-    /// The calls of a reply that has ended, with ids that differ from each other. Of a reply that
-    /// was `cut_short`, only those that are whole beyond doubt.
+    /// The calls of a reply that has ended, with ids that differ from each other, each with the
+    /// number of the call that began. Of a reply that was `cut_short`, only those that are whole
+    /// beyond doubt.
     ///
     /// # Errors
     /// `TooBig` past `CALLS_PER_TURN`, since one call's arguments may be those of several (O-07b).
-    pub(super) fn finish(self, names: &ToolNames, cut_short: bool) -> Result<Vec<ToolCall>, Error> {
+    pub(super) fn finish(
+        self,
+        names: &ToolNames,
+        cut_short: bool,
+    ) -> Result<Vec<(usize, ToolCall)>, Error> {
         let mut calls = Vec::new();
         let mut ids = HashSet::new();
         for (place, call) in self.all.into_iter().enumerate() {
@@ -200,7 +170,7 @@ impl Calls {
             let id = if is_id(&call.id) {
                 call.id
             } else {
-                format!("call_{place}")
+                format!("{MADE_UP}{place}")
             };
             let several = args.len() > 1;
             for (part, args) in args.into_iter().enumerate() {
@@ -209,11 +179,12 @@ impl Calls {
                 } else {
                     id.clone()
                 };
-                calls.push(ToolCall {
+                let call = ToolCall {
                     id: unique(id, &mut ids),
                     tool: tool.clone(),
                     args,
-                });
+                };
+                calls.push((place, call));
             }
         }
         Ok(calls)
@@ -221,7 +192,7 @@ impl Calls {
 }
 
 impl Growing {
-    fn grow(&mut self, piece: &Plain, names: &ToolNames) {
+    fn grow(&mut self, piece: &Piece, names: &ToolNames) {
         if self.id.is_empty() {
             self.id.clone_from(&piece.id);
         }

@@ -6,7 +6,6 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::rules::codec::openai::encode;
 use crate::words::limits::{ARGS_BYTES, CALLS_PER_TURN, STREAM_BYTES, STREAM_LINE_BYTES};
 use crate::words::message::{Message, Prompt};
 
@@ -110,7 +109,7 @@ fn reported_errors_are_classified_by_kind() {
 
 #[test]
 fn the_text_of_an_error_is_for_the_log_only() {
-    let mut decoder = Decoder::new(names());
+    let mut decoder = Wire::OpenAi.decoder(shared::names());
     let error = decoder
         .push(b"data: {\"error\":{\"message\":\"canary\\u001b\"}}\n\n")
         .unwrap_err();
@@ -127,12 +126,6 @@ fn floods() {
     assert_eq!(code(&[b"data: ", &line, b"x"]), Code::TooBig);
     assert_eq!(code(&[b"{", &vec![b' '; STREAM_BYTES]]), Code::TooBig);
     assert_eq!(code(&[&vec![b' '; STREAM_BYTES + 1]]), Code::TooBig);
-    assert_eq!(
-        decode_whole(&names(), &vec![b' '; STREAM_BYTES + 1])
-            .unwrap_err()
-            .code(),
-        Code::TooBig
-    );
 
     let piece = |index: usize, args: &str| piece(index, "", "x", args);
     let many: Vec<Value> = (0..=CALLS_PER_TURN)
@@ -178,7 +171,7 @@ fn floods() {
 fn empty_deltas_cost_nothing() {
     let empty =
         "data: {\"choices\":[{\"delta\":{\"content\":\"\",\"tool_calls\":[{\"index\":1}]}}]}\n\n";
-    let mut decoder = Decoder::new(names());
+    let mut decoder = Wire::OpenAi.decoder(shared::names());
     for _ in 0..200_000 {
         assert!(decoder.push(empty.as_bytes()).unwrap().is_empty());
     }
@@ -187,28 +180,6 @@ fn empty_deltas_cost_nothing() {
 }
 
 proptest! {
-    #[test]
-    fn nothing_panics(
-        pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..64), 0..16),
-    ) {
-        let _ = read(pieces.iter().map(Vec::as_slice));
-    }
-
-    /// Recorded streams with bytes overwritten: no panic, and cutting makes no difference.
-    #[test]
-    fn damage_is_survived(
-        which in 0usize..4,
-        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
-        size in 1usize..50,
-    ) {
-        let mut bytes = [OPENAI, OLLAMA, LLAMA, VLLM][which].as_bytes().to_vec();
-        for (at, byte) in damage {
-            let at = at.index(bytes.len());
-            bytes[at] = byte;
-        }
-        prop_assert_eq!(read([bytes.as_slice()]), read(bytes.chunks(size)));
-    }
-
     /// Parts of events in any order: no panic, and every reply is fit to be told back.
     #[test]
     fn any_calls_are_survived(
@@ -223,8 +194,8 @@ proptest! {
             prop_assert_eq!(ids.len(), reply.calls.len());
             prop_assert!(reply.calls.len() <= CALLS_PER_TURN);
             let messages = vec![Message::Assistant(reply)];
-            let body = encode("m", &Prompt { messages, ..Prompt::default() }).body;
-            prop_assert!(serde_json::from_slice::<Value>(&body).is_ok());
+            let prompt = Prompt { messages, ..Prompt::default() };
+            prop_assert!(shared::request(Wire::OpenAi, "us", &prompt).is_object());
         }
     }
 }

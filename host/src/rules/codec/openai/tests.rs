@@ -2,91 +2,28 @@
 
 use serde_json::{Value, json};
 
-use super::*;
+use super::super::Wire;
+use super::super::decode::tests::{self as shared, HALF_WAY, Read, call};
 use crate::words::error::Code;
-use crate::words::message::{ToolCall, WishedArgs};
+use crate::words::message::{Delta, Reply, StopReason, ToolCall, Usage, WishedArgs};
 
 mod hostile;
 
-const OPENAI: &str = include_str!("../streams/openai.txt");
-const OLLAMA: &str = include_str!("../streams/ollama.txt");
-const LLAMA: &str = include_str!("../streams/llama.txt");
-const VLLM: &str = include_str!("../streams/vllm.txt");
-
-type Read = Result<(Reply, Vec<Delta>), (Code, String, bool)>;
-
-fn names() -> ToolNames {
-    ToolNames::new(["text.count", "files.list"])
-}
+const OPENAI: &str = include_str!("streams/openai.txt");
 
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Read {
-    let told = |error: Error| {
-        (
-            error.code(),
-            error.message().to_owned(),
-            error.is_retryable(),
-        )
-    };
-    let mut decoder = Decoder::new(names());
-    let mut deltas = Vec::new();
-    for piece in pieces {
-        deltas.extend(decoder.push(piece).map_err(told)?);
-    }
-    Ok((decoder.finish().map_err(told)?, deltas))
-}
-
-/// Feeds `stream` whole, cut in two at every byte and byte by byte, with every ending of lines,
-/// with a byte order mark and with comments: it must make no difference.
-#[track_caller]
-fn same_however_cut(stream: &str) -> Read {
-    let wanted = read([stream.as_bytes()]);
-    let mut forms = vec![
-        stream.to_owned(),
-        stream.replace('\n', "\r"),
-        stream.replace('\n', "\r\n"),
-        stream.replace("\n\n", "\r\n\n"),
-        format!("\u{FEFF}{stream}"),
-    ];
-    if !stream.trim_start().starts_with(['{', '<']) {
-        let noisy = stream.replace("\n\n", "\nid: 1\n:\n\n: ping\n\nevent: x\n\n");
-        forms.push(format!("\u{FEFF}: hello\n\n{noisy}: bye\n\n"));
-        forms.push(stream.replace("data: ", "data:"));
-    }
-    for form in forms {
-        let bytes = form.as_bytes();
-        assert_eq!(read([bytes]), wanted, "{form:?}");
-        assert_eq!(read(bytes.chunks(1)), wanted, "byte by byte: {form:?}");
-        for at in 0..bytes.len() {
-            let (head, tail) = bytes.split_at(at);
-            assert_eq!(read([head, tail]), wanted, "cut at {at}: {form:?}");
-        }
-    }
-    wanted
+    shared::read(Wire::OpenAi, pieces)
 }
 
 #[track_caller]
 fn check(stream: &str) -> Reply {
-    let (reply, deltas) = same_however_cut(stream).unwrap();
-    let text: String = deltas
-        .iter()
-        .filter_map(|delta| match delta {
-            Delta::Text(text) => Some(text.as_str()),
-            Delta::Call(_) => None,
-        })
-        .collect();
-    if !stream.trim_start().starts_with('{') {
-        assert_eq!(text, reply.text, "what is shown is what is said");
-    }
-    reply
+    shared::check(Wire::OpenAi, stream)
 }
 
 #[track_caller]
 fn check_fails(stream: &str, message: &str, retryable: bool) {
-    let wanted = (Code::ProviderFailed, message.to_owned(), retryable);
-    assert_eq!(same_however_cut(stream), Err(wanted));
+    shared::check_fails(Wire::OpenAi, stream, message, retryable);
 }
-
-const HALF_WAY: &str = "the model provider's stream stopped half-way";
 
 /// A stream of choices with these deltas and, unless empty, a reason to finish.
 fn stream(deltas: &[Value], finish: &str) -> String {
@@ -108,14 +45,6 @@ fn calling(events: &[Value], finish: &str) -> String {
         .map(|pieces| json!({"tool_calls": pieces}))
         .collect();
     stream(&deltas, finish)
-}
-
-fn call(id: &str, tool: &str, args: Value) -> ToolCall {
-    ToolCall {
-        id: id.to_owned(),
-        tool: tool.to_owned(),
-        args: WishedArgs::Json(args),
-    }
 }
 
 /// One event with one piece of a call.
@@ -143,59 +72,6 @@ fn check_calls(events: &[Value], wanted: &[ToolCall]) {
 }
 
 #[test]
-fn recorded_streams() {
-    let usage = |input_tokens, output_tokens, cached_tokens| Usage {
-        input_tokens,
-        output_tokens,
-        cached_tokens,
-    };
-    let one = |id, args| call(id, "text.count", args);
-    let wanted = [
-        (
-            OPENAI,
-            "Let me count é😀.",
-            vec![
-                one("call_abc", json!({"text": "a b"})),
-                call("call_def", "files.list", json!({})),
-            ],
-            usage(90, 17, 64),
-        ),
-        (
-            OLLAMA,
-            "",
-            vec![
-                one("call_x1", json!({"text": "a"})),
-                one("call_x2", json!({"text": "b"})),
-            ],
-            usage(20, 9, 0),
-        ),
-        (
-            LLAMA,
-            "",
-            vec![one("aB3", json!({"text": 1}))],
-            usage(11, 5, 0),
-        ),
-        (VLLM, "Three words.", vec![], usage(4, 3, 0)),
-    ];
-    for (stream, text, calls, usage) in wanted {
-        let stop = if calls.is_empty() {
-            StopReason::End
-        } else {
-            StopReason::Calls
-        };
-        assert_eq!(
-            check(stream),
-            Reply {
-                text: text.to_owned(),
-                calls,
-                stop,
-                usage
-            }
-        );
-    }
-}
-
-#[test]
 fn calls_are_shown_by_name_once() {
     let (_, deltas) = read([OPENAI.as_bytes()]).unwrap();
     let shown: Vec<_> = deltas
@@ -208,58 +84,6 @@ fn calls_are_shown_by_name_once() {
             &Delta::Call("text.count".to_owned()),
             &Delta::Call("files.list".to_owned())
         ]
-    );
-}
-
-#[test]
-fn a_stream_cut_anywhere_never_yields_what_is_incomplete() {
-    let odd = calling(
-        &[
-            json!([{"index": 3, "function": {"name": "text__"}}]),
-            json!([{"index": 3, "function": {"name": "count", "arguments": "{\"a\":1}"}}]),
-            json!([{"index": 0, "function": {"name": "b.c", "arguments": {"x": []}}}]),
-        ],
-        "stop",
-    );
-    for whole in [OPENAI, OLLAMA, LLAMA, VLLM, &odd] {
-        let (wanted, _) = read([whole.as_bytes()]).unwrap();
-        let mut ends = 0;
-        for end in 0..whole.len() {
-            match read([&whole.as_bytes()[..end]]) {
-                Err(told) => assert_eq!(told, (Code::ProviderFailed, HALF_WAY.to_owned(), true)),
-                Ok((reply, _)) => {
-                    assert_eq!(
-                        (&reply.text, &reply.calls),
-                        (&wanted.text, &wanted.calls),
-                        "{end}"
-                    );
-                    ends += 1;
-                }
-            }
-        }
-        assert!(ends < whole.len() / 2);
-    }
-}
-
-#[test]
-fn nothing_after_the_end_is_read() {
-    let (wanted, _) = read([OPENAI.as_bytes()]).unwrap();
-    for more in [
-        "data: junk\n\n",
-        OLLAMA,
-        "data: {\"error\":{}}\n\n",
-        "<html>",
-        "data: [DONE]\n\n",
-    ] {
-        assert_eq!(check(&format!("{OPENAI}{more}")), wanted);
-    }
-    let flood = vec![b'x'; STREAM_BYTES + 1];
-    assert_eq!(read([OPENAI.as_bytes(), &flood]).unwrap().0, wanted);
-    assert_eq!(
-        read([[OPENAI.as_bytes(), &flood].concat().as_slice()])
-            .unwrap()
-            .0,
-        wanted
     );
 }
 
@@ -568,23 +392,50 @@ fn answers_in_one_piece() {
         Usage {
             input_tokens: 3,
             output_tokens: 4,
-            cached_tokens: 3
+            cached_tokens: 3,
+            ..Usage::default()
         }
     );
-    assert_eq!(decode_whole(&names(), text.as_bytes()).unwrap(), reply);
-    assert_eq!(
-        decode_whole(&names(), format!("\u{FEFF}{text}").as_bytes()).unwrap(),
-        reply
-    );
-    for (body, retryable) in [("<p>", false), ("", true), ("data: {}", true)] {
-        assert_eq!(
-            decode_whole(&names(), body.as_bytes())
-                .unwrap_err()
-                .is_retryable(),
-            retryable
-        );
-    }
     for end in 0..text.trim_end().len() {
         assert!(read([&text.as_bytes()[..end]]).is_err(), "{end}");
     }
+}
+
+#[test]
+fn thoughts_are_kept_apart_from_what_is_said() {
+    for key in ["reasoning", "reasoning_content"] {
+        let deltas = [
+            json!({key: "H"}),
+            json!({key: "m."}),
+            json!({"content": "hi", key: ""}),
+        ];
+        let reply = check(&stream(&deltas, "stop"));
+        assert_eq!((reply.text.as_str(), reply.thoughts.len()), ("hi", 1));
+        assert_eq!(reply.thoughts[0].text, "Hm.");
+    }
+}
+
+#[test]
+fn usage_that_is_none() {
+    for (usage, wanted) in shared::absurd() {
+        let usage = json!({"prompt_tokens": usage, "completion_tokens": usage,
+            "prompt_tokens_details": {"cached_tokens": usage},
+            "completion_tokens_details": {"reasoning_tokens": usage}});
+        let events = stream(&[], "stop")
+            + &shared::framed(Wire::OpenAi, &[json!({"choices": [], "usage": usage})]);
+        assert_eq!(
+            check(&events).usage,
+            shared::usage(wanted, wanted, wanted, wanted)
+        );
+    }
+}
+
+#[test]
+fn a_key_that_comes_twice_in_an_input_is_no_argument() {
+    let events = calling(
+        &[piece(0, "a", "text__count", json!({"n": 1, "m": 2}))],
+        "stop",
+    );
+    let reply = check(&events.replace("\"m\":", "\"n\":"));
+    assert!(matches!(reply.calls[0].args, WishedArgs::Broken(_)));
 }

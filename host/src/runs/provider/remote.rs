@@ -1,35 +1,29 @@
-//! Asking a server that speaks OpenAI's chat completions: one request through the gate, one stream.
+//! Asking a server: one request through the gate, one stream, in whatever wire format the model has.
 
 use std::time::Duration;
 
-use super::{Asking, Provider};
+use super::{Asking, Remote};
 use crate::edges::egress::Stream;
 use crate::gate::Performed;
 use crate::guests::station::Station;
-use crate::rules::codec::openai::{Decoder, encode};
-use crate::rules::codec::refused;
+use crate::rules::codec::{Decoder, refused};
 use crate::rules::fetch::Fetch;
 use crate::rules::secret::marker;
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Spent;
 use crate::words::label::Label;
-use crate::words::limits::{FETCH_REQUEST_BYTES, STREAM_IDLE_MS, TURN_TIMEOUT_MS};
+use crate::words::limits::{FETCH_REQUEST_BYTES, REFUSAL_BYTES, STREAM_IDLE_MS, TURN_TIMEOUT_MS};
 use crate::words::message::{Delta, Reply};
 
 pub(super) async fn ask(
-    provider: &Provider,
+    remote: &Remote,
     station: &Station,
     asking: Asking<'_>,
     mut see: impl FnMut(Delta),
 ) -> Result<Reply> {
-    let Provider::OpenAi {
-        url, model, secret, ..
-    } = provider
-    else {
-        return Err(Error::bug("another provider's question"));
-    };
-    let encoded = encode(model, asking.prompt);
+    let by = remote.place();
+    let encoded = remote.wire.encode(&remote.target(&by), asking.prompt);
     if encoded.body.len() > FETCH_REQUEST_BYTES {
         return Err(Error::too_big(
             "the prompt",
@@ -37,16 +31,15 @@ pub(super) async fn ask(
             encoded.body.len(),
         ));
     }
-    let mut headers = vec![
-        ("content-type".to_owned(), "application/json".to_owned()),
-        ("accept".to_owned(), "text/event-stream".to_owned()),
-    ];
-    if !secret.is_empty() {
-        headers.push(("authorization".to_owned(), marker(secret)));
+    let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    let mut headers: Vec<_> = remote.wire.headers().iter().map(owned).collect();
+    if !remote.secret.is_empty() {
+        let (name, _) = remote.wire.key();
+        headers.push((name.to_owned(), marker(&remote.secret)));
     }
-    let fetch = Fetch::new("POST", url, headers, encoded.body)?;
+    let fetch = Fetch::new("POST", &remote.url, headers, encoded.body)?;
     let source = fetch.source();
-    let decoder = Decoder::new(encoded.names);
+    let decoder = remote.wire.decoder(encoded.names);
     // The deadline stands inside, so that the request's end is recorded whatever ends it.
     let talk = async |permit| {
         let began = Clock::instant();
@@ -69,7 +62,15 @@ pub(super) async fn ask(
         .pass(asking.caller, fetch, talk)
         .await?
         .performed;
-    performed.result
+    performed.result.map(|reply| signed(reply, by))
+}
+
+/// Whose thoughts they are is said only where there are any.
+fn signed(mut reply: Reply, by: String) -> Reply {
+    if !reply.thoughts.is_empty() {
+        reply.by = by;
+    }
+    reply
 }
 
 async fn read(
@@ -78,17 +79,31 @@ async fn read(
     see: &mut impl FnMut(Delta),
 ) -> Result<Reply> {
     if stream.status() != 200 {
-        return Err(refused(stream.status()));
+        let body = refusal(&mut stream).await;
+        return Err(refused(stream.status(), &body));
     }
-    let idle = Duration::from_millis(STREAM_IDLE_MS);
-    loop {
-        let piece = tokio::time::timeout(idle, stream.next()).await;
-        let piece = piece
-            .unwrap_or_else(|_| Err(Error::too_slow("a silence of the model", STREAM_IDLE_MS)))?;
-        let Some(bytes) = piece else { break };
+    while let Some(bytes) = next(&mut stream).await? {
         decoder.push(&bytes)?.into_iter().for_each(&mut *see);
     }
     decoder.finish()
+}
+
+/// What there is of a refusal's body: without it, the status says enough.
+async fn refusal(stream: &mut Stream) -> Vec<u8> {
+    let mut body = Vec::new();
+    while body.len() < REFUSAL_BYTES
+        && let Ok(Some(bytes)) = next(stream).await
+    {
+        body.extend(bytes);
+    }
+    body.truncate(REFUSAL_BYTES);
+    body
+}
+
+async fn next(stream: &mut Stream) -> Result<Option<Vec<u8>>> {
+    let idle = Duration::from_millis(STREAM_IDLE_MS);
+    let piece = tokio::time::timeout(idle, stream.next()).await;
+    piece.unwrap_or_else(|_| Err(Error::too_slow("a silence of the model", STREAM_IDLE_MS)))
 }
 
 /// A server that cannot be reached is the provider's failure, not a fetch of the run's own.

@@ -1,0 +1,259 @@
+//! Requests: one prompt, and the body that each format makes of it, in a file beside its codec.
+
+use serde_json::{Value, json};
+
+use super::decode::tests::{call, request};
+use super::*;
+use crate::words::label::Label;
+use crate::words::message::{
+    Card, Message, Observation, Reply, StopReason, Thought, ToolCall, WishedArgs,
+};
+
+fn card(name: &str, input: Value) -> Card {
+    Card {
+        name: name.to_owned(),
+        description: "does it".to_owned(),
+        input,
+        output: json!({}),
+    }
+}
+
+fn told(id: &str, text: &str, ok: bool) -> Message {
+    let observation = Observation {
+        text: text.to_owned(),
+        ok,
+        label: Label::default(),
+        flags: Vec::new(),
+    };
+    Message::Tool {
+        id: id.to_owned(),
+        observation,
+    }
+}
+
+fn thought(text: &str, opaque: Value, call: Option<&str>) -> Thought {
+    Thought {
+        text: text.to_owned(),
+        opaque,
+        call: call.map(str::to_owned),
+    }
+}
+
+/// What each provider would have signed.
+fn opaque(wire: Wire, signature: &str) -> Value {
+    match wire {
+        Wire::OpenAi | Wire::Ollama => Value::Null,
+        Wire::Responses => {
+            json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": signature})
+        }
+        Wire::Anthropic => json!({"type": "thinking", "signature": signature}),
+        Wire::Gemini => json!({"thoughtSignature": signature}),
+    }
+}
+
+/// Two turns of our own, with thoughts, and one of another provider's.
+fn prompt(wire: Wire) -> Prompt {
+    let user = |text: &str| Message::User {
+        text: text.to_owned(),
+    };
+    let first = Reply {
+        by: "us".to_owned(),
+        thoughts: vec![
+            thought("Hm.", opaque(wire, "one"), None),
+            thought("Count.", opaque(wire, "two"), Some("a")),
+        ],
+        text: "Let me count.".to_owned(),
+        calls: vec![
+            call("a", "text.count", json!({"n": 1})),
+            ToolCall {
+                id: "call_1".to_owned(),
+                tool: "rm -rf".to_owned(),
+                args: WishedArgs::Broken("{\"x".to_owned()),
+            },
+        ],
+        stop: StopReason::Calls,
+        ..Reply::default()
+    };
+    let second = Reply {
+        by: "them".to_owned(),
+        thoughts: vec![thought("Secret.", opaque(wire, "three"), Some("b:1"))],
+        calls: vec![call("b:1", "clock.now", json!([]))],
+        stop: StopReason::Calls,
+        ..Reply::default()
+    };
+    let third = Reply {
+        text: "Three.".to_owned(),
+        ..Reply::default()
+    };
+    let count = json!({"type": "object", "properties": {"n": {"type": ["integer", "null"]}},
+        "required": ["n"], "additionalProperties": false});
+    Prompt {
+        instructions: "Be brief.".to_owned(),
+        cards: vec![
+            card("text.count", count),
+            card("clock.now", json!({"type": "object"})),
+            card("x.any", json!(true)),
+        ],
+        messages: vec![
+            user("Count."),
+            Message::Assistant(first),
+            told("a", "3", true),
+            told("call_1", "no such tool", false),
+            Message::Assistant(second),
+            told("b:1", "", true),
+            Message::Assistant(third),
+            user("Go on."),
+        ],
+        shape: Some(
+            json!({"type": "object", "properties": {"n": {"type": "integer", "minimum": 0}}}),
+        ),
+    }
+}
+
+#[test]
+fn requests() {
+    let wanted = [
+        include_str!("openai/request.json"),
+        include_str!("responses/request.json"),
+        include_str!("anthropic/request.json"),
+        include_str!("gemini/request.json"),
+        include_str!("ollama/request.json"),
+    ];
+    let mut wrong = Vec::new();
+    for (wire, wanted) in Wire::ALL.into_iter().zip(wanted) {
+        let got = request(wire, "us", &prompt(wire));
+        if got != serde_json::from_str::<Value>(wanted).unwrap() {
+            wrong.push(format!("{wire:?} {got}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn empty_requests_say_little() {
+    for (wire, wanted) in [
+        (
+            Wire::OpenAi,
+            r#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[]}"#,
+        ),
+        (
+            Wire::Responses,
+            r#"{"model":"m","stream":true,"store":false,"input":[]}"#,
+        ),
+        (
+            Wire::Anthropic,
+            r#"{"model":"m","stream":true,"max_tokens":8192,"messages":[]}"#,
+        ),
+        (Wire::Gemini, r#"{"contents":[]}"#),
+        (Wire::Ollama, r#"{"model":"m","stream":true,"messages":[]}"#),
+    ] {
+        let wanted: Value = serde_json::from_str(wanted).unwrap();
+        assert_eq!(request(wire, "", &Prompt::default()), wanted, "{wire:?}");
+    }
+}
+
+fn body(wire: Wire, prompt: &Prompt) -> String {
+    let extra = Map::new();
+    let target = Target {
+        model: "m",
+        by: "us",
+        extra: &extra,
+    };
+    let body = String::from_utf8(wire.encode(&target, prompt).body).unwrap();
+    // It marks where the cache may end, which is no part of what is said.
+    body.replace(r#""cache_control":{"type":"ephemeral"},"#, "")
+}
+
+#[test]
+fn requests_are_the_same_and_grow_at_the_end() {
+    for wire in Wire::ALL {
+        let long = prompt(wire);
+        let whole = body(wire, &long);
+        assert_eq!(whole, body(wire, &long.clone()));
+        for length in 0..long.messages.len() {
+            let mut short = long.clone();
+            short.messages.truncate(length);
+            let start = body(wire, &short);
+            let start = start.trim_end_matches([']', '}']);
+            assert!(
+                whole.starts_with(start),
+                "{wire:?} {length}: {start} {whole}"
+            );
+        }
+    }
+}
+
+#[test]
+fn empty_words_are_not_said_where_they_are_refused() {
+    let user = |text: &str| Message::User {
+        text: text.to_owned(),
+    };
+    let messages = vec![
+        user(" "),
+        user("a"),
+        Message::Assistant(Reply::default()),
+        user("b"),
+    ];
+    let prompt = Prompt {
+        messages,
+        ..Prompt::default()
+    };
+    let said = request(Wire::Anthropic, "us", &prompt);
+    let (a, mut b) = (
+        json!({"type": "text", "text": "a"}),
+        json!({"type": "text", "text": "b"}),
+    );
+    b["cache_control"] = json!({"type": "ephemeral"});
+    assert_eq!(
+        said["messages"],
+        json!([{"role": "user", "content": [a, b]}])
+    );
+    let said = request(Wire::Gemini, "us", &prompt);
+    let parts = json!([{"text": " "}, {"text": "a"}, {"text": "b"}]);
+    assert_eq!(said["contents"], json!([{"role": "user", "parts": parts}]));
+}
+
+#[test]
+fn what_the_operator_adds_counts() {
+    let extra = json!({"max_tokens": 16, "output_config": {"effort": "low"}, "thinking": {"type": "adaptive"}});
+    let target = Target {
+        model: "m",
+        by: "us",
+        extra: extra.as_object().unwrap(),
+    };
+    let prompt = prompt(Wire::Anthropic);
+    let body = Wire::Anthropic.encode(&target, &prompt).body;
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(body["max_tokens"], 16);
+    assert_eq!(body["thinking"]["type"], "adaptive");
+    assert_eq!(body["output_config"]["effort"], "low");
+    assert_eq!(body["output_config"]["format"]["type"], "json_schema");
+}
+
+#[test]
+fn words_paths_and_keys() {
+    let all = Wire::ALL.map(|wire| (wire.word(), wire.path("m-1"), wire.key().0));
+    let wanted = [
+        ("openai", "/chat/completions", "authorization"),
+        ("responses", "/responses", "authorization"),
+        ("anthropic", "/messages", "x-api-key"),
+        (
+            "gemini",
+            "/models/m-1:streamGenerateContent?alt=sse",
+            "x-goog-api-key",
+        ),
+        ("ollama", "/chat", "authorization"),
+    ];
+    assert_eq!(
+        all,
+        wanted.map(|(word, path, key)| (word, path.to_owned(), key))
+    );
+    // Keys that the host writes are keys of the body.
+    for wire in Wire::ALL {
+        let body = request(wire, "us", &prompt(wire));
+        for key in wire.own_keys() {
+            let is_there = body.get(*key).is_some();
+            assert!(is_there, "{wire:?} {key}");
+        }
+    }
+}
