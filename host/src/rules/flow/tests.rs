@@ -2,6 +2,7 @@
 
 mod content;
 mod evasions;
+mod held;
 mod laws;
 mod witness;
 

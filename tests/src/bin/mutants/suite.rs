@@ -13,6 +13,10 @@ use crate::plant::AWAKE;
 /// As long as a suite may take. All of them take a fraction of it, so one that does not end hangs.
 const TIME: Duration = Duration::from_secs(300);
 
+/// Says nothing that matters, and gives what is built of the copy other names than what is built of the tree: either
+/// would be taken for the other.
+const APART: &str = "profile.dev.package.lazaret.codegen-units=255";
+
 /// What came of a run of tests.
 pub enum Seen {
     /// This test fails, or that is how the run ended.
@@ -67,6 +71,7 @@ impl Suite {
                 "--no-run",
                 "--message-format=json-render-diagnostics",
             ])
+            .args(["--config", APART])
             .args(which)
             .current_dir(tree.join(folder))
             .env("CARGO_TARGET_DIR", root.join("target"))
@@ -85,15 +90,15 @@ impl Suite {
         })
     }
 
-    /// Runs the tests whose names hold one of the filters, with one mutant awake, until the first fails.
+    /// Runs some tests, as the arguments of their program choose, with one mutant awake, until the first fails.
     ///
     /// # Errors
     /// Where the program cannot be run.
-    pub fn run(&self, number: usize, filters: &[String]) -> Result<Seen, String> {
+    pub fn run(&self, number: usize, which: &[String]) -> Result<Seen, String> {
         let unusable = |why: std::io::Error| format!("{}: {why}", self.program.display());
         fs::create_dir_all(&self.scratch).map_err(unusable)?;
         let mut child = Command::new(&self.program)
-            .args(filters)
+            .args(which)
             .current_dir(&self.folder)
             .env(AWAKE, number.to_string())
             .env("TMPDIR", &self.scratch)
