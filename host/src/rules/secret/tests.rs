@@ -318,3 +318,12 @@ fn a_long_value_is_refused() {
     assert!(check_value(&value(SECRET_BYTES)).is_ok());
     assert!(check_value(&value(SECRET_BYTES + 1)).is_err());
 }
+
+#[test]
+fn a_place_that_can_be_none_is_refused() {
+    let query = |name: &str| Placement::Query(name.to_owned()).check();
+    assert!(query("key").is_ok());
+    for name in ["", "a\nb"] {
+        assert!(query(name).is_err(), "{name:?}");
+    }
+}
