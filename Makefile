@@ -1,6 +1,6 @@
 # The ways in. Each one sets up by itself whatever the machine lacks; `make help` says what each is for.
 .DEFAULT_GOAL := help
-.PHONY: help setup plugins lint test demo bench clean
+.PHONY: help setup plugins lint test mutants demo bench clean
 
 # Fixtures and examples are guests and nothing else; they are tested inside the host.
 guests = $$(plugins/build.sh packages | sed 's/^/--exclude /')
@@ -11,6 +11,7 @@ help:
 	@echo '  make demo     build the host and its plugins, then watch the gate at work; start here'
 	@echo '  make test     all tests: host, sdk, plugins, attacks, the tidiness of the tree'
 	@echo '  make lint     formatting and clippy; warnings are errors'
+	@echo '  make mutants  break each rule on purpose, and see that a test fails; ONLY=WORD for some (half an hour for all)'
 	@echo '  make bench    measure, and print one table'
 	@echo '  make plugins  only compile the plugins, into plugins/dist/NAME.wasm'
 	@echo '  make setup    only make this machine able to compile plugins'
@@ -40,6 +41,12 @@ test:
 	@cargo test -p lazaret-example-code-mode -p lazaret-example-inbox
 	@cargo test --workspace --exclude lazaret --exclude lazaret-tests --exclude lazaret-preinit \
 		--exclude lazaret-example-code-mode --exclude lazaret-example-inbox $(guests)
+
+# tests/mutants has the list; the compiler of plugins in the tests is the host as it is.
+mutants:
+	@plugins/build.sh
+	@cargo build -p lazaret
+	@cargo run -q -p lazaret-tests --bin mutants -- "$(ONLY)"
 
 # The host embeds plugins/dist, so that even a check needs the plugins.
 lint: plugins

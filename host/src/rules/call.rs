@@ -359,3 +359,6 @@ fn caller_word(caller: &Caller) -> String {
         Origin::Tool(by) => format!("tool (`{by}`)"),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -512,6 +512,45 @@ mod tests {
         assert_eq!(order("WW"), "0.1.");
     }
 
+    fn queue(of: &[Grouping]) -> Queue {
+        let mut queue = Queue::default();
+        (0..)
+            .zip(of)
+            .for_each(|(position, grouping)| queue.add(position, *grouping));
+        queue
+    }
+
+    #[test]
+    fn nothing_is_asked_ahead_while_nobody_is_asked_or_anything_runs() {
+        use Grouping::{Alone, Together};
+        assert_eq!(queue(&[Alone]).ahead(), None, "nobody is asked");
+        let mut two = queue(&[Together, Together, Alone]);
+        assert_eq!((two.begin(), two.begin()), (Some(0), Some(1)));
+        two.ask();
+        assert_eq!(two.ahead(), None, "the other runs");
+        two.end();
+        assert_eq!(
+            (two.begin(), two.ahead(), two.ahead()),
+            (None, Some(2), None)
+        );
+    }
+
+    #[test]
+    fn what_changes_something_and_waits_bars_everything_and_what_looks_bars_no_looking() {
+        use Grouping::{Alone, Together};
+        let mut look = queue(&[Together, Together]);
+        assert_eq!(look.begin(), Some(0));
+        look.ask();
+        assert_eq!(look.begin(), Some(1));
+        let mut change = queue(&[Alone, Together]);
+        assert_eq!(change.begin(), Some(0));
+        change.ask();
+        assert_eq!((change.begin(), change.ahead()), (None, Some(1)));
+        // What is asked about later bars no less than what was asked about before.
+        change.add(2, Together);
+        assert_eq!(change.begin(), None);
+    }
+
     fn record(seq: Seq, parent: Seq, event: Event) -> Record {
         Record {
             run: RunId::known("r"),

@@ -172,4 +172,25 @@ mod tests {
         });
         assert_eq!(value, expected);
     }
+
+    #[test]
+    fn bytes_in_hex_are_found_with_what_stands_between_them() {
+        let scrub = scrub(&[], &["canary-123456"]);
+        let hex: Vec<String> = "canary-123456"
+            .bytes()
+            .map(|byte| format!("{byte:02X}"))
+            .collect();
+        for between in ["", " ", ":", "-", ", 0x", ",0x"] {
+            let text = format!("x {} y", hex.join(between));
+            assert_eq!(scrub.clean(&text), "x [REDACTED] y", "{text}");
+        }
+    }
+
+    #[test]
+    fn a_secret_whose_end_begins_another_is_not_cut_in_two() {
+        let scrub = scrub(&[], &["canary-123456", "456-other-one"]);
+        let mut trickle = Trickle::new(&scrub);
+        let shown = trickle.add("so canary-123456") + &trickle.add(" and more, and more");
+        assert!(shown.starts_with("so [REDACTED] and"), "{shown}");
+    }
 }

@@ -271,3 +271,143 @@ pub(super) fn all_runs(database: &Connection) -> Result<Vec<String>> {
         .map_err(explain_read)?;
     runs.collect::<rusqlite::Result<_>>().map_err(explain_read)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::store;
+    use super::*;
+
+    fn key() -> HostKey {
+        HostKey::new(&[7; 32])
+    }
+
+    fn begun(run: &str, seq: Seq) -> Record {
+        Record {
+            run: RunId::known(run),
+            seq,
+            at: 1_000 + seq,
+            parent: 0,
+            event: Event::Resumed,
+        }
+    }
+
+    fn put(database: &Connection, record: &Record, chain: Option<Digest>) {
+        let text = serde_json::to_string(&record.event).unwrap();
+        let number = |number: u64| i64::try_from(number).unwrap();
+        let run = record.run.as_str();
+        let numbers = [record.seq, record.at, record.parent].map(number);
+        let [seq, at, parent] = numbers;
+        let chain = chain.map(|chain| chain.bytes().to_vec());
+        const PUT: &str = "INSERT INTO records (run, seq, at, parent, event, chain)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let values = params![run, seq, at, parent, text, chain];
+        database.execute(PUT, values).unwrap();
+    }
+
+    /// Two runs of three records each, as they were written here.
+    fn written() -> Connection {
+        let database = store::in_memory().unwrap();
+        let mut chains = Chains::new(key());
+        for run in ["a", "b"] {
+            for seq in 0..3 {
+                let record = begun(run, seq);
+                let text = serde_json::to_string(&record.event).unwrap();
+                let of = (&record, &*text);
+                let value = chains.next(&database, of, Provenance::Here).unwrap();
+                put(&database, &record, Some(value));
+            }
+        }
+        database
+    }
+
+    /// What is said of run `a` after somebody has written this into the journal.
+    fn after(change: &str) -> Result<(), String> {
+        let database = written();
+        database.execute_batch(change).unwrap();
+        let verified = verify(&database, &key(), "a").unwrap();
+        let checked = verified.check();
+        checked.map_err(|error| error.message().to_owned())
+    }
+
+    #[test]
+    fn what_was_written_here_goes_on() {
+        assert_eq!(after(""), Ok(()));
+        let other = HostKey::new(&[8; 32]);
+        assert!(verify(&written(), &other, "a").unwrap().check().is_err());
+        assert!(verify(&written(), &key(), "none").is_err());
+    }
+
+    #[test]
+    fn what_was_changed_does_not_go_on() {
+        for (change, why) in [
+            (
+                "UPDATE records SET at = 5 WHERE run = 'a' AND seq = 1",
+                "record 1",
+            ),
+            (
+                "UPDATE records SET parent = 1 WHERE run = 'a' AND seq = 2",
+                "record 2",
+            ),
+            (
+                "UPDATE records SET event = '{\"event\":\"paused\",\"questions\":[]}' WHERE run = 'a' AND seq = 0",
+                "record 0",
+            ),
+            (
+                "DELETE FROM records WHERE run = 'a' AND seq = 1",
+                "it is missing",
+            ),
+            ("INSERT INTO imports VALUES ('a', 0)", "record 0"),
+            (
+                "UPDATE records SET chain = NULL WHERE run = 'a' AND seq = 1",
+                "record 1",
+            ),
+            (
+                "UPDATE records SET chain = NULL WHERE run = 'a'",
+                "nothing that authenticates it",
+            ),
+        ] {
+            let said = after(change).expect_err(change);
+            assert!(said.contains(why), "{change}: {said}");
+        }
+    }
+
+    #[test]
+    fn what_was_moved_does_not_go_on() {
+        // A record of another run, another record at its place, and one that was moved up.
+        for change in [
+            "DELETE FROM records WHERE run = 'a'; UPDATE records SET run = 'a' WHERE run = 'b'",
+            "UPDATE records SET chain = (SELECT chain FROM records WHERE run = 'a' AND seq = 2)
+                WHERE run = 'a' AND seq = 1",
+            "DELETE FROM records WHERE run = 'a' AND seq = 0;
+                UPDATE records SET seq = seq - 1 WHERE run = 'a'",
+        ] {
+            after(change).expect_err(change);
+        }
+    }
+
+    /// Each part alone decides.
+    #[test]
+    fn a_value_is_about_every_part_of_a_record() {
+        let link = |run, numbers, text, provenance| Link {
+            run,
+            numbers,
+            text,
+            provenance,
+        };
+        let (first, here) = (Digest::from([0; 32]), Provenance::Here);
+        let value = link("a", [1, 2, 3], "x", here).value(&key(), &first);
+        assert!(link("a", [1, 2, 3], "x", here).fits(&key(), &first, &value));
+        for other in [
+            link("b", [1, 2, 3], "x", here),
+            link("a", [9, 2, 3], "x", here),
+            link("a", [1, 9, 3], "x", here),
+            link("a", [1, 2, 9], "x", here),
+            link("a", [1, 2, 3], "y", here),
+            link("a", [1, 2, 3], "x", Provenance::Foreign),
+        ] {
+            assert!(!other.fits(&key(), &first, &value));
+        }
+        let second = Digest::from([1; 32]);
+        assert!(!link("a", [1, 2, 3], "x", here).fits(&key(), &second, &value));
+    }
+}

@@ -3,6 +3,7 @@
 mod approval;
 mod content;
 mod evasions;
+mod held;
 mod laws;
 mod witness;
 

@@ -196,3 +196,29 @@ fn values_are_answered_for_by_always_alone() {
     let values: Vec<_> = questions.always().collect();
     assert_eq!(values, [&QuestionId::of(&["a", "value"])]);
 }
+
+#[test]
+fn only_a_wish_for_a_call_by_whoever_can_wait_is_asked_about_or_decided() {
+    let other = |effect, origin: &str, verdict| match judged(0, verdict) {
+        Event::Judged(judged) => Event::Judged(Judged {
+            effect,
+            origin: origin.to_owned(),
+            ..judged
+        }),
+        event => event,
+    };
+    let allow = || Verdict::Allow {
+        rule: String::new(),
+    };
+    for (effect, origin) in [
+        (EffectKind::File, "model"),
+        (EffectKind::Call, "files.write"),
+    ] {
+        let ask = Verdict::Ask(question("b", &[], None));
+        let questions = of(vec![other(effect, origin, ask)]);
+        assert_eq!(open(&questions), 0, "{origin}");
+        let first = asked(0, question("a", &[], None));
+        let questions = of(vec![first, other(effect, origin, allow())]);
+        assert_eq!(open(&questions), 1, "{origin}: it says nothing of the wish");
+    }
+}

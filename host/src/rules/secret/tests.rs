@@ -295,3 +295,35 @@ fn short_and_common_values_are_refused() {
         assert!(check_value(value).is_ok(), "{value}");
     }
 }
+
+#[test]
+fn a_line_fills_its_own_place_in_a_body_and_no_other() {
+    let url = "https://a.test/x";
+    let mut lines = lines();
+    let other = Placement::Json("/other".to_owned());
+    lines.push(line("other", "https://a.test/", other));
+    let filled = |body: &str| {
+        let fetch = Fetch::new("POST", url, Vec::new(), body.as_bytes().to_vec()).unwrap();
+        fills(&fetch, &lines, "web.post").map(|filled| filled.fills.len())
+    };
+    assert_eq!(filled(r#"{"other": "{{secret:other}}"}"#), Ok(1));
+    // A key is no place, and what stands plainly elsewhere is not what the pointer leads to.
+    assert!(filled(r#"{"{{secret:other}}": 1}"#).is_err());
+    assert!(filled(r#"{"other": "\u007b{secret:other}}", "x": "{{secret:other}}"}"#).is_err());
+}
+
+#[test]
+fn a_long_value_is_refused() {
+    let value = |bytes: usize| "aB3$".repeat(bytes / 4 + 1)[..bytes].to_owned();
+    assert!(check_value(&value(SECRET_BYTES)).is_ok());
+    assert!(check_value(&value(SECRET_BYTES + 1)).is_err());
+}
+
+#[test]
+fn a_place_that_can_be_none_is_refused() {
+    let query = |name: &str| Placement::Query(name.to_owned()).check();
+    assert!(query("key").is_ok());
+    for name in ["", "a\nb"] {
+        assert!(query(name).is_err(), "{name:?}");
+    }
+}

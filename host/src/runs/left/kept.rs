@@ -302,3 +302,86 @@ impl Engines for Kept {
         ScriptEngine::new(origin)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::id::{QuestionId, Seq};
+
+    /// Records that end with a pause, which says what was asked about.
+    fn left(asked: &[&str]) -> Vec<Record> {
+        let questions = asked.iter().map(|asked| QuestionId::of(&[asked]));
+        let questions = questions.collect();
+        (0..)
+            .zip([Event::Resumed, Event::Paused { questions }])
+            .map(|(seq, event): (Seq, Event)| Record {
+                run: RunId::known("r"),
+                seq,
+                at: 0,
+                parent: 0,
+                event,
+            })
+            .collect()
+    }
+
+    fn wish(text: &str) -> Digest {
+        Digest::of(text.as_bytes())
+    }
+
+    struct Station(tempfile::TempDir);
+
+    impl Station {
+        fn new() -> Self {
+            Self(tempfile::tempdir().unwrap())
+        }
+
+        fn kept(&self) -> Kept {
+            let folder = StateFolder::open(&self.0.path().join("state")).unwrap();
+            Kept {
+                place: Place::Folder {
+                    engines: folder.below("engines").unwrap(),
+                    runs: folder.below("begun").unwrap(),
+                },
+            }
+        }
+
+        fn hold(&self) -> Hold {
+            self.kept().hold(&RunId::known("r")).unwrap()
+        }
+    }
+
+    fn why(result: Result<()>) -> String {
+        let error = result.unwrap_err();
+        assert_eq!(error.code(), Code::Denied);
+        error.message().to_owned()
+    }
+
+    #[test]
+    fn only_what_was_begun_here_goes_on() {
+        let station = Station::new();
+        let hold = station.hold();
+        assert!(why(hold.begun_here()).contains("was not begun here"));
+        hold.begin(wish("this"), wish("engine")).unwrap();
+        hold.begun_here().unwrap();
+        hold.check(wish("this"), &left(&[])).unwrap();
+        let other = hold.check(wish("that"), &left(&[]));
+        assert!(why(other).contains("with another wish"));
+    }
+
+    #[test]
+    fn what_was_left_is_sealed() {
+        let station = Station::new();
+        let hold = station.hold();
+        hold.begin(wish("this"), wish("engine")).unwrap();
+        let (run, sealed, other) = (RunId::known("r"), left(&["a"]), left(&["b"]));
+        let knows = |records: &[Record]| station.kept().knows(&run, records).unwrap();
+        assert!(knows(&other), "nothing is sealed yet");
+        hold.seal(&sealed).unwrap();
+        hold.check(wish("this"), &sealed).unwrap();
+        assert!(why(hold.check(wish("this"), &other)).contains("not those that were left"));
+        assert!(why(hold.check(wish("this"), &sealed[..1])).contains("are missing"));
+        assert!(knows(&sealed) && !knows(&other));
+        hold.end();
+        assert!(!knows(&sealed), "it has ended");
+    }
+}

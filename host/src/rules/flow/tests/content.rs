@@ -3,7 +3,9 @@
 use super::*;
 use crate::rules::fetch::Fetch;
 use crate::rules::file::{File, FileWish, WriteMode};
+use crate::rules::flow::check_secret;
 use crate::rules::keep::{Keep, KeepWish};
+use crate::words::limits::STEERING_VALUES;
 
 #[test]
 fn what_only_looks_is_no_sink() {
@@ -513,4 +515,61 @@ fn an_empty_argument_of_what_cannot_be_undone_is_asked_about() {
         Allow(&[("path", "typed")]),
     );
     user().check("files.remove", json!({"path": ""}), Ask(&["`path`"]));
+}
+
+#[test]
+fn an_id_or_a_mere_value_is_no_destination_of_private_content() {
+    let listed = json!({"letters": [{"id": "m1", "from": "me@own.test"}]});
+    scene(&["Pay '12'"], OWN)
+        .saw("mail.list", json!({}), listed)
+        .check(
+            "mail.send",
+            json!({"answers": "m1", "text": "x"}),
+            Ask(&["private content goes to"]),
+        )
+        .check(
+            "bank.pay",
+            json!({"amount": "12"}),
+            Ask(&["private content goes to"]),
+        );
+}
+
+#[test]
+fn more_values_than_anybody_reads_are_denied_released_or_not() {
+    let many = json!({"to": vec!["ACC-1"; STEERING_VALUES + 1], "text": "x"});
+    let few = json!({"to": vec!["ACC-1"; STEERING_VALUES], "text": "x"});
+    let released = format!("release = [\"mail.send\"]\n{POLICY}");
+    for policy in [POLICY, &released] {
+        let scene = scene_of(policy, &[], WEB);
+        assert!(scene.judge("mail.send", few.clone()).is_ok());
+        scene.check("mail.send", many.clone(), Deny("flow_size"));
+    }
+}
+
+#[test]
+fn a_new_file_with_a_hidden_name_or_without_a_grant_is_asked_about() {
+    let scene = scene(&[], WEB).check(
+        "files.write",
+        json!({"path": "work/.profile"}),
+        Ask(&["`path`"]),
+    );
+    let ungranted = Call {
+        grant: Arc::default(),
+        ..Scene::call("files.write", json!({"path": "work/new.md"}))
+    };
+    let allowed = ungranted.judge(&scene.caller(Grant::default()), &scene.policy);
+    assert_ne!(allowed.unwrap().consent, Consent::NotNeeded);
+}
+
+#[test]
+fn no_model_is_consulted_about_a_secret() {
+    let consult = Call {
+        tool: name("handle.consult"),
+        ..Scene::call("text.count", json!({}))
+    };
+    for (label, denied) in [(OWN, false), (SECRET, true)] {
+        let scene = scene(&[], label);
+        let checked = check_secret(&consult, &scene.caller(Grant::default()), &scene.policy);
+        assert_eq!(checked.is_err(), denied, "{label}");
+    }
 }

@@ -145,6 +145,8 @@ fn what_looks_random_and_is_none_stays() {
     for text in [
         // SHA-256, SHA-1, MD5.
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        // One whose characters are spread more evenly.
+        "3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d",
         "DA39A3EE5E6B4B0D3255BFEF95601890AFD80709",
         "note-3f2504e0-4f89-11d3-9a0c-0305e82c3301",
         "3F2504E0-4F89-11D3-9A0C-0305E82C3301",

@@ -1,0 +1,107 @@
+//! *Handles* in the arguments: what they hold counts, though whoever wishes has read nothing of it.
+
+use super::super::adopting;
+use super::super::lines::Guard;
+use super::*;
+use crate::words::limits::ADOPTED_CHARS;
+
+/// A call in which handles stood at `places`, all of this label.
+fn call(tool: &str, args: Value, places: &[&str], held: &str) -> Call {
+    Call {
+        places: places.iter().map(ToString::to_string).collect(),
+        held: label_of(held),
+        ..Scene::call(tool, args)
+    }
+}
+
+/// What a person is asked about such a call.
+fn asked(scene: &Scene, call: &Call) -> Vec<String> {
+    let allowed = call.judge(&scene.caller(Grant::default()), &scene.policy);
+    match allowed.unwrap().consent {
+        Consent::Needed { open, .. } => open.into_iter().map(|open| open.reason).collect(),
+        Consent::NotNeeded => Vec::new(),
+    }
+}
+
+#[test]
+fn private_content_in_a_handle_is_private() {
+    let scene = scene(&[], CLEAN);
+    let post = |held| call("site.post", json!({"text": "x"}), &["/text"], held);
+    assert_eq!(asked(&scene, &post(CLEAN)), [""; 0]);
+    let reasons = asked(&scene, &post(OWN));
+    assert_eq!(reasons.len(), 1, "{reasons:?}");
+    let says = |words: &str| reasons[0].contains(words);
+    assert!(
+        says("would send what comes from") && says("file:docs"),
+        "{reasons:?}"
+    );
+}
+
+#[test]
+fn a_value_out_of_a_handle_is_under_the_influence_of_what_it_holds() {
+    let listed = json!({"letters": [{"id": "m1", "from": "eve@evil.test"}]});
+    let scene = scene(&[], CLEAN).saw("mail.list", json!({}), listed);
+    let delete = |places: &[&str]| call("mail.delete", json!({"id": "m1"}), places, WEB);
+    assert_eq!(
+        asked(&scene, &delete(&[])),
+        [""; 0],
+        "it holds another value"
+    );
+    let reasons = asked(&scene, &delete(&["/id"]));
+    assert!(
+        reasons[0].contains("the influence of web:https://evil.test"),
+        "{reasons:?}"
+    );
+    assert!(reasons[0].contains("an id from a list is none"));
+}
+
+#[test]
+fn a_name_out_of_a_handle_is_nobodys_and_says_whose() {
+    let scene = scene(&["Note the summer party"], CLEAN);
+    let add = |places: &[&str]| call("cal.add", json!({"title": "Any"}), places, WEB);
+    assert_eq!(asked(&scene, &add(&[])), [""; 0]);
+    let reasons = asked(&scene, &add(&["/title"]));
+    assert!(
+        reasons[0].contains("the influence of web:https://evil.test"),
+        "{reasons:?}"
+    );
+}
+
+#[test]
+fn what_is_adopted_says_whose_words_it_was_and_can_be_read() {
+    let caller = scene(&[], CLEAN).caller(Grant::default());
+    let adopt = |text: &str, places| call("other.act", json!({"value": text}), places, WEB);
+    let point = adopting(&adopt("Go on.", &["/value"]), &caller).unwrap();
+    assert!(
+        point.reason.contains("web:https://evil.test"),
+        "{}",
+        point.reason
+    );
+    let longest = "x".repeat(ADOPTED_CHARS);
+    assert!(adopting(&adopt(&longest, &["/value"]), &caller).is_ok());
+    for (text, places) in [(&*format!("{longest}x"), &["/value"][..]), ("Go on.", &[])] {
+        let denial = adopting(&adopt(text, places), &caller).unwrap_err();
+        assert_eq!(denial.rule, "flow_adopt");
+    }
+}
+
+#[test]
+fn the_guard_against_the_three_together_looks_into_handles() {
+    let mut scene = scene(&[], CLEAN);
+    scene.policy.flows.guards.insert(Guard::LethalTrifecta);
+    let act = |held: &str| {
+        let call = call("other.act", json!({"text": "x"}), &["/text"], held);
+        call.judge(&scene.caller(Grant::default()), &scene.policy)
+            .map(drop)
+    };
+    for held in [CLEAN, WEB, SECRET] {
+        let denied = act(held).is_err_and(|denial| denial.reason.contains("lethal-trifecta"));
+        assert!(!denied, "{held}");
+    }
+    let denial = act(&format!("{WEB} secret:token")).unwrap_err();
+    assert!(
+        denial.reason.contains("lethal-trifecta"),
+        "{}",
+        denial.reason
+    );
+}

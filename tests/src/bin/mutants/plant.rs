@@ -1,0 +1,228 @@
+//! The mutants as they are written down, and the sources with all of them in.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+/// What wakes a mutant: its number.
+pub const AWAKE: &str = "LAZARET_MUTANT";
+/// The number of none.
+pub const ASLEEP: usize = 0;
+/// Stands for "this mutant is awake" in the text that is put in.
+const MARK: &str = "MUTANT";
+/// Where no mutant belongs: each would send a request, or let a guest do so.
+const NEVER: [&str; 3] = ["edges/egress", "rules/fetch", "gate.rs"];
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entries {
+    mutant: Vec<Entry>,
+}
+
+/// One place, and what is put there.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    /// What each one breaks: one for each mark in `to`, in order.
+    about: Vec<String>,
+    /// Below `host/src`.
+    file: String,
+    /// What stands there exactly once.
+    from: String,
+    to: String,
+    /// What of `it` may see it; the usual parts where it does not say.
+    #[serde(default)]
+    tests: Vec<String>,
+}
+
+/// One way to break a rule.
+pub struct Mutant {
+    pub number: usize,
+    pub about: String,
+    /// Below `host/src`.
+    pub file: String,
+    /// What of `it` may see it; nothing for the usual parts.
+    pub tests: Vec<String>,
+}
+
+impl Mutant {
+    /// Whether it is meant by this word.
+    pub fn is(&self, only: &str) -> bool {
+        self.about.contains(only) || self.file.contains(only)
+    }
+}
+
+/// All mutants, and every file that they change.
+#[derive(Default)]
+pub struct Planted {
+    pub mutants: Vec<Mutant>,
+    /// Below the root → as it is with them.
+    pub files: BTreeMap<PathBuf, String>,
+}
+
+impl Planted {
+    /// Reads `tests/mutants`, and plants all of it.
+    ///
+    /// # Errors
+    /// A list of everything that does not match the sources.
+    pub fn read(root: &Path) -> Result<Self, String> {
+        let mut planted = Self::default();
+        let mut wrong = Vec::new();
+        for list in lists(root)? {
+            let text = fs::read_to_string(&list).map_err(|why| why.to_string())?;
+            let name = list.file_name().unwrap_or_default().to_string_lossy();
+            let entries: Entries = toml::from_str(&text).map_err(|why| format!("{name}: {why}"))?;
+            for entry in entries.mutant {
+                if let Err(why) = planted.plant(root, &entry) {
+                    wrong.push(format!("{name}: {}: {why}", entry.about.join(", ")));
+                }
+            }
+        }
+        if !wrong.is_empty() {
+            return Err(format!("these do not match:\n  {}", wrong.join("\n  ")));
+        }
+        let lib = planted.source(root, "lib.rs")?;
+        // What the compiler thinks of them is of no interest.
+        let lib = format!("#![allow(warnings)]\n{lib}{}", switch());
+        planted.files.insert(path_of("lib.rs"), lib);
+        Ok(planted)
+    }
+
+    fn plant(&mut self, root: &Path, entry: &Entry) -> Result<(), String> {
+        if NEVER.iter().any(|never| entry.file.starts_with(never)) {
+            return Err(format!("nothing is planted in {}", entry.file));
+        }
+        let source = self.source(root, &entry.file)?;
+        let places = source.matches(&entry.from).count();
+        if places != 1 {
+            let (from, file) = (&entry.from, &entry.file);
+            return Err(format!(
+                "`{from}` stands {places} times in {file}, not once"
+            ));
+        }
+        let source = source.replacen(&entry.from, &self.numbered(entry)?, 1);
+        self.files.insert(path_of(&entry.file), source);
+        Ok(())
+    }
+
+    /// A file with what is planted in it so far.
+    fn source(&self, root: &Path, file: &str) -> Result<String, String> {
+        let path = path_of(file);
+        match self.files.get(&path) {
+            Some(source) => Ok(source.clone()),
+            None => fs::read_to_string(root.join(path)).map_err(|why| format!("{file}: {why}")),
+        }
+    }
+
+    /// The text of an entry, in which every mark asks for a number of its own.
+    fn numbered(&mut self, entry: &Entry) -> Result<String, String> {
+        let mut parts = entry.to.split(MARK);
+        let mut text = parts.next().unwrap_or_default().to_owned();
+        let parts: Vec<&str> = parts.collect();
+        let (marks, about) = (parts.len(), entry.about.len());
+        if marks != about || marks == 0 {
+            return Err(format!("{marks} marks and {about} descriptions"));
+        }
+        for (part, about) in parts.into_iter().zip(&entry.about) {
+            let number = self.mutants.len() + 1;
+            text.push_str(&format!("crate::mutant({number}){part}"));
+            self.mutants.push(Mutant {
+                number,
+                about: about.clone(),
+                file: entry.file.clone(),
+                tests: entry.tests.clone(),
+            });
+        }
+        Ok(text)
+    }
+}
+
+fn path_of(file: &str) -> PathBuf {
+    Path::new("host/src").join(file)
+}
+
+fn lists(root: &Path) -> Result<Vec<PathBuf>, String> {
+    let folder = root.join("tests/mutants");
+    let listed = fs::read_dir(&folder).and_then(|entries| {
+        entries
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect()
+    });
+    let mut lists: Vec<PathBuf> = listed.map_err(|why| format!("tests/mutants: {why}"))?;
+    lists.sort();
+    Ok(lists)
+}
+
+/// What every mutant asks.
+fn switch() -> String {
+    format!(
+        r#"
+/// Whether this mutant is awake.
+pub(crate) fn mutant(number: usize) -> bool {{
+    static AWAKE: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
+    let read = || std::env::var("{AWAKE}").ok()?.parse().ok();
+    *AWAKE.get_or_init(|| read().unwrap_or({ASLEEP})) == number
+}}
+"#
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(file: &str, from: &str, to: &str) -> Entry {
+        Entry {
+            about: vec!["one".to_owned()],
+            file: file.to_owned(),
+            from: from.to_owned(),
+            to: to.to_owned(),
+            tests: Vec::new(),
+        }
+    }
+
+    fn root() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    }
+
+    fn why_not(file: &str, from: &str, to: &str) -> String {
+        let mut planted = Planted::default();
+        let done = planted.plant(&root(), &entry(file, from, to));
+        done.expect_err("it is planted")
+    }
+
+    /// The lists are of these very sources: whoever changes a rule changes what breaks it.
+    #[test]
+    fn every_mutant_has_its_place() {
+        let planted = Planted::read(&root()).unwrap_or_else(|why| panic!("{why}"));
+        assert!(planted.mutants.len() > 50, "{}", planted.mutants.len());
+        let numbers = planted.mutants.iter().map(|mutant| mutant.number);
+        assert!(numbers.eq(1..=planted.mutants.len()));
+    }
+
+    #[test]
+    fn what_stands_twice_or_never_is_no_place() {
+        let why = why_not("lib.rs", "pub mod", "MUTANT");
+        assert!(why.contains("`pub mod` stands 7 times in lib.rs"), "{why}");
+        let why = why_not("lib.rs", "no such text", "MUTANT");
+        assert!(why.contains("stands 0 times"), "{why}");
+    }
+
+    #[test]
+    fn every_mark_is_described() {
+        let why = why_not("lib.rs", "pub mod words;", "MUTANT MUTANT");
+        assert_eq!(why, "2 marks and 1 descriptions");
+        let why = why_not("lib.rs", "pub mod words;", "pub mod words;");
+        assert_eq!(why, "0 marks and 1 descriptions");
+    }
+
+    #[test]
+    fn where_requests_leave_nothing_is_planted() {
+        for file in ["edges/egress/names.rs", "rules/fetch.rs", "gate.rs"] {
+            let why = why_not(file, "//!", "MUTANT");
+            assert!(why.starts_with("nothing is planted"), "{why}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! A copy of the tree in which the mutants live.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What the copy needs, to be built and tested.
+const PARTS: [&str; 9] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "README.md",
+    "host",
+    "wit",
+    "plugins",
+    "sdk",
+    "tests",
+    "examples",
+];
+/// What is built, and the program that does this.
+const SKIPPED: [&str; 2] = ["target", "bin"];
+
+/// Makes `tree` a copy of `root`, with other texts in some `files`. What has not changed stays untouched, so that it is
+/// not built again.
+pub fn mirror(root: &Path, tree: &Path, files: &BTreeMap<PathBuf, String>) -> io::Result<()> {
+    let mut wanted = BTreeSet::new();
+    for part in PARTS {
+        list(root, Path::new(part), &mut wanted)?;
+    }
+    for path in &wanted {
+        let bytes = match files.get(path) {
+            Some(text) => text.clone().into_bytes(),
+            None => fs::read(root.join(path))?,
+        };
+        write(&tree.join(path), &bytes)?;
+    }
+    let mut there = BTreeSet::new();
+    for part in PARTS {
+        list(tree, Path::new(part), &mut there)?;
+    }
+    for path in there.difference(&wanted) {
+        fs::remove_file(tree.join(path))?;
+    }
+    Ok(())
+}
+
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if fs::read(path).is_ok_and(|there| there == bytes) {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(path, bytes)
+}
+
+/// All files of one part, below `root`.
+fn list(root: &Path, part: &Path, found: &mut BTreeSet<PathBuf>) -> io::Result<()> {
+    if !root.join(part).is_dir() {
+        found.insert(part.to_owned());
+        return Ok(());
+    }
+    for entry in fs::read_dir(root.join(part))? {
+        let name = entry?.file_name();
+        if !SKIPPED.iter().any(|skipped| name == *skipped) {
+            list(root, &part.join(name), found)?;
+        }
+    }
+    Ok(())
+}
