@@ -362,13 +362,7 @@ async fn perform(
     };
     let result = clean(station, done.result);
     hear(station, caller, &label, &result);
-    let content = match &result {
-        Ok(value) if station.gate.policy().flows.classes.is_secret(&label) => Content::Size {
-            bytes: value.to_string().len(),
-        },
-        Ok(value) => Content::Inline(value.clone()),
-        Err(_) => Content::Empty,
-    };
+    let content = recorded(station, &result, &label);
     let told = match &result {
         Ok(value) => tell(station, caller, &call, (value, &label), trail),
         Err(error) => tell_fault(station, caller, &call, (error, &done.telling), &label),
@@ -384,6 +378,17 @@ async fn perform(
         label,
         told,
         spent: done.spent,
+    }
+}
+
+/// An outcome as it stands on record: of what is secret, how much it is (G-32).
+fn recorded(station: &Station, result: &Result<Value>, label: &Label) -> Content {
+    match result {
+        Ok(value) if station.gate.policy().flows.classes.is_secret(label) => Content::Size {
+            bytes: value.to_string().len(),
+        },
+        Ok(value) => Content::Inline(value.clone()),
+        Err(_) => Content::Empty,
     }
 }
 
