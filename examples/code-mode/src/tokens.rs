@@ -47,7 +47,8 @@ pub fn cost(host: &Host, agent: &Agent, goal: &str, records: &[Record]) -> Resul
                     .collect();
                 anyhow::ensure!(told.len() == tools.len(), "a tool has no card");
                 cost.turns += 1;
-                let inbound = host.policy().inbound;
+                let policy = host.policy();
+                let inbound = (policy.inbound, &policy.flows.classes);
                 let marks = Marks::of_run(inbound, host.journal().key(), &record.run);
                 let prompt = context::prompt(agent, &told, &messages, &marks);
                 cost.context = of_prompt(&tokenizer, &prompt);

@@ -199,13 +199,15 @@ fn values_are_answered_for_by_always_alone() {
 
 #[test]
 fn only_a_wish_for_a_call_by_whoever_can_wait_is_asked_about_or_decided() {
-    let other = |effect, origin: &str, verdict| match judged(0, verdict) {
-        Event::Judged(judged) => Event::Judged(Judged {
+    let other = |effect, origin: &str, verdict| {
+        let Event::Judged(judged) = judged(0, verdict) else {
+            panic!("a judgement is one")
+        };
+        Event::Judged(Judged {
             effect,
             origin: origin.to_owned(),
             ..judged
-        }),
-        event => event,
+        })
     };
     let allow = || Verdict::Allow {
         rule: String::new(),
