@@ -70,14 +70,16 @@ impl Drop for Held {
         reason = "this file owns what the host keeps on disk"
     )]
     fn drop(&mut self) {
-        let Ok(mine) = self.file.metadata() else {
-            return;
-        };
         let there = fs::symlink_metadata(&self.path);
-        if mine.len() == 0 && there.is_ok_and(|there| there.ino() == mine.ino()) {
+        if let (Ok(mine), Ok(there)) = (self.file.metadata(), there)
+            && mine.len() == 0
+            && there.ino() == mine.ino()
+        {
             // What would be left behind is a file that nobody holds.
             let _ = fs::remove_file(&self.path);
         }
+        // A process that is just being started may have this file open as well, and would hold it for a moment more.
+        let _ = self.file.unlock();
     }
 }
 
