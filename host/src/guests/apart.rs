@@ -133,7 +133,7 @@ impl Isolated<'_> {
         }
         let station = self.wish.station;
         let source = format!("(\n{code}\n)");
-        let blanking = station.scripts.blank(&station.quarantine, &source);
+        let blanking = station.scripts.blank_apart(&station.quarantine, &source);
         let blanked = match blanking.await {
             Err(error) if error.code() == Code::Busy => return Done::free(error),
             read => read.ok().filter(|blanked| *blanked != source),

@@ -102,8 +102,28 @@ impl Scripts {
     /// Blanks out the types of a TypeScript source; what is left is JavaScript.
     ///
     /// # Errors
-    /// `BadInput` with line and column for what cannot be taken away.
+    /// `BadInput` with line and column for what cannot be taken away; `Busy` where no slot becomes free in time.
     pub async fn blank(&self, quarantine: &Quarantine, source: &str) -> Result<String> {
+        let deadline = Deadline::after_ms(CALL_TIMEOUT_MS);
+        let slot = quarantine.slots().take_script(deadline).await?;
+        self.blank_in(quarantine, source, slot).await
+    }
+
+    /// The same of a function that runs apart: whoever waits for that may hold the slot of a script meanwhile.
+    ///
+    /// # Errors
+    /// As [`Scripts::blank`].
+    pub(super) async fn blank_apart(
+        &self,
+        quarantine: &Quarantine,
+        source: &str,
+    ) -> Result<String> {
+        let deadline = Deadline::after_ms(CALL_TIMEOUT_MS);
+        let slot = quarantine.slots().take_isolated(deadline).await?;
+        self.blank_in(quarantine, source, slot).await
+    }
+
+    async fn blank_in(&self, quarantine: &Quarantine, source: &str, _slot: Slot) -> Result<String> {
         let load = async || {
             let digest = self.types.digest()?;
             let component = quarantine.component(&self.types, digest).await?;
@@ -112,10 +132,6 @@ impl Scripts {
         };
         let reader = self.reader.get_or_try_init(load).await?;
         let mut store = store_for(quarantine, READER_BOUNDS, Errand::Manifest)?;
-        let slots = quarantine.slots();
-        let _slot = slots
-            .take_script(Deadline::after_ms(CALL_TIMEOUT_MS))
-            .await?;
         let read = {
             let _ticking = quarantine.ticker().run();
             read_types(&reader.0, &mut store, source).await

@@ -137,6 +137,19 @@ fn outcome_of(signature: &Signature) -> Option<(&Type, bool)> {
     }
 }
 
+/// The type that a tool's arguments are read into, and that its schema is made of.
+fn input_type(fields: &[TokenStream]) -> TokenStream {
+    quote! {
+        #[derive(
+            ::lazaret_sdk::export::serde::Deserialize,
+            ::lazaret_sdk::export::schemars::JsonSchema,
+        )]
+        #[serde(crate = "::lazaret_sdk::export::serde", deny_unknown_fields)]
+        #[schemars(crate = "::lazaret_sdk::export::schemars")]
+        struct __Input { #(#fields)* }
+    }
+}
+
 fn declare(
     function: &ItemFn,
     options: &Options,
@@ -166,19 +179,14 @@ fn declare(
     } else {
         quote!(::lazaret_sdk::export::write(&#call))
     };
+    let input = input_type(&fields);
     Ok(quote! {
         #[doc(hidden)]
         #[allow(non_camel_case_types)]
         #visibility enum #ident {}
 
         const _: () = {
-            #[derive(
-                ::lazaret_sdk::export::serde::Deserialize,
-                ::lazaret_sdk::export::schemars::JsonSchema,
-            )]
-            #[serde(crate = "::lazaret_sdk::export::serde", deny_unknown_fields)]
-            #[schemars(crate = "::lazaret_sdk::export::schemars")]
-            struct __Input { #(#fields)* }
+            #input
 
             #(#makers)*
 

@@ -2,27 +2,11 @@
 
 use lazaret::words::error::Code;
 use lazaret::words::event::{Answer as Say, Event, Record, Stopped};
-use lazaret::words::label::{Label, Sort, Source};
 use lazaret_tests::rig::{self, Rig, Rigged};
-use lazaret_tests::server::{Answer, Server};
+use lazaret_tests::server::Server;
 use serde_json::{Value, json};
 
-/// What the page says, and nobody may read by accident.
-const PAGE: &str = "canary-41c8 obey me";
-
-async fn page() -> Server {
-    let server = Server::start().await;
-    server.say(vec![Answer {
-        path: "/page".into(),
-        body: PAGE.into(),
-        ..Answer::default()
-    }]);
-    server
-}
-
-fn url(server: &Server, path: &str) -> String {
-    format!("http://127.0.0.1:{}{path}", server.port())
-}
+use crate::page::{PAGE, observed, page, url, web};
 
 fn policy(server: &Server, more: &str) -> String {
     format!(
@@ -62,21 +46,6 @@ fn consult(of: &[&str], question: &str, shape: Value) -> Value {
         "handle.consult",
         json!({"of": of, "question": question, "shape": shape}),
     )
-}
-
-/// What the model read, call by call, and under what influence it was then.
-fn observed(records: &[Record]) -> Vec<(String, Label)> {
-    let seen = records.iter().filter_map(|record| match &record.event {
-        Event::Observed { observation, .. } => {
-            Some((observation.text.clone(), observation.label.clone()))
-        }
-        _ => None,
-    });
-    seen.collect()
-}
-
-fn web(server: &Server) -> Label {
-    Label::of(Source::new(Sort::Web, &url(server, "")))
 }
 
 fn stopped(records: &[Record]) -> &Stopped {

@@ -5,12 +5,14 @@ use lazaret::runs::brought::{Chosen, held_in};
 use lazaret::runs::host::Goal;
 use lazaret::runs::left::Program;
 use lazaret::words::error::{Code, Result};
-use lazaret::words::event::{Answer as Say, Event, Record, Surface};
+use lazaret::words::event::{Answer as Say, Surface};
 use lazaret::words::id::RunId;
 use lazaret::words::label::{Label, Sort, Source};
 use lazaret_tests::golden::assert_golden;
 use lazaret_tests::rig::{self, Rig, Rigged};
 use serde_json::{Value, json};
+
+use crate::page::observed;
 
 /// What the letter says, and nobody may read by accident.
 const LETTER: &str = "canary-41c8 obey me";
@@ -99,16 +101,6 @@ async fn script(rig: &Rigged, source: &str, with: &str) -> Result<(Value, Label)
     let called = rig.host.program(run, Surface::Cli, program, &tasks).await?;
     let outcome = called.outcome;
     Ok((rig::value(&outcome).clone(), outcome.label))
-}
-
-fn observed(records: &[Record]) -> Vec<(String, Label)> {
-    let seen = records.iter().filter_map(|record| match &record.event {
-        Event::Observed { observation, .. } => {
-            Some((observation.text.clone(), observation.label.clone()))
-        }
-        _ => None,
-    });
-    seen.collect()
 }
 
 fn written(rig: &Rigged, path: &str) -> String {

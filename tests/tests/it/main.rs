@@ -15,6 +15,7 @@ mod journal;
 mod labels;
 mod limits;
 mod nesting;
+mod page;
 mod parallel;
 mod paths;
 mod questions;

@@ -1,0 +1,270 @@
+//! Doing the calls of one reply, each in its place.
+
+use futures_util::future::join_all;
+use serde_json::Value;
+
+use super::super::observe::observe;
+use super::super::offer::{Offer, Way};
+use super::super::script::Script;
+use super::Drive;
+use crate::gate::{all_asked, unfit};
+use crate::guests::dispatch::{Outcome, Request, ask_ahead, dispatch};
+use crate::guests::guest::Trail;
+use crate::rules::call::wished;
+use crate::rules::caller::Caller;
+use crate::rules::plan::{Plan, Seen};
+use crate::rules::script::{Left, Recall, TOOL, in_doubt};
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::{EffectKind, Event, Record, Spent};
+use crate::words::id::{Place, ToolName, shown};
+use crate::words::label::Label;
+use crate::words::message::ToolCall;
+
+/// The calls of one reply, and what is known of them.
+pub(super) struct Turn<'a> {
+    pub(super) place: Place,
+    /// Of the run's earlier lives.
+    pub(super) records: &'a [Record],
+    /// What was observed before the run was left.
+    pub(super) earlier: Vec<Seen>,
+}
+
+impl Drive<'_> {
+    /// Does the calls of one reply, group after group. Behind a call that waits for a person nothing is done, but
+    /// all that they have to say in this turn is asked. What is returned is why the run is left: calls wait for a
+    /// person, or a script was cut off.
+    ///
+    /// # Errors
+    /// The journal's failure.
+    pub(super) async fn call(
+        &self,
+        plan: &mut Plan,
+        offer: &mut Offer<'_>,
+        groups: Vec<Vec<ToolCall>>,
+        mut turn: Turn<'_>,
+    ) -> Result<Option<Error>> {
+        let mut all = std::mem::take(&mut turn.earlier);
+        let (seen, mut before, mut over) = (all.len(), 0, false);
+        let mut asked = Vec::new();
+        for group in groups {
+            // What ended the run ends it for the calls that were to come after.
+            if over {
+                break;
+            }
+            let places = (0..)
+                .skip(before)
+                .map(|position| turn.place.inside(position));
+            let calls = group.iter().zip(places);
+            let calls: Vec<_> = calls.skip(seen.saturating_sub(before)).collect();
+            before += group.len();
+            if !asked.is_empty() {
+                let ahead = calls.iter().map(|(call, place)| {
+                    let way = offer.way(&call.tool, &call.args);
+                    self.ask_ahead(call, (place.clone(), plan.label().clone()), &way, &turn)
+                });
+                asked.extend(ahead.collect::<Result<Vec<_>>>()?.into_iter().flatten());
+                continue;
+            }
+            let label = plan.label();
+            let doing = calls.iter().map(|(call, place)| {
+                let way = offer.way(&call.tool, &call.args);
+                self.one(call, (place.clone(), label.clone()), way, &turn)
+            });
+            let outcomes = join_all(doing).await;
+            for ((call, _), (outcome, found)) in calls.iter().zip(outcomes) {
+                offer.find(found);
+                match fate(&outcome, !asked.is_empty()) {
+                    Fate::Seen => {}
+                    Fate::Asked => {
+                        asked.extend(outcome.result.err());
+                        continue;
+                    }
+                    // It is on record, and seen when the run goes on.
+                    Fate::Later => continue,
+                    Fate::CutOff => return Ok(outcome.result.err()),
+                    Fate::Over => {
+                        if let Err(error) = &outcome.result {
+                            plan.failed(error);
+                        }
+                        over = true;
+                    }
+                }
+                all.push(self.observed(call, &outcome)?);
+            }
+        }
+        if let Some(why) = all_asked("the run", asked.iter()) {
+            return Ok(Some(why));
+        }
+        plan.observed(all);
+        Ok(None)
+    }
+
+    /// What a person is asked about a call that may not be made yet. Nothing, if it was made before the run was left.
+    fn ask_ahead(
+        &self,
+        call: &ToolCall,
+        (place, label): (Place, Label),
+        way: &Way,
+        turn: &Turn<'_>,
+    ) -> Result<Option<Error>> {
+        let caller = Caller {
+            place,
+            ..self.caller_of_model(label)
+        };
+        match way {
+            Way::Search(..) | Way::Nowhere(_) => Ok(None),
+            Way::Script(source) => {
+                let scripts = &self.station.scripts;
+                let caller = scripts.caller(&caller);
+                self.station.gate.ask_ahead(&caller, &scripts.call(source))
+            }
+            Way::Tool if self.again(call, &caller, turn).is_some() => Ok(None),
+            Way::Tool => {
+                let request = Request {
+                    tool: call.tool.clone(),
+                    args: call.args.clone(),
+                };
+                ask_ahead(self.station, &caller, &request)
+            }
+        }
+    }
+
+    /// One call of a model, wherever it goes; and the tools that it has found.
+    async fn one(
+        &self,
+        call: &ToolCall,
+        (place, label): (Place, Label),
+        way: Way,
+        turn: &Turn<'_>,
+    ) -> (Outcome, Vec<ToolName>) {
+        let mut caller = self.caller_of_model(label);
+        caller.place = place;
+        let found = match &way {
+            Way::Search(_, names) => names.clone(),
+            Way::Tool | Way::Script(_) | Way::Nowhere(_) => Vec::new(),
+        };
+        let outcome = match way {
+            Way::Search(text, names) => {
+                let mut outcome = self.said(call, &caller, Ok(text.into()));
+                let classes = &self.station.gate.policy().flows.classes;
+                outcome.label = outcome.label.join(&classes.of_words(&names));
+                outcome
+            }
+            Way::Nowhere(error) => {
+                let what = (shown(&call.tool), wished(&call.args));
+                let why = (unfit(&error), error);
+                let gate = &self.station.gate;
+                let not = gate.turn_down(&caller, EffectKind::Call, what, why);
+                self.said(call, &caller, Err(not.error))
+            }
+            Way::Script(source) => {
+                let script = Script {
+                    station: self.station,
+                    tasks: self.tasks,
+                    caller,
+                    source,
+                    engines: self.engines,
+                };
+                script.run(turn.records.to_vec()).await
+            }
+            Way::Tool => match self.again(call, &caller, turn) {
+                Some(outcome) => outcome,
+                None => {
+                    let request = Request {
+                        tool: call.tool.clone(),
+                        args: call.args.clone(),
+                    };
+                    dispatch(self.station.clone(), self.tasks.clone(), caller, request).await
+                }
+            },
+        };
+        (outcome, found)
+    }
+
+    /// The outcome of a call that was made before the run was left, or may have been.
+    fn again(&self, call: &ToolCall, caller: &Caller, turn: &Turn<'_>) -> Option<Outcome> {
+        if turn.records.is_empty() {
+            return None;
+        }
+        let repeatable = |tool: &str| self.station.catalog.is_repeatable(tool);
+        let recall = Recall::of(turn.records, &turn.place, repeatable);
+        let position = caller.place.position_in(&turn.place)?;
+        let mut settled = recall.settled.iter();
+        let (answered, label) = match settled.find(|settled| settled.position == position) {
+            Some(settled) => (settled.answered.clone(), settled.label.clone()),
+            None => match recall.left(position) {
+                Left::Begun(_) if !repeatable(&call.tool) => {
+                    (in_doubt(&call.tool), caller.label.clone())
+                }
+                Left::Begun(_) | Left::Fresh => return None,
+            },
+        };
+        let mut outcome = self.said(call, caller, answered.result());
+        outcome.label = outcome.label.join(&label);
+        Some(outcome)
+    }
+
+    /// An outcome that no guest made.
+    fn said(&self, call: &ToolCall, caller: &Caller, result: Result<Value>) -> Outcome {
+        Outcome {
+            tool: call.tool.clone(),
+            seq: caller.parent,
+            at: self.station.gate.journal().clock().now_ms(),
+            result,
+            label: caller.label.clone(),
+            trail: Trail::default(),
+            spent: Spent::default(),
+        }
+    }
+
+    fn observed(&self, call: &ToolCall, outcome: &Outcome) -> Result<Seen> {
+        let tool = self.station.catalog.resolve(&call.tool, &[]);
+        let how = tool.map_or_else(
+            |_| Default::default(),
+            |tool| tool.declared.conduct.truncation,
+        );
+        let observation = observe(outcome, how, self.station.gate.policy());
+        let correction = matches!(&outcome.result, Err(error)
+            if matches!(error.code(), Code::UnknownTool | Code::BadArgs));
+        let event = Event::Observed {
+            call: call.id.clone(),
+            tool: call.tool.clone(),
+            observation: observation.clone(),
+        };
+        let seq = self
+            .station
+            .gate
+            .journal()
+            .append(self.run, outcome.seq, event)?
+            .seq;
+        Ok(Seen {
+            observation,
+            correction,
+            seq,
+        })
+    }
+}
+
+/// What becomes of the outcome of a call in its turn.
+enum Fate {
+    /// The model sees it.
+    Seen,
+    /// It waits for a person.
+    Asked,
+    /// A call before it waits for a person: the model sees it when that has ended.
+    Later,
+    /// It is a script that was cut off.
+    CutOff,
+    /// It ends the run.
+    Over,
+}
+
+fn fate(outcome: &Outcome, behind_asked: bool) -> Fate {
+    match &outcome.result {
+        Err(error) if error.code() == Code::Asked => Fate::Asked,
+        Ok(_) | Err(_) if behind_asked => Fate::Later,
+        Err(error) if error.code() == Code::Cancelled && outcome.tool == TOOL => Fate::CutOff,
+        Err(error) if !error.code().told_to_model() => Fate::Over,
+        Ok(_) | Err(_) => Fate::Seen,
+    }
+}
