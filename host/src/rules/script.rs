@@ -240,6 +240,7 @@ impl Recall {
                 | Event::Answered { .. }
                 | Event::Expired { .. }
                 | Event::Resumed
+                | Event::Overspent(_)
                 | Event::Stopped(_) => {}
             }
         }

@@ -1,10 +1,12 @@
 //! Driving a run: asks the plan what comes next, does it, and tells the plan what came of it.
 
+mod afford;
 mod calls;
 mod prompt;
 
 use std::sync::Arc;
 
+use self::afford::Afford;
 use self::calls::Turn;
 use super::brought::{self, goal_with};
 use super::offer::{Offer, Way};
@@ -14,6 +16,7 @@ use crate::gate::{Performed, failed};
 use crate::guests::station::Station;
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
+use crate::rules::budget::Purse;
 use crate::rules::caller::{Budget, Caller, Known, Origin};
 use crate::rules::plan::{Plan, Seen, Step};
 use crate::rules::show::Show;
@@ -58,6 +61,7 @@ impl Drive<'_> {
         let flows = &self.station.gate.policy().flows;
         let goal = goal_with(&started.goal, &self.brought, flows);
         let mut plan = Plan::new(&goal, started.label.clone(), self.agent.turns);
+        let mut purse = Purse::of(records);
         let mut earlier = self.recall(&mut plan, &mut offer, records);
         if records.is_empty() {
             journal.append(self.run, 0, Event::Started(started))?;
@@ -72,7 +76,20 @@ impl Drive<'_> {
             match plan.next(|tool| offer.grouping(self.station, tool)) {
                 Step::Prompt(turn) => {
                     plan.read(offer.label());
-                    self.prompt(&mut plan, &offer.cards(), turn).await?;
+                    let cards = offer.cards();
+                    match self.afford(&plan, &cards, &mut purse).await? {
+                        Afford::Yes => {}
+                        Afford::No(why) => {
+                            plan.failed(&why);
+                            continue;
+                        }
+                        Afford::Asked(why) => {
+                            self.tasks.drain().await;
+                            return Ok(Pursued::Left(why));
+                        }
+                    }
+                    self.prompt(&mut plan, &cards, turn).await?;
+                    self.spent(&mut plan);
                 }
                 Step::Calls(groups) => {
                     let earlier = std::mem::take(&mut earlier);

@@ -59,7 +59,8 @@ impl Event {
             | Self::Paused { .. }
             | Self::Answered { .. }
             | Self::Expired { .. }
-            | Self::Resumed => {}
+            | Self::Resumed
+            | Self::Overspent(_) => {}
         }
     }
 }
