@@ -169,7 +169,7 @@ impl Host {
         let gone_on = async {
             let records = self.expire(run, records).await?;
             let wish = wished_in(run, &records)?;
-            self.go_on(wish, records, hold, tasks).await
+            self.go_on_with(wish, records, hold, tasks).await
         };
         let gone_on = gone_on.await;
         if gone_on.is_err() {
@@ -192,7 +192,7 @@ impl Host {
         Ok((hold, records))
     }
 
-    async fn go_on(
+    async fn go_on_with(
         &self,
         wish: Wished,
         records: Vec<Record>,
