@@ -7,6 +7,8 @@
 pub mod agent;
 pub mod call;
 pub mod caller;
+pub mod candidate;
+pub mod chain;
 pub mod code_mode;
 pub mod codec;
 pub mod consult;
@@ -34,6 +36,7 @@ pub mod search;
 pub mod secret;
 pub mod show;
 pub mod signature;
+pub mod tier;
 
 use self::flow::Point;
 use crate::words::event::{Classes, Content, Denial, EffectKind, Weighed};

@@ -1,5 +1,6 @@
 //! Agents: named definitions of who a run is — instructions, tools, models, limits.
 
+use super::chain::Terms;
 use super::grant::Pattern;
 use crate::words::error::{Error, Result};
 use crate::words::id::shown;
@@ -15,8 +16,10 @@ pub struct Agent {
     pub instructions: String,
     /// Tools that it may call.
     pub tools: Vec<Pattern>,
-    /// Models by name, first choice first.
+    /// Models by name, or tiers, first choice first.
     pub models: Vec<String>,
+    /// On what terms they are asked.
+    pub terms: Terms,
     /// Provider calls of one run.
     pub turns: u32,
     /// How its model calls tools.
@@ -32,6 +35,7 @@ impl Agent {
             instructions: String::new(),
             tools: Vec::new(),
             models: Vec::new(),
+            terms: Terms::default(),
             turns: RUN_TURNS,
             calling: Calling::Direct,
         }

@@ -40,6 +40,7 @@ use crate::rules::policy::Policy;
 use crate::rules::script;
 use crate::rules::scrub::{self, Scrub};
 use crate::rules::show::Show;
+use crate::rules::tier::Chains;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Error, Result};
 use crate::words::event::{
@@ -68,6 +69,8 @@ pub struct Setup {
     pub models: BTreeMap<String, Model>,
     /// Those of them that a client's own scripts and calls may consult, first choice first.
     pub counsel: Vec<String>,
+    /// On what terms models are asked, and what tiers stand for.
+    pub chains: Chains,
     /// The engine of scripts: the bundled one, except where a test brings another.
     pub engine: PluginBytes,
     /// Where secrets are found.
@@ -108,6 +111,7 @@ pub struct Host {
     agents: BTreeMap<String, Agent>,
     models: BTreeMap<String, Model>,
     counsel: Vec<String>,
+    chains: Chains,
     /// Whether the flows of clients are judged, once somebody has asked.
     clients: OnceLock<Judging>,
 }
@@ -134,7 +138,7 @@ pub struct Goal {
     pub text: String,
     /// The agent's tools, or fewer.
     pub tools: Vec<Pattern>,
-    /// The agent's models, or one other.
+    /// The agent's models, or others, by name or tier.
     pub models: Vec<String>,
     /// The agent's way of calling tools, or another.
     pub calling: Option<Calling>,
@@ -195,6 +199,7 @@ impl Host {
             agents,
             models,
             counsel,
+            chains,
             engine,
             vault,
             places,
@@ -244,6 +249,7 @@ impl Host {
             agents,
             models,
             counsel,
+            chains,
             clients: OnceLock::new(),
         })
     }
@@ -431,7 +437,7 @@ impl Host {
         let judging = || known::judging(&self.station, &[Pattern::all()]);
         let mode = *self.clients.get_or_init(judging);
         let known = known::known(&self.station, (Led::ByClient, mode), typed, records);
-        known::consulting(known, self.counsel.clone(), records)
+        known::consulting(known, self.counsel.clone(), records).on(self.chains.terms)
     }
 
     pub(super) fn client(&self, run: RunId, surface: Surface, label: Label) -> Caller {
@@ -471,13 +477,9 @@ impl Host {
     /// Who pursues a goal, and the models that are asked.
     pub(super) fn prepare(&self, goal: &Goal) -> Result<(Agent, Vec<&Model>)> {
         let agent = self.agent(goal)?;
-        let names = if goal.models.is_empty() {
-            &agent.models
-        } else {
-            &goal.models
-        };
+        let names = self.chains.tiers.resolve(&goal.models, &agent.models);
         let mut models = Vec::new();
-        for name in names {
+        for name in &names {
             models.push(self.models.get(name).ok_or_else(|| {
                 Error::not_found(format!("model `{name}`"))
                     .hint(known("models", self.models.keys()))
@@ -508,7 +510,7 @@ impl Host {
         );
         let known = known::bringing(&self.station, known, &brought)?;
         let names = models.iter().map(|model| model.name.clone());
-        let known = known::consulting(known, names.collect(), &records);
+        let known = known::consulting(known, names.collect(), &records).on(agent.terms);
         let brought = if records.is_empty() {
             brought
         } else {

@@ -14,6 +14,7 @@ use super::error::{Code, Issue};
 use super::id::{Digest, Place, QuestionId, RunId, Seq, ToolName};
 use super::label::Label;
 use super::message::{Calling, Observation, Reply, Usage};
+use super::setback::{Miss, Setback};
 
 /// A fact with its place and time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,6 +51,8 @@ pub enum Event {
         /// Names of the tools it was told of.
         tools: Vec<String>,
     },
+    /// A model of the run gave no reply, or was not asked.
+    Attempted(Attempted),
     /// A provider answered.
     Replied {
         /// From 1.
@@ -111,6 +114,7 @@ impl Event {
             Self::Started(_) => "started",
             Self::Brought(_) => "brought",
             Self::Prompted { .. } => "prompted",
+            Self::Attempted(_) => "attempted",
             Self::Replied { .. } => "replied",
             Self::Judged(_) => "judged",
             Self::Finished(_) => "finished",
@@ -134,6 +138,7 @@ impl Event {
             Self::Stopped(stopped) => &mut stopped.end,
             Self::Started(_)
             | Self::Prompted { .. }
+            | Self::Attempted(_)
             | Self::Replied { .. }
             | Self::Scripted(_)
             | Self::Rested { .. }
@@ -161,6 +166,7 @@ impl Event {
             Self::Finished(finished) => Some(&mut finished.label),
             Self::Observed { observation, .. } => Some(&mut observation.label),
             Self::Prompted { .. }
+            | Self::Attempted(_)
             | Self::Scripted(_)
             | Self::Rested { .. }
             | Self::Paused { .. }
@@ -206,6 +212,58 @@ pub struct Brought {
     pub content: Content,
     /// What influenced it.
     pub label: Label,
+}
+
+/// What became of a model that gave no reply. What gave one is told by `Prompted` and `Replied`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempted {
+    /// The turn, from 1; 0 for a question about what is held.
+    pub turn: u32,
+    /// The model.
+    pub model: String,
+    /// Whether it was asked.
+    #[serde(flatten)]
+    pub tried: Tried,
+}
+
+/// Whether a model was asked, and what happens instead of its reply.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Tried {
+    /// It was, and failed.
+    Failed {
+        /// What kind of setback it was.
+        setback: Setback,
+        /// Closed code.
+        code: Code,
+        /// One sentence.
+        message: String,
+        /// What is done.
+        then: Onward,
+        /// How long that waits, in milliseconds.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        wait_ms: u64,
+        /// Whether something had been said, so that the step begins anew.
+        #[serde(default, skip_serializing_if = "is_false")]
+        restarts: bool,
+    },
+    /// It was not.
+    Skipped {
+        /// Why not.
+        miss: Miss,
+    },
+}
+
+/// What follows an attempt that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Onward {
+    /// The same model is asked again.
+    Again,
+    /// The next model is asked, if there is one.
+    Next,
+    /// No model is asked.
+    Over,
 }
 
 /// What a run asks for beside its agent's definition.

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::chain::{ChainTable, TierTable};
 use super::flow::FlowTable;
 use super::secrets::{ScrubTable, SecretTable, VaultTable};
 use crate::edges::named;
 use crate::guests::catalog::Collisions;
+use crate::rules::candidate::{Accepts, Can};
 use crate::rules::grant::{Access, Pattern};
 use crate::rules::inbound::Treatment;
 use crate::rules::manifest::Risk;
@@ -45,6 +47,10 @@ pub struct ConfigFile {
     pub agents: BTreeMap<String, AgentTable>,
     /// Models by name.
     pub models: BTreeMap<String, ModelTable>,
+    /// How patient runs are with their models.
+    pub chain: ChainTable,
+    /// Names for how good a model has to be.
+    pub tiers: TierTable,
     /// What a client's own scripts may ask.
     pub scripts: ScriptTable,
     /// Bounds of every guest.
@@ -158,12 +164,14 @@ pub struct AgentTable {
     pub instructions: String,
     /// Tools that it may call.
     pub tools: Vec<Pattern>,
-    /// Models, first choice first.
+    /// Models or tiers, first choice first.
     pub models: Vec<String>,
     /// Provider calls of one run.
     pub turns: Option<u32>,
     /// How its model calls tools: `direct`, `code` or `both`.
     pub calling: Calling,
+    /// How patient its runs are with their models.
+    pub chain: ChainTable,
 }
 
 /// `[scripts]`.
@@ -179,10 +187,7 @@ pub struct ScriptTable {
 #[serde(tag = "provider", rename_all = "lowercase", deny_unknown_fields)]
 pub enum ModelTable {
     /// Replies from a file.
-    Scripted {
-        /// The file, relative to this one.
-        script: PathBuf,
-    },
+    Scripted(ScriptedTable),
     /// A server that speaks chat completions.
     OpenAi(RemoteTable),
     /// OpenAI's responses.
@@ -193,6 +198,20 @@ pub enum ModelTable {
     Gemini(RemoteTable),
     /// Ollama's own chat.
     Ollama(RemoteTable),
+}
+
+/// A model that is a file of replies.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptedTable {
+    /// The file, relative to this one.
+    pub script: PathBuf,
+    /// What it can do.
+    #[serde(default)]
+    pub can: Can,
+    /// What it may be told.
+    #[serde(default)]
+    pub accepts: Accepts,
 }
 
 /// A model that a server has.
@@ -212,6 +231,19 @@ pub struct RemoteTable {
     /// Keys of the request's body as the provider documents them, such as `temperature`.
     #[serde(default)]
     pub extra: serde_json::Map<String, serde_json::Value>,
+    /// Whether it is asked for streams; absent: it is.
+    #[serde(default = "yes")]
+    pub stream: bool,
+    /// What it can do; where nothing is said, whatever it takes.
+    #[serde(default)]
+    pub can: Can,
+    /// What it may be told: `public`, or `private` too.
+    #[serde(default)]
+    pub accepts: Accepts,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// `[limits]`.

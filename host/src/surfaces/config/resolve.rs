@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use super::chain::{self, ChainTable};
 use super::file::{
     AgentTable, ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, MountTable,
     RemoteTable, looking,
@@ -23,6 +24,7 @@ use crate::rules::inbound::{Inbound, Treatment};
 use crate::rules::manifest::Risk;
 use crate::rules::policy::{Bounds, Line, Mount, Policy, Room, ScriptRules};
 use crate::rules::questions::AskRules;
+use crate::rules::tier::Chains;
 use crate::runs::host::{Places, Setup};
 use crate::runs::provider::{Model, Provider, Remote};
 use crate::words::error::{Error, Result};
@@ -71,6 +73,7 @@ fn empty(policy: Policy, places: Places) -> Setup {
         agents: BTreeMap::new(),
         models: BTreeMap::new(),
         counsel: Vec::new(),
+        chains: Chains::default(),
         engine: plugin::script_engine(),
         vault: Vault::new(Backend::default(), &places.state),
         places,
@@ -89,8 +92,14 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
     if let Some(backend) = files.iter().find_map(|(_, file)| file.vault.backend) {
         setup.vault = Vault::new(backend, &setup.places.state);
     }
+    let patience = files
+        .iter()
+        .fold(ChainTable::default(), |above, (_, file)| {
+            above.over(file.chain)
+        });
+    setup.chains.terms = patience.terms("chain")?;
     for (path, file) in files {
-        add(&mut setup, path, file).map_err(|error| about(path, &error))?;
+        add(&mut setup, path, (file, patience)).map_err(|error| about(path, &error))?;
     }
     // More than the default may be asked for, and the least of what is asked for holds.
     let asked = files
@@ -175,7 +184,7 @@ fn inbound(files: &[(&Path, &ConfigFile)]) -> Inbound {
     }
 }
 
-fn add(setup: &mut Setup, path: &Path, file: &ConfigFile) -> Result<()> {
+fn add(setup: &mut Setup, path: &Path, (file, patience): (&ConfigFile, ChainTable)) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     setup.policy.block.extend(file.block.iter().cloned());
     setup.policy.ask.extend(file.ask.iter().cloned());
@@ -223,9 +232,10 @@ fn add(setup: &mut Setup, path: &Path, file: &ConfigFile) -> Result<()> {
     }
     for (name, table) in &file.agents {
         check_name("an agent", name)?;
-        let agent = agent(name, table)?;
+        let agent = agent(name, table, patience)?;
         setup.agents.entry(name.clone()).or_insert(agent);
     }
+    chain::add_tiers(&mut setup.chains.tiers, &file.tiers);
     if setup.counsel.is_empty() {
         setup.counsel.clone_from(&file.scripts.models);
     }
@@ -356,7 +366,7 @@ fn bounds(table: &FetchTable) -> Result<FetchBounds> {
     Ok(bounds)
 }
 
-fn agent(name: &str, table: &AgentTable) -> Result<Agent> {
+fn agent(name: &str, table: &AgentTable, patience: ChainTable) -> Result<Agent> {
     refuse_secrets(
         &format!("`instructions` of agent `{name}`"),
         &table.instructions,
@@ -372,29 +382,42 @@ fn agent(name: &str, table: &AgentTable) -> Result<Agent> {
         instructions: table.instructions.clone(),
         tools: table.tools.clone(),
         models: table.models.clone(),
+        terms: table
+            .chain
+            .over(patience)
+            .terms(&format!("agents.{name}.chain"))?,
         turns,
         calling: table.calling,
     })
 }
 
 fn add_model(setup: &mut Setup, folder: &Path, name: &str, table: &ModelTable) -> Result<()> {
-    let provider = match table {
-        ModelTable::Scripted { script } => Provider::Scripted {
-            script: absolute(folder, script),
-        },
-        ModelTable::OpenAi(table) => remote(setup, name, Wire::OpenAi, table)?,
-        ModelTable::Responses(table) => remote(setup, name, Wire::Responses, table)?,
-        ModelTable::Anthropic(table) => remote(setup, name, Wire::Anthropic, table)?,
-        ModelTable::Gemini(table) => remote(setup, name, Wire::Gemini, table)?,
-        ModelTable::Ollama(table) => remote(setup, name, Wire::Ollama, table)?,
+    let (wire, table) = match table {
+        ModelTable::Scripted(table) => {
+            let model = Model {
+                name: name.to_owned(),
+                provider: Provider::Scripted {
+                    script: absolute(folder, &table.script),
+                },
+                can: table.can,
+                accepts: table.accepts,
+            };
+            setup.models.insert(name.to_owned(), model);
+            return Ok(());
+        }
+        ModelTable::OpenAi(table) => (Wire::OpenAi, table),
+        ModelTable::Responses(table) => (Wire::Responses, table),
+        ModelTable::Anthropic(table) => (Wire::Anthropic, table),
+        ModelTable::Gemini(table) => (Wire::Gemini, table),
+        ModelTable::Ollama(table) => (Wire::Ollama, table),
     };
-    setup.models.insert(
-        name.to_owned(),
-        Model {
-            name: name.to_owned(),
-            provider,
-        },
-    );
+    let model = Model {
+        name: name.to_owned(),
+        provider: remote(setup, name, wire, table)?,
+        can: table.can,
+        accepts: table.accepts,
+    };
+    setup.models.insert(name.to_owned(), model);
     Ok(())
 }
 
@@ -416,7 +439,7 @@ fn remote(setup: &mut Setup, name: &str, wire: Wire, table: &RemoteTable) -> Res
         return Err(Error::bad_input(what).hint(format!("take `{key}` out of `extra`")));
     }
     let base = table.url.trim_end_matches('/');
-    let path = wire.path(model);
+    let path = wire.path(model, table.stream);
     let place = path
         .split_once('?')
         .map_or(path.as_str(), |(place, _)| place);
@@ -436,6 +459,8 @@ fn remote(setup: &mut Setup, name: &str, wire: Wire, table: &RemoteTable) -> Res
         model: model.clone(),
         secret,
         extra: table.extra.clone(),
+        account: format!("{base} {}", table.key_env),
+        streams: table.stream,
     })))
 }
 
@@ -487,31 +512,7 @@ fn check_names(setup: &Setup) -> Result<()> {
             }
         }
     }
-    let gone = |model: &&String| !setup.models.contains_key(*model);
-    if let Some(model) = setup.counsel.iter().find(gone) {
-        let what = format!(
-            "{}: [scripts] speaks of the model `{}`, which is not there",
-            setup.policy.origin,
-            shown(model)
-        );
-        return Err(Error::bad_input(what).hint(format!("write `[models.{}]`", shown(model))));
-    }
-    for agent in setup.agents.values() {
-        if let Some(model) = agent
-            .models
-            .iter()
-            .find(|model| !setup.models.contains_key(*model))
-        {
-            let what = format!(
-                "{}: agent `{}` speaks of the model `{}`, which is not there",
-                setup.policy.origin,
-                agent.name,
-                shown(model)
-            );
-            return Err(Error::bad_input(what).hint(format!("write `[models.{}]`", shown(model))));
-        }
-    }
-    Ok(())
+    chain::check(setup)
 }
 
 fn check_mount_name(name: &str) -> Result<()> {
