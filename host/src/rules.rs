@@ -5,6 +5,7 @@
 //! (`effect`), who wishes it ([`caller::Caller`]), what the operator allows ([`policy::Policy`]).
 
 pub mod agent;
+pub mod answer;
 pub mod call;
 pub mod caller;
 pub mod candidate;
@@ -18,6 +19,7 @@ pub mod fetch;
 pub mod file;
 pub mod flow;
 pub mod grant;
+pub mod health;
 pub mod inbound;
 pub mod json;
 pub mod keep;

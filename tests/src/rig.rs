@@ -405,7 +405,8 @@ impl Rigged {
     }
 
     /// What a person at the command line would have wished, in a run of its own.
-    fn goal(&self, text: &str) -> Goal {
+    #[must_use]
+    pub fn goal(&self, text: &str) -> Goal {
         Goal {
             run: self.host.new_run(),
             surface: Surface::Cli,
@@ -417,6 +418,7 @@ impl Rigged {
             vouch: Vec::new(),
             with: Vec::new(),
             piped: false,
+            answer: None,
         }
     }
 

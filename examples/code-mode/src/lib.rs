@@ -111,6 +111,7 @@ async fn pursue(host: &Host, name: &str) -> Result<Done> {
         vouch: Vec::new(),
         with: Vec::new(),
         piped: false,
+        answer: None,
     };
     let run = goal.run.clone();
     let answer = host.pursue(goal, &Tasks::new()).await;

@@ -113,6 +113,7 @@ fn goal(run: &RunId, job: &Job) -> Goal {
         vouch: Vec::new(),
         with: Vec::new(),
         piped: false,
+        answer: None,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Agents: named definitions of who a run is — instructions, tools, models, limits.
 
+use serde_json::Value;
+
 use super::chain::Terms;
 use super::grant::Pattern;
 use crate::words::error::{Error, Result};
@@ -24,6 +26,8 @@ pub struct Agent {
     pub turns: u32,
     /// How its model calls tools.
     pub calling: Calling,
+    /// The JSON Schema of its answers; any text where there is none.
+    pub answer: Option<Value>,
 }
 
 impl Agent {
@@ -38,6 +42,7 @@ impl Agent {
             terms: Terms::default(),
             turns: RUN_TURNS,
             calling: Calling::Direct,
+            answer: None,
         }
     }
 

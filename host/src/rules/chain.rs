@@ -32,6 +32,8 @@ pub struct Terms {
     pub retry_after_max_ms: u64,
     /// Whether a step begins anew when a model broke off after its first words (R-12d); otherwise that is final.
     pub restart_step: bool,
+    /// Who is asked first.
+    pub order: Order,
 }
 
 impl Default for Terms {
@@ -44,6 +46,7 @@ impl Default for Terms {
             cooldown_ms: CHAIN_COOLDOWN_MS,
             retry_after_max_ms: CHAIN_RETRY_AFTER_MAX_MS,
             restart_step: false,
+            order: Order::default(),
         }
     }
 }
@@ -57,6 +60,17 @@ pub enum Backoff {
     Exponential,
     /// Each is longer by the first.
     Linear,
+}
+
+/// In which order models are asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// As they are named.
+    #[default]
+    Listed,
+    /// Who has done well lately first (S-38).
+    Health,
 }
 
 impl Terms {
@@ -159,6 +173,12 @@ impl Chain {
             terms,
             ..Self::default()
         }
+    }
+
+    /// In which order models are asked.
+    #[must_use]
+    pub fn order(&self) -> Order {
+        self.terms.order
     }
 
     /// What was thought in earlier turns than this one is told to nobody any more.

@@ -10,12 +10,14 @@ use crate::guests::station::Station;
 use crate::guests::tasks::Tasks;
 use crate::rules::caller::{Caller, Known};
 use crate::rules::candidate::{Candidate, Needs, nobody};
-use crate::rules::chain::{Failure, Next, Then, Walk, without_thoughts};
+use crate::rules::chain::{Failure, Next, Order, Then, Walk, without_thoughts};
 use crate::rules::scrub::credentials::without_credentials;
+use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Attempted, Event, Onward, Tried};
 use crate::words::id::RunId;
 use crate::words::label::Label;
+use crate::words::lock::lock;
 use crate::words::message::{Delta, Prompt, Reply};
 use crate::words::setback::Miss;
 
@@ -31,12 +33,17 @@ pub(super) struct Asked<'a> {
     pub(super) label: &'a Label,
     /// The turn, from 1; 0 for a question about what is held.
     pub(super) turn: u32,
+    /// Whoever would have to wait for longer gives up.
+    pub(super) wait_ms_max: u64,
 }
 
 /// The way of one prompt.
 #[derive(Default)]
 struct Way<'a> {
     walk: Walk,
+    /// Who may be asked, in this order,
+    models: Vec<&'a Model>,
+    /// as the chain sees them.
     candidates: Vec<Candidate>,
     needs: Needs,
     /// Who was passed over.
@@ -58,8 +65,10 @@ impl<'a> Asked<'a> {
         mut prepare: impl FnMut(&Model) -> Result<(Caller, S)>,
     ) -> Result<Reply> {
         let classes = &self.station.gate.policy().flows.classes;
+        let models = self.ordered();
         let mut way = Way {
-            candidates: self.models.iter().map(|model| model.candidate()).collect(),
+            candidates: models.iter().map(|model| model.candidate()).collect(),
+            models,
             needs: Needs::of((self.turn, prompt), self.label, classes),
             ..Way::default()
         };
@@ -83,13 +92,20 @@ impl<'a> Asked<'a> {
                 said = true;
                 see(delta);
             };
+            let began = Clock::instant();
             let error = match model.ask(self.station, asking, see).await {
-                Ok(reply) => return Ok(reply),
+                Ok(reply) => {
+                    let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+                    lock(&self.station.health).saw(&model.name, Some(took));
+                    return Ok(reply);
+                }
                 Err(error) if error.code() == Code::Cancelled => return Err(error),
                 Err(error) => self.clean(&error),
             };
-            match self.failed(&mut way, model, (&error, said))? {
-                Then::Again(wait_ms) => self.rest(wait_ms).await?,
+            lock(&self.station.health).saw(&model.name, None);
+            let now = self.now_ms();
+            match self.failed(&mut way, model, (&error, said), now)? {
+                Then::Again(wait_ms) => self.rest(now.saturating_add(wait_ms)).await?,
                 Then::Onward => way.attempts = 0,
                 Then::Over => return Err(error),
             }
@@ -100,6 +116,15 @@ impl<'a> Asked<'a> {
         Err(last.map_or(left, |last| passed_over(last, &way.passed)))
     }
 
+    fn ordered(&self) -> Vec<&'a Model> {
+        let mut models = self.models.to_vec();
+        match self.known.chain().order() {
+            Order::Listed => {}
+            Order::Health => lock(&self.station.health).sort(&mut models, |model| &model.name),
+        }
+        models
+    }
+
     /// The model to ask, and whether it streams. Who is passed over is on record.
     fn next(&self, way: &mut Way<'a>) -> Result<Option<(&'a Model, bool)>> {
         loop {
@@ -108,11 +133,11 @@ impl<'a> Asked<'a> {
             match next {
                 Next::Nobody => return Ok(None),
                 Next::Ask { at, streams } => {
-                    let model = self.models.get(at).copied();
+                    let model = way.models.get(at).copied();
                     return Ok(model.map(|model| (model, streams && model.streams())));
                 }
                 Next::Skip { at, miss } => {
-                    if let Some(model) = self.models.get(at) {
+                    if let Some(model) = way.models.get(at) {
                         way.passed.push((&model.name, miss));
                         self.record(model, Tried::Skipped { miss })?;
                     }
@@ -127,17 +152,21 @@ impl<'a> Asked<'a> {
         way: &mut Way<'_>,
         model: &Model,
         (error, said): (&Error, bool),
+        now: u64,
     ) -> Result<Then> {
         let failure = Failure {
             setback: error.as_setback(),
             after_ms: error.again_after_ms(),
             said,
         };
-        let now = (failure, self.now_ms());
         let then = self
             .known
             .chain()
-            .failed(&mut way.walk, &way.candidates, now);
+            .failed(&mut way.walk, &way.candidates, (failure, now));
+        let then = match then {
+            Then::Again(wait_ms) if wait_ms > self.wait_ms_max => Then::Over,
+            then @ (Then::Again(_) | Then::Onward | Then::Over) => then,
+        };
         let is_last = way.walk.is_behind(&way.candidates);
         let (onward, wait_ms) = match then {
             Then::Again(wait_ms) => (Onward::Again, wait_ms),
@@ -172,11 +201,8 @@ impl<'a> Asked<'a> {
         error.with_words(clean, clean)
     }
 
-    async fn rest(&self, wait_ms: u64) -> Result<()> {
-        if wait_ms == 0 {
-            return Ok(());
-        }
-        let due = self.now_ms().saturating_add(wait_ms);
+    /// Waits until the run's clock shows `due`, or somebody cancels the run.
+    async fn rest(&self, due: u64) -> Result<()> {
         let clock = self.station.gate.journal().clock();
         let resting = async {
             rest::until(clock, due).await;

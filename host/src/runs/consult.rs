@@ -96,6 +96,7 @@ impl Models {
     async fn reply(&self, wish: Wish<'_>, prompt: &Prompt) -> Result<Reply> {
         let names = wish.caller.known.consults.models();
         let models: Vec<&Model> = names.iter().filter_map(|name| self.0.get(name)).collect();
+        let rest = wish.caller.deadline.rest().as_millis();
         let asked = Asked {
             station: wish.station,
             tasks: wish.tasks,
@@ -104,6 +105,7 @@ impl Models {
             models: &models,
             label: wish.label,
             turn: 0,
+            wait_ms_max: u64::try_from(rest).unwrap_or(u64::MAX),
         };
         let prepare = |model: &Model| Ok((caller(wish, model), |_| {}));
         asked.reply(prompt, prepare).await.map_err(told)

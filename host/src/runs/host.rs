@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use futures_util::FutureExt;
 use serde_json::{Value, json};
@@ -32,11 +32,13 @@ use crate::guests::script::Scripts;
 use crate::guests::station::{Quarantine, Station};
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
+use crate::rules::answer;
 use crate::rules::caller::{Budget, Caller, Judging, Known, Origin};
 use crate::rules::flow::handles::{Given, PLUGIN, has_handle};
 use crate::rules::flow::lines::Holding;
 use crate::rules::grant::Pattern;
 use crate::rules::policy::Policy;
+use crate::rules::schema::Schema;
 use crate::rules::script;
 use crate::rules::scrub::{self, Scrub};
 use crate::rules::show::Show;
@@ -142,6 +144,8 @@ pub struct Goal {
     pub models: Vec<String>,
     /// The agent's way of calling tools, or another.
     pub calling: Option<Calling>,
+    /// The JSON Schema of the agent's answer, or another.
+    pub answer: Option<Value>,
     /// Values that the user vouches for, beside the words of the goal.
     pub vouch: Vec<String>,
     /// What of other runs it begins with.
@@ -158,6 +162,7 @@ impl Goal {
             tools: self.tools.iter().map(ToString::to_string).collect(),
             models: self.models.clone(),
             calling: self.calling,
+            answer: self.answer.clone(),
             vouch: self.vouch.clone(),
         }
     }
@@ -242,6 +247,7 @@ impl Host {
             catalog,
             scrub,
             counsel: Box::new(Models(models.clone())),
+            health: Mutex::default(),
         };
         Ok(Self {
             station: Arc::new(station),
@@ -519,6 +525,8 @@ impl Host {
         if known.hold != Holding::Never || !brought.is_empty() {
             agent.tools.extend(Pattern::try_from(format!("{PLUGIN}.*")));
         }
+        let shape = agent.answer.take().map(Schema::of_answer).transpose()?;
+        let agent = answer::told(agent, shape.as_ref());
         let drive = Drive {
             station: &self.station,
             tasks,
@@ -529,6 +537,7 @@ impl Host {
             engines: &self.kept,
             known,
             brought,
+            shape,
         };
         let started = Started {
             surface: goal.surface,
@@ -565,6 +574,7 @@ impl Host {
             agent.narrowed(&goal.tools)?
         };
         agent.calling = goal.calling.unwrap_or(agent.calling);
+        agent.answer = goal.answer.clone().or(agent.answer);
         Ok(agent)
     }
 }

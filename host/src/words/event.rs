@@ -278,6 +278,9 @@ pub struct Narrowed {
     /// This way of calling tools instead of the agent's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calling: Option<Calling>,
+    /// This JSON Schema of the answer instead of the agent's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Value>,
     /// Values that the user vouches for, beside the words of the goal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub vouch: Vec<String>,

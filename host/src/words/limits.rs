@@ -291,6 +291,8 @@ pub const RUNS_LISTED: usize = 1_000;
 pub const RUN_TURNS: u32 = 8;
 /// Malformed calls of one run that are fed back before it fails (R-31a).
 pub const RUN_CORRECTIONS: u32 = 3;
+/// Answers of one run that miss its schema and are told so (U-56).
+pub const ANSWER_REPAIRS: u32 = 1;
 /// Read-only calls of one turn that run together (G-18).
 pub const CALLS_PARALLEL: usize = 8;
 /// Calls of one turn that are looked at.

@@ -82,6 +82,7 @@ fn goal(rig: &Rigged, text: &str, with: &[String]) -> Goal {
         vouch: Vec::new(),
         with: with.collect(),
         piped: false,
+        answer: None,
     }
 }
 

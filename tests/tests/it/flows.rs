@@ -318,6 +318,7 @@ fn goal(rig: &Rigged, text: &str) -> Goal {
         vouch: Vec::new(),
         with: Vec::new(),
         piped: false,
+        answer: None,
     }
 }
 

@@ -6,6 +6,7 @@ mod approval;
 mod attacks;
 mod brought;
 mod cache;
+mod chains;
 mod compiles;
 mod components;
 mod flows;

@@ -135,7 +135,7 @@ impl<'a> Fault<'a> {
     /// The kind, as it is told.
     fn kind(&self) -> Option<String> {
         let word = self.parts().find_map(Value::as_str);
-        let word = word.map(|word| format!(" `{}`", without_credentials(&shown(word))));
+        let word = word.map(|word| format!(" `{}`", shown(&without_credentials(word))));
         word.or_else(|| self.status().map(|status| format!(" {status}")))
     }
 
@@ -160,7 +160,7 @@ impl<'a> Fault<'a> {
 
     fn text(&self) -> Option<String> {
         let text = self.0.as_str().or_else(|| self.0.get("message")?.as_str());
-        text.map(|text| without_credentials(&shown(text)))
+        text.map(|text| shown(&without_credentials(text)))
     }
 }
 

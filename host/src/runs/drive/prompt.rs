@@ -6,6 +6,7 @@ use super::super::chain::Asked;
 use super::super::provider::Model;
 use super::Drive;
 use crate::rules::agent::Agent;
+use crate::rules::answer;
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::context;
 use crate::rules::inbound::Marks;
@@ -23,7 +24,8 @@ impl Drive<'_> {
         let policy = self.station.gate.policy();
         let treatment = (policy.inbound, &policy.flows.classes);
         let marks = Marks::of_run(treatment, journal.key(), self.run);
-        let prompt = context::prompt(self.agent, cards, plan.messages(), &marks);
+        let mut prompt = context::prompt(self.agent, cards, plan.messages(), &marks);
+        prompt.shape = self.shape.as_ref().map(|shape| shape.source().clone());
         if self.models.is_empty() {
             plan.failed(&no_model(self.agent));
             return Ok(());
@@ -36,6 +38,7 @@ impl Drive<'_> {
             models: &self.models,
             label: plan.label(),
             turn,
+            wait_ms_max: u64::MAX,
         };
         let prepare = |model: &Model| {
             let event = Event::Prompted {
@@ -80,6 +83,7 @@ impl Drive<'_> {
         };
         self.station.gate.journal().append(self.run, 0, event)?;
         plan.replied(reply);
+        answer::settle(plan, self.shape.as_ref());
         Ok(())
     }
 

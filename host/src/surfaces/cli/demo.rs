@@ -106,6 +106,7 @@ impl Demo {
             vouch: Vec::new(),
             with: Vec::new(),
             piped: false,
+            answer: None,
         };
         let status = tokio::select! {
             status = pursue(&host, goal, scene) => status?,

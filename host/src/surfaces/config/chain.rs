@@ -1,13 +1,20 @@
-//! Chains and tiers: `[chain]`, `[agents.NAME.chain]`, `[tiers]`, and what `[models.NAME]` says of who may be asked.
+//! Chains and tiers: `[chain]`, `[agents.NAME.chain]` and `[tiers]`; and the schema of an agent's answer.
+
+use std::path::Path;
 
 use serde::Deserialize;
+use serde_json::Value;
 
-use crate::rules::chain::{Backoff, Terms};
+use super::file::AgentTable;
+use crate::edges::named;
+use crate::rules::chain::{Backoff, Order, Terms};
+use crate::rules::json;
+use crate::rules::schema::Schema;
 use crate::rules::tier::{Tier, Tiers};
 use crate::runs::host::Setup;
 use crate::words::error::{Error, Result};
 use crate::words::id::shown;
-use crate::words::limits::{CHAIN_ATTEMPTS_MAX, CHAIN_MODELS, CHAIN_MS_MAX};
+use crate::words::limits::{CHAIN_ATTEMPTS_MAX, CHAIN_MODELS, CHAIN_MS_MAX, CONFIG_BYTES};
 
 /// `[chain]`, and `[agents.NAME.chain]` over it, key by key.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -27,6 +34,8 @@ pub struct ChainTable {
     pub retry_after_max_ms: Option<u64>,
     /// Whether a step begins anew where a model broke off after its first words.
     pub restart_step: Option<bool>,
+    /// Who is asked first: as they are `listed`, or by `health`.
+    pub order: Option<Order>,
 }
 
 /// `[tiers]`.
@@ -53,6 +62,7 @@ impl ChainTable {
             cooldown_ms: self.cooldown_ms.or(below.cooldown_ms),
             retry_after_max_ms: self.retry_after_max_ms.or(below.retry_after_max_ms),
             restart_step: self.restart_step.or(below.restart_step),
+            order: self.order.or(below.order),
         }
     }
 
@@ -72,6 +82,7 @@ impl ChainTable {
                 .retry_after_max_ms
                 .unwrap_or(default.retry_after_max_ms),
             restart_step: self.restart_step.unwrap_or(default.restart_step),
+            order: self.order.unwrap_or(default.order),
         };
         let wrong = |key: &str, least: u64, most: u64| {
             let what = format!("[{place}] {key} is from {least} to {most}");
@@ -91,6 +102,44 @@ impl ChainTable {
             None => Ok(terms),
         }
     }
+}
+
+/// The JSON Schema in a file.
+///
+/// # Errors
+/// `NotFound`, `BadInput` for one that is none, `TooBig`, `DiskFailed`.
+pub fn schema(path: &Path) -> Result<Value> {
+    let shown = path.display();
+    let bytes = named::read(path, "the schema", CONFIG_BYTES)?;
+    let text = String::from_utf8(bytes);
+    let text = text.map_err(|_| Error::bad_input(format!("`{shown}` is no UTF-8 text")))?;
+    let schema = json::parse(&text).map_err(|why| Error::bad_input(format!("`{shown}`: {why}")))?;
+    checked(schema, &format!("`{shown}`"))
+}
+
+/// The schema of an agent's answers: the one that is written there, or in the file that is named.
+pub(super) fn answer(folder: &Path, name: &str, table: &AgentTable) -> Result<Option<Value>> {
+    match (&table.answer, &table.answer_schema) {
+        (None, None) => Ok(None),
+        (Some(schema), None) => {
+            let place = format!("`answer` of agent `{name}`");
+            checked(schema.clone(), &place).map(Some)
+        }
+        (None, Some(file)) => schema(&folder.join(file)).map(Some),
+        (Some(_), Some(_)) => {
+            let what = format!("agent `{name}` has `answer` and `answer_schema`");
+            Err(Error::bad_input(what).hint("take one of them out"))
+        }
+    }
+}
+
+fn checked(schema: Value, place: &str) -> Result<Value> {
+    let compiled = Schema::of_answer(schema);
+    let compiled = compiled.map_err(|error| {
+        let what = format!("{place}: {}", error.message());
+        Error::bad_input(what)
+    })?;
+    Ok(compiled.source().clone())
 }
 
 /// Adds what a file says of tiers: where two files fill one, the first has its way.

@@ -172,6 +172,10 @@ pub struct AgentTable {
     pub calling: Calling,
     /// How patient its runs are with their models.
     pub chain: ChainTable,
+    /// The JSON Schema of its answers.
+    pub answer: Option<serde_json::Value>,
+    /// A file with that schema, relative to this one.
+    pub answer_schema: Option<PathBuf>,
 }
 
 /// `[scripts]`.
@@ -308,7 +312,7 @@ impl ConfigFile {
         Ok(Some(Self { bytes, ..file }))
     }
 
-    /// Digest of the file and of every component that it names: what trust is pinned to.
+    /// Digest of the file, and of every component and schema that it names: what trust is pinned to.
     ///
     /// # Errors
     /// Never for a component that cannot be read: that one has a digest of its own, so trust ends
@@ -317,7 +321,10 @@ impl ConfigFile {
     pub fn digest(&self, path: &Path) -> Digest {
         // Of fixed length, so that no bytes of the file can stand for a component's digest.
         let mut all = Digest::of(&self.bytes).to_string().into_bytes();
-        for component in self.plugins.values() {
+        // What an agent is told of its answer is part of what is trusted.
+        let schemas = self.agents.values();
+        let schemas = schemas.filter_map(|agent| agent.answer_schema.as_ref());
+        for component in self.plugins.values().chain(schemas) {
             let component = path.with_file_name("").join(component);
             let digest = crate::guests::plugin::PluginBytes::File(component).digest();
             all.extend_from_slice(

@@ -232,7 +232,8 @@ fn add(setup: &mut Setup, path: &Path, (file, patience): (&ConfigFile, ChainTabl
     }
     for (name, table) in &file.agents {
         check_name("an agent", name)?;
-        let agent = agent(name, table, patience)?;
+        let mut agent = agent(name, table, patience)?;
+        agent.answer = chain::answer(folder, name, table)?;
         setup.agents.entry(name.clone()).or_insert(agent);
     }
     chain::add_tiers(&mut setup.chains.tiers, &file.tiers);
@@ -388,6 +389,7 @@ fn agent(name: &str, table: &AgentTable, patience: ChainTable) -> Result<Agent> 
             .terms(&format!("agents.{name}.chain"))?,
         turns,
         calling: table.calling,
+        answer: None,
     })
 }
 
