@@ -1,6 +1,6 @@
 //! The station: gate, edges, engine and catalog in one place, as every call needs them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
@@ -21,6 +21,7 @@ use crate::edges::egress::Egress;
 use crate::edges::files::Files;
 use crate::edges::notes::Notes;
 use crate::gate::Gate;
+use crate::rules::health::Health;
 use crate::rules::scrub::Scrub;
 use crate::words::clock::Clock;
 use crate::words::error::{Error, Result};
@@ -47,6 +48,8 @@ pub struct Station {
     pub scrub: Scrub,
     /// Asks models about what is held.
     pub counsel: Box<dyn Counsel>,
+    /// How its models have done lately.
+    pub health: Mutex<Health>,
 }
 
 /// The engine and what belongs to it. Cheap to clone.

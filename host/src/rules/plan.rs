@@ -17,6 +17,7 @@ pub struct Plan {
     turns_max: u32,
     turns: u32,
     corrections: u32,
+    repairs: u32,
     usage: Usage,
     messages: Vec<Message>,
     label: Label,
@@ -74,6 +75,7 @@ impl Plan {
             turns_max,
             turns: 0,
             corrections: 0,
+            repairs: 0,
             usage: Usage::default(),
             messages: vec![Message::User {
                 text: goal.to_owned(),
@@ -141,6 +143,39 @@ impl Plan {
             let why = format!("the model made more than {RUN_CORRECTIONS} malformed calls");
             self.end = Progress::Failed(Code::OverBudget, why);
         }
+    }
+
+    /// What the model has answered, where it has.
+    #[must_use]
+    pub fn answer(&self) -> Option<&str> {
+        match &self.end {
+            Progress::Answered(text) => Some(text),
+            Progress::Going | Progress::Failed(..) => None,
+        }
+    }
+
+    /// The answer, as it is given to whoever wished.
+    pub fn answered(&mut self, text: String) {
+        self.end = Progress::Answered(text);
+    }
+
+    /// The answer does not stand: the model is told why, and answers again.
+    pub fn again(&mut self, why: String) {
+        self.repairs += 1;
+        self.end = Progress::Going;
+        self.messages.push(Message::User { text: why });
+    }
+
+    /// How often an answer did not stand.
+    #[must_use]
+    pub fn repairs(&self) -> u32 {
+        self.repairs
+    }
+
+    /// Turns that the run may still take.
+    #[must_use]
+    pub fn turns_left(&self) -> u32 {
+        self.turns_max.saturating_sub(self.turns)
     }
 
     /// Something ended the run from outside: cancelled, or the provider failed.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use futures_util::FutureExt;
 use serde_json::{Value, json};
@@ -32,14 +32,17 @@ use crate::guests::script::Scripts;
 use crate::guests::station::{Quarantine, Station};
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
+use crate::rules::answer;
 use crate::rules::caller::{Budget, Caller, Judging, Known, Origin};
 use crate::rules::flow::handles::{Given, PLUGIN, has_handle};
 use crate::rules::flow::lines::Holding;
 use crate::rules::grant::Pattern;
 use crate::rules::policy::Policy;
+use crate::rules::schema::Schema;
 use crate::rules::script;
 use crate::rules::scrub::{self, Scrub};
 use crate::rules::show::Show;
+use crate::rules::tier::Chains;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Error, Result};
 use crate::words::event::{
@@ -68,6 +71,8 @@ pub struct Setup {
     pub models: BTreeMap<String, Model>,
     /// Those of them that a client's own scripts and calls may consult, first choice first.
     pub counsel: Vec<String>,
+    /// On what terms models are asked, and what tiers stand for.
+    pub chains: Chains,
     /// The engine of scripts: the bundled one, except where a test brings another.
     pub engine: PluginBytes,
     /// Where secrets are found.
@@ -108,6 +113,7 @@ pub struct Host {
     agents: BTreeMap<String, Agent>,
     models: BTreeMap<String, Model>,
     counsel: Vec<String>,
+    chains: Chains,
     /// Whether the flows of clients are judged, once somebody has asked.
     clients: OnceLock<Judging>,
 }
@@ -134,10 +140,12 @@ pub struct Goal {
     pub text: String,
     /// The agent's tools, or fewer.
     pub tools: Vec<Pattern>,
-    /// The agent's models, or one other.
+    /// The agent's models, or others, by name or tier.
     pub models: Vec<String>,
     /// The agent's way of calling tools, or another.
     pub calling: Option<Calling>,
+    /// The JSON Schema of the agent's answer, or another.
+    pub answer: Option<Value>,
     /// Values that the user vouches for, beside the words of the goal.
     pub vouch: Vec<String>,
     /// No more than this of its models; the agent's own budget where it says 0.
@@ -170,6 +178,7 @@ impl Goal {
             tools: Vec::new(),
             models: Vec::new(),
             calling: None,
+            answer: None,
             vouch: Vec::new(),
             most: Most::default(),
             with: Vec::new(),
@@ -183,6 +192,7 @@ impl Goal {
             tools: self.tools.iter().map(ToString::to_string).collect(),
             models: self.models.clone(),
             calling: self.calling,
+            answer: self.answer.clone(),
             vouch: self.vouch.clone(),
             tokens_max: self.most.tokens,
             cost_micros_max: self.most.cost_micros,
@@ -226,6 +236,7 @@ impl Host {
             agents,
             models,
             counsel,
+            chains,
             engine,
             vault,
             places,
@@ -268,6 +279,7 @@ impl Host {
             catalog,
             scrub,
             counsel: Box::new(Models(models.clone())),
+            health: Mutex::default(),
         };
         Ok(Self {
             station: Arc::new(station),
@@ -275,6 +287,7 @@ impl Host {
             agents,
             models,
             counsel,
+            chains,
             clients: OnceLock::new(),
         })
     }
@@ -462,7 +475,7 @@ impl Host {
         let judging = || known::judging(&self.station, &[Pattern::all()]);
         let mode = *self.clients.get_or_init(judging);
         let known = known::known(&self.station, (Led::ByClient, mode), typed, records);
-        known::consulting(known, self.counsel.clone(), records)
+        known::consulting(known, self.counsel.clone(), records).on(self.chains.terms)
     }
 
     pub(super) fn client(&self, run: RunId, surface: Surface, label: Label) -> Caller {
@@ -502,13 +515,9 @@ impl Host {
     /// Who pursues a goal, and the models that are asked.
     pub(super) fn prepare(&self, goal: &Goal) -> Result<(Agent, Vec<&Model>)> {
         let agent = self.agent(goal)?;
-        let names = if goal.models.is_empty() {
-            &agent.models
-        } else {
-            &goal.models
-        };
+        let names = self.chains.tiers.resolve(&goal.models, &agent.models);
         let mut models = Vec::new();
-        for name in names {
+        for name in &names {
             models.push(self.models.get(name).ok_or_else(|| {
                 Error::not_found(format!("model `{name}`"))
                     .hint(known("models", self.models.keys()))
@@ -539,7 +548,7 @@ impl Host {
         );
         let known = known::bringing(&self.station, known, &brought)?;
         let names = models.iter().map(|model| model.name.clone());
-        let known = known::consulting(known, names.collect(), &records);
+        let known = known::consulting(known, names.collect(), &records).on(agent.terms);
         let brought = if records.is_empty() {
             brought
         } else {
@@ -548,6 +557,8 @@ impl Host {
         if known.hold != Holding::Never || !brought.is_empty() {
             agent.tools.extend(Pattern::try_from(format!("{PLUGIN}.*")));
         }
+        let shape = agent.answer.take().map(Schema::of_answer).transpose()?;
+        let agent = answer::told(agent, shape.as_ref());
         let drive = Drive {
             station: &self.station,
             tasks,
@@ -558,6 +569,7 @@ impl Host {
             engines: &self.kept,
             known,
             brought,
+            shape,
         };
         let started = Started {
             surface: goal.surface,
@@ -595,6 +607,7 @@ impl Host {
         };
         agent.calling = goal.calling.unwrap_or(agent.calling);
         agent.caps = agent.caps.narrowed(goal.most.tokens, goal.most.cost_micros);
+        agent.answer = goal.answer.clone().or(agent.answer);
         Ok(agent)
     }
 }

@@ -5,6 +5,7 @@
 //! pinned it.
 
 pub mod budget;
+pub mod chain;
 pub mod file;
 pub mod flow;
 pub mod lint;
