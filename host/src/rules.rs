@@ -4,6 +4,7 @@
 //! explained without performing anything. [`Effect`] is the seam to the gate: what may happen
 //! (`effect`), who wishes it ([`caller::Caller`]), what the operator allows ([`policy::Policy`]).
 
+pub mod abort;
 pub mod agent;
 pub mod call;
 pub mod caller;
@@ -20,12 +21,15 @@ pub mod inbound;
 pub mod json;
 pub mod keep;
 pub mod manifest;
+pub mod pace;
 pub mod plan;
 pub mod policy;
 pub mod questions;
 pub mod ranges;
 pub mod rate;
 pub mod rendered;
+pub mod repair;
+pub mod retry;
 pub mod sanitise;
 pub mod schema;
 pub mod script;

@@ -21,6 +21,7 @@ use super::tasks::Tasks;
 use super::wasi::{self, Output};
 use crate::rules::caller::Caller;
 use crate::rules::policy::Bounds;
+use crate::rules::retry::Retries;
 use crate::rules::sanitise::visible;
 use crate::rules::scrub::Scrub;
 use crate::words::clock::Deadline;
@@ -140,6 +141,7 @@ const MANIFEST_BOUNDS: Bounds = Bounds {
     memory_bytes: 64 << 20,
     timeout_ms: 5_000,
     calls: 0,
+    retries: Retries::NONE,
 };
 
 impl Linked {

@@ -26,6 +26,7 @@ use crate::rules::grant::{Grant, Pattern};
 use crate::rules::json as strict;
 use crate::rules::manifest::Declared;
 use crate::rules::policy::Bounds;
+use crate::rules::retry::Retries;
 use crate::rules::sanitise::visible;
 use crate::rules::schema::Args;
 use crate::rules::script::{self, Answered, Settled, Wish};
@@ -164,6 +165,7 @@ const READER_BOUNDS: Bounds = Bounds {
     memory_bytes: GUEST_MEMORY_BYTES,
     timeout_ms: CALL_TIMEOUT_MS,
     calls: 0,
+    retries: Retries::NONE,
 };
 
 /// The component of an engine, and its code once it is needed.
@@ -258,6 +260,7 @@ impl Seat {
             memory_bytes: GUEST_MEMORY_BYTES,
             timeout_ms: CALL_TIMEOUT_MS,
             calls: 0,
+            retries: Retries::NONE,
         };
         let alone = Alone(Meter::new(bounds));
         let mut store = metered(Store::new(quarantine.engine(), alone), bounds)?;

@@ -1,6 +1,7 @@
 //! Agents: named definitions of who a run is — instructions, tools, models, limits.
 
 use super::grant::Pattern;
+use super::pace::Pace;
 use crate::words::error::{Error, Result};
 use crate::words::id::shown;
 use crate::words::limits::RUN_TURNS;
@@ -19,6 +20,8 @@ pub struct Agent {
     pub models: Vec<String>,
     /// Provider calls of one run.
     pub turns: u32,
+    /// How far its runs may go otherwise.
+    pub pace: Pace,
     /// How its model calls tools.
     pub calling: Calling,
 }
@@ -33,6 +36,7 @@ impl Agent {
             tools: Vec::new(),
             models: Vec::new(),
             turns: RUN_TURNS,
+            pace: Pace::default(),
             calling: Calling::Direct,
         }
     }

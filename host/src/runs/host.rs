@@ -31,6 +31,7 @@ use crate::guests::plugin::{self, Plugin, PluginBytes};
 use crate::guests::script::Scripts;
 use crate::guests::station::{Quarantine, Station};
 use crate::guests::tasks::Tasks;
+use crate::rules::abort::Abort;
 use crate::rules::agent::Agent;
 use crate::rules::caller::{Budget, Caller, Judging, Known, Origin};
 use crate::rules::flow::handles::{Given, PLUGIN, has_handle};
@@ -41,7 +42,7 @@ use crate::rules::script;
 use crate::rules::scrub::{self, Scrub};
 use crate::rules::show::Show;
 use crate::words::clock::{Clock, Deadline};
-use crate::words::error::{Error, Result};
+use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
     Brought, Content, End, Event, Narrowed, Record, Spent, Started, Stopped, Surface,
 };
@@ -72,6 +73,8 @@ pub struct Setup {
     pub engine: PluginBytes,
     /// Where secrets are found.
     pub vault: Vault,
+    /// How runs are given up.
+    pub abort: Abort,
     /// Where the outside is, and where the host's own things are.
     pub places: Places,
 }
@@ -108,6 +111,7 @@ pub struct Host {
     agents: BTreeMap<String, Agent>,
     models: BTreeMap<String, Model>,
     counsel: Vec<String>,
+    abort: Abort,
     /// Whether the flows of clients are judged, once somebody has asked.
     clients: OnceLock<Judging>,
 }
@@ -197,6 +201,7 @@ impl Host {
             counsel,
             engine,
             vault,
+            abort,
             places,
         } = setup;
         // First, so that the files edge finds every folder that is the host's own.
@@ -244,6 +249,7 @@ impl Host {
             agents,
             models,
             counsel,
+            abort,
             clients: OnceLock::new(),
         })
     }
@@ -288,6 +294,12 @@ impl Host {
     #[must_use]
     pub fn new_run(&self) -> RunId {
         RunId::new(self.journal().clock())
+    }
+
+    /// A task set of a run that begins or goes on, which is given up as `[abort]` says.
+    #[must_use]
+    pub fn tasks(&self) -> Tasks {
+        Tasks::of(self.abort)
     }
 
     /// Sees what happens in a run; ask before it begins.
@@ -405,6 +417,7 @@ impl Host {
             end,
             turns: 0,
             usage: caller.known.consults.usage(),
+            limit: None,
         });
         self.journal().append(&run, 0, stopped)?;
         self.journal().commit().await?;
@@ -517,9 +530,13 @@ impl Host {
         if known.hold != Holding::Never || !brought.is_empty() {
             agent.tools.extend(Pattern::try_from(format!("{PLUGIN}.*")));
         }
+        let begun = records.first().map(|first| first.at);
+        let begun = begun.unwrap_or_else(|| self.journal().clock().now_ms());
+        let run_timeout_ms = agent.pace.run_timeout_ms;
         let drive = Drive {
             station: &self.station,
             tasks,
+            until: run_timeout_ms.map(|ms| begun.saturating_add(ms)),
             run: &goal.run,
             surface: goal.surface,
             agent: &agent,
@@ -536,7 +553,11 @@ impl Host {
             narrowed: goal.narrowed(),
             ask_expires_ms: self.policy().asks.expires_ms,
         };
-        match caught(drive.pursue(started, &records)).await? {
+        let pursued = match caught(drive.pursue(started, &records)).await {
+            Err(error) if error.code() == Code::Bug => drive.broke(error).await?,
+            pursued => pursued?,
+        };
+        match pursued {
             Pursued::Ended(answer) => {
                 hold.end();
                 Ok(answer)

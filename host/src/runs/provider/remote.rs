@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Asking, Remote};
+use super::{Asking, Purpose, Remote};
 use crate::edges::egress::Stream;
 use crate::gate::Performed;
 use crate::guests::station::Station;
@@ -48,10 +48,15 @@ pub(super) async fn ask(
             let opened = station.egress.open(permit).await;
             read(opened.result.map_err(provider_failed)?, decoder, &mut see).await
         };
-        let limit = Duration::from_millis(TURN_TIMEOUT_MS);
+        let rest = asking.caller.deadline.rest();
+        let limit = match asking.purpose {
+            Purpose::Turn => rest,
+            Purpose::Consult => rest.min(Duration::from_millis(TURN_TIMEOUT_MS)),
+        };
+        let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
         let bounded = async {
             let answer = tokio::time::timeout(limit, answer).await;
-            answer.unwrap_or_else(|_| Err(Error::too_slow("the model's answer", TURN_TIMEOUT_MS)))
+            answer.unwrap_or_else(|_| Err(Error::too_slow("the model's answer", limit_ms)))
         };
         let result = asking.tasks.unless_cancelled(bounded).await;
         let spent = Spent::since(began);

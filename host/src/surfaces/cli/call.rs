@@ -9,7 +9,6 @@ use super::print::{self, Spinner};
 use super::{Scene, inline, run::until_cancelled};
 use crate::edges::named;
 use crate::guests::dispatch::Request;
-use crate::guests::tasks::Tasks;
 use crate::rules::json;
 use crate::runs::host::{Called, Host};
 use crate::runs::written::Written;
@@ -47,7 +46,7 @@ impl Call {
         let written = written(&host, &self.args)?;
         let run = host.new_run();
         let mut watcher = host.watch(&run);
-        let tasks = Tasks::new();
+        let tasks = host.tasks();
         let request = Request {
             tool: self.tool.clone(),
             args,

@@ -10,9 +10,11 @@ use super::flow::FlowTable;
 use super::secrets::{ScrubTable, SecretTable, VaultTable};
 use crate::edges::named;
 use crate::guests::catalog::Collisions;
+use crate::rules::abort::Pending;
 use crate::rules::grant::{Access, Pattern};
 use crate::rules::inbound::Treatment;
 use crate::rules::manifest::Risk;
+use crate::rules::pace::OnDenied;
 use crate::rules::questions::Unattended;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::Digest;
@@ -49,6 +51,8 @@ pub struct ConfigFile {
     pub scripts: ScriptTable,
     /// Bounds of every guest.
     pub limits: LimitTable,
+    /// How runs are given up.
+    pub abort: AbortTable,
     /// What may flow where.
     pub flow: FlowTable,
     /// What is done with text that comes in.
@@ -164,6 +168,30 @@ pub struct AgentTable {
     pub turns: Option<u32>,
     /// How its model calls tools: `direct`, `code` or `both`.
     pub calling: Calling,
+    /// Calls of one turn that are made.
+    pub calls_per_turn: Option<usize>,
+    /// Calls of its model, all turns together.
+    pub calls: Option<u32>,
+    /// Malformed calls that are told to the model.
+    pub corrections: Option<u32>,
+    /// Turns in a row in which every call failed, that are told to the model.
+    pub failed_turns: Option<u32>,
+    /// So many turns in a row that are the same end the run.
+    pub identical_batches: Option<u32>,
+    /// Calls that only look and run at once.
+    pub parallel: Option<usize>,
+    /// Whether the run goes on when a tool has failed.
+    pub recover_tool_failures: Option<bool>,
+    /// What becomes of a run when a call is denied: `tell` or `fail`.
+    pub on_denied: Option<OnDenied>,
+    /// How often a call that was denied may be wished for again.
+    pub denied_repeats: Option<u32>,
+    /// One question to a model.
+    pub turn_timeout_ms: Option<u64>,
+    /// One call.
+    pub call_timeout_ms: Option<u64>,
+    /// The whole run, from its beginning; absent: no limit.
+    pub run_timeout_ms: Option<u64>,
 }
 
 /// `[scripts]`.
@@ -234,6 +262,22 @@ pub struct LimitTable {
     pub script_cpu_ms: Option<u64>,
     /// Time from the beginning of a script to its end; absent: no limit.
     pub script_wall_ms: Option<u64>,
+    /// Attempts after the first of a call that failed and may succeed later; caps what manifests name.
+    pub retries: Option<u32>,
+    /// The wait before the first of them, where the manifest says nothing.
+    pub retry_delay_ms: Option<u64>,
+}
+
+/// `[abort]`.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AbortTable {
+    /// Whether the step under way ends first.
+    pub drain: Option<bool>,
+    /// Time that what is under way has to end.
+    pub grace_ms: Option<u64>,
+    /// What becomes of questions that wait: `deny`, `hold` or `fail`.
+    pub pending: Option<Pending>,
 }
 
 /// `[inbound]`.

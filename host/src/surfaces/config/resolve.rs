@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use super::agent::agent;
 use super::file::{
-    AgentTable, ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, MountTable,
+    ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, MountTable,
     RemoteTable, looking,
 };
 use super::flow::{self, FlowTable};
@@ -16,7 +17,7 @@ use super::secrets;
 use crate::edges::vault::{Backend, Vault};
 use crate::guests::catalog::Collisions;
 use crate::guests::plugin;
-use crate::rules::agent::{Agent, refuse_secrets};
+use crate::rules::abort::Abort;
 use crate::rules::codec::Wire;
 use crate::rules::grant::{Access, Destination, FetchBounds, Grant, MountGrant, Pattern};
 use crate::rules::inbound::{Inbound, Treatment};
@@ -28,7 +29,7 @@ use crate::runs::provider::{Model, Provider, Remote};
 use crate::words::error::{Error, Result};
 use crate::words::id::{is_name, shown};
 use crate::words::limits::{
-    ASK_EXPIRES_S_MAX, GUEST_MEMORY_BYTES, GUEST_MEMORY_BYTES_MAX, MOUNT_MIB_MAX, RUN_TURNS,
+    ASK_EXPIRES_S_MAX, CALL_RETRY_DELAY_MS_MAX, CANCEL_GRACE_MS_MAX, GUEST_MEMORY_BYTES, GUEST_MEMORY_BYTES_MAX, MOUNT_MIB_MAX,
     SCRIPT_CALLS_MAX, SCRIPT_CPU_MS_MAX,
 };
 
@@ -73,6 +74,7 @@ fn empty(policy: Policy, places: Places) -> Setup {
         counsel: Vec::new(),
         engine: plugin::script_engine(),
         vault: Vault::new(Backend::default(), &places.state),
+        abort: Abort::default(),
         places,
     }
 }
@@ -102,6 +104,7 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
     setup.policy.scripts = script_rules(files)?;
     setup.policy.asks = ask_rules(files)?;
     setup.policy.inbound = inbound(files);
+    setup.abort = abort(files)?;
     setup.policy.guess = secrets::guess(files.iter().map(|(_, file)| file.scrub));
     check_names(&setup)?;
     Ok(setup)
@@ -149,6 +152,28 @@ fn ask_rules(files: &[(&Path, &ConfigFile)]) -> Result<AskRules> {
             .unwrap_or_default(),
         expires_ms: expires_s.map(expires_ms).transpose()?,
     })
+}
+
+/// Giving up: the first file that says something has its way, since none of it grants anything.
+fn abort(files: &[(&Path, &ConfigFile)]) -> Result<Abort> {
+    let tables = || files.iter().map(|(_, file)| file.abort);
+    let default = Abort::default();
+    let abort = Abort {
+        drain: tables()
+            .find_map(|table| table.drain)
+            .unwrap_or(default.drain),
+        grace_ms: tables()
+            .find_map(|table| table.grace_ms)
+            .unwrap_or(default.grace_ms),
+        pending: tables()
+            .find_map(|table| table.pending)
+            .unwrap_or(default.pending),
+    };
+    if abort.grace_ms > CANCEL_GRACE_MS_MAX {
+        let what = format!("[abort] grace_ms is at most {CANCEL_GRACE_MS_MAX}");
+        return Err(Error::bad_input(what));
+    }
+    Ok(abort)
 }
 
 /// The time that a question may wait, in milliseconds.
@@ -356,27 +381,6 @@ fn bounds(table: &FetchTable) -> Result<FetchBounds> {
     Ok(bounds)
 }
 
-fn agent(name: &str, table: &AgentTable) -> Result<Agent> {
-    refuse_secrets(
-        &format!("`instructions` of agent `{name}`"),
-        &table.instructions,
-    )?;
-    let turns = table.turns.unwrap_or(RUN_TURNS);
-    if turns == 0 || turns > 1_000 {
-        return Err(Error::bad_input(format!(
-            "`turns` of agent `{name}` is not between 1 and 1000"
-        )));
-    }
-    Ok(Agent {
-        name: name.to_owned(),
-        instructions: table.instructions.clone(),
-        tools: table.tools.clone(),
-        models: table.models.clone(),
-        turns,
-        calling: table.calling,
-    })
-}
-
 fn add_model(setup: &mut Setup, folder: &Path, name: &str, table: &ModelTable) -> Result<()> {
     let provider = match table {
         ModelTable::Scripted { script } => Provider::Scripted {
@@ -464,6 +468,15 @@ fn tighten(bounds: &mut Bounds, table: &LimitTable) -> Result<()> {
         .unwrap_or(bounds.timeout_ms)
         .min(bounds.timeout_ms);
     bounds.calls = table.calls.unwrap_or(bounds.calls).min(bounds.calls);
+    let most = table.retries.unwrap_or(bounds.retries.most);
+    bounds.retries.most = most.min(bounds.retries.most);
+    if let Some(delay_ms) = table.retry_delay_ms {
+        if delay_ms > CALL_RETRY_DELAY_MS_MAX {
+            let what = format!("`retry_delay_ms` is more than {CALL_RETRY_DELAY_MS_MAX}");
+            return Err(Error::bad_input(what));
+        }
+        bounds.retries.silent.delay_ms = delay_ms;
+    }
     Ok(())
 }
 

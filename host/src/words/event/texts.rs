@@ -48,6 +48,7 @@ impl Event {
                 call,
                 tool,
                 observation,
+                failed: _,
             } => {
                 [call, tool, &mut observation.text]
                     .into_iter()
