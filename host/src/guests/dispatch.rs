@@ -6,6 +6,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::Semaphore;
@@ -26,6 +27,7 @@ use crate::rules::flow::handles::{self, Fate, Given, Made};
 use crate::rules::json;
 use crate::rules::manifest::{Sensitivity, SurfaceWord};
 use crate::rules::policy::{Bounds, Policy};
+use crate::rules::retry;
 use crate::rules::sanitise::visible;
 use crate::rules::schema::Args;
 use crate::words::clock::Deadline;
@@ -64,7 +66,8 @@ pub struct Outcome {
     pub spent: Spent,
 }
 
-/// Calls a tool. Boxed, since a tool may call a tool.
+/// Calls a tool, again where that may help (U-17): each attempt is judged and recorded like any call, and the last one
+/// is what came of it. Boxed, since a tool may call a tool.
 pub fn dispatch(
     station: Arc<Station>,
     tasks: Tasks,
@@ -72,45 +75,149 @@ pub fn dispatch(
     request: Request,
 ) -> Pin<Box<dyn Future<Output = Outcome> + Send>> {
     Box::pin(async move {
-        let mut trail = Trail::default();
-        let name = request.tool.clone();
-        let label = caller.label.clone();
-        match pass(&station, &tasks, &caller, request, &mut trail).await {
-            Ok(passed) => {
-                let Passed { seq, at, performed } = passed;
-                // Whoever was told of a handle has read nothing of what it holds.
-                let (result, label) = match performed.told {
-                    Some(told) => (
-                        performed.result.map_err(|error| fault(&error, &told)),
-                        label.join(&handles::told_label(&name, &told, &performed.label)),
-                    ),
-                    None => (performed.result, performed.label),
-                };
-                Outcome {
-                    tool: name,
-                    seq,
-                    at,
-                    result,
-                    label,
-                    trail,
-                    spent: performed.spent,
-                }
-            }
-            Err(Unmade { not, label }) => {
-                let caller = Caller { label, ..caller };
-                let (at, error) = turned_down(&station, &caller, not);
-                Outcome {
-                    tool: name,
-                    seq: caller.parent,
-                    at,
-                    result: Err(error),
-                    label: caller.label,
-                    trail,
-                    spent: Spent::default(),
-                }
+        let mut before = Before::default();
+        loop {
+            let (outcome, was_made) = attempt(&station, &tasks, &caller, &request).await;
+            let wait_ms = match &outcome.result {
+                Err(error) if was_made => before.wait_ms((&station, &caller), &request, error),
+                Ok(_) | Err(_) => None,
+            };
+            let Some(wait_ms) = wait_ms else {
+                return before.joined(outcome);
+            };
+            let mut outcome = before.failed((&station, &caller), outcome, wait_ms);
+            if let Err(cancelled) = tasks.pass(Duration::from_millis(wait_ms)).await {
+                outcome.result = Err(cancelled);
+                return outcome;
             }
         }
     })
+}
+
+/// What is known of a call's attempts that have failed.
+#[derive(Default)]
+struct Before {
+    failed: u32,
+    /// What influenced them: that there is another one is their doing.
+    label: Label,
+    logs: Vec<LogLine>,
+}
+
+impl Before {
+    /// How long to wait before the call is made again; nothing where it is not.
+    fn wait_ms(
+        &self,
+        (station, caller): (&Station, &Caller),
+        request: &Request,
+        error: &Error,
+    ) -> Option<u64> {
+        let tool = station.catalog.resolve(&request.tool, &[]).ok()?;
+        // Of what is held nothing more may leave than once.
+        if Apart::of(&tool.name).is_some() {
+            return None;
+        }
+        let retries = station.gate.policy().bounds.retries;
+        let retry = retries.of(&tool.declared, caller.known.asked.retry);
+        let wait_ms = retry::wait_ms(retry, self.failed.saturating_add(1), error)?;
+        let in_time = Duration::from_millis(wait_ms) < caller.deadline.rest();
+        // A tool that calls tools has a number of calls, and each attempt is one.
+        let may_call = || caller.depth == 0 || caller.budget.take_call();
+        (in_time && may_call()).then_some(wait_ms)
+    }
+
+    /// Counts an attempt that has failed, and says so.
+    fn failed(
+        &mut self,
+        (station, caller): (&Station, &Caller),
+        outcome: Outcome,
+        wait_ms: u64,
+    ) -> Outcome {
+        self.failed = self.failed.saturating_add(1);
+        let why = outcome.result.as_ref().err().map(Error::code);
+        let message = format!(
+            "attempt {} failed ({}); again in {wait_ms} ms",
+            self.failed,
+            why.map(Code::word).unwrap_or_default()
+        );
+        let journal = station.gate.journal();
+        let glimpse = Glimpse::Progress {
+            tool: shown(&outcome.tool),
+            message: message.clone(),
+            percent: None,
+        };
+        journal.glimpse(&caller.run, glimpse);
+        self.logs.push(LogLine {
+            level: "warn",
+            message,
+            fields: serde_json::json!({}),
+            time: journal.clock().now_ms(),
+        });
+        self.label = self.label.join(&outcome.label);
+        outcome
+    }
+
+    /// The last attempt, as what came of the call.
+    fn joined(self, mut outcome: Outcome) -> Outcome {
+        if self.failed > 0 {
+            outcome.label = outcome.label.join(&self.label);
+            outcome.trail.logs.splice(0..0, self.logs);
+        }
+        outcome
+    }
+}
+
+/// One attempt, and whether the call was made.
+async fn attempt(
+    station: &Arc<Station>,
+    tasks: &Tasks,
+    caller: &Caller,
+    request: &Request,
+) -> (Outcome, bool) {
+    let mut trail = Trail::default();
+    let name = request.tool.clone();
+    match pass(station, tasks, caller, request, &mut trail).await {
+        Ok(passed) => {
+            let Passed { seq, at, performed } = passed;
+            // Whoever was told of a handle has read nothing of what it holds.
+            let (result, label) = match performed.told {
+                Some(told) => {
+                    let told_label = handles::told_label(&name, &told, &performed.label);
+                    (
+                        performed.result.map_err(|error| fault(&error, &told)),
+                        caller.label.join(&told_label),
+                    )
+                }
+                None => (performed.result, performed.label),
+            };
+            let outcome = Outcome {
+                tool: name,
+                seq,
+                at,
+                result,
+                label,
+                trail,
+                spent: performed.spent,
+            };
+            (outcome, true)
+        }
+        Err(Unmade { not, label }) => {
+            let caller = Caller {
+                label,
+                ..caller.clone()
+            };
+            let (at, error) = turned_down(station, &caller, not);
+            let outcome = Outcome {
+                tool: name,
+                seq: caller.parent,
+                at,
+                result: Err(error),
+                label: caller.label,
+                trail,
+                spent: Spent::default(),
+            };
+            (outcome, false)
+        }
+    }
 }
 
 /// Asks about a call that may not be made yet, if it is one that a person is asked about. Whatever is wrong with
@@ -163,10 +270,10 @@ async fn pass(
     station: &Arc<Station>,
     tasks: &Tasks,
     caller: &Caller,
-    request: Request,
+    request: &Request,
     trail: &mut Trail,
 ) -> Result<Passed<Value>, Unmade> {
-    let (tool, given, args) = match check(station, caller, &request) {
+    let (tool, given, args) = match check(station, caller, request) {
         Ok(checked) => checked,
         Err(refused) => {
             let classes = &station.gate.policy().flows.classes;
@@ -202,7 +309,7 @@ async fn pass(
     };
     // What is held was weighed as well, so to be told why a call was refused is to learn of that.
     let label = caller.label.join(&given.label);
-    let call = call_of(tool, (given, args), &request);
+    let call = call_of(tool, (given, args), request);
     station
         .gate
         .pass(caller, call, async |permit| {
@@ -549,7 +656,10 @@ fn influence(caller: &Caller, call: &Call, policy: &Policy) -> Label {
 /// The guest as a caller: what it may reach is its tool's grant, within the call's own bounds.
 fn inside(caller: &Caller, call: &Call, (seq, within): (Seq, Within), policy: &Policy) -> Caller {
     let bounds = policy.bounds;
-    let timeout_ms = call.declared.conduct.timeout_ms.min(bounds.timeout_ms);
+    // Who calls comes before the manifest, and nobody past policy (U-08).
+    let asked = caller.known.asked.timeout_ms;
+    let timeout_ms = asked.unwrap_or(call.declared.conduct.timeout_ms);
+    let timeout_ms = timeout_ms.min(bounds.timeout_ms);
     Caller {
         run: caller.run.clone(),
         parent: seq,

@@ -8,6 +8,7 @@ use super::flow::handles::Handles;
 use super::flow::ledger::Ledger;
 use super::flow::lines::{Flows, Holding};
 use super::grant::{Grant, Pattern};
+use super::manifest::Retry;
 use super::questions::Questions;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
@@ -112,6 +113,19 @@ pub struct Known {
     pub weighed: bool,
     /// Whom it may ask about what is held.
     pub consults: Arc<Consults>,
+    /// What whoever calls says of this one call.
+    pub asked: Invocation,
+}
+
+/// What a client says of one call, beside what it is: before the manifest, and never past policy.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Invocation {
+    /// The client's own name for the call: sent again under it, it happens no second time (A-18b).
+    pub key: Option<Arc<str>>,
+    /// How long it may take.
+    pub timeout_ms: Option<u64>,
+    /// How often it is made again after a failure that may pass.
+    pub retry: Option<Retry>,
 }
 
 /// The models that a run may ask about what is held, and how often it has.
@@ -203,6 +217,7 @@ impl Known {
             hold,
             weighed: false,
             consults: Arc::default(),
+            asked: Invocation::default(),
         }
     }
 
@@ -229,6 +244,7 @@ impl Known {
         Self {
             questions: Arc::default(),
             weighed,
+            asked: Invocation::default(),
             ..self.clone()
         }
     }
