@@ -4,7 +4,6 @@
 //! explained without performing anything. [`Effect`] is the seam to the gate: what may happen
 //! (`effect`), who wishes it ([`caller::Caller`]), what the operator allows ([`policy::Policy`]).
 
-pub mod abort;
 pub mod agent;
 pub mod call;
 pub mod caller;
@@ -30,6 +29,7 @@ pub mod rate;
 pub mod rendered;
 pub mod repair;
 pub mod retry;
+pub mod running;
 pub mod sanitise;
 pub mod schema;
 pub mod script;

@@ -3,6 +3,8 @@
 //! Resolve → surface → arguments → gate → guest → outcome. Each step's failure prevents the steps
 //! after it, and leaves a record.
 
+mod before;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,11 +13,13 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
+use self::before::Before;
 use super::apart::{self, Done, Telling};
 use super::bindings::exports::lazaret::plugin::tool::Failure;
 use super::catalog::Tool;
 use super::guest::{Ending, Linked, LogLine, Trail, Visit};
 use super::heard::Heard;
+use super::repeats;
 use super::station::Station;
 use super::tasks::Tasks;
 use crate::gate::{NotPassed, Passed, Performed, Permit, denied, unfit};
@@ -27,7 +31,6 @@ use crate::rules::flow::handles::{self, Fate, Given, Made};
 use crate::rules::json;
 use crate::rules::manifest::{Sensitivity, SurfaceWord};
 use crate::rules::policy::{Bounds, Policy};
-use crate::rules::retry;
 use crate::rules::sanitise::visible;
 use crate::rules::schema::Args;
 use crate::words::clock::Deadline;
@@ -92,78 +95,6 @@ pub fn dispatch(
             }
         }
     })
-}
-
-/// What is known of a call's attempts that have failed.
-#[derive(Default)]
-struct Before {
-    failed: u32,
-    /// What influenced them: that there is another one is their doing.
-    label: Label,
-    logs: Vec<LogLine>,
-}
-
-impl Before {
-    /// How long to wait before the call is made again; nothing where it is not.
-    fn wait_ms(
-        &self,
-        (station, caller): (&Station, &Caller),
-        request: &Request,
-        error: &Error,
-    ) -> Option<u64> {
-        let tool = station.catalog.resolve(&request.tool, &[]).ok()?;
-        // Of what is held nothing more may leave than once.
-        if Apart::of(&tool.name).is_some() {
-            return None;
-        }
-        let retries = station.gate.policy().bounds.retries;
-        let retry = retries.of(&tool.declared, caller.known.asked.retry);
-        let wait_ms = retry::wait_ms(retry, self.failed.saturating_add(1), error)?;
-        let in_time = Duration::from_millis(wait_ms) < caller.deadline.rest();
-        // A tool that calls tools has a number of calls, and each attempt is one.
-        let may_call = || caller.depth == 0 || caller.budget.take_call();
-        (in_time && may_call()).then_some(wait_ms)
-    }
-
-    /// Counts an attempt that has failed, and says so.
-    fn failed(
-        &mut self,
-        (station, caller): (&Station, &Caller),
-        outcome: Outcome,
-        wait_ms: u64,
-    ) -> Outcome {
-        self.failed = self.failed.saturating_add(1);
-        let why = outcome.result.as_ref().err().map(Error::code);
-        let message = format!(
-            "attempt {} failed ({}); again in {wait_ms} ms",
-            self.failed,
-            why.map(Code::word).unwrap_or_default()
-        );
-        let journal = station.gate.journal();
-        let glimpse = Glimpse::Progress {
-            tool: shown(&outcome.tool),
-            message: message.clone(),
-            percent: None,
-        };
-        journal.glimpse(&caller.run, glimpse);
-        self.logs.push(LogLine {
-            level: "warn",
-            message,
-            fields: serde_json::json!({}),
-            time: journal.clock().now_ms(),
-        });
-        self.label = self.label.join(&outcome.label);
-        outcome
-    }
-
-    /// The last attempt, as what came of the call.
-    fn joined(self, mut outcome: Outcome) -> Outcome {
-        if self.failed > 0 {
-            outcome.label = outcome.label.join(&self.label);
-            outcome.trail.logs.splice(0..0, self.logs);
-        }
-        outcome
-    }
 }
 
 /// One attempt, and whether the call was made.
@@ -452,10 +383,13 @@ async fn perform(
                 Err(error) => Done::free(error),
             }
         }
-        None => match visit(station, tasks, (caller, seq), tool, (&call, within)).await {
-            Ok(done) => done,
-            Err(error) => return Performed::of(Err(error), own, Spent::default()),
-        },
+        None => {
+            let visit = visit(station, tasks, (caller, seq), tool, (&call, within));
+            match repeats::made((station, tasks), caller, &call, visit).await {
+                Ok(done) => done,
+                Err(error) => return Performed::of(Err(error), own, Spent::default()),
+            }
+        }
     };
     if let (Err(error), Telling::Free) = (&done.result, &done.telling) {
         let error = clean_error(station, error);
@@ -508,7 +442,7 @@ async fn visit(
     (call, within): (&Call, Within),
 ) -> Result<Done> {
     // A component that has to be compiled does not use up the call's own time, which begins after it.
-    let linked = load(station, tasks, caller, tool).await?;
+    let linked = load(station, tasks, (caller, seq), tool).await?;
     let inner = inside(caller, call, (seq, within), station.gate.policy());
     let ending = run(station, tasks, inner, linked, (tool, call.args.text())).await?;
     let refused = ending.trail.refused.clone();
@@ -680,13 +614,14 @@ fn inside(caller: &Caller, call: &Call, (seq, within): (Seq, Within), policy: &P
 async fn load<'a>(
     station: &Station,
     tasks: &Tasks,
-    caller: &Caller,
+    (caller, seq): (&Caller, Seq),
     tool: &'a Tool,
 ) -> Result<&'a Linked> {
     if !tool.plugin.is_ready() {
         let message = "loading (compiled at the first use)".to_owned();
         let tool = tool.name.to_string();
         let glimpse = Glimpse::Progress {
+            of: seq,
             tool,
             message,
             percent: None,

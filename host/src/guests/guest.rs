@@ -32,7 +32,6 @@ use crate::words::label::Label;
 use crate::words::limits::{
     FETCH_HEADER_BYTES, GUEST_RESOURCES, HOSTCALL_BYTES, LOG_BYTES, LOG_LINES,
 };
-use crate::words::message::Usage;
 
 /// A component whose imports are resolved: ready to become a guest in microseconds.
 pub(super) struct Linked(PluginPre<Inside>);
@@ -238,7 +237,7 @@ impl Linked {
                 fuel,
                 memory_bytes,
                 calls: trail.calls,
-                usage: Usage::default(),
+                ..Spent::default()
             },
             trail,
         }

@@ -38,7 +38,6 @@ use crate::words::label::Label;
 use crate::words::limits::{
     CALL_TIMEOUT_MS, GUEST_MEMORY_BYTES, SCRIPT_FUEL_PER_MS, SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES,
 };
-use crate::words::message::Usage;
 
 /// The components that scripts need, with the code of the newest engine.
 #[derive(Debug)]
@@ -427,11 +426,9 @@ impl ScriptGuest {
     pub(crate) fn spent(&self) -> Spent {
         let left = self.store.get_fuel().unwrap_or(0);
         Spent {
-            us: 0,
             fuel: self.fuel.saturating_sub(left),
             memory_bytes: u64::try_from(self.store.data().0.peak_bytes()).unwrap_or(u64::MAX),
-            calls: 0,
-            usage: Usage::default(),
+            ..Spent::default()
         }
     }
 }

@@ -10,7 +10,8 @@ use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 
-use crate::rules::abort::Abort;
+use super::repeats::Repeats;
+use crate::rules::running::{Abort, RunRules};
 use crate::words::error::{Code, Error, Result};
 use crate::words::limits::EFFECT_TIMEOUT_MS;
 use crate::words::lock::lock;
@@ -23,7 +24,8 @@ struct Inner {
     /// Nothing once the run has ended: what began later would leave records after its last.
     set: Mutex<Option<JoinSet<()>>>,
     course: watch::Sender<Course>,
-    abort: Abort,
+    rules: RunRules,
+    repeats: Repeats,
 }
 
 /// Whether a run goes on.
@@ -39,23 +41,31 @@ impl Tasks {
     /// A task set of a run that begins.
     #[must_use]
     pub fn new() -> Self {
-        Self::of(Abort::default())
+        Self::of(RunRules::default())
     }
 
-    /// The same of a run that is given up in this way.
+    /// The same of a run that goes by these rules.
     #[must_use]
-    pub fn of(abort: Abort) -> Self {
+    pub fn of(rules: RunRules) -> Self {
+        let caching = rules.caching;
         Self(Arc::new(Inner {
             set: Mutex::new(Some(JoinSet::new())),
             course: watch::Sender::new(Course::Going),
-            abort,
+            rules,
+            repeats: Repeats::new((caching.entries, caching.ttl_ms)),
         }))
     }
 
     /// How the run is given up.
     #[must_use]
     pub fn abort(&self) -> Abort {
-        self.0.abort
+        self.0.rules.abort
+    }
+
+    /// What came of calls of the turn that is under way.
+    #[must_use]
+    pub fn repeats(&self) -> &Repeats {
+        &self.0.repeats
     }
 
     /// Starts work and waits for it. If the waiting is given up, the work goes on.
@@ -86,7 +96,7 @@ impl Tasks {
     /// Gives the run up as it is configured: at once, or after the step under way; then the second time is at
     /// once.
     pub fn give_up(&self) {
-        if self.0.abort.drain && !self.is_given_up() {
+        if self.0.rules.abort.drain && !self.is_given_up() {
             self.0.course.send_replace(Course::Ending);
         } else {
             self.cancel();
@@ -146,7 +156,9 @@ impl Tasks {
             if grace.await.is_ok() {
                 let never = std::future::pending::<()>();
                 // Running out is what a grace is for.
-                let _ = tokio::time::timeout(Duration::from_millis(self.0.abort.grace_ms), never).await;
+                let _ =
+                    tokio::time::timeout(Duration::from_millis(self.0.rules.abort.grace_ms), never)
+                        .await;
             }
         };
         tokio::select! {

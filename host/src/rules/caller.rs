@@ -238,6 +238,12 @@ impl Known {
         lock(&self.handles)
     }
 
+    /// The same of a call of which its client says this.
+    #[must_use]
+    pub fn asking(self, asked: Invocation) -> Self {
+        Self { asked, ..self }
+    }
+
     /// What a tool's own wishes know: nobody was asked about them.
     #[must_use]
     pub fn inside(&self, weighed: bool) -> Self {

@@ -17,8 +17,7 @@ use crate::words::event::Surface;
 use crate::words::id::{ToolName, is_name, shown};
 use crate::words::limits::{
     CALL_RETRIES, CALL_RETRIES_MAX, CALL_RETRY_DELAY_MS, CALL_RETRY_DELAY_MS_MAX, CALL_TIMEOUT_MS,
-    CALL_TIMEOUT_MS_MAX, DESCRIPTION_BYTES, MANIFEST_BYTES, MANIFEST_EXAMPLES,
-    MANIFEST_TOOLS,
+    CALL_TIMEOUT_MS_MAX, DESCRIPTION_BYTES, MANIFEST_BYTES, MANIFEST_EXAMPLES, MANIFEST_TOOLS,
 };
 
 /// What a plugin declares.
@@ -311,7 +310,10 @@ impl Default for Retry {
 /// `true` means as often as everybody, `false` never.
 fn retry_or_flag<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<Retry>, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged, expecting = "`retry` is true, false, or `retries` and `delay_ms`")]
+    #[serde(
+        untagged,
+        expecting = "`retry` is true, false, or `retries` and `delay_ms`"
+    )]
     enum Said {
         Flag(bool),
         Retry(Retry),

@@ -174,10 +174,7 @@ mod tests {
         check("<tool_call>{\"text\":\"a\"}</tool_call>", meant());
         check(r#"{"text":"a",}"#, meant());
         check(r#""{\"text\":\"a\"}""#, meant());
-        check(
-            r#"{"name":"text.count","arguments":{"text":"a"}}"#,
-            meant(),
-        );
+        check(r#"{"name":"text.count","arguments":{"text":"a"}}"#, meant());
         check(r#"{"tool":"text_count","args":{"text":"a"}}"#, meant());
         check(
             r#"{"id":"1","type":"function","name":"text__count","arguments":"{\"text\":\"a\"}"}"#,
@@ -241,10 +238,7 @@ mod tests {
         ] {
             assert_eq!(leaked(text, &offered), None, "{text}");
         }
-        assert_eq!(
-            leaked(r#"{"name":"text.count","arguments":{}}"#, &[]),
-            None
-        );
+        assert_eq!(leaked(r#"{"name":"text.count","arguments":{}}"#, &[]), None);
     }
 
     proptest! {

@@ -15,11 +15,11 @@ use super::script::Engines;
 use crate::gate::{Performed, failed};
 use crate::guests::station::Station;
 use crate::guests::tasks::Tasks;
-use crate::rules::abort::Pending;
 use crate::rules::agent::Agent;
 use crate::rules::caller::{Budget, Caller, Known, Origin};
 use crate::rules::plan::{Grouping, Plan, Seen, Step};
 use crate::rules::questions::Questions;
+use crate::rules::running::Pending;
 use crate::rules::show::Show;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
@@ -105,6 +105,8 @@ impl Drive<'_> {
                         earlier: std::mem::take(&mut earlier),
                         is_nowhere: self.is_nowhere(plan, offer),
                     };
+                    // What was looked at in an earlier turn is looked at again.
+                    self.tasks.repeats().clear();
                     let groups = self.repaired(offer, groups);
                     let left = self.in_time(self.call(plan, offer, groups, turn)).await?;
                     if let Some(why) = left

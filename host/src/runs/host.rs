@@ -28,16 +28,17 @@ use crate::guests::compile::Compiler;
 use crate::guests::dispatch::{Outcome, Request, dispatch};
 use crate::guests::engine;
 use crate::guests::plugin::{self, Plugin, PluginBytes};
+use crate::guests::repeats::Repeats;
 use crate::guests::script::Scripts;
 use crate::guests::station::{Quarantine, Station};
 use crate::guests::tasks::Tasks;
-use crate::rules::abort::Abort;
 use crate::rules::agent::Agent;
-use crate::rules::caller::{Budget, Caller, Judging, Known, Origin};
+use crate::rules::caller::{Budget, Caller, Invocation, Judging, Known, Origin};
 use crate::rules::flow::handles::{Given, PLUGIN, has_handle};
 use crate::rules::flow::lines::Holding;
 use crate::rules::grant::Pattern;
 use crate::rules::policy::Policy;
+use crate::rules::running::RunRules;
 use crate::rules::script;
 use crate::rules::scrub::{self, Scrub};
 use crate::rules::show::Show;
@@ -49,7 +50,7 @@ use crate::words::event::{
 use crate::words::id::{Place, RunId};
 use crate::words::key::HostKey;
 use crate::words::label::{Label, Source};
-use crate::words::limits::CALL_TIMEOUT_MS_MAX;
+use crate::words::limits::{CALL_KEY_CHARS, CALL_TIMEOUT_MS_MAX};
 use crate::words::message::{Calling, WishedArgs};
 
 /// What a host is made of, resolved: a configuration that was read, or a test's own.
@@ -73,8 +74,8 @@ pub struct Setup {
     pub engine: PluginBytes,
     /// Where secrets are found.
     pub vault: Vault,
-    /// How runs are given up.
-    pub abort: Abort,
+    /// How runs go.
+    pub rules: RunRules,
     /// Where the outside is, and where the host's own things are.
     pub places: Places,
 }
@@ -111,7 +112,7 @@ pub struct Host {
     agents: BTreeMap<String, Agent>,
     models: BTreeMap<String, Model>,
     counsel: Vec<String>,
-    abort: Abort,
+    rules: RunRules,
     /// Whether the flows of clients are judged, once somebody has asked.
     clients: OnceLock<Judging>,
 }
@@ -201,7 +202,7 @@ impl Host {
             counsel,
             engine,
             vault,
-            abort,
+            rules,
             places,
         } = setup;
         // First, so that the files edge finds every folder that is the host's own.
@@ -241,6 +242,7 @@ impl Host {
             scripts: Scripts::new(engine, plugin::types_reader())?,
             catalog,
             scrub,
+            keyed: Repeats::new((rules.caching.keyed_entries, rules.caching.keyed_ttl_ms)),
             counsel: Box::new(Models(models.clone())),
         };
         Ok(Self {
@@ -249,7 +251,7 @@ impl Host {
             agents,
             models,
             counsel,
-            abort,
+            rules,
             clients: OnceLock::new(),
         })
     }
@@ -296,10 +298,10 @@ impl Host {
         RunId::new(self.journal().clock())
     }
 
-    /// A task set of a run that begins or goes on, which is given up as `[abort]` says.
+    /// A task set of a run that begins or goes on, as `[abort]` and `[cache]` say.
     #[must_use]
     pub fn tasks(&self) -> Tasks {
-        Tasks::of(self.abort)
+        Tasks::of(self.rules)
     }
 
     /// Sees what happens in a run; ask before it begins.
@@ -334,15 +336,37 @@ impl Host {
         (request, written): (Request, &Written),
         tasks: &Tasks,
     ) -> Result<Called> {
-        let label = written.label();
-        caught(self.call_one((run, label), surface, request, tasks)).await
+        let request = (request, written, Invocation::default());
+        self.call_asked(run, surface, request, tasks).await
+    }
+
+    /// The same with what its client says of this one call: how long it may take, how often it is made again, and
+    /// under which key it happens only once.
+    ///
+    /// # Errors
+    /// As [`Host::call`]; `BadInput` for a key that is empty or too long.
+    pub async fn call_asked(
+        &self,
+        run: RunId,
+        surface: Surface,
+        (request, written, asked): (Request, &Written, Invocation),
+        tasks: &Tasks,
+    ) -> Result<Called> {
+        if let Some(key) = &asked.key
+            && !(1..=CALL_KEY_CHARS).contains(&key.chars().count())
+        {
+            let what = format!("the key of a call has 1 to {CALL_KEY_CHARS} characters");
+            return Err(Error::bad_input(what));
+        }
+        let run = (run, written.label());
+        caught(self.call_one(run, surface, (request, asked), tasks)).await
     }
 
     async fn call_one(
         &self,
         (run, label): (RunId, Label),
         surface: Surface,
-        request: Request,
+        (request, asked): (Request, Invocation),
         tasks: &Tasks,
     ) -> Result<Called> {
         let wish = match &request.args {
@@ -361,7 +385,7 @@ impl Host {
         self.journal().append(&run, 0, Event::Started(started))?;
         let caller = Caller {
             place: Place::default().inside(0),
-            known: self.knows(&typed_in(&label, &wish), &[]),
+            known: self.knows(&typed_in(&label, &wish), &[]).asking(asked),
             ..self.client(run.clone(), surface, label)
         };
         let outcome = dispatch(self.station.clone(), tasks.clone(), caller.clone(), request).await;

@@ -536,6 +536,9 @@ pub struct Spent {
     /// Tokens of a model that was asked about what is held.
     #[serde(default, skip_serializing_if = "Usage::is_nothing")]
     pub usage: Usage,
+    /// Whether nothing was done: the same had been done before, and this is what came of it (U-18).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub repeated: bool,
 }
 
 impl Spent {
@@ -653,6 +656,8 @@ pub enum Glimpse {
     },
     /// A tool says how far it is.
     Progress {
+        /// The record of the call's judgement: several may speak at once (G-22).
+        of: Seq,
         /// The tool.
         tool: String,
         /// Its words.

@@ -353,6 +353,22 @@ pub const SCHEMA_LOWERED_NODES: usize = 2_000;
 pub const WATCH_EVENTS: usize = 256;
 /// Time that a cancelled run has to end its calls (G-54).
 pub const CANCEL_GRACE_MS: u64 = 50;
+/// Outcomes of one turn's calls that are given again (S-17a).
+pub const REPEATS: usize = 50;
+/// How long.
+pub const REPEATS_TTL_MS: u64 = 120_000;
+/// Outcomes of writes that came with a key, and are given again (A-18b).
+pub const KEYED_CALLS: usize = 1_000;
+/// How long.
+pub const KEYED_TTL_MS: u64 = 300_000;
+/// Largest values of the numbers in `[cache]`.
+pub const REPEATS_MAX: usize = 100_000;
+/// Largest values of the times there.
+pub const REPEATS_TTL_MS_MAX: u64 = 24 * 3_600_000;
+/// What such outcomes of one turn, or those of all keys, hold together as JSON text.
+pub const REPEATS_BYTES: usize = 32 << 20;
+/// A key that a client gives one of its calls.
+pub const CALL_KEY_CHARS: usize = 256;
 /// Largest value of `[abort] grace_ms`.
 pub const CANCEL_GRACE_MS_MAX: u64 = 60_000;
 /// A prompt typed on the command line or read from standard input.

@@ -70,10 +70,7 @@ impl Counts {
 
     fn count_denied(&mut self, pace: &Pace, ended: &[(&ToolCall, &Seen)]) -> Result<(), Fault> {
         let mut fault = Ok(());
-        for (call, _) in ended
-            .iter()
-            .filter(|(_, seen)| seen.fared == Fared::Denied)
-        {
+        for (call, _) in ended.iter().filter(|(_, seen)| seen.fared == Fared::Denied) {
             let times = self.denied.entry(digest_of(&[words_of(call)])).or_default();
             *times = times.saturating_add(1);
             let tool = shown(&call.tool);
@@ -143,12 +140,7 @@ impl Counts {
     fn count_batch(&mut self, pace: &Pace, ended: &[(&ToolCall, &Seen)]) -> Result<(), Fault> {
         let parts = ended.iter().map(|(call, seen)| {
             let observation = &seen.observation;
-            format!(
-                "{} {} {}",
-                words_of(call),
-                observation.ok,
-                observation.text
-            )
+            format!("{} {} {}", words_of(call), observation.ok, observation.text)
         });
         let batch = digest_of(&parts.collect::<Vec<_>>());
         let times = match self.batch {

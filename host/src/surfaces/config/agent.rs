@@ -52,15 +52,35 @@ fn pace(name: &str, table: &AgentTable) -> Result<Pace> {
     let repeats = u64::from(RUN_REPEATS_MAX);
     let run_timeout = pace.run_timeout_ms.unwrap_or(RUN_TIMEOUT_MS_MAX);
     let ranges = [
-        ("calls_per_turn", wide(pace.calls_per_turn), 1, wide(CALLS_PER_TURN)),
+        (
+            "calls_per_turn",
+            wide(pace.calls_per_turn),
+            1,
+            wide(CALLS_PER_TURN),
+        ),
         ("calls", pace.calls.into(), 1, RUN_CALLS_MAX.into()),
         ("corrections", pace.corrections.into(), 0, repeats),
         ("failed_turns", pace.failed_turns.into(), 0, repeats),
-        ("identical_batches", pace.identical_batches.into(), 2, repeats),
+        (
+            "identical_batches",
+            pace.identical_batches.into(),
+            2,
+            repeats,
+        ),
         ("parallel", wide(pace.parallel), 1, wide(CALLS_PARALLEL_MAX)),
         ("denied_repeats", pace.denied_repeats.into(), 0, repeats),
-        ("turn_timeout_ms", pace.turn_timeout_ms, 1, TURN_TIMEOUT_MS_MAX),
-        ("call_timeout_ms", pace.call_timeout_ms, 1, CALL_TIMEOUT_MS_MAX),
+        (
+            "turn_timeout_ms",
+            pace.turn_timeout_ms,
+            1,
+            TURN_TIMEOUT_MS_MAX,
+        ),
+        (
+            "call_timeout_ms",
+            pace.call_timeout_ms,
+            1,
+            CALL_TIMEOUT_MS_MAX,
+        ),
         ("run_timeout_ms", run_timeout, 1, RUN_TIMEOUT_MS_MAX),
     ];
     for (key, value, least, most) in ranges {
@@ -127,7 +147,10 @@ mod tests {
             call_timeout_ms: 11,
             run_timeout_ms: Some(12),
         };
-        assert_eq!((agent.turns, agent.calling, agent.pace), (2, Calling::Both, pace));
+        assert_eq!(
+            (agent.turns, agent.calling, agent.pace),
+            (2, Calling::Both, pace)
+        );
         let error = read("paralel = 1").unwrap_err();
         assert!(error.message().contains("`parallel`"), "{error}");
         assert!(read("on_denied = \"shrug\"").is_err());
@@ -137,8 +160,14 @@ mod tests {
     #[test]
     fn a_number_out_of_its_range_is_an_error() {
         for (text, says) in [
-            ("turns = 0", "`turns` of agent `a` is not between 1 and 1000"),
-            ("calls_per_turn = 65", "`calls_per_turn` of agent `a` is not between 1 and 64"),
+            (
+                "turns = 0",
+                "`turns` of agent `a` is not between 1 and 1000",
+            ),
+            (
+                "calls_per_turn = 65",
+                "`calls_per_turn` of agent `a` is not between 1 and 64",
+            ),
             ("identical_batches = 1", "between 2 and"),
             ("parallel = 0", "between 1 and 64"),
             ("call_timeout_ms = 600001", "between 1 and 600000"),

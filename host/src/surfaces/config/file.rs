@@ -10,12 +10,12 @@ use super::flow::FlowTable;
 use super::secrets::{ScrubTable, SecretTable, VaultTable};
 use crate::edges::named;
 use crate::guests::catalog::Collisions;
-use crate::rules::abort::Pending;
 use crate::rules::grant::{Access, Pattern};
 use crate::rules::inbound::Treatment;
 use crate::rules::manifest::Risk;
 use crate::rules::pace::OnDenied;
 use crate::rules::questions::Unattended;
+use crate::rules::running::Pending;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::Digest;
 use crate::words::limits::CONFIG_BYTES;
@@ -53,6 +53,8 @@ pub struct ConfigFile {
     pub limits: LimitTable,
     /// How runs are given up.
     pub abort: AbortTable,
+    /// Which outcomes are given again.
+    pub cache: CacheTable,
     /// What may flow where.
     pub flow: FlowTable,
     /// What is done with text that comes in.
@@ -278,6 +280,20 @@ pub struct AbortTable {
     pub grace_ms: Option<u64>,
     /// What becomes of questions that wait: `deny`, `hold` or `fail`.
     pub pending: Option<Pending>,
+}
+
+/// `[cache]`.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CacheTable {
+    /// Outcomes of one turn's calls that only look; 0 keeps none.
+    pub entries: Option<usize>,
+    /// How long each is kept.
+    pub ttl_ms: Option<u64>,
+    /// Outcomes of writes that came with a key; 0 keeps none.
+    pub keyed_entries: Option<usize>,
+    /// How long each is kept.
+    pub keyed_ttl_ms: Option<u64>,
 }
 
 /// `[inbound]`.

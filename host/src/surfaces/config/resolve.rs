@@ -17,20 +17,21 @@ use super::secrets;
 use crate::edges::vault::{Backend, Vault};
 use crate::guests::catalog::Collisions;
 use crate::guests::plugin;
-use crate::rules::abort::Abort;
 use crate::rules::codec::Wire;
 use crate::rules::grant::{Access, Destination, FetchBounds, Grant, MountGrant, Pattern};
 use crate::rules::inbound::{Inbound, Treatment};
 use crate::rules::manifest::Risk;
 use crate::rules::policy::{Bounds, Line, Mount, Policy, Room, ScriptRules};
 use crate::rules::questions::AskRules;
+use crate::rules::running::{Abort, Caching, RunRules};
 use crate::runs::host::{Places, Setup};
 use crate::runs::provider::{Model, Provider, Remote};
 use crate::words::error::{Error, Result};
 use crate::words::id::{is_name, shown};
 use crate::words::limits::{
-    ASK_EXPIRES_S_MAX, CALL_RETRY_DELAY_MS_MAX, CANCEL_GRACE_MS_MAX, GUEST_MEMORY_BYTES, GUEST_MEMORY_BYTES_MAX, MOUNT_MIB_MAX,
-    SCRIPT_CALLS_MAX, SCRIPT_CPU_MS_MAX,
+    ASK_EXPIRES_S_MAX, CALL_RETRY_DELAY_MS_MAX, CANCEL_GRACE_MS_MAX, GUEST_MEMORY_BYTES,
+    GUEST_MEMORY_BYTES_MAX, MOUNT_MIB_MAX, REPEATS_MAX, REPEATS_TTL_MS_MAX, SCRIPT_CALLS_MAX,
+    SCRIPT_CPU_MS_MAX,
 };
 
 /// What holds where nothing is configured: pure tools, and reading the working directory.
@@ -74,7 +75,7 @@ fn empty(policy: Policy, places: Places) -> Setup {
         counsel: Vec::new(),
         engine: plugin::script_engine(),
         vault: Vault::new(Backend::default(), &places.state),
-        abort: Abort::default(),
+        rules: RunRules::default(),
         places,
     }
 }
@@ -104,7 +105,10 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
     setup.policy.scripts = script_rules(files)?;
     setup.policy.asks = ask_rules(files)?;
     setup.policy.inbound = inbound(files);
-    setup.abort = abort(files)?;
+    setup.rules = RunRules {
+        abort: abort(files)?,
+        caching: caching(files)?,
+    };
     setup.policy.guess = secrets::guess(files.iter().map(|(_, file)| file.scrub));
     check_names(&setup)?;
     Ok(setup)
@@ -174,6 +178,39 @@ fn abort(files: &[(&Path, &ConfigFile)]) -> Result<Abort> {
         return Err(Error::bad_input(what));
     }
     Ok(abort)
+}
+
+/// Caching: the smallest numbers hold.
+fn caching(files: &[(&Path, &ConfigFile)]) -> Result<Caching> {
+    let tables = || files.iter().map(|(_, file)| file.cache);
+    let default = Caching::default();
+    let caching = Caching {
+        entries: tables()
+            .filter_map(|table| table.entries)
+            .min()
+            .unwrap_or(default.entries),
+        ttl_ms: tables()
+            .filter_map(|table| table.ttl_ms)
+            .min()
+            .unwrap_or(default.ttl_ms),
+        keyed_entries: tables()
+            .filter_map(|table| table.keyed_entries)
+            .min()
+            .unwrap_or(default.keyed_entries),
+        keyed_ttl_ms: tables()
+            .filter_map(|table| table.keyed_ttl_ms)
+            .min()
+            .unwrap_or(default.keyed_ttl_ms),
+    };
+    let entries = caching.entries.max(caching.keyed_entries);
+    let ttl_ms = caching.ttl_ms.max(caching.keyed_ttl_ms);
+    if entries > REPEATS_MAX || ttl_ms > REPEATS_TTL_MS_MAX {
+        let what = format!(
+            "[cache] keeps at most {REPEATS_MAX} outcomes, and each for at most {REPEATS_TTL_MS_MAX} ms"
+        );
+        return Err(Error::bad_input(what));
+    }
+    Ok(caching)
 }
 
 /// The time that a question may wait, in milliseconds.
