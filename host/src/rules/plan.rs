@@ -193,14 +193,16 @@ impl Plan {
         self.hints = error.hints().to_vec();
     }
 
-    /// The run has taken too long.
+    /// The run has taken too long, and was cut off for that; an answer that came still is one.
     pub fn late(&mut self, limit_ms: u64) {
         let why = format!("the run took longer than {limit_ms} ms");
         let fault = Fault {
             code: Code::TooSlow,
             ..Fault::limit(Limit::RunTimeout, &why)
         };
-        self.end_with(End::Fault(fault));
+        if !matches!(self.end, Some(End::Answer(_))) {
+            self.end = Some(End::Fault(fault));
+        }
     }
 
     /// The run is left, to be taken up again.

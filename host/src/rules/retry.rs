@@ -2,7 +2,7 @@
 //!
 //! Only what changes nothing, or nothing twice, is repeated, and only after a failure that says that it may pass.
 
-use super::manifest::{Declared, Retry};
+use super::manifest::{Declared, EffectClass, Retry};
 use crate::words::error::{Code, Error};
 use crate::words::limits::{CALL_RETRIES, CALL_RETRIES_MAX, CALL_RETRY_DELAY_MS};
 
@@ -47,7 +47,15 @@ impl Retries {
                 delay_ms: 0,
             };
         }
-        let retry = asked.or(conduct.retry).unwrap_or(self.silent);
+        // What depends on its arguments alone comes to the same end again, unless it says otherwise.
+        let silent = match declared.effect {
+            EffectClass::Pure => Self::NONE.silent,
+            EffectClass::ReadOnly
+            | EffectClass::SideEffecting
+            | EffectClass::ExternalStateful
+            | EffectClass::Destructive => self.silent,
+        };
+        let retry = asked.or(conduct.retry).unwrap_or(silent);
         Retry {
             retries: retry.retries.min(self.most),
             ..retry
@@ -96,7 +104,7 @@ mod tests {
 
     #[test]
     fn only_what_changes_nothing_twice_is_repeated() {
-        check(&json!({"effect": "pure"}), None, (2, 100));
+        check(&json!({"effect": "pure"}), None, (0, 0));
         check(&json!({"effect": "read-only"}), None, (2, 100));
         check(&json!({"effect": "side-effecting"}), None, (0, 0));
         check(&json!({"effect": "destructive"}), Some(of(3, 1)), (0, 0));

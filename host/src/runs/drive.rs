@@ -5,6 +5,7 @@ mod prompt;
 
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use self::calls::Turn;
 use super::brought::{self, goal_with};
@@ -34,6 +35,8 @@ pub(super) struct Drive<'a> {
     pub(super) tasks: &'a Tasks,
     /// When its time is over, in milliseconds since 1970; never where it says nothing.
     pub(super) until: Option<u64>,
+    /// Whether it was, in the middle of a step.
+    pub(super) cut_off: AtomicBool,
     pub(super) run: &'a RunId,
     pub(super) surface: Surface,
     pub(super) agent: &'a Agent,
@@ -123,7 +126,9 @@ impl Drive<'_> {
 
     /// What has happened to the run meanwhile: somebody gave it up, or its time is over.
     fn look_up(&self, plan: &mut Plan) {
-        if let (true, Some(limit_ms)) = (self.is_late(), self.agent.pace.run_timeout_ms) {
+        let is_late =
+            self.cut_off.load(Ordering::Acquire) || self.is_late() && !self.tasks.is_given_up();
+        if let (true, Some(limit_ms)) = (is_late, self.agent.pace.run_timeout_ms) {
             plan.late(limit_ms);
         } else if self.tasks.is_given_up() {
             plan.failed(&Error::new(Code::Cancelled, "the run was cancelled"));
@@ -147,7 +152,10 @@ impl Drive<'_> {
         tokio::select! {
             biased;
             done = step.as_mut() => return done,
-            () = over => self.tasks.cancel(),
+            () = over => {
+                self.cut_off.store(true, Ordering::Release);
+                self.tasks.cancel();
+            }
         }
         step.await
     }
@@ -155,7 +163,7 @@ impl Drive<'_> {
     /// Whether a run that cannot go on now is left to be taken up again. One that was given up while a person is
     /// asked is not, unless its questions are to be held (U-07); nor is one whose time is over.
     async fn is_left(&self, plan: &mut Plan, why: &Error) -> Result<bool> {
-        if self.is_late() {
+        if self.cut_off.load(Ordering::Acquire) {
             return Ok(false);
         }
         if !self.tasks.is_given_up() || why.code() != Code::Asked {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use futures_util::FutureExt;
@@ -561,6 +562,7 @@ impl Host {
             station: &self.station,
             tasks,
             until: run_timeout_ms.map(|ms| begun.saturating_add(ms)),
+            cut_off: AtomicBool::new(false),
             run: &goal.run,
             surface: goal.surface,
             agent: &agent,
