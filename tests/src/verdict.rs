@@ -1,5 +1,6 @@
 //! What must come of an attack, and of every run: each thing that is not so, in a sentence.
 
+use lazaret::rules::plan::path_of;
 use lazaret::rules::rendered::rendered;
 use std::path::Path;
 
@@ -201,6 +202,16 @@ pub fn check_records(records: &[Record]) -> Vec<String> {
             }
             _ => {}
         }
+    }
+    let stops = records
+        .iter()
+        .filter(|record| matches!(record.event, Event::Stopped(_)));
+    if stops.count() > 1 {
+        wrong.push("the run ended more than once".to_owned());
+    }
+    let of_agent = |record: &Record| matches!(&record.event, Event::Started(started) if !started.subject.contains('.'));
+    if records.first().is_some_and(of_agent) {
+        wrong.extend(path_of(records).err());
     }
     wrong.extend(
         open.iter()

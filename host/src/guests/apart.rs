@@ -187,6 +187,7 @@ impl Isolated<'_> {
         let engine = &station.scripts.engine;
         if !engine.is_ready() {
             let glimpse = Glimpse::Progress {
+                of: caller.parent,
                 tool: "handle.isolate".to_owned(),
                 message: "preparing the engine of scripts (compiled once, then cached)".to_owned(),
                 percent: None,

@@ -3,18 +3,23 @@
 //! Resolve → surface → arguments → gate → guest → outcome. Each step's failure prevents the steps
 //! after it, and leaves a record.
 
+mod before;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
+use self::before::Before;
 use super::apart::{self, Done, Telling};
 use super::bindings::exports::lazaret::plugin::tool::Failure;
 use super::catalog::Tool;
 use super::guest::{Ending, Linked, LogLine, Trail, Visit};
 use super::heard::Heard;
+use super::repeats;
 use super::station::Station;
 use super::tasks::Tasks;
 use crate::gate::{NotPassed, Passed, Performed, Permit, denied, unfit};
@@ -64,7 +69,8 @@ pub struct Outcome {
     pub spent: Spent,
 }
 
-/// Calls a tool. Boxed, since a tool may call a tool.
+/// Calls a tool, again where that may help (U-17): each attempt is judged and recorded like any call, and the last one
+/// is what came of it. Boxed, since a tool may call a tool.
 pub fn dispatch(
     station: Arc<Station>,
     tasks: Tasks,
@@ -72,45 +78,77 @@ pub fn dispatch(
     request: Request,
 ) -> Pin<Box<dyn Future<Output = Outcome> + Send>> {
     Box::pin(async move {
-        let mut trail = Trail::default();
-        let name = request.tool.clone();
-        let label = caller.label.clone();
-        match pass(&station, &tasks, &caller, request, &mut trail).await {
-            Ok(passed) => {
-                let Passed { seq, at, performed } = passed;
-                // Whoever was told of a handle has read nothing of what it holds.
-                let (result, label) = match performed.told {
-                    Some(told) => (
-                        performed.result.map_err(|error| fault(&error, &told)),
-                        label.join(&handles::told_label(&name, &told, &performed.label)),
-                    ),
-                    None => (performed.result, performed.label),
-                };
-                Outcome {
-                    tool: name,
-                    seq,
-                    at,
-                    result,
-                    label,
-                    trail,
-                    spent: performed.spent,
-                }
-            }
-            Err(Unmade { not, label }) => {
-                let caller = Caller { label, ..caller };
-                let (at, error) = turned_down(&station, &caller, not);
-                Outcome {
-                    tool: name,
-                    seq: caller.parent,
-                    at,
-                    result: Err(error),
-                    label: caller.label,
-                    trail,
-                    spent: Spent::default(),
-                }
+        let mut before = Before::default();
+        loop {
+            let (outcome, was_made) = attempt(&station, &tasks, &caller, &request).await;
+            let wait_ms = match &outcome.result {
+                Err(error) if was_made => before.wait_ms((&station, &caller), &request, error),
+                Ok(_) | Err(_) => None,
+            };
+            let Some(wait_ms) = wait_ms else {
+                return before.joined(outcome);
+            };
+            let mut outcome = before.failed((&station, &caller), outcome, wait_ms);
+            if let Err(cancelled) = tasks.pass(Duration::from_millis(wait_ms)).await {
+                outcome.result = Err(cancelled);
+                return outcome;
             }
         }
     })
+}
+
+/// One attempt, and whether the call was made.
+async fn attempt(
+    station: &Arc<Station>,
+    tasks: &Tasks,
+    caller: &Caller,
+    request: &Request,
+) -> (Outcome, bool) {
+    let mut trail = Trail::default();
+    let name = request.tool.clone();
+    match pass(station, tasks, caller, request, &mut trail).await {
+        Ok(passed) => {
+            let Passed { seq, at, performed } = passed;
+            // Whoever was told of a handle has read nothing of what it holds.
+            let (result, label) = match performed.told {
+                Some(told) => {
+                    let told_label = handles::told_label(&name, &told, &performed.label);
+                    (
+                        performed.result.map_err(|error| fault(&error, &told)),
+                        caller.label.join(&told_label),
+                    )
+                }
+                None => (performed.result, performed.label),
+            };
+            let outcome = Outcome {
+                tool: name,
+                seq,
+                at,
+                result,
+                label,
+                trail,
+                spent: performed.spent,
+            };
+            (outcome, true)
+        }
+        Err(Unmade { not, label }) => {
+            let caller = Caller {
+                label,
+                ..caller.clone()
+            };
+            let (at, error) = turned_down(station, &caller, not);
+            let outcome = Outcome {
+                tool: name,
+                seq: caller.parent,
+                at,
+                result: Err(error),
+                label: caller.label,
+                trail,
+                spent: Spent::default(),
+            };
+            (outcome, false)
+        }
+    }
 }
 
 /// Asks about a call that may not be made yet, if it is one that a person is asked about. Whatever is wrong with
@@ -163,10 +201,10 @@ async fn pass(
     station: &Arc<Station>,
     tasks: &Tasks,
     caller: &Caller,
-    request: Request,
+    request: &Request,
     trail: &mut Trail,
 ) -> Result<Passed<Value>, Unmade> {
-    let (tool, given, args) = match check(station, caller, &request) {
+    let (tool, given, args) = match check(station, caller, request) {
         Ok(checked) => checked,
         Err(refused) => {
             let classes = &station.gate.policy().flows.classes;
@@ -202,7 +240,7 @@ async fn pass(
     };
     // What is held was weighed as well, so to be told why a call was refused is to learn of that.
     let label = caller.label.join(&given.label);
-    let call = call_of(tool, (given, args), &request);
+    let call = call_of(tool, (given, args), request);
     station
         .gate
         .pass(caller, call, async |permit| {
@@ -345,10 +383,13 @@ async fn perform(
                 Err(error) => Done::free(error),
             }
         }
-        None => match visit(station, tasks, (caller, seq), tool, (&call, within)).await {
-            Ok(done) => done,
-            Err(error) => return Performed::of(Err(error), own, Spent::default()),
-        },
+        None => {
+            let visit = visit(station, tasks, (caller, seq), tool, (&call, within));
+            match repeats::made((station, tasks), caller, &call, visit).await {
+                Ok(done) => done,
+                Err(error) => return Performed::of(Err(error), own, Spent::default()),
+            }
+        }
     };
     if let (Err(error), Telling::Free) = (&done.result, &done.telling) {
         let error = clean_error(station, error);
@@ -401,7 +442,7 @@ async fn visit(
     (call, within): (&Call, Within),
 ) -> Result<Done> {
     // A component that has to be compiled does not use up the call's own time, which begins after it.
-    let linked = load(station, tasks, caller, tool).await?;
+    let linked = load(station, tasks, (caller, seq), tool).await?;
     let inner = inside(caller, call, (seq, within), station.gate.policy());
     let ending = run(station, tasks, inner, linked, (tool, call.args.text())).await?;
     let refused = ending.trail.refused.clone();
@@ -549,7 +590,10 @@ fn influence(caller: &Caller, call: &Call, policy: &Policy) -> Label {
 /// The guest as a caller: what it may reach is its tool's grant, within the call's own bounds.
 fn inside(caller: &Caller, call: &Call, (seq, within): (Seq, Within), policy: &Policy) -> Caller {
     let bounds = policy.bounds;
-    let timeout_ms = call.declared.conduct.timeout_ms.min(bounds.timeout_ms);
+    // Who calls comes before the manifest, and nobody past policy (U-08).
+    let asked = caller.known.asked.timeout_ms;
+    let timeout_ms = asked.unwrap_or(call.declared.conduct.timeout_ms);
+    let timeout_ms = timeout_ms.min(bounds.timeout_ms);
     Caller {
         run: caller.run.clone(),
         parent: seq,
@@ -570,13 +614,14 @@ fn inside(caller: &Caller, call: &Call, (seq, within): (Seq, Within), policy: &P
 async fn load<'a>(
     station: &Station,
     tasks: &Tasks,
-    caller: &Caller,
+    (caller, seq): (&Caller, Seq),
     tool: &'a Tool,
 ) -> Result<&'a Linked> {
     if !tool.plugin.is_ready() {
         let message = "loading (compiled at the first use)".to_owned();
         let tool = tool.name.to_string();
         let glimpse = Glimpse::Progress {
+            of: seq,
             tool,
             message,
             percent: None,

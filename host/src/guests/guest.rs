@@ -21,6 +21,7 @@ use super::tasks::Tasks;
 use super::wasi::{self, Output};
 use crate::rules::caller::Caller;
 use crate::rules::policy::Bounds;
+use crate::rules::retry::Retries;
 use crate::rules::sanitise::visible;
 use crate::rules::scrub::Scrub;
 use crate::words::clock::Deadline;
@@ -31,7 +32,6 @@ use crate::words::label::Label;
 use crate::words::limits::{
     FETCH_HEADER_BYTES, GUEST_RESOURCES, HOSTCALL_BYTES, LOG_BYTES, LOG_LINES,
 };
-use crate::words::message::Usage;
 
 /// A component whose imports are resolved: ready to become a guest in microseconds.
 pub(super) struct Linked(PluginPre<Inside>);
@@ -140,6 +140,7 @@ const MANIFEST_BOUNDS: Bounds = Bounds {
     memory_bytes: 64 << 20,
     timeout_ms: 5_000,
     calls: 0,
+    retries: Retries::NONE,
 };
 
 impl Linked {
@@ -236,7 +237,7 @@ impl Linked {
                 fuel,
                 memory_bytes,
                 calls: trail.calls,
-                usage: Usage::default(),
+                ..Spent::default()
             },
             trail,
         }

@@ -26,6 +26,7 @@ use crate::rules::grant::{Grant, Pattern};
 use crate::rules::json as strict;
 use crate::rules::manifest::Declared;
 use crate::rules::policy::Bounds;
+use crate::rules::retry::Retries;
 use crate::rules::sanitise::visible;
 use crate::rules::schema::Args;
 use crate::rules::script::{self, Answered, Settled, Wish};
@@ -37,7 +38,6 @@ use crate::words::label::Label;
 use crate::words::limits::{
     CALL_TIMEOUT_MS, GUEST_MEMORY_BYTES, SCRIPT_FUEL_PER_MS, SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES,
 };
-use crate::words::message::Usage;
 
 /// The components that scripts need, with the code of the newest engine.
 #[derive(Debug)]
@@ -164,6 +164,7 @@ const READER_BOUNDS: Bounds = Bounds {
     memory_bytes: GUEST_MEMORY_BYTES,
     timeout_ms: CALL_TIMEOUT_MS,
     calls: 0,
+    retries: Retries::NONE,
 };
 
 /// The component of an engine, and its code once it is needed.
@@ -258,6 +259,7 @@ impl Seat {
             memory_bytes: GUEST_MEMORY_BYTES,
             timeout_ms: CALL_TIMEOUT_MS,
             calls: 0,
+            retries: Retries::NONE,
         };
         let alone = Alone(Meter::new(bounds));
         let mut store = metered(Store::new(quarantine.engine(), alone), bounds)?;
@@ -424,11 +426,9 @@ impl ScriptGuest {
     pub(crate) fn spent(&self) -> Spent {
         let left = self.store.get_fuel().unwrap_or(0);
         Spent {
-            us: 0,
             fuel: self.fuel.saturating_sub(left),
             memory_bytes: u64::try_from(self.store.data().0.peak_bytes()).unwrap_or(u64::MAX),
-            calls: 0,
-            usage: Usage::default(),
+            ..Spent::default()
         }
     }
 }

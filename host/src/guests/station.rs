@@ -14,6 +14,7 @@ use super::compile::{self, Compiler};
 use super::engine::Allocation;
 use super::guest::{Inside, Linked, Reached};
 use super::plugin::PluginBytes;
+use super::repeats::Repeats;
 use super::script::Scripts;
 use super::slots::Slots;
 use super::ticker::Ticker;
@@ -46,6 +47,8 @@ pub struct Station {
     pub catalog: Catalog,
     /// Knows what must not be read by a model or client.
     pub scrub: Scrub,
+    /// Remembers what clients have had done under a key.
+    pub keyed: Repeats,
     /// Asks models about what is held.
     pub counsel: Box<dyn Counsel>,
     /// How its models have done lately.

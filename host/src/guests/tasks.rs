@@ -10,8 +10,10 @@ use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 
+use super::repeats::Repeats;
+use crate::rules::running::{Abort, RunRules};
 use crate::words::error::{Code, Error, Result};
-use crate::words::limits::{CANCEL_GRACE_MS, EFFECT_TIMEOUT_MS};
+use crate::words::limits::EFFECT_TIMEOUT_MS;
 use crate::words::lock::lock;
 
 /// A run's tasks, and whether it was cancelled. Cheap to clone.
@@ -21,17 +23,49 @@ pub struct Tasks(Arc<Inner>);
 struct Inner {
     /// Nothing once the run has ended: what began later would leave records after its last.
     set: Mutex<Option<JoinSet<()>>>,
-    cancelled: watch::Sender<bool>,
+    course: watch::Sender<Course>,
+    rules: RunRules,
+    repeats: Repeats,
+}
+
+/// Whether a run goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Course {
+    Going,
+    /// Its step ends, and nothing comes after it.
+    Ending,
+    Cancelled,
 }
 
 impl Tasks {
     /// A task set of a run that begins.
     #[must_use]
     pub fn new() -> Self {
+        Self::of(RunRules::default())
+    }
+
+    /// The same of a run that goes by these rules.
+    #[must_use]
+    pub fn of(rules: RunRules) -> Self {
+        let caching = rules.caching;
         Self(Arc::new(Inner {
             set: Mutex::new(Some(JoinSet::new())),
-            cancelled: watch::Sender::new(false),
+            course: watch::Sender::new(Course::Going),
+            rules,
+            repeats: Repeats::new((caching.entries, caching.ttl_ms)),
         }))
+    }
+
+    /// How the run is given up.
+    #[must_use]
+    pub fn abort(&self) -> Abort {
+        self.0.rules.abort
+    }
+
+    /// What came of calls of the turn that is under way.
+    #[must_use]
+    pub fn repeats(&self) -> &Repeats {
+        &self.0.repeats
     }
 
     /// Starts work and waits for it. If the waiting is given up, the work goes on.
@@ -59,22 +93,54 @@ impl Tasks {
             .unwrap_or_else(|_| Err(Error::bug("work of the run panicked")))
     }
 
+    /// Gives the run up as it is configured: at once, or after the step under way; then the second time is at
+    /// once.
+    pub fn give_up(&self) {
+        if self.0.rules.abort.drain && !self.is_given_up() {
+            self.0.course.send_replace(Course::Ending);
+        } else {
+            self.cancel();
+        }
+    }
+
     /// Cancels the run: nothing new begins, guests are dropped.
     pub fn cancel(&self) {
-        self.0.cancelled.send_replace(true);
+        self.0.course.send_replace(Course::Cancelled);
     }
 
     /// Whether the run was cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        *self.0.cancelled.borrow()
+        *self.0.course.borrow() == Course::Cancelled
+    }
+
+    /// Whether the run was given up, at once or after its step.
+    #[must_use]
+    pub fn is_given_up(&self) -> bool {
+        *self.0.course.borrow() > Course::Going
     }
 
     /// Returns when the run is cancelled, and never if it is not.
     pub async fn cancelled(&self) {
-        let mut news = self.0.cancelled.subscribe();
-        if news.wait_for(|cancelled| *cancelled).await.is_err() {
+        let mut news = self.0.course.subscribe();
+        if news
+            .wait_for(|course| *course == Course::Cancelled)
+            .await
+            .is_err()
+        {
             std::future::pending::<()>().await;
+        }
+    }
+
+    /// Lets so much time pass; a run that is cancelled meanwhile waits no longer.
+    ///
+    /// # Errors
+    /// `Cancelled`.
+    pub async fn pass(&self, time: Duration) -> Result<()> {
+        // Running out is what this is for.
+        match tokio::time::timeout(time, self.cancelled()).await {
+            Ok(()) => Err(Error::new(Code::Cancelled, "the run was cancelled")),
+            Err(_) => Ok(()),
         }
     }
 
@@ -90,7 +156,9 @@ impl Tasks {
             if grace.await.is_ok() {
                 let never = std::future::pending::<()>();
                 // Running out is what a grace is for.
-                let _ = tokio::time::timeout(Duration::from_millis(CANCEL_GRACE_MS), never).await;
+                let _ =
+                    tokio::time::timeout(Duration::from_millis(self.0.rules.abort.grace_ms), never)
+                        .await;
             }
         };
         tokio::select! {

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::chain::Terms;
 use super::grant::Pattern;
+use super::pace::Pace;
 use crate::words::error::{Error, Result};
 use crate::words::id::shown;
 use crate::words::limits::RUN_TURNS;
@@ -25,6 +26,8 @@ pub struct Agent {
     pub terms: Terms,
     /// Provider calls of one run.
     pub turns: u32,
+    /// How far its runs may go otherwise.
+    pub pace: Pace,
     /// How its model calls tools.
     pub calling: Calling,
     /// How much of its models one run may use.
@@ -44,6 +47,7 @@ impl Agent {
             models: Vec::new(),
             terms: Terms::default(),
             turns: RUN_TURNS,
+            pace: Pace::default(),
             calling: Calling::Direct,
             caps: Caps::default(),
             answer: None,

@@ -51,6 +51,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::rules::pace::Pace;
     use crate::rules::plan::{Grouping, Step};
     use crate::words::label::Label;
     use crate::words::message::{Message, Reply};
@@ -62,7 +63,7 @@ mod tests {
     /// What comes of a run whose model answers so, turn by turn.
     fn pursue(turns: u32, replies: &[&str]) -> (Step, Plan) {
         let shape = Schema::compile(schema()).unwrap();
-        let mut plan = Plan::new("goal", Label::default(), turns);
+        let mut plan = Plan::new("goal", Label::default(), turns, Pace::default());
         for text in replies {
             plan.replied(Reply {
                 text: (*text).to_owned(),
@@ -105,7 +106,7 @@ mod tests {
 
     #[test]
     fn without_a_shape_every_answer_stands() {
-        let mut plan = Plan::new("goal", Label::default(), 8);
+        let mut plan = Plan::new("goal", Label::default(), 8, Pace::default());
         plan.replied(Reply {
             text: "Three.".to_owned(),
             ..Reply::default()

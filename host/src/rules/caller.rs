@@ -9,6 +9,7 @@ use super::flow::handles::Handles;
 use super::flow::ledger::Ledger;
 use super::flow::lines::{Flows, Holding};
 use super::grant::{Grant, Pattern};
+use super::manifest::Retry;
 use super::questions::Questions;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
@@ -115,6 +116,19 @@ pub struct Known {
     pub consults: Arc<Consults>,
     /// What it has learned of its providers.
     chain: Arc<Mutex<Chain>>,
+    /// What whoever calls says of this one call.
+    pub asked: Invocation,
+}
+
+/// What a client says of one call, beside what it is: before the manifest, and never past policy.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Invocation {
+    /// The client's own name for the call: sent again under it, it happens no second time (A-18b).
+    pub key: Option<Arc<str>>,
+    /// How long it may take.
+    pub timeout_ms: Option<u64>,
+    /// How often it is made again after a failure that may pass.
+    pub retry: Option<Retry>,
 }
 
 /// The models that a run may ask about what is held, and how often it has.
@@ -207,6 +221,7 @@ impl Known {
             weighed: false,
             consults: Arc::default(),
             chain: Arc::default(),
+            asked: Invocation::default(),
         }
     }
 
@@ -241,12 +256,19 @@ impl Known {
         lock(&self.chain)
     }
 
+    /// The same of a call of which its client says this.
+    #[must_use]
+    pub fn asking(self, asked: Invocation) -> Self {
+        Self { asked, ..self }
+    }
+
     /// What a tool's own wishes know: nobody was asked about them.
     #[must_use]
     pub fn inside(&self, weighed: bool) -> Self {
         Self {
             questions: Arc::default(),
             weighed,
+            asked: Invocation::default(),
             ..self.clone()
         }
     }

@@ -283,6 +283,7 @@ mod tests {
             },
             turns: 1,
             usage: Usage::default(),
+            limit: None,
         };
         vec![
             record(0, Event::Started(started)),

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::agent::refuse_secrets;
@@ -16,8 +16,8 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
 use crate::words::id::{ToolName, is_name, shown};
 use crate::words::limits::{
-    CALL_TIMEOUT_MS, CALL_TIMEOUT_MS_MAX, DESCRIPTION_BYTES, MANIFEST_BYTES, MANIFEST_EXAMPLES,
-    MANIFEST_TOOLS,
+    CALL_RETRIES, CALL_RETRIES_MAX, CALL_RETRY_DELAY_MS, CALL_RETRY_DELAY_MS_MAX, CALL_TIMEOUT_MS,
+    CALL_TIMEOUT_MS_MAX, DESCRIPTION_BYTES, MANIFEST_BYTES, MANIFEST_EXAMPLES, MANIFEST_TOOLS,
 };
 
 /// What a plugin declares.
@@ -129,9 +129,9 @@ pub struct Conduct {
     /// Deadline of one call.
     #[serde(default = "default_timeout_ms")]
     pub timeout_ms: u64,
-    /// Repetition after a failure that may pass.
-    #[serde(default)]
-    pub retry: Retry,
+    /// Repetition after a failure that may pass; policy says where it does not.
+    #[serde(default, deserialize_with = "retry_or_flag")]
+    pub retry: Option<Retry>,
     /// The same call twice does no more than once.
     #[serde(default)]
     pub idempotent: bool,
@@ -288,13 +288,45 @@ pub enum Truncation {
 }
 
 /// Repetition after a failure that may pass (A-15…A-18).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Retry {
     /// Attempts after the first, 0 to 5.
     pub retries: u32,
     /// Wait before attempt n is n times this.
     pub delay_ms: u64,
+}
+
+impl Default for Retry {
+    /// None; but whoever wants some and does not say how long to wait, waits as everybody does (A-17a).
+    fn default() -> Self {
+        Self {
+            retries: 0,
+            delay_ms: CALL_RETRY_DELAY_MS,
+        }
+    }
+}
+
+/// `true` means as often as everybody, `false` never.
+fn retry_or_flag<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<Retry>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(
+        untagged,
+        expecting = "`retry` is true, false, or `retries` and `delay_ms`"
+    )]
+    enum Said {
+        Flag(bool),
+        Retry(Retry),
+    }
+    let none = Retry::default();
+    Ok(Option::<Said>::deserialize(reader)?.map(|said| match said {
+        Said::Flag(true) => Retry {
+            retries: CALL_RETRIES,
+            ..none
+        },
+        Said::Flag(false) => none,
+        Said::Retry(retry) => retry,
+    }))
 }
 
 /// A worked example.
@@ -423,7 +455,8 @@ impl Declared {
         if self.conduct.timeout_ms == 0 || self.conduct.timeout_ms > CALL_TIMEOUT_MS_MAX {
             return wrong("`timeout_ms` is not between 1 and 600000");
         }
-        if self.conduct.retry.retries > 5 || self.conduct.retry.delay_ms > 60_000 {
+        let retry = self.conduct.retry.unwrap_or_default();
+        if retry.retries > CALL_RETRIES_MAX || retry.delay_ms > CALL_RETRY_DELAY_MS_MAX {
             return wrong("`retry` asks for more than 5 retries or 60000 ms");
         }
         if self.examples.len() > MANIFEST_EXAMPLES {

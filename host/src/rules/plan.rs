@@ -1,36 +1,79 @@
 //! The plan of a run: what comes next, as a function of what has happened.
 //!
-//! [`Plan`] is a fold of the run's own events; [`Plan::next`] never asks a clock, a file or a model.
+//! [`Plan`] is a fold of the run's own events; [`Plan::next`] never asks a clock, a file or a model. It stands in
+//! one [`State`] of a fixed graph and ends once, whatever happens.
+
+mod counts;
+mod groups;
+mod state;
 
 use std::mem;
 
-use super::manifest::EffectClass;
+use self::counts::Counts;
+pub use self::groups::Grouping;
+use self::groups::groups;
+pub use self::state::{State, path_of};
+use super::pace::Pace;
+use super::repair;
 use crate::words::error::{Code, Error};
+use crate::words::event::Limit;
 use crate::words::id::Seq;
 use crate::words::label::Label;
-use crate::words::limits::{CALLS_PARALLEL, CALLS_PER_TURN, RUN_CORRECTIONS};
 use crate::words::message::{Message, Observation, Reply, ToolCall, Usage};
 
 /// Where a run stands.
 #[derive(Clone, Debug)]
 pub struct Plan {
     turns_max: u32,
+    pace: Pace,
     turns: u32,
-    corrections: u32,
     repairs: u32,
     usage: Usage,
     messages: Vec<Message>,
     label: Label,
     waiting: Vec<ToolCall>,
-    end: Progress,
+    /// Names of the tools that the model was last told of.
+    offered: Vec<String>,
+    counts: Counts,
+    state: State,
+    end: Option<End>,
     hints: Vec<String>,
 }
 
+/// How a run is about to end.
 #[derive(Clone, Debug, PartialEq)]
-enum Progress {
-    Going,
-    Answered(String),
-    Failed(Code, String),
+enum End {
+    Answer(String),
+    Fault(Fault),
+}
+
+/// Why a run ends without an answer.
+#[derive(Clone, Debug, PartialEq)]
+struct Fault {
+    code: Code,
+    why: String,
+    /// The bound that was reached, where one was.
+    limit: Option<Limit>,
+}
+
+impl Fault {
+    /// A bound was reached: the first word says which.
+    fn limit(limit: Limit, why: &str) -> Self {
+        Self {
+            code: Code::OverBudget,
+            why: format!("{}: {why}", limit.word()),
+            limit: Some(limit),
+        }
+    }
+
+    /// The agent does not go on after what happened.
+    fn fatal(code: Code, why: String) -> Self {
+        Self {
+            code,
+            why,
+            limit: None,
+        }
+    }
 }
 
 /// What a run does next.
@@ -46,35 +89,14 @@ pub enum Step {
     Fail(Code, String),
 }
 
-/// How one tool's calls may be grouped with others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grouping {
-    /// It only looks: may run beside others that only look.
-    Together,
-    /// A barrier: everything before it is done first.
-    Alone,
-}
-
-impl Grouping {
-    /// Of a tool that declares so. An unknown tool cannot run, so it may stand anywhere.
-    #[must_use]
-    pub fn of(effect: EffectClass, sequential: bool) -> Self {
-        if effect.leaves_no_trace() && !sequential {
-            Self::Together
-        } else {
-            Self::Alone
-        }
-    }
-}
-
 impl Plan {
     /// A run that has just begun.
     #[must_use]
-    pub fn new(goal: &str, label: Label, turns_max: u32) -> Self {
+    pub fn new(goal: &str, label: Label, turns_max: u32, pace: Pace) -> Self {
         Self {
             turns_max,
+            pace,
             turns: 0,
-            corrections: 0,
             repairs: 0,
             usage: Usage::default(),
             messages: vec![Message::User {
@@ -82,7 +104,10 @@ impl Plan {
             }],
             label,
             waiting: Vec::new(),
-            end: Progress::Going,
+            offered: Vec::new(),
+            counts: Counts::default(),
+            state: State::Prompting,
+            end: None,
             hints: Vec::new(),
         }
     }
@@ -90,19 +115,20 @@ impl Plan {
     /// What comes next. `grouping` says how each tool's calls may be grouped.
     pub fn next(&self, grouping: impl Fn(&str) -> Grouping) -> Step {
         match &self.end {
-            Progress::Answered(text) => return Step::Answer(text.clone()),
-            Progress::Failed(code, why) => return Step::Fail(*code, why.clone()),
-            Progress::Going => {}
+            Some(End::Answer(text)) => return Step::Answer(text.clone()),
+            Some(End::Fault(fault)) => return Step::Fail(fault.code, fault.why.clone()),
+            None => {}
         }
         if !self.waiting.is_empty() {
-            return Step::Calls(groups(&self.waiting, grouping));
+            return Step::Calls(groups(&self.waiting, self.pace.parallel, grouping));
         }
         if self.turns >= self.turns_max {
             let why = format!(
-                "turn_limit: the model was asked {} times and still wants to call tools",
+                "the model was asked {} times and still wants to call tools",
                 self.turns
             );
-            return Step::Fail(Code::OverBudget, why);
+            let fault = Fault::limit(Limit::TurnLimit, &why);
+            return Step::Fail(fault.code, fault.why);
         }
         Step::Prompt(self.turns + 1)
     }
@@ -112,18 +138,30 @@ impl Plan {
         self.label = self.label.join(label);
     }
 
-    /// A model has answered.
-    pub fn replied(&mut self, reply: Reply) {
+    /// The model is told of these tools.
+    pub fn offer(&mut self, tools: &[String]) {
+        self.offered = tools.to_vec();
+    }
+
+    /// A model has answered. A call that it wrote as text is a call (U-16); as which, its record says.
+    pub fn replied(&mut self, mut reply: Reply) {
+        self.enter(State::Prompting);
         self.turns += 1;
         self.usage.add(reply.usage);
-        if reply.calls.len() > CALLS_PER_TURN {
-            let why = format!(
-                "the model asked for {} calls at once; at most {CALLS_PER_TURN} may be",
-                reply.calls.len()
-            );
-            self.end = Progress::Failed(Code::OverBudget, why);
-        } else if reply.calls.is_empty() {
-            self.end = Progress::Answered(reply.text.clone());
+        if reply.calls.is_empty()
+            && let Some((tool, args)) = repair::leaked(&reply.text, &self.offered)
+        {
+            let id = format!("leaked_{}", self.turns);
+            reply.text = String::new();
+            reply.calls.push(ToolCall { id, tool, args });
+        }
+        if reply.calls.is_empty() {
+            self.end_with(End::Answer(reply.text.clone()));
+        } else {
+            self.enter(State::Calling);
+            if let Err(fault) = self.counts.wished(&self.pace, reply.calls.len()) {
+                self.end_with(End::Fault(fault));
+            }
         }
         self.waiting.clone_from(&reply.calls);
         self.messages.push(Message::Assistant(reply));
@@ -131,17 +169,18 @@ impl Plan {
 
     /// All calls of the last reply have ended, in its order.
     pub fn observed(&mut self, observations: Vec<Seen>) {
-        for (call, seen) in mem::take(&mut self.waiting).into_iter().zip(observations) {
+        let calls = mem::take(&mut self.waiting);
+        let counted = self.counts.turn(&self.pace, &calls, &observations);
+        for (call, seen) in calls.into_iter().zip(observations) {
             self.label = self.label.join(&seen.observation.label);
-            self.corrections += u32::from(seen.correction);
             self.messages.push(Message::Tool {
                 id: call.id,
                 observation: seen.observation,
             });
         }
-        if self.corrections > RUN_CORRECTIONS && self.end == Progress::Going {
-            let why = format!("the model made more than {RUN_CORRECTIONS} malformed calls");
-            self.end = Progress::Failed(Code::OverBudget, why);
+        match counted {
+            Ok(()) => self.enter(State::Prompting),
+            Err(fault) => self.end_with(End::Fault(fault)),
         }
     }
 
@@ -149,20 +188,20 @@ impl Plan {
     #[must_use]
     pub fn answer(&self) -> Option<&str> {
         match &self.end {
-            Progress::Answered(text) => Some(text),
-            Progress::Going | Progress::Failed(..) => None,
+            Some(End::Answer(text)) => Some(text),
+            Some(End::Fault(_)) | None => None,
         }
     }
 
     /// The answer, as it is given to whoever wished.
     pub fn answered(&mut self, text: String) {
-        self.end = Progress::Answered(text);
+        self.end = Some(End::Answer(text));
     }
 
     /// The answer does not stand: the model is told why, and answers again.
     pub fn again(&mut self, why: String) {
         self.repairs += 1;
-        self.end = Progress::Going;
+        self.end = None;
         self.messages.push(Message::User { text: why });
     }
 
@@ -178,10 +217,56 @@ impl Plan {
         self.turns_max.saturating_sub(self.turns)
     }
 
-    /// Something ended the run from outside: cancelled, or the provider failed.
+    /// Something ended the run from outside: cancelled, or the provider failed. That it was cancelled wins over
+    /// every other end, before it and after it (U-06).
     pub fn failed(&mut self, error: &Error) {
-        self.end = Progress::Failed(error.code(), error.message().to_owned());
+        if self.is_cancelled() {
+            return;
+        }
+        let why = error.message().to_owned();
+        self.end = Some(End::Fault(Fault::fatal(error.code(), why)));
         self.hints = error.hints().to_vec();
+    }
+
+    /// The run has taken too long, and was cut off for that; an answer that came still is one.
+    pub fn late(&mut self, limit_ms: u64) {
+        let why = format!("the run took longer than {limit_ms} ms");
+        let fault = Fault {
+            code: Code::TooSlow,
+            ..Fault::limit(Limit::RunTimeout, &why)
+        };
+        if !matches!(self.end, Some(End::Answer(_))) {
+            self.end = Some(End::Fault(fault));
+        }
+    }
+
+    /// The run is left, to be taken up again.
+    pub fn left(&mut self) {
+        self.enter(State::Left);
+    }
+
+    /// The run is over: the bound that ended it, where one did. Nothing after the first time, so that an end is
+    /// recorded once.
+    pub fn stop(&mut self) -> Option<(State, Option<Limit>)> {
+        if self.state.is_terminal() {
+            return None;
+        }
+        let (end, limit) = match &self.end {
+            Some(End::Answer(_)) => (State::Answered, None),
+            Some(End::Fault(_)) if self.is_cancelled() => (State::Cancelled, None),
+            Some(End::Fault(fault)) if fault.limit.is_some() => (State::Limited, fault.limit),
+            Some(End::Fault(_)) => (State::Failed, None),
+            // Whoever stops it has asked what comes next, and that was its end.
+            None => (State::Limited, Some(Limit::TurnLimit)),
+        };
+        self.state = end;
+        Some((end, limit))
+    }
+
+    /// The state that the run is in.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.state
     }
 
     /// What the operator may do about what ended the run from outside; no model reads it.
@@ -213,6 +298,22 @@ impl Plan {
     pub fn spent(&self) -> (u32, Usage) {
         (self.turns, self.usage)
     }
+
+    fn is_cancelled(&self) -> bool {
+        matches!(&self.end, Some(End::Fault(fault)) if fault.code == Code::Cancelled)
+    }
+
+    /// The first end of its own is the run's.
+    fn end_with(&mut self, end: End) {
+        self.end.get_or_insert(end);
+    }
+
+    /// Moves along the graph, or not at all; where the end is clear, nothing but that follows.
+    fn enter(&mut self, next: State) {
+        if self.end.is_none() && self.state.may_become(next) {
+            self.state = next;
+        }
+    }
 }
 
 /// What one call left for the model.
@@ -220,138 +321,43 @@ impl Plan {
 pub struct Seen {
     /// What it reads.
     pub observation: Observation,
-    /// Whether the call was malformed: an unknown tool, arguments that miss the schema.
-    pub correction: bool,
+    /// How the call fared.
+    pub fared: Fared,
     /// The record of the observation.
     pub seq: Seq,
 }
 
-/// Groups calls in their order: neighbours that only look go together, at most [`CALLS_PARALLEL`];
-/// everything else is a barrier (U-13, O-12…O-14).
-fn groups(calls: &[ToolCall], grouping: impl Fn(&str) -> Grouping) -> Vec<Vec<ToolCall>> {
-    let mut groups: Vec<Vec<ToolCall>> = Vec::new();
-    let mut open = false;
-    for call in calls {
-        let together = grouping(&call.tool) == Grouping::Together;
-        match groups.last_mut() {
-            Some(last) if open && together && last.len() < CALLS_PARALLEL => {
-                last.push(call.clone())
-            }
-            _ => groups.push(vec![call.clone()]),
+/// How a call of a model fared, as far as its run goes on otherwise for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fared {
+    /// It did what it was to do.
+    Well,
+    /// It was malformed: arguments that miss the schema, a name that is nearly one of a tool.
+    Malformed,
+    /// There is no such tool, and none of a name that is near.
+    Unavailable,
+    /// The gate said no.
+    Denied,
+    /// It was one too many for its turn, and not made.
+    Cut,
+    /// It failed, for this reason.
+    Failed(Code),
+}
+
+impl Fared {
+    /// Of a call that failed for this reason, or did not. `is_near` says whether there is such a tool after all,
+    /// or one of a name that is near.
+    #[must_use]
+    pub fn of(failed: Option<Code>, is_near: bool) -> Self {
+        match failed {
+            None => Self::Well,
+            Some(Code::UnknownTool) if !is_near => Self::Unavailable,
+            Some(Code::UnknownTool | Code::BadArgs) => Self::Malformed,
+            Some(Code::Denied) => Self::Denied,
+            Some(code) => Self::Failed(code),
         }
-        open = together;
     }
-    groups
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn call(tool: &str) -> ToolCall {
-        ToolCall {
-            id: tool.to_owned(),
-            tool: tool.to_owned(),
-            args: crate::rules::json::wished(""),
-        }
-    }
-
-    fn check_groups(tools: &str, expected: &str) {
-        let calls: Vec<_> = tools.chars().map(|c| call(&c.to_string())).collect();
-        let grouping = |tool: &str| {
-            if tool == "R" {
-                Grouping::Together
-            } else {
-                Grouping::Alone
-            }
-        };
-        let got: Vec<String> = groups(&calls, grouping)
-            .iter()
-            .map(|group| group.iter().map(|call| call.tool.as_str()).collect())
-            .collect();
-        assert_eq!(got.join(" "), expected, "{tools}");
-    }
-
-    #[test]
-    fn calls_keep_their_order_by_barriers() {
-        check_groups("RRWRR", "RR W RR");
-        check_groups("WW", "W W");
-        check_groups("WRRW", "W RR W");
-        check_groups("RRRRRRRRRR", "RRRRRRRR RR");
-        check_groups("", "");
-    }
-
-    fn seen(correction: bool) -> Seen {
-        let observation = Observation {
-            text: String::new(),
-            ok: !correction,
-            label: Label::default(),
-            flags: Vec::new(),
-        };
-        Seen {
-            observation,
-            correction,
-            seq: 0,
-        }
-    }
-
-    fn asks() -> Reply {
-        Reply {
-            calls: vec![call("R")],
-            ..Reply::default()
-        }
-    }
-
-    fn together(_: &str) -> Grouping {
-        Grouping::Together
-    }
-
-    #[test]
-    fn a_model_that_never_stops_is_stopped_at_the_turn_limit() {
-        let mut plan = Plan::new("goal", Label::default(), 8);
-        let mut prompts = 0;
-        loop {
-            match plan.next(together) {
-                Step::Prompt(turn) => {
-                    prompts += 1;
-                    assert_eq!(turn, prompts);
-                    plan.replied(asks());
-                }
-                Step::Calls(groups) => {
-                    assert_eq!(groups.len(), 1);
-                    plan.observed(vec![seen(false)]);
-                }
-                Step::Answer(_) => panic!("it never answers"),
-                Step::Fail(code, why) => {
-                    assert_eq!(code, Code::OverBudget);
-                    assert!(why.starts_with("turn_limit"));
-                    break;
-                }
-            }
-        }
-        assert_eq!(prompts, 8);
-    }
-
-    #[test]
-    fn malformed_calls_have_a_budget_of_their_own() {
-        let mut plan = Plan::new("goal", Label::default(), 50);
-        for _ in 0..=RUN_CORRECTIONS {
-            assert!(matches!(plan.next(together), Step::Prompt(_)));
-            plan.replied(asks());
-            plan.observed(vec![seen(true)]);
-        }
-        assert!(
-            matches!(plan.next(together), Step::Fail(Code::OverBudget, why) if why.contains("malformed"))
-        );
-    }
-
-    #[test]
-    fn an_answer_without_calls_ends_the_run() {
-        let mut plan = Plan::new("goal", Label::default(), 8);
-        plan.replied(Reply {
-            text: "done".into(),
-            ..Reply::default()
-        });
-        assert_eq!(plan.next(together), Step::Answer("done".into()));
-    }
-}
+mod tests;

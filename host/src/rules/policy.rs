@@ -12,6 +12,7 @@ use super::grant::{Access, Grant, MountGrant, Pattern};
 use super::inbound::Inbound;
 use super::manifest::Risk;
 use super::questions::AskRules;
+use super::retry::Retries;
 use super::scrub::guess::Guess;
 use crate::words::id::ToolName;
 use crate::words::label::{Sort, Source};
@@ -121,6 +122,8 @@ pub struct Bounds {
     pub timeout_ms: u64,
     /// Inner calls of one outer call.
     pub calls: u32,
+    /// Repetitions of a call that failed and may succeed later.
+    pub retries: Retries,
 }
 
 impl Default for Bounds {
@@ -131,6 +134,7 @@ impl Default for Bounds {
             memory_bytes: GUEST_MEMORY_BYTES,
             timeout_ms: crate::words::limits::CALL_TIMEOUT_MS_MAX,
             calls: CALLS_PER_CALL,
+            retries: Retries::default(),
         }
     }
 }

@@ -194,6 +194,8 @@ pub struct Recall {
     pub settled: VecDeque<Settled>,
     calls: BTreeMap<u32, Called>,
     answered: BTreeSet<u32>,
+    /// What influenced attempts at a call that were followed by another (U-17).
+    attempts: BTreeMap<u32, Label>,
 }
 
 impl Recall {
@@ -261,6 +263,20 @@ impl Recall {
             state,
         };
         self.calls.insert(position, called);
+        self.again(position);
+    }
+
+    /// A call that has an end is made again: how that ends is what counts, and the end before it influenced that.
+    fn again(&mut self, position: u32) {
+        if !self.answered.remove(&position) {
+            return;
+        }
+        let mut settled = self.settled.iter();
+        let at = settled.position(|settled| settled.position == position);
+        if let Some(earlier) = at.and_then(|at| self.settled.remove(at)) {
+            let label = self.attempts.entry(position).or_default();
+            *label = label.join(&earlier.label);
+        }
     }
 
     /// A call that was cut off by the end of its life has no answer, unless it must not be made again:
@@ -302,6 +318,10 @@ impl Recall {
 
     fn settle(&mut self, position: u32, at: u64, answered: Answered, label: Label) {
         self.answered.insert(position);
+        let label = match self.attempts.get(&position) {
+            Some(attempts) => label.join(attempts),
+            None => label,
+        };
         self.settled.push_back(Settled {
             position,
             at,

@@ -4,13 +4,16 @@ mod afford;
 mod calls;
 mod prompt;
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use self::afford::Afford;
 use self::calls::Turn;
 use super::brought::{self, goal_with};
 use super::offer::{Offer, Way};
 use super::provider::Model;
+use super::rest;
 use super::script::Engines;
 use crate::gate::{Performed, failed};
 use crate::guests::station::Station;
@@ -19,7 +22,9 @@ use crate::rules::agent::Agent;
 use crate::rules::answer;
 use crate::rules::budget::Purse;
 use crate::rules::caller::{Budget, Caller, Known, Origin};
-use crate::rules::plan::{Plan, Seen, Step};
+use crate::rules::plan::{Grouping, Plan, Seen, Step};
+use crate::rules::questions::Questions;
+use crate::rules::running::Pending;
 use crate::rules::schema::Schema;
 use crate::rules::show::Show;
 use crate::words::clock::Deadline;
@@ -27,12 +32,16 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Brought, Content, End, Event, Record, Spent, Started, Stopped, Surface};
 use crate::words::id::{Place, RunId};
 use crate::words::label::Label;
-use crate::words::limits::CALL_TIMEOUT_MS_MAX;
+use crate::words::message::Usage;
 
 /// A run under way.
 pub(super) struct Drive<'a> {
     pub(super) station: &'a Arc<Station>,
     pub(super) tasks: &'a Tasks,
+    /// When its time is over, in milliseconds since 1970; never where it says nothing.
+    pub(super) until: Option<u64>,
+    /// Whether it was, in the middle of a step.
+    pub(super) cut_off: AtomicBool,
     pub(super) run: &'a RunId,
     pub(super) surface: Surface,
     pub(super) agent: &'a Agent,
@@ -60,82 +69,210 @@ impl Drive<'_> {
     /// # Errors
     /// The journal's failure.
     pub(super) async fn pursue(&self, started: Started, records: &[Record]) -> Result<Pursued> {
-        let journal = self.station.gate.journal();
         let mut offer = Offer::new(self.station, self.agent, self.surface);
         let flows = &self.station.gate.policy().flows;
         let goal = goal_with(&started.goal, &self.brought, flows);
-        let mut plan = Plan::new(&goal, started.label.clone(), self.agent.turns);
-        let mut purse = Purse::of(records);
-        let mut earlier = self.recall(&mut plan, &mut offer, records);
+        let (turns, pace) = (self.agent.turns, self.agent.pace);
+        let mut plan = Plan::new(&goal, started.label.clone(), turns, pace);
+        let earlier = self.recall(&mut plan, &mut offer, records);
         if records.is_empty() {
+            let journal = self.station.gate.journal();
             journal.append(self.run, 0, Event::Started(started))?;
             for event in brought::events(&self.brought) {
                 journal.append(self.run, 0, event)?;
             }
         }
-        let answer = loop {
-            if self.tasks.is_cancelled() {
-                plan.failed(&Error::new(Code::Cancelled, "the run was cancelled"));
-            }
+        let left = self.steps(&mut plan, &mut offer, (records, earlier));
+        if let Some(why) = left.await? {
+            self.tasks.drain().await;
+            return Ok(Pursued::Left(why));
+        }
+        self.tasks.drain().await;
+        self.end(plan).await.map(Pursued::Ended)
+    }
+
+    /// Does step after step, until the run is over, or left for the reason that is returned.
+    async fn steps(
+        &self,
+        plan: &mut Plan,
+        offer: &mut Offer<'_>,
+        (records, mut earlier): (&[Record], Vec<Seen>),
+    ) -> Result<Option<Error>> {
+        let mut purse = Purse::of(records);
+        loop {
+            self.look_up(plan);
             match plan.next(|tool| offer.grouping(self.station, tool)) {
                 Step::Prompt(turn) => {
                     plan.read(offer.label());
                     let cards = offer.cards();
-                    match self.afford(&plan, &cards, &mut purse).await? {
+                    match self.afford(plan, &cards, &mut purse).await? {
                         Afford::Yes => {}
                         Afford::No(why) => {
                             plan.failed(&why);
                             continue;
                         }
-                        Afford::Asked(why) => {
-                            self.tasks.drain().await;
-                            return Ok(Pursued::Left(why));
+                        Afford::Asked(why) if self.is_left(plan, &why).await? => {
+                            plan.left();
+                            return Ok(Some(why));
                         }
+                        Afford::Asked(_) => continue,
                     }
-                    self.prompt(&mut plan, &cards, turn).await?;
-                    self.spent(&mut plan);
+                    let names: Vec<String> = cards.iter().map(|card| card.name.clone()).collect();
+                    plan.offer(&names);
+                    self.in_time(self.prompt(plan, &cards, turn)).await?;
+                    self.spent(plan);
                 }
                 Step::Calls(groups) => {
-                    let earlier = std::mem::take(&mut earlier);
                     let turn = Turn {
                         place: Place::of_turn(plan.spent().0),
                         records,
-                        earlier,
+                        earlier: std::mem::take(&mut earlier),
+                        is_nowhere: self.is_nowhere(plan, offer),
                     };
-                    let left = self.call(&mut plan, &mut offer, groups, turn).await?;
-                    if let Some(why) = left {
-                        self.tasks.drain().await;
-                        return Ok(Pursued::Left(why));
+                    // What was looked at in an earlier turn is looked at again.
+                    self.tasks.repeats().clear();
+                    let groups = self.repaired(offer, groups);
+                    let left = self.in_time(self.call(plan, offer, groups, turn)).await?;
+                    if let Some(why) = left
+                        && self.is_left(plan, &why).await?
+                    {
+                        plan.left();
+                        return Ok(Some(why));
                     }
                 }
-                Step::Answer(text) => break Ok(text),
-                Step::Fail(code, why) => {
-                    let hints = plan.hints().iter().cloned();
-                    break Err(hints.fold(Error::new(code, why), Error::hint));
-                }
+                Step::Answer(_) | Step::Fail(..) => return Ok(None),
+            }
+        }
+    }
+
+    /// What has happened to the run meanwhile: somebody gave it up, or its time is over.
+    fn look_up(&self, plan: &mut Plan) {
+        let is_late =
+            self.cut_off.load(Ordering::Acquire) || self.is_late() && !self.tasks.is_given_up();
+        if let (true, Some(limit_ms)) = (is_late, self.agent.pace.run_timeout_ms) {
+            plan.late(limit_ms);
+        } else if self.tasks.is_given_up() {
+            plan.failed(&Error::new(Code::Cancelled, "the run was cancelled"));
+        }
+    }
+
+    fn is_late(&self) -> bool {
+        let now = self.station.gate.journal().clock().now_ms();
+        self.until.is_some_and(|until| now >= until)
+    }
+
+    /// Does one step; where the run's time ends in the middle of it, everything under way is cut off, and ends.
+    async fn in_time<T>(&self, step: impl Future<Output = T>) -> T {
+        let mut step = pin!(step);
+        let over = async {
+            match self.until {
+                Some(until) => rest::until(self.station.gate.journal().clock(), until).await,
+                None => std::future::pending().await,
             }
         };
+        tokio::select! {
+            biased;
+            done = step.as_mut() => return done,
+            () = over => {
+                self.cut_off.store(true, Ordering::Release);
+                self.tasks.cancel();
+            }
+        }
+        step.await
+    }
+
+    /// Whether a run that cannot go on now is left to be taken up again. One that was given up while a person is
+    /// asked is not, unless its questions are to be held (U-07); nor is one whose time is over.
+    async fn is_left(&self, plan: &mut Plan, why: &Error) -> Result<bool> {
+        if self.cut_off.load(Ordering::Acquire) {
+            return Ok(false);
+        }
+        if !self.tasks.is_given_up() || why.code() != Code::Asked {
+            return Ok(true);
+        }
+        let journal = self.station.gate.journal();
+        match self.tasks.abort().pending {
+            Pending::Hold => return Ok(true),
+            Pending::Fail => {
+                let what = "the run was given up while questions waited (`pending = \"fail\"`)";
+                plan.failed(&Error::new(Code::Denied, what));
+            }
+            Pending::Deny => {
+                plan.failed(&Error::new(Code::Cancelled, "the run was cancelled"));
+            }
+        }
+        let questions = Questions::of(&journal.records(self.run).await?);
+        for waiting in questions.open() {
+            let question = waiting.question.id.clone();
+            journal.append(self.run, 0, Event::Expired { question })?;
+        }
+        Ok(false)
+    }
+
+    /// Ends the run: its answer is shown, and its end recorded. That somebody gave it up until then wins.
+    async fn end(&self, mut plan: Plan) -> Result<Result<String>> {
+        let nothing = |_: &str| Grouping::Alone;
+        if matches!(plan.next(nothing), Step::Answer(_)) {
+            self.look_up(&mut plan);
+        }
+        let answer = match plan.next(nothing) {
+            Step::Answer(text) => self.show(&plan, text).await,
+            Step::Fail(code, why) => {
+                let hints = plan.hints().iter().cloned();
+                Err(hints.fold(Error::new(code, why), Error::hint))
+            }
+            Step::Prompt(_) | Step::Calls(_) => Err(Error::bug("a run stopped before its end")),
+        };
+        if let (Step::Answer(_), Err(error)) = (plan.next(nothing), &answer) {
+            plan.failed(error);
+        }
+        self.stop(&mut plan, &answer)?;
+        self.station.gate.journal().commit().await?;
+        Ok(answer)
+    }
+
+    /// Ends a run that broke by a mistake of ours: it has an end like any other (U-03).
+    ///
+    /// # Errors
+    /// The journal's failure.
+    pub(super) async fn broke(&self, error: Error) -> Result<Pursued> {
+        self.tasks.cancel();
         self.tasks.drain().await;
-        let answer = self.show(&plan, answer).await;
-        self.stop(&plan, &answer)?;
+        let stopped = Event::Stopped(Stopped {
+            end: failed(&error),
+            turns: 0,
+            usage: Usage::default(),
+            limit: None,
+        });
+        let journal = self.station.gate.journal();
+        journal.append(self.run, 0, stopped)?;
         journal.commit().await?;
-        Ok(Pursued::Ended(answer))
+        Ok(Pursued::Ended(Err(error)))
     }
 
     /// Brings the plan to where the records leave it. What is returned was observed of its last reply.
     fn recall(&self, plan: &mut Plan, offer: &mut Offer<'_>, records: &[Record]) -> Vec<Seen> {
         let mut seen = Vec::new();
         for record in records {
+            if let Event::Prompted { tools, .. } = &record.event {
+                plan.offer(tools);
+            }
             if let Event::Replied { reply, label, .. } = &record.event {
                 // The tools that it was shown may be others by now.
                 plan.read(label);
                 plan.replied(reply.clone());
                 answer::settle(plan, self.shape.as_ref());
             }
-            if let Event::Observed { observation, .. } = &record.event {
+            if let Event::Observed {
+                tool,
+                observation,
+                failed,
+                ..
+            } = &record.event
+            {
                 seen.push(Seen {
                     observation: observation.clone(),
-                    correction: false,
+                    fared: self.fared(seen.len(), tool, *failed),
                     seq: record.seq,
                 });
                 if seen.len() == plan.waiting().len() {
@@ -159,14 +296,20 @@ impl Drive<'_> {
             grant: Arc::default(),
             label,
             depth: 0,
-            deadline: Deadline::after_ms(CALL_TIMEOUT_MS_MAX),
+            deadline: self.deadline(self.agent.pace.call_timeout_ms),
             budget: Budget::of_calls(self.station.gate.policy().bounds.calls),
         }
     }
 
+    /// So long from now, and not longer than the run may take.
+    fn deadline(&self, ms: u64) -> Deadline {
+        let now = self.station.gate.journal().clock().now_ms();
+        let rest = self.until.map_or(ms, |until| until.saturating_sub(now));
+        Deadline::after_ms(ms.min(rest))
+    }
+
     /// Everything that an answer rests on is committed before it is shown.
-    async fn show(&self, plan: &Plan, answer: Result<String>) -> Result<String> {
-        let text = answer?;
+    async fn show(&self, plan: &Plan, text: String) -> Result<String> {
         let caller = self.caller_of_model(plan.label().clone());
         let show = Show {
             what: "answer",
@@ -180,7 +323,11 @@ impl Drive<'_> {
         passed.await?.performed.result
     }
 
-    fn stop(&self, plan: &Plan, answer: &Result<String>) -> Result<()> {
+    /// Records the end, once.
+    fn stop(&self, plan: &mut Plan, answer: &Result<String>) -> Result<()> {
+        let Some((_, limit)) = plan.stop() else {
+            return Err(Error::bug("a run ended twice"));
+        };
         let (turns, mut usage) = plan.spent();
         usage.add(self.known.consults.usage());
         let end = match answer {
@@ -189,7 +336,12 @@ impl Drive<'_> {
             },
             Err(error) => failed(error),
         };
-        let stopped = Event::Stopped(Stopped { end, turns, usage });
+        let stopped = Event::Stopped(Stopped {
+            end,
+            turns,
+            usage,
+            limit,
+        });
         self.station
             .gate
             .journal()

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use futures_util::FutureExt;
@@ -28,30 +29,32 @@ use crate::guests::compile::Compiler;
 use crate::guests::dispatch::{Outcome, Request, dispatch};
 use crate::guests::engine;
 use crate::guests::plugin::{self, Plugin, PluginBytes};
+use crate::guests::repeats::Repeats;
 use crate::guests::script::Scripts;
 use crate::guests::station::{Quarantine, Station};
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
 use crate::rules::answer;
-use crate::rules::caller::{Budget, Caller, Judging, Known, Origin};
+use crate::rules::caller::{Budget, Caller, Invocation, Judging, Known, Origin};
 use crate::rules::flow::handles::{Given, PLUGIN, has_handle};
 use crate::rules::flow::lines::Holding;
 use crate::rules::grant::Pattern;
 use crate::rules::policy::Policy;
+use crate::rules::running::RunRules;
 use crate::rules::schema::Schema;
 use crate::rules::script;
 use crate::rules::scrub::{self, Scrub};
 use crate::rules::show::Show;
 use crate::rules::tier::Chains;
 use crate::words::clock::{Clock, Deadline};
-use crate::words::error::{Error, Result};
+use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
     Brought, Content, End, Event, Narrowed, Record, Spent, Started, Stopped, Surface,
 };
 use crate::words::id::{Place, RunId};
 use crate::words::key::HostKey;
 use crate::words::label::{Label, Source};
-use crate::words::limits::CALL_TIMEOUT_MS_MAX;
+use crate::words::limits::{CALL_KEY_CHARS, CALL_TIMEOUT_MS_MAX};
 use crate::words::message::{Calling, WishedArgs};
 
 /// What a host is made of, resolved: a configuration that was read, or a test's own.
@@ -77,6 +80,8 @@ pub struct Setup {
     pub engine: PluginBytes,
     /// Where secrets are found.
     pub vault: Vault,
+    /// How runs go.
+    pub rules: RunRules,
     /// Where the outside is, and where the host's own things are.
     pub places: Places,
 }
@@ -114,6 +119,7 @@ pub struct Host {
     models: BTreeMap<String, Model>,
     counsel: Vec<String>,
     chains: Chains,
+    rules: RunRules,
     /// Whether the flows of clients are judged, once somebody has asked.
     clients: OnceLock<Judging>,
 }
@@ -239,6 +245,7 @@ impl Host {
             chains,
             engine,
             vault,
+            rules,
             places,
         } = setup;
         // First, so that the files edge finds every folder that is the host's own.
@@ -278,6 +285,7 @@ impl Host {
             scripts: Scripts::new(engine, plugin::types_reader())?,
             catalog,
             scrub,
+            keyed: Repeats::new((rules.caching.keyed_entries, rules.caching.keyed_ttl_ms)),
             counsel: Box::new(Models(models.clone())),
             health: Mutex::default(),
         };
@@ -288,6 +296,7 @@ impl Host {
             models,
             counsel,
             chains,
+            rules,
             clients: OnceLock::new(),
         })
     }
@@ -334,6 +343,12 @@ impl Host {
         RunId::new(self.journal().clock())
     }
 
+    /// A task set of a run that begins or goes on, as `[abort]` and `[cache]` say.
+    #[must_use]
+    pub fn tasks(&self) -> Tasks {
+        Tasks::of(self.rules)
+    }
+
     /// Sees what happens in a run; ask before it begins.
     #[must_use]
     pub fn watch(&self, run: &RunId) -> Watcher {
@@ -366,15 +381,37 @@ impl Host {
         (request, written): (Request, &Written),
         tasks: &Tasks,
     ) -> Result<Called> {
-        let label = written.label();
-        caught(self.call_one((run, label), surface, request, tasks)).await
+        let request = (request, written, Invocation::default());
+        self.call_asked(run, surface, request, tasks).await
+    }
+
+    /// The same with what its client says of this one call: how long it may take, how often it is made again, and
+    /// under which key it happens only once.
+    ///
+    /// # Errors
+    /// As [`Host::call`]; `BadInput` for a key that is empty or too long.
+    pub async fn call_asked(
+        &self,
+        run: RunId,
+        surface: Surface,
+        (request, written, asked): (Request, &Written, Invocation),
+        tasks: &Tasks,
+    ) -> Result<Called> {
+        if let Some(key) = &asked.key
+            && !(1..=CALL_KEY_CHARS).contains(&key.chars().count())
+        {
+            let what = format!("the key of a call has 1 to {CALL_KEY_CHARS} characters");
+            return Err(Error::bad_input(what));
+        }
+        let run = (run, written.label());
+        caught(self.call_one(run, surface, (request, asked), tasks)).await
     }
 
     async fn call_one(
         &self,
         (run, label): (RunId, Label),
         surface: Surface,
-        request: Request,
+        (request, asked): (Request, Invocation),
         tasks: &Tasks,
     ) -> Result<Called> {
         let wish = match &request.args {
@@ -393,7 +430,7 @@ impl Host {
         self.journal().append(&run, 0, Event::Started(started))?;
         let caller = Caller {
             place: Place::default().inside(0),
-            known: self.knows(&typed_in(&label, &wish), &[]),
+            known: self.knows(&typed_in(&label, &wish), &[]).asking(asked),
             ..self.client(run.clone(), surface, label)
         };
         let outcome = dispatch(self.station.clone(), tasks.clone(), caller.clone(), request).await;
@@ -449,6 +486,7 @@ impl Host {
             end,
             turns: 0,
             usage: caller.known.consults.usage(),
+            limit: None,
         });
         self.journal().append(&run, 0, stopped)?;
         self.journal().commit().await?;
@@ -559,9 +597,14 @@ impl Host {
         }
         let shape = agent.answer.take().map(Schema::of_answer).transpose()?;
         let agent = answer::told(agent, shape.as_ref());
+        let begun = records.first().map(|first| first.at);
+        let begun = begun.unwrap_or_else(|| self.journal().clock().now_ms());
+        let run_timeout_ms = agent.pace.run_timeout_ms;
         let drive = Drive {
             station: &self.station,
             tasks,
+            until: run_timeout_ms.map(|ms| begun.saturating_add(ms)),
+            cut_off: AtomicBool::new(false),
             run: &goal.run,
             surface: goal.surface,
             agent: &agent,
@@ -579,7 +622,11 @@ impl Host {
             narrowed: goal.narrowed(),
             ask_expires_ms: self.policy().asks.expires_ms,
         };
-        match caught(drive.pursue(started, &records)).await? {
+        let pursued = match caught(drive.pursue(started, &records)).await {
+            Err(error) if error.code() == Code::Bug => drive.broke(error).await?,
+            pursued => pursued?,
+        };
+        match pursued {
             Pursued::Ended(answer) => {
                 hold.end();
                 Ok(answer)

@@ -292,6 +292,7 @@ impl Host {
             end: failed(&cancelled),
             turns: 0,
             usage: Usage::default(),
+            limit: None,
         });
         self.journal().append(run, 0, stopped)?;
         self.journal().commit().await?;

@@ -99,6 +99,16 @@ impl<'a> Offer<'a> {
         own.unwrap_or_else(Way::Nowhere)
     }
 
+    /// Whether these arguments are of the shape that a tool takes; of a tool that is not known, whether they could be.
+    pub(super) fn fits(&self, tool: &str, args: &Value) -> bool {
+        let known = ToolName::parse(tool).ok();
+        let schema = known.and_then(|name| self.tool(&name)?.input().ok());
+        match schema {
+            Some(schema) => schema.issues(args).is_empty(),
+            None => args.is_object(),
+        }
+    }
+
     /// How a call may be grouped with others of its turn.
     pub(super) fn grouping(&self, station: &Station, tool: &str) -> Grouping {
         match tool {

@@ -50,6 +50,8 @@ impl Script<'_> {
     /// Runs the script to its end, or until it has to be left: then the outcome is `Asked` or `Cancelled`.
     pub(super) async fn run(self, records: Vec<Record>) -> Outcome {
         let mut trail = Trail::default();
+        // It takes its time, and may change what was looked at before.
+        self.tasks.repeats().clear();
         match self.pass(records, &mut trail).await {
             Ok(passed) => Outcome {
                 tool: TOOL.to_owned(),

@@ -4,6 +4,7 @@
 //! [`Setup`] with everything resolved. What a workspace's file grants counts only once [`trust`] has
 //! pinned it.
 
+pub mod agent;
 pub mod budget;
 pub mod chain;
 pub mod file;

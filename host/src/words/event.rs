@@ -104,6 +104,9 @@ pub enum Event {
         tool: String,
         /// What it reads.
         observation: Observation,
+        /// Why the call failed, where it did: what a run that goes on counts by.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failed: Option<Code>,
     },
     /// A run ended; the last event of every run.
     Stopped(Stopped),
@@ -618,6 +621,9 @@ pub struct Spent {
     /// Tokens of a model that was asked about what is held.
     #[serde(default, skip_serializing_if = "Usage::is_nothing")]
     pub usage: Usage,
+    /// Whether nothing was done: the same had been done before, and this is what came of it (U-18).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub repeated: bool,
 }
 
 impl Spent {
@@ -658,6 +664,45 @@ pub struct Stopped {
     pub turns: u32,
     /// Tokens of all turns.
     pub usage: Usage,
+    /// The bound that ended it, where one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
+}
+
+/// A bound of a run that can end it (U-04).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// The model was asked too often.
+    TurnLimit,
+    /// It wished for too many calls.
+    CallLimit,
+    /// It made too many malformed calls.
+    CorrectionLimit,
+    /// Nothing that it called worked, turn after turn.
+    FailureLimit,
+    /// It did the same again and again, and the same came of it.
+    LoopGuard,
+    /// It called nothing but what is not there, also when it was told to answer in plain text.
+    NoSuchTools,
+    /// The run took too long.
+    RunTimeout,
+}
+
+impl Limit {
+    /// Its word, as in its JSON.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::TurnLimit => "turn_limit",
+            Self::CallLimit => "call_limit",
+            Self::CorrectionLimit => "correction_limit",
+            Self::FailureLimit => "failure_limit",
+            Self::LoopGuard => "loop_guard",
+            Self::NoSuchTools => "no_such_tools",
+            Self::RunTimeout => "run_timeout",
+        }
+    }
 }
 
 /// What a watcher of a run sees: its records, and between them what is not worth keeping.
@@ -696,6 +741,8 @@ pub enum Glimpse {
     },
     /// A tool says how far it is.
     Progress {
+        /// The record of the call's judgement: several may speak at once (G-22).
+        of: Seq,
         /// The tool.
         tool: String,
         /// Its words.

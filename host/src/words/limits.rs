@@ -38,6 +38,14 @@ pub const CALL_TIMEOUT_MS: u64 = 60_000;
 pub const CALL_TIMEOUT_MS_MAX: u64 = 600_000;
 /// Time an import has to finish after its guest is gone.
 pub const EFFECT_TIMEOUT_MS: u64 = 60_000;
+/// Attempts after the first of a call that failed and may succeed later, where nobody says otherwise.
+pub const CALL_RETRIES: u32 = 2;
+/// Most that anybody may ask for.
+pub const CALL_RETRIES_MAX: u32 = 5;
+/// The wait before the first of them; the next wait is longer by as much.
+pub const CALL_RETRY_DELAY_MS: u64 = 100;
+/// Largest value of `delay_ms`.
+pub const CALL_RETRY_DELAY_MS_MAX: u64 = 60_000;
 /// How deep tools may call tools: 0 is a call from outside.
 pub const CALL_DEPTH: usize = 4;
 /// Inner calls of one outer call, all depths together.
@@ -297,6 +305,26 @@ pub const ANSWER_REPAIRS: u32 = 1;
 pub const CALLS_PARALLEL: usize = 8;
 /// Calls of one turn that are looked at.
 pub const CALLS_PER_TURN: usize = 64;
+/// Largest value of `turns` of an agent.
+pub const RUN_TURNS_MAX: u32 = 1_000;
+/// Calls that the model of one run makes, all turns together (U-04).
+pub const RUN_CALLS: u32 = 4_096;
+/// Largest value of `calls` of an agent.
+pub const RUN_CALLS_MAX: u32 = 64_000;
+/// Turns in a row in which every call failed, that are fed back before the run fails (C-06).
+pub const RUN_FAILED_TURNS: u32 = 3;
+/// Turns in a row with the same calls, arguments and outcomes that end a run (S-14c).
+pub const RUN_IDENTICAL_BATCHES: u32 = 4;
+/// How often a model may repeat a call that was denied before that ends the run (C-05).
+pub const RUN_DENIED_REPEATS: u32 = 1;
+/// Largest value of `corrections`, `failed_turns`, `identical_batches` and `denied_repeats`.
+pub const RUN_REPEATS_MAX: u32 = 1_000;
+/// Largest value of `parallel` of an agent.
+pub const CALLS_PARALLEL_MAX: usize = CALLS_PER_TURN;
+/// Largest value of `turn_timeout_ms` of an agent.
+pub const TURN_TIMEOUT_MS_MAX: u64 = 3_600_000;
+/// Largest value of `run_timeout_ms` of an agent.
+pub const RUN_TIMEOUT_MS_MAX: u64 = 366 * 24 * 3_600_000;
 /// Largest value of `ask_expires_s`.
 pub const ASK_EXPIRES_S_MAX: u64 = 366 * 24 * 3_600;
 /// Questions of one script that are asked together: nobody reads more at once.
@@ -349,6 +377,24 @@ pub const SCHEMA_LOWERED_NODES: usize = 2_000;
 pub const WATCH_EVENTS: usize = 256;
 /// Time that a cancelled run has to end its calls (G-54).
 pub const CANCEL_GRACE_MS: u64 = 50;
+/// Outcomes of one turn's calls that are given again (S-17a).
+pub const REPEATS: usize = 50;
+/// How long.
+pub const REPEATS_TTL_MS: u64 = 120_000;
+/// Outcomes of writes that came with a key, and are given again (A-18b).
+pub const KEYED_CALLS: usize = 1_000;
+/// How long.
+pub const KEYED_TTL_MS: u64 = 300_000;
+/// Largest values of the numbers in `[cache]`.
+pub const REPEATS_MAX: usize = 100_000;
+/// Largest values of the times there.
+pub const REPEATS_TTL_MS_MAX: u64 = 24 * 3_600_000;
+/// What such outcomes of one turn, or those of all keys, hold together as JSON text.
+pub const REPEATS_BYTES: usize = 32 << 20;
+/// A key that a client gives one of its calls.
+pub const CALL_KEY_CHARS: usize = 256;
+/// Largest value of `[abort] grace_ms`.
+pub const CANCEL_GRACE_MS_MAX: u64 = 60_000;
 /// A prompt typed on the command line or read from standard input.
 pub const GOAL_BYTES: usize = 256 << 10;
 /// A file of configuration.

@@ -116,7 +116,7 @@ async fn a_line_that_names_a_tool_lifts_neither_block_nor_visibility() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn malformed_calls_are_told_to_the_model_three_times_and_then_end_the_run() {
     let wrong = [
-        calls(json!([{"tool": "no.such", "args": {}}])),
+        calls(json!([{"tool": "text.coumt", "args": {}}])),
         calls(json!([{"tool": "text.count", "args": {"txt": "a"}}])),
         json!({"when": "\"text\" is a required property", "calls": [{"tool": "text.count", "args": 7}]}),
     ];

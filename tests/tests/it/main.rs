@@ -21,10 +21,13 @@ mod page;
 mod parallel;
 mod paths;
 mod questions;
+mod repeats;
 mod scripts;
 mod secrets;
 mod signatures;
 #[path = "../shared/signed.rs"]
 mod signed;
+mod stops;
 mod swaps;
+mod turns;
 mod unread;

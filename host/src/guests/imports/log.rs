@@ -37,6 +37,7 @@ impl Host for Inside {
             .filter(|percent| percent.is_finite())
             .map(|percent| percent.clamp(0.0, 100.0));
         let glimpse = Glimpse::Progress {
+            of: visit.caller.parent,
             tool: visit.caller.origin.to_string(),
             message: visible(&visit.station.scrub.clean(&message)),
             percent,

@@ -12,13 +12,14 @@ use crate::guests::dispatch::{Outcome, Request, ask_ahead, dispatch};
 use crate::guests::guest::Trail;
 use crate::rules::call::wished;
 use crate::rules::caller::Caller;
-use crate::rules::plan::{Plan, Seen};
+use crate::rules::plan::{Fared, Plan, Seen};
+use crate::rules::repair::repaired;
 use crate::rules::script::{Left, Recall, TOOL, in_doubt};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{EffectKind, Event, Record, Spent};
 use crate::words::id::{Place, ToolName, shown};
 use crate::words::label::Label;
-use crate::words::message::ToolCall;
+use crate::words::message::{ToolCall, WishedArgs};
 
 /// The calls of one reply, and what is known of them.
 pub(super) struct Turn<'a> {
@@ -27,6 +28,8 @@ pub(super) struct Turn<'a> {
     pub(super) records: &'a [Record],
     /// What was observed before the run was left.
     pub(super) earlier: Vec<Seen>,
+    /// Whether none of its calls leads anywhere.
+    pub(super) is_nowhere: bool,
 }
 
 impl Drive<'_> {
@@ -59,7 +62,7 @@ impl Drive<'_> {
             before += group.len();
             if !asked.is_empty() {
                 let ahead = calls.iter().map(|(call, place)| {
-                    let way = offer.way(&call.tool, &call.args);
+                    let way = self.way(offer, call, (place, &turn));
                     self.ask_ahead(call, (place.clone(), plan.label().clone()), &way, &turn)
                 });
                 asked.extend(ahead.collect::<Result<Vec<_>>>()?.into_iter().flatten());
@@ -67,11 +70,11 @@ impl Drive<'_> {
             }
             let label = plan.label();
             let doing = calls.iter().map(|(call, place)| {
-                let way = offer.way(&call.tool, &call.args);
+                let way = self.way(offer, call, (place, &turn));
                 self.one(call, (place.clone(), label.clone()), way, &turn)
             });
             let outcomes = join_all(doing).await;
-            for ((call, _), (outcome, found)) in calls.iter().zip(outcomes) {
+            for ((call, place), (outcome, found)) in calls.iter().zip(outcomes) {
                 offer.find(found);
                 match fate(&outcome, !asked.is_empty()) {
                     Fate::Seen => {}
@@ -89,7 +92,7 @@ impl Drive<'_> {
                         over = true;
                     }
                 }
-                all.push(self.observed(call, &outcome)?);
+                all.push(self.observed((call, place), &outcome, &turn)?);
             }
         }
         if let Some(why) = all_asked("the run", asked.iter()) {
@@ -97,6 +100,61 @@ impl Drive<'_> {
         }
         plan.observed(all);
         Ok(None)
+    }
+
+    /// Where a call goes. One too many for its turn goes nowhere, nor does one of a turn that called nothing that is
+    /// there: its model is told to say in plain text what it can.
+    fn way(&self, offer: &Offer<'_>, call: &ToolCall, (place, turn): (&Place, &Turn<'_>)) -> Way {
+        let most = self.agent.pace.calls_per_turn;
+        if position_of(place, turn) >= most {
+            let what = format!("at most {most} calls of one turn are made; this one was not");
+            return Way::Nowhere(Error::new(Code::OverBudget, what));
+        }
+        if turn.is_nowhere {
+            let what = format!(
+                "there is no tool `{}`; in the next turn no tool can be called: answer in plain text",
+                shown(&call.tool)
+            );
+            return Way::Nowhere(Error::new(Code::UnknownTool, what));
+        }
+        offer.way(&call.tool, &call.args)
+    }
+
+    /// Whether none of the calls that wait leads to a tool, not even one of a name that is near.
+    pub(super) fn is_nowhere(&self, plan: &Plan, offer: &Offer<'_>) -> bool {
+        let mut calls = plan.waiting().iter();
+        calls.all(|call| {
+            let is_tool = matches!(offer.way(&call.tool, &call.args), Way::Tool);
+            is_tool && !self.is_near(&call.tool)
+        })
+    }
+
+    fn is_near(&self, tool: &str) -> bool {
+        let catalog = &self.station.catalog;
+        !catalog.spoken_of(tool, &self.agent.tools).is_empty()
+    }
+
+    /// How a call fared that ended so.
+    pub(super) fn fared(&self, position: usize, tool: &str, failed: Option<Code>) -> Fared {
+        match failed {
+            Some(Code::OverBudget) if position >= self.agent.pace.calls_per_turn => Fared::Cut,
+            failed => Fared::of(failed, self.is_near(tool)),
+        }
+    }
+
+    /// The calls with arguments as they were meant, where that is clear (U-16). What the model wrote is on record.
+    pub(super) fn repaired(
+        &self,
+        offer: &Offer<'_>,
+        mut groups: Vec<Vec<ToolCall>>,
+    ) -> Vec<Vec<ToolCall>> {
+        for call in groups.iter_mut().flatten() {
+            let fits = |value: &Value| offer.fits(&call.tool, value);
+            if let Some(args) = repaired(&call.tool, &call.args, fits) {
+                call.args = WishedArgs::Json(args);
+            }
+        }
+        groups
     }
 
     /// What a person is asked about a call that may not be made yet. Nothing, if it was made before the run was left.
@@ -217,19 +275,24 @@ impl Drive<'_> {
         }
     }
 
-    fn observed(&self, call: &ToolCall, outcome: &Outcome) -> Result<Seen> {
+    fn observed(
+        &self,
+        (call, place): (&ToolCall, &Place),
+        outcome: &Outcome,
+        turn: &Turn<'_>,
+    ) -> Result<Seen> {
         let tool = self.station.catalog.resolve(&call.tool, &[]);
         let how = tool.map_or_else(
             |_| Default::default(),
             |tool| tool.declared.conduct.truncation,
         );
         let observation = observe(outcome, how, self.station.gate.policy());
-        let correction = matches!(&outcome.result, Err(error)
-            if matches!(error.code(), Code::UnknownTool | Code::BadArgs));
+        let failed = outcome.result.as_ref().err().map(Error::code);
         let event = Event::Observed {
             call: call.id.clone(),
             tool: call.tool.clone(),
             observation: observation.clone(),
+            failed,
         };
         let seq = self
             .station
@@ -239,10 +302,18 @@ impl Drive<'_> {
             .seq;
         Ok(Seen {
             observation,
-            correction,
+            fared: self.fared(position_of(place, turn), &call.tool, failed),
             seq,
         })
     }
+}
+
+/// The number of a call in its turn, from 0.
+fn position_of(place: &Place, turn: &Turn<'_>) -> usize {
+    let position = place.position_in(&turn.place);
+    position
+        .and_then(|position| usize::try_from(position).ok())
+        .unwrap_or(usize::MAX)
 }
 
 /// What becomes of the outcome of a call in its turn.

@@ -113,6 +113,7 @@ impl Drive<'_> {
             parent,
             grant: Arc::new(model.provider.grant()),
             reach: Arc::new([]),
+            deadline: self.deadline(self.agent.pace.turn_timeout_ms),
             ..self.caller_of_model(label)
         }
     }

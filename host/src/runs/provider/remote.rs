@@ -54,10 +54,16 @@ pub(super) async fn ask(
             let stream = opened.result.map_err(provider_failed)?;
             read((stream, now_ms), decoder, &mut see).await
         };
-        let limit = Duration::from_millis(TURN_TIMEOUT_MS);
+        let rest = asking.caller.deadline.rest();
+        // A turn has its own; a question about what is held has the time of the call that it is.
+        let limit = match asking.turn {
+            0 => rest.min(Duration::from_millis(TURN_TIMEOUT_MS)),
+            _ => rest,
+        };
+        let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
         let bounded = async {
             let answer = tokio::time::timeout(limit, answer).await;
-            answer.unwrap_or_else(|_| Err(Error::too_slow("the model's answer", TURN_TIMEOUT_MS)))
+            answer.unwrap_or_else(|_| Err(Error::too_slow("the model's answer", limit_ms)))
         };
         let result = asking.tasks.unless_cancelled(bounded).await;
         let spent = Spent::since(began);

@@ -124,6 +124,7 @@ impl<'a> Life<'a> {
         journal.append(&self.script.caller.run, self.seq, event)?;
         if !engine.is_ready() {
             let glimpse = Glimpse::Progress {
+                of: self.seq,
                 tool: TOOL.to_owned(),
                 message: "preparing the engine of scripts (compiled once, then cached)".to_owned(),
                 percent: None,

@@ -9,15 +9,16 @@ use super::print::{self, Spinner};
 use super::{Scene, inline, run::until_cancelled};
 use crate::edges::named;
 use crate::guests::dispatch::Request;
-use crate::guests::tasks::Tasks;
+use crate::rules::caller::Invocation;
 use crate::rules::json;
+use crate::rules::manifest::Retry;
 use crate::runs::host::{Called, Host};
 use crate::runs::written::Written;
 use crate::surfaces::envelope::Envelope;
 use crate::surfaces::paint::{faint, foreign};
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{Glimpse, Sight, Surface};
-use crate::words::limits::ARGS_BYTES;
+use crate::words::limits::{ARGS_BYTES, CALL_TIMEOUT_MS_MAX};
 use crate::words::message::WishedArgs;
 
 /// Call one tool.
@@ -34,6 +35,12 @@ pub(super) struct Call {
     /// Its arguments.
     #[arg(default_value = "{}", value_name = "JSON|@FILE|-")]
     args: String,
+    /// The longest that it may take; the tool's own time where it says nothing. Policy may allow less.
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=CALL_TIMEOUT_MS_MAX))]
+    timeout_ms: Option<u64>,
+    /// How often it is made again after a failure that may pass, if the tool changes nothing twice.
+    #[arg(long, value_name = "N")]
+    retries: Option<u32>,
     /// Write the call's artifacts into this folder.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
@@ -47,7 +54,7 @@ impl Call {
         let written = written(&host, &self.args)?;
         let run = host.new_run();
         let mut watcher = host.watch(&run);
-        let tasks = Tasks::new();
+        let tasks = host.tasks();
         let request = Request {
             tool: self.tool.clone(),
             args,
@@ -55,7 +62,7 @@ impl Call {
         let spinner = Spinner::new(scene.quiet || scene.json);
         let mut work = std::pin::pin!(until_cancelled(
             &tasks,
-            host.call_written(run, Surface::Cli, (request, &written), &tasks)
+            host.call_asked(run, Surface::Cli, (request, &written, self.asked()), &tasks)
         ));
         let mut announced = false;
         let mut called = loop {
@@ -95,6 +102,20 @@ impl Call {
     }
 }
 
+impl Call {
+    /// What is asked of this one call.
+    fn asked(&self) -> Invocation {
+        Invocation {
+            timeout_ms: self.timeout_ms,
+            retry: self.retries.map(|retries| Retry {
+                retries,
+                ..Retry::default()
+            }),
+            ..Invocation::default()
+        }
+    }
+}
+
 /// What comes next while a call is under way.
 enum Next {
     Done(Result<Called>),
@@ -110,6 +131,7 @@ fn progress(spinner: &Spinner, sight: &Sight) -> bool {
                     tool,
                     message,
                     percent,
+                    ..
                 },
             ..
         } => {

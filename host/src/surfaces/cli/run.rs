@@ -129,7 +129,7 @@ impl Run {
 
 /// Pursues a goal and prints what happens, to its end.
 pub(super) async fn pursue(host: &Host, goal: Goal, scene: &Scene) -> Result<u8> {
-    let tasks = Tasks::new();
+    let tasks = host.tasks();
     let run = goal.run.clone();
     follow(host, &run, scene, &tasks, host.pursue(goal, &tasks)).await
 }
@@ -219,7 +219,8 @@ fn finish(scene: &Scene, run: &RunId, answer: Result<String>) -> Result<u8> {
     }
 }
 
-/// Does the work; Ctrl-C cancels it, and a second one does not wait for it to end.
+/// Does the work; Ctrl-C gives it up, a second one at once where the first waits for its step (`[abort] drain`),
+/// and one more does not wait for it to end.
 pub(super) async fn until_cancelled<T>(
     tasks: &Tasks,
     work: impl Future<Output = Result<T>>,
@@ -233,11 +234,16 @@ pub(super) async fn until_cancelled<T>(
         done = work.as_mut() => return done,
         Some(()) = interrupts.recv() => {}
     }
-    tasks.cancel();
-    tokio::select! {
-        biased;
-        done = work => done,
-        Some(()) = interrupts.recv() => Err(Error::new(Code::Cancelled, "cancelled")),
+    loop {
+        tasks.give_up();
+        tokio::select! {
+            biased;
+            done = work.as_mut() => return done,
+            Some(()) = interrupts.recv() => {}
+        }
+        if tasks.is_cancelled() {
+            return Err(Error::new(Code::Cancelled, "cancelled"));
+        }
     }
 }
 

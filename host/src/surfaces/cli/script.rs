@@ -159,7 +159,7 @@ async fn watch(host: &Host, (file, with): (&Path, &[Chosen]), scene: &Scene) -> 
 
 async fn run(host: &Host, program: Program<'_>, scene: &Scene) -> Result<u8> {
     let run = host.new_run();
-    let tasks = Tasks::new();
+    let tasks = host.tasks();
     let work = host.program(run.clone(), Surface::Cli, program, &tasks);
     let called = see(host, &run, scene, until_cancelled(&tasks, work)).await?;
     let called = inline::settled(host, scene, called).await?;
@@ -168,7 +168,7 @@ async fn run(host: &Host, program: Program<'_>, scene: &Scene) -> Result<u8> {
 
 /// Goes on with a run that was left.
 pub(super) async fn resume(host: &Host, run: &RunId, scene: &Scene) -> Result<u8> {
-    let tasks = Tasks::new();
+    let tasks = host.tasks();
     if host.is_of_agent(run).await? {
         let work = async {
             match host.resume(run, &tasks).await? {
@@ -185,7 +185,7 @@ pub(super) async fn resume(host: &Host, run: &RunId, scene: &Scene) -> Result<u8
 
 /// Goes on with a call or a script, to its end or to where it is left again.
 pub(super) async fn again(host: &Host, run: &RunId, scene: &Scene) -> Result<Called> {
-    let tasks = Tasks::new();
+    let tasks = host.tasks();
     let work = async {
         match Box::pin(host.resume(run, &tasks)).await? {
             Resumed::Called(called) => Ok(*called),

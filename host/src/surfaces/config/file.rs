@@ -16,7 +16,9 @@ use crate::rules::candidate::{Accepts, Can};
 use crate::rules::grant::{Access, Pattern};
 use crate::rules::inbound::Treatment;
 use crate::rules::manifest::Risk;
+use crate::rules::pace::OnDenied;
 use crate::rules::questions::Unattended;
+use crate::rules::running::Pending;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::Digest;
 use crate::words::limits::CONFIG_BYTES;
@@ -56,6 +58,10 @@ pub struct ConfigFile {
     pub scripts: ScriptTable,
     /// Bounds of every guest.
     pub limits: LimitTable,
+    /// How runs are given up.
+    pub abort: AbortTable,
+    /// Which outcomes are given again.
+    pub cache: CacheTable,
     /// What may flow where.
     pub flow: FlowTable,
     /// What is done with text that comes in.
@@ -179,6 +185,30 @@ pub struct AgentTable {
     pub answer: Option<serde_json::Value>,
     /// A file with that schema, relative to this one.
     pub answer_schema: Option<PathBuf>,
+    /// Calls of one turn that are made.
+    pub calls_per_turn: Option<usize>,
+    /// Calls of its model, all turns together.
+    pub calls: Option<u32>,
+    /// Malformed calls that are told to the model.
+    pub corrections: Option<u32>,
+    /// Turns in a row in which every call failed, that are told to the model.
+    pub failed_turns: Option<u32>,
+    /// So many turns in a row that are the same end the run.
+    pub identical_batches: Option<u32>,
+    /// Calls that only look and run at once.
+    pub parallel: Option<usize>,
+    /// Whether the run goes on when a tool has failed.
+    pub recover_tool_failures: Option<bool>,
+    /// What becomes of a run when a call is denied: `tell` or `fail`.
+    pub on_denied: Option<OnDenied>,
+    /// How often a call that was denied may be wished for again.
+    pub denied_repeats: Option<u32>,
+    /// One question to a model.
+    pub turn_timeout_ms: Option<u64>,
+    /// One call.
+    pub call_timeout_ms: Option<u64>,
+    /// The whole run, from its beginning; absent: no limit.
+    pub run_timeout_ms: Option<u64>,
 }
 
 /// `[scripts]`.
@@ -279,6 +309,36 @@ pub struct LimitTable {
     pub script_cpu_ms: Option<u64>,
     /// Time from the beginning of a script to its end; absent: no limit.
     pub script_wall_ms: Option<u64>,
+    /// Attempts after the first of a call that failed and may succeed later; caps what manifests name.
+    pub retries: Option<u32>,
+    /// The wait before the first of them, where the manifest says nothing.
+    pub retry_delay_ms: Option<u64>,
+}
+
+/// `[abort]`.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AbortTable {
+    /// Whether the step under way ends first.
+    pub drain: Option<bool>,
+    /// Time that what is under way has to end.
+    pub grace_ms: Option<u64>,
+    /// What becomes of questions that wait: `deny`, `hold` or `fail`.
+    pub pending: Option<Pending>,
+}
+
+/// `[cache]`.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CacheTable {
+    /// Outcomes of one turn's calls that only look; 0 keeps none.
+    pub entries: Option<usize>,
+    /// How long each is kept.
+    pub ttl_ms: Option<u64>,
+    /// Outcomes of writes that came with a key; 0 keeps none.
+    pub keyed_entries: Option<usize>,
+    /// How long each is kept.
+    pub keyed_ttl_ms: Option<u64>,
 }
 
 /// `[inbound]`.

@@ -7,10 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use super::agent::agent;
 use super::budget::{self, PriceTable};
 use super::chain::{self, ChainTable};
 use super::file::{
-    AgentTable, ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, MountTable,
+    ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, MountTable,
     RemoteTable, looking,
 };
 use super::flow::{self, FlowTable};
@@ -18,7 +19,6 @@ use super::secrets;
 use crate::edges::vault::{Backend, Vault};
 use crate::guests::catalog::Collisions;
 use crate::guests::plugin;
-use crate::rules::agent::{Agent, refuse_secrets};
 use crate::rules::codec::Wire;
 use crate::rules::grant::{Access, Destination, FetchBounds, Grant, MountGrant, Pattern};
 use crate::rules::inbound::{Inbound, Treatment};
@@ -26,14 +26,16 @@ use crate::rules::manifest::Risk;
 use crate::rules::policy::{Bounds, Line, Mount, Policy, Room, ScriptRules};
 use crate::rules::price::Priced;
 use crate::rules::questions::AskRules;
+use crate::rules::running::{Abort, Caching, RunRules};
 use crate::rules::tier::Chains;
 use crate::runs::host::{Places, Setup};
 use crate::runs::provider::{Model, Provider, Remote};
 use crate::words::error::{Error, Result};
 use crate::words::id::{is_name, shown};
 use crate::words::limits::{
-    ASK_EXPIRES_S_MAX, GUEST_MEMORY_BYTES, GUEST_MEMORY_BYTES_MAX, MOUNT_MIB_MAX, RUN_TURNS,
-    SCRIPT_CALLS_MAX, SCRIPT_CPU_MS_MAX,
+    ASK_EXPIRES_S_MAX, CALL_RETRY_DELAY_MS_MAX, CANCEL_GRACE_MS_MAX, GUEST_MEMORY_BYTES,
+    GUEST_MEMORY_BYTES_MAX, MOUNT_MIB_MAX, REPEATS_MAX, REPEATS_TTL_MS_MAX, SCRIPT_CALLS_MAX,
+    SCRIPT_CPU_MS_MAX,
 };
 
 /// What holds where nothing is configured: pure tools, and reading the working directory.
@@ -78,6 +80,7 @@ fn empty(policy: Policy, places: Places) -> Setup {
         chains: Chains::default(),
         engine: plugin::script_engine(),
         vault: Vault::new(Backend::default(), &places.state),
+        rules: RunRules::default(),
         places,
     }
 }
@@ -113,6 +116,10 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
     setup.policy.scripts = script_rules(files)?;
     setup.policy.asks = ask_rules(files)?;
     setup.policy.inbound = inbound(files);
+    setup.rules = RunRules {
+        abort: abort(files)?,
+        caching: caching(files)?,
+    };
     setup.policy.guess = secrets::guess(files.iter().map(|(_, file)| file.scrub));
     check_names(&setup)?;
     budget::check(&setup)?;
@@ -161,6 +168,61 @@ fn ask_rules(files: &[(&Path, &ConfigFile)]) -> Result<AskRules> {
             .unwrap_or_default(),
         expires_ms: expires_s.map(expires_ms).transpose()?,
     })
+}
+
+/// Giving up: the first file that says something has its way, since none of it grants anything.
+fn abort(files: &[(&Path, &ConfigFile)]) -> Result<Abort> {
+    let tables = || files.iter().map(|(_, file)| file.abort);
+    let default = Abort::default();
+    let abort = Abort {
+        drain: tables()
+            .find_map(|table| table.drain)
+            .unwrap_or(default.drain),
+        grace_ms: tables()
+            .find_map(|table| table.grace_ms)
+            .unwrap_or(default.grace_ms),
+        pending: tables()
+            .find_map(|table| table.pending)
+            .unwrap_or(default.pending),
+    };
+    if abort.grace_ms > CANCEL_GRACE_MS_MAX {
+        let what = format!("[abort] grace_ms is at most {CANCEL_GRACE_MS_MAX}");
+        return Err(Error::bad_input(what));
+    }
+    Ok(abort)
+}
+
+/// Caching: the smallest numbers hold.
+fn caching(files: &[(&Path, &ConfigFile)]) -> Result<Caching> {
+    let tables = || files.iter().map(|(_, file)| file.cache);
+    let default = Caching::default();
+    let caching = Caching {
+        entries: tables()
+            .filter_map(|table| table.entries)
+            .min()
+            .unwrap_or(default.entries),
+        ttl_ms: tables()
+            .filter_map(|table| table.ttl_ms)
+            .min()
+            .unwrap_or(default.ttl_ms),
+        keyed_entries: tables()
+            .filter_map(|table| table.keyed_entries)
+            .min()
+            .unwrap_or(default.keyed_entries),
+        keyed_ttl_ms: tables()
+            .filter_map(|table| table.keyed_ttl_ms)
+            .min()
+            .unwrap_or(default.keyed_ttl_ms),
+    };
+    let entries = caching.entries.max(caching.keyed_entries);
+    let ttl_ms = caching.ttl_ms.max(caching.keyed_ttl_ms);
+    if entries > REPEATS_MAX || ttl_ms > REPEATS_TTL_MS_MAX {
+        let what = format!(
+            "[cache] keeps at most {REPEATS_MAX} outcomes, and each for at most {REPEATS_TTL_MS_MAX} ms"
+        );
+        return Err(Error::bad_input(what));
+    }
+    Ok(caching)
 }
 
 /// The time that a question may wait, in milliseconds.
@@ -370,34 +432,6 @@ fn bounds(table: &FetchTable) -> Result<FetchBounds> {
     Ok(bounds)
 }
 
-fn agent(name: &str, table: &AgentTable, patience: ChainTable) -> Result<Agent> {
-    refuse_secrets(
-        &format!("`instructions` of agent `{name}`"),
-        &table.instructions,
-    )?;
-    let turns = table.turns.unwrap_or(RUN_TURNS);
-    if turns == 0 || turns > 1_000 {
-        return Err(Error::bad_input(format!(
-            "`turns` of agent `{name}` is not between 1 and 1000"
-        )));
-    }
-    Ok(Agent {
-        name: name.to_owned(),
-        instructions: table.instructions.clone(),
-        tools: table.tools.clone(),
-        models: table.models.clone(),
-        terms: table
-            .chain
-            .over(patience)
-            .terms(&format!("agents.{name}.chain"))?,
-        turns,
-        calling: table.calling,
-        caps: budget::caps(&table.budget)
-            .map_err(|error| in_table(&format!("agents.{name}.budget"), &error))?,
-        answer: None,
-    })
-}
-
 /// What a model's tokens cost, or what holds where that is not said.
 fn price(table: Option<&PriceTable>, otherwise: Priced) -> Result<Priced> {
     table.map_or(Ok(otherwise), budget::priced)
@@ -503,6 +537,15 @@ fn tighten(bounds: &mut Bounds, table: &LimitTable) -> Result<()> {
         .unwrap_or(bounds.timeout_ms)
         .min(bounds.timeout_ms);
     bounds.calls = table.calls.unwrap_or(bounds.calls).min(bounds.calls);
+    let most = table.retries.unwrap_or(bounds.retries.most);
+    bounds.retries.most = most.min(bounds.retries.most);
+    if let Some(delay_ms) = table.retry_delay_ms {
+        if delay_ms > CALL_RETRY_DELAY_MS_MAX {
+            let what = format!("`retry_delay_ms` is more than {CALL_RETRY_DELAY_MS_MAX}");
+            return Err(Error::bad_input(what));
+        }
+        bounds.retries.silent.delay_ms = delay_ms;
+    }
     Ok(())
 }
 
@@ -555,7 +598,7 @@ fn check_name(what: &str, name: &str) -> Result<()> {
     )
 }
 
-fn in_table(table: &str, error: &Error) -> Error {
+pub(super) fn in_table(table: &str, error: &Error) -> Error {
     let about = Error::new(error.code(), format!("[{table}]: {}", error.message()));
     error.hints().iter().cloned().fold(about, Error::hint)
 }

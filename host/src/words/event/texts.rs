@@ -52,6 +52,7 @@ impl Event {
                 call,
                 tool,
                 observation,
+                failed: _,
             } => {
                 [call, tool, &mut observation.text]
                     .into_iter()

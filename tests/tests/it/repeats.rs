@@ -1,0 +1,332 @@
+//! Calls that are made again, and calls that need not be: retries, a turn's cache, a client's keys.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use lazaret::guests::dispatch::{Outcome, Request};
+use lazaret::rules::caller::Invocation;
+use lazaret::rules::manifest::Retry;
+use lazaret::runs::written::Written;
+use lazaret::words::event::{Event, Record, Sight, Surface, Verdict};
+use lazaret::words::id::RunId;
+use lazaret::words::message::WishedArgs;
+use lazaret_tests::prelude::*;
+use lazaret_tests::rig;
+use lazaret_tests::verdict::check_records;
+
+fn page(server: &Server, path: &str) -> String {
+    format!("http://127.0.0.1:{}{path}", server.port())
+}
+
+fn says(path: &str, status: u16) -> Answer {
+    Answer {
+        path: path.to_owned(),
+        status: Some(status),
+        body: "page".to_owned(),
+        ..Answer::default()
+    }
+}
+
+/// A host whose tools may ask the server, and write into `out`.
+async fn rig_of(server: &Server, replies: &[Value]) -> Rigged {
+    let base = page(server, "/");
+    let policy = format!(
+        r#"
+        [mounts.out]
+        path = "out"
+        access = "write"
+        own = true
+        workspace = true
+        [grants."web.*"]
+        fetch = [{{ url = "{base}", private = true }}]
+        [grants."hostile.*"]
+        fetch = [{{ url = "{base}", private = true }}]
+        mounts = {{ out = "write" }}
+        [flow]
+        mode = "off"
+        hold = "never"
+        "#
+    );
+    let rig = Rig::of(&policy).guest("hostile").replies(replies);
+    rig.open().await
+}
+
+fn judged(records: &[Record], tool: &str) -> usize {
+    let judged = records.iter().filter(|record| {
+        matches!(&record.event, Event::Judged(judged)
+            if judged.subject == tool && matches!(judged.verdict, Verdict::Allow { .. }))
+    });
+    judged.count()
+}
+
+/// Calls a tool as a client that says more of it.
+async fn asked(
+    rig: &Rigged,
+    (tool, args): (&str, Value),
+    asked: Invocation,
+) -> (Vec<Record>, Outcome) {
+    let request = Request {
+        tool: tool.to_owned(),
+        args: WishedArgs::Json(args),
+    };
+    let (run, tasks) = (rig.host.new_run(), Tasks::new());
+    let called = rig.host.call_asked(
+        run.clone(),
+        Surface::Cli,
+        (request, &Written::Typed, asked),
+        &tasks,
+    );
+    let called = called.await.expect("the journal takes the call");
+    let records = rig.records(&run).await;
+    assert_eq!(check_records(&records), Vec::<String>::new());
+    (records, called.outcome)
+}
+
+fn again(retries: u32, delay_ms: u64) -> Invocation {
+    Invocation {
+        retry: Some(Retry { retries, delay_ms }),
+        ..Invocation::default()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_may_succeed_later_is_made_again_and_each_attempt_is_judged() {
+    let server = Server::start().await;
+    server.say(vec![says("/busy", 503), says("/gone", 404)]);
+    let rig = rig_of(&server, &[]).await;
+    for (path, retries, attempts) in [("/busy", 2, 3), ("/busy", 0, 1), ("/gone", 2, 1)] {
+        let before = server.seen().len();
+        let call = ("web.get_page", json!({"url": page(&server, path)}));
+        let (records, outcome) = asked(&rig, call, again(retries, 1)).await;
+        assert!(outcome.result.is_err(), "{outcome:?}");
+        assert_eq!(server.seen().len() - before, attempts, "{path} {retries}");
+        assert_eq!(judged(&records, "web.get_page"), attempts);
+        let said = outcome.trail.logs.iter();
+        let said = said.filter(|line| line.message.contains("again in"));
+        assert_eq!(said.count(), attempts - 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_last_attempt_is_what_came_of_a_call() {
+    let server = Server::start().await;
+    server.say(vec![says("/", 503)]);
+    let rig = rig_of(&server, &[]).await;
+    let run = rig.host.new_run();
+    let mut watcher = rig.host.watch(&run);
+    let request = Request {
+        tool: "web.get_page".to_owned(),
+        args: WishedArgs::Json(json!({"url": page(&server, "/")})),
+    };
+    let mends = async {
+        let mut ends = 0;
+        while ends < 2 {
+            ends += usize::from(matches!(watcher.next().await, Sight::Record(record)
+                if matches!(record.event, Event::Finished(_))));
+        }
+        server.say(vec![says("/", 200)]);
+    };
+    let tasks = Tasks::new();
+    let call = (request, &Written::Typed, again(5, 50));
+    let (called, ()) = tokio::join!(rig.host.call_asked(run, Surface::Cli, call, &tasks), mends);
+    let outcome = called.expect("the journal takes the call").outcome;
+    assert!(outcome.result.is_ok(), "{outcome:?}");
+    assert!(server.seen().len() >= 2);
+    assert!(!outcome.spent.repeated);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_changes_something_is_never_made_again() {
+    // Nobody listens there any more.
+    let server = Server::start().await;
+    let url = page(&server, "/");
+    drop(server);
+    let policy = format!(
+        "[grants.\"web.*\"]\nfetch = [{{ url = \"{url}\", methods = [\"GET\", \"POST\"], private = true }}]\n\
+         [flow]\nmode = \"off\""
+    );
+    let rig = Rig::of(&policy).open().await;
+    let post = ("web.post", json!({"url": url, "text": "a"}));
+    let (records, outcome) = asked(&rig, post, again(5, 1)).await;
+    assert!(rig::error(&outcome).is_retryable(), "{outcome:?}");
+    assert_eq!(judged(&records, "web.post"), 1);
+    let get = ("web.get_page", json!({"url": url}));
+    let (records, _) = asked(&rig, get, again(5, 1)).await;
+    assert_eq!(judged(&records, "web.get_page"), 6);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_cancelled_waits_for_no_further_attempt() {
+    let server = Server::start().await;
+    server.say(vec![says("/busy", 503)]);
+    let rig = rig_of(&server, &[]).await;
+    let run = rig.host.new_run();
+    let mut watcher = rig.host.watch(&run);
+    let request = Request {
+        tool: "web.get_page".to_owned(),
+        args: WishedArgs::Json(json!({"url": page(&server, "/busy")})),
+    };
+    let tasks = Tasks::new();
+    let cancels = async {
+        loop {
+            if matches!(watcher.next().await, Sight::Glimpse { .. }) {
+                break;
+            }
+        }
+        tasks.cancel();
+    };
+    let began = Instant::now();
+    let call = (request, &Written::Typed, again(5, 60_000));
+    let (called, ()) = tokio::join!(
+        rig.host.call_asked(run.clone(), Surface::Cli, call, &tasks),
+        cancels
+    );
+    let outcome = called.expect("the journal takes the call").outcome;
+    assert_eq!(rig::error(&outcome).code(), Code::Cancelled);
+    assert!(began.elapsed().as_secs() < 30, "it waited");
+    assert_eq!(judged(&rig.records(&run).await, "web.get_page"), 1);
+}
+
+fn calls(calls: &[Value]) -> Value {
+    json!({ "calls": calls })
+}
+
+fn fetch(server: &Server) -> Value {
+    json!({"tool": "hostile.fetch_each", "args": {"urls": [page(server, "/")]}})
+}
+
+/// How often the server was asked by an agent that makes these calls, and how often a guest ran.
+async fn asked_of(server: &Server, turns: &[Vec<Value>]) -> (usize, Vec<Record>) {
+    let mut replies: Vec<Value> = turns.iter().map(|turn| calls(turn)).collect();
+    replies.push(json!({"text": "Done."}));
+    let rig = rig_of(server, &replies).await;
+    let before = server.seen().len();
+    let (run, answer) = rig.pursue("Look.").await;
+    answer.expect("an answer");
+    let records = rig.records(&run).await;
+    assert_eq!(check_records(&records), Vec::<String>::new());
+    (server.seen().len() - before, records)
+}
+
+fn repeated(records: &[Record]) -> usize {
+    let repeated = records.iter().filter(
+        |record| matches!(&record.event, Event::Finished(finished) if finished.spent.repeated),
+    );
+    repeated.count()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_same_look_twice_in_a_turn_is_one_and_both_are_judged() {
+    let server = Server::start().await;
+    server.say(vec![says("/", 200)]);
+    let one = || fetch(&server);
+    let other = json!({"tool": "hostile.fetch_each", "args": {"method": "GET", "urls": [page(&server, "/")]}});
+    let write = json!({"tool": "hostile.file_each", "args": {"wishes": []}});
+    let script_turns = [
+        (vec![vec![one(), one(), one()]], 1, 2),
+        (vec![vec![one()], vec![one()]], 2, 0),
+        (vec![vec![one(), write, one()]], 2, 0),
+        (vec![vec![one(), other]], 2, 0),
+    ];
+    for (turns, requests, given) in script_turns {
+        let (asked, records) = asked_of(&server, &turns).await;
+        assert_eq!((asked, repeated(&records)), (requests, given), "{turns:?}");
+        let looks = turns.iter().flatten();
+        let looks = looks.filter(|call| call["tool"] == "hostile.fetch_each");
+        assert_eq!(judged(&records, "hostile.fetch_each"), looks.count());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_given_again_has_the_label_of_what_was_read() {
+    let server = Server::start().await;
+    server.say(vec![says("/", 200)]);
+    let (_, records) = asked_of(&server, &[vec![fetch(&server), fetch(&server)]]).await;
+    let labels: Vec<_> = records
+        .iter()
+        .filter_map(|record| match &record.event {
+            Event::Observed { observation, .. } => Some(&observation.label),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(labels.len(), 2);
+    assert_eq!(labels[0], labels[1]);
+    assert!(
+        serde_json::to_string(labels[1])
+            .expect("a label is JSON")
+            .contains("web:"),
+        "{labels:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failure_is_not_given_again() {
+    let server = Server::start().await;
+    server.say(vec![says("/", 404)]);
+    let look = json!({"tool": "web.get_page", "args": {"url": page(&server, "/")}});
+    let (asked, records) = asked_of(&server, &[vec![look.clone(), look]]).await;
+    assert_eq!((asked, repeated(&records)), (2, 0));
+}
+
+fn key(key: &str) -> Invocation {
+    Invocation {
+        key: Some(Arc::from(key)),
+        ..Invocation::default()
+    }
+}
+
+fn append(with: &str) -> (&'static str, Value) {
+    let wish = json!({"op": "append", "path": "out/log.txt", "with": with, "times": 1});
+    ("hostile.file_each", json!({ "wishes": [wish] }))
+}
+
+fn log(rig: &Rigged) -> String {
+    std::fs::read_to_string(rig.path("out/log.txt")).unwrap_or_default()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_that_is_sent_twice_under_one_key_happens_once() {
+    let server = Server::start().await;
+    let rig = rig_of(&server, &[]).await;
+    let (first, second) = tokio::join!(
+        asked(&rig, append("a"), key("k")),
+        asked(&rig, append("a"), key("k")),
+    );
+    let (_, third) = asked(&rig, append("a"), key("k")).await;
+    let all = [&first.1, &second.1, &third];
+    assert_eq!(log(&rig), "a");
+    for outcome in all {
+        assert_eq!(rig::value(outcome), rig::value(&first.1));
+    }
+    let given = all.iter().filter(|outcome| outcome.spent.repeated).count();
+    assert_eq!(given, 2);
+    assert_eq!(judged(&second.0, "hostile.file_each"), 1);
+    // Another key, other arguments and no key are other calls.
+    asked(&rig, append("a"), key("l")).await;
+    asked(&rig, append("b"), key("k")).await;
+    asked(&rig, append("a"), Invocation::default()).await;
+    asked(&rig, append("a"), Invocation::default()).await;
+    assert_eq!(log(&rig), "aabaa");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_is_forgotten_in_time_and_a_bad_one_refused() {
+    let server = Server::start().await;
+    let rig = rig_of(&server, &[]).await;
+    asked(&rig, append("a"), key("k")).await;
+    rig.clock.advance(std::time::Duration::from_secs(299));
+    asked(&rig, append("a"), key("k")).await;
+    assert_eq!(log(&rig), "a");
+    rig.clock.advance(std::time::Duration::from_secs(2));
+    asked(&rig, append("a"), key("k")).await;
+    assert_eq!(log(&rig), "aa");
+    let request = Request {
+        tool: "text.count".to_owned(),
+        args: WishedArgs::Json(json!({"text": "a"})),
+    };
+    let call = (request, &Written::Typed, key(""));
+    let run: RunId = rig.host.new_run();
+    let tasks = Tasks::new();
+    let refused = rig.host.call_asked(run, Surface::Cli, call, &tasks);
+    assert_eq!(refused.await.expect_err("no key").code(), Code::BadInput);
+}

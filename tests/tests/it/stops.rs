@@ -1,0 +1,198 @@
+//! Giving a run up: whatever it waits for, it ends at once, and nothing of it is left behind.
+
+use lazaret::guests::tasks::Tasks as Run;
+use lazaret::rules::running::{Abort, Pending, RunRules};
+use lazaret::words::event::{End, Event, Record};
+use lazaret_tests::prelude::*;
+use lazaret_tests::verdict::check_records;
+use tokio::runtime::Handle;
+
+fn calls(calls: Value) -> Value {
+    json!({ "calls": calls })
+}
+
+fn stall(path: &str) -> Answer {
+    Answer {
+        path: path.to_owned(),
+        stall: true,
+        ..Answer::default()
+    }
+}
+
+fn policy(server: &Server) -> String {
+    let base = format!("http://127.0.0.1:{}/", server.port());
+    format!(
+        r#"
+        ask = ["text.diff"]
+        [grants."hostile.fetch_each"]
+        fetch = [{{ url = "{base}", private = true }}]
+        [flow]
+        mode = "off"
+        hold = "never"
+        [models.served]
+        provider = "openai"
+        url = "{base}v1"
+        model = "m"
+        private = true
+        "#
+    )
+}
+
+fn fetch(server: &Server, path: &str) -> Value {
+    let url = format!("http://127.0.0.1:{}{path}", server.port());
+    json!({"tool": "hostile.fetch_each", "args": {"urls": [url]}})
+}
+
+fn end(records: &[Record]) -> Option<Code> {
+    match records.last().map(|record| &record.event) {
+        Some(Event::Stopped(stopped)) => match &stopped.end {
+            End::Done { .. } => None,
+            End::Failed { code, .. } => Some(*code),
+        },
+        other => panic!("no end: {other:?}"),
+    }
+}
+
+/// Waits until no more tasks are alive than before.
+async fn quiet(before: usize) {
+    let metrics = Handle::current().metrics();
+    for _ in 0..10_000 {
+        if metrics.num_alive_tasks() <= before {
+            return;
+        }
+        tokio::task::yield_now().await;
+        let soon = std::time::Duration::from_millis(1);
+        let _ = tokio::time::timeout(soon, std::future::pending::<()>()).await;
+    }
+    panic!("{} tasks, and {before} before", metrics.num_alive_tasks());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancelled_run_ends_whatever_it_waits_for_and_leaves_no_task() {
+    let server = Server::start().await;
+    let completions = "/v1/chat/completions";
+    server.say(vec![stall("/slow"), stall(completions)]);
+    let both = [fetch(&server, "/slow"), fetch(&server, "/slow")];
+    let apart = calls(json!([both[0], {"tool": "hostile.sleep"}]));
+    for (what, reply) in [
+        ("a tool and its fetch", Some(calls(json!([both[0]])))),
+        ("a guest that sleeps", Some(apart)),
+        ("the same call under way", Some(calls(json!(both)))),
+        ("the model's stream", None),
+    ] {
+        let mut text = policy(&server);
+        let rig = match reply {
+            Some(reply) => Rig::of(&text).guest("hostile").replies(&[reply]),
+            None => {
+                text.push_str("[agents.agent]\nmodels = [\"served\"]\n");
+                Rig::of(&text).guest("hostile")
+            }
+        };
+        let rig = rig.open().await;
+        let (seen, before) = (
+            server.seen().len(),
+            Handle::current().metrics().num_alive_tasks(),
+        );
+        let tasks = Tasks::new();
+        let cancel = async {
+            server.arrived(seen + 1).await;
+            tasks.cancel();
+        };
+        let ((run, answer), ()) = tokio::join!(rig.pursue_in(&tasks, "Go on.", &[]), cancel);
+        assert_eq!(answer.expect_err(what).code(), Code::Cancelled, "{what}");
+        let records = rig.records(&run).await;
+        assert_eq!(check_records(&records), Vec::<String>::new(), "{what}");
+        assert_eq!(end(&records), Some(Code::Cancelled), "{what}");
+        quiet(before).await;
+        rig.assert_alive().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_is_drained_ends_its_step_and_begins_no_other() {
+    let server = Server::start().await;
+    let answer = Answer {
+        path: "/".to_owned(),
+        body: "page".to_owned(),
+        ..Answer::default()
+    };
+    server.say(vec![answer]);
+    let replies = [
+        calls(json!([fetch(&server, "/"), {"tool": "text.count", "args": {"text": "a"}}])),
+        json!({"text": "Never said."}),
+    ];
+    let rig = Rig::of(&policy(&server)).guest("hostile").replies(&replies);
+    let rig = rig.open().await;
+    let abort = Abort {
+        drain: true,
+        ..Abort::default()
+    };
+    let tasks = Run::of(RunRules {
+        abort,
+        ..RunRules::default()
+    });
+    let give_up = async {
+        server.arrived(1).await;
+        tasks.give_up();
+    };
+    let ((run, answer), ()) = tokio::join!(rig.pursue_in(&tasks, "Go on.", &[]), give_up);
+    assert_eq!(answer.expect_err("given up").code(), Code::Cancelled);
+    let records = rig.records(&run).await;
+    assert_eq!(check_records(&records), Vec::<String>::new());
+    let words: Vec<&str> = records.iter().map(|record| record.event.word()).collect();
+    let observed = words.iter().filter(|word| **word == "observed").count();
+    let prompted = words.iter().filter(|word| **word == "prompted").count();
+    assert_eq!((observed, prompted), (2, 1), "{words:?}");
+    assert_eq!(end(&records), Some(Code::Cancelled));
+    // The second time is at once.
+    assert!(!tasks.is_cancelled());
+    tasks.give_up();
+    assert!(tasks.is_cancelled());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn questions_of_a_run_that_is_given_up_are_denied_held_or_its_failure() {
+    let server = Server::start().await;
+    server.say(vec![Answer {
+        path: "/".to_owned(),
+        body: "page".to_owned(),
+        ..Answer::default()
+    }]);
+    let diff = json!({"tool": "text.diff", "args": {"old": "a", "new": "b"}});
+    let reply = calls(json!([fetch(&server, "/"), diff]));
+    for (pending, code, last) in [
+        (Pending::Deny, Code::Cancelled, "stopped"),
+        (Pending::Hold, Code::Asked, "paused"),
+        (Pending::Fail, Code::Denied, "stopped"),
+    ] {
+        let rig = Rig::of(&policy(&server))
+            .guest("hostile")
+            .replies(&[reply.clone()]);
+        let rig = rig.open().await;
+        // The step ends, so that the question is there when the run is given up.
+        let abort = Abort {
+            drain: true,
+            pending,
+            ..Abort::default()
+        };
+        let tasks = Run::of(RunRules {
+            abort,
+            ..RunRules::default()
+        });
+        let seen = server.seen().len();
+        let give_up = async {
+            server.arrived(seen + 1).await;
+            tasks.give_up();
+        };
+        let ((run, answer), ()) = tokio::join!(rig.pursue_in(&tasks, "Go on.", &[]), give_up);
+        let error = answer.expect_err("given up");
+        assert_eq!(error.code(), code, "{pending:?}: {error:?}");
+        let records = rig.records(&run).await;
+        assert_eq!(check_records(&records), Vec::<String>::new(), "{pending:?}");
+        let words = rig.words(&run).await;
+        assert_eq!(words.last(), Some(&last), "{pending:?}");
+        let open = rig.host.questions().await.expect("the journal is well");
+        assert_eq!(open.len(), usize::from(pending == Pending::Hold));
+        assert_eq!(words.contains(&"expired"), pending != Pending::Hold);
+    }
+}
