@@ -1,5 +1,6 @@
 //! Agents: named definitions of who a run is — instructions, tools, models, limits.
 
+use super::context::rolling::Rolling;
 use super::grant::Pattern;
 use crate::words::error::{Error, Result};
 use crate::words::id::shown;
@@ -21,6 +22,8 @@ pub struct Agent {
     pub turns: u32,
     /// How its model calls tools.
     pub calling: Calling,
+    /// When older turns are folded into a summary.
+    pub rolling: Rolling,
 }
 
 impl Agent {
@@ -34,6 +37,7 @@ impl Agent {
             models: Vec::new(),
             turns: RUN_TURNS,
             calling: Calling::Direct,
+            rolling: Rolling::default(),
         }
     }
 

@@ -128,6 +128,7 @@ impl Questions {
                 | Event::Rested { .. }
                 | Event::Paused { .. }
                 | Event::Resumed
+                | Event::Compacted(_)
                 | Event::Observed { .. }
                 | Event::Stopped(_) => {}
             }

@@ -240,6 +240,7 @@ impl Recall {
                 | Event::Answered { .. }
                 | Event::Expired { .. }
                 | Event::Resumed
+                | Event::Compacted(_)
                 | Event::Stopped(_) => {}
             }
         }

@@ -2,8 +2,11 @@
 
 mod calls;
 mod prompt;
+mod tell;
 
 use std::sync::Arc;
+
+use tokio::sync::Mutex;
 
 use self::calls::Turn;
 use super::brought::{self, goal_with};
@@ -15,6 +18,7 @@ use crate::guests::station::Station;
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
 use crate::rules::caller::{Budget, Caller, Known, Origin};
+use crate::rules::context::told::Context;
 use crate::rules::plan::{Plan, Seen, Step};
 use crate::rules::show::Show;
 use crate::words::clock::Deadline;
@@ -37,6 +41,10 @@ pub(super) struct Drive<'a> {
     pub(super) known: Known,
     /// What of other runs it began with.
     pub(super) brought: Vec<Brought>,
+    /// What its models are told beside what is said in it.
+    pub(super) context: Mutex<Context>,
+    /// The model that writes summaries.
+    pub(super) summariser: Option<&'a Model>,
 }
 
 /// How a pursuit ends.

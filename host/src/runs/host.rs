@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::FutureExt;
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
 
 use super::brought::{Chosen, brought_in};
 use super::consult::Models;
@@ -33,6 +34,7 @@ use crate::guests::station::{Quarantine, Station};
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
 use crate::rules::caller::{Budget, Caller, Judging, Known, Origin};
+use crate::rules::context::told::Context;
 use crate::rules::flow::handles::{Given, PLUGIN, has_handle};
 use crate::rules::flow::lines::Holding;
 use crate::rules::grant::Pattern;
@@ -345,6 +347,7 @@ impl Host {
             label: label.clone(),
             narrowed: Narrowed::default(),
             ask_expires_ms: self.policy().asks.expires_ms,
+            session: None,
         };
         self.journal().append(&run, 0, Event::Started(started))?;
         let caller = Caller {
@@ -517,6 +520,7 @@ impl Host {
         if known.hold != Holding::Never || !brought.is_empty() {
             agent.tools.extend(Pattern::try_from(format!("{PLUGIN}.*")));
         }
+        let summariser = self.models.get(&agent.rolling.model);
         let drive = Drive {
             station: &self.station,
             tasks,
@@ -527,6 +531,8 @@ impl Host {
             engines: &self.kept,
             known,
             brought,
+            context: Mutex::new(Context::default().recall(&records)),
+            summariser,
         };
         let started = Started {
             surface: goal.surface,
@@ -535,6 +541,7 @@ impl Host {
             label: goal.label(),
             narrowed: goal.narrowed(),
             ask_expires_ms: self.policy().asks.expires_ms,
+            session: None,
         };
         match caught(drive.pursue(started, &records)).await? {
             Pursued::Ended(answer) => {

@@ -118,6 +118,9 @@ pub(super) fn consulting(mut known: Known, models: Vec<String>, records: &[Recor
         if let Event::Finished(finished) = &record.event {
             usage.add(finished.spent.usage);
         }
+        if let Event::Compacted(compacted) = &record.event {
+            usage.add(compacted.spent.usage);
+        }
     }
     known.consults = Consults::of(models, (asked, usage));
     known
@@ -200,6 +203,7 @@ impl<'a> Fold<'a> {
             | Event::Answered { .. }
             | Event::Expired { .. }
             | Event::Resumed
+            | Event::Compacted(_)
             | Event::Observed { .. }
             | Event::Stopped(_) => {}
         }

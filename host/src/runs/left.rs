@@ -106,6 +106,7 @@ impl Host {
             label: label.clone(),
             narrowed: Narrowed::default(),
             ask_expires_ms: self.policy().asks.expires_ms,
+            session: None,
         };
         self.journal().append(&run, 0, Event::Started(started))?;
         for event in brought::events(&brought) {

@@ -11,6 +11,7 @@ use crate::guests::station::Station;
 use crate::guests::tasks::Tasks;
 use crate::rules::caller::Caller;
 use crate::rules::codec::{Target, Wire};
+use crate::rules::context::window::Window;
 use crate::rules::grant::{Destination, Grant};
 use crate::rules::secret::{Placement, SecretGrant};
 use crate::words::error::Result;
@@ -23,6 +24,8 @@ pub struct Model {
     pub name: String,
     /// Who answers.
     pub provider: Provider,
+    /// What it can be told at once.
+    pub window: Window,
 }
 
 /// Who answers.

@@ -4,6 +4,7 @@
 //! [`Setup`] with everything resolved. What a workspace's file grants counts only once [`trust`] has
 //! pinned it.
 
+mod context;
 pub mod file;
 pub mod flow;
 pub mod lint;

@@ -3,6 +3,7 @@
 //! Every surface streams them, the journal stores them, and state is folded from them. Content that
 //! is large stands in an event by its digest. There is never a secret in one.
 
+pub mod session;
 pub mod texts;
 
 use std::time::Instant;
@@ -10,6 +11,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::session::{Cause, Compacted, InSession};
 use super::error::{Code, Issue};
 use super::id::{Digest, Place, QuestionId, RunId, Seq, ToolName};
 use super::label::Label;
@@ -99,6 +101,8 @@ pub enum Event {
         /// What it reads.
         observation: Observation,
     },
+    /// Older turns were folded into a summary.
+    Compacted(Box<Compacted>),
     /// A run ended; the last event of every run.
     Stopped(Stopped),
 }
@@ -121,6 +125,7 @@ impl Event {
             Self::Expired { .. } => "expired",
             Self::Resumed => "resumed",
             Self::Observed { .. } => "observed",
+            Self::Compacted(_) => "compacted",
             Self::Stopped(_) => "stopped",
         }
     }
@@ -141,6 +146,7 @@ impl Event {
             | Self::Answered { .. }
             | Self::Expired { .. }
             | Self::Resumed
+            | Self::Compacted(_)
             | Self::Observed { .. } => return None,
         };
         match end {
@@ -160,6 +166,7 @@ impl Event {
             Self::Judged(judged) => Some(&mut judged.label),
             Self::Finished(finished) => Some(&mut finished.label),
             Self::Observed { observation, .. } => Some(&mut observation.label),
+            Self::Compacted(compacted) => Some(&mut compacted.label),
             Self::Prompted { .. }
             | Self::Scripted(_)
             | Self::Rested { .. }
@@ -189,6 +196,9 @@ pub struct Started {
     /// How long its questions may be answered, in milliseconds; for ever where it says nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask_expires_ms: Option<u64>,
+    /// The session that it belongs to, and its place in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<Box<InSession>>,
 }
 
 /// What a run that began took over from another: it stands here in full, so that this run needs no other.

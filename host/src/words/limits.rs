@@ -387,6 +387,37 @@ pub const SCRUB_DISTINCT_CHARS: usize = 8;
 /// and as many hundredths of a bit for each (O-42).
 pub const SCRUB_ENTROPY_CENTIBITS: u32 = 380;
 
+/// What a model takes at once, where nobody says: `window_tokens` (O-24).
+pub const CONTEXT_WINDOW_TOKENS: u64 = 128_000;
+/// Least and largest value of `window_tokens`.
+pub const CONTEXT_WINDOW_TOKENS_MIN: u64 = 2_048;
+/// Likewise.
+pub const CONTEXT_WINDOW_TOKENS_MAX: u64 = 100_000_000;
+/// What of that stays empty (O-24).
+pub const CONTEXT_RESERVE_TOKENS: u64 = 1_024;
+/// What frames one message (S-12a).
+pub const CONTEXT_MESSAGE_TOKENS: u64 = 4;
+/// What it takes to say that messages were left out.
+pub const CONTEXT_NOTICE_TOKENS: u64 = 32;
+/// A text is given to a tokenizer in pieces of this size: the time it takes grows with the square of a word.
+pub const TOKENIZED_BYTES: usize = 1 << 10;
+/// Share of a window beyond which older turns are folded into a summary (O-31).
+pub const COMPACTION_TRIGGER_PERCENT: u32 = 85;
+/// Share of it that is left then.
+pub const COMPACTION_TARGET_PERCENT: u32 = 50;
+/// With fewer turns nothing is folded.
+pub const COMPACTION_MIN_TURNS: usize = 6;
+/// Newest turns that are never folded.
+pub const COMPACTION_KEEP_TURNS: usize = 2;
+/// Lines of a summary.
+pub const SUMMARY_ENTRIES: usize = 24;
+/// Characters of one of them.
+pub const SUMMARY_ENTRY_CHARS: usize = 180;
+/// Characters of them all.
+pub const SUMMARY_ALL_CHARS: usize = 4_000;
+/// Largest value of each key of `[compaction]` that is a count.
+pub const COMPACTION_COUNT_MAX: usize = 100_000;
+
 // Bounds that hang together.
 const _: () = assert!(ASYNC_STACK_BYTES >= WASM_STACK_BYTES + (1 << 20));
 const _: () = assert!(OUTCOME_BYTES <= HOSTCALL_BYTES);

@@ -5,8 +5,6 @@ use std::sync::Arc;
 use super::super::provider::{Asking, Model, Purpose};
 use super::Drive;
 use crate::rules::caller::{Caller, Origin};
-use crate::rules::context;
-use crate::rules::inbound::Marks;
 use crate::rules::plan::Plan;
 use crate::rules::scrub::{Scrub, Trickle};
 use crate::words::error::{Error, Result};
@@ -18,10 +16,13 @@ use crate::words::message::{Card, Delta, Reply, Thought, WishedArgs};
 impl Drive<'_> {
     pub(super) async fn prompt(&self, plan: &mut Plan, cards: &[Card], turn: u32) -> Result<()> {
         let journal = self.station.gate.journal();
-        let policy = self.station.gate.policy();
-        let treatment = (policy.inbound, &policy.flows.classes);
-        let marks = Marks::of_run(treatment, journal.key(), self.run);
-        let prompt = context::prompt(self.agent, cards, plan.messages(), &marks);
+        let prompt = match self.tell(plan, cards).await? {
+            Ok(prompt) => prompt,
+            Err(error) => {
+                plan.failed(&error);
+                return Ok(());
+            }
+        };
         let mut reply =
             Err(
                 Error::bad_input(format!("the agent `{}` has no model", self.agent.name)).hint(
@@ -113,7 +114,13 @@ impl Drive<'_> {
     }
 
     /// The host as a caller: it may reach the model's own server, and nothing else.
-    fn caller(&self, origin: Origin, parent: Seq, label: Label, model: &Model) -> Caller {
+    pub(super) fn caller(
+        &self,
+        origin: Origin,
+        parent: Seq,
+        label: Label,
+        model: &Model,
+    ) -> Caller {
         Caller {
             origin,
             parent,

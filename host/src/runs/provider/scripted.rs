@@ -62,7 +62,8 @@ pub(super) fn reply(script: &Path, prompt: &Prompt, purpose: Purpose) -> Result<
         .messages
         .iter()
         .filter(|message| matches!(message, Message::Assistant(_)))
-        .count();
+        .count()
+        .saturating_add(prompt.replies_before);
     let (number, line) = match purpose {
         Purpose::Turn => line_of_turn(&text, turn),
         Purpose::Consult => line_of_question(&text, prompt, turn),

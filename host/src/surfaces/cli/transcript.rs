@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::rules::flow::handles::handle_in;
 use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
 use crate::words::event::{
-    Answer, Brought, Content, EffectKind, End, Event, Finished, Glimpse, Judged, Record, Sight,
-    Started, Stopped, Verdict,
+    Answer, Brought, Compacted, Content, EffectKind, End, Event, Finished, Glimpse, Judged, Record,
+    Sight, Started, Stopped, Verdict,
 };
 use crate::words::id::Seq;
 use crate::words::message::{Observation, Reply, WishedArgs};
@@ -64,6 +64,7 @@ impl Transcript {
                 | Event::Answered { .. }
                 | Event::Expired { .. }
                 | Event::Resumed
+                | Event::Compacted(_)
                 | Event::Observed { .. }
                 | Event::Stopped(_) => None,
             },
@@ -141,9 +142,22 @@ impl Transcript {
                 faint(format!("question {question}"))
             )),
             Event::Resumed => Some(strong("goes on")),
+            Event::Compacted(compacted) => Some(line_of_compaction(compacted)),
             Event::Stopped(stopped) => Some(line_of_stop(stopped)),
         }
     }
+}
+
+fn line_of_compaction(compacted: &Compacted) -> String {
+    let about = if compacted.estimated { "about " } else { "" };
+    let (before, after) = (compacted.before_tokens, compacted.after_tokens);
+    let turns = usize::try_from(compacted.turns).unwrap_or(usize::MAX);
+    let what = format!(
+        "{} folded into a summary by {}: {about}{before} tokens before, {after} now",
+        print::counted(turns, "turn"),
+        foreign(&compacted.by),
+    );
+    faint(what)
 }
 
 fn line_of_pause(questions: usize) -> String {

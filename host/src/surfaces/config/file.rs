@@ -10,6 +10,8 @@ use super::flow::FlowTable;
 use super::secrets::{ScrubTable, SecretTable, VaultTable};
 use crate::edges::named;
 use crate::guests::catalog::Collisions;
+use crate::rules::context::rolling::RollingTable;
+use crate::rules::context::tokens::Tokenizer;
 use crate::rules::grant::{Access, Pattern};
 use crate::rules::inbound::Treatment;
 use crate::rules::manifest::Risk;
@@ -57,6 +59,8 @@ pub struct ConfigFile {
     pub vault: VaultTable,
     /// What is guessed to be one.
     pub scrub: ScrubTable,
+    /// When older turns are folded into a summary.
+    pub compaction: RollingTable,
     /// The bytes that were read.
     #[serde(skip)]
     pub bytes: Vec<u8>,
@@ -182,6 +186,12 @@ pub enum ModelTable {
     Scripted {
         /// The file, relative to this one.
         script: PathBuf,
+        /// As of a server's model.
+        #[serde(default)]
+        window_tokens: Option<u64>,
+        /// Likewise.
+        #[serde(default)]
+        tokenizer: Option<Tokenizer>,
     },
     /// A server that speaks chat completions.
     OpenAi(RemoteTable),
@@ -209,6 +219,12 @@ pub struct RemoteTable {
     /// Whether the server may be at an address that is not public, such as `localhost`.
     #[serde(default)]
     pub private: bool,
+    /// What the model takes at once, its answer apart; absent: 128 000.
+    #[serde(default)]
+    pub window_tokens: Option<u64>,
+    /// What counts its tokens: `cl100k`, `o200k` or `estimate`; absent: as the model's name tells.
+    #[serde(default)]
+    pub tokenizer: Option<Tokenizer>,
     /// Keys of the request's body as the provider documents them, such as `temperature`.
     #[serde(default)]
     pub extra: serde_json::Map<String, serde_json::Value>,

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use super::context;
 use super::file::{
     AgentTable, ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, MountTable,
     RemoteTable, looking,
@@ -18,6 +19,7 @@ use crate::guests::catalog::Collisions;
 use crate::guests::plugin;
 use crate::rules::agent::{Agent, refuse_secrets};
 use crate::rules::codec::Wire;
+use crate::rules::context::rolling::Rolling;
 use crate::rules::grant::{Access, Destination, FetchBounds, Grant, MountGrant, Pattern};
 use crate::rules::inbound::{Inbound, Treatment};
 use crate::rules::manifest::Risk;
@@ -103,6 +105,7 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
     setup.policy.asks = ask_rules(files)?;
     setup.policy.inbound = inbound(files);
     setup.policy.guess = secrets::guess(files.iter().map(|(_, file)| file.scrub));
+    context::roll(&mut setup, files)?;
     check_names(&setup)?;
     Ok(setup)
 }
@@ -374,12 +377,13 @@ fn agent(name: &str, table: &AgentTable) -> Result<Agent> {
         models: table.models.clone(),
         turns,
         calling: table.calling,
+        rolling: Rolling::default(),
     })
 }
 
 fn add_model(setup: &mut Setup, folder: &Path, name: &str, table: &ModelTable) -> Result<()> {
     let provider = match table {
-        ModelTable::Scripted { script } => Provider::Scripted {
+        ModelTable::Scripted { script, .. } => Provider::Scripted {
             script: absolute(folder, script),
         },
         ModelTable::OpenAi(table) => remote(setup, name, Wire::OpenAi, table)?,
@@ -393,6 +397,7 @@ fn add_model(setup: &mut Setup, folder: &Path, name: &str, table: &ModelTable) -
         Model {
             name: name.to_owned(),
             provider,
+            window: context::window(name, table)?,
         },
     );
     Ok(())

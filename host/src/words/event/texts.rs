@@ -43,6 +43,10 @@ impl Event {
                 clean_end(&mut finished.end, with);
                 finished.told.iter_mut().for_each(with.value);
             }
+            Self::Compacted(compacted) => {
+                (with.text)(&mut compacted.summary);
+                (with.text)(&mut compacted.instead);
+            }
             Self::Stopped(stopped) => clean_end(&mut stopped.end, with),
             Self::Observed {
                 call,
