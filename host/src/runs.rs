@@ -15,4 +15,5 @@ pub mod provider;
 pub mod rejudge;
 pub mod rest;
 mod script;
+pub mod session;
 pub mod written;

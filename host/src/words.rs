@@ -13,3 +13,4 @@ pub mod label;
 pub mod limits;
 pub(crate) mod lock;
 pub mod message;
+pub mod session;

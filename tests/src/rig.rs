@@ -17,12 +17,14 @@ use lazaret::runs::audit::Audit;
 use lazaret::runs::brought::Chosen;
 use lazaret::runs::host::{Called, Goal, Host, Places, Records, Setup};
 use lazaret::runs::left::{Resumed, Waiting};
+use lazaret::runs::session::{Joining, Session};
 use lazaret::surfaces::config;
 use lazaret::words::clock::Clock;
 use lazaret::words::error::{Error, Result};
 use lazaret::words::event::{Answer, Event, Record, Surface};
 use lazaret::words::id::RunId;
 use lazaret::words::message::{Calling, WishedArgs};
+use lazaret::words::session::LOCAL;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::{Mutex, OnceCell};
@@ -206,14 +208,17 @@ impl Rig {
     }
 
     /// With an agent that is answered by these replies, one for each turn. What the policy says of
-    /// `[agents.agent]` stays.
+    /// `[agents.agent]` and `[models.script]` stays.
     #[must_use]
     pub fn replies(mut self, replies: &[Value]) -> Self {
         let lines: Vec<String> = replies.iter().map(Value::to_string).collect();
-        let mut model = Table::new();
+        let models = self.table("models");
+        let model = models
+            .entry("script")
+            .or_insert_with(|| Table::new().into());
+        let model = model.as_table_mut().expect("a model is a table");
         model.insert("provider".into(), "scripted".into());
         model.insert("script".into(), "replies.jsonl".into());
-        self.table("models").insert("script".into(), model.into());
         let agents = self.table("agents");
         let agent = agents.entry(AGENT).or_insert_with(|| Table::new().into());
         let agent = agent.as_table_mut().expect("an agent is a table");
@@ -404,8 +409,26 @@ impl Rigged {
         )
     }
 
+    /// Pursues a goal in a session.
+    pub async fn pursue_in_session(&self, name: &str, goal: &str) -> (RunId, Result<String>) {
+        let joining = Joining {
+            session: Session::of(LOCAL, name).expect("a name"),
+            queue: false,
+            compact: false,
+        };
+        self.join(&joining, goal).await
+    }
+
+    /// Likewise, joining it in this way.
+    pub async fn join(&self, joining: &Joining, goal: &str) -> (RunId, Result<String>) {
+        let goal = self.goal(goal);
+        let run = goal.run.clone();
+        (run, self.host.pursue_in(joining, goal, &Tasks::new()).await)
+    }
+
     /// What a person at the command line would have wished, in a run of its own.
-    fn goal(&self, text: &str) -> Goal {
+    #[must_use]
+    pub fn goal(&self, text: &str) -> Goal {
         Goal {
             run: self.host.new_run(),
             surface: Surface::Cli,

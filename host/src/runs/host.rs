@@ -15,6 +15,7 @@ use super::known::{self, Led, typed_args, typed_in};
 use super::left::{Hold, Kept};
 use super::observe::show;
 use super::provider::{Model, Provider};
+use super::session::{Earlier, check_names};
 use super::written::Written;
 use crate::edges::egress::{Egress, Names};
 use crate::edges::files::Files;
@@ -34,10 +35,10 @@ use crate::guests::station::{Quarantine, Station};
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
 use crate::rules::caller::{Budget, Caller, Judging, Known, Origin};
-use crate::rules::context::told::Context;
-use crate::rules::flow::handles::{Given, PLUGIN, has_handle};
+use crate::rules::flow::handles::{Given, PLUGIN, READ, has_handle};
 use crate::rules::flow::lines::Holding;
 use crate::rules::grant::Pattern;
+use crate::rules::manifest::Truncation;
 use crate::rules::policy::Policy;
 use crate::rules::script;
 use crate::rules::scrub::{self, Scrub};
@@ -458,16 +459,26 @@ impl Host {
     ///
     /// # Errors
     /// `NotFound` for an unknown agent or model, and whatever ends the run.
-    pub async fn pursue(&self, mut goal: Goal, tasks: &Tasks) -> Result<String> {
+    pub async fn pursue(&self, goal: Goal, tasks: &Tasks) -> Result<String> {
+        self.pursue_after(goal, Earlier::default(), tasks).await
+    }
+
+    pub(super) async fn pursue_after(
+        &self,
+        mut goal: Goal,
+        earlier: Earlier,
+        tasks: &Tasks,
+    ) -> Result<String> {
         // No model is told what somebody typed or piped in by mistake.
         if let Some(clean) = self.station.scrub.known().clean(&goal.text) {
             goal.text = clean;
         }
         let prepared = self.prepare(&goal)?;
         let brought = self.bring(&goal.with).await?;
+        check_names(&earlier, &brought)?;
         let wish = goal.wish();
         let hold = self.begin(&goal.run, &goal.agent, &wish)?;
-        let from = (brought, Vec::new());
+        let from = (brought, Vec::new(), earlier);
         self.pursue_on(goal, prepared, from, (hold, tasks)).await?
     }
 
@@ -495,7 +506,7 @@ impl Host {
         &self,
         goal: Goal,
         (mut agent, models): (Agent, Vec<&Model>),
-        (brought, records): (Vec<Brought>, Vec<Record>),
+        (brought, records, mut earlier): (Vec<Brought>, Vec<Record>, Earlier),
         (hold, tasks): (Hold, &Tasks),
     ) -> Result<Result<String>> {
         if agent.calling != Calling::Direct {
@@ -503,10 +514,13 @@ impl Host {
         }
         let mut typed = goal.typed();
         typed.push(agent.instructions.clone());
-        let known = known::known(
+        typed.append(&mut earlier.typed);
+        let handles = std::mem::take(&mut earlier.handles);
+        let holds = !handles.is_empty();
+        let known = known::known_after(
             &self.station,
             (Led::ByModel, known::judging(&self.station, &agent.tools)),
-            &typed,
+            (&typed, handles),
             &records,
         );
         let known = known::bringing(&self.station, known, &brought)?;
@@ -517,8 +531,10 @@ impl Host {
         } else {
             brought_in(&records)
         };
-        if known.hold != Holding::Never || !brought.is_empty() {
+        if known.hold != Holding::Never || holds || !brought.is_empty() {
             agent.tools.extend(Pattern::try_from(format!("{PLUGIN}.*")));
+        } else if self.keeps(&agent) {
+            agent.tools.extend(Pattern::try_from(READ.to_owned()));
         }
         let summariser = self.models.get(&agent.rolling.model);
         let drive = Drive {
@@ -531,7 +547,7 @@ impl Host {
             engines: &self.kept,
             known,
             brought,
-            context: Mutex::new(Context::default().recall(&records)),
+            context: Mutex::new(earlier.context(&records)),
             summariser,
         };
         let started = Started {
@@ -541,7 +557,7 @@ impl Host {
             label: goal.label(),
             narrowed: goal.narrowed(),
             ask_expires_ms: self.policy().asks.expires_ms,
-            session: None,
+            session: earlier.place,
         };
         match caught(drive.pursue(started, &records)).await? {
             Pursued::Ended(answer) => {
@@ -553,6 +569,19 @@ impl Host {
                 Ok(Err(why))
             }
         }
+    }
+
+    /// Whether a long outcome of one of its tools is kept, to be read part by part (G-29).
+    fn keeps(&self, agent: &Agent) -> bool {
+        let caps = &self.policy().inbound.caps;
+        let tools = self
+            .station
+            .catalog
+            .told(&agent.tools, self.policy(), Surface::Cli);
+        let keeps = |how: Truncation| caps.how(how) == Truncation::Spill;
+        tools
+            .iter()
+            .any(|tool| keeps(tool.declared.conduct.truncation))
     }
 
     pub(super) fn agent_named(&self, name: &str) -> Result<&Agent> {

@@ -179,8 +179,8 @@ impl<'a> Again<'a> {
         let (mut ledger, mut handles) = (self.known.ledger(), self.known.handles());
         self.fold.see(flows, (&mut ledger, &mut handles), record);
         drop((ledger, handles));
-        if let Event::Brought(brought) = &record.event {
-            adjust(flows, &mut self.known, std::slice::from_ref(brought));
+        if let Event::Brought(_) = &record.event {
+            adjust(flows, &mut self.known, true);
         }
         if matches!(record.event, Event::Resumed) {
             let questions = Questions::of(so_far);

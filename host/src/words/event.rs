@@ -100,6 +100,9 @@ pub enum Event {
         tool: String,
         /// What it reads.
         observation: Observation,
+        /// The handle under which the whole outcome is kept, where only a part of it is read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kept: Option<String>,
     },
     /// Older turns were folded into a summary.
     Compacted(Box<Compacted>),

@@ -135,6 +135,14 @@ pub const ARTIFACT_BYTES: usize = 8 << 20;
 pub const SUMMARY_CHARS: usize = 500;
 /// An observation in tokens, estimated at [`CHARS_PER_TOKEN`] (G-14).
 pub const OBSERVATION_TOKENS: usize = 16_384;
+/// An observation in bytes.
+pub const OBSERVATION_BYTES: usize = 1 << 20;
+/// Largest value of each key of `[observations]`.
+pub const OBSERVATION_CAP_MAX: usize = 64 << 20;
+/// What a model reads at first of an outcome that is kept under a handle, in tokens (G-28).
+pub const SPILL_PREVIEW_TOKENS: usize = 2_048;
+/// Characters that are left of each line at least, where lines are cut to their beginnings.
+pub const OBSERVATION_LINE_CHARS_MIN: usize = 40;
 /// Combining marks on one character that are shown as such; further ones are written out.
 pub const COMBINING_MARKS: usize = 4;
 /// Text of one outcome that is looked through for instructions; a longer one is wrapped or blocked unread.
@@ -401,6 +409,12 @@ pub const CONTEXT_MESSAGE_TOKENS: u64 = 4;
 pub const CONTEXT_NOTICE_TOKENS: u64 = 32;
 /// A text is given to a tokenizer in pieces of this size: the time it takes grows with the square of a word.
 pub const TOKENIZED_BYTES: usize = 1 << 10;
+/// Name of a session, and of its user.
+pub const SESSION_NAME_CHARS: usize = 128;
+/// Runs of one session: each reads those before it.
+pub const SESSION_RUNS: usize = 1_000;
+/// How long a run that waits for its session waits before it looks again.
+pub const SESSION_LOOK_MS: u64 = 50;
 /// Share of a window beyond which older turns are folded into a summary (O-31).
 pub const COMPACTION_TRIGGER_PERCENT: u32 = 85;
 /// Share of it that is left then.

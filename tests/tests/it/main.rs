@@ -21,6 +21,7 @@ mod paths;
 mod questions;
 mod scripts;
 mod secrets;
+mod sessions;
 mod signatures;
 #[path = "../shared/signed.rs"]
 mod signed;

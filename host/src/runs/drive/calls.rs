@@ -223,13 +223,15 @@ impl Drive<'_> {
             |_| Default::default(),
             |tool| tool.declared.conduct.truncation,
         );
-        let observation = observe(outcome, how, self.station.gate.policy());
+        let policy = self.station.gate.policy();
+        let (observation, kept) = observe(outcome, how, (policy, &self.known));
         let correction = matches!(&outcome.result, Err(error)
             if matches!(error.code(), Code::UnknownTool | Code::BadArgs));
         let event = Event::Observed {
             call: call.id.clone(),
             tool: call.tool.clone(),
             observation: observation.clone(),
+            kept,
         };
         let seq = self
             .station

@@ -145,7 +145,7 @@ async fn list(journal: &Journal, scene: &Scene, limit: usize) -> Result<u8> {
 }
 
 /// Where a run stands, as a word and as it is painted.
-fn state(last: &Record) -> (String, String) {
+pub(super) fn state(last: &Record) -> (String, String) {
     match &last.event {
         Event::Stopped(stopped) => match &stopped.end {
             End::Done { .. } => ("done".to_owned(), good("done")),

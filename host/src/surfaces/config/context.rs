@@ -6,11 +6,12 @@ use super::file::{ConfigFile, ModelTable};
 use crate::rules::context::rolling::{Rolling, RollingTable};
 use crate::rules::context::tokens::Tokenizer;
 use crate::rules::context::window::Window;
+use crate::rules::sanitise::{CapTable, Caps};
 use crate::runs::host::Setup;
 use crate::words::error::{Error, Result};
 use crate::words::id::shown;
 use crate::words::limits::{
-    COMPACTION_COUNT_MAX, CONTEXT_WINDOW_TOKENS_MAX, CONTEXT_WINDOW_TOKENS_MIN,
+    COMPACTION_COUNT_MAX, CONTEXT_WINDOW_TOKENS_MAX, CONTEXT_WINDOW_TOKENS_MIN, OBSERVATION_CAP_MAX,
 };
 
 /// What a model takes at once, and what counts it.
@@ -97,6 +98,33 @@ fn rolling(tables: &[&RollingTable]) -> Result<Rolling> {
         );
     }
     Ok(rolling)
+}
+
+/// How much of an outcome a model reads: the least that one of the files asks for.
+pub(super) fn caps(files: &[(&Path, &ConfigFile)]) -> Result<Caps> {
+    let of = Caps::default();
+    let least = |said: fn(&CapTable) -> Option<usize>, key: &str| {
+        let asked = files
+            .iter()
+            .filter_map(|(_, file)| said(&file.observations));
+        match asked.min() {
+            Some(value) if !(1..=OBSERVATION_CAP_MAX).contains(&value) => Err(Error::bad_input(
+                format!("[observations] {key} is from 1 to {OBSERVATION_CAP_MAX}"),
+            )),
+            asked => Ok(asked),
+        }
+    };
+    let truncation = files
+        .iter()
+        .find_map(|(_, file)| file.observations.truncation);
+    Ok(Caps {
+        tokens: least(|t| t.max_tokens, "max_tokens")?.unwrap_or(of.tokens),
+        bytes: least(|t| t.max_bytes, "max_bytes")?.unwrap_or(of.bytes),
+        lines: least(|t| t.max_lines, "max_lines")?,
+        chars: least(|t| t.max_chars, "max_chars")?,
+        preview_tokens: least(|t| t.preview_tokens, "preview_tokens")?.unwrap_or(of.preview_tokens),
+        truncation: truncation.unwrap_or(of.truncation),
+    })
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use crate::rules::grant::{Access, Pattern};
 use crate::rules::inbound::Treatment;
 use crate::rules::manifest::Risk;
 use crate::rules::questions::Unattended;
+use crate::rules::sanitise::CapTable;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::Digest;
 use crate::words::limits::CONFIG_BYTES;
@@ -59,6 +60,8 @@ pub struct ConfigFile {
     pub vault: VaultTable,
     /// What is guessed to be one.
     pub scrub: ScrubTable,
+    /// How much of an outcome a model reads.
+    pub observations: CapTable,
     /// When older turns are folded into a summary.
     pub compaction: RollingTable,
     /// The bytes that were read.

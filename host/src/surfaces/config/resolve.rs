@@ -104,6 +104,7 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
     setup.policy.scripts = script_rules(files)?;
     setup.policy.asks = ask_rules(files)?;
     setup.policy.inbound = inbound(files);
+    setup.policy.inbound.caps = context::caps(files)?;
     setup.policy.guess = secrets::guess(files.iter().map(|(_, file)| file.scrub));
     context::roll(&mut setup, files)?;
     check_names(&setup)?;
@@ -175,6 +176,7 @@ fn inbound(files: &[(&Path, &ConfigFile)]) -> Inbound {
         untrusted: untrusted.fold(None, all).unwrap_or(default.untrusted),
         trusted: trusted.fold(None, all).unwrap_or(default.trusted),
         fail_closed: closed.max().unwrap_or(default.fail_closed),
+        caps: default.caps,
     }
 }
 

@@ -52,6 +52,7 @@ impl Event {
                 call,
                 tool,
                 observation,
+                ..
             } => {
                 [call, tool, &mut observation.text]
                     .into_iter()
