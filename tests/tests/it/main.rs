@@ -15,6 +15,7 @@ mod journal;
 mod labels;
 mod limits;
 mod nesting;
+mod observations;
 mod page;
 mod parallel;
 mod paths;
