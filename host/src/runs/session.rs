@@ -149,24 +149,39 @@ impl Host {
     /// # Errors
     /// As [`Host::pursue_in`].
     pub(super) async fn rejoin(&self, records: &[Record]) -> Result<(Earlier, Option<Hold>)> {
-        let Some(Event::Started(started)) = records.first().map(|first| &first.event) else {
-            return Ok((Earlier::default(), None));
-        };
-        let Some(place) = &started.session else {
+        let Some(place) = place_in(records) else {
             return Ok((Earlier::default(), None));
         };
         let session = Session::of(&place.user, &place.name)?;
         let Some(hold) = self.kept.hold_session(&session)? else {
             return Err(busy(&session, "another run of it goes on"));
         };
+        match self.before(records).await {
+            Ok(earlier) => Ok((earlier, Some(hold))),
+            Err(error) => {
+                hold.end();
+                Err(error)
+            }
+        }
+    }
+
+    /// What a run that is on record was told of those before it in its session; nothing for one that is in none.
+    ///
+    /// # Errors
+    /// As [`Host::pursue_in`].
+    pub(super) async fn before(&self, records: &[Record]) -> Result<Earlier> {
+        let Some(place) = place_in(records) else {
+            return Ok(Earlier::default());
+        };
+        let session = Session::of(&place.user, &place.name)?;
         let earlier = self.earlier(&session, Some(place.place)).await?;
-        if earlier.place.as_ref() != Some(place) {
+        if earlier.place.as_deref() != Some(place) {
             let what = format!(
                 "the runs of {session} before this one are not what they were when it began"
             );
             return Err(Error::new(Code::Corrupt, what).hint("lazaret runs verify --all"));
         }
-        Ok((earlier, Some(hold)))
+        Ok(earlier)
     }
 
     /// What the runs of a session leave: all of them, or those before a place.
@@ -214,11 +229,7 @@ impl Host {
         if verified.provenance != Provenance::Here || verified.unchained > 0 {
             return corrupt("was not written here");
         }
-        let at = match records.first().map(|first| &first.event) {
-            Some(Event::Started(started)) => started.session.as_ref().map(|at| at.place),
-            Some(_) | None => None,
-        };
-        if at != Some(place) {
+        if place_in(&records).map(|at| at.place) != Some(place) {
             return corrupt(&format!(
                 "stands where run number {place} belongs, which is missing"
             ));
@@ -250,6 +261,14 @@ pub(super) fn check_names(earlier: &Earlier, brought: &[Brought]) -> Result<()> 
 
 fn busy(session: &Session, why: &str) -> Error {
     Error::new(Code::Busy, format!("{session} is busy: {why}"))
+}
+
+/// The place of a run in its session, if it is in one.
+fn place_in(records: &[Record]) -> Option<&InSession> {
+    match records.first().map(|first| &first.event) {
+        Some(Event::Started(started)) => started.session.as_deref(),
+        Some(_) | None => None,
+    }
 }
 
 fn is_cancelled(records: &[Record]) -> bool {
