@@ -17,4 +17,5 @@ pub mod rejudge;
 pub mod rest;
 pub mod running;
 mod script;
+pub mod session;
 pub mod written;

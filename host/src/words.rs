@@ -14,4 +14,5 @@ pub mod label;
 pub mod limits;
 pub(crate) mod lock;
 pub mod message;
+pub mod session;
 pub mod setback;

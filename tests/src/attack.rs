@@ -77,6 +77,9 @@ pub struct Attack {
     /// to what a user typed;
     #[serde(default = "goal")]
     pub goal: String,
+    /// before that, in the same session, what the user typed run after run,
+    #[serde(default)]
+    pub earlier: Vec<String>,
     /// before that, scripts that a person ran, each to its end,
     #[serde(default)]
     pub before: Vec<String>,
@@ -382,7 +385,17 @@ async fn pursue(
     attack: &Attack,
     (mut host, with): (Rigged, &[String]),
 ) -> (Rigged, RunId, Result<String>) {
-    let (run, mut answer) = host.pursue_holding(&attack.goal, with).await;
+    for goal in &attack.earlier {
+        let (run, answer) = host.pursue_in_session("earlier", goal).await;
+        answer.unwrap_or_else(|error| panic!("the earlier run {run} fails: {error:?}"));
+        if attack.restart {
+            host = host.restart().await;
+        }
+    }
+    let (run, mut answer) = match attack.earlier.is_empty() {
+        true => host.pursue_holding(&attack.goal, with).await,
+        false => host.pursue_in_session("earlier", &attack.goal).await,
+    };
     for say in &attack.answers {
         let waiting = host.host.questions().await.expect("the journal is well");
         for one in waiting.iter().filter(|one| one.run == run) {

@@ -17,12 +17,14 @@ use lazaret::runs::audit::Audit;
 use lazaret::runs::brought::Chosen;
 use lazaret::runs::host::{Called, Goal, Host, Places, Records, Setup};
 use lazaret::runs::left::{Resumed, Waiting};
+use lazaret::runs::session::{Joining, Session};
 use lazaret::surfaces::config;
 use lazaret::words::clock::Clock;
 use lazaret::words::error::{Error, Result};
 use lazaret::words::event::{Answer, Event, Record, Surface};
 use lazaret::words::id::RunId;
 use lazaret::words::message::{Calling, WishedArgs};
+use lazaret::words::session::LOCAL;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::{Mutex, OnceCell};
@@ -407,7 +409,25 @@ impl Rigged {
         )
     }
 
+    /// Pursues a goal in a session.
+    pub async fn pursue_in_session(&self, name: &str, goal: &str) -> (RunId, Result<String>) {
+        let joining = Joining {
+            session: Session::of(LOCAL, name).expect("a name"),
+            queue: false,
+            compact: false,
+        };
+        self.join(&joining, goal).await
+    }
+
+    /// Likewise, joining it in this way.
+    pub async fn join(&self, joining: &Joining, goal: &str) -> (RunId, Result<String>) {
+        let goal = self.goal(goal);
+        let run = goal.run.clone();
+        (run, self.host.pursue_in(joining, goal, &Tasks::new()).await)
+    }
+
     /// What a person at the command line would have wished, in a run of its own.
+    #[must_use]
     pub fn goal(&self, text: &str) -> Goal {
         Goal::new(self.host.new_run(), Surface::Cli, AGENT, text)
     }

@@ -14,6 +14,7 @@
 )]
 
 mod bare;
+mod context;
 mod flow;
 mod rows;
 mod scripts;
@@ -51,9 +52,12 @@ fn main() {
         Some("--waiting") => return waiting::child(Path::new(&arguments.next().unwrap())),
         _ => {}
     }
-    // For whoever looks where the time goes: `--bench table -- scripts`, or `-- flow`, which needs no guests.
+    // For whoever looks where the time goes: `--bench table -- scripts`, or `-- flow` or `-- context`, which need no guests.
     if std::env::args().any(|argument| argument == "flow") {
         return flow::all();
+    }
+    if std::env::args().any(|argument| argument == "context") {
+        return context::all();
     }
     let only_scripts = std::env::args().any(|argument| argument == "scripts");
     let scene: &'static Scene = Box::leak(Box::new(Scene::new()));
@@ -108,6 +112,7 @@ fn main() {
     );
     resident(scene);
     flow::all();
+    context::all();
     scripts::all(scene, &runtime);
     waiting::row(scene);
     fs::remove_dir_all(scene.folder.path()).unwrap();

@@ -8,6 +8,7 @@
 //! Each record is stored with an authentication of itself and of all before it ([`Journal::verify`]).
 
 mod chain;
+mod sessions;
 mod store;
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -21,6 +22,7 @@ use tokio::sync::{Notify, mpsc, oneshot};
 
 use self::chain::Chains;
 pub use self::chain::{Provenance, Verified};
+pub use self::sessions::Begun;
 use crate::rules::scrub::Known;
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};

@@ -4,6 +4,7 @@ use super::budget::Caps;
 use serde_json::Value;
 
 use super::chain::Terms;
+use super::context::rolling::Rolling;
 use super::grant::Pattern;
 use super::pace::Pace;
 use crate::words::error::{Error, Result};
@@ -34,6 +35,8 @@ pub struct Agent {
     pub caps: Caps,
     /// The JSON Schema of its answers; any text where there is none.
     pub answer: Option<Value>,
+    /// When older turns are folded into a summary.
+    pub rolling: Rolling,
 }
 
 impl Agent {
@@ -51,6 +54,7 @@ impl Agent {
             calling: Calling::Direct,
             caps: Caps::default(),
             answer: None,
+            rolling: Rolling::default(),
         }
     }
 

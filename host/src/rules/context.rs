@@ -1,37 +1,28 @@
 //! The context: what the model is told before anything else, and of which tools.
 
+pub mod rolling;
+pub mod tokens;
+pub mod told;
+pub mod window;
+
+use self::told::{Context, Telling};
 use super::agent::Agent;
 use super::code_mode::RUN_SCRIPT;
 use super::inbound::Marks;
 use crate::words::message::{Card, Message, Prompt};
 
-/// Builds the prompt of a turn. The system position holds authored text and the capability manifest:
-/// names of tools that policy allows, which the operator installed, and nothing that a tool, file or
+/// Builds the prompt of a turn, all of it, however large. The system position holds authored text and the capability
+/// manifest: names of tools that policy allows, which the operator installed, and nothing that a tool, file or
 /// page said (R-20, R-22, S-20). What comes from outside stands where tools answer, between marks;
 /// what the marks mean is told last, so that all before it stays the same from turn to turn (G-91).
 #[must_use]
 pub fn prompt(agent: &Agent, cards: &[Card], messages: &[Message], marks: &Marks<'_>) -> Prompt {
-    let mut instructions = instructions(agent, cards);
-    let mut messages = messages.to_vec();
-    let mut marked = false;
-    for message in &mut messages {
-        if let Message::Tool { observation, .. } = message
-            && let Some(text) = marks.around(observation)
-        {
-            observation.text = text;
-            marked = true;
-        }
-    }
-    if marked {
-        instructions.push_str("\n\n");
-        instructions.push_str(&marks.preamble());
-    }
-    Prompt {
-        instructions,
-        cards: cards.to_vec(),
-        messages,
-        shape: None,
-    }
+    Context::default().whole(Telling {
+        agent,
+        cards,
+        own: messages,
+        marks,
+    })
 }
 
 /// What a model has to know to work with outcomes that it does not see.

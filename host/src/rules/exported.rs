@@ -276,6 +276,7 @@ mod tests {
             label: Label::of(Source::user()),
             narrowed: Narrowed::default(),
             ask_expires_ms: None,
+            session: None,
         };
         let stopped = Stopped {
             end: End::Done {

@@ -19,6 +19,7 @@ use unicode_normalization::char::decompose_compatible;
 
 use self::families::{HIDDEN, families_in, places_in};
 use super::flow::class::{Classes, Integrity};
+use super::sanitise::Caps;
 use crate::words::id::{RunId, is_hidden};
 use crate::words::inert::is_combining;
 use crate::words::key::HostKey;
@@ -76,6 +77,8 @@ pub struct Inbound {
     pub trusted: Treatment,
     /// Whether text that is too long to be looked through is withheld; it is wrapped unread otherwise.
     pub fail_closed: bool,
+    /// How much of it a model reads.
+    pub caps: Caps,
 }
 
 impl Default for Inbound {
@@ -84,6 +87,7 @@ impl Default for Inbound {
             untrusted: Treatment::Wrap,
             trusted: Treatment::None,
             fail_closed: true,
+            caps: Caps::default(),
         }
     }
 }

@@ -285,6 +285,12 @@ pub enum Truncation {
     Tail,
     /// The beginning.
     Head,
+    /// More of the beginning than of the end.
+    HeadTail,
+    /// Likewise; and the whole is kept under a handle, to be read part by part.
+    Spill,
+    /// The beginning of every line.
+    Summarise,
 }
 
 /// Repetition after a failure that may pass (A-15…A-18).

@@ -131,6 +131,7 @@ impl Questions {
                 | Event::Paused { .. }
                 | Event::Resumed
                 | Event::Overspent(_)
+                | Event::Compacted(_)
                 | Event::Observed { .. }
                 | Event::Stopped(_) => {}
             }

@@ -3,36 +3,196 @@
 //! In this order, on the whole text (C-30): it is scrubbed ([`super::scrub`]), hidden characters become
 //! visible; only then is it cut to size.
 
+use serde::Deserialize;
+
 pub use crate::words::inert::visible;
-use crate::words::limits::{CHARS_PER_TOKEN, OBSERVATION_TOKENS};
+use crate::words::limits::{
+    CHARS_PER_TOKEN, OBSERVATION_BYTES, OBSERVATION_LINE_CHARS_MIN, OBSERVATION_TOKENS,
+    SPILL_PREVIEW_TOKENS,
+};
 
 use super::manifest::Truncation;
 
-/// Cuts a text to the size of an observation, with a notice that never changes.
-#[must_use]
-pub fn truncate(text: &str, how: Truncation) -> String {
-    cut(text, OBSERVATION_TOKENS * CHARS_PER_TOKEN, how)
+/// How much of an outcome a model reads: `[observations]` (U-29).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caps {
+    /// Estimated at four characters each.
+    pub tokens: usize,
+    /// Its bytes.
+    pub bytes: usize,
+    /// Its lines; no cap where there is none.
+    pub lines: Option<usize>,
+    /// Its characters; likewise.
+    pub chars: Option<usize>,
+    /// What is shown of an outcome that is kept under a handle, in tokens.
+    pub preview_tokens: usize,
+    /// What is done for tools that do not say what to keep; the middle is left out where nobody does.
+    pub truncation: Truncation,
 }
 
-fn cut(text: &str, chars_max: usize, how: Truncation) -> String {
-    let chars = text.chars().count();
-    if chars <= chars_max {
+impl Default for Caps {
+    fn default() -> Self {
+        Self {
+            tokens: OBSERVATION_TOKENS,
+            bytes: OBSERVATION_BYTES,
+            lines: None,
+            chars: None,
+            preview_tokens: SPILL_PREVIEW_TOKENS,
+            truncation: Truncation::Middle,
+        }
+    }
+}
+
+/// `[observations]` as it is written.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CapTable {
+    /// As in [`Caps`]; absent: the host's own number.
+    pub max_tokens: Option<usize>,
+    /// Likewise.
+    pub max_bytes: Option<usize>,
+    /// Likewise; absent: no cap.
+    pub max_lines: Option<usize>,
+    /// Likewise.
+    pub max_chars: Option<usize>,
+    /// Likewise.
+    pub preview_tokens: Option<usize>,
+    /// Likewise.
+    pub truncation: Option<Truncation>,
+}
+
+impl Caps {
+    /// What is done with an outcome of a tool that says so.
+    #[must_use]
+    pub fn how(&self, said: Truncation) -> Truncation {
+        if said == Truncation::default() {
+            self.truncation
+        } else {
+            said
+        }
+    }
+
+    /// Those of a preview.
+    #[must_use]
+    pub fn preview(self) -> Self {
+        Self {
+            tokens: self.preview_tokens.min(self.tokens),
+            ..self
+        }
+    }
+
+    /// Whether a text is shown whole.
+    #[must_use]
+    pub fn fit(&self, text: &str) -> bool {
+        text.len() <= self.bytes
+            && text.chars().count() <= self.chars()
+            && self.lines.is_none_or(|most| text.lines().count() <= most)
+    }
+
+    fn chars(&self) -> usize {
+        let chars = self.tokens.saturating_mul(CHARS_PER_TOKEN);
+        self.chars.map_or(chars, |most| most.min(chars))
+    }
+}
+
+/// Cuts a text to the size of an observation, with a notice that never changes.
+#[must_use]
+pub fn truncate(text: &str, how: Truncation, caps: &Caps) -> String {
+    if caps.fit(text) {
         return text.to_owned();
     }
-    let notice = format!("\n[{} of {chars} characters left out]\n", chars - chars_max);
-    let (head, tail) = match how {
-        Truncation::Middle => (chars_max / 2, chars_max - chars_max / 2),
-        Truncation::Head => (chars_max, 0),
-        Truncation::Tail => (0, chars_max),
-    };
-    let beginning = text.chars().take(head);
-    let end = text.chars().skip(chars - tail);
-    beginning.chain(notice.chars()).chain(end).collect()
+    match how {
+        Truncation::Middle => cut(text, (1, 2), caps, ""),
+        Truncation::Head => cut(text, (1, 1), caps, ""),
+        Truncation::Tail => cut(text, (0, 1), caps, ""),
+        Truncation::HeadTail | Truncation::Spill => cut(text, (7, 10), caps, ""),
+        Truncation::Summarise => beginnings(text, caps),
+    }
+}
+
+/// What is shown of a text that is kept under a handle, and how to see more of it.
+#[must_use]
+pub fn preview(text: &str, handle: &str, caps: &Caps) -> String {
+    let more = format!(
+        "; all of it is kept as {{\"$handle\":\"{handle}\"}}: `handle.read` shows any part, by `lines` or `bytes`"
+    );
+    cut(text, (7, 10), &caps.preview(), &more)
+}
+
+/// The beginning and the end of a text; of what may be shown, the first share is of its beginning.
+fn cut(text: &str, share: (usize, usize), caps: &Caps, more: &str) -> String {
+    let part = |most: usize| most.saturating_mul(share.0) / share.1.max(1);
+    let (chars, bytes) = (caps.chars(), caps.bytes);
+    let (head_chars, head_bytes) = (part(chars), part(bytes));
+    let head_lines = caps.lines.map(part);
+    let head = reach(
+        text.char_indices(),
+        (head_chars, head_bytes, head_lines),
+        |at, c| at + c.len_utf8(),
+    );
+    let rest = text.get(head..).unwrap_or_default();
+    let tail_lines = caps.lines.map(|most| most - part(most));
+    let tail = (chars - head_chars, bytes - head_bytes, tail_lines);
+    let begins = rest.len() - reach(rest.char_indices().rev(), tail, |at, _| rest.len() - at);
+    let (left, tail) = rest.split_at_checked(begins).unwrap_or(("", rest));
+    let (head, all) = (text.get(..head).unwrap_or_default(), text.chars().count());
+    let left = left.chars().count();
+    format!("{head}\n[{left} of {all} characters left out{more}]\n{tail}")
+}
+
+/// How many bytes are reached within so many characters, bytes and line ends.
+fn reach(
+    places: impl Iterator<Item = (usize, char)>,
+    (chars, bytes, lines): (usize, usize, Option<usize>),
+    reached: impl Fn(usize, char) -> usize,
+) -> usize {
+    let (mut so_far, mut ends) = (0, 0_usize);
+    for (at, c) in places.take(chars) {
+        ends += usize::from(c == '\n');
+        let next = reached(at, c);
+        if next > bytes || lines.is_some_and(|most| ends > most) {
+            break;
+        }
+        so_far = next;
+    }
+    so_far
+}
+
+/// The beginning of every line: what a list or table says, in short. Where even that is too much, its middle is left out.
+fn beginnings(text: &str, caps: &Caps) -> String {
+    let lines = text.lines().count().max(1);
+    let room = caps
+        .chars()
+        .min(caps.bytes / 4)
+        .saturating_sub(lines.saturating_mul(2));
+    let most = (room / lines).max(OBSERVATION_LINE_CHARS_MIN);
+    let mut short = format!("[each of {lines} lines is cut to {most} characters]");
+    for line in text.lines() {
+        short.push('\n');
+        short.extend(line.chars().take(most));
+        if line.chars().nth(most).is_some() {
+            short.push('…');
+        }
+    }
+    if caps.fit(&short) {
+        short
+    } else {
+        cut(&short, (1, 2), caps, "")
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    fn chars(most: usize) -> Caps {
+        Caps {
+            chars: Some(most),
+            ..Caps::default()
+        }
+    }
 
     #[test]
     fn hidden_characters_become_visible() {
@@ -45,18 +205,99 @@ mod tests {
     #[test]
     fn cutting_respects_characters_and_says_so() {
         let text = "é".repeat(10);
-        assert_eq!(cut(&text, 10, Truncation::Middle), text);
+        for (most, how, expected) in [
+            (10, Truncation::Middle, text.as_str()),
+            (
+                4,
+                Truncation::Middle,
+                "éé\n[6 of 10 characters left out]\néé",
+            ),
+            (4, Truncation::Tail, "\n[6 of 10 characters left out]\néééé"),
+            (4, Truncation::Head, "éééé\n[6 of 10 characters left out]\n"),
+            (
+                8,
+                Truncation::HeadTail,
+                "ééééé\n[2 of 10 characters left out]\nééé",
+            ),
+            (
+                8,
+                Truncation::Spill,
+                "ééééé\n[2 of 10 characters left out]\nééé",
+            ),
+        ] {
+            assert_eq!(truncate(&text, how, &chars(most)), expected, "{how:?}");
+        }
+    }
+
+    #[test]
+    fn each_cap_holds_at_its_number() {
+        let whole = |text: &str, caps: &Caps| truncate(text, Truncation::Middle, caps) == text;
+        let tokens = Caps::default();
+        assert!(whole(&"a".repeat(16_384 * 4), &tokens));
+        assert!(!whole(&"a".repeat(16_384 * 4 + 1), &tokens));
+        let bytes = Caps {
+            bytes: 10,
+            ..Caps::default()
+        };
+        assert!(whole("ééééé", &bytes) && !whole("éééééa", &bytes));
         assert_eq!(
-            cut(&text, 4, Truncation::Middle),
-            "éé\n[6 of 10 characters left out]\néé"
+            truncate("éééééé", Truncation::Head, &bytes),
+            "ééééé\n[1 of 6 characters left out]\n"
         );
+        let lines = Caps {
+            lines: Some(2),
+            ..Caps::default()
+        };
+        assert!(whole("a\nb", &lines) && whole("a\nb\n", &lines));
         assert_eq!(
-            cut(&text, 4, Truncation::Tail),
-            "\n[6 of 10 characters left out]\néééé"
+            truncate("a\nb\nc\nd", Truncation::Middle, &lines),
+            "a\n\n[2 of 7 characters left out]\n\nd"
         );
-        assert_eq!(
-            cut(&text, 4, Truncation::Head),
-            "éééé\n[6 of 10 characters left out]\n"
+    }
+
+    #[test]
+    fn every_line_begins_where_a_list_is_cut() {
+        let text = format!("one {}\ntwo {}\n", "x".repeat(300), "y".repeat(300));
+        let short = truncate(&text, Truncation::Summarise, &chars(200));
+        assert!(
+            short.starts_with("[each of 2 lines is cut to 98 characters]\none x"),
+            "{short}"
         );
+        assert!(short.contains("\ntwo y"), "{short}");
+    }
+
+    #[test]
+    fn a_preview_tells_where_the_rest_is() {
+        let shown = preview(&"a".repeat(100_000), "h3", &Caps::default());
+        assert!(
+            shown.contains("characters left out; all of it is kept as {\"$handle\":\"h3\"}"),
+            "{shown}"
+        );
+        assert!(shown.chars().count() < SPILL_PREVIEW_TOKENS * CHARS_PER_TOKEN + 200);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_longer_than_it_may_be(
+            text in "(\\PC|\n){0,400}",
+            most in 1_usize..200,
+            bytes in 1_usize..400,
+            lines in proptest::option::of(1_usize..9),
+        ) {
+            let caps = Caps { bytes, lines, chars: Some(most), ..Caps::default() };
+            for how in [
+                Truncation::Middle,
+                Truncation::Head,
+                Truncation::Tail,
+                Truncation::HeadTail,
+                Truncation::Spill,
+                Truncation::Summarise,
+            ] {
+                let shown = truncate(&text, how, &caps);
+                prop_assert_eq!(&shown, &truncate(&text, how, &caps));
+                prop_assert!(shown.chars().count() <= most + 100, "{}", shown);
+                prop_assert!(shown.len() <= bytes + 200 || shown == text);
+            }
+        }
     }
 }

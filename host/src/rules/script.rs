@@ -244,6 +244,7 @@ impl Recall {
                 | Event::Expired { .. }
                 | Event::Resumed
                 | Event::Overspent(_)
+                | Event::Compacted(_)
                 | Event::Stopped(_) => {}
             }
         }

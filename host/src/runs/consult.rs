@@ -163,7 +163,7 @@ fn prompt(wish: Wish<'_>, shape: &Schema) -> Prompt {
             | Value::Array(_)
             | Value::Object(_) => visible(&value.to_string()),
         };
-        truncate(&text, Truncation::default())
+        truncate(&text, Truncation::default(), &policy.inbound.caps)
     });
     let values: Vec<String> = values.collect();
     let question = wish.args.get("question").and_then(Value::as_str);

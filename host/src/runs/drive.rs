@@ -3,10 +3,13 @@
 mod afford;
 mod calls;
 mod prompt;
+mod tell;
 
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::sync::Mutex;
 
 use self::afford::Afford;
 use self::calls::Turn;
@@ -22,6 +25,7 @@ use crate::rules::agent::Agent;
 use crate::rules::answer;
 use crate::rules::budget::Purse;
 use crate::rules::caller::{Budget, Caller, Known, Origin};
+use crate::rules::context::told::Context;
 use crate::rules::plan::{Grouping, Plan, Seen, Step};
 use crate::rules::questions::Questions;
 use crate::rules::running::Pending;
@@ -53,6 +57,10 @@ pub(super) struct Drive<'a> {
     pub(super) brought: Vec<Brought>,
     /// The shape of its answer, where it has one.
     pub(super) shape: Option<Schema>,
+    /// What its models are told beside what is said in it.
+    pub(super) context: Mutex<Context>,
+    /// The model that writes summaries.
+    pub(super) summariser: Option<&'a Model>,
 }
 
 /// How a pursuit ends.

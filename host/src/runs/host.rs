@@ -15,6 +15,7 @@ use super::known::{self, Led, typed_args, typed_in};
 use super::left::{Hold, Kept};
 use super::observe::show;
 use super::provider::{Model, Provider};
+use super::session::{Earlier, check_names};
 use super::written::Written;
 use crate::edges::egress::{Egress, Names};
 use crate::edges::files::Files;
@@ -36,9 +37,10 @@ use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
 use crate::rules::answer;
 use crate::rules::caller::{Budget, Caller, Invocation, Judging, Known, Origin};
-use crate::rules::flow::handles::{Given, PLUGIN, has_handle};
+use crate::rules::flow::handles::{Given, PLUGIN, READ, has_handle};
 use crate::rules::flow::lines::Holding;
 use crate::rules::grant::Pattern;
+use crate::rules::manifest::Truncation;
 use crate::rules::policy::Policy;
 use crate::rules::running::RunRules;
 use crate::rules::schema::Schema;
@@ -426,6 +428,7 @@ impl Host {
             label: label.clone(),
             narrowed: Narrowed::default(),
             ask_expires_ms: self.policy().asks.expires_ms,
+            session: None,
         };
         self.journal().append(&run, 0, Event::Started(started))?;
         let caller = Caller {
@@ -537,16 +540,26 @@ impl Host {
     ///
     /// # Errors
     /// `NotFound` for an unknown agent or model, and whatever ends the run.
-    pub async fn pursue(&self, mut goal: Goal, tasks: &Tasks) -> Result<String> {
+    pub async fn pursue(&self, goal: Goal, tasks: &Tasks) -> Result<String> {
+        self.pursue_after(goal, Earlier::default(), tasks).await
+    }
+
+    pub(super) async fn pursue_after(
+        &self,
+        mut goal: Goal,
+        earlier: Earlier,
+        tasks: &Tasks,
+    ) -> Result<String> {
         // No model is told what somebody typed or piped in by mistake.
         if let Some(clean) = self.station.scrub.known().clean(&goal.text) {
             goal.text = clean;
         }
         let prepared = self.prepare(&goal)?;
         let brought = self.bring(&goal.with).await?;
+        check_names(&earlier, &brought)?;
         let wish = goal.wish();
         let hold = self.begin(&goal.run, &goal.agent, &wish)?;
-        let from = (brought, Vec::new());
+        let from = (brought, Vec::new(), earlier);
         self.pursue_on(goal, prepared, from, (hold, tasks)).await?
     }
 
@@ -570,7 +583,7 @@ impl Host {
         &self,
         goal: Goal,
         (mut agent, models): (Agent, Vec<&Model>),
-        (brought, records): (Vec<Brought>, Vec<Record>),
+        (brought, records, mut earlier): (Vec<Brought>, Vec<Record>, Earlier),
         (hold, tasks): (Hold, &Tasks),
     ) -> Result<Result<String>> {
         if agent.calling != Calling::Direct {
@@ -578,10 +591,13 @@ impl Host {
         }
         let mut typed = goal.typed();
         typed.push(agent.instructions.clone());
-        let known = known::known(
+        typed.append(&mut earlier.typed);
+        let handles = std::mem::take(&mut earlier.handles);
+        let holds = !handles.is_empty();
+        let known = known::known_after(
             &self.station,
             (Led::ByModel, known::judging(&self.station, &agent.tools)),
-            &typed,
+            (&typed, handles),
             &records,
         );
         let known = known::bringing(&self.station, known, &brought)?;
@@ -592,9 +608,12 @@ impl Host {
         } else {
             brought_in(&records)
         };
-        if known.hold != Holding::Never || !brought.is_empty() {
+        if known.hold != Holding::Never || holds || !brought.is_empty() {
             agent.tools.extend(Pattern::try_from(format!("{PLUGIN}.*")));
+        } else if self.keeps(&agent) {
+            agent.tools.extend(Pattern::try_from(READ.to_owned()));
         }
+        let summariser = self.models.get(&agent.rolling.model);
         let shape = agent.answer.take().map(Schema::of_answer).transpose()?;
         let agent = answer::told(agent, shape.as_ref());
         let begun = records.first().map(|first| first.at);
@@ -613,6 +632,8 @@ impl Host {
             known,
             brought,
             shape,
+            context: tokio::sync::Mutex::new(earlier.context(&records)),
+            summariser,
         };
         let started = Started {
             surface: goal.surface,
@@ -621,6 +642,7 @@ impl Host {
             label: goal.label(),
             narrowed: goal.narrowed(),
             ask_expires_ms: self.policy().asks.expires_ms,
+            session: earlier.place,
         };
         let pursued = match caught(drive.pursue(started, &records)).await {
             Err(error) if error.code() == Code::Bug => drive.broke(error).await?,
@@ -636,6 +658,19 @@ impl Host {
                 Ok(Err(why))
             }
         }
+    }
+
+    /// Whether a long outcome of one of its tools is kept, to be read part by part (G-29).
+    fn keeps(&self, agent: &Agent) -> bool {
+        let caps = &self.policy().inbound.caps;
+        let tools = self
+            .station
+            .catalog
+            .told(&agent.tools, self.policy(), Surface::Cli);
+        let keeps = |how: Truncation| caps.how(how) == Truncation::Spill;
+        tools
+            .iter()
+            .any(|tool| keeps(tool.declared.conduct.truncation))
     }
 
     pub(super) fn agent_named(&self, name: &str) -> Result<&Agent> {

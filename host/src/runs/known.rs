@@ -36,12 +36,23 @@ pub(super) enum Led {
 /// What a run knows. `typed` is all that its user and its operator wrote with their own hands.
 pub(super) fn known(
     station: &Station,
-    (led, mode): (Led, Judging),
+    how: (Led, Judging),
     typed: &[String],
     records: &[Record],
 ) -> Known {
+    known_after(station, how, (typed, Handles::default()), records)
+}
+
+/// Likewise, of a run that holds something from the runs before it.
+pub(super) fn known_after(
+    station: &Station,
+    (led, mode): (Led, Judging),
+    (typed, mut handles): (&[String], Handles),
+    records: &[Record],
+) -> Known {
     let flows = &station.gate.policy().flows;
-    let (mut ledger, mut handles) = (Ledger::default(), Handles::default());
+    let mut ledger = Ledger::default();
+    let holds = !handles.is_empty();
     for text in typed {
         ledger.typed(text);
     }
@@ -59,7 +70,7 @@ pub(super) fn known(
         Some(Event::Started(started)) => started.ask_expires_ms,
         Some(_) | None => station.gate.policy().asks.expires_ms,
     };
-    adjust(flows, &mut known, &brought_in(records));
+    adjust(flows, &mut known, holds || !brought_in(records).is_empty());
     known
 }
 
@@ -72,14 +83,18 @@ pub(super) fn bringing(station: &Station, known: Known, brought: &[Brought]) -> 
     for one in brought {
         take(one, &mut known.handles())?;
     }
-    adjust(&station.gate.policy().flows, &mut known, brought);
+    adjust(
+        &station.gate.policy().flows,
+        &mut known,
+        !brought.is_empty(),
+    );
     Ok(known)
 }
 
 /// What a run begins with may be anybody's, or be for no other eyes: so its flows are judged, whatever it is granted,
 /// and what comes of it is held, unless policy says otherwise.
-pub(super) fn adjust(flows: &Flows, known: &mut Known, brought: &[Brought]) {
-    if brought.is_empty() {
+pub(super) fn adjust(flows: &Flows, known: &mut Known, holds: bool) {
+    if !holds {
         return;
     }
     if known.mode == Judging::Tainted {
@@ -106,6 +121,13 @@ pub(super) fn handles_in(station: &Station, records: &[Record]) -> Handles {
     handles
 }
 
+/// Holds what a run of the same session held.
+pub(super) fn hold_again(station: &Station, handles: &mut Handles, records: &[Record]) {
+    // What its tools vouched for, they vouched for in that run.
+    let (mut ledger, questions) = (Ledger::default(), Questions::of(records));
+    recall(station, (&mut ledger, handles), (records, &questions));
+}
+
 /// With these models to be asked about what is held, and what earlier lives have asked and spent.
 pub(super) fn consulting(mut known: Known, models: Vec<String>, records: &[Record]) -> Known {
     let (mut asked, mut usage) = (0_u32, Usage::default());
@@ -117,6 +139,9 @@ pub(super) fn consulting(mut known: Known, models: Vec<String>, records: &[Recor
         }
         if let Event::Finished(finished) = &record.event {
             usage.add(finished.spent.usage);
+        }
+        if let Event::Compacted(compacted) = &record.event {
+            usage.add(compacted.spent.usage);
         }
     }
     known.consults = Consults::of(models, (asked, usage));
@@ -166,6 +191,7 @@ pub(super) fn always(ledger: &mut Ledger, questions: &Questions) {
 #[derive(Debug, Default)]
 pub(super) struct Fold<'a> {
     calls: BTreeMap<Seq, (&'a Judged, ToolName)>,
+    ends: BTreeMap<Seq, &'a Finished>,
 }
 
 impl<'a> Fold<'a> {
@@ -183,12 +209,25 @@ impl<'a> Fold<'a> {
                 }
             }
             Event::Finished(finished) => {
+                self.ends.insert(finished.of, finished);
                 if let Some((judged, tool)) = self.calls.get(&finished.of) {
                     learned(flows, (ledger, handles), (judged, tool), finished);
                 }
             }
             Event::Brought(brought) => {
                 let _ = take(brought, handles);
+            }
+            Event::Observed {
+                kept: Some(handle), ..
+            } => {
+                // Its parent is the judgement of the call whose outcome was kept.
+                if let Some(finished) = self.ends.get(&record.parent)
+                    && let End::Done {
+                        content: Content::Inline(value),
+                    } = &finished.end
+                {
+                    let _ = handles.hold_as(handle, value, &finished.label);
+                }
             }
             Event::Judged(_)
             | Event::Started(_)
@@ -202,6 +241,7 @@ impl<'a> Fold<'a> {
             | Event::Expired { .. }
             | Event::Resumed
             | Event::Overspent(_)
+            | Event::Compacted(_)
             | Event::Observed { .. }
             | Event::Stopped(_) => {}
         }

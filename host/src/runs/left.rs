@@ -106,6 +106,7 @@ impl Host {
             label: label.clone(),
             narrowed: Narrowed::default(),
             ask_expires_ms: self.policy().asks.expires_ms,
+            session: None,
         };
         self.journal().append(&run, 0, Event::Started(started))?;
         for event in brought::events(&brought) {
@@ -207,8 +208,12 @@ impl Host {
                 let goal = goal.clone();
                 let prepared = self.prepare(&goal)?;
                 self.journal().append(&goal.run, 0, Event::Resumed)?;
-                let from = (Vec::new(), records);
+                let (earlier, session) = self.rejoin(&records).await?;
+                let from = (Vec::new(), records, earlier);
                 let answer = self.pursue_on(goal, prepared, from, (hold, tasks)).await;
+                if let Some(session) = session {
+                    session.end();
+                }
                 return answer.map(Resumed::Answer);
             }
             Wished::Call { run, started, .. } => (run.clone(), started.clone()),

@@ -3,9 +3,11 @@
 use serde_json::Value;
 
 use crate::guests::dispatch::Outcome;
+use crate::rules::caller::Known;
+use crate::rules::flow::handles::READ;
 use crate::rules::manifest::Truncation;
 use crate::rules::policy::Policy;
-use crate::rules::sanitise::{truncate, visible};
+use crate::rules::sanitise::{preview, truncate, visible};
 use crate::rules::scrub::guess::Guess;
 use crate::words::error::{Error, Result};
 use crate::words::message::Observation;
@@ -13,7 +15,15 @@ use crate::words::message::Observation;
 /// An outcome is scrubbed and labelled already; here it is treated as its label asks for, and becomes
 /// inert and bounded. Marks around it are put where a prompt is made (`rules/context.rs`). Hints stay behind: they speak to
 /// the operator, and a model that reads policy lines would ask for them.
-pub(super) fn observe(outcome: &Outcome, how: Truncation, policy: &Policy) -> Observation {
+///
+/// What is kept under a handle, because it is too long and its tool asks for that, is told with the handle's name. A
+/// run that can keep no more shows what fits.
+pub(super) fn observe(
+    outcome: &Outcome,
+    how: Truncation,
+    (policy, known): (&Policy, &Known),
+) -> (Observation, Option<String>) {
+    let (caps, how) = (&policy.inbound.caps, policy.inbound.caps.how(how));
     let (ok, mut value) = match guessed(&outcome.result, policy.guess) {
         Ok(value) => (true, value),
         Err(error) => (false, policy.without_origin(&failure(&error)).into()),
@@ -26,12 +36,29 @@ pub(super) fn observe(outcome: &Outcome, how: Truncation, policy: &Policy) -> Ob
             visible(&value.to_string())
         }
     };
-    Observation {
-        text: truncate(&text, how),
+    let spills = how == Truncation::Spill && ok && !caps.fit(&text);
+    let kept = spills.then(|| keep(outcome, policy, known)).flatten();
+    let text = match &kept {
+        Some(handle) => preview(&text, handle, caps),
+        None => truncate(&text, how, caps),
+    };
+    let observation = Observation {
+        text,
         ok,
         label: outcome.label.clone(),
         flags,
+    };
+    (observation, kept)
+}
+
+/// Keeps an outcome whole, as it was: whoever reads a part of it reads that as any other outcome.
+fn keep(outcome: &Outcome, policy: &Policy, known: &Known) -> Option<String> {
+    let value = outcome.result.as_ref().ok()?;
+    // No handle is made of what must not be written down, or is held already.
+    if policy.flows.classes.is_secret(&outcome.label) || outcome.tool == READ {
+        return None;
     }
+    known.handles().hold(value, &outcome.label).ok()
 }
 
 /// What is shown to a client of a call: without what looks like a secret. Scripts and tools that called

@@ -12,6 +12,7 @@ use crate::guests::tasks::Tasks;
 use crate::rules::caller::Caller;
 use crate::rules::candidate::{Accepts, Can, Candidate};
 use crate::rules::codec::{Target, Wire};
+use crate::rules::context::window::Window;
 use crate::rules::grant::{Destination, Grant};
 use crate::rules::price::Priced;
 use crate::rules::secret::{Placement, SecretGrant};
@@ -31,6 +32,8 @@ pub struct Model {
     pub can: Can,
     /// What it may be told.
     pub accepts: Accepts,
+    /// What it can be told at once.
+    pub window: Window,
 }
 
 /// Who answers.

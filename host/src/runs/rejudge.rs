@@ -13,6 +13,7 @@ use super::explain::call_of;
 use super::host::Host;
 use super::known::{self, Fold, Led, adjust, always};
 use super::left::{Wished, wished_in};
+use super::session::Earlier;
 use crate::gate::{Foreseen, foresee, unfit};
 use crate::rules::budget::is_overspending;
 use crate::rules::call::{self, Call};
@@ -72,9 +73,10 @@ impl Host {
     /// What this host's policy would have said to a run that is on record.
     ///
     /// # Errors
-    /// `Corrupt` for a run without a beginning.
-    pub fn rejudge(&self, records: &[Record]) -> Result<Rejudged> {
-        let mut again = Again::of(self, records)?;
+    /// `Corrupt` for a run without a beginning; what reading the runs before it in its session says.
+    pub async fn rejudge(&self, records: &[Record]) -> Result<Rejudged> {
+        let earlier = self.before(records).await?;
+        let mut again = Again::of(self, records, earlier)?;
         let mut told = Rejudged::default();
         for (place, record) in records.iter().enumerate() {
             if let Event::Judged(judged) = &record.event
@@ -127,7 +129,7 @@ struct Again<'a> {
 }
 
 impl<'a> Again<'a> {
-    fn of(host: &'a Host, records: &[Record]) -> Result<Self> {
+    fn of(host: &'a Host, records: &[Record], earlier: Earlier) -> Result<Self> {
         let Some(first) = records.first() else {
             return Err(Error::new(Code::Corrupt, "a run without records"));
         };
@@ -137,6 +139,11 @@ impl<'a> Again<'a> {
         };
         let surface = started.surface;
         let mut typed = Vec::new();
+        let Earlier {
+            typed: before,
+            handles,
+            ..
+        } = earlier;
         let mut led = Led::ByClient;
         let mut reach: std::result::Result<Arc<[Pattern]>, Unknown> = Ok([Pattern::all()].into());
         match wished_in(&first.run, records) {
@@ -158,10 +165,11 @@ impl<'a> Again<'a> {
             Err(_) => {}
         }
         let patterns: &[Pattern] = reach.as_ref().map_or(&[], |reach| reach);
-        let known = known::known(
+        typed.extend(before);
+        let known = known::known_after(
             &host.station,
             (led, known::judging(&host.station, patterns)),
-            &typed,
+            (&typed, handles),
             &[],
         );
         Ok(Self {
@@ -180,8 +188,8 @@ impl<'a> Again<'a> {
         let (mut ledger, mut handles) = (self.known.ledger(), self.known.handles());
         self.fold.see(flows, (&mut ledger, &mut handles), record);
         drop((ledger, handles));
-        if let Event::Brought(brought) = &record.event {
-            adjust(flows, &mut self.known, std::slice::from_ref(brought));
+        if let Event::Brought(_) = &record.event {
+            adjust(flows, &mut self.known, true);
         }
         if matches!(record.event, Event::Resumed) {
             let questions = Questions::of(so_far);

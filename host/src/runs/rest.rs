@@ -3,9 +3,19 @@
 use std::time::Duration;
 
 use crate::words::clock::Clock;
+use crate::words::limits::SESSION_LOOK_MS;
 
 /// Longest sleep before the clock is looked at again: somebody may set it meanwhile.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
+
+/// Returns after a moment: for whoever looks again and again whether somebody else is done.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this file owns waiting for a time"
+)]
+pub async fn a_moment() {
+    tokio::time::sleep(Duration::from_millis(SESSION_LOOK_MS)).await;
+}
 
 /// Returns when the clock shows `due` or later, in milliseconds since 1970.
 #[expect(

@@ -14,6 +14,7 @@ mod run;
 mod runs;
 mod script;
 mod secret;
+mod sessions;
 mod tools;
 mod transcript;
 
@@ -97,6 +98,9 @@ enum Command {
     /// Look at what has happened.
     #[command(subcommand)]
     Runs(runs::Runs),
+    /// Look at sessions: runs that share context.
+    #[command(subcommand)]
+    Sessions(sessions::Sessions),
     /// Answer the questions that runs wait for.
     #[command(subcommand)]
     Ask(ask::Ask),
@@ -244,6 +248,7 @@ async fn perform(scene: &Scene, command: Command) -> Result<u8> {
         Command::Tools(tools) => tools.perform(scene).await,
         Command::Plugin(plugin) => plugin.perform(scene).await,
         Command::Runs(runs) => runs.perform(scene).await,
+        Command::Sessions(sessions) => sessions.perform(scene).await,
         Command::Secret(secret) => secret.perform(scene),
         Command::Policy(policy) => policy.perform(scene).await,
         Command::Doctor => doctor::perform(scene).await,

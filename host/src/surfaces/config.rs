@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod budget;
 pub mod chain;
+mod context;
 pub mod file;
 pub mod flow;
 pub mod lint;

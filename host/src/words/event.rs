@@ -3,6 +3,7 @@
 //! Every surface streams them, the journal stores them, and state is folded from them. Content that
 //! is large stands in an event by its digest. There is never a secret in one.
 
+pub mod session;
 pub mod texts;
 
 use std::time::Instant;
@@ -10,6 +11,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::session::{Cause, Compacted, InSession};
 use super::budget::Over;
 use super::error::{Code, Issue};
 use super::id::{Digest, Place, QuestionId, RunId, Seq, ToolName, shown};
@@ -107,7 +109,12 @@ pub enum Event {
         /// Why the call failed, where it did: what a run that goes on counts by.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failed: Option<Code>,
+        /// The handle under which the whole outcome is kept, where only a part of it is read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kept: Option<String>,
     },
+    /// Older turns were folded into a summary.
+    Compacted(Box<Compacted>),
     /// A run ended; the last event of every run.
     Stopped(Stopped),
 }
@@ -132,6 +139,7 @@ impl Event {
             Self::Resumed => "resumed",
             Self::Overspent(_) => "overspent",
             Self::Observed { .. } => "observed",
+            Self::Compacted(_) => "compacted",
             Self::Stopped(_) => "stopped",
         }
     }
@@ -154,6 +162,7 @@ impl Event {
             | Self::Expired { .. }
             | Self::Resumed
             | Self::Overspent(_)
+            | Self::Compacted(_)
             | Self::Observed { .. } => return None,
         };
         match end {
@@ -173,6 +182,7 @@ impl Event {
             Self::Judged(judged) => Some(&mut judged.label),
             Self::Finished(finished) => Some(&mut finished.label),
             Self::Observed { observation, .. } => Some(&mut observation.label),
+            Self::Compacted(compacted) => Some(&mut compacted.label),
             Self::Prompted { .. }
             | Self::Attempted(_)
             | Self::Scripted(_)
@@ -204,6 +214,9 @@ pub struct Started {
     /// How long its questions may be answered, in milliseconds; for ever where it says nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask_expires_ms: Option<u64>,
+    /// The session that it belongs to, and its place in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<Box<InSession>>,
 }
 
 /// What a run that began took over from another: it stands here in full, so that this run needs no other.

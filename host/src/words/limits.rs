@@ -143,6 +143,14 @@ pub const ARTIFACT_BYTES: usize = 8 << 20;
 pub const SUMMARY_CHARS: usize = 500;
 /// An observation in tokens, estimated at [`CHARS_PER_TOKEN`] (G-14).
 pub const OBSERVATION_TOKENS: usize = 16_384;
+/// An observation in bytes.
+pub const OBSERVATION_BYTES: usize = 1 << 20;
+/// Largest value of each key of `[observations]`.
+pub const OBSERVATION_CAP_MAX: usize = 64 << 20;
+/// What a model reads at first of an outcome that is kept under a handle, in tokens (G-28).
+pub const SPILL_PREVIEW_TOKENS: usize = 2_048;
+/// Characters that are left of each line at least, where lines are cut to their beginnings.
+pub const OBSERVATION_LINE_CHARS_MIN: usize = 40;
 /// Combining marks on one character that are shown as such; further ones are written out.
 pub const COMBINING_MARKS: usize = 4;
 /// Text of one outcome that is looked through for instructions; a longer one is wrapped or blocked unread.
@@ -456,6 +464,43 @@ pub const SCRUB_TOKEN_CHARS_MAX: usize = 512;
 pub const SCRUB_DISTINCT_CHARS: usize = 8;
 /// and as many hundredths of a bit for each (O-42).
 pub const SCRUB_ENTROPY_CENTIBITS: u32 = 380;
+
+/// What a model takes at once, where nobody says: `window_tokens` (O-24).
+pub const CONTEXT_WINDOW_TOKENS: u64 = 128_000;
+/// Least and largest value of `window_tokens`.
+pub const CONTEXT_WINDOW_TOKENS_MIN: u64 = 2_048;
+/// Likewise.
+pub const CONTEXT_WINDOW_TOKENS_MAX: u64 = 100_000_000;
+/// What of that stays empty (O-24).
+pub const CONTEXT_RESERVE_TOKENS: u64 = 1_024;
+/// What frames one message (S-12a).
+pub const CONTEXT_MESSAGE_TOKENS: u64 = 4;
+/// What it takes to say that messages were left out.
+pub const CONTEXT_NOTICE_TOKENS: u64 = 32;
+/// A text is given to a tokenizer in pieces of this size: the time it takes grows with the square of a word.
+pub const TOKENIZED_BYTES: usize = 1 << 10;
+/// Name of a session, and of its user.
+pub const SESSION_NAME_CHARS: usize = 128;
+/// Runs of one session: each reads those before it.
+pub const SESSION_RUNS: usize = 1_000;
+/// How long a run that waits for its session waits before it looks again.
+pub const SESSION_LOOK_MS: u64 = 50;
+/// Share of a window beyond which older turns are folded into a summary (O-31).
+pub const COMPACTION_TRIGGER_PERCENT: u32 = 85;
+/// Share of it that is left then.
+pub const COMPACTION_TARGET_PERCENT: u32 = 50;
+/// With fewer turns nothing is folded.
+pub const COMPACTION_MIN_TURNS: usize = 6;
+/// Newest turns that are never folded.
+pub const COMPACTION_KEEP_TURNS: usize = 2;
+/// Lines of a summary.
+pub const SUMMARY_ENTRIES: usize = 24;
+/// Characters of one of them.
+pub const SUMMARY_ENTRY_CHARS: usize = 180;
+/// Characters of them all.
+pub const SUMMARY_ALL_CHARS: usize = 4_000;
+/// Largest value of each key of `[compaction]` that is a count.
+pub const COMPACTION_COUNT_MAX: usize = 100_000;
 
 // Bounds that hang together.
 const _: () =

@@ -141,6 +141,10 @@ pub struct Usage {
     pub cost: Cost,
 }
 
+fn is_none(number: &usize) -> bool {
+    *number == 0
+}
+
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }
@@ -280,6 +284,9 @@ pub struct Prompt {
     pub cards: Vec<Card>,
     /// What was said so far.
     pub messages: Vec<Message>,
+    /// Replies of the model that came before these messages and are not told any more.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub replies_before: usize,
     /// A JSON schema of the answer's text: a hint to the provider and no promise (U-56).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<Value>,

@@ -49,7 +49,7 @@ use proc_macro::TokenStream;
 /// | `retry` | `retry(retries = 2, delay_ms = 500)` |
 /// | `idempotent`, `sequential`, `deferred` | a bare word, or `= true` and `= false` |
 /// | `needs_approval` | a bare word: a person is asked before every call, and no line of policy lifts it |
-/// | `truncation` | `"middle"`, `"tail"`, `"head"` |
+/// | `truncation` | `"middle"`, `"tail"`, `"head"`, `"head-tail"`, `"spill"`, `"summarise"` |
 /// | `tier` | `"fast"`, `"balanced"`, `"smart"` |
 /// | `steers` | arguments that say where, whom or what to act on, and their kinds: `steers(path = "file")` |
 /// | `content` | arguments that are content: `content = ["text"]`; what is in neither of the two steers |

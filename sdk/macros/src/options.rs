@@ -36,7 +36,7 @@ fn words_of(key: &str) -> Option<&'static [&'static str]> {
         "mounts" | "notes" => &["none", "read", "write"],
         "sensitivity" => &["public", "internal", "secret"],
         "visibility" => &["public", "local", "private", "user"],
-        "truncation" => &["middle", "tail", "head"],
+        "truncation" => &["middle", "tail", "head", "head-tail", "spill", "summarise"],
         "tier" => &["fast", "balanced", "smart"],
         _ => return None,
     })

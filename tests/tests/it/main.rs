@@ -17,6 +17,7 @@ mod journal;
 mod labels;
 mod limits;
 mod nesting;
+mod observations;
 mod page;
 mod parallel;
 mod paths;
@@ -24,6 +25,7 @@ mod questions;
 mod repeats;
 mod scripts;
 mod secrets;
+mod sessions;
 mod signatures;
 #[path = "../shared/signed.rs"]
 mod signed;

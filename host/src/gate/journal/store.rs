@@ -8,6 +8,7 @@ use rusqlite::{
 };
 
 use super::chain::{Chains, Provenance};
+use super::sessions;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Event, Record};
 use crate::words::id::{Digest, RunId};
@@ -94,6 +95,8 @@ fn prepare(mut database: Connection, path: &Path) -> Result<Connection> {
     } else if version < VERSION {
         migrate(&mut database).map_err(failed)?;
     }
+    // An older lazaret keeps it as it is: it holds nothing of its own.
+    database.execute_batch(sessions::INDEX).map_err(failed)?;
     Ok(database)
 }
 

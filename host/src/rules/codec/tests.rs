@@ -104,6 +104,7 @@ fn prompt(wire: Wire) -> Prompt {
             Message::Assistant(third),
             user("Go on."),
         ],
+        replies_before: 0,
         shape: Some(
             json!({"type": "object", "properties": {"n": {"type": "integer", "minimum": 0}}}),
         ),

@@ -1,5 +1,7 @@
 //! Placement, on the bytes that really leave.
 
+mod windows;
+
 use std::sync::LazyLock;
 
 use proptest::prelude::*;

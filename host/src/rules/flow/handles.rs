@@ -26,7 +26,7 @@ pub const KEY: &str = "$handle";
 /// The bundled plugin whose tools work with handles.
 pub const PLUGIN: &str = "handle";
 /// The tool that shows what is held.
-const READ: &str = "handle.read";
+pub const READ: &str = "handle.read";
 /// The tool by which a person makes a text their own words.
 pub const ADOPT: &str = "handle.adopt";
 /// Tools whose outcome is a scalar that may leave a handle.
@@ -146,6 +146,34 @@ impl Handles {
         };
         let labels = inside.into_iter().map(|value| self.label_in(value));
         labels.fold(Label::default(), |all, label| all.join(&label))
+    }
+
+    /// Whether nothing is held.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// Lets go of what was held first, until there is room for as much again. No name is given twice.
+    pub fn shed(&mut self) {
+        let number = |name: &str| {
+            name.strip_prefix('h')
+                .and_then(|rest| rest.parse::<u64>().ok())
+        };
+        let mut oldest: Vec<(u64, String)> = Vec::new();
+        for name in self.held.keys() {
+            // A name of the user's choice says nothing of its age, and was chosen.
+            oldest.push((number(name).unwrap_or(u64::MAX), name.clone()));
+        }
+        oldest.sort();
+        for (_, name) in oldest {
+            if self.held.len() <= HANDLES / 2 && self.bytes <= HANDLE_BYTES / 2 {
+                break;
+            }
+            if let Some(held) = self.held.remove(&name) {
+                self.bytes = self.bytes.saturating_sub(held.value.to_string().len());
+            }
+        }
     }
 
     /// Keeps a name from being given again: what it stood for is no longer held, and nothing else may stand for it.

@@ -71,6 +71,7 @@ impl<'a> Trace<'a> {
             | Event::Expired { .. }
             | Event::Resumed
             | Event::Overspent(_)
+            | Event::Compacted(_)
             | Event::Observed { .. }
             | Event::Stopped(_) => {}
         }

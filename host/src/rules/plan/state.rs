@@ -110,6 +110,7 @@ impl State {
             | Event::Expired { .. }
             | Event::Resumed
             | Event::Attempted(_)
+            | Event::Compacted(_)
             | Event::Overspent(_) => None,
         }
     }

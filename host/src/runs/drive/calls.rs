@@ -286,13 +286,15 @@ impl Drive<'_> {
             |_| Default::default(),
             |tool| tool.declared.conduct.truncation,
         );
-        let observation = observe(outcome, how, self.station.gate.policy());
+        let policy = self.station.gate.policy();
+        let (observation, kept) = observe(outcome, how, (policy, &self.known));
         let failed = outcome.result.as_ref().err().map(Error::code);
         let event = Event::Observed {
             call: call.id.clone(),
             tool: call.tool.clone(),
             observation: observation.clone(),
             failed,
+            kept,
         };
         let seq = self
             .station

@@ -8,8 +8,6 @@ use super::Drive;
 use crate::rules::agent::Agent;
 use crate::rules::answer;
 use crate::rules::caller::{Caller, Origin};
-use crate::rules::context;
-use crate::rules::inbound::Marks;
 use crate::rules::plan::Plan;
 use crate::rules::scrub::{Scrub, Trickle};
 use crate::words::error::{Error, Result};
@@ -21,10 +19,13 @@ use crate::words::message::{Card, Delta, Reply, Thought, WishedArgs};
 impl Drive<'_> {
     pub(super) async fn prompt(&self, plan: &mut Plan, cards: &[Card], turn: u32) -> Result<()> {
         let journal = self.station.gate.journal();
-        let policy = self.station.gate.policy();
-        let treatment = (policy.inbound, &policy.flows.classes);
-        let marks = Marks::of_run(treatment, journal.key(), self.run);
-        let mut prompt = context::prompt(self.agent, cards, plan.messages(), &marks);
+        let mut prompt = match self.tell(plan, cards).await? {
+            Ok(prompt) => prompt,
+            Err(error) => {
+                plan.failed(&error);
+                return Ok(());
+            }
+        };
         prompt.shape = self.shape.as_ref().map(|shape| shape.source().clone());
         if self.models.is_empty() {
             plan.failed(&no_model(self.agent));
@@ -107,7 +108,13 @@ impl Drive<'_> {
     }
 
     /// The host as a caller: it may reach the model's own server, and nothing else.
-    fn caller(&self, origin: Origin, parent: Seq, label: Label, model: &Model) -> Caller {
+    pub(super) fn caller(
+        &self,
+        origin: Origin,
+        parent: Seq,
+        label: Label,
+        model: &Model,
+    ) -> Caller {
         Caller {
             origin,
             parent,

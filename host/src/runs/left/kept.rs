@@ -15,6 +15,7 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Event, Record};
 use crate::words::id::{Digest, RunId};
 use crate::words::lock::lock;
+use crate::words::session::Session;
 
 /// Engines by digest, and marks of runs.
 #[derive(Debug)]
@@ -222,7 +223,23 @@ impl Kept {
     /// # Errors
     /// `Busy` where somebody else does.
     pub(in crate::runs) fn hold(&self, run: &RunId) -> Result<Hold> {
-        let held = match &self.place {
+        self.take(run)?.ok_or_else(|| {
+            Error::new(Code::Busy, format!("the run `{run}` goes on elsewhere"))
+                .hint("wait until it ends or pauses")
+        })
+    }
+
+    /// Holds a session; nothing where somebody else does. No run has such a name.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub(in crate::runs) fn hold_session(&self, session: &Session) -> Result<Option<Hold>> {
+        let (user, name) = (session.user(), session.name());
+        self.take(&RunId::known(&format!("session {user} {name}")))
+    }
+
+    fn take(&self, run: &RunId) -> Result<Option<Hold>> {
+        Ok(match &self.place {
             Place::Memory(runs) => lock(runs)
                 .insert(run.clone())
                 .then(|| Hold::Memory(Taken(runs.clone(), run.clone()))),
@@ -231,10 +248,6 @@ impl Kept {
                 let name = Digest::of(run.as_str().as_bytes()).to_string();
                 runs.hold(&name)?.map(Hold::File)
             }
-        };
-        held.ok_or_else(|| {
-            Error::new(Code::Busy, format!("the run `{run}` goes on elsewhere"))
-                .hint("wait until it ends or pauses")
         })
     }
 

@@ -87,7 +87,8 @@ pub(super) fn reply(
         .messages
         .iter()
         .filter(|message| matches!(message, Message::Assistant(_)))
-        .count();
+        .count()
+        .saturating_add(prompt.replies_before);
     let (number, line) = match asking.turn {
         0 => line_of_question(&text, prompt, turn),
         _ => line_of_turn(&text, turn),

@@ -75,6 +75,7 @@ pub(super) async fn show(journal: &Journal, scene: &Scene, run: &str) -> Result<
             | Event::Rested { .. }
             | Event::Paused { .. }
             | Event::Resumed
+            | Event::Compacted(_)
             | Event::Observed { .. }
             | Event::Stopped(_) => continue,
         };

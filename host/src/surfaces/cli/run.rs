@@ -16,6 +16,7 @@ use crate::rules::price::micros;
 use crate::rules::rendered::rendered;
 use crate::runs::brought::Chosen;
 use crate::runs::host::{Goal, Host, Most};
+use crate::runs::session::{Joining, Session};
 use crate::surfaces::config::chain::schema;
 use crate::surfaces::paint::{faint, foreign};
 use crate::words::error::{Code, Error, Result, why};
@@ -23,12 +24,14 @@ use crate::words::event::{Event, Sight, Surface};
 use crate::words::id::RunId;
 use crate::words::limits::GOAL_BYTES;
 use crate::words::message::Calling;
+use crate::words::session::LOCAL;
 
 /// Let an agent pursue a goal.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   lazaret run \"Which figures changed since March?\" --agent analyst
   lazaret run --agent analyst --json < goal.txt     one event a line
+  lazaret run --session work \"And before that?\"     go on with what was said in this session
   lazaret run --with last:h1=letter \"Answer it\"     go on with what the last run held, unread
 `lazaret runs show` lists what a run holds.")]
 pub(super) struct Run {
@@ -61,6 +64,38 @@ pub(super) struct Run {
     /// Begin with what another run holds, unread: the model may pass it on, and is under no influence of it.
     #[arg(long, value_name = "RUN:HANDLE[=NAME]", value_parser = parse_chosen)]
     with: Vec<Chosen>,
+    #[command(flatten)]
+    joining: JoiningArguments,
+}
+
+/// In which session.
+#[derive(Debug, clap::Args)]
+struct JoiningArguments {
+    /// Go on with this session, or begin it: the model is told what was said in its runs before.
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+    /// Whose session it is, where one host serves many.
+    #[arg(long, value_name = "ID", requires = "session", default_value = LOCAL)]
+    user: String,
+    /// Wait where another run of the session goes on, instead of giving up.
+    #[arg(long, requires = "session")]
+    queue: bool,
+    /// Fold what was said before into a summary first.
+    #[arg(long, requires = "session")]
+    compact: bool,
+}
+
+impl JoiningArguments {
+    fn joining(&self) -> Result<Option<Joining>> {
+        let Some(name) = &self.session else {
+            return Ok(None);
+        };
+        Ok(Some(Joining {
+            session: Session::of(&self.user, name)?,
+            queue: self.queue,
+            compact: self.compact,
+        }))
+    }
 }
 
 /// As an argument of the command line.
@@ -96,6 +131,7 @@ fn parse_pattern(text: &str) -> std::result::Result<Pattern, String> {
 
 impl Run {
     pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
+        let joining = self.joining.joining()?;
         let piped = self.prompt.is_none();
         let text = match self.prompt {
             Some(text) => text,
@@ -123,7 +159,10 @@ impl Run {
             with: self.with,
             piped,
         };
-        pursue(&host, goal, scene).await
+        match joining {
+            Some(joining) => pursue_in(&host, &joining, goal, scene).await,
+            None => pursue(&host, goal, scene).await,
+        }
     }
 }
 
@@ -132,6 +171,13 @@ pub(super) async fn pursue(host: &Host, goal: Goal, scene: &Scene) -> Result<u8>
     let tasks = host.tasks();
     let run = goal.run.clone();
     follow(host, &run, scene, &tasks, host.pursue(goal, &tasks)).await
+}
+
+async fn pursue_in(host: &Host, joining: &Joining, goal: Goal, scene: &Scene) -> Result<u8> {
+    let tasks = Tasks::new();
+    let run = goal.run.clone();
+    let work = host.pursue_in(joining, goal, &tasks);
+    follow(host, &run, scene, &tasks, work).await
 }
 
 /// Prints what happens in a run that is pursued, to its end.

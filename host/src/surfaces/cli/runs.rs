@@ -145,7 +145,7 @@ async fn list(journal: &Journal, scene: &Scene, limit: usize) -> Result<u8> {
 }
 
 /// Where a run stands, as a word and as it is painted.
-fn state(last: &Record) -> (String, String) {
+pub(super) fn state(last: &Record) -> (String, String) {
     match &last.event {
         Event::Stopped(stopped) => match &stopped.end {
             End::Done { .. } => ("done".to_owned(), good("done")),
@@ -168,6 +168,7 @@ fn state(last: &Record) -> (String, String) {
         | Event::Expired { .. }
         | Event::Resumed
         | Event::Overspent(_)
+        | Event::Compacted(_)
         | Event::Observed { .. } => ("unfinished".to_owned(), warn("unfinished")),
     }
 }
@@ -189,6 +190,7 @@ fn row(first: &Record, last: &Record, provenance: Provenance) -> Vec<String> {
         | Event::Expired { .. }
         | Event::Resumed
         | Event::Overspent(_)
+        | Event::Compacted(_)
         | Event::Stopped(_) => ("?".to_owned(), String::new()),
     };
     let end = match provenance {

@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::rules::flow::handles::handle_in;
 use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
 use crate::words::event::{
-    Answer, Brought, Content, EffectKind, End, Event, Finished, Glimpse, Judged, Record, Sight,
-    Started, Stopped, Verdict,
+    Answer, Brought, Compacted, Content, EffectKind, End, Event, Finished, Glimpse, Judged, Record,
+    Sight, Started, Stopped, Verdict,
 };
 use crate::words::id::Seq;
 use crate::words::message::{Observation, Reply, WishedArgs};
@@ -68,6 +68,7 @@ impl Transcript {
                 | Event::Expired { .. }
                 | Event::Resumed
                 | Event::Overspent(_)
+                | Event::Compacted(_)
                 | Event::Observed { .. }
                 | Event::Stopped(_) => None,
             },
@@ -147,9 +148,22 @@ impl Transcript {
             )),
             Event::Resumed => Some(strong("goes on")),
             Event::Overspent(over) => Some(format!("{} {over}", warn("over budget:"))),
+            Event::Compacted(compacted) => Some(line_of_compaction(compacted)),
             Event::Stopped(stopped) => Some(line_of_stop(stopped)),
         }
     }
+}
+
+fn line_of_compaction(compacted: &Compacted) -> String {
+    let about = if compacted.estimated { "about " } else { "" };
+    let (before, after) = (compacted.before_tokens, compacted.after_tokens);
+    let turns = usize::try_from(compacted.turns).unwrap_or(usize::MAX);
+    let what = format!(
+        "{} folded into a summary by {}: {about}{before} tokens before, {after} now",
+        print::counted(turns, "turn"),
+        foreign(&compacted.by),
+    );
+    faint(what)
 }
 
 fn line_of_pause(questions: usize) -> String {

@@ -5,6 +5,7 @@ use super::chain::ChainTable;
 use super::file::AgentTable;
 use super::resolve::in_table;
 use crate::rules::agent::{Agent, refuse_secrets};
+use crate::rules::context::rolling::Rolling;
 use crate::rules::pace::Pace;
 use crate::words::error::{Error, Result};
 use crate::words::limits::{
@@ -38,6 +39,7 @@ pub(super) fn agent(name: &str, table: &AgentTable, patience: ChainTable) -> Res
         pace: pace(name, table)?,
         calling: table.calling,
         answer: None,
+        rolling: Rolling::default(),
     })
 }
 

@@ -13,12 +13,15 @@ use super::secrets::{ScrubTable, SecretTable, VaultTable};
 use crate::edges::named;
 use crate::guests::catalog::Collisions;
 use crate::rules::candidate::{Accepts, Can};
+use crate::rules::context::rolling::RollingTable;
+use crate::rules::context::tokens::Tokenizer;
 use crate::rules::grant::{Access, Pattern};
 use crate::rules::inbound::Treatment;
 use crate::rules::manifest::Risk;
 use crate::rules::pace::OnDenied;
 use crate::rules::questions::Unattended;
 use crate::rules::running::Pending;
+use crate::rules::sanitise::CapTable;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::Digest;
 use crate::words::limits::CONFIG_BYTES;
@@ -70,6 +73,10 @@ pub struct ConfigFile {
     pub vault: VaultTable,
     /// What is guessed to be one.
     pub scrub: ScrubTable,
+    /// How much of an outcome a model reads.
+    pub observations: CapTable,
+    /// When older turns are folded into a summary.
+    pub compaction: RollingTable,
     /// The bytes that were read.
     #[serde(skip)]
     pub bytes: Vec<u8>,
@@ -252,6 +259,12 @@ pub struct ScriptedTable {
     /// What its tokens would cost; absent: nothing.
     #[serde(default)]
     pub price: Option<PriceTable>,
+    /// As of a server's model.
+    #[serde(default)]
+    pub window_tokens: Option<u64>,
+    /// Likewise.
+    #[serde(default)]
+    pub tokenizer: Option<Tokenizer>,
 }
 
 /// A model that a server has.
@@ -271,6 +284,12 @@ pub struct RemoteTable {
     /// What its tokens cost; absent: nobody knows.
     #[serde(default)]
     pub price: Option<PriceTable>,
+    /// What the model takes at once, its answer apart; absent: 128 000.
+    #[serde(default)]
+    pub window_tokens: Option<u64>,
+    /// What counts its tokens: `cl100k`, `o200k` or `estimate`; absent: as the model's name tells.
+    #[serde(default)]
+    pub tokenizer: Option<Tokenizer>,
     /// Keys of the request's body as the provider documents them, such as `temperature`.
     #[serde(default)]
     pub extra: serde_json::Map<String, serde_json::Value>,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::agent::agent;
 use super::budget::{self, PriceTable};
 use super::chain::{self, ChainTable};
+use super::context;
 use super::file::{
     ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, MountTable,
     RemoteTable, looking,
@@ -120,7 +121,9 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
         abort: abort(files)?,
         caching: caching(files)?,
     };
+    setup.policy.inbound.caps = context::caps(files)?;
     setup.policy.guess = secrets::guess(files.iter().map(|(_, file)| file.scrub));
+    context::roll(&mut setup, files)?;
     check_names(&setup)?;
     budget::check(&setup)?;
     Ok(setup)
@@ -246,6 +249,7 @@ fn inbound(files: &[(&Path, &ConfigFile)]) -> Inbound {
         untrusted: untrusted.fold(None, all).unwrap_or(default.untrusted),
         trusted: trusted.fold(None, all).unwrap_or(default.trusted),
         fail_closed: closed.max().unwrap_or(default.fail_closed),
+        caps: default.caps,
     }
 }
 
@@ -438,6 +442,7 @@ fn price(table: Option<&PriceTable>, otherwise: Priced) -> Result<Priced> {
 }
 
 fn add_model(setup: &mut Setup, folder: &Path, name: &str, table: &ModelTable) -> Result<()> {
+    let window = context::window(name, table)?;
     let (wire, table) = match table {
         ModelTable::Scripted(table) => {
             let model = Model {
@@ -448,6 +453,7 @@ fn add_model(setup: &mut Setup, folder: &Path, name: &str, table: &ModelTable) -
                 can: table.can,
                 accepts: table.accepts,
                 priced: price(table.price.as_ref(), Priced::Free)?,
+                window,
             };
             setup.models.insert(name.to_owned(), model);
             return Ok(());
@@ -464,6 +470,7 @@ fn add_model(setup: &mut Setup, folder: &Path, name: &str, table: &ModelTable) -
         can: table.can,
         accepts: table.accepts,
         priced: price(table.price.as_ref(), Priced::Unknown)?,
+        window,
     };
     setup.models.insert(name.to_owned(), model);
     Ok(())

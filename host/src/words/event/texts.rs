@@ -47,12 +47,16 @@ impl Event {
                 clean_end(&mut finished.end, with);
                 finished.told.iter_mut().for_each(with.value);
             }
+            Self::Compacted(compacted) => {
+                (with.text)(&mut compacted.summary);
+                (with.text)(&mut compacted.instead);
+            }
             Self::Stopped(stopped) => clean_end(&mut stopped.end, with),
             Self::Observed {
                 call,
                 tool,
                 observation,
-                failed: _,
+                ..
             } => {
                 [call, tool, &mut observation.text]
                     .into_iter()

@@ -39,7 +39,7 @@ impl Test {
         let host = print::while_waiting("looking at plugins", scene.quiet, opening).await?;
         let mut told = Vec::new();
         for records in &runs {
-            let rejudged = host.rejudge(records)?;
+            let rejudged = host.rejudge(records).await?;
             told.extend(records.first().map(|first| (first.run.clone(), rejudged)));
         }
         let changes: usize = told.iter().map(|(_, told)| told.changes.len()).sum();

@@ -1,0 +1,205 @@
+//! The window: what of a run a model is told, where not all of it fits (U-41).
+//!
+//! Parts have a fixed order: instructions and cards, the summary, the messages. Messages are taken newest first, and
+//! as long as they fit; a reply and the outcomes of its calls are one *turn* and stay together. The latest words of
+//! the user are always told, or the run fails.
+
+use std::borrow::Cow;
+
+use super::tokens::Tokenizer;
+use crate::words::error::{Code, Error, Result};
+use crate::words::limits::{CONTEXT_MESSAGE_TOKENS, CONTEXT_RESERVE_TOKENS, CONTEXT_WINDOW_TOKENS};
+use crate::words::message::{Card, Message, Reply, WishedArgs};
+
+/// What a model can be told at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The model's name in the configuration.
+    pub model: String,
+    /// All that it takes, its answer apart.
+    pub tokens: u64,
+    /// What of that stays empty: nobody counts exactly as the provider does.
+    pub reserve_tokens: u64,
+    /// What counts.
+    pub tokenizer: Tokenizer,
+}
+
+impl Window {
+    /// Of a model of which nothing is known.
+    #[must_use]
+    pub fn of(model: &str) -> Self {
+        Self {
+            model: model.to_owned(),
+            tokens: CONTEXT_WINDOW_TOKENS,
+            reserve_tokens: CONTEXT_RESERVE_TOKENS,
+            tokenizer: Tokenizer::of_model(model),
+        }
+    }
+
+    /// What may be filled.
+    #[must_use]
+    pub fn room(&self) -> u64 {
+        self.tokens.saturating_sub(self.reserve_tokens)
+    }
+}
+
+/// What every provider sends of a message, in bytes: never less than its tokens.
+pub(super) fn bytes_of(message: &Message) -> u64 {
+    let mut bytes = CONTEXT_MESSAGE_TOKENS;
+    each_text(message, |text| bytes = bytes.saturating_add(length(text)));
+    bytes
+}
+
+/// The tokens of a message, and of what frames it.
+pub(super) fn tokens_of(tokenizer: Tokenizer, message: &Message) -> u64 {
+    let mut tokens = CONTEXT_MESSAGE_TOKENS;
+    each_text(message, |text| {
+        tokens = tokens.saturating_add(tokenizer.count(text));
+    });
+    tokens
+}
+
+/// What is told beside the messages, text by text.
+pub(super) fn each_fixed(instructions: &str, cards: &[Card], mut see: impl FnMut(&str)) {
+    see(instructions);
+    for card in cards {
+        see(&card.name);
+        see(&card.description);
+        see(&card.input.to_string());
+    }
+}
+
+pub(super) fn length(text: &str) -> u64 {
+    u64::try_from(text.len()).unwrap_or(u64::MAX)
+}
+
+fn each_text(message: &Message, mut see: impl FnMut(&str)) {
+    match message {
+        Message::User { text } => see(text),
+        Message::Assistant(reply) => each_text_of_reply(reply, see),
+        Message::Tool { id, observation } => {
+            see(id);
+            see(&observation.text);
+        }
+    }
+}
+
+fn each_text_of_reply(reply: &Reply, mut see: impl FnMut(&str)) {
+    see(&reply.text);
+    for call in &reply.calls {
+        see(&call.id);
+        see(&call.tool);
+        see(&args_text(&call.args));
+    }
+    for thought in &reply.thoughts {
+        see(&thought.text);
+        if !thought.opaque.is_null() {
+            see(&thought.opaque.to_string());
+        }
+    }
+}
+
+fn args_text(args: &WishedArgs) -> Cow<'_, str> {
+    match args {
+        WishedArgs::Json(args) => args.to_string().into(),
+        WishedArgs::Broken(text) => text.into(),
+    }
+}
+
+/// What is told or left out as a whole: a message of the user, or a reply with the outcomes of its calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Turn {
+    /// Its first message.
+    pub from: usize,
+    /// The first one after it.
+    pub to: usize,
+}
+
+/// The messages from `start` on, turn by turn.
+pub(super) fn turns(messages: &[&Message], start: usize) -> Vec<Turn> {
+    let mut turns: Vec<Turn> = Vec::new();
+    for (at, message) in messages.iter().enumerate().skip(start) {
+        match turns.last_mut() {
+            Some(last) if matches!(message, Message::Tool { .. }) => last.to = at + 1,
+            _ => turns.push(Turn {
+                from: at,
+                to: at + 1,
+            }),
+        }
+    }
+    turns
+}
+
+/// The latest words of the user.
+pub(super) fn latest(messages: &[&Message]) -> Option<usize> {
+    let of_user = |message: &&Message| matches!(message, Message::User { .. });
+    messages.iter().rposition(of_user)
+}
+
+/// Which messages are told: those from `from` on, and `latest` before them, if it is not among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kept {
+    pub from: usize,
+    pub latest: Option<usize>,
+}
+
+impl Kept {
+    /// Whether a message is told.
+    pub(super) fn has(self, at: usize) -> bool {
+        at >= self.from || self.latest == Some(at)
+    }
+}
+
+/// What of the messages from `start` on fits into `room`.
+///
+/// # Errors
+/// `OverBudget` where the latest words of the user, or what the last calls came to, do not.
+pub(super) fn keep(
+    (messages, start): (&[&Message], usize),
+    (room, window): (u64, &Window),
+    cost: &dyn Fn(usize) -> u64,
+) -> Result<Kept> {
+    let latest = latest(messages);
+    let own = latest.map_or(0, cost);
+    let Some(mut left) = room.checked_sub(own) else {
+        return Err(over("the latest message of the user", own, room, window));
+    };
+    let mut from = messages.len();
+    for turn in turns(messages, start).iter().rev() {
+        let costs = (turn.from..turn.to).filter(|at| latest != Some(*at));
+        let needed: u64 = costs.map(cost).fold(0, u64::saturating_add);
+        let Some(rest) = left.checked_sub(needed) else {
+            // A model that is not told what its last calls came to makes them again.
+            if from == messages.len() {
+                return Err(over(
+                    "the last reply and its outcomes",
+                    needed,
+                    left,
+                    window,
+                ));
+            }
+            break;
+        };
+        (left, from) = (rest, turn.from);
+    }
+    Ok(Kept { from, latest })
+}
+
+/// What does not fit, and what would change it.
+pub(super) fn over(what: &str, needed: u64, room: u64, window: &Window) -> Error {
+    let (model, tokens) = (&window.model, window.tokens);
+    let about = if window.tokenizer.is_estimate() {
+        "about "
+    } else {
+        ""
+    };
+    let message = format!(
+        "context_window: {what} would take {about}{needed} tokens, and {room} are left of the {tokens} that the model \
+         `{model}` takes"
+    );
+    Error::new(Code::OverBudget, message)
+        .hint(format!(
+            "if it takes more: [models.{model}]\nwindow_tokens = …"
+        ))
+        .hint("otherwise say it in fewer words, grant fewer tools, or let tools return less")
+}

@@ -1,0 +1,144 @@
+//! Telling: what the model of a turn is told. Where the window is filling, older turns are folded first.
+
+use super::super::chain::Asked;
+use super::super::provider::Model;
+use super::Drive;
+use crate::rules::caller::Origin;
+use crate::rules::context::rolling::{asking, transcript};
+use crate::rules::context::told::{Context, Due, Telling};
+use crate::rules::context::window::Window;
+use crate::rules::inbound::Marks;
+use crate::rules::plan::Plan;
+use crate::rules::sanitise::visible;
+use crate::words::clock::Clock;
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::{Cause, Compacted, Event, Spent};
+use crate::words::message::{Card, Prompt, Usage};
+
+/// Who writes summaries where no model does.
+const HOST: &str = "host";
+
+impl Drive<'_> {
+    /// The prompt of a turn; or, inside, why there is none: what must be told does not fit.
+    ///
+    /// # Errors
+    /// The journal's failure.
+    pub(super) async fn tell(&self, plan: &mut Plan, cards: &[Card]) -> Result<Result<Prompt>> {
+        let mut context = self.context.lock().await;
+        plan.read(context.label());
+        let policy = self.station.gate.policy();
+        let treatment = (policy.inbound, &policy.flows.classes);
+        let marks = Marks::of_run(treatment, self.station.gate.journal().key(), self.run);
+        let telling = Telling {
+            agent: self.agent,
+            cards,
+            own: plan.messages(),
+            marks: &marks,
+        };
+        // Whoever answers in the end, they can take it.
+        let windows = self.models.iter().map(|model| &model.window);
+        let Some(window) = windows.min_by_key(|window| window.tokens) else {
+            return Ok(Ok(context.whole(telling)));
+        };
+        // Of what is secret nothing is written down anew.
+        if !policy.flows.classes.is_secret(plan.label()) {
+            self.fold(&mut context, telling, (plan, window)).await?;
+        }
+        Ok(context.prompt(telling, window))
+    }
+
+    async fn fold(
+        &self,
+        context: &mut Context,
+        telling: Telling<'_>,
+        (plan, window): (&Plan, &Window),
+    ) -> Result<()> {
+        let rolling = &self.agent.rolling;
+        let Some(due) = context.due(telling, (rolling, window)) else {
+            return Ok(());
+        };
+        let began = Clock::instant();
+        let (mut by, mut instead, mut usage) = (HOST, String::new(), Usage::default());
+        let mut summary = rolling.summary(&due.before, &due.messages);
+        if let Some(model) = self.summariser {
+            match self.summarised(model, &due, (telling, plan)).await {
+                Ok((said, used)) => (summary, by, usage) = (said, &model.name, used),
+                // It is worth a try and no more.
+                Err(error) => instead = self.station.scrub.clean(error.message()),
+            }
+        }
+        self.known.consults.spend(usage);
+        let summary = self.station.scrub.clean(&summary);
+        // It would make the matter worse.
+        if window.tokenizer.count(&summary) >= due.folds {
+            return Ok(());
+        }
+        let mut compacted = Compacted {
+            through: due.through,
+            turns: due.turns,
+            summary,
+            // The replies in it were made under the influence of all that their model had read.
+            label: plan.label().clone(),
+            by: by.to_owned(),
+            cause: if due.asked {
+                Cause::Asked
+            } else {
+                Cause::Window
+            },
+            before_tokens: due.tokens,
+            after_tokens: 0,
+            summary_tokens: 0,
+            estimated: window.tokenizer.is_estimate(),
+            instead,
+            spent: Spent::default(),
+        };
+        context.folded(&compacted);
+        let after = context.tokens(telling, window.tokenizer);
+        (compacted.after_tokens, compacted.summary_tokens) = after;
+        compacted.spent = Spent {
+            usage,
+            ..Spent::since(began)
+        };
+        let event = Event::Compacted(Box::new(compacted));
+        self.station.gate.journal().append(self.run, 0, event)?;
+        Ok(())
+    }
+
+    /// What a model makes of what is folded.
+    async fn summarised(
+        &self,
+        model: &Model,
+        due: &Due,
+        (telling, plan): (Telling<'_>, &Plan),
+    ) -> Result<(String, Usage)> {
+        let rolling = &self.agent.rolling;
+        let said = transcript(&due.before, &due.messages, model.window.room());
+        let prompt = asking(
+            &telling.marks.block(&said, plan.label()),
+            (rolling, telling.marks),
+        );
+        let asked = Asked {
+            station: self.station,
+            tasks: self.tasks,
+            run: self.run,
+            known: &self.known,
+            models: &[model],
+            label: plan.label(),
+            turn: 0,
+            wait_ms_max: 0,
+        };
+        let prepare = |model: &Model| {
+            let caller = self.caller(Origin::Host, 0, plan.label().clone(), model);
+            Ok((caller, |_| {}))
+        };
+        let reply = asked.reply(&prompt, prepare).await?;
+        let text = visible(reply.text.trim());
+        if text.is_empty() {
+            return Err(Error::new(
+                Code::ProviderFailed,
+                "the model wrote no summary",
+            ));
+        }
+        Ok((rolling.cut(&text), reply.usage))
+    }
+}

@@ -1,0 +1,310 @@
+//! Sessions: runs of one user that share context. A session is its runs and nothing else; it begins with its first
+//! run, and each run that joins it is told what was said in those before, under all their influence.
+//!
+//! One run of a session goes on at a time. What was said in a run that was cancelled stays in the journal, and no later
+//! run is told it (O-22).
+
+use std::collections::VecDeque;
+
+use super::brought::{brought_in, goal_with};
+use super::host::{Goal, Host};
+use super::known;
+use super::left::{Hold, Wished, wished_in};
+use super::rest;
+use crate::gate::journal::Provenance;
+use crate::guests::tasks::Tasks;
+use crate::rules::context::told::Context;
+use crate::rules::flow::handles::Handles;
+use crate::rules::flow::lines::Flows;
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::{Brought, Compacted, End, Event, InSession, Record};
+use crate::words::id::{Digest, RunId};
+use crate::words::label::Label;
+use crate::words::limits::SESSION_RUNS;
+use crate::words::message::{Message, Reply, ToolCall};
+pub use crate::words::session::Session;
+
+/// How a run joins a session.
+#[derive(Clone, Debug)]
+pub struct Joining {
+    /// The session; it begins with this run, where there is none yet.
+    pub session: Session,
+    /// Whether it waits while another run of the session goes on; it is refused otherwise.
+    pub queue: bool,
+    /// Whether older turns are folded into a summary first, however few they are.
+    pub compact: bool,
+}
+
+/// What a run is told of those before it in its session.
+#[derive(Debug, Default)]
+pub(super) struct Earlier {
+    /// Its place.
+    pub(super) place: Option<Box<InSession>>,
+    /// What its user typed before.
+    pub(super) typed: Vec<String>,
+    /// What is held of it.
+    pub(super) handles: Handles,
+    messages: Vec<Message>,
+    label: Label,
+    folded: Option<Compacted>,
+    compact: bool,
+}
+
+impl Earlier {
+    /// The context that a run with these records goes on with.
+    pub(super) fn context(&mut self, records: &[Record]) -> Context {
+        let messages = std::mem::take(&mut self.messages);
+        let mut context = Context::after(messages, self.label.clone());
+        if let Some(folded) = &self.folded {
+            context.folded(folded);
+        }
+        if self.compact {
+            context.ask();
+        }
+        context.recall(records)
+    }
+
+    /// The next run that was ended. One that was cancelled leaves nothing.
+    fn take(&mut self, flows: &Flows, run: &RunId, records: &[Record]) -> Result<()> {
+        if is_cancelled(records) {
+            return Ok(());
+        }
+        self.messages.extend(messages_of(flows, records));
+        if let Wished::Goal(goal) = wished_in(run, records)? {
+            self.typed.extend(goal.typed());
+        }
+        for record in records {
+            match &record.event {
+                Event::Started(started) => self.label = self.label.join(&started.label),
+                Event::Replied { label, .. } => self.label = self.label.join(label),
+                Event::Observed { observation, .. } => {
+                    self.label = self.label.join(&observation.label);
+                }
+                Event::Compacted(compacted) => self.folded = Some(Compacted::clone(compacted)),
+                Event::Brought(_)
+                | Event::Prompted { .. }
+                | Event::Judged(_)
+                | Event::Finished(_)
+                | Event::Scripted(_)
+                | Event::Rested { .. }
+                | Event::Paused { .. }
+                | Event::Answered { .. }
+                | Event::Expired { .. }
+                | Event::Resumed
+                | Event::Attempted(_)
+                | Event::Overspent(_)
+                | Event::Stopped(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// All that the run after is told, in one digest.
+    fn digest(&self) -> Digest {
+        let summary = self.folded.as_ref();
+        let summary = summary.map(|folded| (&folded.summary, folded.through));
+        let all = serde_json::json!([self.messages, self.label, summary]);
+        Digest::of(all.to_string().as_bytes())
+    }
+}
+
+impl Host {
+    /// Pursues a goal in a session.
+    ///
+    /// # Errors
+    /// `Busy` where another run of the session goes on or is left; `OverBudget` where the session has too many;
+    /// `Corrupt` where one of them is not as it was written; and as [`Host::pursue`].
+    pub async fn pursue_in(&self, joining: &Joining, goal: Goal, tasks: &Tasks) -> Result<String> {
+        let hold = self.hold_session(joining, tasks).await?;
+        let answer = async {
+            let mut earlier = self.earlier(&joining.session, None).await?;
+            earlier.compact = joining.compact;
+            self.pursue_after(goal, earlier, tasks).await
+        };
+        let answer = answer.await;
+        hold.end();
+        answer
+    }
+
+    async fn hold_session(&self, joining: &Joining, tasks: &Tasks) -> Result<Hold> {
+        loop {
+            if let Some(hold) = self.kept.hold_session(&joining.session)? {
+                return Ok(hold);
+            }
+            if !joining.queue {
+                return Err(busy(&joining.session, "another run of it goes on")
+                    .hint("wait for its end, or say `--queue`"));
+            }
+            if tasks.is_cancelled() {
+                return Err(Error::new(
+                    Code::Cancelled,
+                    "the run was cancelled before it began",
+                ));
+            }
+            rest::a_moment().await;
+        }
+    }
+
+    /// What a run that goes on is told of those before it, and its hold on their session; nothing for one that is in
+    /// no session.
+    ///
+    /// # Errors
+    /// As [`Host::pursue_in`].
+    pub(super) async fn rejoin(&self, records: &[Record]) -> Result<(Earlier, Option<Hold>)> {
+        let Some(place) = place_in(records) else {
+            return Ok((Earlier::default(), None));
+        };
+        let session = Session::of(&place.user, &place.name)?;
+        let Some(hold) = self.kept.hold_session(&session)? else {
+            return Err(busy(&session, "another run of it goes on"));
+        };
+        match self.before(records).await {
+            Ok(earlier) => Ok((earlier, Some(hold))),
+            Err(error) => {
+                hold.end();
+                Err(error)
+            }
+        }
+    }
+
+    /// What a run that is on record was told of those before it in its session; nothing for one that is in none.
+    ///
+    /// # Errors
+    /// As [`Host::pursue_in`].
+    pub(super) async fn before(&self, records: &[Record]) -> Result<Earlier> {
+        let Some(place) = place_in(records) else {
+            return Ok(Earlier::default());
+        };
+        let session = Session::of(&place.user, &place.name)?;
+        let earlier = self.earlier(&session, Some(place.place)).await?;
+        if earlier.place.as_deref() != Some(place) {
+            let what = format!(
+                "the runs of {session} before this one are not what they were when it began"
+            );
+            return Err(Error::new(Code::Corrupt, what).hint("lazaret runs verify --all"));
+        }
+        Ok(earlier)
+    }
+
+    /// What the runs of a session leave: all of them, or those before a place.
+    async fn earlier(&self, session: &Session, before: Option<u64>) -> Result<Earlier> {
+        let mut runs: VecDeque<RunId> = self.journal().session(session).await?.into();
+        let most = before.map_or(usize::MAX, |place| {
+            usize::try_from(place).unwrap_or(usize::MAX)
+        });
+        runs.truncate(most);
+        if runs.len() >= SESSION_RUNS {
+            let what = format!("{session} has {SESSION_RUNS} runs, and takes no more");
+            return Err(Error::new(Code::OverBudget, what).hint("begin another session"));
+        }
+        let flows = &self.policy().flows;
+        let mut earlier = Earlier::default();
+        let mut place = 0;
+        for run in runs {
+            let records = self.run_of(session, &run, place).await?;
+            earlier.take(flows, &run, &records)?;
+            if !is_cancelled(&records) {
+                known::hold_again(&self.station, &mut earlier.handles, &records);
+            }
+            place += 1;
+        }
+        earlier.handles.shed();
+        earlier.place = Some(Box::new(InSession {
+            name: session.name().to_owned(),
+            user: session.user().to_owned(),
+            place,
+            earlier: earlier.digest(),
+        }));
+        Ok(earlier)
+    }
+
+    /// The records of a run that has ended, at its place in the session.
+    async fn run_of(&self, session: &Session, run: &RunId, place: u64) -> Result<Vec<Record>> {
+        let (records, verified) = self.journal().verified(run).await?;
+        let corrupt = |why: &str| {
+            let what = format!("run `{run}` of {session} {why}");
+            Err(Error::new(Code::Corrupt, what).hint(format!("lazaret runs verify {run}")))
+        };
+        if let Some((seq, why)) = verified.broken {
+            return corrupt(&format!("is not as it was written: record {seq} {why}"));
+        }
+        if verified.provenance != Provenance::Here || verified.unchained > 0 {
+            return corrupt("was not written here");
+        }
+        if place_in(&records).map(|at| at.place) != Some(place) {
+            return corrupt(&format!(
+                "stands where run number {place} belongs, which is missing"
+            ));
+        }
+        if !verified.stopped {
+            return Err(busy(session, &format!("its run `{run}` has not ended"))
+                .hint(format!("go on with it: lazaret runs resume {run}"))
+                .hint(format!("or end it: lazaret runs cancel {run}")));
+        }
+        Ok(records)
+    }
+}
+
+/// What a new run brings along must not be called as something that its session holds.
+///
+/// # Errors
+/// `BadInput`.
+pub(super) fn check_names(earlier: &Earlier, brought: &[Brought]) -> Result<()> {
+    let held = |one: &&Brought| earlier.handles.get(&one.name).is_ok();
+    match brought.iter().find(held) {
+        None => Ok(()),
+        Some(one) => {
+            let what = format!("the session holds something called `{}` already", one.name);
+            let hint = format!("give it another name: {}:{}=NAME", one.from, one.handle);
+            Err(Error::bad_input(what).hint(hint))
+        }
+    }
+}
+
+fn busy(session: &Session, why: &str) -> Error {
+    Error::new(Code::Busy, format!("{session} is busy: {why}"))
+}
+
+/// The place of a run in its session, if it is in one.
+fn place_in(records: &[Record]) -> Option<&InSession> {
+    match records.first().map(|first| &first.event) {
+        Some(Event::Started(started)) => started.session.as_deref(),
+        Some(_) | None => None,
+    }
+}
+
+fn is_cancelled(records: &[Record]) -> bool {
+    let Some(Event::Stopped(stopped)) = records.last().map(|last| &last.event) else {
+        return false;
+    };
+    matches!(stopped.end, End::Failed { code, .. } if code == Code::Cancelled)
+}
+
+/// What was said in a run that has ended. Calls that nothing came of are left out with the reply that wished for them.
+fn messages_of(flows: &Flows, records: &[Record]) -> Vec<Message> {
+    let mut messages = Vec::new();
+    let mut open: Option<(Reply, Vec<Message>)> = None;
+    for record in records {
+        if let Event::Started(started) = &record.event {
+            let text = goal_with(&started.goal, &brought_in(records), flows);
+            messages.push(Message::User { text });
+        }
+        if let Event::Replied { reply, .. } = &record.event {
+            open = Some((reply.clone(), Vec::new()));
+        }
+        if let Event::Observed { observation, .. } = &record.event
+            && let Some((reply, seen)) = &mut open
+            && let Some(ToolCall { id, .. }) = reply.calls.get(seen.len())
+        {
+            seen.push(Message::Tool {
+                id: id.clone(),
+                observation: observation.clone(),
+            });
+        }
+        if let Some((reply, seen)) = open.take_if(|(reply, seen)| seen.len() == reply.calls.len()) {
+            messages.push(Message::Assistant(reply));
+            messages.extend(seen);
+        }
+    }
+    messages
+}

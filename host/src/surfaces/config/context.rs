@@ -1,0 +1,153 @@
+//! `[compaction]`, and what a line of `[models.NAME]` says of the model's window.
+
+use std::path::Path;
+
+use super::file::{ConfigFile, ModelTable};
+use crate::rules::context::rolling::{Rolling, RollingTable};
+use crate::rules::context::tokens::Tokenizer;
+use crate::rules::context::window::Window;
+use crate::rules::sanitise::{CapTable, Caps};
+use crate::runs::host::Setup;
+use crate::words::error::{Error, Result};
+use crate::words::id::shown;
+use crate::words::limits::{
+    COMPACTION_COUNT_MAX, CONTEXT_WINDOW_TOKENS_MAX, CONTEXT_WINDOW_TOKENS_MIN, OBSERVATION_CAP_MAX,
+};
+
+/// What a model takes at once, and what counts it.
+pub(super) fn window(name: &str, table: &ModelTable) -> Result<Window> {
+    let (model, tokens, tokenizer) = match table {
+        ModelTable::Scripted(table) => ("", table.window_tokens, table.tokenizer),
+        ModelTable::OpenAi(table)
+        | ModelTable::Responses(table)
+        | ModelTable::Anthropic(table)
+        | ModelTable::Gemini(table)
+        | ModelTable::Ollama(table) => (table.model.as_str(), table.window_tokens, table.tokenizer),
+    };
+    let mut window = Window::of(name);
+    window.tokenizer = tokenizer.unwrap_or_else(|| Tokenizer::of_model(model));
+    window.tokens = tokens.unwrap_or(window.tokens);
+    let (least, most) = (CONTEXT_WINDOW_TOKENS_MIN, CONTEXT_WINDOW_TOKENS_MAX);
+    if !(least..=most).contains(&window.tokens) {
+        let what = format!("`window_tokens` is from {least} to {most}");
+        return Err(Error::bad_input(what)
+            .hint("it is what the model takes at once; its provider says how much"));
+    }
+    Ok(window)
+}
+
+/// Tells every agent when its older turns are folded: the first file that says something of it is followed.
+pub(super) fn roll(setup: &mut Setup, files: &[(&Path, &ConfigFile)]) -> Result<()> {
+    let tables: Vec<&RollingTable> = files.iter().map(|(_, file)| &file.compaction).collect();
+    let rolling = rolling(&tables)?;
+    if !rolling.model.is_empty() && !setup.models.contains_key(&rolling.model) {
+        let name = shown(&rolling.model);
+        let what = format!("[compaction] speaks of the model `{name}`, which is not there");
+        return Err(Error::bad_input(what).hint(format!("write `[models.{name}]`")));
+    }
+    for agent in setup.agents.values_mut() {
+        agent.rolling.clone_from(&rolling);
+    }
+    Ok(())
+}
+
+fn rolling(tables: &[&RollingTable]) -> Result<Rolling> {
+    let of = Rolling::default();
+    let percent = |said: fn(&RollingTable) -> Option<u32>, key: &str, least: u32, or: u32| {
+        let value = tables.iter().find_map(|table| said(table)).unwrap_or(or);
+        if (least..=100).contains(&value) {
+            return Ok(value);
+        }
+        Err(Error::bad_input(format!(
+            "[compaction] {key} is from {least} to 100"
+        )))
+    };
+    let count = |said: fn(&RollingTable) -> Option<usize>, key: &str, or: usize| {
+        let value = tables.iter().find_map(|table| said(table)).unwrap_or(or);
+        if (1..=COMPACTION_COUNT_MAX).contains(&value) {
+            return Ok(value);
+        }
+        Err(Error::bad_input(format!(
+            "[compaction] {key} is from 1 to {COMPACTION_COUNT_MAX}"
+        )))
+    };
+    let model = tables.iter().find_map(|table| table.model.clone());
+    let rolling = Rolling {
+        trigger_percent: percent(
+            |t| t.trigger_percent,
+            "trigger_percent",
+            0,
+            of.trigger_percent,
+        )?,
+        target_percent: percent(|t| t.target_percent, "target_percent", 1, of.target_percent)?,
+        min_turns: count(|t| t.min_turns, "min_turns", of.min_turns)?,
+        keep_turns: count(|t| t.keep_turns, "keep_turns", of.keep_turns)?,
+        entries: count(|t| t.summary_entries, "summary_entries", of.entries)?,
+        entry_chars: count(|t| t.entry_chars, "entry_chars", of.entry_chars)?,
+        all_chars: count(|t| t.summary_chars, "summary_chars", of.all_chars)?,
+        model: model.unwrap_or_default(),
+    };
+    if rolling.trigger_percent > 0 && rolling.target_percent >= rolling.trigger_percent {
+        return Err(
+            Error::bad_input("[compaction] target_percent is not below trigger_percent")
+                .hint("what is folded at 85 percent leaves 50, say"),
+        );
+    }
+    Ok(rolling)
+}
+
+/// How much of an outcome a model reads: the least that one of the files asks for.
+pub(super) fn caps(files: &[(&Path, &ConfigFile)]) -> Result<Caps> {
+    let of = Caps::default();
+    let least = |said: fn(&CapTable) -> Option<usize>, key: &str| {
+        let asked = files
+            .iter()
+            .filter_map(|(_, file)| said(&file.observations));
+        match asked.min() {
+            Some(value) if !(1..=OBSERVATION_CAP_MAX).contains(&value) => Err(Error::bad_input(
+                format!("[observations] {key} is from 1 to {OBSERVATION_CAP_MAX}"),
+            )),
+            asked => Ok(asked),
+        }
+    };
+    let truncation = files
+        .iter()
+        .find_map(|(_, file)| file.observations.truncation);
+    Ok(Caps {
+        tokens: least(|t| t.max_tokens, "max_tokens")?.unwrap_or(of.tokens),
+        bytes: least(|t| t.max_bytes, "max_bytes")?.unwrap_or(of.bytes),
+        lines: least(|t| t.max_lines, "max_lines")?,
+        chars: least(|t| t.max_chars, "max_chars")?,
+        preview_tokens: least(|t| t.preview_tokens, "preview_tokens")?.unwrap_or(of.preview_tokens),
+        truncation: truncation.unwrap_or(of.truncation),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, says: &str) {
+        let table: RollingTable = toml::from_str(text).unwrap();
+        let error = rolling(&[&table]).unwrap_err();
+        assert!(error.message().contains(says), "{error}");
+    }
+
+    #[test]
+    fn numbers_that_make_no_sense_are_refused() {
+        check("trigger_percent = 101", "trigger_percent is from 0 to 100");
+        check("target_percent = 0", "target_percent is from 1 to 100");
+        check("target_percent = 90", "not below");
+        check("keep_turns = 0", "keep_turns is from 1");
+        let off: RollingTable = toml::from_str("trigger_percent = 0").unwrap();
+        assert_eq!(rolling(&[&off]).unwrap().trigger_percent, 0);
+    }
+
+    #[test]
+    fn the_first_file_that_says_something_is_followed() {
+        let own: RollingTable = toml::from_str("keep_turns = 3").unwrap();
+        let theirs: RollingTable = toml::from_str("keep_turns = 4\nmin_turns = 9").unwrap();
+        let both = rolling(&[&own, &theirs]).unwrap();
+        assert_eq!((both.keep_turns, both.min_turns), (3, 9));
+    }
+}

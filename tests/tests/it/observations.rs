@@ -1,0 +1,151 @@
+//! Observations: what a model reads of an outcome that is too long for it.
+
+use lazaret::words::event::{Answer as Say, Event};
+use lazaret::words::id::RunId;
+use lazaret_tests::prelude::*;
+use lazaret_tests::rig::Rigged;
+
+use crate::page::observed;
+
+fn call(tool: &str, args: Value) -> Value {
+    json!({"calls": [{"id": "a", "tool": tool, "args": args}]})
+}
+
+/// The first thing that the model read.
+async fn first(rig: &Rigged, run: &RunId) -> String {
+    observed(&rig.records(run).await)[0].0.clone()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_outcome_is_cut_as_the_operator_says() {
+    for (caps, begins, says) in [
+        ("max_chars = 100", "xxx", "[400 of 500 characters left out]"),
+        ("max_tokens = 10", "xxx", "[460 of 500 characters left out]"),
+        (
+            "max_bytes = 50\ntruncation = \"tail\"",
+            "\n[450",
+            "[450 of 500 characters left out]",
+        ),
+        (
+            "max_chars = 100\ntruncation = \"summarise\"",
+            "[each of 1 lines",
+            "…",
+        ),
+        ("max_lines = 1", "xxx", "xxx"),
+    ] {
+        let policy = format!("[flow]\nhold = \"never\"\n[observations]\n{caps}");
+        let replies = [
+            call("hostile.text", json!({"bytes": 500})),
+            json!({"text": "Seen."}),
+        ];
+        let rig = Rig::of(&policy)
+            .guest("hostile")
+            .replies(&replies)
+            .open()
+            .await;
+        let (run, answer) = rig.pursue("Look.").await;
+        assert_eq!(answer.expect("an answer"), "Seen.");
+        let text = first(&rig, &run).await;
+        assert!(
+            text.starts_with(begins) && text.contains(says),
+            "{caps}: {text}"
+        );
+    }
+}
+
+const SPILL: &str =
+    "[flow]\nhold = \"never\"\n[observations]\nmax_chars = 600\ntruncation = \"spill\"\npreview_tokens = 20
+    [mounts.inbox]
+    path = \"inbox\"
+    [grants.\"files.*\"]
+    mounts = { inbox = \"read\" }
+    [agents.agent]
+    tools = [\"files.*\", \"text.*\"]";
+
+/// Two hundred lines, each with its number.
+fn lines() -> String {
+    (0..200).map(|at| format!("line {at}\n")).collect()
+}
+
+fn read() -> Value {
+    call("files.read", json!({"path": "inbox/list.txt"}))
+}
+
+fn part(from: usize) -> Value {
+    let range =
+        json!({"value": {"$handle": "h1"}, "unit": "bytes", "from": from, "to": from + 400});
+    json!({"calls": [{"id": "b", "tool": "handle.read", "args": range}]})
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_too_long_is_kept_and_read_part_by_part() {
+    let replies = [
+        read(),
+        part(1_200),
+        json!({"when": "line 13", "text": "There."}),
+    ];
+    let rig = Rig::of(SPILL).file("inbox/list.txt", &lines());
+    let rig = rig.replies(&replies).open().await;
+    let (run, answer) = rig.pursue("Look it up.").await;
+    assert_eq!(answer.expect("an answer"), "There.");
+    let seen = observed(&rig.records(&run).await);
+    assert!(
+        seen[0]
+            .0
+            .contains("all of it is kept as {\"$handle\":\"h1\"}"),
+        "{}",
+        seen[0].0
+    );
+    assert!(seen[0].0.chars().count() < 400, "{}", seen[0].0);
+    // What is read of it is read under the influence of whoever wrote it, and between marks.
+    assert!(
+        seen[1].1.to_string().contains("file:inbox"),
+        "{}",
+        seen[1].1
+    );
+    assert_golden("spilled", &rig.journal(&run).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_kept_is_there_when_the_run_goes_on_and_for_no_other_run() {
+    let policy = format!("ask = [\"text.count\"]\n{SPILL}");
+    let replies = [
+        read(),
+        call("text.count", json!({"text": "a"})),
+        part(1_200),
+        json!({"when": "line 13", "text": "There."}),
+    ];
+    let rig = Rig::of(&policy).file("inbox/list.txt", &lines());
+    let rig = rig.replies(&replies).kept().await.open().await;
+    let (run, asked) = rig.pursue("Look it up.").await;
+    assert_eq!(asked.expect_err("it asks").code(), Code::Asked);
+    let rig = rig.restart().await;
+    rig.answer(Say::Allow).await;
+    assert_eq!(rig.resume_agent(&run).await.expect("an answer"), "There.");
+    let other = rig
+        .close()
+        .file("replies.jsonl", &part(0).to_string())
+        .open()
+        .await;
+    let (run, _) = other.pursue("Take it.").await;
+    let text = first(&other, &run).await;
+    assert!(text.contains("which holds nothing"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_fits_is_not_kept_and_nobody_is_offered_to_read_it() {
+    let replies = [read(), json!({"text": "Short."})];
+    let rig = Rig::of(&SPILL.replace("spill", "head")).file("inbox/list.txt", "short");
+    let rig = rig.replies(&replies).open().await;
+    let (run, answer) = rig.pursue("Look it up.").await;
+    assert_eq!(answer.expect("an answer"), "Short.");
+    for record in rig.records(&run).await {
+        match record.event {
+            Event::Observed { kept, .. } => assert_eq!(kept, None),
+            Event::Prompted { tools, .. } => {
+                assert!(!tools.contains(&"handle.read".to_owned()), "{tools:?}");
+            }
+            _ => {}
+        }
+    }
+}

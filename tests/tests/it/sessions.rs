@@ -1,0 +1,309 @@
+//! Sessions: runs that are told what was said before them, and how much of it where not all fits.
+
+use lazaret::guests::tasks::Tasks;
+use lazaret::runs::session::{Joining, Session};
+use lazaret::words::error::Code;
+use lazaret::words::event::{Answer as Say, Cause, Compacted, Event, InSession};
+use lazaret::words::id::RunId;
+use lazaret::words::label::Source;
+use lazaret::words::session::LOCAL;
+use lazaret_tests::prelude::*;
+use lazaret_tests::rig::Rigged;
+
+const FILES: &str = "
+    [mounts.inbox]
+    path = \"inbox\"
+    [grants.\"files.*\"]
+    mounts = { inbox = \"read\" }";
+
+fn read() -> Value {
+    json!({"calls": [{"tool": "files.read", "args": {"path": "inbox/letter.txt"}}]})
+}
+
+fn say(when: &str, text: &str) -> Value {
+    json!({"when": when, "text": text})
+}
+
+fn session() -> Session {
+    Session::of(LOCAL, "work").expect("a name")
+}
+
+async fn place(rig: &Rigged, run: &RunId) -> InSession {
+    let records = rig.records(run).await;
+    let Some(Event::Started(started)) = records.first().map(|first| &first.event) else {
+        panic!("{records:?}");
+    };
+    *started.session.clone().expect("it is in a session")
+}
+
+async fn compacted(rig: &Rigged, run: &RunId) -> Vec<Compacted> {
+    let records = rig.records(run).await;
+    let found = records.into_iter().filter_map(|record| match record.event {
+        Event::Compacted(compacted) => Some(*compacted),
+        _ => None,
+    });
+    found.collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_is_told_what_was_said_before() {
+    let replies = [
+        say("My colour is blue", "I see."),
+        read(),
+        say("My colour is blue", "Blue, and a letter."),
+        say("dear friend", "It says dear friend."),
+    ];
+    let rig = Rig::of(FILES).file("inbox/letter.txt", "dear friend");
+    let rig = rig.replies(&replies).kept().await.open().await;
+    assert_eq!(
+        rig.host
+            .journal()
+            .session(&session())
+            .await
+            .expect("the journal"),
+        []
+    );
+    let (first, _) = rig.pursue_in_session("work", "My colour is blue.").await;
+    let (second, answer) = rig.pursue_in_session("work", "Which one?").await;
+    assert_eq!(answer.expect("an answer"), "Blue, and a letter.");
+    assert_golden("session", &rig.journal(&second).await);
+    // The same after the host was started anew.
+    let rig = rig.restart().await;
+    let (third, answer) = rig.pursue_in_session("work", "What does it say?").await;
+    assert_eq!(answer.expect("an answer"), "It says dear friend.");
+    let runs = rig
+        .host
+        .journal()
+        .session(&session())
+        .await
+        .expect("the journal");
+    assert_eq!(runs, [first, second, third.clone()]);
+    assert_eq!(place(&rig, &third).await.place, 2);
+    // Under the influence of what was read before, though it has read nothing itself.
+    let records = rig.records(&third).await;
+    let replied = records.iter().find_map(|record| match &record.event {
+        Event::Replied { label, .. } => Some(label.clone()),
+        _ => None,
+    });
+    let inbox = Source::try_from("file:inbox".to_owned()).expect("a source");
+    assert!(
+        replied
+            .expect("a reply")
+            .sources()
+            .any(|source| *source == inbox)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_know_nothing_of_each_other() {
+    let replies = [json!({"text": "one"}), json!({"text": "two"})];
+    let rig = Rig::of("").replies(&replies).open().await;
+    let (_, first) = rig.pursue_in_session("work", "a").await;
+    let (_, other) = rig.pursue_in_session("home", "a").await;
+    let joining = Joining {
+        session: Session::of("ann", "work").expect("a name"),
+        queue: false,
+        compact: false,
+    };
+    let (run, anns) = rig.join(&joining, "a").await;
+    for answer in [first, other, anns] {
+        assert_eq!(answer.expect("an answer"), "one");
+    }
+    assert_eq!(place(&rig, &run).await.user, "ann");
+    assert_eq!(
+        rig.host
+            .journal()
+            .sessions(10)
+            .await
+            .expect("the journal")
+            .len(),
+        3
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_is_busy_until_its_run_has_ended() {
+    let policy = format!("ask = [\"files.read\"]\n{FILES}");
+    let replies = [read(), say("Read it", "I read it.")];
+    let rig = Rig::of(&policy).file("inbox/letter.txt", "dear friend");
+    let rig = rig.replies(&replies).kept().await.open().await;
+    let (left, asked) = rig.pursue_in_session("work", "Read it.").await;
+    assert_eq!(asked.expect_err("it asks").code(), Code::Asked);
+    let (second, busy) = rig.pursue_in_session("work", "And now?").await;
+    let busy = busy.expect_err("it is busy");
+    assert_eq!(busy.code(), Code::Busy);
+    let hint = format!("lazaret runs resume {left}");
+    assert!(
+        busy.hints().iter().any(|said| said.contains(&hint)),
+        "{busy:?}"
+    );
+    assert!(
+        rig.host.journal().records(&second).await.is_err(),
+        "it never began"
+    );
+    let rig = rig.restart().await;
+    rig.answer(Say::Allow).await;
+    let answer = rig.resume_agent(&left).await;
+    assert_eq!(answer.expect("an answer"), "I read it.");
+    assert_eq!(place(&rig, &left).await.place, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_cancelled_is_not_told_again() {
+    let policy = format!("ask = [\"files.read\"]\n{FILES}");
+    let replies = [read(), json!({"text": "never"})];
+    let rig = Rig::of(&policy).file("inbox/letter.txt", "dear friend");
+    let rig = rig.replies(&replies).open().await;
+    let (left, _) = rig.pursue_in_session("work", "Read it.").await;
+    rig.host.abandon(&left).await.expect("it can be cancelled");
+    // Its one reply is not counted, so the first line answers again.
+    let (second, asked) = rig.pursue_in_session("work", "Anew.").await;
+    assert_eq!(asked.expect_err("it asks").code(), Code::Asked);
+    assert_eq!(place(&rig, &second).await.place, 1);
+    assert!(rig.records(&left).await.len() > 3, "the journal keeps it");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn runs_that_queue_come_one_after_the_other() {
+    let replies: Vec<Value> = (0..4).map(|at| json!({"text": format!("{at}")})).collect();
+    let rig = Rig::of("").replies(&replies).kept().await.open().await;
+    let joining = Joining {
+        session: session(),
+        queue: true,
+        compact: false,
+    };
+    let all = futures_util::future::join_all((0..4).map(|_| rig.join(&joining, "go"))).await;
+    let mut answers: Vec<String> = Vec::new();
+    for (run, answer) in &all {
+        let answer = answer.as_ref().expect("an answer").clone();
+        assert_eq!(place(&rig, run).await.place.to_string(), answer);
+        answers.push(answer);
+    }
+    answers.sort();
+    assert_eq!(answers, ["0", "1", "2", "3"]);
+    let waiting = rig
+        .host
+        .pursue_in(&joining, rig.goal("go"), &cancelled())
+        .await;
+    assert!(waiting.is_err());
+}
+
+fn cancelled() -> Tasks {
+    let tasks = Tasks::new();
+    tasks.cancel();
+    tasks
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_changed_in_a_session_ends_it() {
+    let replies = [json!({"text": "one"}), json!({"text": "two"})];
+    let rig = Rig::of("").replies(&replies).kept().await.open().await;
+    let (first, _) = rig.pursue_in_session("work", "a").await;
+    let path = rig.path("records/journal.db");
+    let rig = rig.close();
+    let database = rusqlite::Connection::open(path).expect("a journal");
+    let sql = "UPDATE records SET event = replace(event, 'one', 'own') WHERE run = ?1";
+    database
+        .execute(sql, [first.as_str()])
+        .expect("it is changed");
+    drop(database);
+    let rig = rig.open().await;
+    let (_, answer) = rig.pursue_in_session("work", "b").await;
+    let error = answer.expect_err("it is not as it was written");
+    assert_eq!(error.code(), Code::Corrupt);
+    assert!(error.message().contains(first.as_str()), "{error}");
+}
+
+/// A rig whose model has a small window, and a letter that fills it.
+fn small(more: &str) -> Rig {
+    let policy = format!(
+        "{more}\n{FILES}\n[agents.agent]\nturns = 20\n[models.script]\nwindow_tokens = 3000"
+    );
+    Rig::of(&policy).file("inbox/letter.txt", &"dear friend, ".repeat(90))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn older_turns_are_folded_before_the_window_is_full() {
+    let mut replies = vec![read(); 9];
+    replies.push(say("Summary of what came before", "Read."));
+    replies.push(say("Summary of what came before", "Still."));
+    let rig = small("").replies(&replies).open().await;
+    let (run, answer) = rig.pursue_in_session("work", "Read it nine times.").await;
+    assert_eq!(answer.expect("an answer"), "Read.");
+    let folds = compacted(&rig, &run).await;
+    assert!(!folds.is_empty());
+    for fold in &folds {
+        assert!(
+            fold.after_tokens < fold.before_tokens && fold.estimated,
+            "{fold:?}"
+        );
+        assert_eq!((fold.by.as_str(), fold.cause), ("host", Cause::Window));
+        assert!(fold.label.to_string().contains("file:inbox"), "{fold:?}");
+    }
+    assert_golden("compacted", &rig.journal(&run).await);
+    // The next run of the session has it, and makes none anew.
+    let (next, answer) = rig.pursue_in_session("work", "And now?").await;
+    assert_eq!(answer.expect("an answer"), "Still.");
+    assert_eq!(compacted(&rig, &next).await, []);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_goes_on_has_the_summary_that_it_had() {
+    let mut replies = vec![read(); 8];
+    replies.push(json!({"calls": [{"tool": "text.count", "args": {"text": "a"}}]}));
+    replies.push(say("Summary of what came before", "Counted."));
+    let rig = small("ask = [\"text.count\"]").replies(&replies);
+    let rig = rig.kept().await.open().await;
+    let (run, asked) = rig.pursue_in_session("work", "Read, then count.").await;
+    assert_eq!(asked.expect_err("it asks").code(), Code::Asked);
+    let before = compacted(&rig, &run).await;
+    assert!(!before.is_empty());
+    let rig = rig.restart().await;
+    rig.answer(Say::Allow).await;
+    assert_eq!(rig.resume_agent(&run).await.expect("an answer"), "Counted.");
+    assert_eq!(compacted(&rig, &run).await, before);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_may_write_the_summary_and_the_host_does_where_it_cannot() {
+    for (written, by, instead) in [
+        (Some("Nothing but a letter."), "script", ""),
+        (None, "host", "no line"),
+    ] {
+        let mut replies = vec![read(); 9];
+        replies.push(json!({"text": "Read."}));
+        replies.extend(written.map(|text| json!({"consult": true, "text": text})));
+        let rig = small("[compaction]\nmodel = \"script\"").replies(&replies);
+        let rig = rig.open().await;
+        let (run, answer) = rig.pursue("Read it nine times.").await;
+        assert_eq!(answer.expect("an answer"), "Read.");
+        let folds = compacted(&rig, &run).await;
+        let fold = folds.first().expect("it is folded");
+        assert_eq!(fold.by, by, "{fold:?}");
+        assert_eq!(fold.instead.is_empty(), instead.is_empty(), "{fold:?}");
+        if let Some(text) = written {
+            assert_eq!(fold.summary, text);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_user_says_fits_or_nothing_is_asked() {
+    let rig = small("").replies(&[json!({"text": "never"})]).open().await;
+    let (run, answer) = rig.pursue(&"word ".repeat(5_000)).await;
+    let error = answer.expect_err("it does not fit");
+    assert_eq!(error.code(), Code::OverBudget);
+    assert!(
+        error.message().contains("the latest message of the user"),
+        "{error}"
+    );
+    assert!(
+        error
+            .hints()
+            .iter()
+            .any(|hint| hint.contains("[models.script]")),
+        "{error:?}"
+    );
+    let words = rig.words(&run).await;
+    assert_eq!(words, ["started", "stopped"]);
+}
