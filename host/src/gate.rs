@@ -200,7 +200,13 @@ impl Gate {
         match effect.durability() {
             Durability::Batched => {}
             Durability::Committed => self.journal.commit().await?,
-            Durability::Synced => self.journal.sync().await?,
+            Durability::Synced if E::KIND == EffectKind::Call => self.journal.sync().await?,
+            // Once the call that it is a part of is on the disk, that says what becomes of its parts: it is in
+            // doubt, and not made again.
+            Durability::Synced => {
+                let (run, call) = (&caller.run, caller.parent);
+                self.journal.commit_after(run, call).await?;
+            }
         }
         Ok(Permit {
             effect,

@@ -97,7 +97,7 @@ impl Drive<'_> {
         self.tasks.drain().await;
         let answer = self.show(&plan, answer).await;
         self.stop(&plan, &answer)?;
-        journal.commit().await?;
+        journal.sync().await?;
         Ok(Pursued::Ended(answer))
     }
 

@@ -407,7 +407,7 @@ impl Host {
             usage: caller.known.consults.usage(),
         });
         self.journal().append(&run, 0, stopped)?;
-        self.journal().commit().await?;
+        self.journal().sync().await?;
         hold.end();
         Ok(Called { run, outcome })
     }

@@ -37,7 +37,7 @@ impl Drive<'_> {
             };
             let seq = journal.append(self.run, 0, event)?.seq;
             // What the model is about to see must not be lost after it has acted on it.
-            journal.commit().await?;
+            journal.sync().await?;
             let caller = self.caller(Origin::Host, seq, plan.label().clone(), model);
             let mut said = false;
             let scrub = &self.station.scrub;
