@@ -18,6 +18,7 @@ mod nesting;
 mod page;
 mod parallel;
 mod paths;
+mod power;
 mod questions;
 mod scripts;
 mod secrets;
