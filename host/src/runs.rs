@@ -13,6 +13,7 @@ mod observe;
 mod offer;
 pub mod provider;
 pub mod rejudge;
+pub mod replay;
 pub mod rest;
 mod script;
 pub mod written;

@@ -60,6 +60,8 @@ impl Scene {
             own = true
             [grants."files.*"]
             mounts = {{ here = "write" }}
+            [grants."files.remove"]
+            mounts = {{ here = "write" }}
             [grants."web.post"]
             fetch = [{{ url = "{url}/", methods = ["POST"], private = true }}]
             [agents.{AGENT}]

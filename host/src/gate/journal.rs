@@ -163,7 +163,6 @@ impl Journal {
     /// `DiskFailed` after a failed write, `Busy` when the writer cannot keep up.
     pub fn append(&self, run: &RunId, parent: Seq, mut event: Event) -> Result<Stamp> {
         self.clean(&mut event);
-        let at = self.0.clock.now_ms();
         let (record, nudge) = {
             let mut batch = lock(&self.0.batch);
             batch.check()?;
@@ -171,7 +170,7 @@ impl Journal {
             let mut record = Record {
                 run: run.clone(),
                 seq,
-                at,
+                at: self.0.clock.stamp_ms(),
                 parent: parent.min(seq),
                 event,
             };
@@ -320,7 +319,15 @@ impl Journal {
         let key = self.0.key.clone();
         self.ask(move |database, _| {
             let runs = chain::all_runs(database)?;
-            let verify = |run: &String| chain::verify(database, &key, run);
+            let verify = |run: &String| {
+                let verified = chain::verify(database, &key, run);
+                // Its name was just read.
+                let gone = matches!(&verified, Err(error) if error.code() == Code::NotFound);
+                match gone {
+                    true => Err(store::damaged("journal")),
+                    false => verified,
+                }
+            };
             runs.iter().map(verify).collect()
         })
         .await
@@ -375,6 +382,12 @@ impl Journal {
         check_open(run, records)?;
         let last = records.last().map_or(0, |record| record.seq);
         lock(&self.0.batch).take_up(run, last)
+    }
+
+    /// Refuses whatever comes in a run after so many records, for a replay: it ends where the run was cut off.
+    pub fn cut(&self, run: &RunId, records: usize) {
+        let records = Seq::try_from(records).unwrap_or(Seq::MAX);
+        lock(&self.0.batch).cut = Some((run.clone(), records));
     }
 
     /// Lets go of a run that is left: it may be taken up elsewhere, and nothing is appended to it here.

@@ -14,6 +14,7 @@ use super::compile::{self, Compiler};
 use super::engine::Allocation;
 use super::guest::{Inside, Linked, Reached};
 use super::plugin::PluginBytes;
+use super::recorded::Recorded;
 use super::script::Scripts;
 use super::slots::Slots;
 use super::ticker::Ticker;
@@ -47,6 +48,8 @@ pub struct Station {
     pub scrub: Scrub,
     /// Asks models about what is held.
     pub counsel: Box<dyn Counsel>,
+    /// In a replay: what came from outside. Nothing is asked of guests and models then.
+    pub recorded: Option<Arc<dyn Recorded>>,
 }
 
 /// The engine and what belongs to it. Cheap to clone.

@@ -276,6 +276,7 @@ mod tests {
             label: Label::of(Source::user()),
             narrowed: Narrowed::default(),
             ask_expires_ms: None,
+            forked: None,
         };
         let stopped = Stopped {
             end: End::Done {

@@ -237,6 +237,7 @@ impl Host {
             catalog,
             scrub,
             counsel: Box::new(Models(models.clone())),
+            recorded: None,
         };
         Ok(Self {
             station: Arc::new(station),
@@ -326,7 +327,7 @@ impl Host {
         caught(self.call_one((run, label), surface, request, tasks)).await
     }
 
-    async fn call_one(
+    pub(super) async fn call_one(
         &self,
         (run, label): (RunId, Label),
         surface: Surface,
@@ -345,6 +346,7 @@ impl Host {
             label: label.clone(),
             narrowed: Narrowed::default(),
             ask_expires_ms: self.policy().asks.expires_ms,
+            forked: None,
         };
         self.journal().append(&run, 0, Event::Started(started))?;
         let caller = Caller {
@@ -535,6 +537,7 @@ impl Host {
             label: goal.label(),
             narrowed: goal.narrowed(),
             ask_expires_ms: self.policy().asks.expires_ms,
+            forked: None,
         };
         match caught(drive.pursue(started, &records)).await? {
             Pursued::Ended(answer) => {
@@ -569,6 +572,8 @@ impl Host {
 
 /// The boundary of a run: a panic in it is a mistake of ours, and the host goes on.
 pub(super) async fn caught<T>(run: impl Future<Output = Result<T>>) -> Result<T> {
+    // Apart from whoever waits for it: a whole run is one future, of many inside each other.
+    let run = Box::pin(run);
     let run = std::panic::AssertUnwindSafe(run).catch_unwind().await;
     run.unwrap_or_else(|_| {
         Err(Error::bug(

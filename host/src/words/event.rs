@@ -189,6 +189,18 @@ pub struct Started {
     /// How long its questions may be answered, in milliseconds; for ever where it says nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask_expires_ms: Option<u64>,
+    /// The run that it began as a copy of; none where it began anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked: Option<Forked>,
+}
+
+/// Where a run comes from that began as a copy of another one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forked {
+    /// The other run.
+    pub run: RunId,
+    /// The last of its turns that was copied.
+    pub turn: u32,
 }
 
 /// What a run that began took over from another: it stands here in full, so that this run needs no other.

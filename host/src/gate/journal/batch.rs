@@ -28,6 +28,8 @@ pub(super) struct Batch {
     /// Runs that were read, and that were imported: nothing is appended to them.
     imported: Ended,
     pub(super) broken: Option<(Code, String)>,
+    /// Of a replay: the run, and how many records it may have.
+    pub(super) cut: Option<(RunId, Seq)>,
     /// How often the disk was waited for.
     pub(super) syncs: u64,
 }
@@ -61,7 +63,10 @@ impl Ended {
 impl Batch {
     /// The next place in a run.
     pub(super) fn take_seq(&mut self, run: &RunId, event: &Event) -> Result<Seq> {
-        if self.ended.runs.contains(run) {
+        let next = self.next.get(run).copied().unwrap_or(0);
+        let cut = self.cut.as_ref();
+        let is_cut = cut.is_some_and(|(cut, records)| cut == run && next >= *records);
+        if is_cut || self.ended.runs.contains(run) {
             return Err(Error::new(Code::Cancelled, "the run has ended"));
         }
         let next = self.next.entry(run.clone()).or_insert(0);

@@ -119,16 +119,19 @@ fn prepare(mut database: Connection, path: &Path) -> Result<Connection> {
 /// have a thread of their own.
 fn settle(database: &Connection) -> rusqlite::Result<()> {
     database.busy_timeout(Duration::from_millis(JOURNAL_WAIT_MS))?;
-    for (name, value) in [
-        ("trusted_schema", "OFF"),
-        ("mmap_size", "0"),
-        ("journal_mode", "WAL"),
-        ("synchronous", "NORMAL"),
-        ("wal_autocheckpoint", "0"),
-    ] {
+    for (name, value) in [("trusted_schema", "OFF"), ("mmap_size", "0")] {
         database.pragma_update(None, name, value)?;
     }
-    Ok(())
+    // Where it cannot be had, SQLite says so in its answer alone.
+    let set = |row: &Row<'_>| row.get::<_, String>(0);
+    let mode = database.pragma_update_and_check(None, "journal_mode", "WAL", set)?;
+    if !["wal", "memory"].contains(&mode.as_str()) {
+        let failed = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR);
+        let what = format!("the journal cannot have a log; its mode is `{mode}`");
+        return Err(rusqlite::Error::SqliteFailure(failed, Some(what)));
+    }
+    database.pragma_update(None, "synchronous", "NORMAL")?;
+    database.pragma_update(None, "wal_autocheckpoint", "0")
 }
 
 /// Carries over what the log holds; how many pages that has. Writers go on meanwhile, unless they are to be held up
@@ -446,6 +449,12 @@ pub(super) fn explain_read(error: rusqlite::Error) -> Error {
     explain(&error, Path::new("journal"))
 }
 
+/// What lies there is no journal, or no whole one.
+pub(super) fn damaged(shown: &str) -> Error {
+    Error::new(Code::Corrupt, format!("`{shown}` is damaged or no journal"))
+        .hint("move it away; lazaret then begins a new one, and the old one stays for repair")
+}
+
 /// What a failure of SQLite means.
 fn explain(error: &rusqlite::Error, path: &Path) -> Error {
     let shown = path.display();
@@ -456,9 +465,7 @@ fn explain(error: &rusqlite::Error, path: &Path) -> Error {
             Error::new(Code::Busy, what).hint("end the other lazaret, or try again")
         }
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
-            Error::new(Code::Corrupt, format!("`{shown}` is damaged or no journal")).hint(
-                "move it away; lazaret then begins a new one, and the old one stays for repair",
-            )
+            damaged(&shown.to_string())
         }
         Some(ErrorCode::DiskFull) => {
             Error::new(Code::DiskFailed, format!("`{shown}`: the disk is full"))
