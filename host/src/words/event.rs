@@ -299,6 +299,9 @@ pub struct Judged {
     pub effect: EffectKind,
     /// What it is about: a tool, URL, path, key.
     pub subject: String,
+    /// Of a call: the component that it is made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub component: Option<Digest>,
     /// Who wished: `model`, `script`, `client`, `schedule`, or a tool's name.
     pub origin: String,
     /// Where in the run it was wished; empty for what cannot be left and taken up again.

@@ -57,6 +57,10 @@ pub(super) fn same(expected: &Record, came: &Record) -> bool {
 /// What a record says, without what is of its own time.
 pub(super) fn plain(record: &Record) -> Event {
     let mut event = record.event.clone();
+    // That it is a copy is so of the run, and not of its way.
+    if let Event::Started(started) = &mut event {
+        started.forked = None;
+    }
     if let Event::Finished(finished) = &mut event {
         finished.spent = Spent::default();
     }
