@@ -1,6 +1,6 @@
 # The ways in. Each one sets up by itself whatever the machine lacks; `make help` says what each is for.
 .DEFAULT_GOAL := help
-.PHONY: help setup plugins lint test mutants demo bench clean
+.PHONY: help setup plugins lint test mutants crash demo bench clean
 
 # Fixtures and examples are guests and nothing else; they are tested inside the host.
 guests = $$(plugins/build.sh packages | sed 's/^/--exclude /')
@@ -12,6 +12,7 @@ help:
 	@echo '  make test     all tests: host, sdk, plugins, attacks, the tidiness of the tree'
 	@echo '  make lint     formatting and clippy; warnings are errors'
 	@echo '  make mutants  break each rule on purpose, and see that a test fails; ONLY=WORD for some (half an hour for all)'
+	@echo '  make crash    kill processes at work, N=10000 of them, and see that nothing happened twice and nothing is lost'
 	@echo '  make bench    measure, and print one table'
 	@echo '  make plugins  only compile the plugins, into plugins/dist/NAME.wasm'
 	@echo '  make setup    only make this machine able to compile plugins'
@@ -47,6 +48,13 @@ mutants:
 	@plugins/build.sh
 	@cargo build -p lazaret
 	@cargo run -q -p lazaret-tests --bin mutants -- "$(ONLY)"
+
+# The tests do the same with every stop of one run, and 200 at random.
+N = 1000
+crash:
+	@plugins/build.sh
+	@cargo build -p lazaret
+	@cargo run -q -p lazaret-tests --bin crash -- "$(N)"
 
 # The host embeds plugins/dist, so that even a check needs the plugins.
 lint: plugins

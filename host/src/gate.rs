@@ -20,7 +20,7 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
     Content, Denial, EffectKind, End, Event, Finished, Judged, Question, Spent, Verdict, Weighed,
 };
-use crate::words::id::{QuestionId, Seq};
+use crate::words::id::{Digest, QuestionId, Seq};
 use crate::words::label::Label;
 
 use journal::{Journal, Stamp};
@@ -192,7 +192,7 @@ impl Gate {
         let (decided, weighed) = self.decide(caller, &effect);
         let verdict = verdict_of(&decided);
         let what = (effect.subject(), effect.content());
-        let judged = self.record(caller, E::KIND, what, (weighed, verdict))?;
+        let judged = self.record(caller, kind_of(&effect), what, (weighed, verdict))?;
         let terms = match decided {
             Ok((_, terms)) => terms,
             Err(refused) => return Err(NotPassed::judged(judged, refused.error())),
@@ -200,7 +200,13 @@ impl Gate {
         match effect.durability() {
             Durability::Batched => {}
             Durability::Committed => self.journal.commit().await?,
-            Durability::Synced => self.journal.sync().await?,
+            Durability::Synced if E::KIND == EffectKind::Call => self.journal.sync().await?,
+            // Once the call that it is a part of is on the disk, that says what becomes of its parts: it is in
+            // doubt, and not made again.
+            Durability::Synced => {
+                let (run, call) = (&caller.run, caller.parent);
+                self.journal.commit_after(run, call).await?;
+            }
         }
         Ok(Permit {
             effect,
@@ -226,7 +232,8 @@ impl Gate {
         };
         let what = (effect.subject(), effect.content());
         let error = asked(&question);
-        self.record(caller, E::KIND, what, (weighed, Verdict::Ask(*question)))?;
+        let verdict = Verdict::Ask(*question);
+        self.record(caller, kind_of(effect), what, (weighed, verdict))?;
         Ok(Some(error))
     }
 
@@ -251,7 +258,8 @@ impl Gate {
         (denial, error): (Denial, Error),
     ) -> NotPassed {
         let verdict = Verdict::Deny(denial);
-        match self.record(caller, kind, (subject, content), (Vec::new(), verdict)) {
+        let what = (subject, content);
+        match self.record(caller, (kind, None), what, (Vec::new(), verdict)) {
             Ok(judged) => NotPassed::judged(judged, error),
             Err(lost) => lost.into(),
         }
@@ -287,12 +295,13 @@ impl Gate {
     fn record(
         &self,
         caller: &Caller,
-        effect: EffectKind,
+        (effect, component): (EffectKind, Option<Digest>),
         (subject, content): (String, Content),
         (weighed, verdict): (Vec<Weighed>, Verdict),
     ) -> Result<Stamp> {
         let judged = Judged {
             effect,
+            component,
             subject,
             origin: caller.origin.to_string(),
             place: caller.place.clone(),
@@ -322,6 +331,11 @@ impl Gate {
         self.journal
             .append(&caller.run, of, Event::Finished(finished))
     }
+}
+
+/// Which of the five effects it is, and by which component.
+fn kind_of<E: Effect>(effect: &E) -> (EffectKind, Option<Digest>) {
+    (E::KIND, effect.component())
 }
 
 /// A judgement that nobody acts upon.

@@ -17,6 +17,7 @@ mod heard;
 mod imports;
 mod meter;
 pub mod plugin;
+pub mod recorded;
 pub mod repeats;
 pub mod script;
 mod slots;

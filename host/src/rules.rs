@@ -48,6 +48,7 @@ pub mod tier;
 
 use self::flow::Point;
 use crate::words::event::{Classes, Content, Denial, EffectKind, Weighed};
+use crate::words::id::Digest;
 
 /// Something that crosses the boundary of the host. There are five of them (invariant 2).
 pub trait Effect: sealed::Sealed + Send + Sync {
@@ -61,6 +62,10 @@ pub trait Effect: sealed::Sealed + Send + Sync {
     fn subject(&self) -> String;
     /// What the journal keeps of it.
     fn content(&self) -> Content;
+    /// The component that performs it, where it is a guest's.
+    fn component(&self) -> Option<Digest> {
+        None
+    }
     /// Decides. Pure, and total: what no rule allows is denied.
     ///
     /// # Errors

@@ -14,6 +14,7 @@ mod observe;
 mod offer;
 pub mod provider;
 pub mod rejudge;
+pub mod replay;
 pub mod rest;
 pub mod running;
 mod script;

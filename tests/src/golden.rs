@@ -13,7 +13,7 @@ pub fn render(records: &[Record]) -> String {
         let seq = record.seq;
         let parent = record.parent;
         if let Some(map) = value.as_object_mut() {
-            for field in ["run", "seq", "at", "parent", "event"] {
+            for field in ["run", "seq", "at", "parent", "event", "component"] {
                 map.remove(field);
             }
         }

@@ -4,7 +4,12 @@
 //! are looked up in a table, the network is a server on loopback that the test answers from, the
 //! model is a script, and records are kept in memory.
 
+// A whole run is one future, of many inside each other.
+#![recursion_limit = "256"]
+
 pub mod attack;
+pub mod crash;
+pub mod disk;
 pub mod forge;
 pub mod golden;
 pub mod rig;

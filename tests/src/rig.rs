@@ -156,20 +156,9 @@ impl Rig {
     /// With records on disk, and a state folder of its own in which everything is compiled already: what
     /// is left here can be taken up by the next host that opens there.
     pub async fn kept(mut self) -> Self {
-        let shared = compiled().await;
         self.state = self.path("state");
         self.records = Records::Folder(self.path("records"));
-        for folder in [self.state.clone(), self.state.join("cache")] {
-            let made = DirBuilder::new().mode(0o700).create(&folder);
-            made.expect("the folder of a test can be written");
-        }
-        std::fs::copy(shared.join("key"), self.state.join("key")).expect("a key");
-        for entry in std::fs::read_dir(shared.join("cache")).expect("a cache") {
-            let entry = entry.expect("an entry");
-            // Another test may just be writing an entry of its own.
-            let to = self.state.join("cache").join(entry.file_name());
-            let _ = std::fs::hard_link(entry.path(), to);
-        }
+        make_state(&self.state).await;
         self
     }
 
@@ -546,6 +535,25 @@ impl Rigged {
             .await;
         let value = called.outcome.result.expect("the host still counts");
         assert_eq!(value["words"], 2);
+    }
+}
+
+/// Makes a state folder in which everything is compiled already.
+///
+/// # Panics
+/// Where it cannot be made.
+pub async fn make_state(folder: &Path) {
+    let shared = compiled().await;
+    for folder in [folder, &folder.join("cache")] {
+        let made = DirBuilder::new().mode(0o700).recursive(true).create(folder);
+        made.expect("the folder of a test can be written");
+    }
+    std::fs::copy(shared.join("key"), folder.join("key")).expect("a key");
+    for entry in std::fs::read_dir(shared.join("cache")).expect("a cache") {
+        let entry = entry.expect("an entry");
+        // Another test may just be writing an entry of its own.
+        let to = folder.join("cache").join(entry.file_name());
+        let _ = std::fs::hard_link(entry.path(), to);
     }
 }
 

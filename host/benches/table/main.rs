@@ -15,6 +15,7 @@
 
 mod bare;
 mod context;
+mod durable;
 mod flow;
 mod rows;
 mod scripts;
@@ -52,18 +53,23 @@ fn main() {
         Some("--waiting") => return waiting::child(Path::new(&arguments.next().unwrap())),
         _ => {}
     }
-    // For whoever looks where the time goes: `--bench table -- scripts`, or `-- flow` or `-- context`, which need no guests.
+    // For whoever looks where the time goes: `--bench table -- scripts`, `-- durable`, or `-- flow` or `-- context`, which need no guests.
     if std::env::args().any(|argument| argument == "flow") {
         return flow::all();
     }
     if std::env::args().any(|argument| argument == "context") {
         return context::all();
     }
+    let only_durable = std::env::args().any(|argument| argument == "durable");
     let only_scripts = std::env::args().any(|argument| argument == "scripts");
     let scene: &'static Scene = Box::leak(Box::new(Scene::new()));
     let runtime = tokio::runtime::Runtime::new().unwrap();
     println!("machine: {}", machine());
     println!("{:<58} {:>10} {:>10}  goal", "work", "p50", "p99");
+    if only_durable {
+        durable::all(scene, &runtime);
+        return fs::remove_dir_all(scene.folder.path()).unwrap();
+    }
     if only_scripts {
         scripts::all(scene, &runtime);
         return fs::remove_dir_all(scene.folder.path()).unwrap();
@@ -113,6 +119,7 @@ fn main() {
     resident(scene);
     flow::all();
     context::all();
+    durable::all(scene, &runtime);
     scripts::all(scene, &runtime);
     waiting::row(scene);
     fs::remove_dir_all(scene.folder.path()).unwrap();

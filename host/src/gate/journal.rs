@@ -7,41 +7,39 @@
 //!
 //! Each record is stored with an authentication of itself and of all before it ([`Journal::verify`]).
 
+mod batch;
 mod chain;
+mod checkpoint;
 mod sessions;
 mod store;
+mod writer;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 
 use rusqlite::Connection;
-use serde_json::Value;
 use tokio::sync::{Notify, mpsc, oneshot};
 
+use self::batch::Batch;
 use self::chain::Chains;
 pub use self::chain::{Provenance, Verified};
+use self::checkpoint::Checkpoints;
 pub use self::sessions::Begun;
+use self::writer::Writer;
 use crate::rules::scrub::Known;
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::texts::Cleaning;
-use crate::words::event::{Content, Event, Glimpse, Record, Sight};
-use crate::words::id::{Digest, RunId, Seq};
+use crate::words::event::{Event, Glimpse, Record, Sight};
+use crate::words::id::{RunId, Seq};
 use crate::words::key::HostKey;
-use crate::words::limits::{BATCH_RECORDS, BATCH_RECORDS_MAX, RECORD_INLINE_BYTES, WATCH_EVENTS};
+use crate::words::limits::WATCH_EVENTS;
 use crate::words::lock::lock;
 
 /// Orders that may wait for the writer.
 const ORDERS: usize = 1_024;
-/// Ended runs that are remembered: as many as could still have work under way.
-const ENDED_RUNS: usize = 1_024;
-/// Bytes of large contents in the open batch before the writer is woken, and before an append is
-/// refused.
-const BATCH_BYTES: usize = 4 << 20;
-const BATCH_BYTES_MAX: usize = 256 << 20;
-
 /// All records of all runs. Cheap to clone; the last clone writes what is left.
 #[derive(Clone)]
 pub struct Journal(Arc<Inner>);
@@ -55,18 +53,6 @@ struct Inner {
     key: HostKey,
     /// What stands in no record.
     known: OnceLock<Known>,
-}
-
-#[derive(Default)]
-struct Batch {
-    records: Vec<Record>,
-    contents: Vec<(Digest, String)>,
-    bytes: usize,
-    next: HashMap<RunId, Seq>,
-    ended: Ended,
-    /// Runs that were read, and that were imported: nothing is appended to them.
-    imported: Ended,
-    broken: Option<(Code, String)>,
 }
 
 enum Order {
@@ -98,7 +84,9 @@ impl Journal {
     /// `Corrupt` for a damaged or foreign file, `BadInput` for one of a newer version, `Busy` where
     /// another process holds it, `DiskFailed` otherwise.
     pub fn open(path: &Path, clock: Clock, key: HostKey) -> Result<Self> {
-        store::open(path).map(|database| Self::start(database, clock, key))
+        let database = store::open(path)?;
+        let second = store::open_again(path)?;
+        Ok(Self::start(database, Some(second), clock, key))
     }
 
     /// A journal that is forgotten with the process.
@@ -106,16 +94,20 @@ impl Journal {
     /// # Errors
     /// `DiskFailed` where even that cannot be had.
     pub fn in_memory(clock: Clock, key: HostKey) -> Result<Self> {
-        store::in_memory().map(|database| Self::start(database, clock, key))
+        store::in_memory().map(|database| Self::start(database, None, clock, key))
     }
 
-    fn start(database: Connection, clock: Clock, key: HostKey) -> Self {
+    fn start(database: Connection, second: Option<Connection>, clock: Clock, key: HostKey) -> Self {
         let batch = Arc::new(Mutex::new(Batch::default()));
         let (orders, inbox) = mpsc::channel(ORDERS);
-        let writer = thread::Builder::new().name("journal".to_owned()).spawn({
-            let (batch, chains) = (batch.clone(), Chains::new(key.clone()));
-            move || write_until_closed((database, chains), &batch, inbox)
-        });
+        let checkpoints = second.map(|second| Checkpoints::start(second, batch.clone()));
+        let writer = Writer::new(
+            (database, Chains::new(key.clone())),
+            batch.clone(),
+            checkpoints,
+        );
+        let thread = thread::Builder::new().name("journal".to_owned());
+        let writer = thread.spawn(move || writer.write_until_closed(inbox));
         if let Err(error) = &writer {
             lock(&batch).broken = Some((
                 Code::DiskFailed,
@@ -168,7 +160,6 @@ impl Journal {
     /// `DiskFailed` after a failed write, `Busy` when the writer cannot keep up.
     pub fn append(&self, run: &RunId, parent: Seq, mut event: Event) -> Result<Stamp> {
         self.clean(&mut event);
-        let at = self.0.clock.now_ms();
         let (record, nudge) = {
             let mut batch = lock(&self.0.batch);
             batch.check()?;
@@ -176,16 +167,13 @@ impl Journal {
             let mut record = Record {
                 run: run.clone(),
                 seq,
-                at,
+                at: self.0.clock.stamp_ms(),
                 parent: parent.min(seq),
                 event,
             };
             batch.set_aside_contents(&mut record.event);
             batch.records.push(record.clone());
-            (
-                record,
-                batch.records.len() == BATCH_RECORDS || batch.bytes > BATCH_BYTES,
-            )
+            (record, batch.is_full())
         };
         if nudge {
             // A full queue means that the writer is about to write anyway.
@@ -215,6 +203,22 @@ impl Journal {
         self.write(true).await
     }
 
+    /// Returns when everything that was appended before is committed, and the record at `seq` is on the disk.
+    /// Where that says that something must not be done again, it says so of all that is a part of it.
+    ///
+    /// # Errors
+    /// `DiskFailed`; then it is not safe to act on what was appended.
+    pub async fn commit_after(&self, run: &RunId, seq: Seq) -> Result<()> {
+        let safe = lock(&self.0.batch).is_safe(run, seq);
+        self.write(!safe).await
+    }
+
+    /// How often the disk was waited for since the journal was opened; checkpoints apart.
+    #[must_use]
+    pub fn syncs(&self) -> u64 {
+        lock(&self.0.batch).syncs
+    }
+
     async fn write(&self, sync: bool) -> Result<()> {
         let (done, outcome) = oneshot::channel();
         let gone = || Error::new(Code::DiskFailed, "the journal's writer is gone");
@@ -226,13 +230,12 @@ impl Journal {
         outcome.await.map_err(|_| gone())?
     }
 
-    /// The newest runs that began here, newest first: of each its first and its last record.
+    /// Runs that began here and wait for an answer, newest first.
     ///
     /// # Errors
-    /// `Corrupt`, `DiskFailed`.
-    pub async fn runs(&self, limit: usize) -> Result<Vec<(Record, Record)>> {
-        self.ask(move |database, _| store::runs(database, limit, false))
-            .await
+    /// `DiskFailed`.
+    pub async fn asking(&self) -> Result<Vec<RunId>> {
+        self.ask(move |database, _| store::asking(database)).await
     }
 
     /// The newest runs, also those that were imported, with where they come from.
@@ -241,7 +244,7 @@ impl Journal {
     /// `Corrupt`, `DiskFailed`.
     pub async fn listed(&self, limit: usize) -> Result<Vec<(Record, Record, Provenance)>> {
         self.ask(move |database, _| {
-            let runs = store::runs(database, limit, true)?.into_iter();
+            let runs = store::runs(database, limit)?.into_iter();
             let with = |(first, last): (Record, Record)| {
                 let provenance = chain::provenance(database, first.run.as_str())?;
                 Ok((first, last, provenance))
@@ -290,7 +293,7 @@ impl Journal {
         });
         let (records, verified) = found.await?;
         if verified.provenance != Provenance::Here {
-            lock(&self.0.batch).imported.add(run);
+            lock(&self.0.batch).saw_imported(run);
         }
         Ok((records, verified))
     }
@@ -313,7 +316,15 @@ impl Journal {
         let key = self.0.key.clone();
         self.ask(move |database, _| {
             let runs = chain::all_runs(database)?;
-            let verify = |run: &String| chain::verify(database, &key, run);
+            let verify = |run: &String| {
+                let verified = chain::verify(database, &key, run);
+                // Its name was just read.
+                let gone = matches!(&verified, Err(error) if error.code() == Code::NotFound);
+                match gone {
+                    true => Err(store::damaged("journal")),
+                    false => verified,
+                }
+            };
             runs.iter().map(verify).collect()
         })
         .await
@@ -354,7 +365,7 @@ impl Journal {
         });
         let (records, provenance) = found.await?;
         if provenance != Provenance::Here {
-            lock(&self.0.batch).imported.add(run);
+            lock(&self.0.batch).saw_imported(run);
         }
         Ok(records)
     }
@@ -367,21 +378,18 @@ impl Journal {
     pub fn take_up(&self, run: &RunId, records: &[Record]) -> Result<()> {
         check_open(run, records)?;
         let last = records.last().map_or(0, |record| record.seq);
-        let mut batch = lock(&self.0.batch);
-        if batch.imported.runs.contains(run) {
-            let what = format!("the run `{run}` was imported, so nothing in it goes on");
-            return Err(Error::bad_input(what).hint("only a run that began here does; begin anew"));
-        }
-        batch.ended.remove(run);
-        batch.next.insert(run.clone(), last + 1);
-        Ok(())
+        lock(&self.0.batch).take_up(run, last)
+    }
+
+    /// Refuses whatever comes in a run after so many records, for a replay: it ends where the run was cut off.
+    pub fn cut(&self, run: &RunId, records: usize) {
+        let records = Seq::try_from(records).unwrap_or(Seq::MAX);
+        lock(&self.0.batch).cut = Some((run.clone(), records));
     }
 
     /// Lets go of a run that is left: it may be taken up elsewhere, and nothing is appended to it here.
     pub fn let_go(&self, run: &RunId) {
-        let mut batch = lock(&self.0.batch);
-        batch.next.remove(run);
-        batch.ended.add(run);
+        lock(&self.0.batch).let_go(run);
     }
 
     /// The one run whose name begins with `start`, or the newest for `last`.
@@ -474,176 +482,6 @@ pub fn check_open(run: &RunId, records: &[Record]) -> Result<()> {
             .hint(format!("lazaret runs show {run}")));
     }
     Ok(())
-}
-
-/// Runs that have ended, the newest of them: nothing may come after a run's last record.
-#[derive(Default)]
-struct Ended {
-    runs: HashSet<RunId>,
-    order: VecDeque<RunId>,
-}
-
-impl Ended {
-    fn add(&mut self, run: &RunId) {
-        if self.runs.insert(run.clone()) {
-            self.order.push_back(run.clone());
-        }
-        if self.order.len() > ENDED_RUNS
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.runs.remove(&oldest);
-        }
-    }
-
-    fn remove(&mut self, run: &RunId) {
-        if self.runs.remove(run) {
-            self.order.retain(|ended| ended != run);
-        }
-    }
-}
-
-impl Batch {
-    /// The next place in a run.
-    fn take_seq(&mut self, run: &RunId, event: &Event) -> Result<Seq> {
-        if self.ended.runs.contains(run) {
-            return Err(Error::new(Code::Cancelled, "the run has ended"));
-        }
-        let next = self.next.entry(run.clone()).or_insert(0);
-        let seq = *next;
-        *next += 1;
-        if matches!(event, Event::Stopped(_)) {
-            self.next.remove(run);
-            self.ended.add(run);
-        }
-        Ok(seq)
-    }
-
-    fn check(&self) -> Result<()> {
-        if let Some((code, why)) = &self.broken {
-            return Err(Error::new(*code, why.clone()));
-        }
-        if self.records.len() >= BATCH_RECORDS_MAX || self.bytes > BATCH_BYTES_MAX {
-            return Err(Error::new(
-                Code::Busy,
-                "the journal cannot keep up with this many records",
-            ));
-        }
-        Ok(())
-    }
-
-    /// Large contents are stored once, by digest, beside the records.
-    fn set_aside_contents(&mut self, event: &mut Event) {
-        let Some(content) = event.content_mut() else {
-            return;
-        };
-        let Content::Inline(value) = content else {
-            return;
-        };
-        if !is_larger(value, &mut RECORD_INLINE_BYTES.clone()) {
-            return;
-        }
-        let text = value.to_string();
-        let digest = Digest::of(text.as_bytes());
-        *content = Content::Stored {
-            digest,
-            bytes: text.len(),
-        };
-        self.bytes += text.len();
-        self.contents.push((digest, text));
-    }
-}
-
-/// Whether a value is larger than `left` bytes, without writing it down.
-fn is_larger(value: &Value, left: &mut usize) -> bool {
-    let own = match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
-        Value::String(text) => text.len(),
-        Value::Array(items) => {
-            if items.iter().any(|item| is_larger(item, left)) {
-                return true;
-            }
-            2
-        }
-        Value::Object(map) => {
-            if map
-                .iter()
-                .any(|(key, item)| key.len() > *left || is_larger(item, left))
-            {
-                return true;
-            }
-            2 + map.keys().map(String::len).sum::<usize>()
-        }
-    };
-    match left.checked_sub(own) {
-        Some(rest) => {
-            *left = rest;
-            false
-        }
-        None => true,
-    }
-}
-
-fn write_until_closed(
-    (mut database, mut chains): (Connection, Chains),
-    batch: &Mutex<Batch>,
-    mut inbox: mpsc::Receiver<Order>,
-) {
-    while let Some(first) = inbox.blocking_recv() {
-        let mut waiting = Vec::new();
-        let mut asks = Vec::new();
-        let mut sync = false;
-        let mut order = Some(first);
-        while let Some(next) = order {
-            match next {
-                Order::Write { sync: synced, done } => {
-                    sync |= synced;
-                    waiting.push(done);
-                }
-                Order::Ask(ask) => asks.push(ask),
-                Order::Nudge => {}
-            }
-            order = inbox.try_recv().ok();
-        }
-        let outcome = write_batch((&mut database, &mut chains), batch, sync);
-        for done in waiting {
-            let _ = done.send(outcome.clone().map_err(|(code, why)| Error::new(code, why)));
-        }
-        for ask in asks {
-            ask(&mut database, &mut chains);
-        }
-    }
-    let _ = write_batch((&mut database, &mut chains), batch, false);
-}
-
-fn write_batch(
-    (database, chains): (&mut Connection, &mut Chains),
-    batch: &Mutex<Batch>,
-    sync: bool,
-) -> Result<(), (Code, String)> {
-    let (records, contents) = {
-        let mut open = lock(batch);
-        if let Some(broken) = &open.broken {
-            return Err(broken.clone());
-        }
-        open.bytes = 0;
-        (
-            std::mem::take(&mut open.records),
-            std::mem::take(&mut open.contents),
-        )
-    };
-    let written = store::write(database, chains, (&records, &contents), sync).map_err(|error| {
-        let why = format!(
-            "the journal could not be written, so nothing more is done: {}",
-            error.message()
-        );
-        (error.code(), why)
-    });
-    let mut open = lock(batch);
-    if let Err(broken) = &written {
-        tracing::error!(error = %broken.1, "journal");
-        open.broken = Some(broken.clone());
-    }
-    written
 }
 
 /// What one watcher has not seen yet. What is not kept is dropped first, and records never: they

@@ -84,6 +84,11 @@ pub trait Counsel: fmt::Debug + Send + Sync {
 
 /// Does it.
 pub(super) async fn perform(way: Apart, wish: Wish<'_>) -> Done {
+    if let Some(recorded) = &wish.station.recorded {
+        let done = recorded.done(&wish.caller.place).await;
+        wish.caller.known.consults.spend(done.spent.usage);
+        return done;
+    }
     match way {
         Apart::Isolate => isolate(wish).await,
         Apart::Consult => wish.station.counsel.consult(wish).await,

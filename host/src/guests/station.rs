@@ -14,6 +14,7 @@ use super::compile::{self, Compiler};
 use super::engine::Allocation;
 use super::guest::{Inside, Linked, Reached};
 use super::plugin::PluginBytes;
+use super::recorded::Recorded;
 use super::repeats::Repeats;
 use super::script::Scripts;
 use super::slots::Slots;
@@ -51,6 +52,8 @@ pub struct Station {
     pub keyed: Repeats,
     /// Asks models about what is held.
     pub counsel: Box<dyn Counsel>,
+    /// In a replay: what came from outside. Nothing is asked of guests and models then.
+    pub recorded: Option<Arc<dyn Recorded>>,
     /// How its models have done lately.
     pub health: Mutex<Health>,
 }

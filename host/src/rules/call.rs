@@ -75,6 +75,10 @@ impl Effect for Call {
         self.tool.to_string()
     }
 
+    fn component(&self) -> Option<Digest> {
+        Some(self.component)
+    }
+
     fn content(&self) -> Content {
         Content::Inline(self.wish.as_ref().unwrap_or(self.args.value()).clone())
     }

@@ -277,6 +277,7 @@ mod tests {
             narrowed: Narrowed::default(),
             ask_expires_ms: None,
             session: None,
+            forked: None,
         };
         let stopped = Stopped {
             end: End::Done {

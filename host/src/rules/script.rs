@@ -588,6 +588,7 @@ mod tests {
         Event::Judged(Judged {
             effect: EffectKind::Call,
             subject: subject.to_owned(),
+            component: None,
             origin: "script".to_owned(),
             place,
             content: Content::Inline(json!({"a": 1})),

@@ -76,7 +76,7 @@ impl<'a> Asked<'a> {
         while let Some((model, streams)) = self.next(&mut way)? {
             // What the model is about to see must not be lost after it has acted on it.
             let (caller, mut see) = prepare(model)?;
-            self.station.gate.journal().commit().await?;
+            self.station.gate.journal().sync().await?;
             let prompt = self.told(prompt);
             let mut said = false;
             let asking = Asking {

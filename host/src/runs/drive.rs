@@ -235,7 +235,7 @@ impl Drive<'_> {
             plan.failed(error);
         }
         self.stop(&mut plan, &answer)?;
-        self.station.gate.journal().commit().await?;
+        self.station.gate.journal().sync().await?;
         Ok(answer)
     }
 
@@ -254,7 +254,7 @@ impl Drive<'_> {
         });
         let journal = self.station.gate.journal();
         journal.append(self.run, 0, stopped)?;
-        journal.commit().await?;
+        journal.sync().await?;
         Ok(Pursued::Ended(Err(error)))
     }
 

@@ -290,6 +290,7 @@ impl Host {
             keyed: Repeats::new((rules.caching.keyed_entries, rules.caching.keyed_ttl_ms)),
             counsel: Box::new(Models(models.clone())),
             health: Mutex::default(),
+            recorded: None,
         };
         Ok(Self {
             station: Arc::new(station),
@@ -409,7 +410,7 @@ impl Host {
         caught(self.call_one(run, surface, (request, asked), tasks)).await
     }
 
-    async fn call_one(
+    pub(super) async fn call_one(
         &self,
         (run, label): (RunId, Label),
         surface: Surface,
@@ -429,6 +430,7 @@ impl Host {
             narrowed: Narrowed::default(),
             ask_expires_ms: self.policy().asks.expires_ms,
             session: None,
+            forked: None,
         };
         self.journal().append(&run, 0, Event::Started(started))?;
         let caller = Caller {
@@ -492,7 +494,7 @@ impl Host {
             limit: None,
         });
         self.journal().append(&run, 0, stopped)?;
-        self.journal().commit().await?;
+        self.journal().sync().await?;
         hold.end();
         Ok(Called { run, outcome })
     }
@@ -643,6 +645,7 @@ impl Host {
             narrowed: goal.narrowed(),
             ask_expires_ms: self.policy().asks.expires_ms,
             session: earlier.place,
+            forked: None,
         };
         let pursued = match caught(drive.pursue(started, &records)).await {
             Err(error) if error.code() == Code::Bug => drive.broke(error).await?,
@@ -696,6 +699,8 @@ impl Host {
 
 /// The boundary of a run: a panic in it is a mistake of ours, and the host goes on.
 pub(super) async fn caught<T>(run: impl Future<Output = Result<T>>) -> Result<T> {
+    // Apart from whoever waits for it: a whole run is one future, of many inside each other.
+    let run = Box::pin(run);
     let run = std::panic::AssertUnwindSafe(run).catch_unwind().await;
     run.unwrap_or_else(|_| {
         Err(Error::bug(

@@ -26,11 +26,14 @@ pub use crate::rules::questions::Waiting;
 use crate::rules::script::{Left, Recall, TOOL, in_doubt, is_life};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
-    Content, EffectKind, Event, Judged, Narrowed, Record, Spent, Started, Stopped, Surface,
+    Brought, Content, EffectKind, Event, Judged, Narrowed, Record, Spent, Started, Stopped, Surface,
 };
 use crate::words::id::{Digest, Place, QuestionId, RunId};
 use crate::words::label::{Label, Source};
 use crate::words::message::{Usage, WishedArgs};
+
+/// Why a run ended that was left, and that nobody wants to go on.
+pub(super) const ABANDONED: &str = "the run was cancelled while it was left";
 
 /// What came of a run that went on.
 #[derive(Debug)]
@@ -93,8 +96,19 @@ impl Host {
         program: Program<'_>,
         tasks: &Tasks,
     ) -> Result<Called> {
-        let (source, label) = (program.source, program.written.label());
         let brought = self.bring(program.with).await?;
+        let wish = (program.source, program.written.label());
+        self.script_with((run, surface), wish, brought, tasks).await
+    }
+
+    /// A script, under the influence of whoever wrote it, that begins with what was brought.
+    pub(super) async fn script_with(
+        &self,
+        (run, surface): (RunId, Surface),
+        (source, label): (String, Label),
+        brought: Vec<Brought>,
+        tasks: &Tasks,
+    ) -> Result<Called> {
         let known = self.knows(&typed_in(&label, &json!({"source": source})), &[]);
         let known = known::bringing(&self.station, known, &brought)?;
         let hold = self.begin(&run, TOOL, &json!({"source": source}))?;
@@ -107,6 +121,7 @@ impl Host {
             narrowed: Narrowed::default(),
             ask_expires_ms: self.policy().asks.expires_ms,
             session: None,
+            forked: None,
         };
         self.journal().append(&run, 0, Event::Started(started))?;
         for event in brought::events(&brought) {
@@ -292,7 +307,7 @@ impl Host {
         let hold = self.kept.hold(run)?;
         let records = self.journal().records(run).await?;
         self.journal().take_up(run, &records)?;
-        let cancelled = Error::new(Code::Cancelled, "the run was cancelled while it was left");
+        let cancelled = Error::new(Code::Cancelled, ABANDONED);
         let stopped = Event::Stopped(Stopped {
             end: failed(&cancelled),
             turns: 0,
@@ -333,6 +348,7 @@ fn mark_of(subject: &str, args: &Value) -> Digest {
 }
 
 /// What a run that is to go on wished for.
+#[derive(Clone)]
 pub(super) enum Wished {
     /// An agent's goal.
     Goal(Goal),

@@ -80,6 +80,9 @@ impl Model {
         asking: Asking<'_>,
         see: impl FnMut(Delta),
     ) -> Result<Reply> {
+        if let Some(recorded) = &station.recorded {
+            return recorded.reply();
+        }
         let mut reply = match &self.provider {
             Provider::Scripted { script } => scripted::reply(script, &asking, see),
             Provider::Remote(remote) => remote::ask(remote, station, asking, see).await,

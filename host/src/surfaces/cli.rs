@@ -10,6 +10,7 @@ mod inline;
 mod plugin;
 mod policy;
 mod print;
+mod replay;
 mod run;
 mod runs;
 mod script;

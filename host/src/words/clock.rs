@@ -1,14 +1,18 @@
 //! The clock: the only place that reads the time.
 //!
 //! Wall time is for records and people, monotonic time for deadlines, so a clock that is set back
-//! moves no deadline. Tests use [`Clock::set`], which stands still until it is moved.
+//! moves no deadline. Tests use [`Clock::set`], which stands still until it is moved; a replay uses
+//! [`Clock::recorded`], which shows the times of a run's records, one after the other.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
+
+use super::lock::lock;
 
 /// Where the time comes from.
 #[derive(Clone, Debug)]
@@ -23,6 +27,8 @@ enum Source {
 #[derive(Debug)]
 struct SetClock {
     ms: AtomicU64,
+    /// What it shows after the next stamps.
+    ahead: Mutex<VecDeque<u64>>,
     moved: Notify,
 }
 
@@ -36,10 +42,33 @@ impl Clock {
     /// A clock that shows `ms` milliseconds since 1970 until [`Clock::advance`] moves it.
     #[must_use]
     pub fn set(ms: u64) -> Self {
+        Self::recorded(vec![ms])
+    }
+
+    /// A clock that shows the first of these times until it has stamped a record, then the next, and at last stands
+    /// still. They may go back, as they did when they were recorded.
+    #[must_use]
+    pub fn recorded(times: Vec<u64>) -> Self {
+        let mut ahead = VecDeque::from(times);
+        let first = ahead.pop_front().unwrap_or(0);
         Self(Source::Set(Arc::new(SetClock {
-            ms: AtomicU64::new(ms),
+            ms: AtomicU64::new(first),
+            ahead: Mutex::new(ahead),
             moved: Notify::new(),
         })))
+    }
+
+    /// The time of a record that is made now.
+    #[must_use]
+    pub fn stamp_ms(&self) -> u64 {
+        let now = self.now_ms();
+        if let Source::Set(clock) = &self.0
+            && let Some(next) = lock(&clock.ahead).pop_front()
+        {
+            clock.ms.store(next, Ordering::Release);
+            clock.moved.notify_waiters();
+        }
+        now
     }
 
     /// Moves a set clock; the machine's clock is left alone.

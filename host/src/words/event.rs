@@ -217,6 +217,18 @@ pub struct Started {
     /// The session that it belongs to, and its place in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Box<InSession>>,
+    /// The run that it began as a copy of; none where it began anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked: Option<Forked>,
+}
+
+/// Where a run comes from that began as a copy of another one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forked {
+    /// The other run.
+    pub run: RunId,
+    /// The last of its turns that was copied.
+    pub turn: u32,
 }
 
 /// What a run that began took over from another: it stands here in full, so that this run needs no other.
@@ -376,6 +388,9 @@ pub struct Judged {
     pub effect: EffectKind,
     /// What it is about: a tool, URL, path, key.
     pub subject: String,
+    /// Of a call: the component that it is made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub component: Option<Digest>,
     /// Who wished: `model`, `script`, `client`, `schedule`, or a tool's name.
     pub origin: String,
     /// Where in the run it was wished; empty for what cannot be left and taken up again.

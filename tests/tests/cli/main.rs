@@ -24,6 +24,7 @@ mod policy;
 mod provider;
 mod questions;
 mod refused;
+mod replay;
 mod run;
 mod script;
 mod scripted;

@@ -21,6 +21,7 @@ mod observations;
 mod page;
 mod parallel;
 mod paths;
+mod power;
 mod questions;
 mod repeats;
 mod scripts;

@@ -16,8 +16,10 @@ use crate::words::limits::JOURNAL_WAIT_MS;
 
 /// `LZRT`: marks the file as ours.
 const APPLICATION: i32 = 0x4C5A_5254;
-/// Version of the tables and of the events' encoding. Version 1 had no chain and no imports.
-const VERSION: i32 = 2;
+/// Version of the tables and of the events' encoding. Version 1 had no chain and no imports, version 2 two indexes less.
+const VERSION: i32 = 3;
+/// The first SQLite whose log may be written by several processes without losing any of it (3.51.3).
+const SQLITE: i32 = 3_051_003;
 
 const TABLES: &str = "
     CREATE TABLE records (
@@ -29,6 +31,15 @@ const TABLES: &str = "
     CREATE INDEX begun ON records (at, run) WHERE seq = 0;
     CREATE TABLE contents (digest TEXT NOT NULL PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE synced (one INTEGER PRIMARY KEY CHECK (one = 1), at INTEGER NOT NULL) STRICT;
+";
+
+/// What version 3 has beside version 2: no question about all runs looks at all records. One that is there already is
+/// somebody else's.
+const FROM_2: &str = "
+    DROP INDEX IF EXISTS named;
+    CREATE INDEX named ON records (run) WHERE seq = 0;
+    DROP INDEX IF EXISTS asking;
+    CREATE INDEX asking ON records (run, seq) WHERE substr(event, 1, 32) = '{\"event\":\"paused\",\"questions\":[\"';
 ";
 
 /// What version 2 has beside version 1. Records that are there stay without a chain, and say so.
@@ -43,6 +54,15 @@ pub(super) fn open(path: &Path) -> Result<Connection> {
     prepare(database, path)
 }
 
+/// One more connection to a journal that was just opened.
+#[expect(clippy::disallowed_methods, reason = "the journal owns its database")]
+pub(super) fn open_again(path: &Path) -> Result<Connection> {
+    let failed = |error: rusqlite::Error| explain(&error, path);
+    let database = Connection::open(path).map_err(failed)?;
+    settle(&database).map_err(failed)?;
+    Ok(database)
+}
+
 #[expect(clippy::disallowed_methods, reason = "the journal owns its database")]
 pub(super) fn in_memory() -> Result<Connection> {
     let path = Path::new("in memory");
@@ -52,9 +72,15 @@ pub(super) fn in_memory() -> Result<Connection> {
 
 fn prepare(mut database: Connection, path: &Path) -> Result<Connection> {
     let failed = |error: rusqlite::Error| explain(&error, path);
-    database
-        .busy_timeout(Duration::from_millis(JOURNAL_WAIT_MS))
-        .map_err(failed)?;
+    if rusqlite::version_number() < SQLITE {
+        let what = format!(
+            "this program was built with SQLite {}, which may lose records: 3.51.3 or newer is needed",
+            rusqlite::version()
+        );
+        return Err(Error::bug(what));
+    }
+    let wait = Duration::from_millis(JOURNAL_WAIT_MS);
+    database.busy_timeout(wait).map_err(failed)?;
     let number = |name: &str| {
         database
             .pragma_query_value(None, name, |row| row.get::<_, i32>(0))
@@ -81,15 +107,7 @@ fn prepare(mut database: Connection, path: &Path) -> Result<Connection> {
         );
         return Err(Error::new(Code::Corrupt, what).hint("move it away; somebody else made it"));
     }
-    // No memory map: a file that is cut short under it would kill the process.
-    for (name, value) in [
-        ("trusted_schema", "OFF"),
-        ("mmap_size", "0"),
-        ("journal_mode", "WAL"),
-        ("synchronous", "NORMAL"),
-    ] {
-        database.pragma_update(None, name, value).map_err(failed)?;
-    }
+    settle(&database).map_err(failed)?;
     if tables == 0 {
         create(&mut database).map_err(failed)?;
     } else if version < VERSION {
@@ -98,6 +116,37 @@ fn prepare(mut database: Connection, path: &Path) -> Result<Connection> {
     // An older lazaret keeps it as it is: it holds nothing of its own.
     database.execute_batch(sessions::INDEX).map_err(failed)?;
     Ok(database)
+}
+
+/// How every connection works. No memory map: a file that is cut short under it would kill the process. Checkpoints
+/// have a thread of their own.
+fn settle(database: &Connection) -> rusqlite::Result<()> {
+    database.busy_timeout(Duration::from_millis(JOURNAL_WAIT_MS))?;
+    for (name, value) in [("trusted_schema", "OFF"), ("mmap_size", "0")] {
+        database.pragma_update(None, name, value)?;
+    }
+    // Where it cannot be had, SQLite says so in its answer alone.
+    let set = |row: &Row<'_>| row.get::<_, String>(0);
+    let mode = database.pragma_update_and_check(None, "journal_mode", "WAL", set)?;
+    if !["wal", "memory"].contains(&mode.as_str()) {
+        let failed = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR);
+        let what = format!("the journal cannot have a log; its mode is `{mode}`");
+        return Err(rusqlite::Error::SqliteFailure(failed, Some(what)));
+    }
+    database.pragma_update(None, "synchronous", "NORMAL")?;
+    database.pragma_update(None, "wal_autocheckpoint", "0")
+}
+
+/// Carries over what the log holds; how many pages that has. Writers go on meanwhile, unless they are to be held up
+/// until all of it is carried over.
+pub(super) fn checkpoint(database: &Connection, hold_up: bool) -> Result<i64> {
+    let query = match hold_up {
+        true => "PRAGMA wal_checkpoint(TRUNCATE)",
+        false => "PRAGMA wal_checkpoint(PASSIVE)",
+    };
+    database
+        .query_row(query, [], |row| row.get(1))
+        .map_err(explain_read)
 }
 
 fn count_tables(database: &Connection) -> rusqlite::Result<i64> {
@@ -117,6 +166,7 @@ fn create(database: &mut Connection) -> rusqlite::Result<()> {
     let creation = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if count_tables(&creation)? == 0 {
         creation.execute_batch(TABLES)?;
+        creation.execute_batch(FROM_2)?;
         creation.pragma_update(None, "application_id", APPLICATION)?;
         creation.pragma_update(None, "user_version", VERSION)?;
     }
@@ -128,18 +178,22 @@ fn migrate(database: &mut Connection) -> rusqlite::Result<()> {
     let migration = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let version: i32 = migration.pragma_query_value(None, "user_version", |row| row.get(0))?;
     if version < VERSION {
-        migration.execute_batch(FROM_1)?;
+        if version < 2 {
+            migration.execute_batch(FROM_1)?;
+        }
+        migration.execute_batch(FROM_2)?;
         migration.pragma_update(None, "user_version", VERSION)?;
     }
     migration.commit()
 }
 
+/// Writes records; how many bytes they came to.
 pub(super) fn write(
     database: &mut Connection,
     chains: &mut Chains,
     (records, contents): (&[Record], &[(Digest, String)]),
     sync: bool,
-) -> Result<()> {
+) -> Result<usize> {
     write_all(database, chains, (records, contents), sync).map_err(explain_read)
 }
 
@@ -148,9 +202,9 @@ fn write_all(
     chains: &mut Chains,
     (records, contents): (&[Record], &[(Digest, String)]),
     sync: bool,
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<usize> {
     if records.is_empty() && !sync {
-        return Ok(());
+        return Ok(0);
     }
     // With FULL the commit returns only when the log is on the disk.
     database.pragma_update(None, "synchronous", if sync { "FULL" } else { "NORMAL" })?;
@@ -163,8 +217,10 @@ fn write_all(
         )?;
     }
     write_contents(&writing, contents)?;
-    write_records(&writing, chains, records, Provenance::Here)?;
-    writing.commit()
+    let bytes = write_records(&writing, chains, records, Provenance::Here)?;
+    writing.commit()?;
+    let contents = contents.iter().map(|(_, text)| text.len());
+    Ok(bytes + contents.sum::<usize>())
 }
 
 /// Writes the records of a run that was exported, all or none of them.
@@ -215,14 +271,16 @@ fn write_records(
     chains: &mut Chains,
     records: &[Record],
     provenance: Provenance,
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<usize> {
     const INSERT: &str =
         "INSERT INTO records (run, seq, at, parent, event, chain) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let mut insert = writing.prepare_cached(INSERT)?;
     let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    let mut bytes = 0;
     for record in records {
         let event = serde_json::to_string(&record.event)
             .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+        bytes += event.len();
         let (run, seq, at) = (record.run.as_str(), number(record.seq), number(record.at));
         let chain = chains.next(writing, (record, &event), provenance)?;
         insert.execute(params![
@@ -234,21 +292,17 @@ fn write_records(
             chain.bytes()
         ])?;
     }
-    Ok(())
+    Ok(bytes)
 }
 
-/// Of each run its first and its last record; those that were imported only `with_imports`.
-pub(super) fn runs(
-    database: &Connection,
-    limit: usize,
-    with_imports: bool,
-) -> Result<Vec<(Record, Record)>> {
+/// Of the newest runs the first and the last record.
+pub(super) fn runs(database: &Connection, limit: usize) -> Result<Vec<(Record, Record)>> {
     const FIRST: &str = "SELECT run, seq, at, parent, event FROM records
-        WHERE seq = 0 AND (?2 OR run NOT IN (SELECT run FROM imports)) ORDER BY at DESC, run DESC LIMIT ?1";
+        WHERE seq = 0 ORDER BY at DESC, run DESC LIMIT ?1";
     const LAST: &str =
         "SELECT run, seq, at, parent, event FROM records WHERE run = ?1 ORDER BY seq DESC LIMIT 1";
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let firsts = select(database, FIRST, params![limit, with_imports])?;
+    let firsts = select(database, FIRST, params![limit])?;
     let mut runs = Vec::with_capacity(firsts.len());
     for first in firsts {
         let last = select(database, LAST, params![first.run.as_str()])?.pop();
@@ -256,6 +310,21 @@ pub(super) fn runs(
         runs.push((first, last));
     }
     Ok(runs)
+}
+
+/// Runs that began here and whose last record says that they wait for an answer, newest first.
+pub(super) fn asking(database: &Connection) -> Result<Vec<RunId>> {
+    const ASKING: &str = "SELECT paused.run FROM records AS paused INDEXED BY asking
+        JOIN records AS first ON first.run = paused.run AND first.seq = 0
+        WHERE substr(paused.event, 1, 32) = '{\"event\":\"paused\",\"questions\":[\"'
+        AND NOT EXISTS (SELECT 1 FROM records AS later WHERE later.run = paused.run AND later.seq > paused.seq)
+        AND paused.run NOT IN (SELECT run FROM imports) ORDER BY first.at DESC, first.run DESC";
+    let mut query = database.prepare_cached(ASKING).map_err(explain_read)?;
+    let found = query.query_map([], |row| row.get::<_, String>(0));
+    let found = found
+        .map_err(explain_read)?
+        .map(|run| run.map(|run| RunId::known(&run)));
+    found.collect::<rusqlite::Result<_>>().map_err(explain_read)
 }
 
 pub(super) fn records(database: &Connection, run: &RunId) -> Result<Vec<Record>> {
@@ -289,19 +358,23 @@ pub(super) fn settled(database: &Connection, start: &str) -> Result<Option<(RunI
     Ok(found.map(|record| (record.run, record.event)))
 }
 
+/// The one run whose name begins so, or the newest that began here.
 pub(super) fn find(database: &Connection, start: &str) -> Result<RunId> {
-    const LIKE: &str = "SELECT run FROM records WHERE seq = 0 AND substr(run, 1, length(?1)) = ?1
-        AND (?1 <> '' OR run NOT IN (SELECT run FROM imports)) ORDER BY at DESC, run DESC LIMIT 2";
+    const NEWEST: &str = "SELECT run FROM records WHERE seq = 0 AND ?1 = ''
+        AND run NOT IN (SELECT run FROM imports) ORDER BY at DESC, run DESC LIMIT 1";
+    // No name has a character behind this one.
+    const NAMED: &str = "SELECT run FROM records INDEXED BY named
+        WHERE seq = 0 AND run >= ?1 AND run < ?1 || char(1114111) ORDER BY run DESC LIMIT 2";
     let start = if start == "last" { "" } else { start };
+    let query = if start.is_empty() { NEWEST } else { NAMED };
     let failed = explain_read;
-    let mut query = database.prepare_cached(LIKE).map_err(failed)?;
+    let mut query = database.prepare_cached(query).map_err(failed)?;
     let found = query
         .query_map(params![start], |row| row.get::<_, String>(0))
         .map_err(failed)?;
     let found: Vec<String> = found.collect::<rusqlite::Result<_>>().map_err(failed)?;
     match found.as_slice() {
         [one] => Ok(RunId::known(one)),
-        [newest, _] if start.is_empty() => Ok(RunId::known(newest)),
         [] if start.is_empty() => Err(Error::not_found("run yet")),
         [] => Err(Error::not_found(format!("run that begins with `{start}`"))
             .hint("`lazaret runs list` shows them")),
@@ -379,6 +452,12 @@ pub(super) fn explain_read(error: rusqlite::Error) -> Error {
     explain(&error, Path::new("journal"))
 }
 
+/// What lies there is no journal, or no whole one.
+pub(super) fn damaged(shown: &str) -> Error {
+    Error::new(Code::Corrupt, format!("`{shown}` is damaged or no journal"))
+        .hint("move it away; lazaret then begins a new one, and the old one stays for repair")
+}
+
 /// What a failure of SQLite means.
 fn explain(error: &rusqlite::Error, path: &Path) -> Error {
     let shown = path.display();
@@ -388,11 +467,7 @@ fn explain(error: &rusqlite::Error, path: &Path) -> Error {
                 format!("`{shown}` is locked by another process; waited {JOURNAL_WAIT_MS} ms");
             Error::new(Code::Busy, what).hint("end the other lazaret, or try again")
         }
-        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
-            Error::new(Code::Corrupt, format!("`{shown}` is damaged or no journal")).hint(
-                "move it away; lazaret then begins a new one, and the old one stays for repair",
-            )
-        }
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => damaged(&shown.to_string()),
         Some(ErrorCode::DiskFull) => {
             Error::new(Code::DiskFailed, format!("`{shown}`: the disk is full"))
                 .hint("make room and try again")

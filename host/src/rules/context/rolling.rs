@@ -143,6 +143,9 @@ impl Rolling {
     }
 }
 
+/// Who writes summaries where no model does.
+pub const HOST: &str = "host";
+
 /// What a model is told that is to write a summary.
 const INSTRUCTIONS: &str = "You write down what came before in a conversation between a user, an assistant and its tools, so \
     that the assistant can go on with the work without having read it: what is wanted, what was found out, what was done \

@@ -22,6 +22,7 @@ fn judged(place: u32, verdict: Verdict) -> Event {
     Event::Judged(Judged {
         effect: EffectKind::Call,
         subject: "mail.send".to_owned(),
+        component: None,
         origin: "model".to_owned(),
         place: Place::default().inside(place),
         content: Content::Empty,

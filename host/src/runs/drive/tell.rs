@@ -4,7 +4,7 @@ use super::super::chain::Asked;
 use super::super::provider::Model;
 use super::Drive;
 use crate::rules::caller::Origin;
-use crate::rules::context::rolling::{asking, transcript};
+use crate::rules::context::rolling::{HOST, asking, transcript};
 use crate::rules::context::told::{Context, Due, Telling};
 use crate::rules::context::window::Window;
 use crate::rules::inbound::Marks;
@@ -14,9 +14,6 @@ use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Cause, Compacted, Event, Spent};
 use crate::words::message::{Card, Prompt, Usage};
-
-/// Who writes summaries where no model does.
-const HOST: &str = "host";
 
 impl Drive<'_> {
     /// The prompt of a turn; or, inside, why there is none: what must be told does not fit.
@@ -61,7 +58,11 @@ impl Drive<'_> {
         let (mut by, mut instead, mut usage) = (HOST, String::new(), Usage::default());
         let mut summary = rolling.summary(&due.before, &due.messages);
         if let Some(model) = self.summariser {
-            match self.summarised(model, &due, (telling, plan)).await {
+            let said = match &self.station.recorded {
+                Some(recorded) => recorded.summary(),
+                None => self.summarised(model, &due, (telling, plan)).await,
+            };
+            match said {
                 Ok((said, used)) => (summary, by, usage) = (said, &model.name, used),
                 // It is worth a try and no more.
                 Err(error) => instead = self.station.scrub.clean(error.message()),

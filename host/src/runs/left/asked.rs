@@ -14,12 +14,9 @@ impl Host {
     /// `Corrupt`, `DiskFailed`.
     pub async fn questions(&self) -> Result<Vec<Waiting>> {
         let mut waiting = Vec::new();
-        for (_, last) in self.journal().runs(usize::MAX).await? {
-            if !matches!(&last.event, Event::Paused { questions } if !questions.is_empty()) {
-                continue;
-            }
+        for run in self.journal().asking().await? {
             // A run that is damaged keeps nobody from answering another.
-            let Ok(records) = self.journal().records(&last.run).await else {
+            let Ok(records) = self.journal().records(&run).await else {
                 continue;
             };
             waiting.extend(Questions::of(&records).open().cloned());

@@ -556,7 +556,11 @@ impl Script<'_> {
     fn begin(&self) -> Scripted {
         let policy = self.station.gate.policy();
         let calls = policy.scripts.calls;
-        let now = self.station.gate.journal().clock().now_ms();
+        let place = &self.caller.place;
+        let recorded = self.station.recorded.as_ref();
+        let recorded = recorded.and_then(|recorded| recorded.scripted(place));
+        let clock = self.station.gate.journal().clock();
+        let now = recorded.map_or_else(|| clock.now_ms(), |recorded| recorded.now);
         // What a script can learn of its own run is no secret, and a seed has to differ, no more.
         let name = format!("{} {}", self.caller.run, self.caller.place);
         let name = Digest::of(name.as_bytes()).to_string();

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::transcript::{Transcript, short};
-use super::{Scene, audit, print};
+use super::{Scene, audit, print, replay};
 use crate::gate::journal::{Journal, Provenance};
 use crate::runs::audit::Audit;
 use crate::runs::brought::{Listed, held_in};
@@ -26,6 +26,8 @@ use crate::words::limits::RUNS_LISTED;
   lazaret runs show last --audit        only what was decided, with labels
   lazaret runs verify --all             whether every record is as it was written
   lazaret runs export last --output run.jsonl
+  lazaret runs replay last              run it again, offline, and compare every record
+  lazaret runs replay last --until 2 --fork   go on from the end of turn 2, as a new run
   lazaret runs resume                   go on with the newest run, which was left
   lazaret runs cancel 20260314          or end it")]
 pub(super) enum Runs {
@@ -67,6 +69,19 @@ pub(super) enum Runs {
         /// What `export` wrote.
         file: PathBuf,
     },
+    /// Run a run again, offline, and say where it goes another way: answers come from its records, and everything else
+    /// is decided anew, with this policy and these plugins.
+    Replay {
+        /// The run's name, its beginning, or `last`.
+        #[arg(default_value = "last")]
+        run: String,
+        /// Only up to the end of this turn.
+        #[arg(long, value_name = "TURN")]
+        until: Option<u32>,
+        /// Go on from there as a new run, in place of replaying.
+        #[arg(long, requires = "until")]
+        fork: bool,
+    },
     /// Go on with a run that was left: one that waits for an answer, or a script that was interrupted.
     Resume {
         /// The run's name, its beginning, or `last`.
@@ -94,6 +109,12 @@ impl Runs {
             Self::Verify { run, all } => audit::verify(scene, (!all).then_some(&run)).await,
             Self::Export { run, output } => audit::export(scene, &run, output.as_deref()).await,
             Self::Import { file } => audit::import(scene, &file).await,
+            Self::Replay {
+                run,
+                until: Some(turn),
+                fork: true,
+            } => replay::fork(scene, &run, turn).await,
+            Self::Replay { run, until, .. } => replay::replay(scene, &run, until).await,
             Self::Resume { run } => {
                 let host = scene.open_host().await?;
                 let run = host.journal().find(&run).await?;

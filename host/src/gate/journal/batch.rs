@@ -1,0 +1,198 @@
+//! The open batch: records that have their place and are not yet written, and what is known of the runs they are of.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use serde_json::Value;
+
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::{Content, Event, Record};
+use crate::words::id::{Digest, RunId, Seq};
+use crate::words::limits::{BATCH_RECORDS, BATCH_RECORDS_MAX, RECORD_INLINE_BYTES};
+
+/// Ended runs that are remembered: as many as could still have work under way.
+const ENDED_RUNS: usize = 1_024;
+/// Bytes of large contents in the open batch before the writer is woken, and before an append is
+/// refused.
+const BATCH_BYTES: usize = 4 << 20;
+const BATCH_BYTES_MAX: usize = 256 << 20;
+
+#[derive(Default)]
+pub(super) struct Batch {
+    pub(super) records: Vec<Record>,
+    pub(super) contents: Vec<(Digest, String)>,
+    bytes: usize,
+    next: HashMap<RunId, Seq>,
+    /// Of the runs under way: the last record that is on the disk.
+    safe: HashMap<RunId, Seq>,
+    ended: Ended,
+    /// Runs that were read, and that were imported: nothing is appended to them.
+    imported: Ended,
+    pub(super) broken: Option<(Code, String)>,
+    /// Of a replay: the run, and how many records it may have.
+    pub(super) cut: Option<(RunId, Seq)>,
+    /// How often the disk was waited for.
+    pub(super) syncs: u64,
+}
+
+/// Runs that have ended, the newest of them: nothing may come after a run's last record.
+#[derive(Default)]
+struct Ended {
+    runs: HashSet<RunId>,
+    order: VecDeque<RunId>,
+}
+
+impl Ended {
+    fn add(&mut self, run: &RunId) {
+        if self.runs.insert(run.clone()) {
+            self.order.push_back(run.clone());
+        }
+        if self.order.len() > ENDED_RUNS
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.runs.remove(&oldest);
+        }
+    }
+
+    fn remove(&mut self, run: &RunId) {
+        if self.runs.remove(run) {
+            self.order.retain(|ended| ended != run);
+        }
+    }
+}
+
+impl Batch {
+    /// The next place in a run.
+    pub(super) fn take_seq(&mut self, run: &RunId, event: &Event) -> Result<Seq> {
+        let next = self.next.get(run).copied().unwrap_or(0);
+        let cut = self.cut.as_ref();
+        let is_cut = cut.is_some_and(|(cut, records)| cut == run && next >= *records);
+        if is_cut || self.ended.runs.contains(run) {
+            return Err(Error::new(Code::Cancelled, "the run has ended"));
+        }
+        let next = self.next.entry(run.clone()).or_insert(0);
+        let seq = *next;
+        *next += 1;
+        if matches!(event, Event::Stopped(_)) {
+            self.let_go(run);
+        }
+        Ok(seq)
+    }
+
+    /// A run goes on after the last of its records.
+    ///
+    /// # Errors
+    /// `BadInput` where it was imported.
+    pub(super) fn take_up(&mut self, run: &RunId, last: Seq) -> Result<()> {
+        if self.imported.runs.contains(run) {
+            let what = format!("the run `{run}` was imported, so nothing in it goes on");
+            return Err(Error::bad_input(what).hint("only a run that began here does; begin anew"));
+        }
+        self.ended.remove(run);
+        self.next.insert(run.clone(), last + 1);
+        Ok(())
+    }
+
+    /// Nothing more is appended to a run here.
+    pub(super) fn let_go(&mut self, run: &RunId) {
+        self.next.remove(run);
+        self.safe.remove(run);
+        self.ended.add(run);
+    }
+
+    /// A run was read that was imported.
+    pub(super) fn saw_imported(&mut self, run: &RunId) {
+        self.imported.add(run);
+    }
+
+    /// Whether the writer should be woken for this batch alone.
+    pub(super) fn is_full(&self) -> bool {
+        self.records.len() == BATCH_RECORDS || self.bytes > BATCH_BYTES
+    }
+
+    /// What there is to write.
+    pub(super) fn take(&mut self) -> (Vec<Record>, Vec<(Digest, String)>) {
+        self.bytes = 0;
+        (
+            std::mem::take(&mut self.records),
+            std::mem::take(&mut self.contents),
+        )
+    }
+
+    /// Whether a record is on the disk, as far as is known.
+    pub(super) fn is_safe(&self, run: &RunId, seq: Seq) -> bool {
+        self.safe.get(run).is_some_and(|safe| *safe >= seq)
+    }
+
+    /// These are the last records on the disk, of each run.
+    pub(super) fn now_safe(&mut self, synced: HashMap<RunId, Seq>) {
+        for (run, seq) in synced {
+            if self.next.contains_key(&run) {
+                self.safe.insert(run, seq);
+            }
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        if let Some((code, why)) = &self.broken {
+            return Err(Error::new(*code, why.clone()));
+        }
+        if self.records.len() >= BATCH_RECORDS_MAX || self.bytes > BATCH_BYTES_MAX {
+            return Err(Error::new(
+                Code::Busy,
+                "the journal cannot keep up with this many records",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Large contents are stored once, by digest, beside the records.
+    pub(super) fn set_aside_contents(&mut self, event: &mut Event) {
+        let Some(content) = event.content_mut() else {
+            return;
+        };
+        let Content::Inline(value) = content else {
+            return;
+        };
+        if !is_larger(value, &mut RECORD_INLINE_BYTES.clone()) {
+            return;
+        }
+        let text = value.to_string();
+        let digest = Digest::of(text.as_bytes());
+        *content = Content::Stored {
+            digest,
+            bytes: text.len(),
+        };
+        self.bytes += text.len();
+        self.contents.push((digest, text));
+    }
+}
+
+/// Whether a value is larger than `left` bytes, without writing it down.
+fn is_larger(value: &Value, left: &mut usize) -> bool {
+    let own = match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+        Value::String(text) => text.len(),
+        Value::Array(items) => {
+            if items.iter().any(|item| is_larger(item, left)) {
+                return true;
+            }
+            2
+        }
+        Value::Object(map) => {
+            if map
+                .iter()
+                .any(|(key, item)| key.len() > *left || is_larger(item, left))
+            {
+                return true;
+            }
+            2 + map.keys().map(String::len).sum::<usize>()
+        }
+    };
+    match left.checked_sub(own) {
+        Some(rest) => {
+            *left = rest;
+            false
+        }
+        None => true,
+    }
+}

@@ -1,0 +1,35 @@
+//! What a run that is replayed is told: outcomes and replies that are on record, in place of guests and models.
+//!
+//! Everything else of a replay is the code of any run. Whoever has the records is known to the layer above.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+
+use super::apart::Done;
+use crate::words::error::Result;
+use crate::words::event::Scripted;
+use crate::words::id::Place;
+use crate::words::message::{Reply, Usage};
+
+/// The outside of a run, as it was.
+pub trait Recorded: fmt::Debug + Send + Sync {
+    /// What came of the call at this place, when it is its turn: outcomes come in the order in which they came. One
+    /// that nobody saw the end of never ends.
+    fn done<'a>(&'a self, place: &'a Place) -> Pin<Box<dyn Future<Output = Done> + Send + 'a>>;
+
+    /// How the script at this place began.
+    fn scripted(&self, place: &Place) -> Option<Scripted>;
+
+    /// What a model wrote of what is folded next, and what it took.
+    ///
+    /// # Errors
+    /// What it failed with.
+    fn summary(&self) -> Result<(String, Usage)>;
+
+    /// What the model said that is asked next.
+    ///
+    /// # Errors
+    /// What it failed with.
+    fn reply(&self) -> Result<Reply>;
+}

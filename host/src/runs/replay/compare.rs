@@ -1,0 +1,86 @@
+//! Comparing what a replay leaves with what stands on record.
+//!
+//! What happens inside of calls does not come again, so it is left out, and the places of what remains are counted
+//! anew. What was measured, and until when a question may be answered, is of its own time.
+
+use std::collections::BTreeMap;
+
+use super::outside::is_top;
+use crate::words::event::{Event, Record, Spent, Verdict};
+use crate::words::id::Seq;
+
+/// The records that come again, each with the place that it then has, and with its own.
+pub(super) fn top(records: &[Record]) -> (Vec<Record>, Vec<Seq>) {
+    let mut places: BTreeMap<Seq, Seq> = BTreeMap::new();
+    let (mut top, mut own) = (Vec::new(), Vec::new());
+    for (record, place) in records
+        .iter()
+        .filter(|record| comes(record, records))
+        .zip(0..)
+    {
+        places.insert(record.seq, place);
+        let mut again = record.clone();
+        let now = |seq: Seq| places.get(&seq).copied().unwrap_or_default();
+        (again.seq, again.parent) = (place, now(record.parent));
+        if let Event::Finished(finished) = &mut again.event {
+            finished.of = now(finished.of);
+        }
+        top.push(again);
+        own.push(record.seq);
+    }
+    (top, own)
+}
+
+fn comes(record: &Record, records: &[Record]) -> bool {
+    match &record.event {
+        Event::Judged(judged) => is_top(judged),
+        Event::Finished(finished) => {
+            let of = usize::try_from(finished.of)
+                .ok()
+                .and_then(|of| records.get(of));
+            matches!(of.map(|of| &of.event), Some(Event::Judged(judged)) if is_top(judged))
+        }
+        // A question about what is held is part of a call, and a summary comes from outside.
+        Event::Attempted(attempted) => attempted.turn > 0,
+        Event::Started(_)
+        | Event::Overspent(_)
+        | Event::Compacted(_)
+        | Event::Brought(_)
+        | Event::Prompted { .. }
+        | Event::Replied { .. }
+        | Event::Scripted(_)
+        | Event::Rested { .. }
+        | Event::Paused { .. }
+        | Event::Answered { .. }
+        | Event::Expired { .. }
+        | Event::Resumed
+        | Event::Observed { .. }
+        | Event::Stopped(_) => true,
+    }
+}
+
+/// Whether a record is the one that was expected.
+pub(super) fn same(expected: &Record, came: &Record) -> bool {
+    (expected.seq, expected.parent) == (came.seq, came.parent) && plain(expected) == plain(came)
+}
+
+/// What a record says, without what is of its own time.
+pub(super) fn plain(record: &Record) -> Event {
+    let mut event = record.event.clone();
+    // That it is a copy is so of the run, and not of its way.
+    if let Event::Started(started) = &mut event {
+        started.forked = None;
+    }
+    if let Event::Finished(finished) = &mut event {
+        finished.spent = Spent::default();
+    }
+    if let Event::Compacted(compacted) = &mut event {
+        compacted.spent = Spent::default();
+    }
+    if let Event::Judged(judged) = &mut event
+        && let Verdict::Ask(question) = &mut judged.verdict
+    {
+        question.until = None;
+    }
+    event
+}

@@ -1,0 +1,292 @@
+//! The outside of a run that is replayed: what its records hold of outcomes and replies.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Mutex;
+
+use tokio::sync::watch;
+
+use crate::guests::apart::{Done, Telling};
+use crate::guests::guest::Trail;
+use crate::guests::recorded::Recorded;
+use crate::rules::context::rolling::HOST;
+use crate::rules::flow::apart::fault_in;
+use crate::rules::script::TOOL;
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::{
+    Attempted, Content, EffectKind, End, Event, Finished, Judged, Record, Scripted, Tried, Verdict,
+};
+use crate::words::id::{Place, Seq};
+use crate::words::label::{Sort, Source};
+use crate::words::lock::lock;
+use crate::words::message::{Reply, Usage};
+
+/// Outcomes by place, replies by turn, beginnings of scripts.
+#[derive(Debug)]
+pub(super) struct Outside {
+    outcomes: Mutex<BTreeMap<Place, VecDeque<Outcome>>>,
+    replies: Mutex<VecDeque<Result<Reply>>>,
+    summaries: Mutex<VecDeque<Result<(String, Usage)>>>,
+    scripted: BTreeMap<Place, Scripted>,
+    /// How many outcomes are on record again.
+    ended: watch::Sender<usize>,
+}
+
+/// What came of one call.
+#[derive(Debug)]
+enum Outcome {
+    /// This, as so many others had come before it.
+    Came(usize, Box<Done>),
+    /// Nobody saw its end.
+    Open,
+}
+
+impl Outside {
+    /// Of the records of a run.
+    ///
+    /// # Errors
+    /// `BadInput` for an outcome that was not kept.
+    pub(super) fn of(records: &[Record]) -> Result<Self> {
+        let ends: Vec<&Finished> = records.iter().filter_map(end).collect();
+        let ends_of: BTreeMap<Seq, &Finished> = ends
+            .iter()
+            .map(|finished| (finished.of, *finished))
+            .collect();
+        let calls: BTreeMap<Seq, &Judged> = records.iter().filter_map(performed).collect();
+        let order = ends.iter().filter(|finished| !is_open(finished));
+        let order: Vec<Seq> = order.map(|finished| finished.of).collect();
+        let order: Vec<&Seq> = order.iter().filter(|of| calls.contains_key(of)).collect();
+        let mut outcomes: BTreeMap<Place, VecDeque<Outcome>> = BTreeMap::new();
+        for (seq, judged) in calls {
+            let outcome = match ends_of.get(&seq).filter(|finished| !is_open(finished)) {
+                None => Outcome::Open,
+                Some(finished) => {
+                    let before = order.iter().position(|of| **of == seq).unwrap_or_default();
+                    Outcome::Came(before, Box::new(done(judged, (seq, finished))?))
+                }
+            };
+            let place = judged.place.clone();
+            outcomes.entry(place).or_default().push_back(outcome);
+        }
+        Ok(Self {
+            outcomes: Mutex::new(outcomes),
+            replies: Mutex::new(replies(records)),
+            summaries: Mutex::new(summaries(records)),
+            scripted: scripted(records),
+            ended: watch::Sender::new(0),
+        })
+    }
+
+    /// The end of one more call is on record again.
+    pub(super) fn ended(&self) {
+        self.ended.send_modify(|ended| *ended += 1);
+    }
+}
+
+/// Whether a record is the end of a call whose outcome comes from here.
+pub(super) fn is_outcome(records: &[Record], finished: &Finished) -> bool {
+    let of = records.iter().find(|record| record.seq == finished.of);
+    !is_open(finished) && of.is_some_and(|of| performed(of).is_some())
+}
+
+impl Recorded for Outside {
+    fn done<'a>(&'a self, place: &'a Place) -> Pin<Box<dyn Future<Output = Done> + Send + 'a>> {
+        let outcome = lock(&self.outcomes)
+            .get_mut(place)
+            .and_then(VecDeque::pop_front);
+        Box::pin(async move {
+            let Some(Outcome::Came(before, done)) = outcome else {
+                return std::future::pending().await;
+            };
+            let mut ended = self.ended.subscribe();
+            // The sender is ours, so there is no other end of this.
+            let _ = ended.wait_for(|ended| *ended >= before).await;
+            *done
+        })
+    }
+
+    fn scripted(&self, place: &Place) -> Option<Scripted> {
+        self.scripted.get(place).cloned()
+    }
+
+    fn summary(&self) -> Result<(String, Usage)> {
+        let summary = lock(&self.summaries).pop_front();
+        summary.unwrap_or_else(|| Err(Error::new(Code::Cancelled, "the run was left here")))
+    }
+
+    fn reply(&self) -> Result<Reply> {
+        let reply = lock(&self.replies).pop_front();
+        reply.unwrap_or_else(|| Err(Error::new(Code::Cancelled, "the run was left here")))
+    }
+}
+
+fn end(record: &Record) -> Option<&Finished> {
+    let Event::Finished(finished) = &record.event else {
+        return None;
+    };
+    Some(finished)
+}
+
+/// A call that was made, and not of a script: that one is run again.
+fn performed(record: &Record) -> Option<(Seq, &Judged)> {
+    let Event::Judged(judged) = &record.event else {
+        return None;
+    };
+    let allowed = matches!(judged.verdict, Verdict::Allow { .. });
+    let made = allowed && judged.effect == EffectKind::Call && judged.subject != TOOL;
+    (made && is_top(judged)).then_some((record.seq, judged))
+}
+
+/// Whether somebody wished for it whom a replay has: not a guest, and not the host on their behalf.
+pub(super) fn is_top(judged: &Judged) -> bool {
+    matches!(judged.origin.as_str(), "client" | "model" | "script")
+}
+
+/// Whether an end says that nobody saw it.
+fn is_open(finished: &Finished) -> bool {
+    let code = match &finished.end {
+        End::Failed { code, .. } => Some(*code),
+        End::Done { .. } => None,
+    };
+    code == Some(Code::InDoubt)
+}
+
+/// What came of a call, as it came from its guest.
+fn done(judged: &Judged, (seq, finished): (Seq, &Finished)) -> Result<Done> {
+    let own = Source::new(Sort::Tool, judged.subject.as_str());
+    let (result, telling) = match &finished.end {
+        End::Done {
+            content: Content::Inline(value),
+        } => (Ok(value.clone()), Telling::Whole),
+        End::Done { .. } => {
+            let what = format!(
+                "what came of `{}` (record {seq}) was not kept, so the run cannot be replayed",
+                judged.subject
+            );
+            return Err(Error::bad_input(what).hint("of what is secret a journal keeps nothing"));
+        }
+        End::Failed {
+            code,
+            message,
+            issues,
+            retryable,
+        } => {
+            let error = Error::new(*code, message.clone())
+                .issues(issues.clone())
+                .retry(*retryable);
+            let sentence = finished.told.as_ref().and_then(fault_in);
+            let telling = match sentence {
+                Some(sentence) => Telling::Sentence(sentence.to_owned()),
+                None if finished.label.with(own) == finished.label => Telling::Whole,
+                None => Telling::Free,
+            };
+            (Err(error), telling)
+        }
+    };
+    let mut trail = Trail::default();
+    trail.label = finished.label.clone();
+    Ok(Done {
+        result,
+        telling,
+        trail,
+        spent: finished.spent,
+    })
+}
+
+/// What each model that was asked said, in order; of one that failed, how its request did.
+fn replies(records: &[Record]) -> VecDeque<Result<Reply>> {
+    let mut replies = VecDeque::new();
+    for (place, record) in records.iter().enumerate() {
+        if !matches!(record.event, Event::Prompted { .. }) {
+            continue;
+        }
+        let mut reply = Err(Error::new(Code::ProviderFailed, "it was not kept why"));
+        for next in records.iter().skip(place + 1) {
+            if let Event::Replied { reply: said, .. } = &next.event {
+                reply = Ok(said.clone());
+                break;
+            }
+            // What became of the attempt, in the words that its chain went by.
+            if let Event::Attempted(attempted) = &next.event
+                && let Some(error) = missed(attempted)
+            {
+                reply = Err(error);
+                break;
+            }
+            // The request itself, of which the prompt is the cause.
+            if let Event::Finished(finished) = &next.event
+                && let Some(error) = failure(finished)
+            {
+                reply = Err(error);
+            }
+            if matches!(
+                next.event,
+                Event::Prompted { .. } | Event::Stopped(_) | Event::Resumed
+            ) {
+                break;
+            }
+        }
+        replies.push_back(reply);
+    }
+    replies
+}
+
+fn missed(attempted: &Attempted) -> Option<Error> {
+    let Tried::Failed {
+        setback,
+        code,
+        message,
+        wait_ms,
+        ..
+    } = &attempted.tried
+    else {
+        return None;
+    };
+    let error = Error::new(*code, message.clone()).setback(*setback);
+    Some(error.after_ms((*wait_ms > 0).then_some(*wait_ms)))
+}
+
+/// What models wrote of what was folded, in order; of one that wrote nothing, why.
+fn summaries(records: &[Record]) -> VecDeque<Result<(String, Usage)>> {
+    let told = records.iter().filter_map(|record| {
+        let Event::Compacted(compacted) = &record.event else {
+            return None;
+        };
+        if compacted.by != HOST {
+            return Some(Ok((compacted.summary.clone(), compacted.spent.usage)));
+        }
+        let why = &compacted.instead;
+        (!why.is_empty()).then(|| Err(Error::new(Code::ProviderFailed, why.clone())))
+    });
+    told.collect()
+}
+
+fn failure(finished: &Finished) -> Option<Error> {
+    let End::Failed {
+        code,
+        message,
+        retryable,
+        ..
+    } = &finished.end
+    else {
+        return None;
+    };
+    Some(Error::new(*code, message.clone()).retry(*retryable))
+}
+
+/// How each script first began.
+fn scripted(records: &[Record]) -> BTreeMap<Place, Scripted> {
+    let mut scripted = BTreeMap::new();
+    for record in records {
+        let Event::Scripted(began) = &record.event else {
+            continue;
+        };
+        let of = records.iter().find(|other| other.seq == record.parent);
+        if let Some(Event::Judged(judged)) = of.map(|of| &of.event) {
+            let place = judged.place.clone();
+            scripted.entry(place).or_insert_with(|| began.clone());
+        }
+    }
+    scripted
+}

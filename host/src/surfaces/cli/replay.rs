@@ -1,0 +1,131 @@
+//! `lazaret runs replay`: whether a run would go the same way again, and going on from one of its turns.
+
+use serde_json::{Value, json};
+
+use super::runs::open;
+use super::{Scene, print};
+use crate::runs::host::Host;
+use crate::runs::replay::{Diverged, Replayed};
+use crate::surfaces::paint::strong;
+use crate::words::error::Result;
+use crate::words::event::Event;
+use crate::words::inert::one_line;
+
+/// Characters of a record that are shown where a replay went another way.
+const SHOWN_CHARS: usize = 400;
+
+/// Replays a run; 1 where it goes another way.
+pub(super) async fn replay(scene: &Scene, run: &str, until: Option<u32>) -> Result<u8> {
+    let records = {
+        let audit = open(scene)?;
+        let run = audit.journal().find(run).await?;
+        let (records, verified) = audit.journal().verified(&run).await?;
+        // Records of another host are told as well as one's own; those that were changed are not.
+        if verified.broken.is_some() {
+            verified.check()?;
+        }
+        records
+    };
+    let setup = scene.read_config()?.setup;
+    let replaying = Box::pin(Host::replay(setup, &records, until));
+    let replayed = print::while_waiting(
+        "preparing plugins (compiled once, then cached)",
+        scene.quiet,
+        replaying,
+    );
+    let replayed = replayed.await?;
+    if scene.json {
+        print::compact(&as_json(&replayed));
+    } else {
+        tell(&replayed, scene);
+    }
+    Ok(u8::from(replayed.diverged.is_some()))
+}
+
+/// Makes a run that begins with this one's turns, and goes on with it.
+pub(super) async fn fork(scene: &Scene, run: &str, turn: u32) -> Result<u8> {
+    let host = scene.open_host().await?;
+    let from = host.journal().find(run).await?;
+    let new = host.fork(&from, turn).await?;
+    if !scene.quiet {
+        print::note(format!("forked: {new} goes on after turn {turn} of {from}"));
+    }
+    super::script::resume(&host, &new, scene).await
+}
+
+fn tell(replayed: &Replayed, scene: &Scene) {
+    let Replayed {
+        run,
+        same,
+        inner,
+        untold,
+        diverged,
+    } = replayed;
+    let Some(diverged) = diverged else {
+        let untold = match untold {
+            0 => String::new(),
+            untold => format!(
+                "; {untold} of their judgements were not kept whole, and are not judged again"
+            ),
+        };
+        print::line(format!(
+            "{} went the same way: {same} records are as they were, and {inner} inside of calls{untold}",
+            strong(run)
+        ));
+        return;
+    };
+    let what = format!(
+        "the run `{run}` went another way at record {}",
+        diverged.seq
+    );
+    print::line(format!(
+        "{} {what}, after {same} that are as they were",
+        strong("diverged:")
+    ));
+    print::line(format!(
+        "  expected: {}",
+        shown(diverged.expected.as_ref(), "nothing more")
+    ));
+    let nothing = match diverged.why.as_str() {
+        "" => "nothing".to_owned(),
+        why => format!("nothing: {}", one_line(why)),
+    };
+    print::line(format!(
+        "  came:     {}",
+        shown(diverged.came.as_ref(), &nothing)
+    ));
+    if !scene.quiet {
+        print::note(format!("all of it: lazaret runs show {run}"));
+    }
+}
+
+/// A record on one line, cut. Where both are long, what differs may be behind that; `--json` has all of it.
+fn shown(event: Option<&Event>, nothing: &str) -> String {
+    let Some(event) = event else {
+        return nothing.to_owned();
+    };
+    let text = serde_json::to_string(event).unwrap_or_default();
+    let mut shown: String = text.chars().take(SHOWN_CHARS).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    one_line(&shown)
+}
+
+fn as_json(replayed: &Replayed) -> Value {
+    let diverged = replayed.diverged.as_ref().map(
+        |Diverged {
+             seq,
+             expected,
+             came,
+             why,
+         }| json!({"seq": seq, "expected": expected, "came": came, "why": why}),
+    );
+    json!({
+        "run": replayed.run,
+        "same": replayed.same,
+        "inner": replayed.inner,
+        "untold": replayed.untold,
+        "diverged": diverged,
+    })
+}

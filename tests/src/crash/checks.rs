@@ -1,0 +1,193 @@
+//! What must be true of a run that was stopped and has gone on, wherever that was.
+
+use std::collections::BTreeMap;
+
+use lazaret::edges::vault::Vault;
+use lazaret::runs::audit::{Audit, State};
+use lazaret::words::error::Code;
+use lazaret::words::event::{EffectKind, End, Event, Record, Verdict};
+use lazaret::words::id::RunId;
+
+use super::{Scene, Witness};
+
+/// Tools whose calls must not be made twice.
+const ONCE: [&str; 3] = ["web.post", "files.write", "files.remove"];
+
+/// What was found of runs that went on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    /// Runs that were looked at.
+    pub runs: usize,
+    /// Their records.
+    pub records: usize,
+    /// Effects that the witness and the files have seen.
+    pub effects: usize,
+    /// Calls that nobody saw the end of, and that were told to be so.
+    pub in_doubt: usize,
+    /// Times that a run was taken up.
+    pub resumed: usize,
+}
+
+impl Tally {
+    /// With another one.
+    pub fn add(&mut self, other: Self) {
+        self.runs += other.runs;
+        self.records += other.records;
+        self.effects += other.effects;
+        self.in_doubt += other.in_doubt;
+        self.resumed += other.resumed;
+    }
+}
+
+/// Looks at a run that has ended.
+///
+/// # Panics
+/// With all that is wrong.
+pub async fn check(scene: &Scene, name: &str, run: &RunId, witness: &Witness) -> Tally {
+    let audit = Audit::open(&scene.places(), &Vault::default()).expect("the journal opens");
+    let found = audit.verify(run).await.expect("the run is there");
+    let records = audit.journal().records(run).await.expect("its records");
+    drop(audit);
+    let mut wrong = Vec::new();
+    if found.state != State::Intact {
+        wrong.push(found.state.reason());
+    }
+    let ends = records
+        .iter()
+        .filter(|record| matches!(record.event, Event::Stopped(_)));
+    let last = matches!(
+        records.last().map(|last| &last.event),
+        Some(Event::Stopped(_))
+    );
+    if ends.count() != 1 || !last {
+        wrong.push("it has not exactly one end, which is its last record".to_owned());
+    }
+    let log = std::fs::read_to_string(scene.path(&format!("here/{name}.log"))).unwrap_or_default();
+    let lines = |text: &str| log.lines().filter(|line| *line == text).count();
+    let sent = |n: u32| witness.count(&format!("/{name}/{n}"));
+    let there = scene.path(&format!("here/{name}.old")).exists();
+    let happened = [
+        ("post 1", sent(1)),
+        ("post 2", sent(2)),
+        ("post 3", sent(3)),
+        ("append turn", lines("turn")),
+        ("append script", lines("script")),
+        ("remove", usize::from(!there)),
+    ];
+    for (what, count) in happened {
+        if count > 1 {
+            wrong.push(format!("`{what}` happened {count} times"));
+        }
+    }
+    let calls = calls(&records);
+    for (place, tries) in &calls {
+        wrong.extend(wrong_of(place, tries, &records));
+    }
+    let tries: Vec<&Try> = calls.values().flatten().collect();
+    let in_doubt = tries
+        .iter()
+        .filter(|made| made.fate == Fate::Doubtful)
+        .count();
+    let done = tries.iter().filter(|made| made.fate == Fate::Done).count();
+    let effects = happened.iter().map(|(_, count)| count).sum();
+    if done > effects || effects > done + in_doubt || calls.len() != ONCE_PLACES {
+        wrong.push(format!(
+            "of {} calls {done} are said to be done and {in_doubt} to be in doubt, and {effects} have happened: {happened:?}",
+            calls.len()
+        ));
+    }
+    assert!(
+        wrong.is_empty(),
+        "{name}: {wrong:#?}\n{}",
+        crate::golden::render(&records)
+    );
+    Tally {
+        runs: 1,
+        records: records.len(),
+        effects,
+        in_doubt,
+        resumed: records
+            .iter()
+            .filter(|record| matches!(record.event, Event::Resumed))
+            .count(),
+    }
+}
+
+/// Places of the run at which there is a call that must not be made twice.
+const ONCE_PLACES: usize = 6;
+
+/// One time that a call was allowed.
+struct Try {
+    record: u64,
+    tool: String,
+    fate: Fate,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Done,
+    Failed,
+    Doubtful,
+}
+
+/// Calls that must not be made twice, by their place.
+fn calls(records: &[Record]) -> BTreeMap<String, Vec<Try>> {
+    let mut calls: BTreeMap<String, Vec<Try>> = BTreeMap::new();
+    for record in records {
+        let Event::Judged(judged) = &record.event else {
+            continue;
+        };
+        let allowed = matches!(judged.verdict, Verdict::Allow { .. });
+        if allowed && judged.effect == EffectKind::Call && ONCE.contains(&judged.subject.as_str()) {
+            let end = records.iter().find_map(|other| match &other.event {
+                Event::Finished(finished) if finished.of == record.seq => Some(&finished.end),
+                _ => None,
+            });
+            let fate = match end {
+                Some(End::Done { .. }) => Fate::Done,
+                Some(End::Failed {
+                    code: Code::InDoubt | Code::Cancelled,
+                    ..
+                })
+                | None => Fate::Doubtful,
+                Some(End::Failed { .. }) => Fate::Failed,
+            };
+            calls
+                .entry(judged.place.to_string())
+                .or_default()
+                .push(Try {
+                    record: record.seq,
+                    tool: judged.subject.clone(),
+                    fate,
+                });
+        }
+    }
+    calls
+}
+
+/// What is wrong with the calls at one place.
+fn wrong_of(place: &str, tries: &[Try], records: &[Record]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let [made] = tries else {
+        let seqs: Vec<u64> = tries.iter().map(|made| made.record).collect();
+        return vec![format!("the call at {place} was made again: {seqs:?}")];
+    };
+    if made.fate == Fate::Failed {
+        wrong.push(format!("`{}` at {place} failed", made.tool));
+    }
+    // Whoever wished for it was told: a model reads it, and a script has returned it.
+    let told = records.iter().any(|record| match &record.event {
+        Event::Observed { observation, .. } => {
+            let text = &observation.text;
+            text.contains(&made.tool) && text.contains("may or may not have happened")
+        }
+        _ => false,
+    });
+    if made.fate == Fate::Doubtful && !told {
+        wrong.push(format!(
+            "nobody was told that `{}` at {place} is in doubt",
+            made.tool
+        ));
+    }
+    wrong
+}
