@@ -14,5 +14,6 @@ mod offer;
 pub mod provider;
 pub mod rejudge;
 pub mod rest;
+pub mod running;
 mod script;
 pub mod written;

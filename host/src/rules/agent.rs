@@ -1,5 +1,6 @@
 //! Agents: named definitions of who a run is — instructions, tools, models, limits.
 
+use super::budget::Caps;
 use super::grant::Pattern;
 use super::pace::Pace;
 use crate::words::error::{Error, Result};
@@ -24,6 +25,8 @@ pub struct Agent {
     pub pace: Pace,
     /// How its model calls tools.
     pub calling: Calling,
+    /// How much of its models one run may use.
+    pub caps: Caps,
 }
 
 impl Agent {
@@ -38,6 +41,7 @@ impl Agent {
             turns: RUN_TURNS,
             pace: Pace::default(),
             calling: Calling::Direct,
+            caps: Caps::default(),
         }
     }
 

@@ -242,6 +242,7 @@ impl Recall {
                 | Event::Answered { .. }
                 | Event::Expired { .. }
                 | Event::Resumed
+                | Event::Overspent(_)
                 | Event::Stopped(_) => {}
             }
         }

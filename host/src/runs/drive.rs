@@ -1,5 +1,6 @@
 //! Driving a run: asks the plan what comes next, does it, and tells the plan what came of it.
 
+mod afford;
 mod calls;
 mod prompt;
 
@@ -7,6 +8,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use self::afford::Afford;
 use self::calls::Turn;
 use super::brought::{self, goal_with};
 use super::offer::{Offer, Way};
@@ -17,6 +19,7 @@ use crate::gate::{Performed, failed};
 use crate::guests::station::Station;
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
+use crate::rules::budget::Purse;
 use crate::rules::caller::{Budget, Caller, Known, Origin};
 use crate::rules::plan::{Grouping, Plan, Seen, Step};
 use crate::rules::questions::Questions;
@@ -91,15 +94,29 @@ impl Drive<'_> {
         offer: &mut Offer<'_>,
         (records, mut earlier): (&[Record], Vec<Seen>),
     ) -> Result<Option<Error>> {
+        let mut purse = Purse::of(records);
         loop {
             self.look_up(plan);
             match plan.next(|tool| offer.grouping(self.station, tool)) {
                 Step::Prompt(turn) => {
                     plan.read(offer.label());
                     let cards = offer.cards();
+                    match self.afford(plan, &cards, &mut purse).await? {
+                        Afford::Yes => {}
+                        Afford::No(why) => {
+                            plan.failed(&why);
+                            continue;
+                        }
+                        Afford::Asked(why) if self.is_left(plan, &why).await? => {
+                            plan.left();
+                            return Ok(Some(why));
+                        }
+                        Afford::Asked(_) => continue,
+                    }
                     let names: Vec<String> = cards.iter().map(|card| card.name.clone()).collect();
                     plan.offer(&names);
                     self.in_time(self.prompt(plan, &cards, turn)).await?;
+                    self.spent(plan);
                 }
                 Step::Calls(groups) => {
                     let turn = Turn {

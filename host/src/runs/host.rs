@@ -146,6 +146,8 @@ pub struct Goal {
     pub calling: Option<Calling>,
     /// Values that the user vouches for, beside the words of the goal.
     pub vouch: Vec<String>,
+    /// No more than this of its models; the agent's own budget where it says 0.
+    pub most: Most,
     /// What of other runs it begins with.
     pub with: Vec<Chosen>,
     /// Whether the goal was piped or pasted, and not typed: then nobody knows who wrote it, and none of its
@@ -153,7 +155,34 @@ pub struct Goal {
     pub piped: bool,
 }
 
+/// The most that one run asks for of its models; 0 asks for no less than the agent may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Most {
+    /// Tokens, read and written.
+    pub tokens: u64,
+    /// Millionths of the currency of the prices.
+    pub cost_micros: u64,
+}
+
 impl Goal {
+    /// A goal that somebody typed, pursued as the agent's definition has it. `run` is from [`Host::new_run`].
+    #[must_use]
+    pub fn new(run: RunId, surface: Surface, agent: &str, text: &str) -> Self {
+        Self {
+            run,
+            surface,
+            agent: agent.to_owned(),
+            text: text.to_owned(),
+            tools: Vec::new(),
+            models: Vec::new(),
+            calling: None,
+            vouch: Vec::new(),
+            most: Most::default(),
+            with: Vec::new(),
+            piped: false,
+        }
+    }
+
     /// What the run asks for beside its agent's definition.
     pub(super) fn narrowed(&self) -> Narrowed {
         Narrowed {
@@ -161,6 +190,8 @@ impl Goal {
             models: self.models.clone(),
             calling: self.calling,
             vouch: self.vouch.clone(),
+            tokens_max: self.most.tokens,
+            cost_micros_max: self.most.cost_micros,
         }
     }
 
@@ -610,6 +641,7 @@ impl Host {
             agent.narrowed(&goal.tools)?
         };
         agent.calling = goal.calling.unwrap_or(agent.calling);
+        agent.caps = agent.caps.narrowed(goal.most.tokens, goal.most.cost_micros);
         Ok(agent)
     }
 }

@@ -200,6 +200,7 @@ impl<'a> Fold<'a> {
             | Event::Answered { .. }
             | Event::Expired { .. }
             | Event::Resumed
+            | Event::Overspent(_)
             | Event::Observed { .. }
             | Event::Stopped(_) => {}
         }

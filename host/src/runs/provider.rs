@@ -12,6 +12,7 @@ use crate::guests::tasks::Tasks;
 use crate::rules::caller::Caller;
 use crate::rules::codec::{Target, Wire};
 use crate::rules::grant::{Destination, Grant};
+use crate::rules::price::Priced;
 use crate::rules::secret::{Placement, SecretGrant};
 use crate::words::error::Result;
 use crate::words::message::{Delta, Prompt, Reply};
@@ -23,6 +24,8 @@ pub struct Model {
     pub name: String,
     /// Who answers.
     pub provider: Provider,
+    /// What its tokens cost.
+    pub priced: Priced,
 }
 
 /// Who answers.
@@ -65,10 +68,12 @@ impl Model {
         asking: Asking<'_>,
         see: impl FnMut(Delta),
     ) -> Result<Reply> {
-        match &self.provider {
+        let mut reply = match &self.provider {
             Provider::Scripted { script } => scripted::reply(script, asking.prompt, asking.purpose),
             Provider::Remote(remote) => remote::ask(remote, station, asking, see).await,
-        }
+        }?;
+        reply.usage.cost = self.priced.cost(reply.usage);
+        Ok(reply)
     }
 }
 

@@ -5,6 +5,7 @@
 //! pinned it.
 
 pub mod agent;
+pub mod budget;
 pub mod file;
 pub mod flow;
 pub mod lint;

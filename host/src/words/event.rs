@@ -10,8 +10,9 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::budget::Over;
 use super::error::{Code, Issue};
-use super::id::{Digest, Place, QuestionId, RunId, Seq, ToolName};
+use super::id::{Digest, Place, QuestionId, RunId, Seq, ToolName, shown};
 use super::label::Label;
 use super::message::{Calling, Observation, Reply, Usage};
 
@@ -90,6 +91,8 @@ pub enum Event {
     },
     /// A run that was left goes on.
     Resumed,
+    /// A budget of the run is used up, and the run goes on; said once of each.
+    Overspent(Over),
     /// A model was given the observation of one of its calls.
     Observed {
         /// The model's id of the call.
@@ -123,6 +126,7 @@ impl Event {
             Self::Answered { .. } => "answered",
             Self::Expired { .. } => "expired",
             Self::Resumed => "resumed",
+            Self::Overspent(_) => "overspent",
             Self::Observed { .. } => "observed",
             Self::Stopped(_) => "stopped",
         }
@@ -144,6 +148,7 @@ impl Event {
             | Self::Answered { .. }
             | Self::Expired { .. }
             | Self::Resumed
+            | Self::Overspent(_)
             | Self::Observed { .. } => return None,
         };
         match end {
@@ -170,6 +175,7 @@ impl Event {
             | Self::Answered { .. }
             | Self::Expired { .. }
             | Self::Resumed
+            | Self::Overspent(_)
             | Self::Stopped(_) => None,
         }
     }
@@ -226,6 +232,12 @@ pub struct Narrowed {
     /// Values that the user vouches for, beside the words of the goal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub vouch: Vec<String>,
+    /// No more tokens than this; 0 where it asks for no less than the agent may have.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tokens_max: u64,
+    /// No more millionths of the currency than this; likewise.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cost_micros_max: u64,
 }
 
 impl Narrowed {
@@ -517,6 +529,18 @@ pub enum Content {
         /// How many there were.
         bytes: usize,
     },
+}
+
+impl Content {
+    /// For a person: cut, with hidden characters shown.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Inline(value) => shown(&value.to_string()),
+            Self::Empty => "nothing".to_owned(),
+            Self::Stored { bytes, .. } | Self::Size { bytes } => format!("{bytes} bytes"),
+        }
+    }
 }
 
 /// What a guest took.

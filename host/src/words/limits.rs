@@ -343,6 +343,12 @@ pub const REFUSAL_BYTES: usize = 64 << 10;
 pub const THOUGHTS: usize = 256;
 /// Tokens that one count of a provider's usage says at most.
 pub const USAGE_TOKENS: u64 = 1_000_000_000;
+/// Bytes that are taken for one token where nobody counts (G-14a).
+pub const TOKEN_BYTES: usize = 4;
+/// Tokens that a reply is taken to have before it is there, where an agent's budget names no number (R-42a).
+pub const REPLY_TOKENS_AHEAD: u64 = 4_096;
+/// The largest amount of a currency that a price or a budget may be, in millionths.
+pub const PRICE_MICROS: u64 = 1_000_000_000_000;
 /// Tokens of one reply, where a wire format wants a number and the configuration has none.
 pub const REPLY_TOKENS: u32 = 8_192;
 /// Nesting of a schema that is written for a provider with a smaller language; what is deeper is a text.

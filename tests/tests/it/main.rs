@@ -5,6 +5,7 @@ mod apart;
 mod approval;
 mod attacks;
 mod brought;
+mod budgets;
 mod cache;
 mod compiles;
 mod components;

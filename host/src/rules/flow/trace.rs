@@ -69,6 +69,7 @@ impl<'a> Trace<'a> {
             | Event::Answered { .. }
             | Event::Expired { .. }
             | Event::Resumed
+            | Event::Overspent(_)
             | Event::Observed { .. }
             | Event::Stopped(_) => {}
         }

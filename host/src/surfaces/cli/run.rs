@@ -11,9 +11,10 @@ use super::print::{self, Spinner};
 use super::transcript::Transcript;
 use crate::guests::tasks::Tasks;
 use crate::rules::grant::Pattern;
+use crate::rules::price::micros;
 use crate::rules::rendered::rendered;
 use crate::runs::brought::Chosen;
-use crate::runs::host::{Goal, Host};
+use crate::runs::host::{Goal, Host, Most};
 use crate::surfaces::paint::{faint, foreign};
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{Event, Sight, Surface};
@@ -46,6 +47,12 @@ pub(super) struct Run {
     /// A value that the model may act on as if it stood in the prompt, such as an address.
     #[arg(long, value_name = "VALUE")]
     vouch: Vec<String>,
+    /// End before the models have cost more, in the currency of their prices; less than the agent may, never more.
+    #[arg(long, value_name = "AMOUNT", value_parser = parse_amount)]
+    max_cost: Option<u64>,
+    /// End before more tokens were read and written; likewise.
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
+    max_tokens: Option<u64>,
     /// Begin with what another run holds, unread: the model may pass it on, and is under no influence of it.
     #[arg(long, value_name = "RUN:HANDLE[=NAME]", value_parser = parse_chosen)]
     with: Vec<Chosen>,
@@ -57,6 +64,16 @@ pub(super) fn parse_chosen(text: &str) -> std::result::Result<Chosen, String> {
         let hints = error.hints().iter().map(|hint| format!("; {hint}"));
         format!("{}{}", error.message(), hints.collect::<String>())
     })
+}
+
+fn parse_amount(text: &str) -> std::result::Result<u64, String> {
+    let amount: f64 = text
+        .parse()
+        .map_err(|_| "an amount such as 0.50".to_owned())?;
+    match micros(amount)? {
+        0 => Err("more than 0".to_owned()),
+        micros => Ok(micros),
+    }
 }
 
 fn parse_calling(text: &str) -> std::result::Result<Calling, String> {
@@ -93,6 +110,10 @@ impl Run {
             models: self.model.into_iter().collect(),
             calling: self.calling,
             vouch: self.vouch,
+            most: Most {
+                tokens: self.max_tokens.unwrap_or(0),
+                cost_micros: self.max_cost.unwrap_or(0),
+            },
             with: self.with,
             piped,
         };

@@ -166,6 +166,7 @@ fn state(last: &Record) -> (String, String) {
         | Event::Answered { .. }
         | Event::Expired { .. }
         | Event::Resumed
+        | Event::Overspent(_)
         | Event::Observed { .. } => ("unfinished".to_owned(), warn("unfinished")),
     }
 }
@@ -185,6 +186,7 @@ fn row(first: &Record, last: &Record, provenance: Provenance) -> Vec<String> {
         | Event::Answered { .. }
         | Event::Expired { .. }
         | Event::Resumed
+        | Event::Overspent(_)
         | Event::Stopped(_) => ("?".to_owned(), String::new()),
     };
     let end = match provenance {

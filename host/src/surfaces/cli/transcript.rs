@@ -64,6 +64,7 @@ impl Transcript {
                 | Event::Answered { .. }
                 | Event::Expired { .. }
                 | Event::Resumed
+                | Event::Overspent(_)
                 | Event::Observed { .. }
                 | Event::Stopped(_) => None,
             },
@@ -141,6 +142,7 @@ impl Transcript {
                 faint(format!("question {question}"))
             )),
             Event::Resumed => Some(strong("goes on")),
+            Event::Overspent(over) => Some(format!("{} {over}", warn("over budget:"))),
             Event::Stopped(stopped) => Some(line_of_stop(stopped)),
         }
     }
@@ -232,10 +234,10 @@ fn line_of_stop(stopped: &Stopped) -> String {
         End::Failed { message, .. } => format!("{}: {}", bad("failed"), foreign(message)),
     };
     let tokens = stopped.usage.input_tokens + stopped.usage.output_tokens;
-    let cost = if tokens == 0 {
-        String::new()
-    } else {
-        format!(", {tokens} tokens")
+    let cost = match (tokens, stopped.usage.cost) {
+        (0, _) => String::new(),
+        (_, cost) if cost.micros == 0 => format!(", {tokens} tokens"),
+        (_, cost) => format!(", {tokens} tokens, cost {cost}"),
     };
     if stopped.turns == 0 {
         return end;

@@ -1,6 +1,8 @@
 //! `[agents.NAME]`: from what was written to who an agent is, and how far its runs may go.
 
+use super::budget;
 use super::file::AgentTable;
+use super::resolve::in_table;
 use crate::rules::agent::{Agent, refuse_secrets};
 use crate::rules::pace::Pace;
 use crate::words::error::{Error, Result};
@@ -28,6 +30,8 @@ pub(super) fn agent(name: &str, table: &AgentTable) -> Result<Agent> {
         turns,
         pace: pace(name, table)?,
         calling: table.calling,
+        caps: budget::caps(&table.budget)
+            .map_err(|error| in_table(&format!("agents.{name}.budget"), &error))?,
     })
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::budget::{BudgetTable, PriceTable};
 use super::flow::FlowTable;
 use super::secrets::{ScrubTable, SecretTable, VaultTable};
 use crate::edges::named;
@@ -194,6 +195,8 @@ pub struct AgentTable {
     pub call_timeout_ms: Option<u64>,
     /// The whole run, from its beginning; absent: no limit.
     pub run_timeout_ms: Option<u64>,
+    /// How much of its models one run may use.
+    pub budget: BudgetTable,
 }
 
 /// `[scripts]`.
@@ -212,6 +215,9 @@ pub enum ModelTable {
     Scripted {
         /// The file, relative to this one.
         script: PathBuf,
+        /// What its tokens would cost; absent: nothing.
+        #[serde(default)]
+        price: Option<PriceTable>,
     },
     /// A server that speaks chat completions.
     OpenAi(RemoteTable),
@@ -239,6 +245,9 @@ pub struct RemoteTable {
     /// Whether the server may be at an address that is not public, such as `localhost`.
     #[serde(default)]
     pub private: bool,
+    /// What its tokens cost; absent: nobody knows.
+    #[serde(default)]
+    pub price: Option<PriceTable>,
     /// Keys of the request's body as the provider documents them, such as `temperature`.
     #[serde(default)]
     pub extra: serde_json::Map<String, serde_json::Value>,

@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::agent::agent;
+use super::budget;
 use super::file::{
     ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, MountTable,
     RemoteTable, looking,
@@ -17,11 +18,13 @@ use super::secrets;
 use crate::edges::vault::{Backend, Vault};
 use crate::guests::catalog::Collisions;
 use crate::guests::plugin;
+use crate::rules::budget::Unpriced;
 use crate::rules::codec::Wire;
 use crate::rules::grant::{Access, Destination, FetchBounds, Grant, MountGrant, Pattern};
 use crate::rules::inbound::{Inbound, Treatment};
 use crate::rules::manifest::Risk;
 use crate::rules::policy::{Bounds, Line, Mount, Policy, Room, ScriptRules};
+use crate::rules::price::Priced;
 use crate::rules::questions::AskRules;
 use crate::rules::running::{Abort, Caching, RunRules};
 use crate::runs::host::{Places, Setup};
@@ -111,6 +114,7 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
     };
     setup.policy.guess = secrets::guess(files.iter().map(|(_, file)| file.scrub));
     check_names(&setup)?;
+    check_prices(&setup)?;
     Ok(setup)
 }
 
@@ -418,9 +422,22 @@ fn bounds(table: &FetchTable) -> Result<FetchBounds> {
     Ok(bounds)
 }
 
+/// A file of replies costs nothing, unless it stands for a model that does.
+fn priced(table: &ModelTable) -> Result<Priced> {
+    let (price, without) = match table {
+        ModelTable::Scripted { price, .. } => (price, Priced::Free),
+        ModelTable::OpenAi(table)
+        | ModelTable::Responses(table)
+        | ModelTable::Anthropic(table)
+        | ModelTable::Gemini(table)
+        | ModelTable::Ollama(table) => (&table.price, Priced::Unknown),
+    };
+    price.as_ref().map_or(Ok(without), budget::priced)
+}
+
 fn add_model(setup: &mut Setup, folder: &Path, name: &str, table: &ModelTable) -> Result<()> {
     let provider = match table {
-        ModelTable::Scripted { script } => Provider::Scripted {
+        ModelTable::Scripted { script, .. } => Provider::Scripted {
             script: absolute(folder, script),
         },
         ModelTable::OpenAi(table) => remote(setup, name, Wire::OpenAi, table)?,
@@ -434,6 +451,7 @@ fn add_model(setup: &mut Setup, folder: &Path, name: &str, table: &ModelTable) -
         Model {
             name: name.to_owned(),
             provider,
+            priced: priced(table)?,
         },
     );
     Ok(())
@@ -564,6 +582,40 @@ fn check_names(setup: &Setup) -> Result<()> {
     Ok(())
 }
 
+/// A cap that nobody can check is none, and better said before the run than in it.
+fn check_prices(setup: &Setup) -> Result<()> {
+    for agent in setup.agents.values() {
+        let caps = &agent.caps;
+        if caps.cost_micros == 0 || caps.unpriced == Unpriced::Allow {
+            continue;
+        }
+        let models = agent
+            .models
+            .iter()
+            .filter_map(|name| setup.models.get(name));
+        if let Some(model) = models
+            .into_iter()
+            .find(|model| model.priced == Priced::Unknown)
+        {
+            let what = format!(
+                "{}: agent `{}` has a budget of cost, and its model `{}` has no price",
+                setup.policy.origin, agent.name, model.name
+            );
+            let line = format!(
+                "[models.{}]\nprice = {{ input = 3.0, output = 15.0 }}",
+                model.name
+            );
+            return Err(Error::bad_input(what)
+                .hint(format!("write what a million tokens cost:\n{line}"))
+                .hint(format!(
+                    "or do not count it:\n[agents.{}.budget]\nunpriced = \"allow\"",
+                    agent.name
+                )));
+        }
+    }
+    Ok(())
+}
+
 fn check_mount_name(name: &str) -> Result<()> {
     let ok = name == "."
         || (!name.is_empty()
@@ -590,7 +642,7 @@ fn check_name(what: &str, name: &str) -> Result<()> {
     )
 }
 
-fn in_table(table: &str, error: &Error) -> Error {
+pub(super) fn in_table(table: &str, error: &Error) -> Error {
     let about = Error::new(error.code(), format!("[{table}]: {}", error.message()));
     error.hints().iter().cloned().fold(about, Error::hint)
 }

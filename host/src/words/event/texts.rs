@@ -60,7 +60,8 @@ impl Event {
             | Self::Paused { .. }
             | Self::Answered { .. }
             | Self::Expired { .. }
-            | Self::Resumed => {}
+            | Self::Resumed
+            | Self::Overspent(_) => {}
         }
     }
 }

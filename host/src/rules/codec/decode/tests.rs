@@ -192,6 +192,7 @@ pub(in crate::rules::codec) fn usage(
         output_tokens,
         cached_tokens,
         reasoning_tokens,
+        ..Usage::default()
     }
 }
 
