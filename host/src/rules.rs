@@ -5,9 +5,12 @@
 //! (`effect`), who wishes it ([`caller::Caller`]), what the operator allows ([`policy::Policy`]).
 
 pub mod agent;
+pub mod answer;
 pub mod budget;
 pub mod call;
 pub mod caller;
+pub mod candidate;
+pub mod chain;
 pub mod code_mode;
 pub mod codec;
 pub mod consult;
@@ -17,6 +20,7 @@ pub mod fetch;
 pub mod file;
 pub mod flow;
 pub mod grant;
+pub mod health;
 pub mod inbound;
 pub mod json;
 pub mod keep;
@@ -40,6 +44,7 @@ pub mod search;
 pub mod secret;
 pub mod show;
 pub mod signature;
+pub mod tier;
 
 use self::flow::Point;
 use crate::words::event::{Classes, Content, Denial, EffectKind, Weighed};

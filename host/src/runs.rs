@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod brought;
+mod chain;
 mod consult;
 mod drive;
 pub mod explain;

@@ -14,3 +14,4 @@ pub mod label;
 pub mod limits;
 pub(crate) mod lock;
 pub mod message;
+pub mod setback;

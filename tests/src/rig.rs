@@ -408,7 +408,7 @@ impl Rigged {
     }
 
     /// What a person at the command line would have wished, in a run of its own.
-    fn goal(&self, text: &str) -> Goal {
+    pub fn goal(&self, text: &str) -> Goal {
         Goal::new(self.host.new_run(), Surface::Cli, AGENT, text)
     }
 

@@ -1,6 +1,9 @@
 //! Agents: named definitions of who a run is — instructions, tools, models, limits.
 
 use super::budget::Caps;
+use serde_json::Value;
+
+use super::chain::Terms;
 use super::grant::Pattern;
 use super::pace::Pace;
 use crate::words::error::{Error, Result};
@@ -17,8 +20,10 @@ pub struct Agent {
     pub instructions: String,
     /// Tools that it may call.
     pub tools: Vec<Pattern>,
-    /// Models by name, first choice first.
+    /// Models by name, or tiers, first choice first.
     pub models: Vec<String>,
+    /// On what terms they are asked.
+    pub terms: Terms,
     /// Provider calls of one run.
     pub turns: u32,
     /// How far its runs may go otherwise.
@@ -27,6 +32,8 @@ pub struct Agent {
     pub calling: Calling,
     /// How much of its models one run may use.
     pub caps: Caps,
+    /// The JSON Schema of its answers; any text where there is none.
+    pub answer: Option<Value>,
 }
 
 impl Agent {
@@ -38,10 +45,12 @@ impl Agent {
             instructions: String::new(),
             tools: Vec::new(),
             models: Vec::new(),
+            terms: Terms::default(),
             turns: RUN_TURNS,
             pace: Pace::default(),
             calling: Calling::Direct,
             caps: Caps::default(),
+            answer: None,
         }
     }
 

@@ -123,6 +123,7 @@ impl Questions {
                 | Event::Started(_)
                 | Event::Brought(_)
                 | Event::Prompted { .. }
+                | Event::Attempted(_)
                 | Event::Replied { .. }
                 | Event::Finished(_)
                 | Event::Scripted(_)

@@ -236,6 +236,7 @@ impl Recall {
                 | Event::Started(_)
                 | Event::Brought(_)
                 | Event::Prompted { .. }
+                | Event::Attempted(_)
                 | Event::Replied { .. }
                 | Event::Observed { .. }
                 | Event::Paused { .. }

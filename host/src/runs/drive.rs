@@ -19,11 +19,13 @@ use crate::gate::{Performed, failed};
 use crate::guests::station::Station;
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
+use crate::rules::answer;
 use crate::rules::budget::Purse;
 use crate::rules::caller::{Budget, Caller, Known, Origin};
 use crate::rules::plan::{Grouping, Plan, Seen, Step};
 use crate::rules::questions::Questions;
 use crate::rules::running::Pending;
+use crate::rules::schema::Schema;
 use crate::rules::show::Show;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
@@ -49,6 +51,8 @@ pub(super) struct Drive<'a> {
     pub(super) known: Known,
     /// What of other runs it began with.
     pub(super) brought: Vec<Brought>,
+    /// The shape of its answer, where it has one.
+    pub(super) shape: Option<Schema>,
 }
 
 /// How a pursuit ends.
@@ -257,6 +261,7 @@ impl Drive<'_> {
                 // The tools that it was shown may be others by now.
                 plan.read(label);
                 plan.replied(reply.clone());
+                answer::settle(plan, self.shape.as_ref());
             }
             if let Event::Observed {
                 tool,

@@ -193,6 +193,7 @@ impl<'a> Fold<'a> {
             Event::Judged(_)
             | Event::Started(_)
             | Event::Prompted { .. }
+            | Event::Attempted(_)
             | Event::Replied { .. }
             | Event::Scripted(_)
             | Event::Rested { .. }

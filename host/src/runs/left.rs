@@ -392,6 +392,7 @@ pub(super) fn wished_in(run: &RunId, records: &[Record]) -> Result<Wished> {
         tools: tools?,
         models: started.narrowed.models.clone(),
         calling: started.narrowed.calling,
+        answer: started.narrowed.answer.clone(),
         vouch: started.narrowed.vouch.clone(),
         most: Most {
             tokens: started.narrowed.tokens_max,

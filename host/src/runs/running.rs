@@ -59,6 +59,10 @@ impl Host {
         })
     }
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a run is nobody's task: its own task set is inside of it, and dropping it cancels"
+    )]
     fn under_way<W>(self: &Arc<Self>, run: RunId, work: impl FnOnce(Tasks) -> W) -> Running
     where
         W: Future<Output = Result<String>> + Send + 'static,

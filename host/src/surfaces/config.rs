@@ -6,6 +6,7 @@
 
 pub mod agent;
 pub mod budget;
+pub mod chain;
 pub mod file;
 pub mod flow;
 pub mod lint;

@@ -7,6 +7,7 @@ mod attacks;
 mod brought;
 mod budgets;
 mod cache;
+mod chains;
 mod compiles;
 mod components;
 mod flows;

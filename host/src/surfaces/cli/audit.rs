@@ -68,6 +68,7 @@ pub(super) async fn show(journal: &Journal, scene: &Scene, run: &str) -> Result<
             ),
             Event::Started(_)
             | Event::Prompted { .. }
+            | Event::Attempted(_)
             | Event::Replied { .. }
             | Event::Finished(_)
             | Event::Scripted(_)

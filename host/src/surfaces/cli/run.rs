@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::io::{IsTerminal, Read};
+use std::path::PathBuf;
 
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -15,6 +16,7 @@ use crate::rules::price::micros;
 use crate::rules::rendered::rendered;
 use crate::runs::brought::Chosen;
 use crate::runs::host::{Goal, Host, Most};
+use crate::surfaces::config::chain::schema;
 use crate::surfaces::paint::{faint, foreign};
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{Event, Sight, Surface};
@@ -44,6 +46,9 @@ pub(super) struct Run {
     /// How the model calls tools: one by one, from scripts alone, or either way.
     #[arg(long, value_name = "direct|code|both", value_parser = parse_calling)]
     calling: Option<Calling>,
+    /// The answer is a JSON value that fits the JSON Schema in this file.
+    #[arg(long, value_name = "FILE")]
+    answer_schema: Option<PathBuf>,
     /// A value that the model may act on as if it stood in the prompt, such as an address.
     #[arg(long, value_name = "VALUE")]
     vouch: Vec<String>,
@@ -109,6 +114,7 @@ impl Run {
             tools: self.tool,
             models: self.model.into_iter().collect(),
             calling: self.calling,
+            answer: self.answer_schema.as_deref().map(schema).transpose()?,
             vouch: self.vouch,
             most: Most {
                 tokens: self.max_tokens.unwrap_or(0),

@@ -158,6 +158,7 @@ fn state(last: &Record) -> (String, String) {
         Event::Started(_)
         | Event::Brought(_)
         | Event::Prompted { .. }
+        | Event::Attempted(_)
         | Event::Replied { .. }
         | Event::Judged(_)
         | Event::Finished(_)
@@ -176,6 +177,7 @@ fn row(first: &Record, last: &Record, provenance: Provenance) -> Vec<String> {
         Event::Started(started) => (started.subject.clone(), started.goal.clone()),
         Event::Brought(_)
         | Event::Prompted { .. }
+        | Event::Attempted(_)
         | Event::Replied { .. }
         | Event::Judged(_)
         | Event::Finished(_)

@@ -1,5 +1,7 @@
 //! The transcript: what happens in a run, as a person reads it.
 
+mod attempt;
+
 use std::collections::BTreeMap;
 
 use serde_json::Value;
@@ -55,6 +57,7 @@ impl Transcript {
                 }
                 Event::Started(_)
                 | Event::Brought(_)
+                | Event::Attempted(_)
                 | Event::Replied { .. }
                 | Event::Judged(_)
                 | Event::Finished(_)
@@ -104,6 +107,7 @@ impl Transcript {
                 model,
                 ..
             } => Some(faint(format!("[{turn}/{turns_max}] {}", foreign(model)))),
+            Event::Attempted(attempted) => Some(attempt::line(attempted)),
             Event::Replied { reply, .. } => lines_of_reply(reply),
             Event::Judged(judged) => {
                 let line = line_of_judgement(judged);

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use crate::rules::budget::{Caps, OnExceed, Unpriced};
 use crate::rules::price::{Price, Priced, micros};
+use crate::runs::host::Setup;
 use crate::words::error::{Error, Result};
 
 /// `price = { input = …, output = … }` of a model: for a million tokens, in the operator's currency.
@@ -71,6 +72,34 @@ pub(super) fn caps(table: &BudgetTable) -> Result<Caps> {
         unpriced: table.unpriced,
         reply_tokens: table.reply_tokens.unwrap_or(most.reply_tokens),
     })
+}
+
+/// A cap that nobody can check is none, and better said before the run than in it.
+///
+/// # Errors
+/// `BadInput` with the model that has no price.
+pub(super) fn check(setup: &Setup) -> Result<()> {
+    let blind = |caps: &Caps| caps.cost_micros > 0 && caps.unpriced == Unpriced::Fail;
+    for agent in setup.agents.values().filter(|agent| blind(&agent.caps)) {
+        let models = setup.chains.tiers.resolve(&[], &agent.models);
+        let mut models = models.iter().filter_map(|name| setup.models.get(name));
+        if let Some(model) = models.find(|model| model.priced == Priced::Unknown) {
+            return Err(without_price(setup, &agent.name, &model.name));
+        }
+    }
+    Ok(())
+}
+
+fn without_price(setup: &Setup, agent: &str, model: &str) -> Error {
+    let origin = &setup.policy.origin;
+    let what = format!(
+        "{origin}: agent `{agent}` has a budget of cost, and its model `{model}` has no price"
+    );
+    let price = format!("[models.{model}]\nprice = {{ input = 3.0, output = 15.0 }}");
+    let unpriced = format!("[agents.{agent}.budget]\nunpriced = \"allow\"");
+    Error::bad_input(what)
+        .hint(format!("write what a million tokens cost:\n{price}"))
+        .hint(format!("or do not count it:\n{unpriced}"))
 }
 
 fn amount(key: &str, amount: f64) -> Result<u64> {

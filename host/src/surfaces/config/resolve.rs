@@ -8,7 +8,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::agent::agent;
-use super::budget;
+use super::budget::{self, PriceTable};
+use super::chain;
 use super::file::{
     ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, MountTable,
     RemoteTable, looking,
@@ -18,7 +19,6 @@ use super::secrets;
 use crate::edges::vault::{Backend, Vault};
 use crate::guests::catalog::Collisions;
 use crate::guests::plugin;
-use crate::rules::budget::Unpriced;
 use crate::rules::codec::Wire;
 use crate::rules::grant::{Access, Destination, FetchBounds, Grant, MountGrant, Pattern};
 use crate::rules::inbound::{Inbound, Treatment};
@@ -27,6 +27,7 @@ use crate::rules::policy::{Bounds, Line, Mount, Policy, Room, ScriptRules};
 use crate::rules::price::Priced;
 use crate::rules::questions::AskRules;
 use crate::rules::running::{Abort, Caching, RunRules};
+use crate::rules::tier::Chains;
 use crate::runs::host::{Places, Setup};
 use crate::runs::provider::{Model, Provider, Remote};
 use crate::words::error::{Error, Result};
@@ -76,6 +77,7 @@ fn empty(policy: Policy, places: Places) -> Setup {
         agents: BTreeMap::new(),
         models: BTreeMap::new(),
         counsel: Vec::new(),
+        chains: Chains::default(),
         engine: plugin::script_engine(),
         vault: Vault::new(Backend::default(), &places.state),
         rules: RunRules::default(),
@@ -95,8 +97,14 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
     if let Some(backend) = files.iter().find_map(|(_, file)| file.vault.backend) {
         setup.vault = Vault::new(backend, &setup.places.state);
     }
+    let patience = files
+        .iter()
+        .fold(ChainTable::default(), |above, (_, file)| {
+            above.over(file.chain)
+        });
+    setup.chains.terms = patience.terms("chain")?;
     for (path, file) in files {
-        add(&mut setup, path, file).map_err(|error| about(path, &error))?;
+        add(&mut setup, path, (file, patience)).map_err(|error| about(path, &error))?;
     }
     // More than the default may be asked for, and the least of what is asked for holds.
     let asked = files
@@ -114,7 +122,7 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
     };
     setup.policy.guess = secrets::guess(files.iter().map(|(_, file)| file.scrub));
     check_names(&setup)?;
-    check_prices(&setup)?;
+    budget::check(&setup)?;
     Ok(setup)
 }
 
@@ -241,7 +249,7 @@ fn inbound(files: &[(&Path, &ConfigFile)]) -> Inbound {
     }
 }
 
-fn add(setup: &mut Setup, path: &Path, file: &ConfigFile) -> Result<()> {
+fn add(setup: &mut Setup, path: &Path, (file, patience): (&ConfigFile, ChainTable)) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     setup.policy.block.extend(file.block.iter().cloned());
     setup.policy.ask.extend(file.ask.iter().cloned());
@@ -289,9 +297,11 @@ fn add(setup: &mut Setup, path: &Path, file: &ConfigFile) -> Result<()> {
     }
     for (name, table) in &file.agents {
         check_name("an agent", name)?;
-        let agent = agent(name, table)?;
+        let mut agent = agent(name, table, patience)?;
+        agent.answer = chain::answer(folder, name, table)?;
         setup.agents.entry(name.clone()).or_insert(agent);
     }
+    chain::add_tiers(&mut setup.chains.tiers, &file.tiers);
     if setup.counsel.is_empty() {
         setup.counsel.clone_from(&file.scripts.models);
     }
@@ -422,38 +432,40 @@ fn bounds(table: &FetchTable) -> Result<FetchBounds> {
     Ok(bounds)
 }
 
-/// A file of replies costs nothing, unless it stands for a model that does.
-fn priced(table: &ModelTable) -> Result<Priced> {
-    let (price, without) = match table {
-        ModelTable::Scripted { price, .. } => (price, Priced::Free),
-        ModelTable::OpenAi(table)
-        | ModelTable::Responses(table)
-        | ModelTable::Anthropic(table)
-        | ModelTable::Gemini(table)
-        | ModelTable::Ollama(table) => (&table.price, Priced::Unknown),
-    };
-    price.as_ref().map_or(Ok(without), budget::priced)
+/// What a model's tokens cost, or what holds where that is not said.
+fn price(table: Option<&PriceTable>, otherwise: Priced) -> Result<Priced> {
+    table.map_or(Ok(otherwise), budget::priced)
 }
 
 fn add_model(setup: &mut Setup, folder: &Path, name: &str, table: &ModelTable) -> Result<()> {
-    let provider = match table {
-        ModelTable::Scripted { script, .. } => Provider::Scripted {
-            script: absolute(folder, script),
-        },
-        ModelTable::OpenAi(table) => remote(setup, name, Wire::OpenAi, table)?,
-        ModelTable::Responses(table) => remote(setup, name, Wire::Responses, table)?,
-        ModelTable::Anthropic(table) => remote(setup, name, Wire::Anthropic, table)?,
-        ModelTable::Gemini(table) => remote(setup, name, Wire::Gemini, table)?,
-        ModelTable::Ollama(table) => remote(setup, name, Wire::Ollama, table)?,
+    let (wire, table) = match table {
+        ModelTable::Scripted(table) => {
+            let model = Model {
+                name: name.to_owned(),
+                provider: Provider::Scripted {
+                    script: absolute(folder, &table.script),
+                },
+                can: table.can,
+                accepts: table.accepts,
+                priced: price(table.price.as_ref(), Priced::Free)?,
+            };
+            setup.models.insert(name.to_owned(), model);
+            return Ok(());
+        }
+        ModelTable::OpenAi(table) => (Wire::OpenAi, table),
+        ModelTable::Responses(table) => (Wire::Responses, table),
+        ModelTable::Anthropic(table) => (Wire::Anthropic, table),
+        ModelTable::Gemini(table) => (Wire::Gemini, table),
+        ModelTable::Ollama(table) => (Wire::Ollama, table),
     };
-    setup.models.insert(
-        name.to_owned(),
-        Model {
-            name: name.to_owned(),
-            provider,
-            priced: priced(table)?,
-        },
-    );
+    let model = Model {
+        name: name.to_owned(),
+        provider: remote(setup, name, wire, table)?,
+        can: table.can,
+        accepts: table.accepts,
+        priced: price(table.price.as_ref(), Priced::Unknown)?,
+    };
+    setup.models.insert(name.to_owned(), model);
     Ok(())
 }
 
@@ -475,7 +487,7 @@ fn remote(setup: &mut Setup, name: &str, wire: Wire, table: &RemoteTable) -> Res
         return Err(Error::bad_input(what).hint(format!("take `{key}` out of `extra`")));
     }
     let base = table.url.trim_end_matches('/');
-    let path = wire.path(model);
+    let path = wire.path(model, table.stream);
     let place = path
         .split_once('?')
         .map_or(path.as_str(), |(place, _)| place);
@@ -495,6 +507,8 @@ fn remote(setup: &mut Setup, name: &str, wire: Wire, table: &RemoteTable) -> Res
         model: model.clone(),
         secret,
         extra: table.extra.clone(),
+        account: format!("{base} {}", table.key_env),
+        streams: table.stream,
     })))
 }
 
@@ -555,65 +569,7 @@ fn check_names(setup: &Setup) -> Result<()> {
             }
         }
     }
-    let gone = |model: &&String| !setup.models.contains_key(*model);
-    if let Some(model) = setup.counsel.iter().find(gone) {
-        let what = format!(
-            "{}: [scripts] speaks of the model `{}`, which is not there",
-            setup.policy.origin,
-            shown(model)
-        );
-        return Err(Error::bad_input(what).hint(format!("write `[models.{}]`", shown(model))));
-    }
-    for agent in setup.agents.values() {
-        if let Some(model) = agent
-            .models
-            .iter()
-            .find(|model| !setup.models.contains_key(*model))
-        {
-            let what = format!(
-                "{}: agent `{}` speaks of the model `{}`, which is not there",
-                setup.policy.origin,
-                agent.name,
-                shown(model)
-            );
-            return Err(Error::bad_input(what).hint(format!("write `[models.{}]`", shown(model))));
-        }
-    }
-    Ok(())
-}
-
-/// A cap that nobody can check is none, and better said before the run than in it.
-fn check_prices(setup: &Setup) -> Result<()> {
-    for agent in setup.agents.values() {
-        let caps = &agent.caps;
-        if caps.cost_micros == 0 || caps.unpriced == Unpriced::Allow {
-            continue;
-        }
-        let models = agent
-            .models
-            .iter()
-            .filter_map(|name| setup.models.get(name));
-        if let Some(model) = models
-            .into_iter()
-            .find(|model| model.priced == Priced::Unknown)
-        {
-            let what = format!(
-                "{}: agent `{}` has a budget of cost, and its model `{}` has no price",
-                setup.policy.origin, agent.name, model.name
-            );
-            let line = format!(
-                "[models.{}]\nprice = {{ input = 3.0, output = 15.0 }}",
-                model.name
-            );
-            return Err(Error::bad_input(what)
-                .hint(format!("write what a million tokens cost:\n{line}"))
-                .hint(format!(
-                    "or do not count it:\n[agents.{}.budget]\nunpriced = \"allow\"",
-                    agent.name
-                )));
-        }
-    }
-    Ok(())
+    chain::check(setup)
 }
 
 fn check_mount_name(name: &str) -> Result<()> {

@@ -203,6 +203,7 @@ pub(in crate::rules::codec) fn request(wire: Wire, by: &str, prompt: &Prompt) ->
         model: "m",
         by,
         extra: &extra,
+        streams: true,
     };
     serde_json::from_slice(&wire.encode(&target, prompt).body).unwrap()
 }
