@@ -38,9 +38,9 @@ test:
 	@plugins/build.sh
 	@cargo build -p lazaret
 	@cargo test -p lazaret -p lazaret-tests
-	@cargo test -p lazaret-example-code-mode -p lazaret-example-inbox
+	@cargo test -p lazaret-example-code-mode -p lazaret-example-inbox -p lazaret-example-library
 	@cargo test --workspace --exclude lazaret --exclude lazaret-tests --exclude lazaret-preinit \
-		--exclude lazaret-example-code-mode --exclude lazaret-example-inbox $(guests)
+		--exclude lazaret-example-code-mode --exclude lazaret-example-inbox --exclude lazaret-example-library $(guests)
 
 # tests/mutants has the list; the compiler of plugins in the tests is the host as it is.
 mutants:

@@ -20,7 +20,7 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
     Content, Denial, EffectKind, End, Event, Finished, Judged, Question, Spent, Verdict, Weighed,
 };
-use crate::words::id::{QuestionId, Seq, shown};
+use crate::words::id::{QuestionId, Seq};
 use crate::words::label::Label;
 
 use journal::{Journal, Stamp};
@@ -442,9 +442,9 @@ fn consent<E: Effect>(
         (None, Origin::Client | Origin::Model | Origin::Script, Unattended::Pause) => {
             Err(Refused::Asked(Box::new(Question {
                 text: format!(
-                    "May this {} call `{subject}` with {}?{}",
+                    "May this {} {}?{}",
                     caller.origin,
-                    what(&effect.content()),
+                    effect.wish(),
                     because(&open)
                 ),
                 id,
@@ -474,15 +474,6 @@ fn because(open: &[Point]) -> String {
     open.iter()
         .map(|open| format!(" {}.", open.reason))
         .collect()
-}
-
-/// The content of a question, for a person: cut, with hidden characters shown.
-fn what(content: &Content) -> String {
-    match content {
-        Content::Inline(value) => shown(&value.to_string()),
-        Content::Empty => "nothing".to_owned(),
-        Content::Stored { bytes, .. } | Content::Size { bytes } => format!("{bytes} bytes"),
-    }
 }
 
 /// A question as an error: whoever called waits, and whoever may answer learns how.

@@ -5,8 +5,12 @@
 //! (`effect`), who wishes it ([`caller::Caller`]), what the operator allows ([`policy::Policy`]).
 
 pub mod agent;
+pub mod answer;
+pub mod budget;
 pub mod call;
 pub mod caller;
+pub mod candidate;
+pub mod chain;
 pub mod code_mode;
 pub mod codec;
 pub mod consult;
@@ -16,6 +20,7 @@ pub mod fetch;
 pub mod file;
 pub mod flow;
 pub mod grant;
+pub mod health;
 pub mod inbound;
 pub mod json;
 pub mod keep;
@@ -23,6 +28,7 @@ pub mod manifest;
 pub mod pace;
 pub mod plan;
 pub mod policy;
+pub mod price;
 pub mod questions;
 pub mod ranges;
 pub mod rate;
@@ -38,6 +44,7 @@ pub mod search;
 pub mod secret;
 pub mod show;
 pub mod signature;
+pub mod tier;
 
 use self::flow::Point;
 use crate::words::event::{Classes, Content, Denial, EffectKind, Weighed};
@@ -63,6 +70,10 @@ pub trait Effect: sealed::Sealed + Send + Sync {
         caller: &caller::Caller,
         policy: &policy::Policy,
     ) -> Result<Allowed<Self::Terms>, Denial>;
+    /// What is wished, in words: `call mail.send with {"to": …}`.
+    fn wish(&self) -> String {
+        format!("call `{}` with {}", self.subject(), self.content().shown())
+    }
     /// What whoever performs it says that it does, for a person who is asked about it.
     fn classes(&self) -> Option<Classes> {
         None
@@ -135,8 +146,9 @@ pub fn deny_unless(rule: &str, reason: impl Into<String>, allow: &[&str]) -> Den
 }
 
 mod sealed {
-    /// Effects are closed: nothing outside this crate adds a sixth.
+    /// Effects are closed: nothing outside this crate adds another.
     pub trait Sealed {}
+    impl Sealed for super::budget::Overspend {}
     impl Sealed for super::call::Call {}
     impl Sealed for super::fetch::Fetch {}
     impl Sealed for super::file::File {}

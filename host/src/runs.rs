@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod brought;
+mod chain;
 mod consult;
 mod drive;
 pub mod explain;
@@ -14,5 +15,6 @@ mod offer;
 pub mod provider;
 pub mod rejudge;
 pub mod rest;
+pub mod running;
 mod script;
 pub mod written;

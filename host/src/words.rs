@@ -3,6 +3,7 @@
 //! Nothing here performs input or output, and nothing is `async`: a newcomer can read this layer
 //! alone and know what the host talks about.
 
+pub mod budget;
 pub mod clock;
 pub mod error;
 pub mod event;
@@ -13,3 +14,4 @@ pub mod label;
 pub mod limits;
 pub(crate) mod lock;
 pub mod message;
+pub mod setback;

@@ -206,14 +206,17 @@ impl Rig {
     }
 
     /// With an agent that is answered by these replies, one for each turn. What the policy says of
-    /// `[agents.agent]` stays.
+    /// `[agents.agent]` and `[models.script]` stays.
     #[must_use]
     pub fn replies(mut self, replies: &[Value]) -> Self {
         let lines: Vec<String> = replies.iter().map(Value::to_string).collect();
-        let mut model = Table::new();
+        let models = self.table("models");
+        let model = models
+            .entry("script")
+            .or_insert_with(|| Table::new().into());
+        let model = model.as_table_mut().expect("a model is a table");
         model.insert("provider".into(), "scripted".into());
         model.insert("script".into(), "replies.jsonl".into());
-        self.table("models").insert("script".into(), model.into());
         let agents = self.table("agents");
         let agent = agents.entry(AGENT).or_insert_with(|| Table::new().into());
         let agent = agent.as_table_mut().expect("an agent is a table");
@@ -405,19 +408,8 @@ impl Rigged {
     }
 
     /// What a person at the command line would have wished, in a run of its own.
-    fn goal(&self, text: &str) -> Goal {
-        Goal {
-            run: self.host.new_run(),
-            surface: Surface::Cli,
-            agent: AGENT.to_owned(),
-            text: text.to_owned(),
-            tools: Vec::new(),
-            models: Vec::new(),
-            calling: None,
-            vouch: Vec::new(),
-            with: Vec::new(),
-            piped: false,
-        }
+    pub fn goal(&self, text: &str) -> Goal {
+        Goal::new(self.host.new_run(), Surface::Cli, AGENT, text)
     }
 
     /// Runs a script as a person on the command line would.

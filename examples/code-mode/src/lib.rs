@@ -100,18 +100,7 @@ fn lay_out(folder: &Path, shop: &Shop, api: &str) -> Result<()> {
 }
 
 async fn pursue(host: &Host, name: &str) -> Result<Done> {
-    let goal = Goal {
-        run: host.new_run(),
-        surface: Surface::Cli,
-        agent: name.to_owned(),
-        text: replies::goal(),
-        tools: Vec::new(),
-        models: Vec::new(),
-        calling: None,
-        vouch: Vec::new(),
-        with: Vec::new(),
-        piped: false,
-    };
+    let goal = Goal::new(host.new_run(), Surface::Cli, name, &replies::goal());
     let run = goal.run.clone();
     let answer = host.pursue(goal, &Tasks::new()).await;
     let answer = answer.with_context(|| format!("the agent `{name}`"))?;

@@ -102,18 +102,7 @@ async fn pursue(given: &Given<'_>, job: &Job, policy: &str) -> Result<Done> {
 }
 
 fn goal(run: &RunId, job: &Job) -> Goal {
-    Goal {
-        run: run.clone(),
-        surface: Surface::Cli,
-        agent: "clerk".to_owned(),
-        text: job.goal.to_owned(),
-        tools: Vec::new(),
-        models: Vec::new(),
-        calling: None,
-        vouch: Vec::new(),
-        with: Vec::new(),
-        piped: false,
-    }
+    Goal::new(run.clone(), Surface::Cli, "clerk", job.goal)
 }
 
 fn lay_out(folder: &Path, given: &Given<'_>, job: &Job, policy: &str) -> Result<()> {

@@ -672,6 +672,12 @@ pub struct Watcher {
     run: RunId,
 }
 
+impl std::fmt::Debug for Watcher {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Watcher({})", self.run)
+    }
+}
+
 impl Watcher {
     /// The next thing that happens. Waits as long as it takes; a run's last record is `Stopped`.
     pub async fn next(&mut self) -> Sight {
@@ -682,6 +688,11 @@ impl Watcher {
             }
             waiting.await;
         }
+    }
+
+    /// What has happened and was not looked at yet, one thing at a time; nothing where there is none.
+    pub fn seen(&mut self) -> Option<Sight> {
+        lock(&self.watch.queue).pop_front()
     }
 }
 

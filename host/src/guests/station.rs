@@ -1,6 +1,6 @@
 //! The station: gate, edges, engine and catalog in one place, as every call needs them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
@@ -22,6 +22,7 @@ use crate::edges::egress::Egress;
 use crate::edges::files::Files;
 use crate::edges::notes::Notes;
 use crate::gate::Gate;
+use crate::rules::health::Health;
 use crate::rules::scrub::Scrub;
 use crate::words::clock::Clock;
 use crate::words::error::{Error, Result};
@@ -50,6 +51,8 @@ pub struct Station {
     pub keyed: Repeats,
     /// Asks models about what is held.
     pub counsel: Box<dyn Counsel>,
+    /// How its models have done lately.
+    pub health: Mutex<Health>,
 }
 
 /// The engine and what belongs to it. Cheap to clone.

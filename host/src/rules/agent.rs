@@ -1,5 +1,9 @@
 //! Agents: named definitions of who a run is — instructions, tools, models, limits.
 
+use super::budget::Caps;
+use serde_json::Value;
+
+use super::chain::Terms;
 use super::grant::Pattern;
 use super::pace::Pace;
 use crate::words::error::{Error, Result};
@@ -16,14 +20,20 @@ pub struct Agent {
     pub instructions: String,
     /// Tools that it may call.
     pub tools: Vec<Pattern>,
-    /// Models by name, first choice first.
+    /// Models by name, or tiers, first choice first.
     pub models: Vec<String>,
+    /// On what terms they are asked.
+    pub terms: Terms,
     /// Provider calls of one run.
     pub turns: u32,
     /// How far its runs may go otherwise.
     pub pace: Pace,
     /// How its model calls tools.
     pub calling: Calling,
+    /// How much of its models one run may use.
+    pub caps: Caps,
+    /// The JSON Schema of its answers; any text where there is none.
+    pub answer: Option<Value>,
 }
 
 impl Agent {
@@ -35,9 +45,12 @@ impl Agent {
             instructions: String::new(),
             tools: Vec::new(),
             models: Vec::new(),
+            terms: Terms::default(),
             turns: RUN_TURNS,
             pace: Pace::default(),
             calling: Calling::Direct,
+            caps: Caps::default(),
+            answer: None,
         }
     }
 

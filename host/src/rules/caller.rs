@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use super::chain::{Chain, Terms};
 use super::flow::handles::Handles;
 use super::flow::ledger::Ledger;
 use super::flow::lines::{Flows, Holding};
@@ -113,6 +114,8 @@ pub struct Known {
     pub weighed: bool,
     /// Whom it may ask about what is held.
     pub consults: Arc<Consults>,
+    /// What it has learned of its providers.
+    chain: Arc<Mutex<Chain>>,
     /// What whoever calls says of this one call.
     pub asked: Invocation,
 }
@@ -218,6 +221,16 @@ impl Known {
             weighed: false,
             consults: Arc::default(),
             asked: Invocation::default(),
+            chain: Arc::default(),
+        }
+    }
+
+    /// The same, with models that are asked on these terms.
+    #[must_use]
+    pub fn on(self, terms: Terms) -> Self {
+        Self {
+            chain: Arc::new(Mutex::new(Chain::on(terms))),
+            ..self
         }
     }
 
@@ -242,6 +255,11 @@ impl Known {
     #[must_use]
     pub fn asking(self, asked: Invocation) -> Self {
         Self { asked, ..self }
+    }
+
+    /// What the run has learned of its providers, for as long as one step is decided.
+    pub fn chain(&self) -> MutexGuard<'_, Chain> {
+        lock(&self.chain)
     }
 
     /// What a tool's own wishes know: nobody was asked about them.

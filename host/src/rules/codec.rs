@@ -10,6 +10,7 @@
 //! tests and recorded streams; what formats share lies beside them. A new format is a line in each
 //! table of [`Wire`].
 
+pub mod again;
 mod anthropic;
 pub mod args;
 mod calls;
@@ -61,6 +62,8 @@ pub struct Target<'a> {
     pub by: &'a str,
     /// Keys of the request's body beside the host's own, from the operator.
     pub extra: &'a Map<String, Value>,
+    /// Whether the answer shall come as a stream; otherwise in one piece.
+    pub streams: bool,
 }
 
 /// A request's body, and the table that its answer is read with.
@@ -96,12 +99,13 @@ impl Wire {
 
     /// Path and query of a request, below the provider's base.
     #[must_use]
-    pub fn path(self, model: &str) -> String {
+    pub fn path(self, model: &str, streams: bool) -> String {
         match self {
             Self::OpenAi => "/chat/completions".to_owned(),
             Self::Responses => "/responses".to_owned(),
             Self::Anthropic => "/messages".to_owned(),
-            Self::Gemini => format!("/models/{model}:streamGenerateContent?alt=sse"),
+            Self::Gemini if streams => format!("/models/{model}:streamGenerateContent?alt=sse"),
+            Self::Gemini => format!("/models/{model}:generateContent"),
             Self::Ollama => "/chat".to_owned(),
         }
     }
@@ -139,7 +143,7 @@ impl Wire {
         }
     }
 
-    /// Writes a prompt as a request for a stream. The same prompt always becomes the same bytes.
+    /// Writes a prompt as a request. The same prompt always becomes the same bytes.
     #[must_use]
     pub fn encode(self, target: &Target<'_>, prompt: &Prompt) -> Encoded {
         let names = ToolNames::new(prompt.cards.iter().map(|card| card.name.as_str()));

@@ -46,7 +46,15 @@ pub fn prompt(
 /// # Errors
 /// What is wrong with it, for the model that gave it.
 pub fn read(reply: &Reply, shape: &Schema) -> Result<Value, String> {
-    let text = unfenced(&reply.text);
+    read_text(&reply.text, shape)
+}
+
+/// The value in a text that is meant as one.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_text(text: &str, shape: &Schema) -> Result<Value, String> {
+    let text = unfenced(text);
     let parsed = json::parse(text);
     if let Ok(value) = &parsed
         && shape.issues(value).is_empty()

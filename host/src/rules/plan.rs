@@ -182,6 +182,39 @@ impl Plan {
         }
     }
 
+    /// What the model has answered, where it has.
+    #[must_use]
+    pub fn answer(&self) -> Option<&str> {
+        match &self.end {
+            Some(End::Answer(text)) => Some(text),
+            Some(End::Fault(_)) | None => None,
+        }
+    }
+
+    /// The answer, as it is given to whoever wished.
+    pub fn answered(&mut self, text: String) {
+        self.end = Some(End::Answer(text));
+    }
+
+    /// The answer does not stand: the model is told why, and answers again.
+    pub fn again(&mut self, why: String) {
+        self.counts.repairs += 1;
+        self.end = None;
+        self.messages.push(Message::User { text: why });
+    }
+
+    /// How often an answer did not stand.
+    #[must_use]
+    pub fn repairs(&self) -> u32 {
+        self.counts.repairs
+    }
+
+    /// Turns that the run may still take.
+    #[must_use]
+    pub fn turns_left(&self) -> u32 {
+        self.turns_max.saturating_sub(self.turns)
+    }
+
     /// Something ended the run from outside: cancelled, or the provider failed. That it was cancelled wins over
     /// every other end, before it and after it (U-06).
     pub fn failed(&mut self, error: &Error) {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::budget::is_overspending;
 use crate::words::event::{Answer, Content, EffectKind, Event, Judged, Question, Record, Verdict};
 use crate::words::id::{Place, QuestionId, RunId};
 use crate::words::label::Label;
@@ -122,12 +123,14 @@ impl Questions {
                 | Event::Started(_)
                 | Event::Brought(_)
                 | Event::Prompted { .. }
+                | Event::Attempted(_)
                 | Event::Replied { .. }
                 | Event::Finished(_)
                 | Event::Scripted(_)
                 | Event::Rested { .. }
                 | Event::Paused { .. }
                 | Event::Resumed
+                | Event::Overspent(_)
                 | Event::Observed { .. }
                 | Event::Stopped(_) => {}
             }
@@ -240,8 +243,9 @@ impl Questions {
 
 /// Whether a judgement is of a wish that a person can be asked about: a tool's own call cannot wait.
 fn is_wish(judged: &Judged) -> bool {
-    judged.effect == EffectKind::Call
-        && matches!(judged.origin.as_str(), "client" | "model" | "script")
+    let is_call = judged.effect == EffectKind::Call
+        && matches!(judged.origin.as_str(), "client" | "model" | "script");
+    is_call || is_overspending(judged)
 }
 
 #[cfg(test)]

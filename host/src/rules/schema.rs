@@ -48,6 +48,17 @@ impl Schema {
         })
     }
 
+    /// Compiles the schema of a run's answer.
+    ///
+    /// # Errors
+    /// `BadInput` for one that [`Schema::compile`] refuses.
+    pub fn of_answer(source: Value) -> Result<Self> {
+        let compiled = Self::compile(source);
+        compiled.map_err(|error| {
+            Error::bad_input(format!("the schema of the answer: {}", error.message()))
+        })
+    }
+
     /// The schema as it was given.
     #[must_use]
     pub fn source(&self) -> &Value {

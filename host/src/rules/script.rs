@@ -236,12 +236,14 @@ impl Recall {
                 | Event::Started(_)
                 | Event::Brought(_)
                 | Event::Prompted { .. }
+                | Event::Attempted(_)
                 | Event::Replied { .. }
                 | Event::Observed { .. }
                 | Event::Paused { .. }
                 | Event::Answered { .. }
                 | Event::Expired { .. }
                 | Event::Resumed
+                | Event::Overspent(_)
                 | Event::Stopped(_) => {}
             }
         }

@@ -5,6 +5,7 @@
 //! ([`guess`]). The first two hold for every exit; a guess may be wrong, and never changes what a
 //! script or another tool computes with.
 
+pub mod credentials;
 pub mod guess;
 pub mod known;
 mod spelling;

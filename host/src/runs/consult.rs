@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::provider::{Asking, Model, Purpose};
+use super::chain::Asked;
+use super::provider::Model;
 use crate::guests::apart::{Counsel, Done, Telling, Wish};
 use crate::guests::guest::Trail;
 use crate::rules::caller::{Budget, Caller, Origin};
@@ -93,22 +94,21 @@ impl Models {
 
     /// One reply, of the first model of the run that gives one.
     async fn reply(&self, wish: Wish<'_>, prompt: &Prompt) -> Result<Reply> {
-        let mut reply = Err(Error::bug("a run without a model consults it"));
         let names = wish.caller.known.consults.models();
-        for model in names.iter().filter_map(|name| self.0.get(name)) {
-            let caller = caller(wish, model);
-            let asking = Asking {
-                caller: &caller,
-                tasks: wish.tasks,
-                prompt,
-                purpose: Purpose::Consult,
-            };
-            reply = model.ask(wish.station, asking, |_| {}).await;
-            if !matches!(&reply, Err(error) if error.is_retryable()) {
-                break;
-            }
-        }
-        reply.map_err(told)
+        let models: Vec<&Model> = names.iter().filter_map(|name| self.0.get(name)).collect();
+        let rest = wish.caller.deadline.rest().as_millis();
+        let asked = Asked {
+            station: wish.station,
+            tasks: wish.tasks,
+            run: &wish.caller.run,
+            known: &wish.caller.known,
+            models: &models,
+            label: wish.label,
+            turn: 0,
+            wait_ms_max: u64::try_from(rest).unwrap_or(u64::MAX),
+        };
+        let prepare = |model: &Model| Ok((caller(wish, model), |_| {}));
+        asked.reply(prompt, prepare).await.map_err(told)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Driving a run: asks the plan what comes next, does it, and tells the plan what came of it.
 
+mod afford;
 mod calls;
 mod prompt;
 
@@ -7,6 +8,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use self::afford::Afford;
 use self::calls::Turn;
 use super::brought::{self, goal_with};
 use super::offer::{Offer, Way};
@@ -17,10 +19,13 @@ use crate::gate::{Performed, failed};
 use crate::guests::station::Station;
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
+use crate::rules::answer;
+use crate::rules::budget::Purse;
 use crate::rules::caller::{Budget, Caller, Known, Origin};
 use crate::rules::plan::{Grouping, Plan, Seen, Step};
 use crate::rules::questions::Questions;
 use crate::rules::running::Pending;
+use crate::rules::schema::Schema;
 use crate::rules::show::Show;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
@@ -46,6 +51,8 @@ pub(super) struct Drive<'a> {
     pub(super) known: Known,
     /// What of other runs it began with.
     pub(super) brought: Vec<Brought>,
+    /// The shape of its answer, where it has one.
+    pub(super) shape: Option<Schema>,
 }
 
 /// How a pursuit ends.
@@ -91,15 +98,29 @@ impl Drive<'_> {
         offer: &mut Offer<'_>,
         (records, mut earlier): (&[Record], Vec<Seen>),
     ) -> Result<Option<Error>> {
+        let mut purse = Purse::of(records);
         loop {
             self.look_up(plan);
             match plan.next(|tool| offer.grouping(self.station, tool)) {
                 Step::Prompt(turn) => {
                     plan.read(offer.label());
                     let cards = offer.cards();
+                    match self.afford(plan, &cards, &mut purse).await? {
+                        Afford::Yes => {}
+                        Afford::No(why) => {
+                            plan.failed(&why);
+                            continue;
+                        }
+                        Afford::Asked(why) if self.is_left(plan, &why).await? => {
+                            plan.left();
+                            return Ok(Some(why));
+                        }
+                        Afford::Asked(_) => continue,
+                    }
                     let names: Vec<String> = cards.iter().map(|card| card.name.clone()).collect();
                     plan.offer(&names);
                     self.in_time(self.prompt(plan, &cards, turn)).await?;
+                    self.spent(plan);
                 }
                 Step::Calls(groups) => {
                     let turn = Turn {
@@ -240,6 +261,7 @@ impl Drive<'_> {
                 // The tools that it was shown may be others by now.
                 plan.read(label);
                 plan.replied(reply.clone());
+                answer::settle(plan, self.shape.as_ref());
             }
             if let Event::Observed {
                 tool,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use futures_util::FutureExt;
 use serde_json::{Value, json};
@@ -34,15 +34,18 @@ use crate::guests::script::Scripts;
 use crate::guests::station::{Quarantine, Station};
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
+use crate::rules::answer;
 use crate::rules::caller::{Budget, Caller, Invocation, Judging, Known, Origin};
 use crate::rules::flow::handles::{Given, PLUGIN, has_handle};
 use crate::rules::flow::lines::Holding;
 use crate::rules::grant::Pattern;
 use crate::rules::policy::Policy;
 use crate::rules::running::RunRules;
+use crate::rules::schema::Schema;
 use crate::rules::script;
 use crate::rules::scrub::{self, Scrub};
 use crate::rules::show::Show;
+use crate::rules::tier::Chains;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
@@ -71,6 +74,8 @@ pub struct Setup {
     pub models: BTreeMap<String, Model>,
     /// Those of them that a client's own scripts and calls may consult, first choice first.
     pub counsel: Vec<String>,
+    /// On what terms models are asked, and what tiers stand for.
+    pub chains: Chains,
     /// The engine of scripts: the bundled one, except where a test brings another.
     pub engine: PluginBytes,
     /// Where secrets are found.
@@ -114,6 +119,7 @@ pub struct Host {
     models: BTreeMap<String, Model>,
     counsel: Vec<String>,
     rules: RunRules,
+    chains: Chains,
     /// Whether the flows of clients are judged, once somebody has asked.
     clients: OnceLock<Judging>,
 }
@@ -140,12 +146,16 @@ pub struct Goal {
     pub text: String,
     /// The agent's tools, or fewer.
     pub tools: Vec<Pattern>,
-    /// The agent's models, or one other.
+    /// The agent's models, or others, by name or tier.
     pub models: Vec<String>,
     /// The agent's way of calling tools, or another.
     pub calling: Option<Calling>,
+    /// The JSON Schema of the agent's answer, or another.
+    pub answer: Option<Value>,
     /// Values that the user vouches for, beside the words of the goal.
     pub vouch: Vec<String>,
+    /// No more than this of its models; the agent's own budget where it says 0.
+    pub most: Most,
     /// What of other runs it begins with.
     pub with: Vec<Chosen>,
     /// Whether the goal was piped or pasted, and not typed: then nobody knows who wrote it, and none of its
@@ -153,14 +163,45 @@ pub struct Goal {
     pub piped: bool,
 }
 
+/// The most that one run asks for of its models; 0 asks for no less than the agent may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Most {
+    /// Tokens, read and written.
+    pub tokens: u64,
+    /// Millionths of the currency of the prices.
+    pub cost_micros: u64,
+}
+
 impl Goal {
+    /// A goal that somebody typed, pursued as the agent's definition has it. `run` is from [`Host::new_run`].
+    #[must_use]
+    pub fn new(run: RunId, surface: Surface, agent: &str, text: &str) -> Self {
+        Self {
+            run,
+            surface,
+            agent: agent.to_owned(),
+            text: text.to_owned(),
+            tools: Vec::new(),
+            models: Vec::new(),
+            calling: None,
+            answer: None,
+            vouch: Vec::new(),
+            most: Most::default(),
+            with: Vec::new(),
+            piped: false,
+        }
+    }
+
     /// What the run asks for beside its agent's definition.
     pub(super) fn narrowed(&self) -> Narrowed {
         Narrowed {
             tools: self.tools.iter().map(ToString::to_string).collect(),
             models: self.models.clone(),
             calling: self.calling,
+            answer: self.answer.clone(),
             vouch: self.vouch.clone(),
+            tokens_max: self.most.tokens,
+            cost_micros_max: self.most.cost_micros,
         }
     }
 
@@ -201,6 +242,7 @@ impl Host {
             agents,
             models,
             counsel,
+            chains,
             engine,
             vault,
             rules,
@@ -245,6 +287,7 @@ impl Host {
             scrub,
             keyed: Repeats::new((rules.caching.keyed_entries, rules.caching.keyed_ttl_ms)),
             counsel: Box::new(Models(models.clone())),
+            health: Mutex::default(),
         };
         Ok(Self {
             station: Arc::new(station),
@@ -253,6 +296,7 @@ impl Host {
             models,
             counsel,
             rules,
+            chains,
             clients: OnceLock::new(),
         })
     }
@@ -469,7 +513,7 @@ impl Host {
         let judging = || known::judging(&self.station, &[Pattern::all()]);
         let mode = *self.clients.get_or_init(judging);
         let known = known::known(&self.station, (Led::ByClient, mode), typed, records);
-        known::consulting(known, self.counsel.clone(), records)
+        known::consulting(known, self.counsel.clone(), records).on(self.chains.terms)
     }
 
     pub(super) fn client(&self, run: RunId, surface: Surface, label: Label) -> Caller {
@@ -509,13 +553,9 @@ impl Host {
     /// Who pursues a goal, and the models that are asked.
     pub(super) fn prepare(&self, goal: &Goal) -> Result<(Agent, Vec<&Model>)> {
         let agent = self.agent(goal)?;
-        let names = if goal.models.is_empty() {
-            &agent.models
-        } else {
-            &goal.models
-        };
+        let names = self.chains.tiers.resolve(&goal.models, &agent.models);
         let mut models = Vec::new();
-        for name in names {
+        for name in &names {
             models.push(self.models.get(name).ok_or_else(|| {
                 Error::not_found(format!("model `{name}`"))
                     .hint(known("models", self.models.keys()))
@@ -546,7 +586,7 @@ impl Host {
         );
         let known = known::bringing(&self.station, known, &brought)?;
         let names = models.iter().map(|model| model.name.clone());
-        let known = known::consulting(known, names.collect(), &records);
+        let known = known::consulting(known, names.collect(), &records).on(agent.terms);
         let brought = if records.is_empty() {
             brought
         } else {
@@ -558,6 +598,8 @@ impl Host {
         let begun = records.first().map(|first| first.at);
         let begun = begun.unwrap_or_else(|| self.journal().clock().now_ms());
         let run_timeout_ms = agent.pace.run_timeout_ms;
+        let shape = agent.answer.take().map(Schema::of_answer).transpose()?;
+        let agent = answer::told(agent, shape.as_ref());
         let drive = Drive {
             station: &self.station,
             tasks,
@@ -570,6 +612,7 @@ impl Host {
             engines: &self.kept,
             known,
             brought,
+            shape,
         };
         let started = Started {
             surface: goal.surface,
@@ -610,6 +653,8 @@ impl Host {
             agent.narrowed(&goal.tools)?
         };
         agent.calling = goal.calling.unwrap_or(agent.calling);
+        agent.caps = agent.caps.narrowed(goal.most.tokens, goal.most.cost_micros);
+        agent.answer = goal.answer.clone().or(agent.answer);
         Ok(agent)
     }
 }

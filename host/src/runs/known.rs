@@ -193,6 +193,7 @@ impl<'a> Fold<'a> {
             Event::Judged(_)
             | Event::Started(_)
             | Event::Prompted { .. }
+            | Event::Attempted(_)
             | Event::Replied { .. }
             | Event::Scripted(_)
             | Event::Rested { .. }
@@ -200,6 +201,7 @@ impl<'a> Fold<'a> {
             | Event::Answered { .. }
             | Event::Expired { .. }
             | Event::Resumed
+            | Event::Overspent(_)
             | Event::Observed { .. }
             | Event::Stopped(_) => {}
         }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 pub(super) use self::kept::{Hold, Kept};
 use super::brought::{self, Chosen};
-use super::host::{Called, Goal, Host, caught};
+use super::host::{Called, Goal, Host, Most, caught};
 use super::known::{self, typed_args, typed_in};
 use super::script::Script;
 use super::written::Written;
@@ -169,7 +169,7 @@ impl Host {
         let gone_on = async {
             let records = self.expire(run, records).await?;
             let wish = wished_in(run, &records)?;
-            self.go_on(wish, records, hold, tasks).await
+            self.go_on_with(wish, records, hold, tasks).await
         };
         let gone_on = gone_on.await;
         if gone_on.is_err() {
@@ -192,7 +192,7 @@ impl Host {
         Ok((hold, records))
     }
 
-    async fn go_on(
+    async fn go_on_with(
         &self,
         wish: Wished,
         records: Vec<Record>,
@@ -392,7 +392,12 @@ pub(super) fn wished_in(run: &RunId, records: &[Record]) -> Result<Wished> {
         tools: tools?,
         models: started.narrowed.models.clone(),
         calling: started.narrowed.calling,
+        answer: started.narrowed.answer.clone(),
         vouch: started.narrowed.vouch.clone(),
+        most: Most {
+            tokens: started.narrowed.tokens_max,
+            cost_micros: started.narrowed.cost_micros_max,
+        },
         // What it began with stands in its records.
         with: Vec::new(),
         piped: !Written::is_typed(&started.label),

@@ -10,8 +10,10 @@ use serde_json::{Map, Value};
 use crate::guests::station::Station;
 use crate::guests::tasks::Tasks;
 use crate::rules::caller::Caller;
+use crate::rules::candidate::{Accepts, Can, Candidate};
 use crate::rules::codec::{Target, Wire};
 use crate::rules::grant::{Destination, Grant};
+use crate::rules::price::Priced;
 use crate::rules::secret::{Placement, SecretGrant};
 use crate::words::error::Result;
 use crate::words::message::{Delta, Prompt, Reply};
@@ -23,6 +25,12 @@ pub struct Model {
     pub name: String,
     /// Who answers.
     pub provider: Provider,
+    /// What its tokens cost.
+    pub priced: Priced,
+    /// What it can do.
+    pub can: Can,
+    /// What it may be told.
+    pub accepts: Accepts,
 }
 
 /// Who answers.
@@ -52,6 +60,10 @@ pub struct Remote {
     pub secret: String,
     /// Keys of the request's body beside the host's own.
     pub extra: Map<String, Value>,
+    /// One server with one key, whatever its models are called.
+    pub account: String,
+    /// Whether it is asked for streams.
+    pub streams: bool,
 }
 
 impl Model {
@@ -65,9 +77,34 @@ impl Model {
         asking: Asking<'_>,
         see: impl FnMut(Delta),
     ) -> Result<Reply> {
-        match &self.provider {
-            Provider::Scripted { script } => scripted::reply(script, asking.prompt, asking.purpose),
+        let mut reply = match &self.provider {
+            Provider::Scripted { script } => scripted::reply(script, &asking, see),
             Provider::Remote(remote) => remote::ask(remote, station, asking, see).await,
+        }?;
+        reply.usage.cost = self.priced.cost(reply.usage);
+        Ok(reply)
+    }
+
+    /// As the chain of a run sees it.
+    pub(super) fn candidate(&self) -> Candidate {
+        let (provider, has_key) = match &self.provider {
+            Provider::Scripted { .. } => (self.name.clone(), false),
+            Provider::Remote(remote) => (remote.account.clone(), !remote.secret.is_empty()),
+        };
+        Candidate {
+            model: self.name.clone(),
+            provider,
+            has_key,
+            can: self.can,
+            accepts: self.accepts,
+        }
+    }
+
+    /// Whether it is asked for streams.
+    pub(super) fn streams(&self) -> bool {
+        match &self.provider {
+            Provider::Scripted { .. } => true,
+            Provider::Remote(remote) => remote.streams,
         }
     }
 }
@@ -105,11 +142,12 @@ impl Remote {
         format!("{} at {}", self.model, self.url)
     }
 
-    fn target<'a>(&'a self, by: &'a str) -> Target<'a> {
+    fn target<'a>(&'a self, by: &'a str, streams: bool) -> Target<'a> {
         Target {
             model: &self.model,
             by,
             extra: &self.extra,
+            streams,
         }
     }
 }
@@ -122,15 +160,10 @@ pub(super) struct Asking<'a> {
     pub(super) tasks: &'a Tasks,
     /// What it is told.
     pub(super) prompt: &'a Prompt,
-    /// What for.
-    pub(super) purpose: Purpose,
-}
-
-/// What a model is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// The next turn of a run.
-    Turn,
-    /// An answer about what is held.
-    Consult,
+    /// The turn, from 1; 0 for a question about what is held.
+    pub(super) turn: u32,
+    /// How often the model was asked for this reply before.
+    pub(super) attempt: u32,
+    /// Whether it shall stream.
+    pub(super) streams: bool,
 }

@@ -14,6 +14,7 @@ use super::host::Host;
 use super::known::{self, Fold, Led, adjust, always};
 use super::left::{Wished, wished_in};
 use crate::gate::{Foreseen, foresee, unfit};
+use crate::rules::budget::is_overspending;
 use crate::rules::call::{self, Call};
 use crate::rules::caller::{Caller, Known, Origin};
 use crate::rules::fetch::Fetch;
@@ -193,6 +194,8 @@ impl<'a> Again<'a> {
         let caller = self.caller(record, judged)?;
         match judged.effect {
             EffectKind::Call => self.judge_call(record.seq, judged, &caller),
+            // What a run may spend is its agent's to say, and no policy's.
+            EffectKind::Fetch if is_overspending(judged) => Ok(judged.verdict.clone()),
             EffectKind::Fetch => self.judge_fetch(judged, &caller),
             EffectKind::File => self.judge_file(judged, &caller),
             EffectKind::Keep => self.judge_keep(judged, &caller),

@@ -5,6 +5,8 @@
 //! pinned it.
 
 pub mod agent;
+pub mod budget;
+pub mod chain;
 pub mod file;
 pub mod flow;
 pub mod lint;

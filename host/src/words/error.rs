@@ -9,6 +9,8 @@ use std::io::ErrorKind;
 
 use serde::{Deserialize, Serialize};
 
+use super::setback::Setback;
+
 /// Why something did not succeed. Closed: see the tables below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -224,6 +226,9 @@ struct Parts {
     retryable: bool,
     cause: anyhow::Error,
     told: Option<Error>,
+    setback: Option<Setback>,
+    /// When a server says that the same may be asked again, from its answer on.
+    after_ms: Option<u64>,
 }
 
 impl Error {
@@ -238,6 +243,8 @@ impl Error {
             retryable: code.retryable(),
             cause: anyhow::Error::msg(""),
             told: None,
+            setback: None,
+            after_ms: None,
         }))
     }
 
@@ -304,6 +311,20 @@ impl Error {
         self
     }
 
+    /// Says what kind of setback it is that a model gave no reply, and with that whether it may pass.
+    #[must_use]
+    pub fn setback(mut self, setback: Setback) -> Self {
+        self.0.setback = Some(setback);
+        self.retry(setback.may_pass())
+    }
+
+    /// Says when the server may be asked again, in milliseconds from now; nothing where it has not said.
+    #[must_use]
+    pub fn after_ms(mut self, after_ms: Option<u64>) -> Self {
+        self.0.after_ms = after_ms;
+        self
+    }
+
     /// Keeps the cause for the developer's log.
     #[must_use]
     pub fn because(mut self, cause: impl Into<anyhow::Error>) -> Self {
@@ -322,7 +343,10 @@ impl Error {
             .issues(self.issue_list().iter().map(issue).collect())
             .retry(self.is_retryable());
         let hints = self.hints().iter().map(|line| hint(line));
-        hints.fold(other, Self::hint)
+        let mut other = hints.fold(other, Self::hint);
+        other.0.setback = self.0.setback;
+        other.0.after_ms = self.0.after_ms;
+        other
     }
 
     /// Gives guests another error to read, where this one says more than they may learn. The journal keeps this
@@ -367,6 +391,23 @@ impl Error {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.0.retryable
+    }
+
+    /// What it means that a model gave no reply for this reason.
+    #[must_use]
+    pub fn as_setback(&self) -> Setback {
+        match (self.0.setback, self.code()) {
+            (Some(setback), _) => setback,
+            (None, Code::TooSlow) => Setback::TooSlow,
+            (None, _) if self.is_retryable() => Setback::Broken,
+            (None, _) => Setback::Lasting,
+        }
+    }
+
+    /// When the server may be asked again, in milliseconds; nothing where it has not said.
+    #[must_use]
+    pub fn again_after_ms(&self) -> Option<u64> {
+        self.0.after_ms
     }
 
     /// The cause, for the developer's log only; empty where there is none.

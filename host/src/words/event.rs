@@ -10,10 +10,12 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::budget::Over;
 use super::error::{Code, Issue};
-use super::id::{Digest, Place, QuestionId, RunId, Seq, ToolName};
+use super::id::{Digest, Place, QuestionId, RunId, Seq, ToolName, shown};
 use super::label::Label;
 use super::message::{Calling, Observation, Reply, Usage};
+use super::setback::{Miss, Setback};
 
 /// A fact with its place and time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,6 +52,8 @@ pub enum Event {
         /// Names of the tools it was told of.
         tools: Vec<String>,
     },
+    /// A model of the run gave no reply, or was not asked.
+    Attempted(Attempted),
     /// A provider answered.
     Replied {
         /// From 1.
@@ -90,6 +94,8 @@ pub enum Event {
     },
     /// A run that was left goes on.
     Resumed,
+    /// A budget of the run is used up, and the run goes on; said once of each.
+    Overspent(Over),
     /// A model was given the observation of one of its calls.
     Observed {
         /// The model's id of the call.
@@ -114,6 +120,7 @@ impl Event {
             Self::Started(_) => "started",
             Self::Brought(_) => "brought",
             Self::Prompted { .. } => "prompted",
+            Self::Attempted(_) => "attempted",
             Self::Replied { .. } => "replied",
             Self::Judged(_) => "judged",
             Self::Finished(_) => "finished",
@@ -123,6 +130,7 @@ impl Event {
             Self::Answered { .. } => "answered",
             Self::Expired { .. } => "expired",
             Self::Resumed => "resumed",
+            Self::Overspent(_) => "overspent",
             Self::Observed { .. } => "observed",
             Self::Stopped(_) => "stopped",
         }
@@ -137,6 +145,7 @@ impl Event {
             Self::Stopped(stopped) => &mut stopped.end,
             Self::Started(_)
             | Self::Prompted { .. }
+            | Self::Attempted(_)
             | Self::Replied { .. }
             | Self::Scripted(_)
             | Self::Rested { .. }
@@ -144,6 +153,7 @@ impl Event {
             | Self::Answered { .. }
             | Self::Expired { .. }
             | Self::Resumed
+            | Self::Overspent(_)
             | Self::Observed { .. } => return None,
         };
         match end {
@@ -164,12 +174,14 @@ impl Event {
             Self::Finished(finished) => Some(&mut finished.label),
             Self::Observed { observation, .. } => Some(&mut observation.label),
             Self::Prompted { .. }
+            | Self::Attempted(_)
             | Self::Scripted(_)
             | Self::Rested { .. }
             | Self::Paused { .. }
             | Self::Answered { .. }
             | Self::Expired { .. }
             | Self::Resumed
+            | Self::Overspent(_)
             | Self::Stopped(_) => None,
         }
     }
@@ -211,6 +223,58 @@ pub struct Brought {
     pub label: Label,
 }
 
+/// What became of a model that gave no reply. What gave one is told by `Prompted` and `Replied`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempted {
+    /// The turn, from 1; 0 for a question about what is held.
+    pub turn: u32,
+    /// The model.
+    pub model: String,
+    /// Whether it was asked.
+    #[serde(flatten)]
+    pub tried: Tried,
+}
+
+/// Whether a model was asked, and what happens instead of its reply.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Tried {
+    /// It was, and failed.
+    Failed {
+        /// What kind of setback it was.
+        setback: Setback,
+        /// Closed code.
+        code: Code,
+        /// One sentence.
+        message: String,
+        /// What is done.
+        then: Onward,
+        /// How long that waits, in milliseconds.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        wait_ms: u64,
+        /// Whether something had been said, so that the step begins anew.
+        #[serde(default, skip_serializing_if = "is_false")]
+        restarts: bool,
+    },
+    /// It was not.
+    Skipped {
+        /// Why not.
+        miss: Miss,
+    },
+}
+
+/// What follows an attempt that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Onward {
+    /// The same model is asked again.
+    Again,
+    /// The next model is asked, if there is one.
+    Next,
+    /// No model is asked.
+    Over,
+}
+
 /// What a run asks for beside its agent's definition.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Narrowed {
@@ -223,9 +287,18 @@ pub struct Narrowed {
     /// This way of calling tools instead of the agent's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calling: Option<Calling>,
+    /// This JSON Schema of the answer instead of the agent's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Value>,
     /// Values that the user vouches for, beside the words of the goal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub vouch: Vec<String>,
+    /// No more tokens than this; 0 where it asks for no less than the agent may have.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tokens_max: u64,
+    /// No more millionths of the currency than this; likewise.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cost_micros_max: u64,
 }
 
 impl Narrowed {
@@ -517,6 +590,18 @@ pub enum Content {
         /// How many there were.
         bytes: usize,
     },
+}
+
+impl Content {
+    /// For a person: cut, with hidden characters shown.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Inline(value) => shown(&value.to_string()),
+            Self::Empty => "nothing".to_owned(),
+            Self::Stored { bytes, .. } | Self::Size { bytes } => format!("{bytes} bytes"),
+        }
+    }
 }
 
 /// What a guest took.

@@ -299,6 +299,8 @@ pub const RUNS_LISTED: usize = 1_000;
 pub const RUN_TURNS: u32 = 8;
 /// Malformed calls of one run that are fed back before it fails (R-31a).
 pub const RUN_CORRECTIONS: u32 = 3;
+/// Answers of one run that miss its schema and are told so (U-56).
+pub const ANSWER_REPAIRS: u32 = 1;
 /// Read-only calls of one turn that run together (G-18).
 pub const CALLS_PARALLEL: usize = 8;
 /// Calls of one turn that are looked at.
@@ -327,6 +329,22 @@ pub const RUN_TIMEOUT_MS_MAX: u64 = 366 * 24 * 3_600_000;
 pub const ASK_EXPIRES_S_MAX: u64 = 366 * 24 * 3_600;
 /// Questions of one script that are asked together: nobody reads more at once.
 pub const QUESTIONS_TOGETHER: usize = 64;
+/// Times that one model is asked for one reply before the next one is, where the configuration does not say.
+pub const CHAIN_ATTEMPTS: u32 = 1;
+/// Largest value of `attempts`.
+pub const CHAIN_ATTEMPTS_MAX: u32 = 10;
+/// Wait before a model is asked again, the first time (R-12b).
+pub const CHAIN_BACKOFF_MS: u64 = 250;
+/// Longest such wait, where a server does not ask for a longer one (R-12b).
+pub const CHAIN_BACKOFF_MAX_MS: u64 = 8_000;
+/// How long a provider is left alone that wanted fewer requests (R-12c).
+pub const CHAIN_COOLDOWN_MS: u64 = 30_000;
+/// Longest `Retry-After` that is waited for; who asks for more is given up for now.
+pub const CHAIN_RETRY_AFTER_MAX_MS: u64 = 60_000;
+/// Largest value of the times of a chain: beyond that nobody is waiting.
+pub const CHAIN_MS_MAX: u64 = 3_600_000;
+/// Models that one agent, tier or run names.
+pub const CHAIN_MODELS: usize = 32;
 /// One provider call, from request to the last byte (O-21).
 pub const TURN_TIMEOUT_MS: u64 = 60_000;
 /// Silence of a provider's stream.
@@ -343,6 +361,12 @@ pub const REFUSAL_BYTES: usize = 64 << 10;
 pub const THOUGHTS: usize = 256;
 /// Tokens that one count of a provider's usage says at most.
 pub const USAGE_TOKENS: u64 = 1_000_000_000;
+/// Bytes that are taken for one token where nobody counts (G-14a).
+pub const TOKEN_BYTES: usize = 4;
+/// Tokens that a reply is taken to have before it is there, where an agent's budget names no number (R-42a).
+pub const REPLY_TOKENS_AHEAD: u64 = 4_096;
+/// The largest amount of a currency that a price or a budget may be, in millionths.
+pub const PRICE_MICROS: u64 = 1_000_000_000_000;
 /// Tokens of one reply, where a wire format wants a number and the configuration has none.
 pub const REPLY_TOKENS: u32 = 8_192;
 /// Nesting of a schema that is written for a provider with a smaller language; what is deeper is a text.
@@ -434,6 +458,8 @@ pub const SCRUB_DISTINCT_CHARS: usize = 8;
 pub const SCRUB_ENTROPY_CENTIBITS: u32 = 380;
 
 // Bounds that hang together.
+const _: () =
+    assert!(CHAIN_BACKOFF_MS <= CHAIN_BACKOFF_MAX_MS && CHAIN_ATTEMPTS <= CHAIN_ATTEMPTS_MAX);
 const _: () = assert!(ASYNC_STACK_BYTES >= WASM_STACK_BYTES + (1 << 20));
 const _: () = assert!(OUTCOME_BYTES <= HOSTCALL_BYTES);
 const _: () = assert!(FETCH_BODY_BYTES <= HOSTCALL_BYTES && FILE_WRITE_BYTES <= HOSTCALL_BYTES);

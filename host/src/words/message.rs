@@ -1,5 +1,7 @@
 //! Messages: what a model is told and what it answers, free of any provider's wire format.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -116,7 +118,7 @@ pub enum StopReason {
     Filtered,
 }
 
-/// Tokens of one or more provider calls.
+/// Tokens of one or more provider calls, and what they cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens read.
@@ -128,9 +130,15 @@ pub struct Usage {
     /// Tokens read from the provider's cache, part of `input_tokens`.
     #[serde(default)]
     pub cached_tokens: u64,
+    /// Tokens that the provider has put into its cache, part of `input_tokens`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub kept_tokens: u64,
     /// Tokens of thoughts, part of `output_tokens`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reasoning_tokens: u64,
+    /// What they cost.
+    #[serde(default, skip_serializing_if = "Cost::is_nothing")]
+    pub cost: Cost,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -138,10 +146,16 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Usage {
-    /// Whether there are none.
+    /// Whether there is none, and it cost nothing.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Whether nobody has counted any tokens.
+    #[must_use]
+    pub fn has_no_tokens(&self) -> bool {
+        self.input_tokens == 0 && self.output_tokens == 0
     }
 
     /// Adds another call's tokens.
@@ -149,7 +163,71 @@ impl Usage {
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
         self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
         self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
+        self.kept_tokens = self.kept_tokens.saturating_add(other.kept_tokens);
         self.reasoning_tokens = self.reasoning_tokens.saturating_add(other.reasoning_tokens);
+        self.cost.add(other.cost);
+    }
+}
+
+/// What provider calls cost, as far as that is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Millionths of the currency in which the operator wrote the prices.
+    #[serde(default)]
+    pub micros: u64,
+    /// Calls that are not in it, since their price is not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unknown: u64,
+}
+
+impl Cost {
+    /// Of a call with a price.
+    #[must_use]
+    pub fn of(micros: u64) -> Self {
+        Self { micros, unknown: 0 }
+    }
+
+    /// Of a call without.
+    #[must_use]
+    pub fn unknown() -> Self {
+        Self {
+            micros: 0,
+            unknown: 1,
+        }
+    }
+
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn add(&mut self, other: Self) {
+        self.micros = self.micros.saturating_add(other.micros);
+        self.unknown = self.unknown.saturating_add(other.unknown);
+    }
+}
+
+impl fmt::Display for Cost {
+    /// Such as `0.0123`, or `at least 0.0123` where some calls have no price.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.unknown > 0 && self.micros == 0 {
+            return out.write_str("unknown");
+        }
+        let at_least = if self.unknown > 0 { "at least " } else { "" };
+        write!(out, "{at_least}{}", Amount(self.micros))
+    }
+}
+
+/// Millionths of a currency, as a person reads them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Amount(pub u64);
+
+impl fmt::Display for Amount {
+    /// Two places, and more where they say something: `0.50`, `0.0123`, `0.000001`.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, part) = (self.0 / 1_000_000, self.0 % 1_000_000);
+        let digits = format!("{part:06}");
+        let (sure, rest) = digits.split_at_checked(2).unwrap_or((&digits, ""));
+        write!(out, "{whole}.{sure}{}", rest.trim_end_matches('0'))
     }
 }
 

@@ -5,6 +5,7 @@ mod audit;
 mod bounds;
 mod brought;
 mod call;
+mod chain;
 mod config;
 mod consult;
 mod demo;

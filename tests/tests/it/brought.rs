@@ -72,16 +72,8 @@ fn goal(rig: &Rigged, text: &str, with: &[String]) -> Goal {
         .iter()
         .map(|text| Chosen::parse(text).expect("a choice"));
     Goal {
-        run: rig.host.new_run(),
-        surface: Surface::Cli,
-        agent: "agent".to_owned(),
-        text: text.to_owned(),
-        tools: Vec::new(),
-        models: Vec::new(),
-        calling: None,
-        vouch: Vec::new(),
         with: with.collect(),
-        piped: false,
+        ..Goal::new(rig.host.new_run(), Surface::Cli, "agent", text)
     }
 }
 

@@ -307,18 +307,7 @@ async fn allow_answers_for_one_call() {
 }
 
 fn goal(rig: &Rigged, text: &str) -> Goal {
-    Goal {
-        run: rig.host.new_run(),
-        surface: Surface::Cli,
-        agent: "agent".to_owned(),
-        text: text.to_owned(),
-        tools: Vec::new(),
-        models: Vec::new(),
-        calling: None,
-        vouch: Vec::new(),
-        with: Vec::new(),
-        piped: false,
-    }
+    Goal::new(rig.host.new_run(), Surface::Cli, "agent", text)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

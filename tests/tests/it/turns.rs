@@ -232,18 +232,7 @@ async fn a_run_that_goes_on_counts_what_was_before() {
 
 /// Pursues a goal in a run that is named beforehand.
 fn goal(rig: &Rigged) -> Goal {
-    Goal {
-        run: rig.host.new_run(),
-        surface: Surface::Cli,
-        agent: "agent".to_owned(),
-        text: "Go on.".to_owned(),
-        tools: Vec::new(),
-        models: Vec::new(),
-        calling: None,
-        vouch: Vec::new(),
-        with: Vec::new(),
-        piped: false,
-    }
+    Goal::new(rig.host.new_run(), Surface::Cli, "agent", "Go on.")
 }
 
 /// Accepts so many requests; they are answered from the last to the first, each once the one before has ended in

@@ -56,6 +56,11 @@ impl Stream {
         self.0.status().as_u16()
     }
 
+    /// A header of the answer, where its value is text.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.0.headers().get(name)?.to_str().ok()
+    }
+
     /// The next piece of the decoded body; nothing at its end.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>> {
         Ok(self.next_bytes().await?.map(|bytes| bytes.to_vec()))

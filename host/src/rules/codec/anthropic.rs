@@ -32,7 +32,7 @@ pub(super) fn encode(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) ->
     mark(system.last_mut());
     let request = Request {
         model: target.model,
-        stream: true,
+        stream: target.streams,
         rest: merged(own, target.extra),
         tools,
         system,

@@ -4,8 +4,10 @@ use serde_json::Value;
 
 use super::draft::failed;
 use super::envelope;
+use crate::rules::scrub::credentials::without_credentials;
 use crate::words::error::Error;
 use crate::words::id::shown;
+use crate::words::setback::Setback;
 
 /// What a failed HTTP answer of a provider means, from its status and the kind of error in its body.
 ///
@@ -18,9 +20,9 @@ pub fn refused(status: u16, body: &[u8]) -> Error {
     let fault = envelope::read::<Value>(&String::from_utf8_lossy(body)).ok();
     let fault = fault.as_ref().and_then(Fault::find);
     let kind = fault.as_ref().and_then(Fault::kind).unwrap_or_default();
-    let lasts = fault.as_ref().is_some_and(Fault::lasts);
+    let setback = setback(status, fault.as_ref());
     let message = format!("the model provider {what}: status {status}{kind}");
-    let mut error = failed(&message).retry(may_pass(status) && !lasts);
+    let mut error = failed(&message).setback(setback);
     if let Some(text) = fault.and_then(|fault| fault.text()) {
         error = error.because(anyhow::Error::msg(text));
     }
@@ -64,9 +66,19 @@ fn meaning(status: u16) -> (&'static str, &'static str) {
     }
 }
 
-/// Whether a status says that the same request may succeed later.
-fn may_pass(status: u16) -> bool {
-    matches!(status, 408 | 429 | 500..=599)
+/// What a status and the kind beside it mean for the run (R-12a). A kind that says more than the status
+/// counts: a limit that is no matter of time, a prompt that is too long, a stream that is not to be had.
+fn setback(status: u16, fault: Option<&Fault<'_>>) -> Setback {
+    let said = fault.and_then(Fault::setback);
+    match (status, said) {
+        (400 | 413 | 422, Some(said @ (Setback::TooLong | Setback::Unstreamed))) => said,
+        (401 | 403, _) => Setback::Unauthorised,
+        (408 | 429 | 500..=599, Some(Setback::Lasting | Setback::Unauthorised)) => Setback::Lasting,
+        (408, _) => Setback::TooSlow,
+        (429, _) => Setback::Limited,
+        (500..=599, _) => Setback::Overloaded,
+        _ => Setback::Lasting,
+    }
 }
 
 /// An error as a provider writes it: an object with words and numbers that say its kind, or a text.
@@ -95,11 +107,13 @@ impl<'a> Fault<'a> {
     /// The error within an answer. Its text is for the developer's log only.
     pub(super) fn error(&self) -> Error {
         let kind = self.kind().unwrap_or_default();
-        let retryable = self.status().map_or_else(|| !self.lasts(), may_pass);
+        let of_status = self.status().map(|status| setback(status, Some(self)));
+        let setback = of_status.or_else(|| self.setback());
         failed(&format!(
             "the model provider reported the error{kind} in its answer"
         ))
-        .retry(retryable)
+        // What is not known may be anything, and most of that passes.
+        .setback(setback.unwrap_or(Setback::Overloaded))
         .because(anyhow::Error::msg(self.text().unwrap_or_default()))
     }
 
@@ -121,51 +135,74 @@ impl<'a> Fault<'a> {
     /// The kind, as it is told.
     fn kind(&self) -> Option<String> {
         let word = self.parts().find_map(Value::as_str);
-        let word = word.map(|word| format!(" `{}`", shown(word)));
+        let word = word.map(|word| format!(" `{}`", shown(&without_credentials(word))));
         word.or_else(|| self.status().map(|status| format!(" {status}")))
     }
 
-    fn lasts(&self) -> bool {
-        self.parts().filter_map(Value::as_str).any(is_lasting)
+    /// What its kind says, where it is one that says something.
+    fn setback(&self) -> Option<Setback> {
+        if self.0.get("param").is_some_and(|param| param == "stream") {
+            return Some(Setback::Unstreamed);
+        }
+        let kinds = self.parts().filter_map(Value::as_str);
+        let said: Vec<Setback> = kinds.filter_map(setback_of_kind).collect();
+        // Providers say `invalid_request_error` beside `context_length_exceeded`, and a limit beside what is no
+        // matter of time: the narrower word counts, and then the worse.
+        let order = [
+            Setback::TooLong,
+            Setback::Unauthorised,
+            Setback::Lasting,
+            Setback::Limited,
+        ];
+        let first = order.into_iter().find(|one| said.contains(one));
+        first.or(said.first().copied())
     }
 
     fn text(&self) -> Option<String> {
         let text = self.0.as_str().or_else(|| self.0.get("message")?.as_str());
-        text.map(shown)
+        text.map(|text| shown(&without_credentials(text)))
     }
 }
 
-/// Kinds of errors that the same request would meet again.
-fn is_lasting(kind: &str) -> bool {
-    matches!(
-        kind,
+/// What a kind of error says. Of some the same request would meet the same again; one that is not in the list
+/// says nothing.
+fn setback_of_kind(kind: &str) -> Option<Setback> {
+    let setback = match kind {
+        "rate_limit_error" | "rate_limit_exceeded" | "too_many_requests" | "RESOURCE_EXHAUSTED" => {
+            Setback::Limited
+        }
+        "overloaded_error" | "server_error" | "api_error" | "UNAVAILABLE" | "INTERNAL" => {
+            Setback::Overloaded
+        }
+        "timeout_error" | "DEADLINE_EXCEEDED" => Setback::TooSlow,
+        "context_length_exceeded" | "exceed_context_size_error" => Setback::TooLong,
+        "authentication_error"
+        | "permission_error"
+        | "invalid_api_key"
+        | "UNAUTHENTICATED"
+        | "PERMISSION_DENIED" => Setback::Unauthorised,
         "invalid_request_error"
-            | "authentication_error"
-            | "permission_error"
-            | "not_found_error"
-            | "not_supported_error"
-            | "request_too_large"
-            | "billing_error"
-            | "insufficient_quota"
-            | "billing_hard_limit_reached"
-            | "invalid_api_key"
-            | "invalid_prompt"
-            | "model_not_found"
-            | "context_length_exceeded"
-            | "exceed_context_size_error"
-            | "content_filter"
-            | "bio_policy"
-            | "misalignment_policy_violation"
-            | "BadRequestError"
-            | "NotFoundError"
-            | "INVALID_ARGUMENT"
-            | "FAILED_PRECONDITION"
-            | "OUT_OF_RANGE"
-            | "UNAUTHENTICATED"
-            | "PERMISSION_DENIED"
-            | "NOT_FOUND"
-            | "UNIMPLEMENTED"
-    )
+        | "not_found_error"
+        | "not_supported_error"
+        | "request_too_large"
+        | "billing_error"
+        | "insufficient_quota"
+        | "billing_hard_limit_reached"
+        | "invalid_prompt"
+        | "model_not_found"
+        | "content_filter"
+        | "bio_policy"
+        | "misalignment_policy_violation"
+        | "BadRequestError"
+        | "NotFoundError"
+        | "INVALID_ARGUMENT"
+        | "FAILED_PRECONDITION"
+        | "OUT_OF_RANGE"
+        | "NOT_FOUND"
+        | "UNIMPLEMENTED" => Setback::Lasting,
+        _ => return None,
+    };
+    Some(setback)
 }
 
 #[cfg(test)]

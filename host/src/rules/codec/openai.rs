@@ -22,7 +22,9 @@ use crate::words::message::{Card, Message, Prompt, Reply, WishedArgs};
 /// are empty. Arguments that are no JSON go back as the text that the model gave.
 pub(super) fn encode(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) -> Vec<u8> {
     let mut own = Map::new();
-    own.insert("stream_options".to_owned(), json!({"include_usage": true}));
+    if target.streams {
+        own.insert("stream_options".to_owned(), json!({"include_usage": true}));
+    }
     if let Some(schema) = &prompt.shape {
         let strict = schemas::is_strict(schema);
         let shape = json!({"name": "answer", "schema": schema, "strict": strict});
@@ -39,7 +41,7 @@ pub(super) fn encode(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) ->
         .map(|message| wire_message(message, names));
     let request = Request {
         model: target.model,
-        stream: true,
+        stream: target.streams,
         rest: merged(own, target.extra),
         tools: prompt
             .cards

@@ -24,7 +24,7 @@ pub(super) fn encode(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) ->
     }
     let request = Request {
         model: target.model,
-        stream: true,
+        stream: target.streams,
         store: false,
         rest: merged(own, target.extra),
         tools: prompt.cards.iter().map(|card| tool(card, names)).collect(),

@@ -158,6 +158,7 @@ fn body(wire: Wire, prompt: &Prompt) -> String {
         model: "m",
         by: "us",
         extra: &extra,
+        streams: true,
     };
     let body = String::from_utf8(wire.encode(&target, prompt).body).unwrap();
     // It marks where the cache may end, which is no part of what is said.
@@ -220,6 +221,7 @@ fn what_the_operator_adds_counts() {
         model: "m",
         by: "us",
         extra: extra.as_object().unwrap(),
+        streams: true,
     };
     let prompt = prompt(Wire::Anthropic);
     let body = Wire::Anthropic.encode(&target, &prompt).body;
@@ -232,7 +234,7 @@ fn what_the_operator_adds_counts() {
 
 #[test]
 fn words_paths_and_keys() {
-    let all = Wire::ALL.map(|wire| (wire.word(), wire.path("m-1"), wire.key().0));
+    let all = Wire::ALL.map(|wire| (wire.word(), wire.path("m-1", true), wire.key().0));
     let wanted = [
         ("openai", "/chat/completions", "authorization"),
         ("responses", "/responses", "authorization"),

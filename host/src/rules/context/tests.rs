@@ -66,6 +66,7 @@ fn bytes(messages: &[Message]) -> String {
         model: "m",
         by: "",
         extra: &extra,
+        streams: true,
     };
     String::from_utf8(Wire::OpenAi.encode(&target, &prompt).body).unwrap()
 }

@@ -130,6 +130,16 @@ impl Classes {
         })
     }
 
+    /// The sources of a label that only the user may read, for people.
+    #[must_use]
+    pub fn private(&self, label: &Label) -> Vec<String> {
+        let private = |source: &&Source| {
+            source.sort() != Sort::User && self.of(source).secrecy == Secrecy::Private
+        };
+        let found = label.sources().filter(private);
+        found.map(Source::to_string).collect()
+    }
+
     /// Whether it comes from something that nobody outside may read.
     #[must_use]
     pub fn is_secret(&self, label: &Label) -> bool {

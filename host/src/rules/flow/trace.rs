@@ -62,6 +62,7 @@ impl<'a> Trace<'a> {
             | Event::Started(_)
             | Event::Brought(_)
             | Event::Prompted { .. }
+            | Event::Attempted(_)
             | Event::Replied { .. }
             | Event::Scripted(_)
             | Event::Rested { .. }
@@ -69,6 +70,7 @@ impl<'a> Trace<'a> {
             | Event::Answered { .. }
             | Event::Expired { .. }
             | Event::Resumed
+            | Event::Overspent(_)
             | Event::Observed { .. }
             | Event::Stopped(_) => {}
         }

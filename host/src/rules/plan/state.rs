@@ -101,6 +101,8 @@ impl State {
             Event::Stopped(stopped) => Some(Self::of(stopped)),
             Event::Started(_)
             | Event::Brought(_)
+            | Event::Attempted(_)
+            | Event::Overspent(_)
             | Event::Replied { .. }
             | Event::Judged(_)
             | Event::Finished(_)

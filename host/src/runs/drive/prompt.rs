@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use super::super::provider::{Asking, Model, Purpose};
+use super::super::chain::Asked;
+use super::super::provider::Model;
 use super::Drive;
+use crate::rules::agent::Agent;
+use crate::rules::answer;
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::context;
 use crate::rules::inbound::Marks;
@@ -21,14 +24,23 @@ impl Drive<'_> {
         let policy = self.station.gate.policy();
         let treatment = (policy.inbound, &policy.flows.classes);
         let marks = Marks::of_run(treatment, journal.key(), self.run);
-        let prompt = context::prompt(self.agent, cards, plan.messages(), &marks);
-        let mut reply =
-            Err(
-                Error::bad_input(format!("the agent `{}` has no model", self.agent.name)).hint(
-                    format!("write `models = [\"…\"]` in `[agents.{}]`", self.agent.name),
-                ),
-            );
-        for model in &self.models {
+        let mut prompt = context::prompt(self.agent, cards, plan.messages(), &marks);
+        prompt.shape = self.shape.as_ref().map(|shape| shape.source().clone());
+        if self.models.is_empty() {
+            plan.failed(&no_model(self.agent));
+            return Ok(());
+        }
+        let asked = Asked {
+            station: self.station,
+            tasks: self.tasks,
+            run: self.run,
+            known: &self.known,
+            models: &self.models,
+            label: plan.label(),
+            turn,
+            wait_ms_max: u64::MAX,
+        };
+        let prepare = |model: &Model| {
             let event = Event::Prompted {
                 turn,
                 turns_max: self.agent.turns,
@@ -36,34 +48,15 @@ impl Drive<'_> {
                 tools: cards.iter().map(|card| card.name.clone()).collect(),
             };
             let seq = journal.append(self.run, 0, event)?.seq;
-            // What the model is about to see must not be lost after it has acted on it.
-            journal.commit().await?;
             let caller = self.caller(Origin::Host, seq, plan.label().clone(), model);
-            let mut said = false;
             let scrub = &self.station.scrub;
             let mut trickles = (Trickle::new(scrub), Trickle::new(scrub));
-            let see = |delta| {
-                said = true;
-                self.glimpse(delta, &mut trickles);
-            };
-            let asking = Asking {
-                caller: &caller,
-                tasks: self.tasks,
-                prompt: &prompt,
-                purpose: Purpose::Turn,
-            };
-            reply = model.ask(self.station, asking, see).await;
-            // After the first content another model would say it twice (R-12d).
-            if !matches!(&reply, Err(error) if error.is_retryable() && !said) {
-                break;
-            }
-        }
-        match reply {
+            Ok((caller, move |delta| self.glimpse(delta, &mut trickles)))
+        };
+        match asked.reply(&prompt, prepare).await {
             Ok(reply) => self.replied(plan, turn, reply),
             Err(error) => {
-                // What kind of error it was is the server's word, and may be an echo as well.
-                let clean = |text: &str| self.station.scrub.clean(text);
-                plan.failed(&error.with_words(clean, clean));
+                plan.failed(&error);
                 Ok(())
             }
         }
@@ -90,6 +83,7 @@ impl Drive<'_> {
         };
         self.station.gate.journal().append(self.run, 0, event)?;
         plan.replied(reply);
+        answer::settle(plan, self.shape.as_ref());
         Ok(())
     }
 
@@ -123,6 +117,12 @@ impl Drive<'_> {
             ..self.caller_of_model(label)
         }
     }
+}
+
+fn no_model(agent: &Agent) -> Error {
+    let name = &agent.name;
+    Error::bad_input(format!("the agent `{name}` has no model"))
+        .hint(format!("write `models = [\"…\"]` in `[agents.{name}]`"))
 }
 
 fn is_clean(scrub: &Scrub, thought: &Thought) -> bool {

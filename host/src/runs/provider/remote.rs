@@ -6,6 +6,7 @@ use super::{Asking, Purpose, Remote};
 use crate::edges::egress::Stream;
 use crate::gate::Performed;
 use crate::guests::station::Station;
+use crate::rules::codec::again::{AGAIN, again_after_ms};
 use crate::rules::codec::{Decoder, refused};
 use crate::rules::fetch::Fetch;
 use crate::rules::secret::marker;
@@ -15,6 +16,7 @@ use crate::words::event::Spent;
 use crate::words::label::Label;
 use crate::words::limits::{FETCH_REQUEST_BYTES, REFUSAL_BYTES, STREAM_IDLE_MS, TURN_TIMEOUT_MS};
 use crate::words::message::{Delta, Reply};
+use crate::words::setback::Setback;
 
 pub(super) async fn ask(
     remote: &Remote,
@@ -23,7 +25,9 @@ pub(super) async fn ask(
     mut see: impl FnMut(Delta),
 ) -> Result<Reply> {
     let by = remote.place();
-    let encoded = remote.wire.encode(&remote.target(&by), asking.prompt);
+    let encoded = remote
+        .wire
+        .encode(&remote.target(&by, asking.streams), asking.prompt);
     if encoded.body.len() > FETCH_REQUEST_BYTES {
         return Err(Error::too_big(
             "the prompt",
@@ -41,12 +45,14 @@ pub(super) async fn ask(
     let source = fetch.source();
     let decoder = remote.wire.decoder(encoded.names);
     // The deadline stands inside, so that the request's end is recorded whatever ends it.
+    let now_ms = station.gate.journal().clock().now_ms();
     let talk = async |permit| {
         let began = Clock::instant();
         let label = Label::of(source);
         let answer = async {
             let opened = station.egress.open(permit).await;
-            read(opened.result.map_err(provider_failed)?, decoder, &mut see).await
+            let stream = opened.result.map_err(provider_failed)?;
+            read((stream, now_ms), decoder, &mut see).await
         };
         let rest = asking.caller.deadline.rest();
         let limit = match asking.purpose {
@@ -79,18 +85,26 @@ fn signed(mut reply: Reply, by: String) -> Reply {
 }
 
 async fn read(
-    mut stream: Stream,
+    (mut stream, now_ms): (Stream, u64),
     mut decoder: Decoder,
     see: &mut impl FnMut(Delta),
 ) -> Result<Reply> {
     if stream.status() != 200 {
+        let after_ms = again(&stream, now_ms);
         let body = refusal(&mut stream).await;
-        return Err(refused(stream.status(), &body));
+        return Err(refused(stream.status(), &body).after_ms(after_ms));
     }
-    while let Some(bytes) = next(&mut stream).await? {
+    while let Some(bytes) = next(&mut stream).await.map_err(broken_off)? {
         decoder.push(&bytes)?.into_iter().for_each(&mut *see);
     }
     decoder.finish()
+}
+
+/// When the server wants to be asked again, if it says so.
+fn again(stream: &Stream, now_ms: u64) -> Option<u64> {
+    AGAIN
+        .into_iter()
+        .find_map(|name| again_after_ms(name, stream.header(name)?, now_ms))
 }
 
 /// What there is of a refusal's body: without it, the status says enough.
@@ -111,6 +125,15 @@ async fn next(stream: &mut Stream) -> Result<Option<Vec<u8>>> {
     piece.unwrap_or_else(|_| Err(Error::too_slow("a silence of the model", STREAM_IDLE_MS)))
 }
 
+/// A connection that ends within an answer is the provider's failure as well.
+fn broken_off(error: Error) -> Error {
+    if error.code() != Code::FetchFailed {
+        return error;
+    }
+    let what = format!("the model's answer broke off: {}", error.message());
+    Error::new(Code::ProviderFailed, what).setback(Setback::Broken)
+}
+
 /// A server that cannot be reached is the provider's failure, not a fetch of the run's own.
 fn provider_failed(error: Error) -> Error {
     if error.code() != Code::FetchFailed {
@@ -120,6 +143,6 @@ fn provider_failed(error: Error) -> Error {
         Code::ProviderFailed,
         format!("the model's server: {}", error.message()),
     )
-    .retry(true)
+    .setback(Setback::Broken)
     .hint("is it running, and is `url` of the model right?")
 }

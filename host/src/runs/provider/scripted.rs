@@ -5,21 +5,27 @@
 //! `"when"`, a text that the prompt must contain. A text may quote what an earlier call gave: `{{ID}}`
 //! is the observation of call ID, `{{ID#/a/b}}` a value in it by JSON pointer.
 //!
+//! A line may fail before it replies: `"fail": [{"status": 429}, …]` is what comes of the first attempts of its turn,
+//! with an error's `"kind"`, `"after_ms"` for a `Retry-After`, and `"said"` for what was said before it broke off.
+//!
 //! A line with `"consult": true` answers no turn. It answers questions about what is held: each question is
 //! answered by the first such line whose `when` stands in it, and asked again, by the next.
 
 use std::path::Path;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::Purpose;
+use super::Asking;
 use crate::edges::named;
+use crate::rules::codec::refused;
 use crate::rules::inbound::inside;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::shown;
 use crate::words::limits::{CALLS_PER_TURN, CONFIG_BYTES};
-use crate::words::message::{Message, Prompt, Reply, StopReason, ToolCall, Usage, WishedArgs};
+use crate::words::message::{
+    Delta, Message, Prompt, Reply, StopReason, ToolCall, Usage, WishedArgs,
+};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -34,6 +40,20 @@ struct Line {
     when: String,
     #[serde(default)]
     consult: bool,
+    #[serde(default)]
+    fail: Vec<Fail>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fail {
+    status: u16,
+    #[serde(default)]
+    kind: String,
+    #[serde(default)]
+    after_ms: Option<u64>,
+    #[serde(default)]
+    said: String,
 }
 
 #[derive(Deserialize)]
@@ -47,7 +67,12 @@ struct Wish {
 }
 
 /// The reply to a prompt.
-pub(super) fn reply(script: &Path, prompt: &Prompt, purpose: Purpose) -> Result<Reply> {
+pub(super) fn reply(
+    script: &Path,
+    asking: &Asking<'_>,
+    mut see: impl FnMut(Delta),
+) -> Result<Reply> {
+    let prompt = asking.prompt;
     let failed = |why: String| {
         Error::new(
             Code::ProviderFailed,
@@ -63,9 +88,9 @@ pub(super) fn reply(script: &Path, prompt: &Prompt, purpose: Purpose) -> Result<
         .iter()
         .filter(|message| matches!(message, Message::Assistant(_)))
         .count();
-    let (number, line) = match purpose {
-        Purpose::Turn => line_of_turn(&text, turn),
-        Purpose::Consult => line_of_question(&text, prompt, turn),
+    let (number, line) = match asking.turn {
+        0 => line_of_question(&text, prompt, turn),
+        _ => line_of_turn(&text, turn),
     }
     .map_err(failed)?;
     let at = |why: String| failed(format!("line {}: {why}", number + 1));
@@ -74,6 +99,10 @@ pub(super) fn reply(script: &Path, prompt: &Prompt, purpose: Purpose) -> Result<
             "the prompt does not contain `{}`",
             shown(&line.when)
         )));
+    }
+    let attempt = usize::try_from(asking.attempt).unwrap_or(usize::MAX);
+    if let Some(fail) = line.fail.get(attempt) {
+        return Err(failure(fail, &mut see));
     }
     if line.calls.len() > CALLS_PER_TURN {
         return Err(at(format!("more than {CALLS_PER_TURN} calls")));
@@ -96,6 +125,16 @@ pub(super) fn reply(script: &Path, prompt: &Prompt, purpose: Purpose) -> Result<
         usage: line.usage,
         ..Reply::default()
     })
+}
+
+/// As a server would have failed.
+fn failure(fail: &Fail, see: &mut impl FnMut(Delta)) -> Error {
+    if !fail.said.is_empty() {
+        see(Delta::Text(fail.said.clone()));
+    }
+    let body = json!({"error": {"type": fail.kind}}).to_string();
+    let body = if fail.kind.is_empty() { "" } else { &body };
+    refused(fail.status, body.as_bytes()).after_ms(fail.after_ms)
 }
 
 /// The lines in order, each with its number from 0; one that cannot be read is told when it is reached.

@@ -57,6 +57,7 @@ pub(super) async fn show(journal: &Journal, scene: &Scene, run: &str) -> Result<
                 warn("not answered in time"),
                 faint(format!("question {question}"))
             ),
+            Event::Overspent(over) => format!("{} {over}", warn("over budget")),
             Event::Brought(brought) => format!(
                 "{} {} from {}:{} [{}]",
                 strong("brought"),
@@ -67,6 +68,7 @@ pub(super) async fn show(journal: &Journal, scene: &Scene, run: &str) -> Result<
             ),
             Event::Started(_)
             | Event::Prompted { .. }
+            | Event::Attempted(_)
             | Event::Replied { .. }
             | Event::Finished(_)
             | Event::Scripted(_)

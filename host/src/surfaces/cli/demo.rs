@@ -95,18 +95,7 @@ impl Demo {
             Host::open(config.setup),
         );
         let host = host.await?;
-        let goal = Goal {
-            run: host.new_run(),
-            surface: Surface::Cli,
-            agent: "clerk".to_owned(),
-            text: GOAL.to_owned(),
-            tools: Vec::new(),
-            models: Vec::new(),
-            calling: None,
-            vouch: Vec::new(),
-            with: Vec::new(),
-            piped: false,
-        };
+        let goal = Goal::new(host.new_run(), Surface::Cli, "clerk", GOAL);
         let status = tokio::select! {
             status = pursue(&host, goal, scene) => status?,
             () = serve(server) => 1,

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::io::{IsTerminal, Read};
+use std::path::PathBuf;
 
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -11,9 +12,11 @@ use super::print::{self, Spinner};
 use super::transcript::Transcript;
 use crate::guests::tasks::Tasks;
 use crate::rules::grant::Pattern;
+use crate::rules::price::micros;
 use crate::rules::rendered::rendered;
 use crate::runs::brought::Chosen;
-use crate::runs::host::{Goal, Host};
+use crate::runs::host::{Goal, Host, Most};
+use crate::surfaces::config::chain::schema;
 use crate::surfaces::paint::{faint, foreign};
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{Event, Sight, Surface};
@@ -43,9 +46,18 @@ pub(super) struct Run {
     /// How the model calls tools: one by one, from scripts alone, or either way.
     #[arg(long, value_name = "direct|code|both", value_parser = parse_calling)]
     calling: Option<Calling>,
+    /// The answer is a JSON value that fits the JSON Schema in this file.
+    #[arg(long, value_name = "FILE")]
+    answer_schema: Option<PathBuf>,
     /// A value that the model may act on as if it stood in the prompt, such as an address.
     #[arg(long, value_name = "VALUE")]
     vouch: Vec<String>,
+    /// End before the models have cost more, in the currency of their prices; less than the agent may, never more.
+    #[arg(long, value_name = "AMOUNT", value_parser = parse_amount)]
+    max_cost: Option<u64>,
+    /// End before more tokens were read and written; likewise.
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
+    max_tokens: Option<u64>,
     /// Begin with what another run holds, unread: the model may pass it on, and is under no influence of it.
     #[arg(long, value_name = "RUN:HANDLE[=NAME]", value_parser = parse_chosen)]
     with: Vec<Chosen>,
@@ -57,6 +69,16 @@ pub(super) fn parse_chosen(text: &str) -> std::result::Result<Chosen, String> {
         let hints = error.hints().iter().map(|hint| format!("; {hint}"));
         format!("{}{}", error.message(), hints.collect::<String>())
     })
+}
+
+fn parse_amount(text: &str) -> std::result::Result<u64, String> {
+    let amount: f64 = text
+        .parse()
+        .map_err(|_| "an amount such as 0.50".to_owned())?;
+    match micros(amount)? {
+        0 => Err("more than 0".to_owned()),
+        micros => Ok(micros),
+    }
 }
 
 fn parse_calling(text: &str) -> std::result::Result<Calling, String> {
@@ -92,7 +114,12 @@ impl Run {
             tools: self.tool,
             models: self.model.into_iter().collect(),
             calling: self.calling,
+            answer: self.answer_schema.as_deref().map(schema).transpose()?,
             vouch: self.vouch,
+            most: Most {
+                tokens: self.max_tokens.unwrap_or(0),
+                cost_micros: self.max_cost.unwrap_or(0),
+            },
             with: self.with,
             piped,
         };

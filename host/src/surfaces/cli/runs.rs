@@ -158,6 +158,7 @@ fn state(last: &Record) -> (String, String) {
         Event::Started(_)
         | Event::Brought(_)
         | Event::Prompted { .. }
+        | Event::Attempted(_)
         | Event::Replied { .. }
         | Event::Judged(_)
         | Event::Finished(_)
@@ -166,6 +167,7 @@ fn state(last: &Record) -> (String, String) {
         | Event::Answered { .. }
         | Event::Expired { .. }
         | Event::Resumed
+        | Event::Overspent(_)
         | Event::Observed { .. } => ("unfinished".to_owned(), warn("unfinished")),
     }
 }
@@ -175,6 +177,7 @@ fn row(first: &Record, last: &Record, provenance: Provenance) -> Vec<String> {
         Event::Started(started) => (started.subject.clone(), started.goal.clone()),
         Event::Brought(_)
         | Event::Prompted { .. }
+        | Event::Attempted(_)
         | Event::Replied { .. }
         | Event::Judged(_)
         | Event::Finished(_)
@@ -185,6 +188,7 @@ fn row(first: &Record, last: &Record, provenance: Provenance) -> Vec<String> {
         | Event::Answered { .. }
         | Event::Expired { .. }
         | Event::Resumed
+        | Event::Overspent(_)
         | Event::Stopped(_) => ("?".to_owned(), String::new()),
     };
     let end = match provenance {

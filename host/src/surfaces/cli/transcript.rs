@@ -1,5 +1,7 @@
 //! The transcript: what happens in a run, as a person reads it.
 
+mod attempt;
+
 use std::collections::BTreeMap;
 
 use serde_json::Value;
@@ -55,6 +57,7 @@ impl Transcript {
                 }
                 Event::Started(_)
                 | Event::Brought(_)
+                | Event::Attempted(_)
                 | Event::Replied { .. }
                 | Event::Judged(_)
                 | Event::Finished(_)
@@ -64,6 +67,7 @@ impl Transcript {
                 | Event::Answered { .. }
                 | Event::Expired { .. }
                 | Event::Resumed
+                | Event::Overspent(_)
                 | Event::Observed { .. }
                 | Event::Stopped(_) => None,
             },
@@ -103,6 +107,7 @@ impl Transcript {
                 model,
                 ..
             } => Some(faint(format!("[{turn}/{turns_max}] {}", foreign(model)))),
+            Event::Attempted(attempted) => Some(attempt::line(attempted)),
             Event::Replied { reply, .. } => lines_of_reply(reply),
             Event::Judged(judged) => {
                 let line = line_of_judgement(judged);
@@ -141,6 +146,7 @@ impl Transcript {
                 faint(format!("question {question}"))
             )),
             Event::Resumed => Some(strong("goes on")),
+            Event::Overspent(over) => Some(format!("{} {over}", warn("over budget:"))),
             Event::Stopped(stopped) => Some(line_of_stop(stopped)),
         }
     }
@@ -232,10 +238,10 @@ fn line_of_stop(stopped: &Stopped) -> String {
         End::Failed { message, .. } => format!("{}: {}", bad("failed"), foreign(message)),
     };
     let tokens = stopped.usage.input_tokens + stopped.usage.output_tokens;
-    let cost = if tokens == 0 {
-        String::new()
-    } else {
-        format!(", {tokens} tokens")
+    let cost = match (tokens, stopped.usage.cost) {
+        (0, _) => String::new(),
+        (_, cost) if cost.micros == 0 => format!(", {tokens} tokens"),
+        (_, cost) => format!(", {tokens} tokens, cost {cost}"),
     };
     if stopped.turns == 0 {
         return end;

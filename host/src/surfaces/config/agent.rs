@@ -1,6 +1,9 @@
 //! `[agents.NAME]`: from what was written to who an agent is, and how far its runs may go.
 
+use super::budget;
+use super::chain::ChainTable;
 use super::file::AgentTable;
+use super::resolve::in_table;
 use crate::rules::agent::{Agent, refuse_secrets};
 use crate::rules::pace::Pace;
 use crate::words::error::{Error, Result};
@@ -13,7 +16,7 @@ use crate::words::limits::{
 ///
 /// # Errors
 /// `BadInput` for a number out of its range, or a reference to a secret.
-pub(super) fn agent(name: &str, table: &AgentTable) -> Result<Agent> {
+pub(super) fn agent(name: &str, table: &AgentTable, patience: ChainTable) -> Result<Agent> {
     refuse_secrets(
         &format!("`instructions` of agent `{name}`"),
         &table.instructions,
@@ -25,9 +28,16 @@ pub(super) fn agent(name: &str, table: &AgentTable) -> Result<Agent> {
         instructions: table.instructions.clone(),
         tools: table.tools.clone(),
         models: table.models.clone(),
+        terms: table
+            .chain
+            .over(patience)
+            .terms(&format!("agents.{name}.chain"))?,
         turns,
         pace: pace(name, table)?,
         calling: table.calling,
+        caps: budget::caps(&table.budget)
+            .map_err(|error| in_table(&format!("agents.{name}.budget"), &error))?,
+        answer: None,
     })
 }
 
@@ -132,7 +142,7 @@ mod tests {
             call_timeout_ms = 11
             run_timeout_ms = 12
         "#;
-        let agent = agent("a", &read(text).unwrap()).unwrap();
+        let agent = agent("a", &read(text).unwrap(), ChainTable::default()).unwrap();
         let pace = Pace {
             calls_per_turn: 3,
             calls: 4,
@@ -173,7 +183,7 @@ mod tests {
             ("call_timeout_ms = 600001", "between 1 and 600000"),
             ("run_timeout_ms = 0", "`run_timeout_ms`"),
         ] {
-            let error = agent("a", &read(text).unwrap()).unwrap_err();
+            let error = agent("a", &read(text).unwrap(), ChainTable::default()).unwrap_err();
             assert!(error.message().contains(says), "{error}");
         }
     }

@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::budget::{BudgetTable, PriceTable};
+use super::chain::{ChainTable, TierTable};
 use super::flow::FlowTable;
 use super::secrets::{ScrubTable, SecretTable, VaultTable};
 use crate::edges::named;
 use crate::guests::catalog::Collisions;
+use crate::rules::candidate::{Accepts, Can};
 use crate::rules::grant::{Access, Pattern};
 use crate::rules::inbound::Treatment;
 use crate::rules::manifest::Risk;
@@ -47,6 +50,10 @@ pub struct ConfigFile {
     pub agents: BTreeMap<String, AgentTable>,
     /// Models by name.
     pub models: BTreeMap<String, ModelTable>,
+    /// How patient runs are with their models.
+    pub chain: ChainTable,
+    /// Names for how good a model has to be.
+    pub tiers: TierTable,
     /// What a client's own scripts may ask.
     pub scripts: ScriptTable,
     /// Bounds of every guest.
@@ -164,7 +171,7 @@ pub struct AgentTable {
     pub instructions: String,
     /// Tools that it may call.
     pub tools: Vec<Pattern>,
-    /// Models, first choice first.
+    /// Models or tiers, first choice first.
     pub models: Vec<String>,
     /// Provider calls of one run.
     pub turns: Option<u32>,
@@ -194,6 +201,14 @@ pub struct AgentTable {
     pub call_timeout_ms: Option<u64>,
     /// The whole run, from its beginning; absent: no limit.
     pub run_timeout_ms: Option<u64>,
+    /// How much of its models one run may use.
+    pub budget: BudgetTable,
+    /// How patient its runs are with their models.
+    pub chain: ChainTable,
+    /// The JSON Schema of its answers.
+    pub answer: Option<serde_json::Value>,
+    /// A file with that schema, relative to this one.
+    pub answer_schema: Option<PathBuf>,
 }
 
 /// `[scripts]`.
@@ -209,10 +224,7 @@ pub struct ScriptTable {
 #[serde(tag = "provider", rename_all = "lowercase", deny_unknown_fields)]
 pub enum ModelTable {
     /// Replies from a file.
-    Scripted {
-        /// The file, relative to this one.
-        script: PathBuf,
-    },
+    Scripted(ScriptedTable),
     /// A server that speaks chat completions.
     OpenAi(RemoteTable),
     /// OpenAI's responses.
@@ -223,6 +235,23 @@ pub enum ModelTable {
     Gemini(RemoteTable),
     /// Ollama's own chat.
     Ollama(RemoteTable),
+}
+
+/// A model that is a file of replies.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptedTable {
+    /// The file, relative to this one.
+    pub script: PathBuf,
+    /// What it can do.
+    #[serde(default)]
+    pub can: Can,
+    /// What it may be told.
+    #[serde(default)]
+    pub accepts: Accepts,
+    /// What its tokens would cost; absent: nothing.
+    #[serde(default)]
+    pub price: Option<PriceTable>,
 }
 
 /// A model that a server has.
@@ -239,9 +268,25 @@ pub struct RemoteTable {
     /// Whether the server may be at an address that is not public, such as `localhost`.
     #[serde(default)]
     pub private: bool,
+    /// What its tokens cost; absent: nobody knows.
+    #[serde(default)]
+    pub price: Option<PriceTable>,
     /// Keys of the request's body as the provider documents them, such as `temperature`.
     #[serde(default)]
     pub extra: serde_json::Map<String, serde_json::Value>,
+    /// Whether it is asked for streams; absent: it is.
+    #[serde(default = "yes")]
+    pub stream: bool,
+    /// What it can do; where nothing is said, whatever it takes.
+    #[serde(default)]
+    pub can: Can,
+    /// What it may be told: `public`, or `private` too.
+    #[serde(default)]
+    pub accepts: Accepts,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// `[limits]`.
@@ -336,7 +381,7 @@ impl ConfigFile {
         Ok(Some(Self { bytes, ..file }))
     }
 
-    /// Digest of the file and of every component that it names: what trust is pinned to.
+    /// Digest of the file, and of every component and schema that it names: what trust is pinned to.
     ///
     /// # Errors
     /// Never for a component that cannot be read: that one has a digest of its own, so trust ends
@@ -345,7 +390,10 @@ impl ConfigFile {
     pub fn digest(&self, path: &Path) -> Digest {
         // Of fixed length, so that no bytes of the file can stand for a component's digest.
         let mut all = Digest::of(&self.bytes).to_string().into_bytes();
-        for component in self.plugins.values() {
+        // What an agent is told of its answer is part of what is trusted.
+        let schemas = self.agents.values();
+        let schemas = schemas.filter_map(|agent| agent.answer_schema.as_ref());
+        for component in self.plugins.values().chain(schemas) {
             let component = path.with_file_name("").join(component);
             let digest = crate::guests::plugin::PluginBytes::File(component).digest();
             all.extend_from_slice(

@@ -8,6 +8,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::agent::agent;
+use super::budget::{self, PriceTable};
+use super::chain;
 use super::file::{
     ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, MountTable,
     RemoteTable, looking,
@@ -22,8 +24,10 @@ use crate::rules::grant::{Access, Destination, FetchBounds, Grant, MountGrant, P
 use crate::rules::inbound::{Inbound, Treatment};
 use crate::rules::manifest::Risk;
 use crate::rules::policy::{Bounds, Line, Mount, Policy, Room, ScriptRules};
+use crate::rules::price::Priced;
 use crate::rules::questions::AskRules;
 use crate::rules::running::{Abort, Caching, RunRules};
+use crate::rules::tier::Chains;
 use crate::runs::host::{Places, Setup};
 use crate::runs::provider::{Model, Provider, Remote};
 use crate::words::error::{Error, Result};
@@ -73,6 +77,7 @@ fn empty(policy: Policy, places: Places) -> Setup {
         agents: BTreeMap::new(),
         models: BTreeMap::new(),
         counsel: Vec::new(),
+        chains: Chains::default(),
         engine: plugin::script_engine(),
         vault: Vault::new(Backend::default(), &places.state),
         rules: RunRules::default(),
@@ -92,8 +97,14 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
     if let Some(backend) = files.iter().find_map(|(_, file)| file.vault.backend) {
         setup.vault = Vault::new(backend, &setup.places.state);
     }
+    let patience = files
+        .iter()
+        .fold(ChainTable::default(), |above, (_, file)| {
+            above.over(file.chain)
+        });
+    setup.chains.terms = patience.terms("chain")?;
     for (path, file) in files {
-        add(&mut setup, path, file).map_err(|error| about(path, &error))?;
+        add(&mut setup, path, (file, patience)).map_err(|error| about(path, &error))?;
     }
     // More than the default may be asked for, and the least of what is asked for holds.
     let asked = files
@@ -111,6 +122,7 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
     };
     setup.policy.guess = secrets::guess(files.iter().map(|(_, file)| file.scrub));
     check_names(&setup)?;
+    budget::check(&setup)?;
     Ok(setup)
 }
 
@@ -237,7 +249,7 @@ fn inbound(files: &[(&Path, &ConfigFile)]) -> Inbound {
     }
 }
 
-fn add(setup: &mut Setup, path: &Path, file: &ConfigFile) -> Result<()> {
+fn add(setup: &mut Setup, path: &Path, (file, patience): (&ConfigFile, ChainTable)) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     setup.policy.block.extend(file.block.iter().cloned());
     setup.policy.ask.extend(file.ask.iter().cloned());
@@ -285,9 +297,11 @@ fn add(setup: &mut Setup, path: &Path, file: &ConfigFile) -> Result<()> {
     }
     for (name, table) in &file.agents {
         check_name("an agent", name)?;
-        let agent = agent(name, table)?;
+        let mut agent = agent(name, table, patience)?;
+        agent.answer = chain::answer(folder, name, table)?;
         setup.agents.entry(name.clone()).or_insert(agent);
     }
+    chain::add_tiers(&mut setup.chains.tiers, &file.tiers);
     if setup.counsel.is_empty() {
         setup.counsel.clone_from(&file.scripts.models);
     }
@@ -418,24 +432,40 @@ fn bounds(table: &FetchTable) -> Result<FetchBounds> {
     Ok(bounds)
 }
 
+/// What a model's tokens cost, or what holds where that is not said.
+fn price(table: Option<&PriceTable>, otherwise: Priced) -> Result<Priced> {
+    table.map_or(Ok(otherwise), budget::priced)
+}
+
 fn add_model(setup: &mut Setup, folder: &Path, name: &str, table: &ModelTable) -> Result<()> {
-    let provider = match table {
-        ModelTable::Scripted { script } => Provider::Scripted {
-            script: absolute(folder, script),
-        },
-        ModelTable::OpenAi(table) => remote(setup, name, Wire::OpenAi, table)?,
-        ModelTable::Responses(table) => remote(setup, name, Wire::Responses, table)?,
-        ModelTable::Anthropic(table) => remote(setup, name, Wire::Anthropic, table)?,
-        ModelTable::Gemini(table) => remote(setup, name, Wire::Gemini, table)?,
-        ModelTable::Ollama(table) => remote(setup, name, Wire::Ollama, table)?,
+    let (wire, table) = match table {
+        ModelTable::Scripted(table) => {
+            let model = Model {
+                name: name.to_owned(),
+                provider: Provider::Scripted {
+                    script: absolute(folder, &table.script),
+                },
+                can: table.can,
+                accepts: table.accepts,
+                priced: price(table.price.as_ref(), Priced::Free)?,
+            };
+            setup.models.insert(name.to_owned(), model);
+            return Ok(());
+        }
+        ModelTable::OpenAi(table) => (Wire::OpenAi, table),
+        ModelTable::Responses(table) => (Wire::Responses, table),
+        ModelTable::Anthropic(table) => (Wire::Anthropic, table),
+        ModelTable::Gemini(table) => (Wire::Gemini, table),
+        ModelTable::Ollama(table) => (Wire::Ollama, table),
     };
-    setup.models.insert(
-        name.to_owned(),
-        Model {
-            name: name.to_owned(),
-            provider,
-        },
-    );
+    let model = Model {
+        name: name.to_owned(),
+        provider: remote(setup, name, wire, table)?,
+        can: table.can,
+        accepts: table.accepts,
+        priced: price(table.price.as_ref(), Priced::Unknown)?,
+    };
+    setup.models.insert(name.to_owned(), model);
     Ok(())
 }
 
@@ -457,7 +487,7 @@ fn remote(setup: &mut Setup, name: &str, wire: Wire, table: &RemoteTable) -> Res
         return Err(Error::bad_input(what).hint(format!("take `{key}` out of `extra`")));
     }
     let base = table.url.trim_end_matches('/');
-    let path = wire.path(model);
+    let path = wire.path(model, table.stream);
     let place = path
         .split_once('?')
         .map_or(path.as_str(), |(place, _)| place);
@@ -477,6 +507,8 @@ fn remote(setup: &mut Setup, name: &str, wire: Wire, table: &RemoteTable) -> Res
         model: model.clone(),
         secret,
         extra: table.extra.clone(),
+        account: format!("{base} {}", table.key_env),
+        streams: table.stream,
     })))
 }
 
@@ -537,31 +569,7 @@ fn check_names(setup: &Setup) -> Result<()> {
             }
         }
     }
-    let gone = |model: &&String| !setup.models.contains_key(*model);
-    if let Some(model) = setup.counsel.iter().find(gone) {
-        let what = format!(
-            "{}: [scripts] speaks of the model `{}`, which is not there",
-            setup.policy.origin,
-            shown(model)
-        );
-        return Err(Error::bad_input(what).hint(format!("write `[models.{}]`", shown(model))));
-    }
-    for agent in setup.agents.values() {
-        if let Some(model) = agent
-            .models
-            .iter()
-            .find(|model| !setup.models.contains_key(*model))
-        {
-            let what = format!(
-                "{}: agent `{}` speaks of the model `{}`, which is not there",
-                setup.policy.origin,
-                agent.name,
-                shown(model)
-            );
-            return Err(Error::bad_input(what).hint(format!("write `[models.{}]`", shown(model))));
-        }
-    }
-    Ok(())
+    chain::check(setup)
 }
 
 fn check_mount_name(name: &str) -> Result<()> {
@@ -590,7 +598,7 @@ fn check_name(what: &str, name: &str) -> Result<()> {
     )
 }
 
-fn in_table(table: &str, error: &Error) -> Error {
+pub(super) fn in_table(table: &str, error: &Error) -> Error {
     let about = Error::new(error.code(), format!("[{table}]: {}", error.message()));
     error.hints().iter().cloned().fold(about, Error::hint)
 }

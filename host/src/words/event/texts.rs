@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Content, End, Event, Verdict};
+use super::{Content, End, Event, Tried, Verdict};
 use crate::words::message::{Reply, WishedArgs};
 
 /// What changes a text, and what changes a value.
@@ -25,6 +25,10 @@ impl Event {
                 (with.text)(&mut brought.handle);
                 clean_content(&mut brought.content, with);
             }
+            Self::Attempted(attempted) => match &mut attempted.tried {
+                Tried::Failed { message, .. } => (with.text)(message),
+                Tried::Skipped { .. } => {}
+            },
             Self::Replied { reply, .. } => clean_reply(reply, with),
             Self::Judged(judged) => {
                 (with.text)(&mut judged.subject);
@@ -60,7 +64,8 @@ impl Event {
             | Self::Paused { .. }
             | Self::Answered { .. }
             | Self::Expired { .. }
-            | Self::Resumed => {}
+            | Self::Resumed
+            | Self::Overspent(_) => {}
         }
     }
 }

@@ -177,7 +177,9 @@ impl Blocks {
             input_tokens: tokens(&usage, "/input_tokens") + cached + written,
             output_tokens,
             cached_tokens: cached,
+            kept_tokens: written,
             reasoning_tokens: thought.min(output_tokens),
+            ..Usage::default()
         });
     }
 }

@@ -192,6 +192,7 @@ pub(in crate::rules::codec) fn usage(
         output_tokens,
         cached_tokens,
         reasoning_tokens,
+        ..Usage::default()
     }
 }
 
@@ -202,6 +203,7 @@ pub(in crate::rules::codec) fn request(wire: Wire, by: &str, prompt: &Prompt) ->
         model: "m",
         by,
         extra: &extra,
+        streams: true,
     };
     serde_json::from_slice(&wire.encode(&target, prompt).body).unwrap()
 }

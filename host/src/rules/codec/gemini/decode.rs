@@ -123,5 +123,6 @@ fn read_usage(usage: &Value) -> Usage {
         output_tokens: tokens(usage, "/candidatesTokenCount") + thought,
         cached_tokens: tokens(usage, "/cachedContentTokenCount").min(input_tokens),
         reasoning_tokens: thought,
+        ..Usage::default()
     }
 }

@@ -208,5 +208,6 @@ fn read_usage(usage: &Value) -> Usage {
         output_tokens,
         cached_tokens: cached.min(input_tokens),
         reasoning_tokens: reasoning.min(output_tokens),
+        ..Usage::default()
     }
 }

@@ -202,11 +202,14 @@ fn read_usage(usage: &Value) -> Usage {
     let input_tokens = tokens(usage, "/input_tokens");
     let output_tokens = tokens(usage, "/output_tokens");
     let cached = tokens(usage, "/input_tokens_details/cached_tokens");
+    let kept = tokens(usage, "/input_tokens_details/cache_write_tokens");
     let reasoning = tokens(usage, "/output_tokens_details/reasoning_tokens");
     Usage {
         input_tokens,
         output_tokens,
         cached_tokens: cached.min(input_tokens),
+        kept_tokens: kept.min(input_tokens),
         reasoning_tokens: reasoning.min(output_tokens),
+        ..Usage::default()
     }
 }

@@ -1,0 +1,39 @@
+//! Lets the clerk work in a temporary folder, and says yes to whatever it asks.
+
+use std::fs;
+
+use anyhow::{Result, ensure};
+use lazaret::words::event::Answer;
+use lazaret_example_library::{open, stopped, work};
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let program = std::env::current_exe()?.with_file_name("lazaret");
+    ensure!(
+        program.is_file(),
+        "`{}` is missing: run `make demo` first",
+        program.display()
+    );
+    let folder = tempfile::tempdir()?;
+    for (name, text) in [
+        ("lazaret.toml", include_str!("../lazaret.toml")),
+        ("replies.jsonl", include_str!("../replies.jsonl")),
+    ] {
+        fs::write(folder.path().join(name), text)?;
+    }
+    fs::create_dir(folder.path().join("out"))?;
+    let host = open(folder.path(), &program, &folder.path().join("state")).await?;
+    let (answer, seen) = work(&host, Answer::Allow).await?;
+    for line in seen {
+        println!("{line}");
+    }
+    println!("\n{answer}");
+    println!(
+        "out/figure.txt: {}",
+        fs::read_to_string(folder.path().join("out/figure.txt"))?.trim()
+    );
+    if let Err(error) = stopped(&host).await {
+        println!("another run: {error}");
+    }
+    Ok(())
+}

@@ -1,0 +1,282 @@
+//! Candidates: which of a run's models can take a prompt at all, and which of them may be told it (U-37).
+//!
+//! What is not said of a model is taken to be so (S-36): a server that cannot do it says so itself. What may be told
+//! to whom is never guessed: whoever has said nothing accepts what is private, as a model that the operator
+//! configured does, and nobody accepts what is secret.
+
+use serde::Deserialize;
+
+use super::flow::class::Classes;
+use crate::words::error::{Code, Error};
+use crate::words::id::shown;
+use crate::words::label::Label;
+use crate::words::limits::CHARS_PER_TOKEN;
+use crate::words::message::{Message, Prompt, WishedArgs};
+use crate::words::setback::Miss;
+
+/// One model of a run, as its chain sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its name in `[models]`.
+    pub model: String,
+    /// Who provides it: one server with one key, whatever its models are called.
+    pub provider: String,
+    /// Whether there is a key that could be read again.
+    pub has_key: bool,
+    /// What it can do.
+    pub can: Can,
+    /// What it may be told.
+    pub accepts: Accepts,
+}
+
+/// What a model can do; where nothing is said, whatever it takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Can {
+    /// Tokens that it reads at once.
+    pub context_tokens: Option<u64>,
+    /// Whether it calls tools.
+    pub tools: Option<bool>,
+    /// Whether it looks at pictures.
+    pub images: Option<bool>,
+    /// Whether it keeps to a shape.
+    pub structured: Option<bool>,
+}
+
+/// How secret that may be which a model is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Accepts {
+    /// What anybody may read.
+    Public,
+    /// What only the user may read, too.
+    #[default]
+    Private,
+}
+
+/// What a prompt asks of a model.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// The turn that it is of, from 1; 0 for a question about what is held.
+    pub turn: u32,
+    /// Its length in tokens, estimated.
+    pub tokens: u64,
+    /// Whether it offers tools.
+    pub tools: bool,
+    /// Whether there are pictures in it.
+    pub images: bool,
+    /// Whether it asks for a shape.
+    pub structured: bool,
+    /// Whether it holds what only the user may read.
+    pub private: bool,
+    /// Whether it holds what nobody outside may read.
+    pub secret: bool,
+}
+
+impl Needs {
+    /// What this prompt asks, under this label.
+    #[must_use]
+    pub fn of((turn, prompt): (u32, &Prompt), label: &Label, classes: &Classes) -> Self {
+        let chars = prompt.messages.iter().map(length).sum::<usize>()
+            + prompt.instructions.len()
+            + prompt.cards.iter().map(card).sum::<usize>();
+        Self {
+            turn,
+            tokens: u64::try_from(chars / CHARS_PER_TOKEN).unwrap_or(u64::MAX),
+            tools: !prompt.cards.is_empty(),
+            images: false,
+            structured: prompt.shape.is_some(),
+            private: classes.is_private(label),
+            secret: classes.is_secret(label),
+        }
+    }
+}
+
+fn length(message: &Message) -> usize {
+    match message {
+        Message::User { text } => text.len(),
+        Message::Assistant(reply) => {
+            let args = reply.calls.iter().map(|call| match &call.args {
+                WishedArgs::Json(args) => args.to_string().len(),
+                WishedArgs::Broken(text) => text.len(),
+            });
+            reply.text.len() + args.sum::<usize>()
+        }
+        Message::Tool { observation, .. } => observation.text.len(),
+    }
+}
+
+fn card(card: &crate::words::message::Card) -> usize {
+    card.name.len() + card.description.len() + card.input.to_string().len()
+}
+
+impl Candidate {
+    /// Why it is not asked, where it is not.
+    #[must_use]
+    pub fn misses(&self, needs: &Needs) -> Option<Miss> {
+        let lacks = |needed: bool, has: Option<bool>| needed && has == Some(false);
+        let can = &self.can;
+        let misses = [
+            (Miss::Secret, needs.secret),
+            (
+                Miss::Private,
+                needs.private && self.accepts == Accepts::Public,
+            ),
+            (Miss::Tools, lacks(needs.tools, can.tools)),
+            (Miss::Images, lacks(needs.images, can.images)),
+            (Miss::Structured, lacks(needs.structured, can.structured)),
+            (
+                Miss::Context,
+                can.context_tokens.is_some_and(|most| needs.tokens > most),
+            ),
+        ];
+        let first = misses.into_iter().find(|(_, is_so)| *is_so);
+        first.map(|(miss, _)| miss)
+    }
+}
+
+/// Why nobody was asked: each model that was passed over, and the line that would change it.
+#[must_use]
+pub fn nobody(passed: &[(&str, Miss)], private: &[String]) -> Error {
+    let Some((_, worst)) = passed.iter().min_by_key(|(_, miss)| rank(*miss)) else {
+        return Error::bad_input("there is no model to ask");
+    };
+    let each = passed
+        .iter()
+        .map(|(model, miss)| format!("`{}`: {}", shown(model), miss.words()));
+    let each = each.collect::<Vec<_>>().join("; ");
+    let what = format!("no model of the run is asked: {each}");
+    let error = Error::new(code(*worst), what);
+    match worst {
+        Miss::Private => {
+            let from = if private.is_empty() {
+                String::new()
+            } else {
+                format!(" (here: {})", private.join(", "))
+            };
+            let names = passed.iter().filter(|(_, miss)| *miss == Miss::Private);
+            names.fold(error, |error, (model, _)| {
+                error.hint(format!(
+                    "write `accepts = \"private\"` in `[models.{}]`, if it may be told what is private{from}",
+                    shown(model)
+                ))
+            })
+        }
+        Miss::Secret => error.hint("what a tool says is secret is for no model"),
+        Miss::Context => error.hint("shorten the run, or name a model that reads more tokens"),
+        Miss::Tools => error.hint("name a model without `can = { tools = false }`"),
+        Miss::Images => error.hint("name a model without `can = { images = false }`"),
+        Miss::Structured => error.hint("name a model without `can = { structured = false }`"),
+        Miss::Cooling => error.hint("try again later, or name a model of another provider"),
+    }
+}
+
+/// What weighs more is told first: what policy forbids, then what cannot be, then what passes.
+fn rank(miss: Miss) -> u8 {
+    match miss {
+        Miss::Secret => 0,
+        Miss::Private => 1,
+        Miss::Context => 2,
+        Miss::Tools => 3,
+        Miss::Images => 4,
+        Miss::Structured => 5,
+        Miss::Cooling => 6,
+    }
+}
+
+fn code(miss: Miss) -> Code {
+    match miss {
+        Miss::Secret | Miss::Private => Code::Denied,
+        Miss::Context => Code::TooBig,
+        Miss::Tools | Miss::Images | Miss::Structured => Code::BadInput,
+        Miss::Cooling => Code::ProviderFailed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidate(can: Can, accepts: Accepts) -> Candidate {
+        Candidate {
+            model: "m".to_owned(),
+            provider: "p".to_owned(),
+            has_key: false,
+            can,
+            accepts,
+        }
+    }
+
+    /// What is said of the model, what the prompt needs, why it is not asked.
+    #[track_caller]
+    fn check(said: &str, needs: &Needs, miss: Option<Miss>) {
+        let can = toml::from_str(said).unwrap();
+        assert_eq!(
+            candidate(can, Accepts::Private).misses(needs),
+            miss,
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn what_a_model_is_said_not_to_do_it_is_not_asked() {
+        let all = Needs {
+            tokens: 1_000,
+            tools: true,
+            images: true,
+            structured: true,
+            ..Needs::default()
+        };
+        check("", &all, None);
+        check("context_tokens = 1000", &all, None);
+        check("context_tokens = 999", &all, Some(Miss::Context));
+        check("tools = true\nimages = true\nstructured = true", &all, None);
+        check("tools = false", &all, Some(Miss::Tools));
+        check("images = false", &all, Some(Miss::Images));
+        check("structured = false", &all, Some(Miss::Structured));
+        check(
+            "tools = false\nimages = false\nstructured = false\ncontext_tokens = 0",
+            &Needs::default(),
+            None,
+        );
+    }
+
+    #[test]
+    fn what_is_private_goes_to_whom_it_may_and_what_is_secret_to_nobody() {
+        for (private, secret, accepts, miss) in [
+            (false, false, Accepts::Public, None),
+            (true, false, Accepts::Public, Some(Miss::Private)),
+            (true, false, Accepts::Private, None),
+            (false, true, Accepts::Private, Some(Miss::Secret)),
+            (true, true, Accepts::Public, Some(Miss::Secret)),
+        ] {
+            let needs = Needs {
+                private,
+                secret,
+                ..Needs::default()
+            };
+            assert_eq!(candidate(Can::default(), accepts).misses(&needs), miss);
+        }
+    }
+
+    #[test]
+    fn who_is_left_with_nobody_is_told_why_and_what_to_write() {
+        let passed = [("a", Miss::Cooling), ("b", Miss::Private)];
+        let error = nobody(&passed, &["file:docs".to_owned()]);
+        assert_eq!(error.code(), Code::Denied);
+        assert!(
+            error.message().contains("`a`: its provider"),
+            "{}",
+            error.message()
+        );
+        let hint = error.hints().concat();
+        assert!(
+            hint.contains("`accepts = \"private\"` in `[models.b]`"),
+            "{hint}"
+        );
+        assert!(hint.contains("file:docs"), "{hint}");
+        assert_eq!(nobody(&[], &[]).code(), Code::BadInput);
+        let cooling = nobody(&[("a", Miss::Cooling)], &[]);
+        assert!(cooling.is_retryable());
+    }
+}

@@ -1,0 +1,236 @@
+//! Asking the models of a run, one after the other, until one gives a reply (U-36).
+//!
+//! What is done next is decided in `rules/chain.rs`; here it is done: each attempt on record before it is made,
+//! what became of it after, and the waits between on the run's own clock, so that whoever cancels the run does
+//! not wait for them.
+
+use super::provider::{Asking, Model};
+use super::rest;
+use crate::guests::station::Station;
+use crate::guests::tasks::Tasks;
+use crate::rules::caller::{Caller, Known};
+use crate::rules::candidate::{Candidate, Needs, nobody};
+use crate::rules::chain::{Failure, Next, Order, Then, Walk, without_thoughts};
+use crate::rules::scrub::credentials::without_credentials;
+use crate::words::clock::Clock;
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::{Attempted, Event, Onward, Tried};
+use crate::words::id::RunId;
+use crate::words::label::Label;
+use crate::words::lock::lock;
+use crate::words::message::{Delta, Prompt, Reply};
+use crate::words::setback::Miss;
+
+/// Who is asked, on whose behalf.
+pub(super) struct Asked<'a> {
+    pub(super) station: &'a Station,
+    pub(super) tasks: &'a Tasks,
+    pub(super) run: &'a RunId,
+    pub(super) known: &'a Known,
+    /// First choice first.
+    pub(super) models: &'a [&'a Model],
+    /// What is behind the prompt.
+    pub(super) label: &'a Label,
+    /// The turn, from 1; 0 for a question about what is held.
+    pub(super) turn: u32,
+    /// Whoever would have to wait for longer gives up.
+    pub(super) wait_ms_max: u64,
+}
+
+/// The way of one prompt.
+#[derive(Default)]
+struct Way<'a> {
+    walk: Walk,
+    /// Who may be asked, in this order,
+    models: Vec<&'a Model>,
+    /// as the chain sees them.
+    candidates: Vec<Candidate>,
+    needs: Needs,
+    /// Who was passed over.
+    passed: Vec<(&'a str, Miss)>,
+    /// Attempts with the model where it is.
+    attempts: u32,
+}
+
+impl<'a> Asked<'a> {
+    /// A reply of the first model that gives one. `prepare` says who asks a model, and who sees what it says
+    /// while it does; it is asked once for each attempt.
+    ///
+    /// # Errors
+    /// The failure of the model that was asked last, in words that may be shown; `Denied`, `TooBig`,
+    /// `BadInput` or `ProviderFailed` where none could be asked; the journal's failure.
+    pub(super) async fn reply<S: FnMut(Delta)>(
+        &self,
+        prompt: &Prompt,
+        mut prepare: impl FnMut(&Model) -> Result<(Caller, S)>,
+    ) -> Result<Reply> {
+        let classes = &self.station.gate.policy().flows.classes;
+        let models = self.ordered();
+        let mut way = Way {
+            candidates: models.iter().map(|model| model.candidate()).collect(),
+            models,
+            needs: Needs::of((self.turn, prompt), self.label, classes),
+            ..Way::default()
+        };
+        let mut last = None;
+        while let Some((model, streams)) = self.next(&mut way)? {
+            // What the model is about to see must not be lost after it has acted on it.
+            let (caller, mut see) = prepare(model)?;
+            self.station.gate.journal().commit().await?;
+            let prompt = self.told(prompt);
+            let mut said = false;
+            let asking = Asking {
+                caller: &caller,
+                tasks: self.tasks,
+                prompt: prompt.as_ref(),
+                turn: self.turn,
+                attempt: way.attempts,
+                streams,
+            };
+            way.attempts += 1;
+            let see = |delta| {
+                said = true;
+                see(delta);
+            };
+            let began = Clock::instant();
+            let error = match model.ask(self.station, asking, see).await {
+                Ok(reply) => {
+                    let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+                    lock(&self.station.health).saw(&model.name, Some(took));
+                    return Ok(reply);
+                }
+                Err(error) if error.code() == Code::Cancelled => return Err(error),
+                Err(error) => self.clean(&error),
+            };
+            lock(&self.station.health).saw(&model.name, None);
+            let now = self.now_ms();
+            match self.failed(&mut way, model, (&error, said), now)? {
+                Then::Again(wait_ms) => self.rest(now.saturating_add(wait_ms)).await?,
+                Then::Onward => way.attempts = 0,
+                Then::Over => return Err(error),
+            }
+            last = Some(error);
+        }
+        let private = &self.station.gate.policy().flows.classes;
+        let left = nobody(&way.passed, &private.private(self.label));
+        Err(last.map_or(left, |last| passed_over(last, &way.passed)))
+    }
+
+    fn ordered(&self) -> Vec<&'a Model> {
+        let mut models = self.models.to_vec();
+        match self.known.chain().order() {
+            Order::Listed => {}
+            Order::Health => lock(&self.station.health).sort(&mut models, |model| &model.name),
+        }
+        models
+    }
+
+    /// The model to ask, and whether it streams. Who is passed over is on record.
+    fn next(&self, way: &mut Way<'a>) -> Result<Option<(&'a Model, bool)>> {
+        loop {
+            let now = (&way.needs, self.now_ms());
+            let next = self.known.chain().next(&mut way.walk, &way.candidates, now);
+            match next {
+                Next::Nobody => return Ok(None),
+                Next::Ask { at, streams } => {
+                    let model = way.models.get(at).copied();
+                    return Ok(model.map(|model| (model, streams && model.streams())));
+                }
+                Next::Skip { at, miss } => {
+                    if let Some(model) = way.models.get(at) {
+                        way.passed.push((&model.name, miss));
+                        self.record(model, Tried::Skipped { miss })?;
+                    }
+                }
+            }
+        }
+    }
+
+    /// What follows from a failure, which is on record then.
+    fn failed(
+        &self,
+        way: &mut Way<'_>,
+        model: &Model,
+        (error, said): (&Error, bool),
+        now: u64,
+    ) -> Result<Then> {
+        let failure = Failure {
+            setback: error.as_setback(),
+            after_ms: error.again_after_ms(),
+            said,
+        };
+        let then = self
+            .known
+            .chain()
+            .failed(&mut way.walk, &way.candidates, (failure, now));
+        let then = match then {
+            Then::Again(wait_ms) if wait_ms > self.wait_ms_max => Then::Over,
+            then @ (Then::Again(_) | Then::Onward | Then::Over) => then,
+        };
+        let is_last = way.walk.is_behind(&way.candidates);
+        let (onward, wait_ms) = match then {
+            Then::Again(wait_ms) => (Onward::Again, wait_ms),
+            Then::Onward if !is_last => (Onward::Next, 0),
+            Then::Onward | Then::Over => (Onward::Over, 0),
+        };
+        let tried = Tried::Failed {
+            setback: failure.setback,
+            code: error.code(),
+            message: error.message().to_owned(),
+            then: onward,
+            wait_ms,
+            restarts: said && onward != Onward::Over,
+        };
+        self.record(model, tried)?;
+        Ok(then)
+    }
+
+    /// The prompt as the model is told it: without what was thought before the provider was changed.
+    fn told<'p>(&self, prompt: &'p Prompt) -> std::borrow::Cow<'p, Prompt> {
+        let apart = self.known.chain().apart();
+        let mut told = std::borrow::Cow::Borrowed(prompt);
+        if self.turn > 0 && apart > 1 {
+            without_thoughts(told.to_mut(), self.turn, apart);
+        }
+        told
+    }
+
+    /// What a server says may be an echo of what authenticated us, or of anybody else's key.
+    fn clean(&self, error: &Error) -> Error {
+        let clean = |text: &str| without_credentials(&self.station.scrub.clean(text));
+        error.with_words(clean, clean)
+    }
+
+    /// Waits until the run's clock shows `due`, or somebody cancels the run.
+    async fn rest(&self, due: u64) -> Result<()> {
+        let clock = self.station.gate.journal().clock();
+        let resting = async {
+            rest::until(clock, due).await;
+            Ok(())
+        };
+        self.tasks.unless_cancelled(resting).await
+    }
+
+    fn record(&self, model: &Model, tried: Tried) -> Result<()> {
+        let attempted = Attempted {
+            turn: self.turn,
+            model: model.name.clone(),
+            tried,
+        };
+        let journal = self.station.gate.journal();
+        let event = Event::Attempted(attempted);
+        journal.append(self.run, 0, event).map(|_| ())
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.station.gate.journal().clock().now_ms()
+    }
+}
+
+/// The failure of the last model, and who was not asked at all.
+fn passed_over(error: Error, passed: &[(&str, Miss)]) -> Error {
+    passed.iter().fold(error, |error, (model, miss)| {
+        let why = miss.words();
+        error.hint(format!("the model `{model}` was not asked: {why}"))
+    })
+}

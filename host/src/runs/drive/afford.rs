@@ -1,0 +1,168 @@
+//! What a run may still use of its models: before a prompt leaves, and when its answer is there.
+
+use super::Drive;
+use crate::gate::{Performed, all_asked};
+use crate::rules::budget::{Ahead, OnExceed, Overspend, Purse};
+use crate::rules::caller::Caller;
+use crate::rules::plan::Plan;
+use crate::words::budget::Over;
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::{Event, Spent};
+use crate::words::id::Place;
+use crate::words::label::Label;
+use crate::words::limits::TOKEN_BYTES;
+use crate::words::message::{Card, Message, Usage, WishedArgs};
+
+/// Whether a prompt may leave, as far as budgets go.
+pub(super) enum Afford {
+    /// It may.
+    Yes,
+    /// The run ends, and why.
+    No(Error),
+    /// The run is left, since a person has to say.
+    Asked(Error),
+}
+
+impl Drive<'_> {
+    /// Weighs what was used and what the next prompt is taken to use.
+    ///
+    /// # Errors
+    /// The journal's failure.
+    pub(super) async fn afford(
+        &self,
+        plan: &Plan,
+        cards: &[Card],
+        purse: &mut Purse,
+    ) -> Result<Afford> {
+        let caps = &self.agent.caps;
+        if caps.is_nothing() {
+            return Ok(Afford::Yes);
+        }
+        let used = self.used(plan);
+        if caps.is_blind(used) {
+            return Ok(Afford::No(blind(&self.agent.name)));
+        }
+        for over in caps.over(used, self.ahead(plan, cards)) {
+            match caps.on_exceed {
+                OnExceed::Fail => return Ok(Afford::No(self.over_budget(&over))),
+                OnExceed::Warn if purse.warn(&over) => {
+                    let journal = self.station.gate.journal();
+                    journal.append(self.run, 0, Event::Overspent(over))?;
+                }
+                OnExceed::Ask if !purse.covers(&over) => match self.ask_for(plan, over).await {
+                    Ok(()) => purse.grant(&over),
+                    Err(error) if error.code() == Code::Asked => {
+                        let asked = all_asked("the run", std::iter::once(&error));
+                        return Ok(Afford::Asked(asked.unwrap_or(error)));
+                    }
+                    Err(error) if error.code() == Code::Denied => {
+                        return Ok(Afford::No(Error::new(Code::OverBudget, error.message())));
+                    }
+                    Err(error) => return Err(error),
+                },
+                OnExceed::Warn | OnExceed::Ask => {}
+            }
+        }
+        Ok(Afford::Yes)
+    }
+
+    /// What an answer has cost is known when it is there. Calls of a run that may not read what comes of them are not made;
+    /// an answer that is whole is given.
+    pub(super) fn spent(&self, plan: &mut Plan) {
+        let caps = &self.agent.caps;
+        if caps.is_nothing() || plan.waiting().is_empty() {
+            return;
+        }
+        let used = self.used(plan);
+        let over = caps.over(used, Ahead::default()).next();
+        match (over, caps.on_exceed) {
+            _ if caps.is_blind(used) => plan.failed(&blind(&self.agent.name)),
+            (Some(over), OnExceed::Fail) => plan.failed(&self.over_budget(&over)),
+            (Some(_), OnExceed::Warn | OnExceed::Ask) | (None, _) => {}
+        }
+    }
+
+    /// Turns and questions about what is held are paid from one purse.
+    fn used(&self, plan: &Plan) -> Usage {
+        let (_, mut usage) = plan.spent();
+        usage.add(self.known.consults.usage());
+        usage
+    }
+
+    /// An estimate, by length: the dearest of the run's models may be the one that answers.
+    fn ahead(&self, plan: &Plan, cards: &[Card]) -> Ahead {
+        let said: usize = plan.messages().iter().map(size).sum();
+        let cards: usize = cards.iter().map(size_of_card).sum();
+        let bytes = said
+            .saturating_add(cards)
+            .saturating_add(self.agent.instructions.len());
+        let input = u64::try_from(bytes / TOKEN_BYTES).unwrap_or(u64::MAX);
+        let reply = self.agent.caps.reply_tokens;
+        let prices = self
+            .models
+            .iter()
+            .map(|model| model.priced.ahead(input, reply));
+        Ahead {
+            tokens: input.saturating_add(reply),
+            micros: prices.max().unwrap_or(0),
+        }
+    }
+
+    /// A person is asked whether the run may go on.
+    async fn ask_for(&self, plan: &Plan, over: Over) -> Result<()> {
+        let caller = Caller {
+            // The run's own: in whichever turn it is asked, the same is asked.
+            place: Place::of_turn(0),
+            ..self.caller_of_model(plan.label().clone())
+        };
+        let overspend = Overspend {
+            over,
+            agent: self.agent.name.clone(),
+        };
+        let passed = self.station.gate.pass(&caller, overspend, async |permit| {
+            let _granted = permit.redeem();
+            Performed::of(Ok(()), Label::default(), Spent::default())
+        });
+        passed.await?;
+        Ok(())
+    }
+
+    fn over_budget(&self, over: &Over) -> Error {
+        let (agent, key) = (&self.agent.name, over.budget.key());
+        let what = format!("the budget of this run is used up: {over}");
+        Error::new(Code::OverBudget, what).hint(format!(
+            "write in `lazaret.toml`:\n[agents.{agent}.budget]\n{key} = {}",
+            over.line()
+        ))
+    }
+}
+
+fn blind(agent: &str) -> Error {
+    let what = "the run has a budget of cost, and an answer has no price that is known: the model has none, or its server did \
+                not count tokens";
+    Error::new(Code::OverBudget, what)
+        .hint("write `price = { input = …, output = … }` for the model, for a million tokens")
+        .hint(format!(
+            "or let it go on uncounted:\n[agents.{agent}.budget]\nunpriced = \"allow\""
+        ))
+}
+
+fn size(message: &Message) -> usize {
+    match message {
+        Message::User { text } => text.len(),
+        Message::Assistant(reply) => {
+            let calls = reply.calls.iter().map(|call| match &call.args {
+                WishedArgs::Json(args) => args.to_string().len(),
+                WishedArgs::Broken(text) => text.len(),
+            });
+            reply.text.len().saturating_add(calls.sum())
+        }
+        Message::Tool { observation, .. } => observation.text.len(),
+    }
+}
+
+fn size_of_card(card: &Card) -> usize {
+    card.description
+        .len()
+        .saturating_add(card.input.to_string().len())
+}

@@ -1,0 +1,107 @@
+//! What the configuration says of money and tokens: the `price` of a model and the `budget` of an agent.
+
+use serde::Deserialize;
+
+use crate::rules::budget::{Caps, OnExceed, Unpriced};
+use crate::rules::price::{Price, Priced, micros};
+use crate::runs::host::Setup;
+use crate::words::error::{Error, Result};
+
+/// `price = { input = …, output = … }` of a model: for a million tokens, in the operator's currency.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PriceTable {
+    /// Tokens read.
+    pub input: f64,
+    /// Tokens written.
+    pub output: f64,
+    /// Tokens that the provider has kept from before; absent: as those that are read.
+    #[serde(default)]
+    pub cached: Option<f64>,
+    /// Tokens that the provider keeps; absent: likewise.
+    #[serde(default)]
+    pub kept: Option<f64>,
+}
+
+/// `[agents.NAME.budget]`.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BudgetTable {
+    /// Tokens of one run, read and written; absent or 0: no cap.
+    pub tokens: Option<u64>,
+    /// What the models of one run may cost, in the currency of their prices; likewise.
+    pub cost: Option<f64>,
+    /// What becomes of more: `fail`, `warn` or `ask`.
+    pub on_exceed: OnExceed,
+    /// What becomes of `cost` where a price is not known: `fail` or `allow`.
+    pub unpriced: Unpriced,
+    /// Tokens that an answer is taken to have before it is there.
+    pub reply_tokens: Option<u64>,
+}
+
+/// The price of a model.
+///
+/// # Errors
+/// `BadInput` for what is no amount.
+pub(super) fn priced(table: &PriceTable) -> Result<Priced> {
+    let input = amount("price.input", table.input)?;
+    Ok(Priced::At(Price {
+        input,
+        output: amount("price.output", table.output)?,
+        cached: table
+            .cached
+            .map_or(Ok(input), |cached| amount("price.cached", cached))?,
+        kept: table
+            .kept
+            .map_or(Ok(input), |kept| amount("price.kept", kept))?,
+    }))
+}
+
+/// The budget of an agent's runs.
+///
+/// # Errors
+/// As [`priced`].
+pub(super) fn caps(table: &BudgetTable) -> Result<Caps> {
+    let most = Caps::default();
+    Ok(Caps {
+        tokens: table.tokens.unwrap_or(most.tokens),
+        cost_micros: table
+            .cost
+            .map_or(Ok(most.cost_micros), |cost| amount("cost", cost))?,
+        on_exceed: table.on_exceed,
+        unpriced: table.unpriced,
+        reply_tokens: table.reply_tokens.unwrap_or(most.reply_tokens),
+    })
+}
+
+/// A cap that nobody can check is none, and better said before the run than in it.
+///
+/// # Errors
+/// `BadInput` with the model that has no price.
+pub(super) fn check(setup: &Setup) -> Result<()> {
+    let blind = |caps: &Caps| caps.cost_micros > 0 && caps.unpriced == Unpriced::Fail;
+    for agent in setup.agents.values().filter(|agent| blind(&agent.caps)) {
+        let models = setup.chains.tiers.resolve(&[], &agent.models);
+        let mut models = models.iter().filter_map(|name| setup.models.get(name));
+        if let Some(model) = models.find(|model| model.priced == Priced::Unknown) {
+            return Err(without_price(setup, &agent.name, &model.name));
+        }
+    }
+    Ok(())
+}
+
+fn without_price(setup: &Setup, agent: &str, model: &str) -> Error {
+    let origin = &setup.policy.origin;
+    let what = format!(
+        "{origin}: agent `{agent}` has a budget of cost, and its model `{model}` has no price"
+    );
+    let price = format!("[models.{model}]\nprice = {{ input = 3.0, output = 15.0 }}");
+    let unpriced = format!("[agents.{agent}.budget]\nunpriced = \"allow\"");
+    Error::bad_input(what)
+        .hint(format!("write what a million tokens cost:\n{price}"))
+        .hint(format!("or do not count it:\n{unpriced}"))
+}
+
+fn amount(key: &str, amount: f64) -> Result<u64> {
+    micros(amount).map_err(|why| Error::bad_input(format!("`{key}`: {why}")))
+}

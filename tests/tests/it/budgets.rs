@@ -1,0 +1,261 @@
+//! Budgets: what a run may use of its models, and what becomes of more.
+
+use lazaret::runs::host::{Goal, Most};
+use lazaret::words::event::{Answer as Say, End, Event, Record, Stopped, Surface};
+use lazaret::words::message::Cost;
+use lazaret_tests::golden::assert_golden;
+use lazaret_tests::prelude::*;
+
+/// A million tokens read cost 1, written 10; a turn of [`turn`] 0.002 and 0.005.
+const PRICED: &str = r#"
+    [models.script]
+    price = { input = 1.0, cached = 0.1, output = 10.0 }
+    [agents.agent]
+    tools = ["text.*"]
+    [agents.agent.budget]
+    reply_tokens = 100
+"#;
+
+fn usage() -> Value {
+    json!({"input_tokens": 2_000, "output_tokens": 500})
+}
+
+fn turn() -> Value {
+    let call = json!({"tool": "text.count", "args": {"text": "a b"}});
+    json!({"calls": [call], "usage": usage()})
+}
+
+fn done() -> Value {
+    json!({"text": "Done.", "usage": usage()})
+}
+
+/// An agent of two turns with calls, and then an answer: 0.021 in all, 7,500 tokens.
+async fn agent(budget: &str) -> Rigged {
+    let policy = format!("{PRICED}{budget}");
+    Rig::of(&policy)
+        .replies(&[turn(), turn(), done()])
+        .kept()
+        .await
+        .open()
+        .await
+}
+
+fn stopped(records: &[Record]) -> &Stopped {
+    let stopped = records.iter().filter_map(|record| match &record.event {
+        Event::Stopped(stopped) => Some(stopped),
+        _ => None,
+    });
+    let stopped: Vec<_> = stopped.collect();
+    assert_eq!(stopped.len(), 1, "a run ends once");
+    stopped[0]
+}
+
+fn count(records: &[Record], word: &str) -> usize {
+    records
+        .iter()
+        .filter(|record| record.event.word() == word)
+        .count()
+}
+
+async fn fails(budget: &str, prompts: usize, calls: usize, says: &str) {
+    let rig = agent(budget).await;
+    let (run, answer) = rig.pursue("Count.").await;
+    let error = answer.expect_err(budget);
+    assert_eq!(error.code(), Code::OverBudget, "{budget}: {error:?}");
+    let all = format!("{} {}", error.message(), error.hints().join(" "));
+    assert!(all.contains(says), "{budget}: {all}");
+    let records = rig.records(&run).await;
+    assert_eq!(count(&records, "prompted"), prompts, "{budget}");
+    assert_eq!(count(&records, "observed"), calls, "{budget}");
+    assert_eq!(stopped(&records).turns as usize, prompts, "{budget}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_within_its_budget_says_what_it_cost() {
+    let rig = agent("cost = 0.03\ntokens = 10_000").await;
+    let (run, answer) = rig.pursue("Count.").await;
+    assert_eq!(answer.expect("it is enough"), "Done.");
+    let records = rig.records(&run).await;
+    let usage = stopped(&records).usage;
+    assert_eq!(usage.cost, Cost::of(21_000));
+    assert_eq!(usage.input_tokens + usage.output_tokens, 7_500);
+    assert_eq!(count(&records, "overspent"), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_budget_that_is_used_up_ends_the_run_before_the_next_prompt_and_names_the_line() {
+    fails("tokens = 2_600", 1, 1, "tokens = 5200").await;
+    fails("cost = 0.0145", 2, 2, "[agents.agent.budget]\ncost = 0.029").await;
+    fails(
+        "cost = 0.0145",
+        2,
+        2,
+        "0.014 of 0.0145 used; the next turn takes about",
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_of_an_answer_that_passed_the_budget_are_not_made() {
+    fails("tokens = 2_200", 1, 0, "2500 of 2200 tokens used").await;
+    fails("cost = 0.006", 1, 0, "0.007 of 0.006 used").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_first_prompt_that_is_too_dear_never_leaves() {
+    fails(
+        "tokens = 90",
+        0,
+        0,
+        "0 of 90 tokens used; the next turn takes about",
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_warning_is_said_once_of_each_budget_and_the_run_goes_on() {
+    let rig = agent("tokens = 10\ncost = 0.001\non_exceed = \"warn\"").await;
+    let (run, answer) = rig.pursue("Count.").await;
+    assert_eq!(answer.expect("it goes on"), "Done.");
+    let records = rig.records(&run).await;
+    assert_eq!(count(&records, "overspent"), 2);
+    assert_eq!(count(&records, "prompted"), 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_who_is_asked_grants_as_much_again() {
+    let rig = agent("cost = 0.008\non_exceed = \"ask\"").await;
+    let (run, answer) = rig.pursue("Count.").await;
+    let error = answer.expect_err("0.007 and about 0.001 are more");
+    assert_eq!(error.code(), Code::Asked, "{error:?}");
+    let waiting = rig.answer(Say::Allow).await;
+    assert_eq!(waiting.subject, "the budget of cost");
+    let text = &waiting.question.text;
+    assert!(
+        text.starts_with(
+            "May this model go on beyond the budget of its run (0.007 of 0.008 used; the next"
+        ),
+        "{text}"
+    );
+    assert!(text.ends_with("? A yes grants 0.016 in all."), "{text}");
+    assert!(
+        waiting.question.lines[0].contains("cost = 0.016"),
+        "{waiting:?}"
+    );
+    // Twice as much is enough for the second turn, and not for the third with what it is taken to use.
+    assert_eq!(
+        rig.resume_agent(&run).await.expect_err("again").code(),
+        Code::Asked
+    );
+    rig.answer(Say::Allow).await;
+    assert_eq!(rig.resume_agent(&run).await.expect("granted"), "Done.");
+    let records = rig.records(&run).await;
+    assert_eq!(stopped(&records).usage.cost, Cost::of(21_000));
+    assert_eq!(count(&records, "prompted"), 3);
+    assert_golden(
+        "budget-asked",
+        &rig.journal(&run).await.replace(run.as_str(), "RUN"),
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_who_says_no_ends_the_run() {
+    let rig = agent("tokens = 3_000\non_exceed = \"ask\"").await;
+    let (run, answer) = rig.pursue("Count.").await;
+    assert_eq!(answer.expect_err("it is asked").code(), Code::Asked);
+    rig.answer(Say::Deny).await;
+    let error = rig.resume_agent(&run).await.expect_err("no is no");
+    assert_eq!(error.code(), Code::OverBudget, "{error:?}");
+    assert!(error.message().contains("said no"), "{error:?}");
+    assert_eq!(count(&rig.records(&run).await, "prompted"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_run_asks_for_less_than_its_agent_may_and_a_resumed_one_remembers() {
+    let rig = agent("cost = 0.03\non_exceed = \"ask\"").await;
+    let goal = Goal {
+        most: Most {
+            cost_micros: 8_000,
+            tokens: 0,
+        },
+        ..Goal::new(rig.host.new_run(), Surface::Cli, "agent", "Count.")
+    };
+    let run = goal.run.clone();
+    let answer = rig.host.pursue(goal, &Tasks::new()).await;
+    assert_eq!(answer.expect_err("less than it takes").code(), Code::Asked);
+    let waiting = rig.answer(Say::Allow).await;
+    assert!(waiting.question.text.contains("of 0.008"), "{waiting:?}");
+    let error = rig
+        .resume_agent(&run)
+        .await
+        .expect_err("its own cap still holds");
+    assert!(error.message().contains("of 0.008"), "{error:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cap_on_cost_without_a_count_of_tokens_ends_the_run_unless_it_may_go_on() {
+    let uncounted = json!({"calls": [{"tool": "text.count", "args": {"text": "a b"}}]});
+    for (line, expected) in [("", None), ("unpriced = \"allow\"", Some("Done."))] {
+        let policy = format!("{PRICED}cost = 1.0\n{line}");
+        let replies = [uncounted.clone(), json!({"text": "Done."})];
+        let rig = Rig::of(&policy).replies(&replies).open().await;
+        let (run, answer) = rig.pursue("Count.").await;
+        let records = rig.records(&run).await;
+        match expected {
+            Some(text) => assert_eq!(answer.expect("not counted"), text),
+            None => {
+                let error = answer.expect_err("a cap that nobody can check");
+                assert_eq!(error.code(), Code::OverBudget);
+                assert!(
+                    error
+                        .hints()
+                        .iter()
+                        .any(|hint| hint.contains("unpriced = \"allow\"")),
+                    "{error:?}"
+                );
+                assert!(matches!(stopped(&records).end, End::Failed { .. }));
+            }
+        }
+        assert!(stopped(&records).usage.cost.unknown > 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_budget_of_cost_over_a_model_without_a_price_is_refused_at_once() {
+    let policy = r#"
+        [models.far]
+        provider = "openai"
+        url = "https://models.example/v1"
+        model = "m"
+        [agents.clerk]
+        models = ["far"]
+        [agents.clerk.budget]
+        cost = 0.5
+    "#;
+    let error = Rig::of(policy)
+        .try_open()
+        .await
+        .map(|_| ())
+        .expect_err("no price");
+    let all = format!("{} {}", error.message(), error.hints().join(" "));
+    for part in [
+        "agent `clerk` has a budget of cost",
+        "[models.far]\nprice = {",
+        "unpriced = \"allow\"",
+    ] {
+        assert!(all.contains(part), "{part}: {all}");
+    }
+    for (line, says) in [
+        ("cost = -1.0", "`cost`: -1 is no amount"),
+        ("cost = 1e-9", "no amount between"),
+        ("costs = 1", "unknown field `costs`"),
+    ] {
+        let policy = policy.replace("cost = 0.5", line);
+        let error = Rig::of(&policy)
+            .try_open()
+            .await
+            .map(|_| ())
+            .expect_err(line);
+        assert!(error.message().contains(says), "{line}: {error:?}");
+    }
+}

@@ -1,0 +1,364 @@
+//! Chains: what a run does about models that give no reply, on a clock that the test moves.
+
+use std::time::Duration;
+
+use lazaret::runs::host::Goal;
+use lazaret::words::event::{Attempted, Event, Onward, Record, Sight, Tried};
+use lazaret::words::id::RunId;
+use lazaret_tests::prelude::*;
+
+/// Two models in files of their own, asked in order, with this beside it in the configuration.
+fn rig(more: &str, first: &[Value], second: &[Value]) -> Rig {
+    let lines = |replies: &[Value]| {
+        let lines: Vec<String> = replies.iter().map(Value::to_string).collect();
+        lines.join("\n")
+    };
+    let policy = format!(
+        "[agents.agent]\ntools = [\"text.count\"]\nmodels = [\"first\", \"second\"]\n{more}\n\
+         [models.first]\nprovider = \"scripted\"\nscript = \"first.jsonl\"\n\
+         [models.second]\nprovider = \"scripted\"\nscript = \"second.jsonl\"\n"
+    );
+    Rig::of(&policy)
+        .file("first.jsonl", &lines(first))
+        .file("second.jsonl", &lines(second))
+}
+
+fn count(id: &str) -> Value {
+    json!({"calls": [{"tool": "text.count", "args": {"text": "a b"}, "id": id}]})
+}
+
+fn says(text: &str) -> Value {
+    json!({ "text": text })
+}
+
+/// The line, after it has failed with these.
+fn after(fails: Value, mut line: Value) -> Value {
+    line["fail"] = fails;
+    line
+}
+
+/// Who was asked, who was not and why, and how that went on: `first`, `first limited next`, `first skipped cooling`.
+fn steps(records: &[Record]) -> Vec<String> {
+    let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
+    let step = |record: &Record| match &record.event {
+        Event::Prompted { model, .. } => Some(model.clone()),
+        Event::Attempted(Attempted { model, tried, .. }) => Some(match tried {
+            Tried::Failed {
+                setback,
+                then,
+                wait_ms,
+                restarts,
+                ..
+            } => {
+                let anew = if *restarts { " anew" } else { "" };
+                let wait = match then {
+                    Onward::Again => format!(" {wait_ms}"),
+                    Onward::Next | Onward::Over => String::new(),
+                };
+                let (setback, then) = (word(json!(setback)), word(json!(then)));
+                format!("{model} {setback} {then}{wait}{anew}")
+            }
+            Tried::Skipped { miss } => format!("{model} skipped {}", word(json!(miss))),
+        }),
+        _ => None,
+    };
+    records.iter().filter_map(step).collect()
+}
+
+/// Pursues a goal; the clock is moved by each wait that the run begins, and the waits are told.
+async fn pursue(rig: &Rigged) -> (RunId, lazaret::words::error::Result<String>, Vec<u64>) {
+    let goal = rig.goal("Count.");
+    let (run, tasks, mut waits) = (goal.run.clone(), Tasks::new(), Vec::new());
+    let mut watcher = rig.host.watch(&run);
+    let mut work = std::pin::pin!(rig.host.pursue(goal, &tasks));
+    loop {
+        tokio::select! {
+            answer = &mut work => return (run, answer, waits),
+            sight = watcher.next() => {
+                let Sight::Record(Record { event: Event::Attempted(attempted), .. }) = sight else {
+                    continue;
+                };
+                let Tried::Failed { wait_ms: wait_ms @ 1.., .. } = attempted.tried else {
+                    continue;
+                };
+                waits.push(wait_ms);
+                rig.clock.advance(Duration::from_millis(wait_ms));
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_that_wants_fewer_requests_is_left_alone_until_it_has_cooled_down() {
+    let chain = "[agents.agent.chain]\nattempts = 2";
+    let limited = json!([{"status": 429}, {"status": 429}]);
+    let first = [after(limited, count("a")), count("b"), says("of the first")];
+    for (rest_ms, third, answer) in [
+        (29_999, "first skipped cooling", "of the second"),
+        (30_000, "first", "of the first"),
+    ] {
+        // Time passes in the second turn, while the second model is waited for.
+        let rests = json!([{"status": 503, "after_ms": rest_ms}]);
+        let second = [count("a"), after(rests, count("b")), says("of the second")];
+        let rig = rig(chain, &first, &second).open().await;
+        let (run, said, waits) = pursue(&rig).await;
+        assert_eq!(said.expect("an answer"), answer);
+        assert_eq!(waits, [250, rest_ms]);
+        let steps = steps(&rig.records(&run).await);
+        let rest = format!("second overloaded again {rest_ms}");
+        let expected = [
+            "first",
+            "first limited again 250",
+            "first",
+            "first limited next",
+            "second",
+            "first skipped cooling",
+            "second",
+            rest.as_str(),
+            "second",
+        ];
+        assert_eq!(steps[..9], expected, "{steps:?}");
+        assert_eq!(steps[9], third, "{steps:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_runs_share_no_cool_down() {
+    let first = [after(json!([{"status": 429}]), says("first"))];
+    let rig = rig("", &first, &[says("second")]).open().await;
+    for _ in 0..2 {
+        let (run, answer, _) = pursue(&rig).await;
+        assert_eq!(answer.expect("an answer"), "second");
+        let steps = steps(&rig.records(&run).await);
+        assert_eq!(steps, ["first", "first limited next", "second"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn waits_are_those_of_the_terms_and_of_the_server() {
+    let busy = json!([
+        {"status": 529}, {"status": 500}, {"status": 429, "after_ms": 7_000}, {"status": 503}
+    ]);
+    let chain = "[agents.agent.chain]\nattempts = 5\nbackoff_max_ms = 400";
+    let rig = rig(chain, &[after(busy, says("at last"))], &[])
+        .open()
+        .await;
+    let (run, answer, waits) = pursue(&rig).await;
+    assert_eq!(answer.expect("an answer"), "at last");
+    assert_eq!(waits, [250, 400, 7_000, 400]);
+    let steps = steps(&rig.records(&run).await);
+    assert_eq!(steps.len(), 9, "{steps:?}");
+    assert_eq!(steps[1], "first overloaded again 250");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_agent_says_of_its_chain_counts_and_the_rest_is_everybodys() {
+    let busy = json!([{"status": 529}, {"status": 529}, {"status": 529}]);
+    let chains = "[agents.agent.chain]\nattempts = 3\n\
+                  [chain]\nattempts = 1\nbackoff = \"linear\"\nbackoff_ms = 10";
+    let rig = rig(chains, &[after(busy, says("no"))], &[says("yes")])
+        .open()
+        .await;
+    let (_, answer, waits) = pursue(&rig).await;
+    assert_eq!(answer.expect("an answer"), "yes");
+    assert_eq!(waits, [10, 20]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failure_that_lasts_is_final() {
+    for (status, kind, word) in [
+        (400, "", "lasting"),
+        (401, "", "unauthorised"),
+        (403, "", "unauthorised"),
+        (404, "", "lasting"),
+        (409, "", "lasting"),
+        (413, "", "lasting"),
+        (422, "", "lasting"),
+        (302, "", "lasting"),
+        (204, "", "lasting"),
+        (429, "insufficient_quota", "lasting"),
+    ] {
+        let fail = json!([{"status": status, "kind": kind}]);
+        let rig = rig("", &[after(fail, says("no"))], &[says("no")])
+            .open()
+            .await;
+        let (run, answer, _) = pursue(&rig).await;
+        let error = answer.expect_err("a failure");
+        assert_eq!(error.code(), Code::ProviderFailed, "{status}");
+        let steps = steps(&rig.records(&run).await);
+        assert_eq!(steps, ["first".to_owned(), format!("first {word} over")]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_prompt_that_is_too_long_for_one_is_told_the_next() {
+    let fail = json!([{"status": 400, "kind": "context_length_exceeded"}]);
+    let rig = rig("", &[after(fail, says("no"))], &[says("yes")])
+        .open()
+        .await;
+    let (run, answer, _) = pursue(&rig).await;
+    assert_eq!(answer.expect("an answer"), "yes");
+    let steps = steps(&rig.records(&run).await);
+    assert_eq!(steps, ["first", "first too_long next", "second"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_the_first_words_nobody_else_is_asked_unless_the_step_may_begin_anew() {
+    let fail = json!([{"status": 503, "said": "Well, "}]);
+    let first = [after(fail, says("no"))];
+    let plain = rig("", &first, &[says("yes")]).open().await;
+    let (run, answer, _) = pursue(&plain).await;
+    assert_eq!(answer.expect_err("a failure").code(), Code::ProviderFailed);
+    let steps_of = steps(&plain.records(&run).await);
+    assert_eq!(steps_of, ["first", "first overloaded over"]);
+    let chain = "[agents.agent.chain]\nrestart_step = true";
+    let anew = rig(chain, &first, &[says("yes")]).open().await;
+    let (run, answer, _) = pursue(&anew).await;
+    assert_eq!(answer.expect("an answer"), "yes");
+    let steps_of = steps(&anew.records(&run).await);
+    assert_eq!(steps_of, ["first", "first overloaded next anew", "second"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_cancels_a_run_does_not_wait_for_its_models() {
+    let chain =
+        "[agents.agent.chain]\nattempts = 2\nbackoff_ms = 3600000\nbackoff_max_ms = 3600000";
+    let fail = json!([{"status": 503}]);
+    let rig = rig(chain, &[after(fail, says("no"))], &[says("no")])
+        .open()
+        .await;
+    let goal = rig.goal("Count.");
+    let (run, tasks) = (goal.run.clone(), Tasks::new());
+    let mut watcher = rig.host.watch(&run);
+    let waits = async {
+        while !matches!(
+            watcher.next().await,
+            Sight::Record(Record {
+                event: Event::Attempted(_),
+                ..
+            })
+        ) {}
+        tasks.cancel();
+    };
+    let (answer, ()) = tokio::join!(rig.host.pursue(goal, &tasks), waits);
+    assert_eq!(answer.expect_err("cancelled").code(), Code::Cancelled);
+    let steps = steps(&rig.records(&run).await);
+    assert_eq!(steps, ["first", "first overloaded again 3600000"]);
+}
+
+/// What becomes of a run whose prompt holds a file of the user's own.
+async fn read_a_file(
+    first: &str,
+    second: &str,
+) -> (Vec<String>, lazaret::words::error::Result<String>) {
+    let read = json!({"calls": [{"tool": "files.read", "args": {"path": "docs/a.txt"}}]});
+    let policy = format!(
+        "[agents.agent]\ntools = [\"files.read\"]\nmodels = [\"first\", \"second\"]\n\
+         [mounts.docs]\npath = \"docs\"\nown = true\n[grants.\"files.read\"]\nmounts = {{ docs = \"read\" }}\n\
+         [models.first]\nprovider = \"scripted\"\nscript = \"first.jsonl\"\n{first}\n\
+         [models.second]\nprovider = \"scripted\"\nscript = \"second.jsonl\"\n{second}\n"
+    );
+    let rig = Rig::of(&policy)
+        .file("docs/a.txt", "canary-4b private")
+        .file("first.jsonl", &format!("{read}\n{}", says("first")))
+        .file("second.jsonl", &format!("{read}\n{}", says("second")))
+        .open()
+        .await;
+    let (run, answer) = rig.pursue("Read.").await;
+    (steps(&rig.records(&run).await), answer)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_private_is_not_told_to_whom_may_have_only_what_is_public() {
+    let public = "accepts = \"public\"";
+    let (steps, answer) = read_a_file(public, "").await;
+    assert_eq!(answer.expect("an answer"), "second");
+    assert_eq!(steps, ["first", "first skipped private", "second"]);
+    let (steps, answer) = read_a_file(public, public).await;
+    let error = answer.expect_err("nobody");
+    assert_eq!(error.code(), Code::Denied);
+    let said = format!("{} {}", error.message(), error.hints().concat());
+    for part in [
+        "no model of the run is asked",
+        "[models.first]",
+        "[models.second]",
+        "file:docs",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+    assert_eq!(
+        steps,
+        ["first", "first skipped private", "second skipped private"]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_is_not_asked_for_what_it_cannot_do() {
+    for (can, miss) in [
+        ("tools = false", "tools"),
+        ("structured = false", "structured"),
+        ("context_tokens = 10", "context"),
+    ] {
+        let more = format!(
+            "answer = {{ type = \"integer\" }}\n[models.third]\nprovider = \"scripted\"\nscript = \"second.jsonl\"\ncan = {{ {can} }}\n"
+        );
+        let rig = rig(&more, &[says("1")], &[says("2")]);
+        let rig = rig.open().await;
+        let goal = Goal {
+            models: vec!["third".to_owned(), "first".to_owned()],
+            ..rig.goal("Count.")
+        };
+        let run = goal.run.clone();
+        let answer = rig.host.pursue(goal, &Tasks::new()).await;
+        assert_eq!(answer.expect("an answer"), "1");
+        let steps = steps(&rig.records(&run).await);
+        assert_eq!(steps, [format!("third skipped {miss}"), "first".to_owned()]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tiers_stand_for_their_models() {
+    let tiers = "[tiers]\nfast = [\"second\"]\nsmart = [\"first\", \"second\"]";
+    let rig = rig(tiers, &[says("first")], &[says("second")]).open().await;
+    for (named, expected) in [("fast", "second"), ("smart", "first"), ("first", "first")] {
+        let goal = Goal {
+            models: vec![named.to_owned()],
+            ..rig.goal("Count.")
+        };
+        let answer = rig.host.pursue(goal, &Tasks::new()).await;
+        assert_eq!(answer.expect("an answer"), expected, "{named}");
+    }
+    let goal = Goal {
+        models: vec!["balanced".to_owned()],
+        ..rig.goal("Count.")
+    };
+    let answer = rig.host.pursue(goal, &Tasks::new()).await;
+    assert_eq!(answer.expect_err("nobody").code(), Code::NotFound);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_with_a_shape_is_json_or_told_once_or_none() {
+    let shaped = "answer = { type = \"object\", properties = { n = { type = \"integer\" } }, required = [\"n\"] }";
+    let well = says("{ \"n\": 2 }");
+    let wrong = json!({"when": "does not fit the JSON Schema", "text": "{\"n\":\"two\"}"});
+    let repaired =
+        json!({"when": "does not fit the JSON Schema", "text": "```json\n{\"n\":2}\n```"});
+    for (replies, expected) in [
+        (vec![well], Ok("{\"n\":2}")),
+        (vec![count("a"), says("Two."), repaired], Ok("{\"n\":2}")),
+        (vec![says("Two."), wrong], Err(Code::BadOutcome)),
+    ] {
+        let rig = rig(shaped, &replies, &[]).open().await;
+        let (run, answer, _) = pursue(&rig).await;
+        match expected {
+            Ok(text) => assert_eq!(answer.expect("an answer"), text),
+            Err(code) => {
+                let error = answer.expect_err("no answer");
+                assert_eq!(error.code(), code);
+                assert!(error.message().contains("/n: "), "{error}");
+            }
+        }
+        let words = rig.words(&run).await;
+        assert_eq!(words.last(), Some(&"stopped"));
+    }
+}
