@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Asking, Purpose, Remote};
+use super::{Asking, Remote};
 use crate::edges::egress::Stream;
 use crate::gate::Performed;
 use crate::guests::station::Station;
@@ -55,9 +55,10 @@ pub(super) async fn ask(
             read((stream, now_ms), decoder, &mut see).await
         };
         let rest = asking.caller.deadline.rest();
-        let limit = match asking.purpose {
-            Purpose::Turn => rest,
-            Purpose::Consult => rest.min(Duration::from_millis(TURN_TIMEOUT_MS)),
+        // Of a turn its agent says how long it may take; a question about what is held is of none.
+        let limit = match asking.turn {
+            0 => rest.min(Duration::from_millis(TURN_TIMEOUT_MS)),
+            1.. => rest,
         };
         let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
         let bounded = async {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::agent::agent;
 use super::budget::{self, PriceTable};
-use super::chain;
+use super::chain::{self, ChainTable};
 use super::file::{
     ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, MountTable,
     RemoteTable, looking,
