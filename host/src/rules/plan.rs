@@ -27,7 +27,6 @@ pub struct Plan {
     turns_max: u32,
     pace: Pace,
     turns: u32,
-    repairs: u32,
     usage: Usage,
     messages: Vec<Message>,
     label: Label,
@@ -97,7 +96,6 @@ impl Plan {
             turns_max,
             pace,
             turns: 0,
-            repairs: 0,
             usage: Usage::default(),
             messages: vec![Message::User {
                 text: goal.to_owned(),
@@ -200,7 +198,7 @@ impl Plan {
 
     /// The answer does not stand: the model is told why, and answers again.
     pub fn again(&mut self, why: String) {
-        self.repairs += 1;
+        self.counts.repairs += 1;
         self.end = None;
         self.messages.push(Message::User { text: why });
     }
@@ -208,7 +206,7 @@ impl Plan {
     /// How often an answer did not stand.
     #[must_use]
     pub fn repairs(&self) -> u32 {
-        self.repairs
+        self.counts.repairs
     }
 
     /// Turns that the run may still take.

@@ -67,7 +67,7 @@ impl Host {
     where
         W: Future<Output = Result<String>> + Send + 'static,
     {
-        let tasks = Tasks::new();
+        let tasks = self.tasks();
         Running {
             // Before the work, so that nothing of it is missed.
             watcher: self.watch(&run),

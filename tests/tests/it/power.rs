@@ -46,6 +46,7 @@ fn stopped() -> Event {
         },
         turns: 1,
         usage: Usage::default(),
+        limit: None,
     })
 }
 

@@ -330,3 +330,47 @@ async fn a_key_is_forgotten_in_time_and_a_bad_one_refused() {
     let refused = rig.host.call_asked(run, Surface::Cli, call, &tasks);
     assert_eq!(refused.await.expect_err("no key").code(), Code::BadInput);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_script_that_goes_on_gets_the_answer_of_the_last_attempt() {
+    let server = Server::start().await;
+    server.say(vec![says("/busy", 503)]);
+    let policy = format!(
+        "ask = [\"text.diff\"]\n[limits]\nretries = 1\n[grants.\"web.*\"]\n\
+         fetch = [{{ url = \"{}\", private = true }}]\n[flow]\nmode = \"off\"",
+        page(&server, "/")
+    );
+    let rig = Rig::of(&policy).kept().await.open().await;
+    let source = format!(
+        "let said = 'nothing';
+         try {{ await tools.web.get_page({{url: '{}'}}) }} catch (error) {{ said = error.code }}
+         await tools.text.diff({{old: 'a', new: 'b'}});
+         return said",
+        page(&server, "/busy")
+    );
+    let left = rig.script(&source).await;
+    assert_eq!(rig::error(&left.outcome).code(), Code::Asked);
+    assert_eq!(server.seen().len(), 2);
+    let rig = rig.restart().await;
+    rig.answer(lazaret::words::event::Answer::Allow).await;
+    let called = rig.resume(&left.run).await.expect("it goes on");
+    assert_eq!(*rig::value(&called.outcome), json!("guest_failed"));
+    assert_eq!(server.seen().len(), 2, "nothing is asked again");
+    let records = rig.records(&left.run).await;
+    assert_eq!(judged(&records, "web.get_page"), 2);
+    assert_eq!(check_records(&records), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn repeats_and_bounds_as_they_stand_on_record() {
+    let look = json!({"tool": "text.count", "args": {"text": "a b"}});
+    let same = calls(&[look.clone(), look]);
+    let rig =
+        Rig::of("[flow]\nmode = \"off\"\nhold = \"never\"\n[agents.agent]\nidentical_batches = 2")
+            .replies(&[same.clone(), same])
+            .open()
+            .await;
+    let (run, answer) = rig.pursue("Count.").await;
+    assert_eq!(answer.expect_err("the guard").code(), Code::OverBudget);
+    assert_golden("agent-repeats", &rig.journal(&run).await);
+}

@@ -23,6 +23,8 @@ pub(super) struct Counts {
     batch: Option<(Digest, u32)>,
     /// How often each call was denied.
     denied: HashMap<Digest, u32>,
+    /// How often an answer did not stand.
+    pub(super) repairs: u32,
     /// Whether the model was told to answer in plain text, since there is nothing of what it calls.
     plain: bool,
 }

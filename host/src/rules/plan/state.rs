@@ -101,6 +101,8 @@ impl State {
             Event::Stopped(stopped) => Some(Self::of(stopped)),
             Event::Started(_)
             | Event::Brought(_)
+            | Event::Attempted(_)
+            | Event::Overspent(_)
             | Event::Replied { .. }
             | Event::Judged(_)
             | Event::Finished(_)
@@ -109,9 +111,7 @@ impl State {
             | Event::Answered { .. }
             | Event::Expired { .. }
             | Event::Resumed
-            | Event::Attempted(_)
-            | Event::Compacted(_)
-            | Event::Overspent(_) => None,
+            | Event::Compacted(_) => None,
         }
     }
 }
