@@ -83,7 +83,8 @@ impl Scene {
         let url = witness.url();
         let effect = |n: u32| format!("{url}/{name}/{n}");
         let log = format!("here/{name}.log");
-        let append = |text: &str| json!({"path": log, "content": format!("{text}\n"), "mode": "append"});
+        let append =
+            |text: &str| json!({"path": log, "content": format!("{text}\n"), "mode": "append"});
         let source = format!(
             "const told = []; \
              for (const call of [() => tools.web.post({{url: '{}', text: 'x'}}), () => tools.files.write({})]) {{ \
@@ -104,7 +105,10 @@ impl Scene {
                 call("files.write", append("turn")),
                 call("run_script", json!({"source": source})),
             ]),
-            turn(&[call("files.remove", json!({"path": format!("here/{name}.old")}))]),
+            turn(&[call(
+                "files.remove",
+                json!({"path": format!("here/{name}.old")}),
+            )]),
             turn(&[call("web.post", json!({"url": effect(3), "text": "x"}))]),
             json!({"text": "done"}).to_string(),
         ];

@@ -11,7 +11,9 @@ use lazaret::guests::tasks::Tasks;
 use lazaret::runs::host::{Host, Places, Records};
 use lazaret::surfaces::config;
 use lazaret::words::clock::Clock;
-use lazaret::words::event::{Content, End, Event, Finished, Narrowed, Spent, Started, Stopped, Surface};
+use lazaret::words::event::{
+    Content, End, Event, Finished, Narrowed, Spent, Started, Stopped, Surface,
+};
 use lazaret::words::id::RunId;
 use lazaret::words::key::HostKey;
 use lazaret::words::label::{Label, Source};
@@ -77,9 +79,15 @@ async fn syncs(scene: &Scene) {
         names: Names::System,
         clock: Clock::system(),
     };
-    let host = Host::open(config::setup_of(&path, places).unwrap()).await.unwrap();
+    let host = Host::open(config::setup_of(&path, places).unwrap())
+        .await
+        .unwrap();
     for (what, tool, args) in [
-        ("one that looks (`text.count`)", "text.count", json!({"text": "a b"})),
+        (
+            "one that looks (`text.count`)",
+            "text.count",
+            json!({"text": "a b"}),
+        ),
         (
             "one that appends (`files.write`)",
             "files.write",
@@ -144,8 +152,16 @@ async fn many_runs(path: &Path) {
         &begun,
         &goal(median(&begun), most),
     );
-    row("      what waits for an answer there", &asking, &goal(median(&asking), most));
-    row("      the newest 20, and one by its name", &newest, &goal(median(&newest), most));
+    row(
+        "      what waits for an answer there",
+        &asking,
+        &goal(median(&asking), most),
+    );
+    row(
+        "      the newest 20, and one by its name",
+        &newest,
+        &goal(median(&newest), most),
+    );
 }
 
 /// A long run that was cut off: how long until it can go on.
@@ -157,7 +173,9 @@ async fn long_run(path: &Path) {
         let done = Event::Finished(Finished {
             of: 0,
             end: End::Done {
-                content: Content::Inline(json!({"n": n, "text": "a page of an answer ".repeat(10)})),
+                content: Content::Inline(
+                    json!({"n": n, "text": "a page of an answer ".repeat(10)}),
+                ),
             },
             label: Label::of(Source::user()),
             told: None,

@@ -95,12 +95,7 @@ impl Journal {
         store::in_memory().map(|database| Self::start(database, None, clock, key))
     }
 
-    fn start(
-        database: Connection,
-        second: Option<Connection>,
-        clock: Clock,
-        key: HostKey,
-    ) -> Self {
+    fn start(database: Connection, second: Option<Connection>, clock: Clock, key: HostKey) -> Self {
         let batch = Arc::new(Mutex::new(Batch::default()));
         let (orders, inbox) = mpsc::channel(ORDERS);
         let checkpoints = second.map(|second| Checkpoints::start(second, batch.clone()));
@@ -382,6 +377,12 @@ impl Journal {
         check_open(run, records)?;
         let last = records.last().map_or(0, |record| record.seq);
         lock(&self.0.batch).take_up(run, last)
+    }
+
+    /// How many records a run has that goes on here.
+    #[must_use]
+    pub fn placed(&self, run: &RunId) -> Seq {
+        lock(&self.0.batch).placed(run)
     }
 
     /// Refuses whatever comes in a run after so many records, for a replay: it ends where the run was cut off.

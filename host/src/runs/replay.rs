@@ -17,7 +17,7 @@ use futures_util::FutureExt;
 use serde_json::Value;
 
 use self::compare::{plain, same, top};
-use self::outside::{Outside, is_outcome};
+use self::outside::Outside;
 use super::brought::brought_in;
 use super::host::{Host, Records, Setup};
 use super::left::{ABANDONED, Wished, wished_in};
@@ -88,6 +88,7 @@ impl Host {
         setup.places.records = Records::InMemory;
         setup.places.clock = Clock::recorded(expected.iter().map(|record| record.at).collect());
         let host = Self::open(setup).await?.told_by(outside.clone())?;
+        outside.recorded_in(host.journal(), &run);
         let again = Again {
             host: &host,
             watcher: host.watch(&run),
@@ -95,7 +96,6 @@ impl Host {
             wish,
             expected: &expected,
             own: &own,
-            outside: &outside,
             came: 0,
         };
         let (same, diverged) = again.all().await;
@@ -130,7 +130,10 @@ impl Host {
         let rejudged = self.rejudge(records)?;
         let untold = rejudged.untold.iter().filter(|untold| is_inner(untold.seq));
         replayed.untold = untold.count();
-        let change = rejudged.changes.into_iter().find(|change| is_inner(change.seq));
+        let change = rejudged
+            .changes
+            .into_iter()
+            .find(|change| is_inner(change.seq));
         replayed.diverged = change.and_then(|change| {
             let record = records.iter().find(|record| record.seq == change.seq)?;
             let mut now = record.event.clone();
@@ -179,7 +182,6 @@ struct Again<'a> {
     expected: &'a [Record],
     /// The places of these in the run.
     own: &'a [Seq],
-    outside: &'a Outside,
     /// How much of it has come.
     came: usize,
 }
@@ -215,7 +217,11 @@ impl Again<'_> {
         match &next.event {
             Event::Started(_) => {
                 let wish = self.wish.clone();
-                self.follow(Box::pin(begin(host, wish, self.expected, &tasks)), (end, &tasks)).await
+                self.follow(
+                    Box::pin(begin(host, wish, self.expected, &tasks)),
+                    (end, &tasks),
+                )
+                .await
             }
             Event::Answered { question, answer } => {
                 let (question, answer) = (question.clone(), *answer);
@@ -225,7 +231,11 @@ impl Again<'_> {
             // Somebody has answered, and it was too late.
             Event::Expired { question } if self.is_paused_behind() => {
                 let question = question.clone();
-                let work = async move { host.answer(question.as_str(), Answer::Deny).await.map(|_| ()) };
+                let work = async move {
+                    host.answer(question.as_str(), Answer::Deny)
+                        .await
+                        .map(|_| ())
+                };
                 self.follow(Box::pin(work), (end, &tasks)).await
             }
             Event::Stopped(_) => {
@@ -275,10 +285,17 @@ impl Again<'_> {
             | Event::Observed { .. } => false,
         });
         // Several expire together, and then the run goes on.
-        let expires = matches!(self.expected.get(self.came).map(|next| &next.event), Some(Event::Expired { .. }));
+        let expires = matches!(
+            self.expected.get(self.came).map(|next| &next.event),
+            Some(Event::Expired { .. })
+        );
         let first = match expires && !self.is_paused_behind() {
             true => {
-                let resumed = self.expected.iter().skip(from).position(|record| matches!(record.event, Event::Resumed));
+                let resumed = self
+                    .expected
+                    .iter()
+                    .skip(from)
+                    .position(|record| matches!(record.event, Event::Resumed));
                 let resumed = resumed.map_or(from, |at| from + at);
                 begins.find(|(at, _)| *at > resumed)
             }
@@ -328,8 +345,14 @@ impl Again<'_> {
 
     /// Whether the last record says that the run was left in order, or has ended.
     fn left_by_itself(&self) -> bool {
-        let last = self.came.checked_sub(1).and_then(|last| self.expected.get(last));
-        matches!(last.map(|last| &last.event), Some(Event::Paused { .. } | Event::Stopped(_)))
+        let last = self
+            .came
+            .checked_sub(1)
+            .and_then(|last| self.expected.get(last));
+        matches!(
+            last.map(|last| &last.event),
+            Some(Event::Paused { .. } | Event::Stopped(_))
+        )
     }
 
     /// A run that was cancelled is cancelled at the same place.
@@ -339,7 +362,13 @@ impl Again<'_> {
             Some(Event::Stopped(stopped)) => &stopped.end,
             Some(_) | None => return,
         };
-        if matches!(end, End::Failed { code: Code::Cancelled, .. }) {
+        if matches!(
+            end,
+            End::Failed {
+                code: Code::Cancelled,
+                ..
+            }
+        ) {
             tasks.cancel();
         }
     }
@@ -349,11 +378,6 @@ impl Again<'_> {
         if let Some(expected) = expected
             && same(expected, &record)
         {
-            if let Event::Finished(finished) = &record.event
-                && is_outcome(self.expected, finished)
-            {
-                self.outside.ended();
-            }
             self.came += 1;
             return Ok(());
         }
@@ -400,10 +424,15 @@ async fn begin(host: &Host, wish: Wished, records: &[Record], tasks: &Tasks) -> 
             subject,
             args,
         } if subject == TOOL => {
-            let source = args.get("source").and_then(Value::as_str).unwrap_or_default();
+            let source = args
+                .get("source")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
             let wish = (source.to_owned(), started.label);
             let begun = (run, started.surface);
-            host.script_with(begun, wish, brought, tasks).await.map(|_| ())
+            host.script_with(begun, wish, brought, tasks)
+                .await
+                .map(|_| ())
         }
         Wished::Call {
             run,

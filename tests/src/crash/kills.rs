@@ -42,7 +42,11 @@ pub async fn every_stop(program: &Path, (first, step): (usize, usize)) -> Kills 
     for at in (first..).step_by(step) {
         let mut ended = false;
         for trouble in [Trouble::KilledBefore(at), Trouble::KilledAfter(at)] {
-            let side = if matches!(trouble, Trouble::KilledBefore(_)) { "b" } else { "a" };
+            let side = if matches!(trouble, Trouble::KilledBefore(_)) {
+                "b"
+            } else {
+                "a"
+            };
             let name = format!("{side}{at}");
             let scene = Scene::new(&folder.path().join(&name), &witness).await;
             scene.set(&name, &witness);
@@ -51,7 +55,9 @@ pub async fn every_stop(program: &Path, (first, step): (usize, usize)) -> Kills 
             ended = status.success();
             assert!(ended || status.code().is_none(), "{name}: {status}");
             kills.kills += usize::from(!ended);
-            kills.tally.add(finish(&scene, &name, &witness, None).await.1);
+            kills
+                .tally
+                .add(finish(&scene, &name, &witness, None).await.1);
             std::fs::remove_dir_all(folder.path().join(&name)).expect("the folder goes");
         }
         if ended {
@@ -88,7 +94,10 @@ pub async fn random_kills(
     let witness = Witness::start();
     let folder = tempfile::tempdir().expect("a folder");
     let scene = Scene::new(folder.path(), &witness).await;
-    let trusted = scene.lazaret(&["policy", "trust"]).status().expect("lazaret runs");
+    let trusted = scene
+        .lazaret(&["policy", "trust"])
+        .status()
+        .expect("lazaret runs");
     assert!(trusted.success(), "the configuration is trusted");
     let mut random = Random(seed | 1);
     let (first, usual) = undisturbed(&scene, program, &witness).await;
@@ -100,7 +109,10 @@ pub async fn random_kills(
         let name = format!("r{round}");
         scene.set(&name, &witness);
         // The run begins as a person begins it.
-        let mut child = scene.lazaret(&["run", "work", "--agent", "a"]).spawn().expect("lazaret runs");
+        let mut child = scene
+            .lazaret(&["run", "work", "--agent", "a"])
+            .spawn()
+            .expect("lazaret runs");
         let mut tries = 0;
         while is_killed(&mut child, random.within(usual)) {
             kills.kills += 1;

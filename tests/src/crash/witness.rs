@@ -95,7 +95,8 @@ fn answer(mut stream: TcpStream, seen: &Mutex<BTreeMap<String, usize>>) {
                 let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
                 *counted(seen).entry(path).or_default() += 1;
                 bytes.drain(..head.len() + 4 + length);
-                let answer = "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 2\r\n\r\nok";
+                let answer =
+                    "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 2\r\n\r\nok";
                 if stream.write_all(answer.as_bytes()).is_err() {
                     return;
                 }

@@ -37,7 +37,9 @@ struct Watched {
 pub(super) fn register(state: Arc<Mutex<State>>, is_default: bool) -> String {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let name = format!("disk-{}", COUNT.fetch_add(1, Ordering::Relaxed));
-    let text = CString::new(name.clone()).expect("a name without NUL").into_raw();
+    let text = CString::new(name.clone())
+        .expect("a name without NUL")
+        .into_raw();
     // SAFETY: SQLite gives its own VFS, which lives as long as the process. Copied are plain numbers and functions;
     // what is registered is leaked, so that it lives as long.
     unsafe {
@@ -186,7 +188,11 @@ unsafe extern "C" fn write(
             let bytes = std::slice::from_raw_parts(bytes.cast::<u8>(), length);
             What::Written(usize::try_from(at).unwrap_or_default(), bytes.to_vec())
         };
-        let write = |length| forward(file, |methods, real| (methods.xWrite?)(real, bytes, length, at).into());
+        let write = |length| {
+            forward(file, |methods, real| {
+                (methods.xWrite?)(real, bytes, length, at).into()
+            })
+        };
         match happens(file, what) {
             Fate::Well => write(length),
             Fate::WellAndLast => {
@@ -206,8 +212,14 @@ unsafe extern "C" fn write(
 unsafe extern "C" fn truncate(file: *mut sqlite3_file, length: ffi::sqlite3_int64) -> c_int {
     // SAFETY: as SQLite promises.
     unsafe {
-        let truncate = || forward(file, |methods, real| (methods.xTruncate?)(real, length).into());
-        match happens(file, || What::Cut(usize::try_from(length).unwrap_or_default())) {
+        let truncate = || {
+            forward(file, |methods, real| {
+                (methods.xTruncate?)(real, length).into()
+            })
+        };
+        match happens(file, || {
+            What::Cut(usize::try_from(length).unwrap_or_default())
+        }) {
             Fate::Well => truncate(),
             Fate::WellAndLast => {
                 truncate();

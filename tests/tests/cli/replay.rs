@@ -30,7 +30,9 @@ fn replay(station: &Station) -> Ended {
 #[track_caller]
 fn is_the_same(station: &Station) {
     let before = station.run(&["runs", "list", "--json"]).ends(0).out;
-    replay(station).ends(0).prints(&["[RUN] went the same way: "]);
+    replay(station)
+        .ends(0)
+        .prints(&["[RUN] went the same way: "]);
     assert_eq!(before, station.run(&["runs", "list", "--json"]).ends(0).out);
 }
 
@@ -113,7 +115,9 @@ fn what_a_guest_wished_is_judged_again() {
     let server = Server::start(vec![Answer::Bytes(plain(200, "text/html", "<p>late</p>"))]);
     let url = server.url();
     let policy = |method: &str| {
-        format!("[grants.\"web.get_page\"]\nfetch = [{{ url = \"{url}/\", methods = [\"{method}\"], private = true }}]\n")
+        format!(
+            "[grants.\"web.get_page\"]\nfetch = [{{ url = \"{url}/\", methods = [\"{method}\"], private = true }}]\n"
+        )
     };
     let station = Station::with(&policy("GET"));
     let args = json!({"url": format!("{url}/")}).to_string();
@@ -121,25 +125,31 @@ fn what_a_guest_wished_is_judged_again() {
     is_the_same(&station);
     station.write("lazaret.toml", policy("HEAD"));
     station.trust();
-    replay(&station).ends(1).prints(&["diverged: ", "\"effect\":\"fetch\"", "method_not_granted"]);
+    replay(&station)
+        .ends(1)
+        .prints(&["diverged: ", "\"effect\":\"fetch\"", "method_not_granted"]);
     assert_eq!(server.requests().len(), 1);
 }
 
 #[test]
 fn another_component_goes_another_way() {
     let station = Station::with("");
-    let component = std::fs::read(crate::station::bundled("text")).unwrap();
+    let component = std::fs::read(crate::station::hostile()).unwrap();
     station.write("mine.wasm", &component);
-    station.write("lazaret.toml", "[plugins]\ntext = \"mine.wasm\"\n");
+    station.write("lazaret.toml", "[plugins]\nhostile = \"mine.wasm\"\n");
     station.trust();
-    station.run(&["call", "text.count", r#"{"text":"a"}"#]).ends(0);
+    station
+        .run(&["call", "hostile.echo", r#"{"text":"a"}"#])
+        .ends(0);
     is_the_same(&station);
     // The same in all that it declares: a custom section more.
     let mut other = component;
     other.extend_from_slice(&[0, 6, 4, b'm', b'a', b'r', b'k', 1]);
     station.write("mine.wasm", &other);
     station.trust();
-    replay(&station).ends(1).prints(&["diverged: ", "\"component\":"]);
+    replay(&station)
+        .ends(1)
+        .prints(&["diverged: ", "\"component\":"]);
 }
 
 #[test]
@@ -162,7 +172,8 @@ fn runs_that_cannot_be_replayed_are_named() {
 
 /// An agent that counts twice and says so.
 fn counted() -> Station {
-    let count = |text: &str| json!({"calls": [{"tool": "text.count", "args": {"text": text}}]}).to_string();
+    let count =
+        |text: &str| json!({"calls": [{"tool": "text.count", "args": {"text": text}}]}).to_string();
     let lines = [count("a"), count("a b"), r#"{"text":"counted"}"#.to_owned()];
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let station = Station::scripted("[\"text.*\"]", &lines, "");
@@ -179,7 +190,10 @@ fn a_run_goes_on_from_one_of_its_turns_as_another() {
         .ends(0)
         .prints(&["went the same way"]);
     let first = station.records();
-    let lines = station.read("script.jsonl").replace("a b", "a b c").replace("counted", "again");
+    let lines = station
+        .read("script.jsonl")
+        .replace("a b", "a b c")
+        .replace("counted", "again");
     station.write("script.jsonl", lines);
     station
         .run(&["runs", "replay", "last", "--until", "1", "--fork"])
@@ -188,10 +202,19 @@ fn a_run_goes_on_from_one_of_its_turns_as_another() {
         .says(&["forked: [RUN] goes on after turn 1 of [RUN]"]);
     let second = station.records();
     assert_eq!(second[0]["forked"], json!({"run": "[RUN]", "turn": 1}));
-    assert_eq!(station.run(&["runs", "list", "--json"]).ends(0).lines().len(), 2);
+    assert_eq!(
+        station
+            .run(&["runs", "list", "--json"])
+            .ends(0)
+            .lines()
+            .len(),
+        2
+    );
     let calls = |records: &[serde_json::Value]| -> Vec<serde_json::Value> {
         let calls = records.iter().filter(|record| record["effect"] == "call");
-        calls.map(|call| call["content"]["inline"]["text"].clone()).collect()
+        calls
+            .map(|call| call["content"]["inline"]["text"].clone())
+            .collect()
     };
     assert_eq!(calls(&first), ["a", "a b"]);
     assert_eq!(calls(&second), ["a", "a b c"]);
@@ -211,7 +234,9 @@ fn a_run_of_another_host_is_looked_at_and_not_gone_on_with() {
     std::fs::remove_file(other.state().join("key")).unwrap();
     let path = other.workspace().join("run.jsonl");
     let output = path.to_str().unwrap();
-    station.run(&["runs", "export", "last", "--output", output]).ends(0);
+    station
+        .run(&["runs", "export", "last", "--output", output])
+        .ends(0);
     let head: serde_json::Value =
         serde_json::from_str(other.read("run.jsonl").lines().next().unwrap()).unwrap();
     let name = head["run"].as_str().unwrap().to_owned();

@@ -58,7 +58,11 @@ struct Promise {
 
 /// Some thirty records of three runs, small and large, committed, synced, and left in the open batch. Ends early, and
 /// says so, where the journal refuses.
-async fn writes(journal: &Journal, disk: &Disk, carried: Carried<'_>) -> (Vec<Promise>, Result<()>) {
+async fn writes(
+    journal: &Journal,
+    disk: &Disk,
+    carried: Carried<'_>,
+) -> (Vec<Promise>, Result<()>) {
     let mut promises = Vec::new();
     let written = write_all((journal, disk), carried, &mut promises).await;
     (promises, written)
@@ -106,7 +110,9 @@ async fn write_all(
             && round % 4 == 3
         {
             let carry = "PRAGMA wal_checkpoint(PASSIVE)";
-            other.query_row(carry, [], |_| Ok(())).expect("a checkpoint");
+            other
+                .query_row(carry, [], |_| Ok(()))
+                .expect("a checkpoint");
         }
     }
     Ok(())
@@ -203,7 +209,10 @@ async fn whatever_a_power_cut_leaves_holds_all_that_was_synced() {
     drop((journal_of_test, other));
     let ops = disk.ops();
     let carried = |op: &&Op| op.file == NAME && matches!(op.what, What::Synced);
-    assert!(ops.iter().filter(carried).count() >= 2, "there were checkpoints");
+    assert!(
+        ops.iter().filter(carried).count() >= 2,
+        "there were checkpoints"
+    );
     let states = states(&ops, &(0..=ops.len()).collect::<Vec<_>>());
     let mut count = 0;
     for (cut, files) in &states {
@@ -211,10 +220,15 @@ async fn whatever_a_power_cut_leaves_holds_all_that_was_synced() {
         lay_out(files, folder.path());
         let journal = journal(&folder.path().join(NAME));
         let journal = journal.unwrap_or_else(|error| panic!("cut at {cut}: {error:?}"));
-        let found = found(&journal).await.unwrap_or_else(|error| panic!("cut at {cut}: {error:?}"));
+        let found = found(&journal)
+            .await
+            .unwrap_or_else(|error| panic!("cut at {cut}: {error:?}"));
         for promise in promises.iter().filter(|promise| promise.from <= *cut) {
             for record in &promise.records {
-                assert!(found.contains(record), "cut at {cut}: {record:?} was synced");
+                assert!(
+                    found.contains(record),
+                    "cut at {cut}: {record:?} was synced"
+                );
             }
         }
         count += 1;
@@ -232,19 +246,28 @@ async fn troubled(trouble: Trouble) -> bool {
     let opened = journal(&disk.at(&path));
     let refused = match &opened {
         Err(error) => {
-            assert!(matches!(error.code(), Code::DiskFailed | Code::Corrupt), "{error:?}");
+            assert!(
+                matches!(error.code(), Code::DiskFailed | Code::Corrupt),
+                "{error:?}"
+            );
             true
         }
         Ok(journal) => {
             let (promises, written) = writes(journal, &disk, Carried::ByItself).await;
             if let Err(error) = &written {
                 assert_eq!(error.code(), Code::DiskFailed, "{trouble:?}: {error:?}");
-                assert!(error.message().contains("nothing more is done"), "{error:?}");
+                assert!(
+                    error.message().contains("nothing more is done"),
+                    "{error:?}"
+                );
                 // It stays so, although the disk may be well again.
                 disk.trouble(Trouble::None);
                 let later = journal.append(&run("d"), 0, Event::Resumed);
                 assert_eq!(later.expect_err("refused").code(), Code::DiskFailed);
-                assert_eq!(journal.sync().await.expect_err("refused").code(), Code::DiskFailed);
+                assert_eq!(
+                    journal.sync().await.expect_err("refused").code(),
+                    Code::DiskFailed
+                );
             }
             keeps_promises(&path, &promises, trouble).await;
             written.is_err()
@@ -258,7 +281,9 @@ async fn troubled(trouble: Trouble) -> bool {
 /// Another host looks at what the first one, which still runs, has promised.
 async fn keeps_promises(path: &Path, promises: &[Promise], trouble: Trouble) {
     let again = journal(path).unwrap_or_else(|error| panic!("{trouble:?}: {error:?}"));
-    let found = found(&again).await.unwrap_or_else(|error| panic!("{trouble:?}: {error:?}"));
+    let found = found(&again)
+        .await
+        .unwrap_or_else(|error| panic!("{trouble:?}: {error:?}"));
     for record in promises.iter().flat_map(|promise| &promise.records) {
         assert!(found.contains(record), "{trouble:?}: {record:?} was synced");
     }
@@ -269,7 +294,10 @@ async fn operations() -> Vec<Op> {
     let folder = tempfile::tempdir().expect("a folder");
     let disk = Disk::new();
     let journal = journal(&disk.at(&folder.path().join(NAME))).expect("a journal");
-    writes(&journal, &disk, Carried::ByItself).await.1.expect("nothing fails");
+    writes(&journal, &disk, Carried::ByItself)
+        .await
+        .1
+        .expect("nothing fails");
     disk.ops()
 }
 
@@ -278,23 +306,39 @@ async fn a_full_or_broken_disk_is_never_success() {
     let places = places(&operations().await);
     let mut refused = 0;
     for at in &places {
-        for trouble in [Trouble::FullFrom(*at), Trouble::HalfOf(*at), Trouble::BrokenFrom(*at)] {
+        for trouble in [
+            Trouble::FullFrom(*at),
+            Trouble::HalfOf(*at),
+            Trouble::BrokenFrom(*at),
+        ] {
             refused += usize::from(troubled(trouble).await);
         }
     }
-    println!("disks that fail: {} ways, {refused} refused", places.len() * 3);
+    println!(
+        "disks that fail: {} ways, {refused} refused",
+        places.len() * 3
+    );
     assert!(refused > places.len(), "{refused} of {}", places.len() * 3);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sync_that_fails_is_never_success() {
     let ops = operations().await;
-    let syncs: Vec<usize> = (0..ops.len()).filter(|at| ops[*at].what == What::Synced).collect();
+    let syncs: Vec<usize> = (0..ops.len())
+        .filter(|at| ops[*at].what == What::Synced)
+        .collect();
     assert!(syncs.len() > 4, "{}", syncs.len());
     for at in syncs {
         let refused = troubled(Trouble::SyncFails(at)).await;
         // Whichever it is: of the log, of the database, of a checkpoint behind everybody's back.
-        assert!(refused, "{at}: nobody was told: {:?}", &ops[..=at].iter().map(|op| (&op.file, std::mem::discriminant(&op.what))).collect::<Vec<_>>());
+        assert!(
+            refused,
+            "{at}: nobody was told: {:?}",
+            &ops[..=at]
+                .iter()
+                .map(|op| (&op.file, std::mem::discriminant(&op.what)))
+                .collect::<Vec<_>>()
+        );
     }
 }
 
@@ -303,11 +347,15 @@ async fn the_disk_is_waited_for_once_for_all_who_wait() {
     let folder = tempfile::tempdir().expect("a folder");
     let disk = Disk::new();
     let journal = journal(&disk.at(&folder.path().join(NAME))).expect("a journal");
-    journal.append(&run("first"), 0, Event::Resumed).expect("a record");
+    journal
+        .append(&run("first"), 0, Event::Resumed)
+        .expect("a record");
     journal.sync().await.expect("a sync");
     let syncs = || {
         let ops = disk.ops();
-        let syncs = ops.iter().filter(|op| op.what == What::Synced && op.file != NAME);
+        let syncs = ops
+            .iter()
+            .filter(|op| op.what == What::Synced && op.file != NAME);
         syncs.count()
     };
     let (before, counted) = (syncs(), journal.syncs());
@@ -320,10 +368,16 @@ async fn the_disk_is_waited_for_once_for_all_who_wait() {
     assert!(waited.iter().all(Result::is_ok));
     let shared = syncs() - before;
     assert!(shared <= 3, "50 runs waited for the disk {shared} times");
-    assert_eq!(journal.syncs() - counted, shared as u64, "the journal counts what happens");
+    assert_eq!(
+        journal.syncs() - counted,
+        shared as u64,
+        "the journal counts what happens"
+    );
     // What is on the disk already is not waited for again, and what needs no disk does not wait.
     journal.sync().await.expect("a sync");
-    journal.append(&runs[0], 0, Event::Resumed).expect("a record");
+    journal
+        .append(&runs[0], 0, Event::Resumed)
+        .expect("a record");
     journal.commit().await.expect("a commit");
     assert_eq!(syncs() - before, shared);
     // A part of what is on the disk needs no wait of its own; what is a part of another does.
@@ -356,7 +410,10 @@ async fn damaged(path: &Path, change: impl Fn(&mut Vec<u8>), what: &str) -> bool
         },
     };
     assert!(
-        matches!(error.code(), Code::Corrupt | Code::DiskFailed | Code::BadInput),
+        matches!(
+            error.code(),
+            Code::Corrupt | Code::DiskFailed | Code::BadInput
+        ),
         "{what}: {error:?}"
     );
     assert!(!error.message().is_empty());
@@ -371,7 +428,9 @@ async fn damaged_files_are_told_and_never_a_panic() {
     let first = journal(&disk.at(&path)).expect("a journal");
     for name in ["a", "b", "c"] {
         for round in 0..5 {
-            first.append(&run(name), 0, done(round * 300)).expect("a record");
+            first
+                .append(&run(name), 0, done(round * 300))
+                .expect("a record");
         }
         first.append(&run(name), 0, stopped()).expect("a record");
     }
@@ -390,7 +449,10 @@ async fn damaged_files_are_told_and_never_a_panic() {
         // What stands on the last pages is found again in others, and no record is there.
         assert!(said || length > size * 3 / 4, "cut to {length} of {size}");
     }
-    println!("damaged journals: {} flips, {told} of them told", flips.len());
+    println!(
+        "damaged journals: {} flips, {told} of them told",
+        flips.len()
+    );
     assert!(told > flips.len() / 4, "{told} of {}", flips.len());
 }
 
@@ -452,7 +514,10 @@ async fn a_migration_that_was_cut_off_is_done_or_not_begun() {
                     .pragma_query_value(None, "user_version", |row| row.get(0))
                     .expect("a version")
             };
-            assert!([version, 3].contains(&found), "cut at {cut}: version {found}");
+            assert!(
+                [version, 3].contains(&found),
+                "cut at {cut}: version {found}"
+            );
             let journal = journal(&path).unwrap_or_else(|error| panic!("cut at {cut}: {error:?}"));
             let records = journal.records(&run("old")).await.expect("its records");
             assert_eq!(records.len(), 40, "cut at {cut}");

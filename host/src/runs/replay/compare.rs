@@ -13,7 +13,11 @@ use crate::words::id::Seq;
 pub(super) fn top(records: &[Record]) -> (Vec<Record>, Vec<Seq>) {
     let mut places: BTreeMap<Seq, Seq> = BTreeMap::new();
     let (mut top, mut own) = (Vec::new(), Vec::new());
-    for (record, place) in records.iter().filter(|record| comes(record, records)).zip(0..) {
+    for (record, place) in records
+        .iter()
+        .filter(|record| comes(record, records))
+        .zip(0..)
+    {
         places.insert(record.seq, place);
         let mut again = record.clone();
         let now = |seq: Seq| places.get(&seq).copied().unwrap_or_default();
@@ -31,7 +35,9 @@ fn comes(record: &Record, records: &[Record]) -> bool {
     match &record.event {
         Event::Judged(judged) => is_top(judged),
         Event::Finished(finished) => {
-            let of = usize::try_from(finished.of).ok().and_then(|of| records.get(of));
+            let of = usize::try_from(finished.of)
+                .ok()
+                .and_then(|of| records.get(of));
             matches!(of.map(|of| &of.event), Some(Event::Judged(judged)) if is_top(judged))
         }
         Event::Started(_)

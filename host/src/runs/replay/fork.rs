@@ -21,8 +21,10 @@ impl Host {
         let (records, verified) = self.journal().verified(run).await?;
         verified.check()?;
         if verified.provenance == Provenance::Foreign {
-            let what = format!("the run `{run}` was imported from another host, so nothing in it goes on");
-            return Err(Error::new(Code::Denied, what).hint("begin anew; `lazaret runs show` shows what it did"));
+            let what =
+                format!("the run `{run}` was imported from another host, so nothing in it goes on");
+            return Err(Error::new(Code::Denied, what)
+                .hint("begin anew; `lazaret runs show` shows what it did"));
         }
         let Wished::Goal(goal) = wished_in(run, &records)? else {
             let what = format!("the run `{run}` is one call or script, which has no turns");

@@ -64,7 +64,9 @@ fn tell(replayed: &Replayed, scene: &Scene) {
     let Some(diverged) = diverged else {
         let untold = match untold {
             0 => String::new(),
-            untold => format!("; {untold} of their judgements were not kept whole, and are not judged again"),
+            untold => format!(
+                "; {untold} of their judgements were not kept whole, and are not judged again"
+            ),
         };
         print::line(format!(
             "{} went the same way: {same} records are as they were, and {inner} inside of calls{untold}",
@@ -72,14 +74,26 @@ fn tell(replayed: &Replayed, scene: &Scene) {
         ));
         return;
     };
-    let what = format!("the run `{run}` went another way at record {}", diverged.seq);
-    print::line(format!("{} {what}, after {same} that are as they were", strong("diverged:")));
-    print::line(format!("  expected: {}", shown(diverged.expected.as_ref(), "nothing more")));
+    let what = format!(
+        "the run `{run}` went another way at record {}",
+        diverged.seq
+    );
+    print::line(format!(
+        "{} {what}, after {same} that are as they were",
+        strong("diverged:")
+    ));
+    print::line(format!(
+        "  expected: {}",
+        shown(diverged.expected.as_ref(), "nothing more")
+    ));
     let nothing = match diverged.why.as_str() {
         "" => "nothing".to_owned(),
         why => format!("nothing: {}", one_line(why)),
     };
-    print::line(format!("  came:     {}", shown(diverged.came.as_ref(), &nothing)));
+    print::line(format!(
+        "  came:     {}",
+        shown(diverged.came.as_ref(), &nothing)
+    ));
     if !scene.quiet {
         print::note(format!("all of it: lazaret runs show {run}"));
     }

@@ -71,8 +71,14 @@ async fn many(count: usize) {
     let program = std::env::current_exe().expect("this program has a path");
     let began = Instant::now();
     let took = |began: Instant| began.elapsed().as_secs();
-    println!("every stop of one run: {} s later {}", took(began), every_stop(&program, (0, 1)).await);
-    let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_secs());
+    println!(
+        "every stop of one run: {} s later {}",
+        took(began),
+        every_stop(&program, (0, 1)).await
+    );
+    let seed = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(1, |since| since.as_secs());
     println!("{count} stops at random, seed {seed}");
     let mut said = 0;
     let say = |kills: &Kills| {
