@@ -381,6 +381,12 @@ impl Journal {
         lock(&self.0.batch).take_up(run, last)
     }
 
+    /// How many records a run has that goes on here.
+    #[must_use]
+    pub fn placed(&self, run: &RunId) -> Seq {
+        lock(&self.0.batch).placed(run)
+    }
+
     /// Refuses whatever comes in a run after so many records, for a replay: it ends where the run was cut off.
     pub fn cut(&self, run: &RunId, records: usize) {
         let records = Seq::try_from(records).unwrap_or(Seq::MAX);

@@ -17,7 +17,7 @@ use futures_util::FutureExt;
 use serde_json::Value;
 
 use self::compare::{plain, same, top};
-use self::outside::{Outside, is_outcome};
+use self::outside::Outside;
 use super::brought::brought_in;
 use super::host::{Host, Records, Setup};
 use super::left::{ABANDONED, Wished, wished_in};
@@ -91,6 +91,7 @@ impl Host {
         setup.places.records = Records::InMemory;
         setup.places.clock = Clock::recorded(expected.iter().map(|record| record.at).collect());
         let host = Self::open(setup).await?.told_by(outside.clone())?;
+        outside.recorded_in(host.journal(), &run);
         let again = Again {
             host: &host,
             watcher: host.watch(&run),
@@ -98,7 +99,6 @@ impl Host {
             wish,
             expected: &expected,
             own: &own,
-            outside: &outside,
             came: 0,
         };
         let (same, diverged) = again.all().await;
@@ -198,7 +198,6 @@ struct Again<'a> {
     expected: &'a [Record],
     /// The places of these in the run.
     own: &'a [Seq],
-    outside: &'a Outside,
     /// How much of it has come.
     came: usize,
 }
@@ -401,11 +400,6 @@ impl Again<'_> {
         if let Some(expected) = expected
             && same(expected, &record)
         {
-            if let Event::Finished(finished) = &record.event
-                && is_outcome(self.expected, finished)
-            {
-                self.outside.ended();
-            }
             self.came += 1;
             return Ok(());
         }

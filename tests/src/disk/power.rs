@@ -2,7 +2,8 @@
 //!
 //! Bytes that were written and not synced may be there, be missing, or be there in part, sector by sector; one write
 //! may be there although an earlier one is missing. That a file was made, cut or removed is kept in order with the
-//! other such changes to it, and is safe with its next sync.
+//! other such changes to it, and is safe with its next sync, or with that of its folder: SQLite syncs a folder with the
+//! first sync of a log in it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,22 +30,31 @@ pub type Files = BTreeMap<String, Vec<u8>>;
 /// The operations among `ops` that a power cut behind the last of them may undo, by their place.
 #[must_use]
 pub fn open(ops: &[Op]) -> Vec<usize> {
-    let is_safe = |file: &str, at: usize| {
-        let mut later = ops.iter().skip(at + 1).filter(|op| op.file == file);
-        let decided = later.find(|op| {
-            matches!(
-                op.what,
-                What::Synced | What::NotSynced | What::Removed(true)
-            )
+    let is_folders = |op: &Op| matches!(op.what, What::Made | What::Removed(_));
+    // The first sync of a log that was just made is one of its folder as well.
+    let syncs_folder = |at: usize, op: &Op| {
+        let before = ops[..at].iter().rev().filter(|other| other.file == op.file);
+        let mut changes = before.take_while(|other| other.what != What::Synced);
+        op.file.contains('-') && op.what == What::Synced && changes.any(|op| op.what == What::Made)
+    };
+    let is_safe = |op: &Op, at: usize| {
+        let mut later = ops.iter().enumerate().skip(at + 1);
+        if is_folders(op) && later.clone().any(|(at, later)| syncs_folder(at, later)) {
+            return true;
+        }
+        let decided = later.find(|(_, later)| {
+            let what = &later.what;
+            later.file == op.file
+                && matches!(what, What::Synced | What::NotSynced | What::Removed(true))
         });
-        decided.is_some_and(|op| op.what != What::NotSynced)
+        decided.is_some_and(|(_, decided)| decided.what != What::NotSynced)
     };
     let changes = ops.iter().enumerate();
     let changes = changes.filter(|(_, op)| match op.what {
         What::Made | What::Written(..) | What::Cut(_) | What::Removed(false) => true,
         What::Synced | What::NotSynced | What::Removed(true) => false,
     });
-    let open = changes.filter(|(at, op)| !is_safe(&op.file, *at));
+    let open = changes.filter(|(at, op)| !is_safe(op, *at));
     open.map(|(at, _)| at).collect()
 }
 

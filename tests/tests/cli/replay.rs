@@ -134,12 +134,12 @@ fn what_a_guest_wished_is_judged_again() {
 #[test]
 fn another_component_goes_another_way() {
     let station = Station::with("");
-    let component = std::fs::read(crate::station::bundled("text")).unwrap();
+    let component = std::fs::read(crate::station::hostile()).unwrap();
     station.write("mine.wasm", &component);
-    station.write("lazaret.toml", "[plugins]\ntext = \"mine.wasm\"\n");
+    station.write("lazaret.toml", "[plugins]\nhostile = \"mine.wasm\"\n");
     station.trust();
     station
-        .run(&["call", "text.count", r#"{"text":"a"}"#])
+        .run(&["call", "hostile.echo", r#"{"text":"a"}"#])
         .ends(0);
     is_the_same(&station);
     // The same in all that it declares: a custom section more.

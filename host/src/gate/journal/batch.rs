@@ -63,7 +63,7 @@ impl Ended {
 impl Batch {
     /// The next place in a run.
     pub(super) fn take_seq(&mut self, run: &RunId, event: &Event) -> Result<Seq> {
-        let next = self.next.get(run).copied().unwrap_or(0);
+        let next = self.placed(run);
         let cut = self.cut.as_ref();
         let is_cut = cut.is_some_and(|(cut, records)| cut == run && next >= *records);
         if is_cut || self.ended.runs.contains(run) {
@@ -76,6 +76,11 @@ impl Batch {
             self.let_go(run);
         }
         Ok(seq)
+    }
+
+    /// How many records a run has that goes on here.
+    pub(super) fn placed(&self, run: &RunId) -> Seq {
+        self.next.get(run).copied().unwrap_or(0)
     }
 
     /// A run goes on after the last of its records.

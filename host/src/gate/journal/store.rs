@@ -125,6 +125,8 @@ fn settle(database: &Connection) -> rusqlite::Result<()> {
     for (name, value) in [("trusted_schema", "OFF"), ("mmap_size", "0")] {
         database.pragma_update(None, name, value)?;
     }
+    // Of a file that is made: what undoes that must be gone before anything is written behind it.
+    database.pragma_update(None, "synchronous", "EXTRA")?;
     // Where it cannot be had, SQLite says so in its answer alone.
     let set = |row: &Row<'_>| row.get::<_, String>(0);
     let mode = database.pragma_update_and_check(None, "journal_mode", "WAL", set)?;

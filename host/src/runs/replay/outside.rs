@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
-use tokio::sync::watch;
-
+use crate::gate::journal::Journal;
 use crate::guests::apart::{Done, Telling};
 use crate::guests::guest::Trail;
 use crate::guests::recorded::Recorded;
@@ -17,7 +16,7 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
     Attempted, Content, EffectKind, End, Event, Finished, Judged, Record, Scripted, Tried, Verdict,
 };
-use crate::words::id::{Place, Seq};
+use crate::words::id::{Place, RunId, Seq};
 use crate::words::label::{Sort, Source};
 use crate::words::lock::lock;
 use crate::words::message::{Reply, Usage};
@@ -29,15 +28,15 @@ pub(super) struct Outside {
     replies: Mutex<VecDeque<Result<Reply>>>,
     summaries: Mutex<VecDeque<Result<(String, Usage)>>>,
     scripted: BTreeMap<Place, Scripted>,
-    /// How many outcomes are on record again.
-    ended: watch::Sender<usize>,
+    /// Where the run is recorded again.
+    again: OnceLock<(Journal, RunId)>,
 }
 
 /// What came of one call.
 #[derive(Debug)]
 enum Outcome {
-    /// This, as so many others had come before it.
-    Came(usize, Box<Done>),
+    /// This, and its end stands at that place.
+    Came(Seq, Box<Done>),
     /// Nobody saw its end.
     Open,
 }
@@ -48,22 +47,13 @@ impl Outside {
     /// # Errors
     /// `BadInput` for an outcome that was not kept.
     pub(super) fn of(records: &[Record]) -> Result<Self> {
-        let ends: Vec<&Finished> = records.iter().filter_map(end).collect();
-        let ends_of: BTreeMap<Seq, &Finished> = ends
-            .iter()
-            .map(|finished| (finished.of, *finished))
-            .collect();
-        let calls: BTreeMap<Seq, &Judged> = records.iter().filter_map(performed).collect();
-        let order = ends.iter().filter(|finished| !is_open(finished));
-        let order: Vec<Seq> = order.map(|finished| finished.of).collect();
-        let order: Vec<&Seq> = order.iter().filter(|of| calls.contains_key(of)).collect();
+        let ends: BTreeMap<Seq, (Seq, &Finished)> = records.iter().filter_map(end).collect();
         let mut outcomes: BTreeMap<Place, VecDeque<Outcome>> = BTreeMap::new();
-        for (seq, judged) in calls {
-            let outcome = match ends_of.get(&seq).filter(|finished| !is_open(finished)) {
+        for (seq, judged) in records.iter().filter_map(performed) {
+            let outcome = match ends.get(&seq).filter(|(_, finished)| !is_open(finished)) {
                 None => Outcome::Open,
-                Some(finished) => {
-                    let before = order.iter().position(|of| **of == seq).unwrap_or_default();
-                    Outcome::Came(before, Box::new(done(judged, (seq, finished))?))
+                Some((at, finished)) => {
+                    Outcome::Came(*at, Box::new(done(judged, (seq, finished))?))
                 }
             };
             let place = judged.place.clone();
@@ -74,20 +64,32 @@ impl Outside {
             replies: Mutex::new(replies(records)),
             summaries: Mutex::new(summaries(records)),
             scripted: scripted(records),
-            ended: watch::Sender::new(0),
+            again: OnceLock::new(),
         })
     }
 
-    /// The end of one more call is on record again.
-    pub(super) fn ended(&self) {
-        self.ended.send_modify(|ended| *ended += 1);
+    /// The run is recorded again in this journal.
+    pub(super) fn recorded_in(&self, journal: &Journal, run: &RunId) {
+        let _ = self.again.set((journal.clone(), run.clone()));
     }
-}
 
-/// Whether a record is the end of a call whose outcome comes from here.
-pub(super) fn is_outcome(records: &[Record], finished: &Finished) -> bool {
-    let of = records.iter().find(|record| record.seq == finished.of);
-    !is_open(finished) && of.is_some_and(|of| performed(of).is_some())
+    /// Returns when so many records are there again: the next one has that place.
+    async fn turn_of(&self, place: Seq) {
+        let Some((journal, run)) = self.again.get() else {
+            return;
+        };
+        loop {
+            // Before the look, so that no record between the two is missed: each one moves the clock.
+            let moved = journal.clock().moved();
+            if journal.placed(run) >= place {
+                return;
+            }
+            match moved {
+                Some(moved) => moved.await,
+                None => return,
+            }
+        }
+    }
 }
 
 impl Recorded for Outside {
@@ -96,12 +98,10 @@ impl Recorded for Outside {
             .get_mut(place)
             .and_then(VecDeque::pop_front);
         Box::pin(async move {
-            let Some(Outcome::Came(before, done)) = outcome else {
+            let Some(Outcome::Came(at, done)) = outcome else {
                 return std::future::pending().await;
             };
-            let mut ended = self.ended.subscribe();
-            // The sender is ours, so there is no other end of this.
-            let _ = ended.wait_for(|ended| *ended >= before).await;
+            self.turn_of(at).await;
             *done
         })
     }
@@ -121,11 +121,12 @@ impl Recorded for Outside {
     }
 }
 
-fn end(record: &Record) -> Option<&Finished> {
+/// The end of something: of which record, where it stands, and what it says.
+fn end(record: &Record) -> Option<(Seq, (Seq, &Finished))> {
     let Event::Finished(finished) = &record.event else {
         return None;
     };
-    Some(finished)
+    Some((finished.of, (record.seq, finished)))
 }
 
 /// A call that was made, and not of a script: that one is run again.
