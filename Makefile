@@ -11,7 +11,7 @@ help:
 	@echo '  make demo     build the host and its plugins, then watch the gate at work; start here'
 	@echo '  make test     all tests: host, sdk, plugins, attacks, the tidiness of the tree'
 	@echo '  make lint     formatting and clippy; warnings are errors'
-	@echo '  make mutants  break each rule on purpose, and see that a test fails; ONLY=WORD for some (half an hour for all)'
+	@echo '  make mutants  break each rule on purpose, and see that a test fails; ONLY=WORD,WORD for some (an hour or two for all)'
 	@echo '  make bench    measure, and print one table'
 	@echo '  make plugins  only compile the plugins, into plugins/dist/NAME.wasm'
 	@echo '  make setup    only make this machine able to compile plugins'

@@ -135,6 +135,17 @@ async fn what_was_found_counts_from_then_on() {
     let all: Vec<_> = said.iter().map(|(verdict, _)| *verdict).collect();
     assert_eq!(all, ["allow", "allow", "ask"], "{said:?}");
     assert!(said[2].1.contains(WORDS), "{said:?}");
+    let records = rig.records(&run).await;
+    let told = crate::page::observed(&records);
+    let told = told
+        .iter()
+        .map(|(_, label)| label.to_string().contains(WORDS));
+    let told: Vec<bool> = told.collect();
+    assert_eq!(
+        told,
+        [false, false, false, true],
+        "the second search found it"
+    );
 }
 
 /// A refusal quotes the schema, or names that are near: these are the stranger's words as well.

@@ -1,6 +1,7 @@
 //! The mutants as they are written down, and the sources with all of them in.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -43,6 +44,8 @@ pub struct Mutant {
     pub about: String,
     /// Below `host/src`.
     pub file: String,
+    /// The list it stands in.
+    list: String,
     /// What of `it` may see it; nothing for the usual parts.
     pub tests: Vec<String>,
 }
@@ -50,7 +53,15 @@ pub struct Mutant {
 impl Mutant {
     /// Whether it is meant by this word.
     pub fn is(&self, only: &str) -> bool {
-        self.about.contains(only) || self.file.contains(only)
+        [&self.about, &self.file, &self.list]
+            .iter()
+            .any(|text| text.contains(only))
+    }
+}
+
+impl fmt::Display for Mutant {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{:3} {}: {}", self.number, self.file, self.about)
     }
 }
 
@@ -75,7 +86,7 @@ impl Planted {
             let name = list.file_name().unwrap_or_default().to_string_lossy();
             let entries: Entries = toml::from_str(&text).map_err(|why| format!("{name}: {why}"))?;
             for entry in entries.mutant {
-                if let Err(why) = planted.plant(root, &entry) {
+                if let Err(why) = planted.plant(root, &name, &entry) {
                     wrong.push(format!("{name}: {}: {why}", entry.about.join(", ")));
                 }
             }
@@ -90,7 +101,7 @@ impl Planted {
         Ok(planted)
     }
 
-    fn plant(&mut self, root: &Path, entry: &Entry) -> Result<(), String> {
+    fn plant(&mut self, root: &Path, list: &str, entry: &Entry) -> Result<(), String> {
         if NEVER.iter().any(|never| entry.file.starts_with(never)) {
             return Err(format!("nothing is planted in {}", entry.file));
         }
@@ -102,7 +113,7 @@ impl Planted {
                 "`{from}` stands {places} times in {file}, not once"
             ));
         }
-        let source = source.replacen(&entry.from, &self.numbered(entry)?, 1);
+        let source = source.replacen(&entry.from, &self.numbered(list, entry)?, 1);
         self.files.insert(path_of(&entry.file), source);
         Ok(())
     }
@@ -117,7 +128,7 @@ impl Planted {
     }
 
     /// The text of an entry, in which every mark asks for a number of its own.
-    fn numbered(&mut self, entry: &Entry) -> Result<String, String> {
+    fn numbered(&mut self, list: &str, entry: &Entry) -> Result<String, String> {
         let mut parts = entry.to.split(MARK);
         let mut text = parts.next().unwrap_or_default().to_owned();
         let parts: Vec<&str> = parts.collect();
@@ -132,6 +143,7 @@ impl Planted {
                 number,
                 about: about.clone(),
                 file: entry.file.clone(),
+                list: list.to_owned(),
                 tests: entry.tests.clone(),
             });
         }
@@ -189,7 +201,7 @@ mod tests {
 
     fn why_not(file: &str, from: &str, to: &str) -> String {
         let mut planted = Planted::default();
-        let done = planted.plant(&root(), &entry(file, from, to));
+        let done = planted.plant(&root(), "list.toml", &entry(file, from, to));
         done.expect_err("it is planted")
     }
 
