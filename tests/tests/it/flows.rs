@@ -75,6 +75,7 @@ async fn what_was_written_under_influence_is_read_with_it_by_every_later_run_and
         await tools.files.write({path: 'docs/anew.md', content: 'nor here'});
         await tools.files.move({source: 'docs/moved.md', target: 'docs/deep/there.md'});
         await tools.files.move({source: 'docs/clean.md', target: 'docs/named.md'});
+        await tools.files.write({path: 'docs/plain.md', content: 'x', mode: 'create'}).catch(() => null);
         await tools.notes.put({key: 'kept', text: 'nor here'});";
     assert!(label(&rig, write).await.contains("file:inbox"));
     label(
@@ -101,7 +102,7 @@ async fn what_was_written_under_influence_is_read_with_it_by_every_later_run_and
         ("notes.get({key: 'kept'})", true),
         ("notes.search({query: 'nor'})", true),
         ("notes.list({})", true),
-        // What a clean run wrote in its place, and what a person did.
+        // What a clean run wrote in its place, and what a person did and nobody could overwrite.
         ("files.read({path: 'docs/anew.md'})", false),
         ("files.read({path: 'docs/plain.md'})", false),
     ];

@@ -90,6 +90,26 @@ async fn all_that_a_guest_has_read_is_behind_what_it_wishes_next() {
     );
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_guest_was_told_by_a_tool_is_behind_what_it_wishes_next() {
+    let rig = rig("").open().await;
+    let tools = ["files.stat", "files.read", "files.stat"];
+    let args = json!({"tools": tools, "args": {"path": "inbox/letter.txt"}});
+    let called = rig.call("hostile.call_each", args).await;
+    let said = rig::value(&called.outcome).to_string();
+    assert!(said.contains("Dear reader"), "{said}");
+    let records = rig.records(&called.run).await;
+    let labels = wished(&records, EffectKind::Call, "files.");
+    let knew: Vec<bool> = labels.iter().map(|label| label.covers(&inbox())).collect();
+    // How long a letter is says something of it as well.
+    assert_eq!(knew, [false, true, true], "{labels:?}");
+    assert!(
+        called.outcome.label.covers(&inbox()),
+        "{}",
+        called.outcome.label
+    );
+}
+
 /// Nobody knows what a stranger's code makes up, unless it is said to make up nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_strangers_code_is_behind_what_it_calls_and_what_it_keeps() {

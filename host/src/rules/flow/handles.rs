@@ -482,6 +482,19 @@ mod tests {
     }
 
     #[test]
+    fn arguments_are_under_the_influence_of_every_handle_in_them() {
+        let mut handles = Handles::default();
+        let file = Label::of(Source::new(Sort::File, "inbox"));
+        handles.hold(&json!("one"), &web()).unwrap();
+        handles.hold(&json!("two"), &file).unwrap();
+        let handle = |name: &str| json!({ "$handle": name });
+        let both = json!({"of": [handle("h1"), {"a": handle("h2")}, handle("none")], "code": "h1"});
+        assert_eq!(handles.label_in(&both), web().join(&file));
+        assert_eq!(handles.label_in(&handle("h2")), file);
+        assert_eq!(handles.label_in(&json!({"of": ["h1"]})), Label::default());
+    }
+
+    #[test]
     fn handles_are_replaced_once_and_bring_their_label() {
         let args =
             json!({"x": {"$handle": "h3", "of": "ignored"}, "y": [{"$handle": "h3"}], "z": 1});

@@ -1,11 +1,13 @@
 //! Breaks the rules on purpose, one by one, and asks the tests whether they see it.
 //!
 //! `make mutants` runs all, `make mutants ONLY=WORD,WORD` those whose description, file or list holds one of the words
-//! (`--list` shows which, `--from N` goes on at a number where a run was stopped). Each entry of
+//! (`--list` shows which, `--from N` goes on at a number where a run was stopped). `--flips` runs those of `flips.rs`
+//! instead, which nobody has written down; `--units` asks the unit tests alone, since there are many. Each entry of
 //! `tests/mutants/*.toml` replaces one place of `host/src`; a copy of the tree is built once with all of them in it,
 //! asleep, and each is then woken for one run of the tests. One that no test sees is a rule that nobody watches.
 //! Nothing here switches off where requests may be sent: a test of that would send them.
 
+mod flips;
 mod plant;
 mod suite;
 mod tree;
@@ -58,6 +60,10 @@ struct Wish {
     from: usize,
     /// Only say which they are.
     list: bool,
+    /// Those that nobody has written down.
+    flips: bool,
+    /// Only the unit tests are asked.
+    units: bool,
 }
 
 impl Wish {
@@ -66,10 +72,14 @@ impl Wish {
             words: Vec::new(),
             from: 0,
             list: false,
+            flips: false,
+            units: false,
         };
         while let Some(arg) = args.next() {
             match arg.as_str() {
                 "--list" => wish.list = true,
+                "--flips" => wish.flips = true,
+                "--units" => wish.units = true,
                 "--from" => {
                     let number = args.next().and_then(|number| number.parse().ok());
                     wish.from = number.ok_or("`--from` needs the number of a mutant")?;
@@ -87,7 +97,7 @@ impl Wish {
 
     fn means(&self, mutant: &Mutant) -> bool {
         let named = self.words.is_empty() || self.words.iter().any(|word| mutant.is(word));
-        named && mutant.number >= self.from
+        named && mutant.number >= self.from && mutant.is_flip() == self.flips
     }
 }
 
@@ -138,7 +148,7 @@ fn run(wish: &Wish) -> Result<Score, String> {
     let tree = root.join("target/mutants");
     tree::mirror(&root, &tree, &planted.files)
         .map_err(|why| format!("the tree cannot be copied: {why}"))?;
-    let mut watch = Watch::build(&root, &tree)?;
+    let mut watch = Watch::build(&root, &tree, wish.units)?;
     for mutant in &chosen {
         let seen = watch.sees(mutant)?;
         println!("{:8}  {mutant}  ({})", seen.word(), seen.by());
@@ -152,16 +162,19 @@ fn run(wish: &Wish) -> Result<Score, String> {
 struct Watch {
     /// The host's unit tests, which take seconds.
     units: Suite,
-    /// The whole host at work.
-    whole: Suite,
+    /// The whole host at work, if that is asked.
+    whole: Option<Suite>,
     /// Parts of `whole` that are known to pass with all mutants asleep.
     sound: BTreeSet<Vec<String>>,
 }
 
 impl Watch {
-    fn build(root: &Path, tree: &Path) -> Result<Self, String> {
+    fn build(root: &Path, tree: &Path, units_only: bool) -> Result<Self, String> {
         let units = Suite::build(root, tree, ("host", &["--lib"]))?;
-        let whole = Suite::build(root, tree, ("tests", &["--test", "it"]))?;
+        let whole = match units_only {
+            true => None,
+            false => Some(Suite::build(root, tree, ("tests", &["--test", "it"]))?),
+        };
         must_pass(&units, &unrelated())?;
         Ok(Self {
             units,
@@ -173,17 +186,17 @@ impl Watch {
     /// Wakes one: for the unit tests first, and for the whole host where they see nothing.
     fn sees(&mut self, mutant: &Mutant) -> Result<Seen, String> {
         let seen = self.units.run(mutant.number, &unrelated())?;
-        if seen.is_killed() {
+        let Some(whole) = self.whole.as_ref().filter(|_| !seen.is_killed()) else {
             return Ok(seen);
-        }
+        };
         let mut filters = mutant.tests.clone();
         if filters.is_empty() {
             filters = FILTERS.map(str::to_owned).to_vec();
         }
         if self.sound.insert(filters.clone()) {
-            must_pass(&self.whole, &filters)?;
+            must_pass(whole, &filters)?;
         }
-        self.whole.run(mutant.number, &filters)
+        whole.run(mutant.number, &filters)
     }
 }
 

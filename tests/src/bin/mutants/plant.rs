@@ -7,6 +7,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::flips;
+
+/// The list of those that nobody has written down.
+const FLIPS: &str = "flips";
 /// What wakes a mutant: its number.
 pub const AWAKE: &str = "LAZARET_MUTANT";
 /// The number of none.
@@ -51,6 +55,11 @@ pub struct Mutant {
 }
 
 impl Mutant {
+    /// Whether nobody has written it down.
+    pub fn is_flip(&self) -> bool {
+        self.list == FLIPS
+    }
+
     /// Whether it is meant by this word.
     pub fn is(&self, only: &str) -> bool {
         [&self.about, &self.file, &self.list]
@@ -74,7 +83,7 @@ pub struct Planted {
 }
 
 impl Planted {
-    /// Reads `tests/mutants`, and plants all of it.
+    /// Reads `tests/mutants`, plants all of it, and flips every condition of the rules that is not planted by then.
     ///
     /// # Errors
     /// A list of everything that does not match the sources.
@@ -93,6 +102,9 @@ impl Planted {
         }
         if !wrong.is_empty() {
             return Err(format!("these do not match:\n  {}", wrong.join("\n  ")));
+        }
+        for file in flips::FILES {
+            planted.flip(root, file)?;
         }
         let lib = planted.source(root, "lib.rs")?;
         // What the compiler thinks of them is of no interest.
@@ -115,6 +127,25 @@ impl Planted {
         }
         let source = source.replacen(&entry.from, &self.numbered(list, entry)?, 1);
         self.files.insert(path_of(&entry.file), source);
+        Ok(())
+    }
+
+    fn flip(&mut self, root: &Path, file: &str) -> Result<(), String> {
+        let source = self.source(root, file)?;
+        let flips = flips::of(&source).map_err(|why| format!("{file}: {why}"))?;
+        let first = self.mutants.len() + 1;
+        for (number, flip) in (first..).zip(&flips) {
+            self.mutants.push(Mutant {
+                number,
+                about: flip.about.clone(),
+                file: file.to_owned(),
+                list: FLIPS.to_owned(),
+                tests: Vec::new(),
+            });
+        }
+        let numbered: Vec<_> = (first..).zip(&flips).collect();
+        self.files
+            .insert(path_of(file), flips::planted(&source, &numbered));
         Ok(())
     }
 
