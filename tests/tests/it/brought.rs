@@ -5,7 +5,7 @@ use lazaret::runs::brought::{Chosen, held_in};
 use lazaret::runs::host::Goal;
 use lazaret::runs::left::Program;
 use lazaret::words::error::{Code, Result};
-use lazaret::words::event::{Answer as Say, Surface};
+use lazaret::words::event::{Answer as Say, Event, Surface, Verdict};
 use lazaret::words::id::RunId;
 use lazaret::words::label::{Label, Sort, Source};
 use lazaret_tests::forge;
@@ -221,8 +221,15 @@ async fn what_is_private_is_not_sent_because_the_run_can_read_nothing() {
         let host = rig.file("replies.jsonl", &lines.join("\n")).open().await;
         let mut goal = goal(&host, "Send it.", &with);
         goal.tools = vec!["forged.*".to_owned().try_into().expect("a pattern")];
-        let answer = host.host.pursue(goal, &Tasks::new()).await;
-        assert_eq!(answer.is_ok(), with.is_empty(), "{answer:?}");
+        let run = goal.run.clone();
+        // Whatever comes of it is judged, and that is what is looked at.
+        let _ = host.host.pursue(goal, &Tasks::new()).await;
+        let records = host.records(&run).await;
+        let sent = records.iter().any(|record| {
+            matches!(&record.event, Event::Judged(judged) if judged.subject == "forged.run"
+                && matches!(judged.verdict, Verdict::Allow { .. }))
+        });
+        assert_eq!(sent, with.is_empty(), "{}", host.journal(&run).await);
         rig = host.close();
     }
 }
