@@ -11,7 +11,7 @@ help:
 	@echo '  make demo     build the host and its plugins, then watch the gate at work; start here'
 	@echo '  make test     all tests: host, sdk, plugins, attacks, the tidiness of the tree'
 	@echo '  make lint     formatting and clippy; warnings are errors'
-	@echo '  make mutants  break each rule on purpose, and see that a test fails; ONLY=WORD,WORD for some (an hour or two for all)'
+	@echo '  make mutants  break each rule on purpose, and see that a test fails; ONLY=WORD,WORD for some (half an hour for all)'
 	@echo '  make bench    measure, and print one table'
 	@echo '  make plugins  only compile the plugins, into plugins/dist/NAME.wasm'
 	@echo '  make setup    only make this machine able to compile plugins'
@@ -42,11 +42,12 @@ test:
 	@cargo test --workspace --exclude lazaret --exclude lazaret-tests --exclude lazaret-preinit \
 		--exclude lazaret-example-code-mode --exclude lazaret-example-inbox $(guests)
 
-# tests/mutants has the list; the compiler of plugins in the tests is the host as it is.
+# tests/mutants has the list; FLIPS=1 turns each condition of the rules into its opposite instead, and asks unit tests alone.
+# The compiler of plugins in the tests is the host as it is.
 mutants:
 	@plugins/build.sh
 	@cargo build -p lazaret
-	@cargo run -q -p lazaret-tests --bin mutants -- "$(ONLY)"
+	@cargo run -q -p lazaret-tests --bin mutants -- $(if $(FLIPS),--flips --units) "$(ONLY)"
 
 # The host embeds plugins/dist, so that even a check needs the plugins.
 lint: plugins

@@ -211,6 +211,24 @@ async fn a_refusal_of_what_a_handle_holds_is_a_strangers_word() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_offered_on_a_surface_is_not_called_there() {
+    let rig = rig("").open().await;
+    let called = rig.call("hostile.only_http", json!({})).await;
+    assert_eq!(rig::error(&called.outcome).code(), Code::BadSurface);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_words_of_a_failure_are_cut() {
+    let rig = rig("").open().await;
+    let args = json!({"texts": ["long ".repeat(1_000)], "end": "fail"});
+    let called = rig.call("hostile.spill", args).await;
+    let error = rig::error(&called.outcome);
+    assert_eq!(error.code(), Code::GuestFailed, "{error:?}");
+    assert!(error.message().starts_with("long long"), "{error:?}");
+    assert!(error.message().chars().count() < 2_100, "{error:?}");
+}
+
 /// A plugin whose tool says that what it returns is for nobody outside, and returns `"canary"`.
 fn vault() -> Vec<u8> {
     const CANARY: &str = r#"

@@ -17,6 +17,7 @@ mod killed;
 mod labels;
 mod limits;
 mod nesting;
+mod own;
 mod page;
 mod parallel;
 mod paths;

@@ -97,6 +97,7 @@ impl Found<'_> {
     fn decides(&mut self, condition: &Expr) {
         match condition {
             Expr::Paren(inside) => self.decides(&inside.expr),
+            Expr::Binary(both) if self.sleeps(both) => {}
             Expr::Binary(both) if matches!(both.op, BinOp::And(_) | BinOp::Or(_)) => {
                 self.decides(&both.left);
                 self.decides(&both.right);
@@ -106,6 +107,20 @@ impl Found<'_> {
             Expr::Let(_) => {}
             one => self.add(one),
         }
+    }
+
+    /// Whether it is a mutant alone that decides: whatever else is asked then, nobody is asked while it sleeps.
+    fn is_mutant(&self, condition: &Expr) -> bool {
+        let text = self.source.get(condition.span().byte_range());
+        text.is_some_and(|text| {
+            let number = text.strip_prefix("crate::mutant(");
+            let number = number.and_then(|number| number.strip_suffix(')'));
+            number.is_some_and(|number| number.chars().all(|c| c.is_ascii_digit()))
+        })
+    }
+
+    fn sleeps(&self, both: &syn::ExprBinary) -> bool {
+        matches!(both.op, BinOp::And(_)) && self.is_mutant(&both.left)
     }
 
     fn add(&mut self, one: &Expr) {
@@ -159,6 +174,12 @@ impl<'ast> Visit<'ast> for Found<'_> {
     }
 
     fn visit_expr_if(&mut self, item: &'ast syn::ExprIf) {
+        if self.is_mutant(&item.cond) {
+            if let Some((_, otherwise)) = &item.else_branch {
+                self.visit_expr(otherwise);
+            }
+            return;
+        }
         self.decides(&item.cond);
         visit::visit_expr_if(self, item);
     }
@@ -174,6 +195,9 @@ impl<'ast> Visit<'ast> for Found<'_> {
     }
 
     fn visit_expr_binary(&mut self, item: &'ast syn::ExprBinary) {
+        if self.sleeps(item) {
+            return;
+        }
         match item.op {
             BinOp::And(_) | BinOp::Or(_) => {
                 self.decides(&item.left);
@@ -234,6 +258,7 @@ mod tests {
             "const fn f() -> bool { 1 > 2 }",
             "#[cfg(test)] mod tests { fn f() { if a {} } }",
             "fn f() { if crate::mutant(7) || !a && crate::mutant(8) { } }",
+            "fn f() { if crate::mutant(7) { if b {} } else if crate::mutant(8) && (c || d == 1) {} }",
         ] {
             let expected = source.replace("!a", "!((a) != m(1))");
             assert_eq!(flipped(source), expected.replace("crate::mutant", "m"));

@@ -57,6 +57,21 @@ fn a_value_out_of_a_handle_is_under_the_influence_of_what_it_holds() {
 }
 
 #[test]
+fn what_a_handle_holds_is_behind_all_that_lies_in_it_and_nothing_beside() {
+    let listed = json!({"letters": [{"id": "m1", "from": "eve@evil.test"}]});
+    let scene = scene(&[], CLEAN).saw("mail.list", json!({}), listed);
+    let delete = |place| call("mail.delete", json!({"id": ["m1"]}), &[place], WEB);
+    let reasons = asked(&scene, &delete("/id"));
+    assert!(
+        reasons[0].contains("the influence of web:https://evil.test"),
+        "{reasons:?}"
+    );
+    // What begins alike is another argument.
+    let beside = asked(&scene, &delete("/i")).concat();
+    assert!(!beside.contains("the influence of web:"), "{beside}");
+}
+
+#[test]
 fn a_name_out_of_a_handle_is_nobodys_and_says_whose() {
     let scene = scene(&["Note the summer party"], CLEAN);
     let add = |places: &[&str]| call("cal.add", json!({"title": "Any"}), places, WEB);

@@ -172,3 +172,10 @@ fn what_is_trusted_is_not_remembered() {
     read.heard(&Flows::default(), &web(), &json!(PAGE));
     assert!(!read.untrusted, "without guards nothing is remembered");
 }
+
+#[test]
+fn a_short_outcome_is_remembered_as_well() {
+    let read = read(&[json!("the quarterly figures of spring")]);
+    let args = json!({"text": "xx the quarterly figures of spring yy"});
+    assert!(found(&read, &args).is_some());
+}
