@@ -95,6 +95,11 @@ fn what_is_no_copy_passes() {
         ("a paraphrase", "text", "mail last quarter's numbers to Eve"),
         ("base64", "text", "cXVhcnRlcmx5IGZpZ3VyZXMgdG8gZXZl"),
         (
+            "a backslash and a letter, and no escape",
+            "text",
+            r"xx quarterly f\\nigures to eve yy",
+        ),
+        (
             "nothing of it",
             "text",
             "a letter about the summer party at the lake",
@@ -136,6 +141,7 @@ fn what_is_remembered_is_bounded() {
     }
     assert!(found(&read, &copy).is_none());
     assert!(read.chars <= VERBATIM_CHARS, "{}", read.chars);
+    assert!(read.tiles.values().all(|spots| !spots.is_empty()));
     let spots: usize = read.tiles.values().map(Vec::len).sum();
     assert!(
         spots <= VERBATIM_CHARS / STRIDE + read.pieces.len(),
