@@ -11,7 +11,7 @@ help:
 	@echo '  make demo     build the host and its plugins, then watch the gate at work; start here'
 	@echo '  make test     all tests: host, sdk, plugins, attacks, the tidiness of the tree'
 	@echo '  make lint     formatting and clippy; warnings are errors'
-	@echo '  make mutants  break each rule on purpose, and see that a test fails; ONLY=WORD for some (half an hour for all)'
+	@echo '  make mutants  break each rule on purpose, and see that a test fails; ONLY=WORD,WORD for some (half an hour for all)'
 	@echo '  make crash    kill processes at work, N=10000 of them, and see that nothing happened twice and nothing is lost'
 	@echo '  make bench    measure, and print one table'
 	@echo '  make plugins  only compile the plugins, into plugins/dist/NAME.wasm'
@@ -43,11 +43,12 @@ test:
 	@cargo test --workspace --exclude lazaret --exclude lazaret-tests --exclude lazaret-preinit \
 		--exclude lazaret-example-code-mode --exclude lazaret-example-inbox --exclude lazaret-example-library $(guests)
 
-# tests/mutants has the list; the compiler of plugins in the tests is the host as it is.
+# tests/mutants has the list; FLIPS=1 turns each condition of the rules into its opposite instead, and asks unit tests alone.
+# The compiler of plugins in the tests is the host as it is.
 mutants:
 	@plugins/build.sh
 	@cargo build -p lazaret
-	@cargo run -q -p lazaret-tests --bin mutants -- "$(ONLY)"
+	@cargo run -q -p lazaret-tests --bin mutants -- $(if $(FLIPS),--flips --units) "$(ONLY)"
 
 # The tests do the same with every stop of one run, and 200 at random.
 N = 1000

@@ -23,11 +23,10 @@ use super::station::Station;
 use super::tasks::Tasks;
 use crate::gate::{Performed, Permit, unfit};
 use crate::rules::Effect;
-use crate::rules::caller::{Caller, Origin};
+use crate::rules::caller::Caller;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Content;
-use crate::words::label::{Label, Sort, Source};
 use crate::words::limits::{EFFECT_TIMEOUT_MS, EFFECTS_PER_CALL};
 
 impl types::Host for Inside {}
@@ -98,26 +97,12 @@ struct Wisher {
 }
 
 impl Wisher {
-    /// The guest as a caller, under the influence of all that it has read so far.
+    /// The guest as a caller, under the influence of all that it has read so far, beside that of its own code and of
+    /// what it was given. What it writes is under the same.
     fn caller(&self) -> Caller {
         Caller {
             label: self.caller.label.join(&self.heard.label()),
             ..self.caller.clone()
-        }
-    }
-
-    /// What influences what the guest writes: all that it was given and has read, and its own code where nobody
-    /// has said that it makes nothing up.
-    fn own_label(&self) -> Label {
-        let label = self.caller().label;
-        let trusted = &self.station.gate.policy().flows.classes.trusted_plugins;
-        match &self.caller.origin {
-            Origin::Tool(tool) if !trusted.contains(tool.plugin()) => {
-                label.with(Source::new(Sort::Tool, tool.as_str()))
-            }
-            Origin::Tool(_) | Origin::Client | Origin::Model | Origin::Host | Origin::Script => {
-                label
-            }
         }
     }
 

@@ -300,3 +300,18 @@ impl Budget {
             .is_ok()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_consults_its_model_so_often_and_none_without_one() {
+        let code = |admitted: Result<()>| admitted.unwrap_err().code();
+        let none = Consults::of(Vec::new(), (0, Usage::default()));
+        assert_eq!(code(none.admit()), Code::BadInput);
+        let last = Consults::of(vec!["m".to_owned()], (CONSULTS - 1, Usage::default()));
+        last.admit().unwrap();
+        assert_eq!(code(last.admit()), Code::OverBudget);
+    }
+}

@@ -403,39 +403,4 @@ fn split(path: &str) -> Result<Vec<String>, Denial> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(path: &str, expected: Result<&[&str], &str>) {
-        match (split(path), expected) {
-            (Ok(names), Ok(expected)) => assert_eq!(names, expected, "{path}"),
-            (Err(denial), Err(says)) => {
-                assert!(denial.reason.contains(says), "{path}: {}", denial.reason)
-            }
-            (got, expected) => panic!("{path}: {got:?} is not {expected:?}"),
-        }
-    }
-
-    #[test]
-    fn paths() {
-        check("a/b.md", Ok(&["a", "b.md"]));
-        check("./a", Ok(&["a"]));
-        check("a/", Ok(&["a"]));
-        check("", Ok(&[]));
-        check(".", Ok(&[]));
-        check("...", Ok(&["..."]));
-        check("../../etc/passwd", Err("leads out"));
-        check("a/../b", Err("leads out"));
-        check("/etc/passwd", Err("absolute"));
-        check("//etc", Err("absolute"));
-        check("a//b", Err("empty name"));
-        check("a/./b", Err("`.` in it"));
-        check("a\0b", Err("control"));
-        check("a\\..\\b", Err("backslashes"));
-        check("a\nb", Err("control"));
-        check(".lazaret/notes.db", Err("own folder"));
-        check("a/.LAZARET/journal.db", Err("own folder"));
-        check(&"x".repeat(300), Err("255 bytes"));
-        check(&"x/".repeat(3000), Err("too long"));
-    }
-}
+mod tests;

@@ -539,6 +539,12 @@ mod tests {
         assert!(pattern("text.count").matches(&tool) && !pattern("files.*").matches(&tool));
         assert!(pattern("text.*").covers(&pattern("text.count")));
         assert!(!pattern("text.count").covers(&pattern("text.*")));
+        for line in ["text.*", "text.count"] {
+            assert!(pattern(line).covers(&pattern(line)), "{line}");
+            for other in ["web.*", "web.count", "*"] {
+                assert!(!pattern(line).covers(&pattern(other)), "{line} {other}");
+            }
+        }
         for bad in ["", "text", "te*", "*.count", "text.c*"] {
             assert!(Pattern::try_from(bad.to_owned()).is_err(), "{bad}");
         }

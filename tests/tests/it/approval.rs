@@ -142,3 +142,20 @@ async fn inside_another_tools_call_nobody_can_be_asked() {
     assert!(text.contains("needs an answer by a person"), "{text}");
     assert_eq!(verdicts(&rig, &called.run).await, ["deny"]);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_yes_to_a_call_is_none_to_the_same_call_by_a_tool() {
+    let replies = [
+        json!({"calls": [{"tool": "forged.run", "args": {}}]}),
+        json!({"calls": [{"tool": "hostile.call_each", "args": {"tools": ["forged.run"], "args": {}}}]}),
+        json!({"text": "Done."}),
+    ];
+    let rig = Rig::of(POLICY).component("forged", &component());
+    let rig = rig.guest("hostile").replies(&replies).kept().await;
+    let rig = rig.open().await;
+    let (run, answer) = rig.pursue("Count.").await;
+    assert_eq!(answer.expect_err("it asks").code(), Code::Asked);
+    rig.answer(Say::Always).await;
+    assert_eq!(rig.resume_agent(&run).await.expect("an answer"), "Done.");
+    assert_eq!(verdicts(&rig, &run).await, ["ask", "allow", "deny"]);
+}

@@ -5,9 +5,10 @@ use lazaret::runs::brought::{Chosen, held_in};
 use lazaret::runs::host::Goal;
 use lazaret::runs::left::Program;
 use lazaret::words::error::{Code, Result};
-use lazaret::words::event::{Answer as Say, Surface};
+use lazaret::words::event::{Answer as Say, Event, Surface, Verdict};
 use lazaret::words::id::RunId;
 use lazaret::words::label::{Label, Sort, Source};
+use lazaret_tests::forge;
 use lazaret_tests::golden::assert_golden;
 use lazaret_tests::rig::{self, Rig, Rigged};
 use serde_json::{Value, json};
@@ -174,6 +175,55 @@ async fn what_steers_is_judged_whatever_the_run_is_granted() {
     let error = answer.expect_err("nobody said so");
     assert_eq!(error.code(), Code::Asked);
     assert!(error.message().contains("file:inbox"), "{error}");
+}
+
+/// A trusted plugin whose tool would send what it is given to others.
+fn sender() -> Vec<u8> {
+    const SENT: &str = r#"
+    (func (export "run") (param i32 i32 i32 i32) (result i32)
+      (i32.store (i32.const 4100) (i32.const 4200)) (i32.store (i32.const 4104) (i32.const 4))
+      (i32.const 4096))
+    (data (i32.const 4200) "true")"#;
+    let effect = "\"effect\":\"external-stateful\",\"risk\":\"external_write\"";
+    let manifest = forge::MANIFEST.replace("\"effect\":\"pure\"", effect);
+    forge::plugin(&manifest, SENT)
+}
+
+/// By itself, such a run could read nothing, and nothing of it would be judged.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_private_is_not_sent_because_the_run_can_read_nothing() {
+    let policy = format!(
+        "[flow]\nhold = \"large\"\ntrust = [\"forged\"]\n[grants.\"forged.run\"]\n{POLICY}"
+    );
+    let read = call("files.read", json!({"path": "out/plan.txt"}));
+    let rig = Rig::of(&policy)
+        .component("forged", &sender())
+        .file("out/plan.txt", &"secret plan ".repeat(8_000))
+        .replies(&[read, json!({"text": "Done."})]);
+    let rig = rig.kept().await.open().await;
+    let (from, answer) = rig.pursue("Look.").await;
+    assert_eq!(answer.expect("an answer"), "Done.");
+    let mut rig = rig.close();
+    for (with, text) in [
+        (vec![], json!("hello")),
+        (vec![format!("{from}:h1=plan")], json!({"$handle": "plan"})),
+    ] {
+        let sends = call("forged.run", json!({ "text": text }));
+        let lines = [sends, json!({"text": "Done."})].map(|reply| reply.to_string());
+        let host = rig.file("replies.jsonl", &lines.join("\n")).open().await;
+        let mut goal = goal(&host, "Send it.", &with);
+        goal.tools = vec!["forged.*".to_owned().try_into().expect("a pattern")];
+        let run = goal.run.clone();
+        // Whatever comes of it is judged, and that is what is looked at.
+        let _ = host.host.pursue(goal, &Tasks::new()).await;
+        let records = host.records(&run).await;
+        let sent = records.iter().any(|record| {
+            matches!(&record.event, Event::Judged(judged) if judged.subject == "forged.run"
+                && matches!(judged.verdict, Verdict::Allow { .. }))
+        });
+        assert_eq!(sent, with.is_empty(), "{}", host.journal(&run).await);
+        rig = host.close();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

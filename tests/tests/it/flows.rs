@@ -44,6 +44,7 @@ fn rig() -> Rig {
         .guest("hostile")
         .file("inbox/letter.txt", "Dear reader")
         .file("docs/plain.md", "plain")
+        .file("docs/clean.md", "clean")
 }
 
 /// Runs a script to its end, and says what influenced what it returned.
@@ -73,6 +74,8 @@ async fn what_was_written_under_influence_is_read_with_it_by_every_later_run_and
         await tools.files.write({path: 'docs/grown.md', content: 'nor here'});
         await tools.files.write({path: 'docs/anew.md', content: 'nor here'});
         await tools.files.move({source: 'docs/moved.md', target: 'docs/deep/there.md'});
+        await tools.files.move({source: 'docs/clean.md', target: 'docs/named.md'});
+        await tools.files.write({path: 'docs/plain.md', content: 'x', mode: 'create'}).catch(() => null);
         await tools.notes.put({key: 'kept', text: 'nor here'});";
     assert!(label(&rig, write).await.contains("file:inbox"));
     label(
@@ -94,10 +97,12 @@ async fn what_was_written_under_influence_is_read_with_it_by_every_later_run_and
         ("files.read({path: 'docs/deep/there.md'})", true),
         ("files.read({path: 'same/deep/there.md'})", true),
         ("files.read({path: 'docs/grown.md'})", true),
+        // Its words are clean, and its name was chosen.
+        ("files.read({path: 'docs/named.md'})", true),
         ("notes.get({key: 'kept'})", true),
         ("notes.search({query: 'nor'})", true),
         ("notes.list({})", true),
-        // What a clean run wrote in its place, and what a person did.
+        // What a clean run wrote in its place, and what a person did and nobody could overwrite.
         ("files.read({path: 'docs/anew.md'})", false),
         ("files.read({path: 'docs/plain.md'})", false),
     ];

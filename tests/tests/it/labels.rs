@@ -60,14 +60,16 @@ async fn said(rig: &Rigged, run: &RunId, tool: &str) -> Vec<(&'static str, Strin
 
 const WORDS: &str = "tool:hostile.*";
 
+async fn digest_of_hostile() -> String {
+    let rig = Rig::of("").guest("hostile").open().await;
+    let mut plugins = rig.host.catalog().plugins().iter();
+    let hostile = plugins.find(|plugin| plugin.name == "hostile");
+    hostile.expect("the plugin").digest.to_string()
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_strangers_tools_say_of_themselves_is_the_strangers_word() {
-    let digest = {
-        let rig = Rig::of("").guest("hostile").open().await;
-        let mut plugins = rig.host.catalog().plugins().iter();
-        let hostile = plugins.find(|plugin| plugin.name == "hostile");
-        hostile.expect("the plugin").digest.to_string()
-    };
+    let digest = digest_of_hostile().await;
     let read = |digest: &str| format!("[flow]\nread = {{ hostile = \"{digest}\" }}");
     for (tools, more, expected) in [
         (KEEPS, String::new(), "ask"),
@@ -135,6 +137,47 @@ async fn what_was_found_counts_from_then_on() {
     let all: Vec<_> = said.iter().map(|(verdict, _)| *verdict).collect();
     assert_eq!(all, ["allow", "allow", "ask"], "{said:?}");
     assert!(said[2].1.contains(WORDS), "{said:?}");
+    let records = rig.records(&run).await;
+    let told = crate::page::observed(&records);
+    let told = told
+        .iter()
+        .map(|(_, label)| label.to_string().contains(WORDS));
+    let told: Vec<bool> = told.collect();
+    assert_eq!(
+        told,
+        [false, false, false, true],
+        "the second search found it"
+    );
+}
+
+/// What was found in an earlier life is shown in this one as its plugin writes it now.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_found_before_counts_as_what_it_is_by_now() {
+    let tools = "\"hostile.polish\", \"notes.put\", \"text.count\"";
+    let asked = "ask = [\"text.count\"]";
+    let digest = digest_of_hostile().await;
+    let read = format!("{asked}\n[flow]\nread = {{ hostile = \"{digest}\" }}");
+    let replies = [
+        calls(json!([{"tool": "search_tools", "args": {"query": "spoons"}}])),
+        calls(json!([{"tool": "text.count", "args": {"text": "a"}}])),
+        put("after"),
+        done(),
+    ];
+    for (later, expected) in [(read.as_str(), "allow"), (asked, "ask")] {
+        let rig = Rig::of(&policy(tools, &read))
+            .guest("hostile")
+            .replies(&replies);
+        let rig = rig.kept().await.open().await;
+        let (run, answer) = rig.pursue("Keep a note.").await;
+        assert_eq!(answer.expect_err("a question").code(), Code::Asked);
+        rig.answer(Say::Allow).await;
+        let rig = rig.close().policy(&policy(tools, later)).guest("hostile");
+        let rig = rig.replies(&replies).open().await;
+        let _ = rig.resume_agent(&run).await;
+        let said = said(&rig, &run, "notes.put").await;
+        assert_eq!(said[0].0, expected, "{said:?}");
+        assert_eq!(said[0].1.contains(WORDS), expected == "ask", "{said:?}");
+    }
 }
 
 /// A refusal quotes the schema, or names that are near: these are the stranger's words as well.

@@ -9,6 +9,8 @@ use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
 use lazaret_tests::verdict::check_records;
 
+use crate::page::observed;
+
 const POLICY: &str = r#"
     ask = ["files.write", "echo.echo"]
     [mounts.out]
@@ -230,6 +232,38 @@ async fn neighbours_of_a_question_that_only_look_are_made_once() {
     );
 }
 
+/// It was read beside a call that waited, and is told once that was answered.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_read_in_an_earlier_life_has_its_label_in_this_one() {
+    let policy = format!(
+        "{POLICY}\n[mounts.inbox]\npath = \"inbox\"\n[grants.\"files.read\"]\nmounts = {{ inbox = \"read\" }}\n[flow]\nhold = \"never\""
+    );
+    let asked = json!({"tool": "echo.echo", "args": {"text": "one"}});
+    let read = json!({"tool": "files.read", "args": {"path": "inbox/letter.txt"}});
+    let replies = [json!({"calls": [asked, read]}), json!({"text": "Done."})];
+    let rig = Rig::of(&policy)
+        .guest("echo")
+        .file("inbox/letter.txt", "Dear reader")
+        .replies(&replies)
+        .kept()
+        .await
+        .open()
+        .await;
+    let (run, _) = left(&rig).await;
+    answer(&rig, "one", Say::Deny).await.expect("it is open");
+    let rig = rig.restart().await;
+    assert_eq!(rig.resume_agent(&run).await.expect("an answer"), "Done.");
+    let records = rig.records(&run).await;
+    assert_eq!(
+        verdicts(&records, "files.read"),
+        ["allow"],
+        "it is read once"
+    );
+    let (text, label) = observed(&records).pop().expect("it was told");
+    assert!(text.contains("Dear reader"), "{text}");
+    assert!(label.to_string().contains("file:inbox"), "{label}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_script_behind_a_question_does_not_begin() {
     let policy = format!("{POLICY}\n[agents.agent]\ncalling = \"both\"");
@@ -390,6 +424,24 @@ async fn to_go_on_is_no_way_to_more_time() {
         "{words:?}"
     );
     assert_eq!(written(&rig), "");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_gives_as_much_time_as_when_it_began() {
+    let replies = [
+        json!({"calls": [write("one")]}),
+        json!({"calls": [write("two")]}),
+    ];
+    let rig = Rig::of(&format!("{EXPIRES}{POLICY}")).replies(&replies);
+    let rig = rig.kept().await.open().await;
+    let (run, _) = left(&rig).await;
+    answer(&rig, "one", Say::Allow).await.expect("it is open");
+    let later = format!("ask_expires_s = 7_000\n{POLICY}");
+    let rig = rig.close().policy(&later).replies(&replies).open().await;
+    left_again(&rig, &run).await;
+    let question = &rig.host.questions().await.expect("questions")[0].question;
+    assert!(question.text.contains("two"), "{question:?}");
+    assert_eq!(question.until, Some(NOW_MS + 60_000));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

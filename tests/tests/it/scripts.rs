@@ -5,7 +5,7 @@ mod barriers;
 mod calls;
 mod engines;
 mod golden;
-mod kept;
+pub mod kept;
 mod lives;
 mod questions;
 mod stops;

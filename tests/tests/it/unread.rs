@@ -138,4 +138,5 @@ async fn who_is_asked_reads_what_a_handle_brings_in() {
     let text = question.question.text;
     assert!(text.contains("`content` is what a handle holds"), "{text}");
     assert!(text.contains("canary-41c8"), "{text}");
+    assert!(text.contains(", web:http://127.0.0.1"), "{text}");
 }

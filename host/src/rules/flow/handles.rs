@@ -510,6 +510,19 @@ mod tests {
     }
 
     #[test]
+    fn arguments_are_under_the_influence_of_every_handle_in_them() {
+        let mut handles = Handles::default();
+        let file = Label::of(Source::new(Sort::File, "inbox"));
+        handles.hold(&json!("one"), &web()).unwrap();
+        handles.hold(&json!("two"), &file).unwrap();
+        let handle = |name: &str| json!({ "$handle": name });
+        let both = json!({"of": [handle("h1"), {"a": handle("h2")}, handle("none")], "code": "h1"});
+        assert_eq!(handles.label_in(&both), web().join(&file));
+        assert_eq!(handles.label_in(&handle("h2")), file);
+        assert_eq!(handles.label_in(&json!({"of": ["h1"]})), Label::default());
+    }
+
+    #[test]
     fn handles_are_replaced_once_and_bring_their_label() {
         let args =
             json!({"x": {"$handle": "h3", "of": "ignored"}, "y": [{"$handle": "h3"}], "z": 1});
@@ -584,6 +597,29 @@ mod tests {
     }
 
     #[test]
+    fn what_is_large_is_held_where_policy_says_so() {
+        let user = Label::of(Source::user());
+        let tool = ToolName::parse("text.wrap").unwrap();
+        let most = OBSERVATION_TOKENS * CHARS_PER_TOKEN;
+        for (hold, chars, expected) in [
+            (Holding::Large, most, Fate::Held),
+            (Holding::Large, 1, Fate::Shown),
+            (Holding::Untrusted, most, Fate::Shown),
+        ] {
+            let outcome = json!("x".repeat(chars));
+            let given = (&Value::Null, &[][..]);
+            let found = fate(
+                &Flows::default(),
+                hold,
+                &tool,
+                (&outcome, given),
+                (&user, &user),
+            );
+            assert_eq!(found, expected, "{hold:?} {chars}");
+        }
+    }
+
+    #[test]
     fn bits_are_charged() {
         let scalar = ToolName::parse("handle.scalar").unwrap();
         for (outcome, args, expected) in [
@@ -608,6 +644,15 @@ mod tests {
             ),
         ] {
             assert_eq!(bits(&scalar, &outcome, (&args, &[])), expected, "{outcome}");
+        }
+        for (place, expected) in [
+            ("/value", Some(1)),
+            ("/value/0", Some(1)),
+            ("/values", None),
+            ("/options", None),
+        ] {
+            let given = (&json!({"type": "bool"}), &[place.to_owned()][..]);
+            assert_eq!(bits(&scalar, &json!(true), given), expected, "{place}");
         }
         // A choice among what is held would show all of it for one bit.
         let chosen =
@@ -642,7 +687,12 @@ mod tests {
         let outcome =
             json!({"letters": [letter("eve@evil.test"), letter("me@own.test"), letter(orders)]});
         let label = web().with(Source::new(Sort::Note, orders));
-        let card = card(&flows, (&tool, "h1"), (&outcome, Made::Anew), &label);
+        let of = |made| card(&flows, (&tool, "h1"), (&outcome, made), &label);
+        // Whoever wishes chooses what is made of other handles.
+        let made = of(Made::of(&["/of/0".to_owned()]));
+        let keys: Vec<&String> = made.as_object().unwrap().keys().collect();
+        assert_eq!(keys, [KEY, "label", "of"]);
+        let card = of(Made::of(&[]));
         assert_eq!(
             card["fields"],
             json!([

@@ -114,6 +114,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_word_is_that_of_its_kind() {
+        for kind in [Kind::Mail, Kind::File, Kind::Name] {
+            assert_eq!(Kind::of_word(kind.word()), Some(kind));
+        }
+        assert_eq!(Kind::of_word("mails"), None);
+    }
+
+    #[test]
     fn normal_forms() {
         for (kind, one, other, same) in [
             (Kind::Mail, "Doe@X.com", "doe@x.com", true),

@@ -164,3 +164,18 @@ impl Flows {
         self.tools.get(tool)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_of_which_nothing_is_said_is_told_from_others() {
+        assert!(ToolFlow::default().is_nothing());
+        let said = ToolFlow {
+            naming: "title".to_owned(),
+            ..ToolFlow::default()
+        };
+        assert!(!said.is_nothing());
+    }
+}

@@ -165,6 +165,23 @@ fn a_marker_for_another_destination_or_of_another_name_is_denied_in_the_same_wor
     }
 }
 
+/// Nothing that a guest made up stands in a line of policy that somebody may copy.
+#[test]
+fn only_what_can_be_a_name_is_proposed_for_policy() {
+    for (name, proposed) in [("gitlab", true), ("x\\\"}] # ", false), ("", false)] {
+        let value = format!("{{{{secret:{name}}}}}");
+        let headers = vec![("authorization".to_owned(), value)];
+        let fetch = Fetch::new("POST", "https://a.test/api/x", headers, Vec::new()).unwrap();
+        let denial = fills(&fetch, &lines(), "web.post").unwrap_err();
+        assert_eq!(
+            !denial.allow.is_empty(),
+            proposed,
+            "{name}: {:?}",
+            denial.allow
+        );
+    }
+}
+
 #[test]
 fn a_marker_with_more_around_it_or_in_the_url_is_denied() {
     let api = "https://a.test/api/x";

@@ -1,11 +1,16 @@
 //! The mutants as they are written down, and the sources with all of them in.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::flips;
+
+/// The list of those that nobody has written down.
+const FLIPS: &str = "flips";
 /// What wakes a mutant: its number.
 pub const AWAKE: &str = "LAZARET_MUTANT";
 /// The number of none.
@@ -43,14 +48,29 @@ pub struct Mutant {
     pub about: String,
     /// Below `host/src`.
     pub file: String,
+    /// The list it stands in.
+    list: String,
     /// What of `it` may see it; nothing for the usual parts.
     pub tests: Vec<String>,
 }
 
 impl Mutant {
+    /// Whether nobody has written it down.
+    pub fn is_flip(&self) -> bool {
+        self.list == FLIPS
+    }
+
     /// Whether it is meant by this word.
     pub fn is(&self, only: &str) -> bool {
-        self.about.contains(only) || self.file.contains(only)
+        [&self.about, &self.file, &self.list]
+            .iter()
+            .any(|text| text.contains(only))
+    }
+}
+
+impl fmt::Display for Mutant {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{:3} {}: {}", self.number, self.file, self.about)
     }
 }
 
@@ -63,7 +83,7 @@ pub struct Planted {
 }
 
 impl Planted {
-    /// Reads `tests/mutants`, and plants all of it.
+    /// Reads `tests/mutants`, plants all of it, and flips every condition of the rules that is not planted by then.
     ///
     /// # Errors
     /// A list of everything that does not match the sources.
@@ -75,13 +95,16 @@ impl Planted {
             let name = list.file_name().unwrap_or_default().to_string_lossy();
             let entries: Entries = toml::from_str(&text).map_err(|why| format!("{name}: {why}"))?;
             for entry in entries.mutant {
-                if let Err(why) = planted.plant(root, &entry) {
+                if let Err(why) = planted.plant(root, &name, &entry) {
                     wrong.push(format!("{name}: {}: {why}", entry.about.join(", ")));
                 }
             }
         }
         if !wrong.is_empty() {
             return Err(format!("these do not match:\n  {}", wrong.join("\n  ")));
+        }
+        for file in flips::FILES {
+            planted.flip(root, file)?;
         }
         let lib = planted.source(root, "lib.rs")?;
         // What the compiler thinks of them is of no interest.
@@ -90,7 +113,7 @@ impl Planted {
         Ok(planted)
     }
 
-    fn plant(&mut self, root: &Path, entry: &Entry) -> Result<(), String> {
+    fn plant(&mut self, root: &Path, list: &str, entry: &Entry) -> Result<(), String> {
         if NEVER.iter().any(|never| entry.file.starts_with(never)) {
             return Err(format!("nothing is planted in {}", entry.file));
         }
@@ -102,8 +125,27 @@ impl Planted {
                 "`{from}` stands {places} times in {file}, not once"
             ));
         }
-        let source = source.replacen(&entry.from, &self.numbered(entry)?, 1);
+        let source = source.replacen(&entry.from, &self.numbered(list, entry)?, 1);
         self.files.insert(path_of(&entry.file), source);
+        Ok(())
+    }
+
+    fn flip(&mut self, root: &Path, file: &str) -> Result<(), String> {
+        let source = self.source(root, file)?;
+        let flips = flips::of(&source).map_err(|why| format!("{file}: {why}"))?;
+        let first = self.mutants.len() + 1;
+        for (number, flip) in (first..).zip(&flips) {
+            self.mutants.push(Mutant {
+                number,
+                about: flip.about.clone(),
+                file: file.to_owned(),
+                list: FLIPS.to_owned(),
+                tests: Vec::new(),
+            });
+        }
+        let numbered: Vec<_> = (first..).zip(&flips).collect();
+        self.files
+            .insert(path_of(file), flips::planted(&source, &numbered));
         Ok(())
     }
 
@@ -117,7 +159,7 @@ impl Planted {
     }
 
     /// The text of an entry, in which every mark asks for a number of its own.
-    fn numbered(&mut self, entry: &Entry) -> Result<String, String> {
+    fn numbered(&mut self, list: &str, entry: &Entry) -> Result<String, String> {
         let mut parts = entry.to.split(MARK);
         let mut text = parts.next().unwrap_or_default().to_owned();
         let parts: Vec<&str> = parts.collect();
@@ -132,6 +174,7 @@ impl Planted {
                 number,
                 about: about.clone(),
                 file: entry.file.clone(),
+                list: list.to_owned(),
                 tests: entry.tests.clone(),
             });
         }
@@ -189,7 +232,7 @@ mod tests {
 
     fn why_not(file: &str, from: &str, to: &str) -> String {
         let mut planted = Planted::default();
-        let done = planted.plant(&root(), &entry(file, from, to));
+        let done = planted.plant(&root(), "list.toml", &entry(file, from, to));
         done.expect_err("it is planted")
     }
 

@@ -23,6 +23,8 @@ pub enum Seen {
     Killed(String),
     /// All pass.
     Survived,
+    /// This test fails with all mutants asleep, so that nobody knows.
+    Unclear(String),
 }
 
 impl Seen {
@@ -34,13 +36,14 @@ impl Seen {
         match self {
             Self::Killed(_) => "killed",
             Self::Survived => "SURVIVED",
+            Self::Unclear(_) => "UNCLEAR",
         }
     }
 
     /// Who saw it.
     pub fn by(&self) -> &str {
         match self {
-            Self::Killed(by) => by,
+            Self::Killed(by) | Self::Unclear(by) => by,
             Self::Survived => "nobody",
         }
     }

@@ -282,6 +282,7 @@ async fn a_journal_from_elsewhere_grants_nothing() {
         .await;
     let error = rig.resume(&run).await.expect_err("not begun here");
     assert_eq!(error.code(), Code::Denied, "{error:?}");
+    assert!(error.message().contains("was not begun here"), "{error:?}");
     assert_eq!(
         rig.records(&run).await.len(),
         records.len() - 1,

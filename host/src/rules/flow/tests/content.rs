@@ -553,12 +553,22 @@ fn a_new_file_with_a_hidden_name_or_without_a_grant_is_asked_about() {
         json!({"path": "work/.profile"}),
         Ask(&["`path`"]),
     );
-    let ungranted = Call {
-        grant: Arc::default(),
-        ..Scene::call("files.write", json!({"path": "work/new.md"}))
-    };
-    let allowed = ungranted.judge(&scene.caller(Grant::default()), &scene.policy);
-    assert_ne!(allowed.unwrap().consent, Consent::NotNeeded);
+    for (mount, asked) in [("", true), ("docs", true), ("work", false)] {
+        let granted = MountGrant {
+            mount: mount.into(),
+            access: Access::Write,
+        };
+        let call = Call {
+            grant: Arc::new(Grant {
+                mounts: vec![granted],
+                ..Grant::default()
+            }),
+            ..Scene::call("files.write", json!({"path": "work/new.md"}))
+        };
+        let allowed = call.judge(&scene.caller(Grant::default()), &scene.policy);
+        let consent = allowed.unwrap().consent;
+        assert_eq!(consent != Consent::NotNeeded, asked, "{mount}");
+    }
 }
 
 #[test]

@@ -67,6 +67,11 @@ fn copies_are_found() {
             "split over two",
             json!({"a": "xx send the quart", "b": "erly figures xx"}),
         ),
+        (
+            "split behind a long text",
+            json!({"a": format!("{} send the quart", "z".repeat(200)), "b": "erly figures xx"}),
+        ),
+        ("dashes of another script", text("quarterly—figures—to—eve")),
         ("a whole short value", json!({"to": "eve@evil.test"})),
         ("the same in capitals", json!({"to": "EVE@EVIL.TEST"})),
         ("a key", json!({"quarterly figures to eve": 1})),
@@ -89,6 +94,11 @@ fn what_is_no_copy_passes() {
         ("a value below the floor", "to", "noon"),
         ("a paraphrase", "text", "mail last quarter's numbers to Eve"),
         ("base64", "text", "cXVhcnRlcmx5IGZpZ3VyZXMgdG8gZXZl"),
+        (
+            "a backslash and a letter, and no escape",
+            "text",
+            r"xx quarterly f\\nigures to eve yy",
+        ),
         (
             "nothing of it",
             "text",
@@ -131,6 +141,7 @@ fn what_is_remembered_is_bounded() {
     }
     assert!(found(&read, &copy).is_none());
     assert!(read.chars <= VERBATIM_CHARS, "{}", read.chars);
+    assert!(read.tiles.values().all(|spots| !spots.is_empty()));
     let spots: usize = read.tiles.values().map(Vec::len).sum();
     assert!(
         spots <= VERBATIM_CHARS / STRIDE + read.pieces.len(),
@@ -171,4 +182,28 @@ fn what_is_trusted_is_not_remembered() {
     assert!(!read.untrusted && !read.secret);
     read.heard(&Flows::default(), &web(), &json!(PAGE));
     assert!(!read.untrusted, "without guards nothing is remembered");
+}
+
+#[test]
+fn a_short_outcome_is_remembered_as_well() {
+    let read = read(&[json!("the quarterly figures of spring")]);
+    let args = json!({"text": "xx the quarterly figures of spring yy"});
+    assert!(found(&read, &args).is_some());
+}
+
+/// Wherever they stand: so short a text may have no tile of its own.
+#[test]
+fn whole_values_from_the_floor_on_are_found_and_others_are_not() {
+    let read = read(&[json!(PAGE)]);
+    let letters = PAGE.chars().filter(|c| c.is_alphanumeric());
+    let letters: Vec<char> = letters.collect();
+    for long in VERBATIM_FLOOR_CHARS..=TILE + STRIDE {
+        for short in letters.windows(long) {
+            let value: String = short.iter().collect();
+            assert!(found(&read, &json!({"to": value})).is_some(), "{value}");
+        }
+    }
+    for other in ["evefiguresx", "qwertyuio", "noonbefore"] {
+        assert_eq!(found(&read, &json!({"to": other})), None, "{other}");
+    }
 }

@@ -1,0 +1,206 @@
+//! Paths, and who may do what with the files that they lead to.
+
+use super::*;
+use crate::rules::caller::{Budget, Known};
+use crate::rules::grant::{Grant, MountGrant};
+use crate::rules::policy::Mount;
+use crate::words::clock::Deadline;
+use crate::words::event::Surface;
+use crate::words::id::{self, ToolName};
+
+/// A policy with these mounts, and a tool that is granted some of them.
+fn caller_and_policy(mounts: &[(&str, Access)], granted: &[(&str, Access)]) -> (Caller, Policy) {
+    let mount = |(name, access): &(&str, Access)| {
+        let mount = Mount {
+            access: *access,
+            workspace: false,
+            room: Room::default(),
+        };
+        ((*name).into(), mount)
+    };
+    let policy = Policy {
+        mounts: mounts.iter().map(mount).collect(),
+        ..Policy::nothing("test")
+    };
+    let grant = |(name, access): &(&str, Access)| MountGrant {
+        mount: (*name).into(),
+        access: *access,
+    };
+    let grant = Grant {
+        mounts: granted.iter().map(grant).collect(),
+        ..Grant::default()
+    };
+    let caller = Caller {
+        run: RunId::known("run"),
+        parent: 0,
+        place: id::Place::default(),
+        known: Known::default(),
+        surface: Surface::Cli,
+        origin: Origin::Tool(ToolName::parse("box.act").unwrap()),
+        reach: std::sync::Arc::new([]),
+        grant: std::sync::Arc::new(grant),
+        label: Label::default(),
+        depth: 0,
+        deadline: Deadline::after_ms(1_000),
+        budget: Budget::of_calls(1),
+    };
+    (caller, policy)
+}
+
+fn file(path: &str, wish: FileWish) -> File {
+    File {
+        path: path.to_owned(),
+        wish,
+        label: Label::default(),
+    }
+}
+
+fn check(path: &str, expected: Result<&[&str], &str>) {
+    match (split(path), expected) {
+        (Ok(names), Ok(expected)) => assert_eq!(names, expected, "{path}"),
+        (Err(denial), Err(says)) => {
+            assert!(denial.reason.contains(says), "{path}: {}", denial.reason)
+        }
+        (got, expected) => panic!("{path}: {got:?} is not {expected:?}"),
+    }
+}
+
+#[test]
+fn paths() {
+    check("a/b.md", Ok(&["a", "b.md"]));
+    check("./a", Ok(&["a"]));
+    check("a/", Ok(&["a"]));
+    check("", Ok(&[]));
+    check(".", Ok(&[]));
+    check("...", Ok(&["..."]));
+    check("../../etc/passwd", Err("leads out"));
+    check("a/../b", Err("leads out"));
+    check("/etc/passwd", Err("absolute"));
+    check("//etc", Err("absolute"));
+    check("a//b", Err("empty name"));
+    check("a/./b", Err("`.` in it"));
+    check("a\0b", Err("control"));
+    check("a\\..\\b", Err("backslashes"));
+    check("a\nb", Err("control"));
+    check(".lazaret/notes.db", Err("own folder"));
+    check("a/.LAZARET/journal.db", Err("own folder"));
+    check(&"x".repeat(300), Err("255 bytes"));
+    check(&"x/".repeat(3000), Err("too long"));
+}
+
+/// The place that is opened, as `MOUNT:NAMES` and `MOUNT:NAMES>MOUNT:NAMES`; or the rule that denies.
+fn judged((caller, policy): &(Caller, Policy), file: &File) -> String {
+    let place = |place: &Place| format!("{}:{}", place.mount, place.names.join("/"));
+    match file.judge(caller, policy).map(|allowed| allowed.terms) {
+        Ok(Places::Root(names)) => format!("root:{}", names.join(",")),
+        Ok(Places::One(one)) => place(&one),
+        Ok(Places::Two(from, to)) => format!("{}>{}", place(&from), place(&to)),
+        Err(denial) => denial.rule,
+    }
+}
+
+const READ: FileWish = FileWish::Read {
+    offset: 0,
+    length: 1,
+};
+
+fn write(mode: WriteMode) -> FileWish {
+    FileWish::Write {
+        bytes: Vec::new(),
+        mode,
+    }
+}
+
+fn to(target: &str) -> FileWish {
+    FileWish::Move {
+        target: target.to_owned(),
+    }
+}
+
+#[test]
+fn what_may_be_done_with_which_file() {
+    use Access::{Create, Read, Write};
+    let mounts = [("docs", Write), ("inbox", Read), ("new", Create)];
+    let asked = caller_and_policy(&mounts, &mounts);
+    for (path, wish, expected) in [
+        ("docs/a/b.md", READ, "docs:a/b.md"),
+        ("docs", FileWish::List, "docs:"),
+        ("docs/a.md", write(WriteMode::Replace), "docs:a.md"),
+        ("docs/a.md", FileWish::Remove, "docs:a.md"),
+        ("inbox/a.md", READ, "inbox:a.md"),
+        ("inbox/a.md", write(WriteMode::Create), "mount_read_only"),
+        ("new/a.md", write(WriteMode::Create), "new:a.md"),
+        ("new/a.md", write(WriteMode::Append), "mount_read_only"),
+        ("docs/a.md", to("docs/b.md"), "docs:a.md>docs:b.md"),
+        ("docs/a.md", to("new/b.md"), "mount_read_only"),
+        ("docs/a.md", to("elsewhere/b.md"), "mount_not_granted"),
+        ("elsewhere/a.md", READ, "mount_not_granted"),
+        (".", FileWish::List, "root:docs,inbox,new"),
+        (".", FileWish::Stat, "root:docs,inbox,new"),
+        (".", READ, "root"),
+        (".", FileWish::Remove, "root"),
+    ] {
+        assert_eq!(judged(&asked, &file(path, wish)), expected, "{path}");
+    }
+    let both = caller_and_policy(&[("a", Write), ("b", Write)], &[("a", Write), ("b", Write)]);
+    assert_eq!(judged(&both, &file("a/x", to("b/x"))), "two_mounts");
+    let nobody = caller_and_policy(&mounts, &[]);
+    assert_eq!(
+        judged(&nobody, &file(".", FileWish::List)),
+        "mount_not_granted"
+    );
+}
+
+/// The mount `.` is the root itself, and holds whatever no other mount is named after.
+#[test]
+fn the_mount_of_everything_is_opened_at_the_root() {
+    use Access::{Read, Write};
+    let mounts = [(".", Read), ("docs", Write)];
+    let asked = caller_and_policy(&mounts, &mounts);
+    for (path, expected) in [
+        (".", ".:"),
+        ("a/b.md", ".:a/b.md"),
+        ("docs/a.md", "docs:a.md"),
+    ] {
+        assert_eq!(judged(&asked, &file(path, READ)), expected, "{path}");
+    }
+}
+
+/// The lines that would allow it.
+fn lines((caller, policy): &(Caller, Policy), path: &str, wish: FileWish) -> String {
+    let denied = file(path, wish).judge(caller, policy);
+    denied.expect_err("it is not granted").allow.join("\n")
+}
+
+#[test]
+fn a_denial_says_what_would_have_to_be_written() {
+    use Access::{Read, Write};
+    let grant = "[grants.\"box.act\"]\nmounts = { \"docs\" = \"read\" }";
+    let known = caller_and_policy(&[("docs", Write)], &[]);
+    assert_eq!(lines(&known, "docs/a", READ), grant);
+    let unknown = caller_and_policy(&[], &[]);
+    assert_eq!(
+        lines(&unknown, "docs/a", READ),
+        grant.replace("docs", ".").replace(
+            "[grants",
+            "[mounts.\".\"]\npath = \".\"\naccess = \"read\"\n[grants"
+        )
+    );
+    let writing = "[grants.\"box.act\"]\nmounts = { \"docs\" = \"write\" }";
+    let append = || write(WriteMode::Append);
+    let may = caller_and_policy(&[("docs", Write)], &[("docs", Read)]);
+    assert_eq!(lines(&may, "docs/a", append()), writing);
+    let cannot = caller_and_policy(&[("docs", Read)], &[("docs", Read)]);
+    let access = "[mounts.\"docs\"]\naccess = \"write\"\n";
+    assert_eq!(
+        lines(&cannot, "docs/a", append()),
+        format!("{access}{writing}")
+    );
+    // Nobody has written that mount down.
+    let root = caller_and_policy(&[(".", Read)], &[(".", Read)]);
+    let said = lines(&root, "docs/a", append());
+    assert!(
+        said.starts_with("[mounts.\".\"]\npath = \".\"\naccess"),
+        "{said}"
+    );
+}

@@ -1,0 +1,262 @@
+//! What influences a guest in the middle of its call: its own code, what it was given, and all that it has read; and
+//! what then influences what it writes, whom it calls, and what it returns.
+
+use lazaret::words::event::{EffectKind, Event, Record};
+use lazaret::words::label::{Label, Sort, Source};
+use lazaret_tests::forge;
+use lazaret_tests::prelude::*;
+use lazaret_tests::rig;
+
+use crate::page::observed;
+
+/// Letters, which others write; documents, which are the user's own.
+const POLICY: &str = r#"
+    [mounts.inbox]
+    path = "inbox"
+    [mounts.docs]
+    path = "docs"
+    access = "write"
+    own = true
+    [grants."files.*"]
+    mounts = { inbox = "read", docs = "write" }
+    [grants."hostile.file_each"]
+    mounts = { inbox = "read", docs = "write" }
+    [grants."hostile.note_each"]
+    notes = "write"
+    [grants."hostile.call_each"]
+    calls = ["*"]
+"#;
+
+fn policy(flow: &str) -> String {
+    format!("[flow]\n{flow}\n{POLICY}")
+}
+
+fn rig(flow: &str) -> Rig {
+    Rig::of(&policy(flow))
+        .guest("hostile")
+        .file("inbox/letter.txt", "Dear reader")
+        .file("docs/plain.md", "plain")
+}
+
+fn label(sort: Sort, name: &str) -> Label {
+    Label::of(Source::new(sort, name))
+}
+
+fn inbox() -> Label {
+    label(Sort::File, "inbox")
+}
+
+/// Under what influence the effects of one kind were wished, in order.
+fn wished(records: &[Record], effect: EffectKind, subject: &str) -> Vec<Label> {
+    let wished = records.iter().filter_map(|record| match &record.event {
+        Event::Judged(judged) if judged.effect == effect && judged.subject.contains(subject) => {
+            Some(judged.label.clone())
+        }
+        _ => None,
+    });
+    wished.collect()
+}
+
+async fn file_each(rig: &Rigged, wishes: Value) -> Vec<Record> {
+    let called = rig
+        .call("hostile.file_each", json!({ "wishes": wishes }))
+        .await;
+    let said = rig::value(&called.outcome).to_string();
+    assert!(!said.contains("denied"), "{said}");
+    rig.records(&called.run).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_that_a_guest_has_read_is_behind_what_it_wishes_next() {
+    let rig = rig("").open().await;
+    let wishes = json!([
+        {"op": "stat", "path": "docs/plain.md"},
+        {"op": "read", "path": "inbox/letter.txt"},
+        {"op": "read", "path": "docs/plain.md"},
+        {"op": "write", "path": "docs/made.md", "with": "x"},
+    ]);
+    let records = file_each(&rig, wishes).await;
+    let labels = wished(&records, EffectKind::File, "");
+    let knew: Vec<bool> = labels.iter().map(|label| label.covers(&inbox())).collect();
+    assert_eq!(knew, [false, false, true, true], "{labels:?}");
+    let read = rig
+        .call("files.read", json!({"path": "docs/made.md"}))
+        .await;
+    let found = read.outcome.label;
+    assert!(found.covers(&inbox()), "{found}");
+    assert!(
+        found.covers(&label(Sort::Tool, "hostile.file_each")),
+        "{found}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_guest_was_told_by_a_tool_is_behind_what_it_wishes_next() {
+    let rig = rig("").open().await;
+    let tools = ["files.stat", "files.read", "files.stat"];
+    let args = json!({"tools": tools, "args": {"path": "inbox/letter.txt"}});
+    let called = rig.call("hostile.call_each", args).await;
+    let said = rig::value(&called.outcome).to_string();
+    assert!(said.contains("Dear reader"), "{said}");
+    let records = rig.records(&called.run).await;
+    let labels = wished(&records, EffectKind::Call, "files.");
+    let knew: Vec<bool> = labels.iter().map(|label| label.covers(&inbox())).collect();
+    // How long a letter is says something of it as well.
+    assert_eq!(knew, [false, true, true], "{labels:?}");
+    assert!(
+        called.outcome.label.covers(&inbox()),
+        "{}",
+        called.outcome.label
+    );
+}
+
+/// Nobody knows what a stranger's code makes up, unless it is said to make up nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_strangers_code_is_behind_what_it_calls_and_what_it_keeps() {
+    for (flow, strange) in [("", true), ("trust = [\"hostile\"]", false)] {
+        let rig = rig(flow).open().await;
+        let args = json!({"tools": ["text.count"], "args": {"text": "a b"}});
+        let called = rig.call("hostile.call_each", args).await;
+        let _ = rig::value(&called.outcome);
+        let labels = wished(
+            &rig.records(&called.run).await,
+            EffectKind::Call,
+            "text.count",
+        );
+        assert_eq!(labels.len(), 1);
+        let own = label(Sort::Tool, "hostile.call_each");
+        assert_eq!(labels[0].covers(&own), strange, "{flow}: {}", labels[0]);
+        let called = rig.call("hostile.note_each", json!({"keys": ["k"]})).await;
+        // It reads back what it has kept, so that what it returns is under the influence of that.
+        let labels = wished(&rig.records(&called.run).await, EffectKind::Keep, "");
+        let own = label(Sort::Tool, "hostile.note_each");
+        assert_eq!(labels[0].covers(&own), strange, "{flow}: {}", labels[0]);
+    }
+}
+
+fn call(tool: &str, args: Value) -> Value {
+    json!({"calls": [{"tool": tool, "args": args}]})
+}
+
+fn handle(name: &str) -> Value {
+    json!({ "$handle": name })
+}
+
+fn read() -> Value {
+    call("files.read", json!({"path": "inbox/letter.txt"}))
+}
+
+fn field() -> Value {
+    call(
+        "handle.field",
+        json!({"value": handle("h1"), "pointer": "/content"}),
+    )
+}
+
+const HELD: &str = "mode = \"enforce\"\nhold = \"untrusted\"";
+
+/// What a model did and was told that holds the letter as `h1` and its words as `h2`, then does this.
+async fn holding(rig: Rig, then: Value) -> Vec<Record> {
+    let replies = [read(), field(), then, json!({"text": "Done."})];
+    let rig = rig.replies(&replies).open().await;
+    let (run, answer) = rig.pursue("Look.").await;
+    assert_eq!(answer.expect("an answer"), "Done.");
+    rig.records(&run).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_guest_was_given_in_a_handle_is_behind_what_it_calls() {
+    let args = json!({"tools": ["text.count"], "args": {"text": handle("h2")}});
+    let records = holding(rig(HELD), call("hostile.call_each", args)).await;
+    let outer = wished(&records, EffectKind::Call, "hostile.call_each");
+    let inner = wished(&records, EffectKind::Call, "text.count");
+    assert!(!outer[0].covers(&inbox()), "the model has not read it");
+    assert!(inner[0].covers(&inbox()), "{}", inner[0]);
+}
+
+/// What the model was told last, and under what influence it is since.
+fn told_last(records: &[Record]) -> (String, Label) {
+    observed(records).pop().expect("something was told")
+}
+
+/// An outcome is held, or counts for what it may say: it is the words of what went in.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_went_in_by_a_handle_is_behind_what_comes_out() {
+    let args = json!({"text": handle("h2")});
+    let records = holding(rig(HELD), call("hostile.echo", args)).await;
+    let (text, _) = told_last(&records);
+    assert!(
+        text.contains("$handle") && !text.contains("Dear reader"),
+        "{text}"
+    );
+}
+
+/// It quotes what the plugin says of itself, and the script has seen nothing of that before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refusal_of_what_a_handle_holds_is_a_strangers_word() {
+    let words = label(Sort::Tool, "hostile.*");
+    let rig = rig(HELD).open().await;
+    for (given, refused) in [("letter", true), ("'big'", false)] {
+        let source = format!(
+            "const letter = await tools.files.read({{path: 'inbox/letter.txt'}});
+            return await tools.hostile.polish({{spoon: {given}}})
+                .then(() => 'done', error => error.message)"
+        );
+        let called = rig.script(&source).await;
+        let said = rig::value(&called.outcome).to_string();
+        let label = called.outcome.label;
+        assert_eq!(said.contains("does not fit"), refused, "{said}");
+        assert_eq!(label.covers(&words), refused, "{label}");
+        assert_eq!(label.covers(&inbox()), refused, "{label}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_offered_on_a_surface_is_not_called_there() {
+    let rig = rig("").open().await;
+    let called = rig.call("hostile.only_http", json!({})).await;
+    assert_eq!(rig::error(&called.outcome).code(), Code::BadSurface);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_words_of_a_failure_are_cut() {
+    let rig = rig("").open().await;
+    let args = json!({"texts": ["long ".repeat(1_000)], "end": "fail"});
+    let called = rig.call("hostile.spill", args).await;
+    let error = rig::error(&called.outcome);
+    assert_eq!(error.code(), Code::GuestFailed, "{error:?}");
+    assert!(error.message().starts_with("long long"), "{error:?}");
+    assert!(error.message().chars().count() < 2_100, "{error:?}");
+}
+
+/// A plugin whose tool says that what it returns is for nobody outside, and returns `"canary"`.
+fn vault() -> Vec<u8> {
+    const CANARY: &str = r#"
+    (func (export "run") (param i32 i32 i32 i32) (result i32)
+      (i32.store (i32.const 4100) (i32.const 4200)) (i32.store (i32.const 4104) (i32.const 8))
+      (i32.const 4096))
+    (data (i32.const 4200) "\"canary\"")"#;
+    let effect = "\"effect\":\"pure\"";
+    let manifest = forge::MANIFEST.replace(effect, &format!("{effect},\"sensitivity\":\"secret\""));
+    forge::plugin(&manifest, CANARY)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_tool_says_is_secret_is_in_no_record_and_told_to_no_model() {
+    let secret = label(Sort::Secret, "forged.run");
+    for flow in ["mode = \"enforce\"", "mode = \"off\""] {
+        let replies = [call("forged.run", json!({})), json!({"text": "Done."})];
+        let rig = Rig::of(&policy(flow)).component("forged", &vault());
+        let rig = rig.replies(&replies).open().await;
+        let called = rig.call("forged.run", json!({})).await;
+        assert_eq!(rig::value(&called.outcome), "canary", "whoever calls it");
+        let found = &called.outcome.label;
+        assert!(found.covers(&secret), "{flow}: {found}");
+        let (run, answer) = rig.pursue("Look.").await;
+        assert_eq!(answer.expect("an answer"), "Done.");
+        let (text, _) = told_last(&rig.records(&run).await);
+        assert!(text.contains("$handle"), "{flow}: {text}");
+        let journal = rig.journal(&called.run).await + &rig.journal(&run).await;
+        assert!(!journal.contains("canary"), "{flow}: {journal}");
+    }
+}
