@@ -35,6 +35,7 @@ use lazaret::guests::dispatch::Request;
 use lazaret::guests::plugin;
 use lazaret::guests::tasks::Tasks;
 use lazaret::rules::policy::Policy;
+use lazaret::rules::tier::Chains;
 use lazaret::runs::host::{Host, Places, Records, Setup};
 use lazaret::words::clock::Clock;
 use lazaret::words::event::Surface;
@@ -164,6 +165,7 @@ impl Scene {
             agents: BTreeMap::new(),
             models: BTreeMap::new(),
             counsel: Vec::new(),
+            chains: Chains::default(),
             engine: plugin::script_engine(),
             vault: Vault::default(),
             places: Places {

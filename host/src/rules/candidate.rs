@@ -4,6 +4,8 @@
 //! to whom is never guessed: whoever has said nothing accepts what is private, as a model that the operator
 //! configured does, and nobody accepts what is secret.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 
 use super::flow::class::Classes;
@@ -61,16 +63,8 @@ pub struct Needs {
     pub turn: u32,
     /// Its length in tokens, estimated.
     pub tokens: u64,
-    /// Whether it offers tools.
-    pub tools: bool,
-    /// Whether there are pictures in it.
-    pub images: bool,
-    /// Whether it asks for a shape.
-    pub structured: bool,
-    /// Whether it holds what only the user may read.
-    pub private: bool,
-    /// Whether it holds what nobody outside may read.
-    pub secret: bool,
+    /// What it takes beside: each by what a model misses that has it not.
+    pub takes: BTreeSet<Miss>,
 }
 
 impl Needs {
@@ -80,15 +74,32 @@ impl Needs {
         let chars = prompt.messages.iter().map(length).sum::<usize>()
             + prompt.instructions.len()
             + prompt.cards.iter().map(card).sum::<usize>();
+        let secret = |message: &Message| is_secret(message, classes);
+        let takes = [
+            (Miss::Secret, prompt.messages.iter().any(secret)),
+            (Miss::Private, classes.is_private(label)),
+            (Miss::Tools, !prompt.cards.is_empty()),
+            (Miss::Structured, prompt.shape.is_some()),
+        ];
         Self {
             turn,
             tokens: u64::try_from(chars / CHARS_PER_TOKEN).unwrap_or(u64::MAX),
-            tools: !prompt.cards.is_empty(),
-            images: false,
-            structured: prompt.shape.is_some(),
-            private: classes.is_private(label),
-            secret: classes.is_secret(label),
+            takes: takes
+                .into_iter()
+                .filter_map(|(miss, is_so)| is_so.then_some(miss))
+                .collect(),
         }
+    }
+}
+
+/// Whether a call has brought what nobody outside may read. What did not succeed says in the host's own words that
+/// it did not: that a secret was asked about is known to whoever asked.
+fn is_secret(message: &Message, classes: &Classes) -> bool {
+    match message {
+        Message::Tool { observation, .. } => {
+            observation.ok && classes.is_secret(&observation.label)
+        }
+        Message::User { .. } | Message::Assistant(_) => false,
     }
 }
 
@@ -114,31 +125,30 @@ impl Candidate {
     /// Why it is not asked, where it is not.
     #[must_use]
     pub fn misses(&self, needs: &Needs) -> Option<Miss> {
-        let lacks = |needed: bool, has: Option<bool>| needed && has == Some(false);
-        let can = &self.can;
-        let misses = [
-            (Miss::Secret, needs.secret),
-            (
-                Miss::Private,
-                needs.private && self.accepts == Accepts::Public,
-            ),
-            (Miss::Tools, lacks(needs.tools, can.tools)),
-            (Miss::Images, lacks(needs.images, can.images)),
-            (Miss::Structured, lacks(needs.structured, can.structured)),
-            (
-                Miss::Context,
-                can.context_tokens.is_some_and(|most| needs.tokens > most),
-            ),
-        ];
-        let first = misses.into_iter().find(|(_, is_so)| *is_so);
-        first.map(|(miss, _)| miss)
+        let lacks = |miss: Miss| match miss {
+            Miss::Secret => true,
+            Miss::Private => self.accepts == Accepts::Public,
+            Miss::Tools => self.can.tools == Some(false),
+            Miss::Images => self.can.images == Some(false),
+            Miss::Structured => self.can.structured == Some(false),
+            // Of these it is not the prompt that says so.
+            Miss::Context | Miss::Cooling => false,
+        };
+        let is_long = |most: u64| needs.tokens > most;
+        let first = needs.takes.iter().copied().find(|miss| lacks(*miss));
+        first.or_else(|| {
+            self.can
+                .context_tokens
+                .is_some_and(is_long)
+                .then_some(Miss::Context)
+        })
     }
 }
 
 /// Why nobody was asked: each model that was passed over, and the line that would change it.
 #[must_use]
 pub fn nobody(passed: &[(&str, Miss)], private: &[String]) -> Error {
-    let Some((_, worst)) = passed.iter().min_by_key(|(_, miss)| rank(*miss)) else {
+    let Some((_, worst)) = passed.iter().min_by_key(|(_, miss)| *miss) else {
         return Error::bad_input("there is no model to ask");
     };
     let each = passed
@@ -168,19 +178,6 @@ pub fn nobody(passed: &[(&str, Miss)], private: &[String]) -> Error {
         Miss::Images => error.hint("name a model without `can = { images = false }`"),
         Miss::Structured => error.hint("name a model without `can = { structured = false }`"),
         Miss::Cooling => error.hint("try again later, or name a model of another provider"),
-    }
-}
-
-/// What weighs more is told first: what policy forbids, then what cannot be, then what passes.
-fn rank(miss: Miss) -> u8 {
-    match miss {
-        Miss::Secret => 0,
-        Miss::Private => 1,
-        Miss::Context => 2,
-        Miss::Tools => 3,
-        Miss::Images => 4,
-        Miss::Structured => 5,
-        Miss::Cooling => 6,
     }
 }
 
@@ -222,9 +219,7 @@ mod tests {
     fn what_a_model_is_said_not_to_do_it_is_not_asked() {
         let all = Needs {
             tokens: 1_000,
-            tools: true,
-            images: true,
-            structured: true,
+            takes: BTreeSet::from([Miss::Tools, Miss::Images, Miss::Structured]),
             ..Needs::default()
         };
         check("", &all, None);
@@ -250,9 +245,10 @@ mod tests {
             (false, true, Accepts::Private, Some(Miss::Secret)),
             (true, true, Accepts::Public, Some(Miss::Secret)),
         ] {
+            let takes = [(Miss::Private, private), (Miss::Secret, secret)];
+            let takes = takes.into_iter().filter(|(_, is_so)| *is_so);
             let needs = Needs {
-                private,
-                secret,
+                takes: takes.map(|(miss, _)| miss).collect(),
                 ..Needs::default()
             };
             assert_eq!(candidate(Can::default(), accepts).misses(&needs), miss);

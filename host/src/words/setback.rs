@@ -65,16 +65,15 @@ impl Setback {
     }
 }
 
-/// Why a model of a run is not asked at all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// Why a model of a run is not asked at all; what weighs more comes first: what policy forbids, then what cannot
+/// be, then what passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Miss {
-    /// Its provider wanted fewer requests a short while ago.
-    Cooling,
-    /// It may be told nothing private, and the prompt holds such.
-    Private,
     /// The prompt holds what nobody outside may read.
     Secret,
+    /// It may be told nothing private, and the prompt holds such.
+    Private,
     /// The prompt is longer than it reads.
     Context,
     /// It calls no tools.
@@ -83,6 +82,8 @@ pub enum Miss {
     Images,
     /// It keeps to no shape.
     Structured,
+    /// Its provider wanted fewer requests a short while ago.
+    Cooling,
 }
 
 impl Miss {

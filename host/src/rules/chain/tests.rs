@@ -305,8 +305,8 @@ fn thoughts_are_those_of_their_turns_however_much_was_left_out() {
     };
     without_thoughts(&mut prompt, 5, 4);
     let left = prompt.messages.iter().filter_map(|message| match message {
-        Message::Assistant(reply) if !reply.thoughts.is_empty() => Some(reply.text.as_str()),
-        _ => None,
+        Message::Assistant(reply) => (!reply.thoughts.is_empty()).then_some(reply.text.as_str()),
+        Message::User { .. } | Message::Tool { .. } => None,
     });
     assert_eq!(left.collect::<Vec<_>>(), ["4"]);
 }
