@@ -20,7 +20,7 @@ const CHARS: usize = 4_000;
 const SAMPLES: usize = 200;
 
 /// Two hundred messages in a window of 128 000 tokens.
-pub fn all() {
+pub(crate) fn all() {
     let (classes, agent) = (Classes::default(), Agent::new("a"));
     let marks = Marks::new((Inbound::default(), &classes), "n0nce".to_owned());
     let own = messages();

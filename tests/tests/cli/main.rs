@@ -30,6 +30,7 @@ mod script;
 mod scripted;
 mod secret;
 mod server;
+mod sessions;
 mod shell;
 #[path = "../shared/signed.rs"]
 mod signed;

@@ -85,6 +85,7 @@ async fn show(journal: &Journal, scene: &Scene, session: &Session) -> Result<u8>
         let (Some(first), Some(last)) = (records.first(), records.last()) else {
             continue;
         };
+        let first = journal.shown(first.clone());
         let Event::Started(started) = &first.event else {
             continue;
         };

@@ -191,7 +191,16 @@ fn line_of_start(started: &Started) -> String {
     } else {
         format!(": {}", short(&started.goal))
     };
-    format!("{} {}{goal}", strong("run"), foreign(&started.subject))
+    let session = started.session.as_ref().map(|session| {
+        let (place, name) = (session.place.saturating_add(1), foreign(&session.name));
+        format!(" {}", faint(format!("({place} of session {name})")))
+    });
+    let session = session.unwrap_or_default();
+    format!(
+        "{} {}{session}{goal}",
+        strong("run"),
+        foreign(&started.subject)
+    )
 }
 
 fn lines_of_reply(reply: &Reply) -> Option<String> {

@@ -1,0 +1,82 @@
+//! `lazaret run --session` and `lazaret sessions`.
+
+use crate::station::Station;
+
+const NOTED: &str = r#"{"text":"Noted."}"#;
+const BLUE: &str = r#"{"when":"My colour is blue","text":"Blue."}"#;
+
+fn rows(out: &str) -> Vec<String> {
+    let words = |row: &str| row.split_whitespace().collect::<Vec<_>>().join(" ");
+    out.lines().map(words).collect()
+}
+
+#[test]
+fn a_person_goes_on_with_what_was_said() {
+    let station = Station::scripted("[]", &[NOTED, BLUE], "");
+    station
+        .run(&["sessions", "list"])
+        .ends(0)
+        .says_only("no sessions yet");
+    let run = |goal: &str, more: &[&str]| {
+        let mut words = vec!["run", goal, "--session", "work", "--quiet"];
+        words.extend(more);
+        station.run(&words)
+    };
+    run("My colour is blue.", &[]).ends(0).prints(&["Noted."]);
+    run("Which one?", &[]).ends(0).prints(&["Blue."]);
+    // Another user's session of the same name is another session.
+    run("Which one?", &["--user", "ann"])
+        .ends(0)
+        .prints(&["Noted."]);
+    let listed = station.run(&["sessions", "list"]).ends(0);
+    assert_eq!(
+        rows(&listed.out),
+        ["work [TIME] 1 run ann", "work [TIME] 2 runs"]
+    );
+    let shown = station.run(&["sessions", "show", "work"]).ends(0);
+    assert_eq!(
+        rows(&shown.out),
+        [
+            "1 [RUN] done a My colour is blue.",
+            "2 [RUN] done a Which one?"
+        ]
+    );
+    let lines = station.run(&["sessions", "show", "work", "--json"]).lines();
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[1]["started"]["session"]["place"], 1);
+    assert_eq!(lines[1]["state"], "done");
+    station.run(&["runs", "verify", "--all"]).ends(0);
+}
+
+#[test]
+fn what_is_no_session_is_said_to_be_none() {
+    let station = Station::scripted("[]", &[NOTED], "");
+    station
+        .run(&["sessions", "show", "home"])
+        .ends(4)
+        .says(&["session `home`", "lazaret sessions list"]);
+    station
+        .run(&["run", "a", "--session", "../a"])
+        .ends(2)
+        .says(&["`../a` is no name of a session"]);
+    station
+        .run(&["run", "a", "--queue"])
+        .ends(2)
+        .says(&["--session"]);
+}
+
+#[test]
+fn a_session_whose_run_is_left_says_how_to_go_on() {
+    let count = r#"{"calls":[{"tool":"text.count","args":{"text":"a"}}]}"#;
+    let station = Station::scripted("[\"text.*\"]", &[count, NOTED], "");
+    let file = station.read("lazaret.toml");
+    station.write("lazaret.toml", format!("ask = [\"text.count\"]\n{file}"));
+    station.run(&["policy", "trust"]).ends(0);
+    let run = ["run", "count", "--session", "work", "--no-ask"];
+    station.run(&run).ends(75);
+    station.run(&run).ends(5).says(&[
+        "session `work` is busy: its run `[RUN]` has not ended",
+        "lazaret runs resume [RUN]",
+        "lazaret runs cancel [RUN]",
+    ]);
+}
