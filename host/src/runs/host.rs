@@ -595,15 +595,13 @@ impl Host {
         if known.hold != Holding::Never || !brought.is_empty() {
             agent.tools.extend(Pattern::try_from(format!("{PLUGIN}.*")));
         }
-        let begun = records.first().map(|first| first.at);
-        let begun = begun.unwrap_or_else(|| self.journal().clock().now_ms());
-        let run_timeout_ms = agent.pace.run_timeout_ms;
+        let until = self.until(&agent, &records);
         let shape = agent.answer.take().map(Schema::of_answer).transpose()?;
         let agent = answer::told(agent, shape.as_ref());
         let drive = Drive {
             station: &self.station,
             tasks,
-            until: run_timeout_ms.map(|ms| begun.saturating_add(ms)),
+            until,
             cut_off: AtomicBool::new(false),
             run: &goal.run,
             surface: goal.surface,
@@ -636,6 +634,14 @@ impl Host {
                 Ok(Err(why))
             }
         }
+    }
+
+    /// When the time of a run is over: it runs from its beginning, in whichever life that was.
+    fn until(&self, agent: &Agent, records: &[Record]) -> Option<u64> {
+        let begun = records.first().map(|first| first.at);
+        let begun = begun.unwrap_or_else(|| self.journal().clock().now_ms());
+        let timeout_ms = agent.pace.run_timeout_ms?;
+        Some(begun.saturating_add(timeout_ms))
     }
 
     pub(super) fn agent_named(&self, name: &str) -> Result<&Agent> {
