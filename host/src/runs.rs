@@ -7,6 +7,7 @@ mod consult;
 mod drive;
 pub mod explain;
 pub mod flowed;
+pub mod goal;
 pub mod host;
 mod known;
 pub mod left;

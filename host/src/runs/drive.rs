@@ -119,11 +119,9 @@ impl Drive<'_> {
                             plan.failed(&why);
                             continue;
                         }
-                        Afford::Asked(why) if self.is_left(plan, &why).await? => {
-                            plan.left();
-                            return Ok(Some(why));
+                        Afford::Asked(why) => {
+                            return Ok(self.is_left(plan, &why).await?.then_some(why));
                         }
-                        Afford::Asked(_) => continue,
                     }
                     let names: Vec<String> = cards.iter().map(|card| card.name.clone()).collect();
                     plan.offer(&names);
@@ -141,11 +139,8 @@ impl Drive<'_> {
                     self.tasks.repeats().clear();
                     let groups = self.repaired(offer, groups);
                     let left = self.in_time(self.call(plan, offer, groups, turn)).await?;
-                    if let Some(why) = left
-                        && self.is_left(plan, &why).await?
-                    {
-                        plan.left();
-                        return Ok(Some(why));
+                    if let Some(why) = left {
+                        return Ok(self.is_left(plan, &why).await?.then_some(why));
                     }
                 }
                 Step::Answer(_) | Step::Fail(..) => return Ok(None),
@@ -189,23 +184,26 @@ impl Drive<'_> {
         step.await
     }
 
-    /// Whether a run that cannot go on now is left to be taken up again. One that was given up while a person is
-    /// asked is not, unless its questions are to be held (U-07); nor is one whose time is over.
+    /// Whether a run that cannot go on now is left to be taken up again; otherwise it is over. One that was given up
+    /// while a person is asked is not left, unless its questions are to be held (U-07); nor is one whose time is over.
     async fn is_left(&self, plan: &mut Plan, why: &Error) -> Result<bool> {
         if self.cut_off.load(Ordering::Acquire) {
+            self.look_up(plan);
             return Ok(false);
         }
-        if !self.tasks.is_given_up() || why.code() != Code::Asked {
+        let pending = self.tasks.abort().pending;
+        let is_held = !self.tasks.is_given_up() || why.code() != Code::Asked;
+        if is_held || pending == Pending::Hold {
+            plan.left();
             return Ok(true);
         }
         let journal = self.station.gate.journal();
-        match self.tasks.abort().pending {
-            Pending::Hold => return Ok(true),
+        match pending {
             Pending::Fail => {
                 let what = "the run was given up while questions waited (`pending = \"fail\"`)";
                 plan.failed(&Error::new(Code::Denied, what));
             }
-            Pending::Deny => {
+            Pending::Deny | Pending::Hold => {
                 plan.failed(&Error::new(Code::Cancelled, "the run was cancelled"));
             }
         }

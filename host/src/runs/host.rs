@@ -2,20 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use futures_util::FutureExt;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::brought::{Chosen, brought_in};
 use super::consult::Models;
-use super::drive::{Drive, Pursued};
+pub use super::goal::{Goal, Most};
 use super::known::{self, Led, typed_args, typed_in};
 use super::left::{Hold, Kept};
 use super::observe::show;
 use super::provider::{Model, Provider};
-use super::session::{Earlier, check_names};
 use super::written::Written;
 use crate::edges::egress::{Egress, Names};
 use crate::edges::files::Files;
@@ -35,29 +32,25 @@ use crate::guests::script::Scripts;
 use crate::guests::station::{Quarantine, Station};
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
-use crate::rules::answer;
 use crate::rules::caller::{Budget, Caller, Invocation, Judging, Known, Origin};
-use crate::rules::flow::handles::{Given, PLUGIN, READ, has_handle};
-use crate::rules::flow::lines::Holding;
+use crate::rules::flow::handles::{Given, has_handle};
 use crate::rules::grant::Pattern;
-use crate::rules::manifest::Truncation;
 use crate::rules::policy::Policy;
 use crate::rules::running::RunRules;
-use crate::rules::schema::Schema;
 use crate::rules::script;
 use crate::rules::scrub::{self, Scrub};
 use crate::rules::show::Show;
 use crate::rules::tier::Chains;
 use crate::words::clock::{Clock, Deadline};
-use crate::words::error::{Code, Error, Result};
+use crate::words::error::{Error, Result};
 use crate::words::event::{
-    Brought, Content, End, Event, Narrowed, Record, Spent, Started, Stopped, Surface,
+    Content, End, Event, Narrowed, Record, Spent, Started, Stopped, Surface,
 };
 use crate::words::id::{Place, RunId};
 use crate::words::key::HostKey;
 use crate::words::label::{Label, Source};
 use crate::words::limits::{CALL_KEY_CHARS, CALL_TIMEOUT_MS_MAX};
-use crate::words::message::{Calling, WishedArgs};
+use crate::words::message::WishedArgs;
 
 /// What a host is made of, resolved: a configuration that was read, or a test's own.
 #[derive(Clone, Debug)]
@@ -117,10 +110,10 @@ pub enum Records {
 pub struct Host {
     pub(super) station: Arc<Station>,
     pub(super) kept: Kept,
-    agents: BTreeMap<String, Agent>,
-    models: BTreeMap<String, Model>,
+    pub(super) agents: BTreeMap<String, Agent>,
+    pub(super) models: BTreeMap<String, Model>,
     counsel: Vec<String>,
-    chains: Chains,
+    pub(super) chains: Chains,
     rules: RunRules,
     /// Whether the flows of clients are judged, once somebody has asked.
     clients: OnceLock<Judging>,
@@ -133,101 +126,6 @@ pub struct Called {
     pub run: RunId,
     /// What became of it.
     pub outcome: Outcome,
-}
-
-/// Who pursues a goal, and how.
-#[derive(Clone, Debug)]
-pub struct Goal {
-    /// The run's name, from [`Host::new_run`].
-    pub run: RunId,
-    /// The way in.
-    pub surface: Surface,
-    /// The agent's name.
-    pub agent: String,
-    /// What is wished for, in the user's words.
-    pub text: String,
-    /// The agent's tools, or fewer.
-    pub tools: Vec<Pattern>,
-    /// The agent's models, or others, by name or tier.
-    pub models: Vec<String>,
-    /// The agent's way of calling tools, or another.
-    pub calling: Option<Calling>,
-    /// The JSON Schema of the agent's answer, or another.
-    pub answer: Option<Value>,
-    /// Values that the user vouches for, beside the words of the goal.
-    pub vouch: Vec<String>,
-    /// No more than this of its models; the agent's own budget where it says 0.
-    pub most: Most,
-    /// What of other runs it begins with.
-    pub with: Vec<Chosen>,
-    /// Whether the goal was piped or pasted, and not typed: then nobody knows who wrote it, and none of its
-    /// words is a witness.
-    pub piped: bool,
-}
-
-/// The most that one run asks for of its models; 0 asks for no less than the agent may have.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Most {
-    /// Tokens, read and written.
-    pub tokens: u64,
-    /// Millionths of the currency of the prices.
-    pub cost_micros: u64,
-}
-
-impl Goal {
-    /// A goal that somebody typed, pursued as the agent's definition has it. `run` is from [`Host::new_run`].
-    #[must_use]
-    pub fn new(run: RunId, surface: Surface, agent: &str, text: &str) -> Self {
-        Self {
-            run,
-            surface,
-            agent: agent.to_owned(),
-            text: text.to_owned(),
-            tools: Vec::new(),
-            models: Vec::new(),
-            calling: None,
-            answer: None,
-            vouch: Vec::new(),
-            most: Most::default(),
-            with: Vec::new(),
-            piped: false,
-        }
-    }
-
-    /// What the run asks for beside its agent's definition.
-    pub(super) fn narrowed(&self) -> Narrowed {
-        Narrowed {
-            tools: self.tools.iter().map(ToString::to_string).collect(),
-            models: self.models.clone(),
-            calling: self.calling,
-            answer: self.answer.clone(),
-            vouch: self.vouch.clone(),
-            tokens_max: self.most.tokens,
-            cost_micros_max: self.most.cost_micros,
-        }
-    }
-
-    /// What the mark of the run binds.
-    pub(super) fn wish(&self) -> Value {
-        json!({"goal": self.text, "narrowed": self.narrowed(), "piped": self.piped})
-    }
-
-    /// What influenced the goal.
-    pub(super) fn label(&self) -> Label {
-        let label = Label::of(Source::user());
-        if self.piped {
-            label.with(Source::piped())
-        } else {
-            label
-        }
-    }
-
-    /// All that its user wrote with their own hands.
-    pub(super) fn typed(&self) -> Vec<String> {
-        let vouched = self.vouch.iter().map(|value| format!("\"{value}\""));
-        let goal = (!self.piped).then(|| self.text.clone());
-        vouched.chain(goal).collect()
-    }
 }
 
 impl Host {
@@ -537,164 +435,6 @@ impl Host {
             budget: Budget::of_calls(self.policy().bounds.calls),
         }
     }
-
-    /// Pursues a goal to its end and returns the answer.
-    ///
-    /// # Errors
-    /// `NotFound` for an unknown agent or model, and whatever ends the run.
-    pub async fn pursue(&self, goal: Goal, tasks: &Tasks) -> Result<String> {
-        self.pursue_after(goal, Earlier::default(), tasks).await
-    }
-
-    pub(super) async fn pursue_after(
-        &self,
-        mut goal: Goal,
-        earlier: Earlier,
-        tasks: &Tasks,
-    ) -> Result<String> {
-        // No model is told what somebody typed or piped in by mistake.
-        if let Some(clean) = self.station.scrub.known().clean(&goal.text) {
-            goal.text = clean;
-        }
-        let prepared = self.prepare(&goal)?;
-        let brought = self.bring(&goal.with).await?;
-        check_names(&earlier, &brought)?;
-        let wish = goal.wish();
-        let hold = self.begin(&goal.run, &goal.agent, &wish)?;
-        let from = (brought, Vec::new(), earlier);
-        self.pursue_on(goal, prepared, from, (hold, tasks)).await?
-    }
-
-    /// Who pursues a goal, and the models that are asked.
-    pub(super) fn prepare(&self, goal: &Goal) -> Result<(Agent, Vec<&Model>)> {
-        let agent = self.agent(goal)?;
-        let names = self.chains.tiers.resolve(&goal.models, &agent.models);
-        let mut models = Vec::new();
-        for name in &names {
-            models.push(self.models.get(name).ok_or_else(|| {
-                Error::not_found(format!("model `{name}`"))
-                    .hint(known("models", self.models.keys()))
-            })?);
-        }
-        Ok((agent, models))
-    }
-
-    /// Pursues a goal from where its records leave it. What is returned inside is the run's own end, or
-    /// why it is left.
-    pub(super) async fn pursue_on(
-        &self,
-        goal: Goal,
-        (mut agent, models): (Agent, Vec<&Model>),
-        (brought, records, mut earlier): (Vec<Brought>, Vec<Record>, Earlier),
-        (hold, tasks): (Hold, &Tasks),
-    ) -> Result<Result<String>> {
-        if agent.calling != Calling::Direct {
-            self.kept.keep(&self.station.scripts.engine)?;
-        }
-        let mut typed = goal.typed();
-        typed.push(agent.instructions.clone());
-        typed.append(&mut earlier.typed);
-        let handles = std::mem::take(&mut earlier.handles);
-        let holds = !handles.is_empty();
-        let known = known::known_after(
-            &self.station,
-            (Led::ByModel, known::judging(&self.station, &agent.tools)),
-            (&typed, handles),
-            &records,
-        );
-        let known = known::bringing(&self.station, known, &brought)?;
-        let names = models.iter().map(|model| model.name.clone());
-        let known = known::consulting(known, names.collect(), &records).on(agent.terms);
-        let brought = if records.is_empty() {
-            brought
-        } else {
-            brought_in(&records)
-        };
-        if known.hold != Holding::Never || holds || !brought.is_empty() {
-            agent.tools.extend(Pattern::try_from(format!("{PLUGIN}.*")));
-        } else if self.keeps(&agent) {
-            agent.tools.extend(Pattern::try_from(READ.to_owned()));
-        }
-        let summariser = self.models.get(&agent.rolling.model);
-        let shape = agent.answer.take().map(Schema::of_answer).transpose()?;
-        let agent = answer::told(agent, shape.as_ref());
-        let begun = records.first().map(|first| first.at);
-        let begun = begun.unwrap_or_else(|| self.journal().clock().now_ms());
-        let run_timeout_ms = agent.pace.run_timeout_ms;
-        let drive = Drive {
-            station: &self.station,
-            tasks,
-            until: run_timeout_ms.map(|ms| begun.saturating_add(ms)),
-            cut_off: AtomicBool::new(false),
-            run: &goal.run,
-            surface: goal.surface,
-            agent: &agent,
-            models,
-            engines: &self.kept,
-            known,
-            brought,
-            shape,
-            context: tokio::sync::Mutex::new(earlier.context(&records)),
-            summariser,
-        };
-        let started = Started {
-            surface: goal.surface,
-            subject: goal.agent.clone(),
-            goal: goal.text.clone(),
-            label: goal.label(),
-            narrowed: goal.narrowed(),
-            ask_expires_ms: self.policy().asks.expires_ms,
-            session: earlier.place,
-            forked: None,
-        };
-        let pursued = match caught(drive.pursue(started, &records)).await {
-            Err(error) if error.code() == Code::Bug => drive.broke(error).await?,
-            pursued => pursued?,
-        };
-        match pursued {
-            Pursued::Ended(answer) => {
-                hold.end();
-                Ok(answer)
-            }
-            Pursued::Left(why) => {
-                self.leave(&hold, &goal.run).await?;
-                Ok(Err(why))
-            }
-        }
-    }
-
-    /// Whether a long outcome of one of its tools is kept, to be read part by part (G-29).
-    fn keeps(&self, agent: &Agent) -> bool {
-        let caps = &self.policy().inbound.caps;
-        let tools = self
-            .station
-            .catalog
-            .told(&agent.tools, self.policy(), Surface::Cli);
-        let keeps = |how: Truncation| caps.how(how) == Truncation::Spill;
-        tools
-            .iter()
-            .any(|tool| keeps(tool.declared.conduct.truncation))
-    }
-
-    pub(super) fn agent_named(&self, name: &str) -> Result<&Agent> {
-        self.agents.get(name).ok_or_else(|| {
-            let unknown = Error::not_found(format!("agent `{name}`"));
-            unknown.hint(known("agents", self.agents.keys()))
-        })
-    }
-
-    pub(super) fn agent(&self, goal: &Goal) -> Result<Agent> {
-        let agent = self.agent_named(&goal.agent)?;
-        let mut agent = if goal.tools.is_empty() {
-            agent.clone()
-        } else {
-            agent.narrowed(&goal.tools)?
-        };
-        agent.calling = goal.calling.unwrap_or(agent.calling);
-        agent.caps = agent.caps.narrowed(goal.most.tokens, goal.most.cost_micros);
-        agent.answer = goal.answer.clone().or(agent.answer);
-        Ok(agent)
-    }
 }
 
 /// The boundary of a run: a panic in it is a mistake of ours, and the host goes on.
@@ -717,15 +457,6 @@ impl Model {
             Provider::Scripted { script } => format!("script {}", script.display()),
             Provider::Remote(remote) => remote.place(),
         }
-    }
-}
-
-fn known<'a>(what: &str, names: impl Iterator<Item = &'a String>) -> String {
-    let names: Vec<&str> = names.map(String::as_str).collect();
-    if names.is_empty() {
-        format!("there are no {what} in the configuration")
-    } else {
-        format!("{what}: {}", names.join(", "))
     }
 }
 

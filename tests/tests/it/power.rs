@@ -176,7 +176,7 @@ impl Random {
 /// one like the other, there are some.
 fn places(ops: &[Op]) -> Vec<usize> {
     let is_page = |op: &Op| matches!(&op.what, What::Written(place, bytes) if bytes.len() >= 24 && *place > 60_000);
-    let some = |at: &usize| at % 101 == 0 || !ops.get(*at).is_some_and(is_page);
+    let some = |at: &usize| at.is_multiple_of(101) || !ops.get(*at).is_some_and(is_page);
     (0..ops.len() + 1).filter(some).collect()
 }
 

@@ -167,7 +167,7 @@ async fn questions_of_a_run_that_is_given_up_are_denied_held_or_its_failure() {
     ] {
         let rig = Rig::of(&policy(&server))
             .guest("hostile")
-            .replies(&[reply.clone()]);
+            .replies(std::slice::from_ref(&reply));
         let rig = rig.open().await;
         // The step ends, so that the question is there when the run is given up.
         let abort = Abort {

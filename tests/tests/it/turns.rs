@@ -209,13 +209,11 @@ async fn a_run_that_goes_on_counts_what_was_before() {
     let wrong = |at: usize| json!({"tool": "text.count", "args": {"txt": at}});
     let replies = [
         calls(json!([wrong(0), wrong(1), wrong(2)])),
-        calls(
-            json!([{"tool": "text.replace", "args": {"text": "a", "find": "a", "replace": "b"}}]),
-        ),
+        calls(json!([{"tool": "text.diff", "args": {"old": "a", "new": "b"}}])),
         calls(json!([wrong(3)])),
         json!({"text": "Too late."}),
     ];
-    let rig = Rig::of("ask = [\"text.replace\"]")
+    let rig = Rig::of("ask = [\"text.diff\"]")
         .replies(&replies)
         .kept()
         .await;

@@ -77,13 +77,15 @@ async fn in_code_mode_a_direct_call_is_turned_down_with_a_hint() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn in_direct_mode_there_are_no_scripts() {
     let replies = [
-        json!({"calls": [run_script("return 1")]}),
-        json!({"calls": [{"tool": "search_tools", "args": {"query": "count"}}]}),
-        json!({"calls": [{"tool": "script.run", "args": {"source": "return 1"}}]}),
+        json!({"calls": [
+            run_script("return 1"),
+            {"tool": "search_tools", "args": {"query": "count"}},
+            {"tool": "script.run", "args": {"source": "return 1"}},
+        ]}),
         json!({"when": "there is no tool `script.run`", "text": "None."}),
     ];
     let (records, _) = pursued(Calling::Direct, json!(["text.count"]), &replies).await;
-    assert_eq!(shown(&records), vec![vec!["text.count"]; 4]);
+    assert_eq!(shown(&records), vec![vec!["text.count"]; 2]);
     let scripted = records
         .iter()
         .any(|record| matches!(record.event, Event::Scripted(_)));
