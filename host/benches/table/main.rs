@@ -52,12 +52,9 @@ fn main() {
         Some("--waiting") => return waiting::child(Path::new(&arguments.next().unwrap())),
         _ => {}
     }
-    // For whoever looks where the time goes: `--bench table -- scripts`, or `-- flow` or `-- context`, which need no guests.
+    // For whoever looks where the time goes: `--bench table -- scripts`, or `-- flow`, which needs no guests.
     if std::env::args().any(|argument| argument == "flow") {
-        return flow::all();
-    }
-    if std::env::args().any(|argument| argument == "context") {
-        return context::all();
+        return without_guests();
     }
     let only_scripts = std::env::args().any(|argument| argument == "scripts");
     let scene: &'static Scene = Box::leak(Box::new(Scene::new()));
@@ -111,11 +108,16 @@ fn main() {
         &goal(median(&process), Duration::from_millis(30)),
     );
     resident(scene);
-    flow::all();
-    context::all();
+    without_guests();
     scripts::all(scene, &runtime);
     waiting::row(scene);
     fs::remove_dir_all(scene.folder.path()).unwrap();
+}
+
+/// What is measured of rules alone.
+fn without_guests() {
+    flow::all();
+    context::all();
 }
 
 /// As in a server: on a worker of the runtime, where a task that is spawned needs no other thread.
