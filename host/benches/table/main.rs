@@ -56,10 +56,7 @@ fn main() {
     }
     // For whoever looks where the time goes: `--bench table -- scripts`, `-- durable`, or `-- flow` or `-- context`, which need no guests.
     if std::env::args().any(|argument| argument == "flow") {
-        return flow::all();
-    }
-    if std::env::args().any(|argument| argument == "context") {
-        return context::all();
+        return without_guests();
     }
     let only_durable = std::env::args().any(|argument| argument == "durable");
     let only_scripts = std::env::args().any(|argument| argument == "scripts");
@@ -118,12 +115,17 @@ fn main() {
         &goal(median(&process), Duration::from_millis(30)),
     );
     resident(scene);
-    flow::all();
-    context::all();
+    without_guests();
     durable::all(scene, &runtime);
     scripts::all(scene, &runtime);
     waiting::row(scene);
     fs::remove_dir_all(scene.folder.path()).unwrap();
+}
+
+/// What is measured of rules alone.
+fn without_guests() {
+    flow::all();
+    context::all();
 }
 
 /// As in a server: on a worker of the runtime, where a task that is spawned needs no other thread.
