@@ -22,7 +22,7 @@ use lazaret::words::id::RunId;
 use serde_json::json;
 
 pub use self::checks::{Tally, check};
-pub use self::kills::{Kills, every_stop, random_kills};
+pub use self::kills::{Kills, Stops, every_stop, random_kills};
 pub use self::witness::Witness;
 use crate::disk::Trouble;
 use crate::rig::{make_state, target};
@@ -158,7 +158,7 @@ impl Scene {
     pub fn spawn(&self, program: &Path, trouble: Trouble) -> Child {
         let trouble = match trouble {
             Trouble::KilledBefore(at) => format!("before:{at}"),
-            Trouble::KilledAfter(at) => format!("after:{at}"),
+            Trouble::KilledAfterSync(at) => format!("after:{at}"),
             Trouble::None
             | Trouble::FullFrom(_)
             | Trouble::HalfOf(_)

@@ -47,8 +47,8 @@ pub enum Trouble {
     None,
     /// The process is killed before this operation.
     KilledBefore(usize),
-    /// The process is killed after this operation.
-    KilledAfter(usize),
+    /// The process is killed after this sync; syncs are counted by themselves.
+    KilledAfterSync(usize),
     /// The disk is full from this operation on.
     FullFrom(usize),
     /// This operation writes half of what it should, and says so.
@@ -64,6 +64,7 @@ struct State {
     ops: Vec<Op>,
     /// How many there were, where they are not kept.
     count: usize,
+    syncs: usize,
     keep: bool,
     trouble: Trouble,
 }
@@ -150,9 +151,11 @@ impl State {
         let at = self.count;
         self.count += 1;
         let writes = !matches!(what, What::Synced);
+        let sync = self.syncs;
+        self.syncs += usize::from(!writes);
         let fate = match self.trouble {
             Trouble::KilledBefore(place) if place == at => die(),
-            Trouble::KilledAfter(place) if place == at => Fate::WellAndLast,
+            Trouble::KilledAfterSync(place) if place == sync && !writes => Fate::WellAndLast,
             Trouble::FullFrom(place) if place <= at && writes => Fate::Full,
             Trouble::HalfOf(place) if place == at && writes => Fate::Half,
             Trouble::BrokenFrom(place) if place <= at => Fate::Broken,

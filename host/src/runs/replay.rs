@@ -27,11 +27,15 @@ use crate::gate::journal::Watcher;
 use crate::guests::dispatch::Request;
 use crate::guests::recorded::Recorded;
 use crate::guests::tasks::Tasks;
+<<<<<<< HEAD
 use crate::rules::caller::Invocation;
+=======
+use crate::rules::questions::{AskRules, Unattended};
+>>>>>>> durable
 use crate::rules::script::TOOL;
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Answer, End, Event, Record, Sight};
+use crate::words::event::{Answer, End, Event, Record, Sight, Verdict};
 use crate::words::id::{RunId, Seq};
 use crate::words::limits::REPLAY_IDLE_MS;
 use crate::words::message::WishedArgs;
@@ -87,6 +91,7 @@ impl Host {
         let wish = wished_in(&run, all)?;
         let (expected, own) = top(records);
         let outside = Arc::new(Outside::of(&expected)?);
+        attended(&mut setup.policy.asks, records);
         setup.vault = Vault::default();
         setup.places.records = Records::InMemory;
         setup.places.clock = Clock::recorded(expected.iter().map(|record| record.at).collect());
@@ -154,6 +159,7 @@ impl Host {
     }
 }
 
+<<<<<<< HEAD
 /// What a run of a session was told of those before it does not stand in its own records.
 fn check_alone(records: &[Record]) -> Result<()> {
     match records.first().map(|first| &first.event) {
@@ -165,6 +171,21 @@ fn check_alone(records: &[Record]) -> Result<()> {
         }
         Some(_) | None => Ok(()),
     }
+=======
+/// Whether somebody was there to answer, and how long that was waited for, was so of the process that began the run.
+fn attended(asks: &mut AskRules, records: &[Record]) {
+    if let Some(Event::Started(started)) = records.first().map(|first| &first.event) {
+        asks.expires_ms = started.ask_expires_ms;
+    }
+    let nobody = |record: &Record| {
+        matches!(&record.event, Event::Judged(judged)
+            if matches!(&judged.verdict, Verdict::Deny(denial) if denial.rule == "unattended"))
+    };
+    asks.unattended = match records.iter().any(nobody) {
+        true => Unattended::Deny,
+        false => Unattended::Pause,
+    };
+>>>>>>> durable
 }
 
 /// The records up to the end of that turn.

@@ -31,37 +31,48 @@ impl std::fmt::Display for Kills {
     }
 }
 
-/// Stops a run before and after every `step`th operation of its disk, beginning with `first`, each time anew.
+/// Where a run is stopped.
+#[derive(Clone, Copy, Debug)]
+pub enum Stops {
+    /// Before each operation of its disk, or some of them.
+    BeforeEach {
+        /// The first.
+        first: usize,
+        /// From one to the next.
+        step: usize,
+    },
+    /// After each sync: what is about to be done is on the disk, and was not begun.
+    AfterSyncs,
+}
+
+/// Stops a run everywhere, each time anew.
 ///
 /// # Panics
 /// Where something is not as it must be.
-pub async fn every_stop(program: &Path, (first, step): (usize, usize)) -> Kills {
+pub async fn every_stop(program: &Path, stops: Stops) -> Kills {
     let witness = Witness::start();
     let folder = tempfile::tempdir().expect("a folder");
     let mut kills = Kills::default();
+    let (first, step) = match stops {
+        Stops::BeforeEach { first, step } => (first, step),
+        Stops::AfterSyncs => (0, 1),
+    };
     for at in (first..).step_by(step) {
-        let mut ended = false;
-        for trouble in [Trouble::KilledBefore(at), Trouble::KilledAfter(at)] {
-            let side = if matches!(trouble, Trouble::KilledBefore(_)) {
-                "b"
-            } else {
-                "a"
-            };
-            let name = format!("{side}{at}");
-            let scene = Scene::new(&folder.path().join(&name), &witness).await;
-            scene.set(&name, &witness);
-            let mut child = scene.spawn(program, trouble);
-            let status = child.wait().expect("the program of crashes ends");
-            ended = status.success();
-            assert!(ended || status.code().is_none(), "{name}: {status}");
-            kills.kills += usize::from(!ended);
-            kills
-                .tally
-                .add(finish(&scene, &name, &witness, None).await.1);
-            std::fs::remove_dir_all(folder.path().join(&name)).expect("the folder goes");
-        }
+        let trouble = match stops {
+            Stops::BeforeEach { .. } => Trouble::KilledBefore(at),
+            Stops::AfterSyncs => Trouble::KilledAfterSync(at),
+        };
+        let name = format!("s{at}");
+        let scene = Scene::new(&folder.path().join(&name), &witness).await;
+        scene.set(&name, &witness);
+        let status = scene.spawn(program, trouble).wait().expect("the program of crashes ends");
+        let ended = status.success();
+        assert!(ended || status.code().is_none(), "{name}: {status}");
+        kills.kills += usize::from(!ended);
+        kills.tally.add(finish(&scene, &name, &witness, None).await.1);
+        std::fs::remove_dir_all(folder.path().join(&name)).expect("the folder goes");
         if ended {
-            return kills;
+            break;
         }
     }
     kills

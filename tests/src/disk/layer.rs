@@ -107,8 +107,8 @@ unsafe extern "C" fn open(
         }
         if is_watched {
             let (name, state) = (name_of(path), own.state.clone());
-            if !was_there {
-                lock(&state).happens(&name, What::Made);
+            if !was_there && lock(&state).happens(&name, What::Made) == Fate::WellAndLast {
+                die();
             }
             (*ours).watched = Box::into_raw(Box::new(Watched { name, state }));
         }

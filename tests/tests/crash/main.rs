@@ -1,31 +1,35 @@
-//! Runs that are stopped: before and after every operation of the disk, and at random.
+//! Runs that are stopped: before every operation of the disk, after every sync, and at random.
 //!
 //! `make crash N=10000` does the second for longer.
 
 use std::path::Path;
 
-use lazaret_tests::crash::{every_stop, random_kills};
+use lazaret_tests::crash::{Stops, every_stop, random_kills};
 
 fn program() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_crash"))
 }
 
-/// Two of these run side by side, each with every other operation.
-async fn every_other(first: usize) {
-    let kills = Box::pin(every_stop(program(), (first, 2))).await;
-    println!("stopped at every operation, {first} of 2: {kills}");
-    assert!(kills.kills > 50, "{kills}");
+async fn stopped(stops: Stops, at_least: usize) {
+    let kills = Box::pin(every_stop(program(), stops)).await;
+    println!("{stops:?}: {kills}");
+    assert!(kills.kills >= at_least, "{kills}");
     assert!(kills.tally.in_doubt > 0, "{kills}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_run_is_stopped_at_every_even_operation() {
-    every_other(0).await;
+async fn a_run_is_stopped_before_every_even_operation() {
+    stopped(Stops::BeforeEach { first: 0, step: 2 }, 50).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_run_is_stopped_at_every_odd_operation() {
-    every_other(1).await;
+async fn a_run_is_stopped_before_every_odd_operation() {
+    stopped(Stops::BeforeEach { first: 1, step: 2 }, 50).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_is_stopped_after_every_sync() {
+    stopped(Stops::AfterSyncs, 8).await;
 }
 
 /// Other times on another machine, and the same for the same seed on a machine that does nothing else.

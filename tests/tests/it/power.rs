@@ -325,21 +325,14 @@ async fn a_full_or_broken_disk_is_never_success() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sync_that_fails_is_never_success() {
     let ops = operations().await;
-    let syncs: Vec<usize> = (0..ops.len())
-        .filter(|at| ops[*at].what == What::Synced)
-        .collect();
+    // With a file of another kind SQLite makes a new database: there is nothing to lose yet.
+    let is_sync = |op: &Op| op.what == What::Synced && !op.file.ends_with("-journal");
+    let syncs: Vec<usize> = (0..ops.len()).filter(|at| is_sync(&ops[*at])).collect();
     assert!(syncs.len() > 4, "{}", syncs.len());
     for at in syncs {
         let refused = troubled(Trouble::SyncFails(at)).await;
         // Whichever it is: of the log, of the database, of a checkpoint behind everybody's back.
-        assert!(
-            refused,
-            "{at}: nobody was told: {:?}",
-            &ops[..=at]
-                .iter()
-                .map(|op| (&op.file, std::mem::discriminant(&op.what)))
-                .collect::<Vec<_>>()
-        );
+        assert!(refused, "the sync at {at} failed, and nobody was told");
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use lazaret_tests::crash::{Kills, every_stop, random_kills, scene_at, work};
+use lazaret_tests::crash::{Kills, Stops, every_stop, random_kills, scene_at, work};
 use lazaret_tests::disk::{Disk, Trouble};
 
 /// Stops between two lines of progress.
@@ -61,7 +61,7 @@ fn trouble_of(text: &str) -> Trouble {
     let at = at.parse().unwrap_or(0);
     match word {
         "before" => Trouble::KilledBefore(at),
-        "after" => Trouble::KilledAfter(at),
+        "after" => Trouble::KilledAfterSync(at),
         _ => Trouble::None,
     }
 }
@@ -71,11 +71,13 @@ async fn many(count: usize) {
     let program = std::env::current_exe().expect("this program has a path");
     let began = Instant::now();
     let took = |began: Instant| began.elapsed().as_secs();
-    println!(
-        "every stop of one run: {} s later {}",
-        took(began),
-        every_stop(&program, (0, 1)).await
-    );
+    for (stops, what) in [
+        (Stops::BeforeEach { first: 0, step: 1 }, "before each operation of the disk"),
+        (Stops::AfterSyncs, "after each sync"),
+    ] {
+        let kills = every_stop(&program, stops).await;
+        println!("{:>6} s one run, stopped {what}: {kills}", took(began));
+    }
     let seed = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(1, |since| since.as_secs());
