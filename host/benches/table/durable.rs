@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use lazaret::edges::egress::Names;
 use lazaret::gate::journal::Journal;
 use lazaret::guests::dispatch::Request;
-use lazaret::guests::tasks::Tasks;
 use lazaret::runs::host::{Host, Places, Records};
 use lazaret::surfaces::config;
 use lazaret::words::clock::Clock;
@@ -51,6 +50,7 @@ fn started() -> Event {
         label: Label::of(Source::user()),
         narrowed: Narrowed::default(),
         ask_expires_ms: None,
+        session: None,
         forked: None,
     })
 }
@@ -62,6 +62,7 @@ fn stopped() -> Event {
         },
         turns: 1,
         usage: Usage::default(),
+        limit: None,
     })
 }
 
@@ -102,8 +103,9 @@ async fn syncs(scene: &Scene) {
                 args: WishedArgs::Json(args.clone()),
             };
             let began = Instant::now();
-            let called = host.call(host.new_run(), Surface::Cli, request, &Tasks::new());
-            called.await.unwrap().outcome.result.unwrap();
+            let (run, tasks) = (host.new_run(), host.tasks());
+            let called = host.call(run, Surface::Cli, request, &tasks).await;
+            called.unwrap().outcome.result.unwrap();
             samples.push(began.elapsed());
         }
         row(&format!("durable: a run of one call, {what}"), &samples, "");

@@ -35,6 +35,7 @@ use lazaret::guests::dispatch::Request;
 use lazaret::guests::plugin;
 use lazaret::guests::tasks::Tasks;
 use lazaret::rules::policy::Policy;
+use lazaret::rules::running::RunRules;
 use lazaret::rules::tier::Chains;
 use lazaret::runs::host::{Host, Places, Records, Setup};
 use lazaret::words::clock::Clock;
@@ -168,6 +169,7 @@ impl Scene {
             models: BTreeMap::new(),
             counsel: Vec::new(),
             chains: Chains::default(),
+            rules: RunRules::default(),
             engine: plugin::script_engine(),
             vault: Vault::default(),
             places: Places {

@@ -27,11 +27,8 @@ use crate::gate::journal::Watcher;
 use crate::guests::dispatch::Request;
 use crate::guests::recorded::Recorded;
 use crate::guests::tasks::Tasks;
-<<<<<<< HEAD
 use crate::rules::caller::Invocation;
-=======
 use crate::rules::questions::{AskRules, Unattended};
->>>>>>> durable
 use crate::rules::script::TOOL;
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
@@ -159,7 +156,6 @@ impl Host {
     }
 }
 
-<<<<<<< HEAD
 /// What a run of a session was told of those before it does not stand in its own records.
 fn check_alone(records: &[Record]) -> Result<()> {
     match records.first().map(|first| &first.event) {
@@ -171,7 +167,8 @@ fn check_alone(records: &[Record]) -> Result<()> {
         }
         Some(_) | None => Ok(()),
     }
-=======
+}
+
 /// Whether somebody was there to answer, and how long that was waited for, was so of the process that began the run.
 fn attended(asks: &mut AskRules, records: &[Record]) {
     if let Some(Event::Started(started)) = records.first().map(|first| &first.event) {
@@ -185,7 +182,6 @@ fn attended(asks: &mut AskRules, records: &[Record]) {
         true => Unattended::Deny,
         false => Unattended::Pause,
     };
->>>>>>> durable
 }
 
 /// The records up to the end of that turn.
