@@ -320,10 +320,7 @@ proptest! {
                 Step::Answer(_) | Step::Fail(..) => return Ok(()),
                 Step::Prompt(turn) => plan.replied(asks(vec![call("R", turn)])),
                 Step::Calls(_) => {
-                    let fared = fares.find_map(|what| match what {
-                        Happens::Observed(fared) => Some(fared),
-                        _ => None,
-                    });
+                    let fared = fares.find_map(|what| if let Happens::Observed(fared) = what { Some(fared) } else { None });
                     plan.observed(vec![seen(fared.unwrap_or(Fared::Well))]);
                 }
             }
