@@ -47,7 +47,7 @@ fn an_interrupted_call_ends_with_130() {
 
 #[test]
 fn a_call_that_takes_too_long_ends_with_124() {
-    let (_server, station, args) = silent("[limits]\ntimeout_ms = 300\n");
+    let (_server, station, args) = silent("[limits]\ntimeout_ms = 300\nretries = 0\n");
     let ended = station.run(&["call", "web.get_page", &args, "--json"]);
     assert_eq!(ended.json()["error"]["code"], "TIMEOUT", "{ended}");
     assert_eq!(ended.json()["error"]["retryable"], json!(true));
