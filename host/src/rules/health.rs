@@ -87,8 +87,10 @@ mod tests {
         check("a! b! c!", "a b c");
         check("a! a! b!", "c b a");
         check("a! a! b! a a a", "a c b");
-        check("c", "c a b");
-        check("a:200000 c", "c a b");
+        check("c", "a c b");
+        check("c c", "c a b");
+        check("a:200000 c", "a c b");
+        check("a:200000 c c", "c a b");
     }
 
     #[test]
