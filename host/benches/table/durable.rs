@@ -102,7 +102,8 @@ async fn syncs(scene: &Scene) {
                 args: WishedArgs::Json(args.clone()),
             };
             let began = Instant::now();
-            let called = host.call(host.new_run(), Surface::Cli, request, &Tasks::new());
+            let (run, tasks) = (host.new_run(), Tasks::new());
+            let called = host.call(run, Surface::Cli, request, &tasks);
             called.await.unwrap().outcome.result.unwrap();
             samples.push(began.elapsed());
         }

@@ -400,7 +400,7 @@ impl Again<'_> {
         }
         Err(Over::Diverged(Box::new(Diverged {
             seq: self.seq(),
-            expected: expected.map(|expected| plain(expected)),
+            expected: expected.map(plain),
             came: Some(plain(&record)),
             why: String::new(),
         })))

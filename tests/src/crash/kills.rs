@@ -65,11 +65,16 @@ pub async fn every_stop(program: &Path, stops: Stops) -> Kills {
         let name = format!("s{at}");
         let scene = Scene::new(&folder.path().join(&name), &witness).await;
         scene.set(&name, &witness);
-        let status = scene.spawn(program, trouble).wait().expect("the program of crashes ends");
+        let status = scene
+            .spawn(program, trouble)
+            .wait()
+            .expect("the program of crashes ends");
         let ended = status.success();
         assert!(ended || status.code().is_none(), "{name}: {status}");
         kills.kills += usize::from(!ended);
-        kills.tally.add(finish(&scene, &name, &witness, None).await.1);
+        kills
+            .tally
+            .add(finish(&scene, &name, &witness, None).await.1);
         std::fs::remove_dir_all(folder.path().join(&name)).expect("the folder goes");
         if ended {
             break;

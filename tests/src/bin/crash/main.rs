@@ -72,7 +72,10 @@ async fn many(count: usize) {
     let began = Instant::now();
     let took = |began: Instant| began.elapsed().as_secs();
     for (stops, what) in [
-        (Stops::BeforeEach { first: 0, step: 1 }, "before each operation of the disk"),
+        (
+            Stops::BeforeEach { first: 0, step: 1 },
+            "before each operation of the disk",
+        ),
         (Stops::AfterSyncs, "after each sync"),
     ] {
         let kills = every_stop(&program, stops).await;
