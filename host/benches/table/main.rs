@@ -68,12 +68,11 @@ fn table() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     println!("machine: {}", machine());
     println!("{:<58} {:>10} {:>10}  goal", "work", "p50", "p99");
-    if only_durable {
-        durable::all(scene, &runtime);
-        return fs::remove_dir_all(scene.folder.path()).unwrap();
-    }
-    if only_scripts {
-        scripts::all(scene, &runtime);
+    if only_durable || only_scripts {
+        match only_durable {
+            true => durable::all(scene, &runtime),
+            false => scripts::all(scene, &runtime),
+        }
         return fs::remove_dir_all(scene.folder.path()).unwrap();
     }
     let cache = on_worker(&runtime, compile(scene));
