@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use lazaret::words::event::Record;
+use lazaret::words::event::{Event, Record, Verdict};
 use serde_json::Value;
 
 /// Records as text: one line each, in order, without what differs from run to run.
@@ -71,4 +71,26 @@ pub fn assert_golden(name: &str, text: &str) {
             );
         }
     }
+}
+
+/// A journal whose questions are called by their number, since a question's name is another in each run.
+#[must_use]
+pub fn named(journal: &str, records: &[Record]) -> String {
+    let mut text = journal.to_owned();
+    let mut number = 0;
+    for record in records {
+        if let Event::Judged(judged) = &record.event
+            && let Verdict::Ask(question) = &judged.verdict
+            && text.contains(question.id.as_str())
+        {
+            number += 1;
+            let values = question.values.iter().map(|value| (value, "VALUE"));
+            let names = [(&question.id, "QUESTION"), (&question.wish, "WISH")];
+            for (id, word) in names.into_iter().chain(values) {
+                text = text.replace(id.as_str(), &format!("{word}-{number}"));
+                text = text.replace(&id.to_string(), &format!("{word}-{number}"));
+            }
+        }
+    }
+    text
 }

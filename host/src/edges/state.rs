@@ -22,31 +22,43 @@ pub struct Held {
     file: fs::File,
 }
 
+/// Behind a text in a file that is held.
+const END: char = '\0';
+
+/// The text in a file that is, or was, held.
+#[must_use]
+pub fn said(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    text.split(END).next().unwrap_or_default().to_owned()
+}
+
 impl Held {
     /// What stands in the file; nothing in one that is new.
     ///
     /// # Errors
     /// `DiskFailed`.
     pub fn read(&self) -> Result<String> {
-        let mut text = String::new();
+        let mut bytes = Vec::new();
         let mut file = &self.file;
         let read = file
             .rewind()
-            .and_then(|()| file.take(HELD_BYTES).read_to_string(&mut text));
+            .and_then(|()| file.take(HELD_BYTES).read_to_end(&mut bytes));
         read.map_err(|error| disk(&self.path, "cannot be read", error))?;
-        Ok(text)
+        Ok(said(&bytes))
     }
 
-    /// Writes what stands in the file from now on.
+    /// Writes what stands in the file from now on. Whoever is killed meanwhile leaves the one or the other, and never
+    /// nothing: the file is not emptied first, and what is left of a longer text stands behind its end.
     ///
     /// # Errors
     /// `DiskFailed`.
     pub fn write(&self, text: &str) -> Result<()> {
         let write = || {
             let mut file = &self.file;
-            file.set_len(0)?;
+            let whole = format!("{text}{END}");
             file.rewind()?;
-            file.write_all(text.as_bytes())
+            file.write_all(whole.as_bytes())?;
+            file.set_len(u64::try_from(whole.len()).unwrap_or(u64::MAX))
         };
         let written = write();
         written.map_err(|error| disk(&self.path, "cannot be written", error))
@@ -326,4 +338,24 @@ fn disk(path: &Path, what: &str, error: std::io::Error) -> Error {
         format!("`{}` {what}: {}", path.display(), why(error.kind())),
     )
     .because(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_is_killed_while_writing_leaves_the_old_or_the_new() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = StateFolder::open(place.path()).unwrap();
+        let held = folder.hold("mark").unwrap().unwrap();
+        held.write("the first and longer text\n").unwrap();
+        held.write("short\n").unwrap();
+        assert_eq!(held.read().unwrap(), "short\n");
+        // Killed behind the write, and before the rest of the longer one is gone.
+        let path = place.path().join("mark");
+        fs::write(&path, b"short\n\0t and longer text\n\0").unwrap();
+        assert_eq!(held.read().unwrap(), "short\n");
+        assert_eq!(said(&fs::read(&path).unwrap()), "short\n");
+    }
 }

@@ -148,11 +148,11 @@ fn reach(
 ) -> usize {
     let (mut so_far, mut ends) = (0, 0_usize);
     for (at, c) in places.take(chars) {
-        ends += usize::from(c == '\n');
         let next = reached(at, c);
-        if next > bytes || lines.is_some_and(|most| ends > most) {
+        if next > bytes || lines.is_some_and(|most| ends >= most) {
             break;
         }
+        ends += usize::from(c == '\n');
         so_far = next;
     }
     so_far
@@ -251,7 +251,7 @@ mod tests {
         assert!(whole("a\nb", &lines) && whole("a\nb\n", &lines));
         assert_eq!(
             truncate("a\nb\nc\nd", Truncation::Middle, &lines),
-            "a\n\n[2 of 7 characters left out]\n\nd"
+            "a\n\n[3 of 7 characters left out]\n\nd"
         );
     }
 

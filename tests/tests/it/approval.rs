@@ -1,8 +1,9 @@
 //! Tools that declare to need approval: whoever calls them, a person is asked before.
 
-use lazaret::words::event::{Answer as Say, Event, Record, Verdict};
+use lazaret::words::event::{Answer as Say, Event};
 use lazaret::words::id::RunId;
 use lazaret_tests::forge;
+use lazaret_tests::golden::named;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
 use lazaret_tests::verdict::check_records;
@@ -108,29 +109,7 @@ async fn a_model_waits_for_a_yes_to_each_call() {
     let records = rig.records(&run).await;
     assert_eq!(check_records(&records), Vec::<String>::new());
     let journal = rig.journal(&run).await;
-    assert_golden("agent-approved", &unnamed(&journal, &records));
-}
-
-/// A journal in which questions and wishes have names that stay.
-fn unnamed(journal: &str, records: &[Record]) -> String {
-    let asked = records.iter().filter_map(|record| match &record.event {
-        Event::Judged(judged) => match &judged.verdict {
-            Verdict::Ask(question) => Some(question),
-            Verdict::Allow { .. } | Verdict::Deny(_) => None,
-        },
-        _ => None,
-    });
-    let names = asked.enumerate().flat_map(|(at, question)| {
-        [
-            (&question.id, format!("QUESTION-{at}")),
-            (&question.wish, format!("WISH-{at}")),
-        ]
-    });
-    names.fold(journal.to_owned(), |text, (id, name)| {
-        // In full, and then as people are told of them.
-        text.replace(id.as_str(), &name)
-            .replace(&id.to_string(), &name)
-    })
+    assert_golden("agent-approved", &named(&journal, &records));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,7 +3,7 @@
 use lazaret::runs::host::{Goal, Most};
 use lazaret::words::event::{Answer as Say, End, Event, Record, Stopped, Surface};
 use lazaret::words::message::Cost;
-use lazaret_tests::golden::assert_golden;
+use lazaret_tests::golden::named;
 use lazaret_tests::prelude::*;
 
 /// A million tokens read cost 1, written 10; a turn of [`turn`] 0.002 and 0.005.
@@ -152,10 +152,7 @@ async fn a_person_who_is_asked_grants_as_much_again() {
     let records = rig.records(&run).await;
     assert_eq!(stopped(&records).usage.cost, Cost::of(21_000));
     assert_eq!(count(&records, "prompted"), 3);
-    assert_golden(
-        "budget-asked",
-        &rig.journal(&run).await.replace(run.as_str(), "RUN"),
-    );
+    assert_golden("budget-asked", &named(&rig.journal(&run).await, &records));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

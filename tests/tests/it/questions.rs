@@ -5,6 +5,7 @@ use std::time::Duration;
 use lazaret::words::error::Error;
 use lazaret::words::event::{Answer as Say, End, Event, Record, Verdict};
 use lazaret::words::id::RunId;
+use lazaret_tests::golden::named;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
 use lazaret_tests::verdict::check_records;
@@ -152,27 +153,6 @@ async fn questions_of_one_turn_are_asked_together_and_nothing_between_them_is_do
     );
     let journal = rig.journal(&run).await;
     assert_golden("agent-asks", &named(&journal, &records));
-}
-
-/// A journal in which questions and wishes have names that stay.
-fn named(journal: &str, records: &[Record]) -> String {
-    let mut text = journal.to_owned();
-    let mut number = 0;
-    for record in records {
-        if let Event::Judged(judged) = &record.event
-            && let Verdict::Ask(question) = &judged.verdict
-            && text.contains(question.id.as_str())
-        {
-            number += 1;
-            let values = question.values.iter().map(|value| (value, "VALUE"));
-            let names = [(&question.id, "QUESTION"), (&question.wish, "WISH")];
-            for (id, word) in names.into_iter().chain(values) {
-                text = text.replace(id.as_str(), &format!("{word}-{number}"));
-                text = text.replace(&id.to_string(), &format!("{word}-{number}"));
-            }
-        }
-    }
-    text
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -217,7 +217,7 @@ async fn what_was_changed_in_a_session_ends_it() {
 /// A rig whose model has a small window, and a letter that fills it.
 fn small(more: &str) -> Rig {
     let policy = format!(
-        "{more}\n{FILES}\n[agents.agent]\nturns = 20\ntools = [\"files.read\", \"text.count\"]\n[models.script]\nwindow_tokens = 3000"
+        "{more}\n{FILES}\n[agents.agent]\nturns = 20\nidentical_batches = 20\ntools = [\"files.read\", \"text.count\"]\n[models.script]\nwindow_tokens = 3000"
     );
     Rig::of(&policy).file("inbox/letter.txt", &"dear friend, ".repeat(90))
 }

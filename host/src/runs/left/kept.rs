@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use crate::edges::state::{Held, StateFolder};
+use crate::edges::state::{Held, StateFolder, said};
 use crate::guests::plugin::PluginBytes;
 use crate::guests::script::ScriptEngine;
 use crate::runs::host::{Places, Records};
@@ -141,7 +141,7 @@ impl Hold {
         if mark.wish != wish.to_string() {
             return Err(not_here("this run was begun here with another wish"));
         }
-        if mark.seal.is_empty() || mark.seal == seal_of(records) {
+        if is_sealed(&mark.seal, records) {
             return Ok(());
         }
         Err(not_here(
@@ -188,15 +188,25 @@ fn not_here(why: &str) -> Error {
 
 /// Digest of the records up to the last pause.
 fn seal_of(records: &[Record]) -> String {
-    let paused = |record: &Record| matches!(record.event, Event::Paused { .. });
-    let count = records.iter().rposition(paused).map_or(0, |last| last + 1);
+    seals(records).last().unwrap_or_default()
+}
+
+/// Whether the records hold all that was sealed. Whoever was killed between a pause and its seal has left more than
+/// that: the records themselves authenticate what stands behind it, and the seal that nothing before it is gone.
+fn is_sealed(seal: &str, records: &[Record]) -> bool {
+    seal.is_empty() || seals(records).any(|of| of == seal)
+}
+
+/// Of each pause the digest of the records up to it.
+fn seals(records: &[Record]) -> impl Iterator<Item = String> {
     let mut all = String::new();
-    for record in records.iter().take(count) {
+    records.iter().filter_map(move |record| {
         // Each by its own digest, so that no record can reach into the next.
         let text = serde_json::to_string(record).unwrap_or_default();
         all.push_str(&Digest::of(text.as_bytes()).to_string());
-    }
-    Digest::of(all.as_bytes()).to_string()
+        let paused = matches!(record.event, Event::Paused { .. });
+        paused.then(|| Digest::of(all.as_bytes()).to_string())
+    })
 }
 
 impl Kept {
@@ -264,8 +274,8 @@ impl Kept {
                 runs.read(&name)?.unwrap_or_default()
             }
         };
-        let seal = Mark::read(&String::from_utf8_lossy(&mark)).seal;
-        Ok(!mark.is_empty() && (seal.is_empty() || seal == seal_of(records)))
+        let seal = Mark::read(&said(&mark)).seal;
+        Ok(!mark.is_empty() && is_sealed(&seal, records))
     }
 
     /// Keeps the newest engine. Where it is new, those that no run needs any more are dropped.
@@ -290,7 +300,7 @@ fn drop_unneeded(engines: &StateFolder, runs: &StateFolder, newest: String) -> R
     let mut needed = BTreeSet::from([newest]);
     for name in runs.names()? {
         let mark = runs.read(&name)?.unwrap_or_default();
-        needed.extend(Mark::read(&String::from_utf8_lossy(&mark)).engines);
+        needed.extend(Mark::read(&said(&mark)).engines);
     }
     for name in engines.names()? {
         if !needed.contains(&name) {
@@ -394,6 +404,10 @@ mod tests {
         assert!(why(hold.check(wish("this"), &other)).contains("not those that were left"));
         assert!(why(hold.check(wish("this"), &sealed[..1])).contains("are missing"));
         assert!(knows(&sealed) && !knows(&other));
+        // Killed behind the next pause and before its seal.
+        let mut more = sealed.clone();
+        more.extend(left(&["c"]));
+        hold.check(wish("this"), &more).unwrap();
         hold.end();
         assert!(!knows(&sealed), "it has ended");
     }
