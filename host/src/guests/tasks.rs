@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 
 use super::repeats::Repeats;
 use crate::rules::running::{Abort, RunRules};
@@ -181,6 +181,15 @@ impl Tasks {
             outcome = work => outcome,
         }
     }
+}
+
+/// Begins a whole run, which goes on by itself: what happens in it belongs to its own task set.
+///
+/// # Panics
+/// Outside of a runtime of `tokio`.
+#[expect(clippy::disallowed_methods, reason = "this file owns tasks")]
+pub fn begin<T: Send + 'static>(run: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+    tokio::spawn(run)
 }
 
 impl Default for Tasks {

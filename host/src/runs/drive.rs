@@ -42,10 +42,7 @@ use crate::words::message::Usage;
 pub(super) struct Drive<'a> {
     pub(super) station: &'a Arc<Station>,
     pub(super) tasks: &'a Tasks,
-    /// When its time is over, in milliseconds since 1970; never where it says nothing.
-    pub(super) until: Option<u64>,
-    /// Whether it was, in the middle of a step.
-    pub(super) cut_off: AtomicBool,
+    pub(super) time: Time,
     pub(super) run: &'a RunId,
     pub(super) surface: Surface,
     pub(super) agent: &'a Agent,
@@ -57,7 +54,20 @@ pub(super) struct Drive<'a> {
     pub(super) brought: Vec<Brought>,
     /// The shape of its answer, where it has one.
     pub(super) shape: Option<Schema>,
-    /// What its models are told beside what is said in it.
+    pub(super) told: Told<'a>,
+}
+
+/// How long a run may take.
+pub(super) struct Time {
+    /// When its time is over, in milliseconds since 1970; never where it says nothing.
+    pub(super) until: Option<u64>,
+    /// Whether it was, in the middle of a step.
+    pub(super) cut_off: AtomicBool,
+}
+
+/// What the models of a run are told beside what is said in it.
+pub(super) struct Told<'a> {
+    /// What was said in its session before, and what was folded.
     pub(super) context: Mutex<Context>,
     /// The model that writes summaries.
     pub(super) summariser: Option<&'a Model>,
@@ -150,8 +160,8 @@ impl Drive<'_> {
 
     /// What has happened to the run meanwhile: somebody gave it up, or its time is over.
     fn look_up(&self, plan: &mut Plan) {
-        let is_late =
-            self.cut_off.load(Ordering::Acquire) || self.is_late() && !self.tasks.is_given_up();
+        let is_late = self.time.cut_off.load(Ordering::Acquire)
+            || self.is_late() && !self.tasks.is_given_up();
         if let (true, Some(limit_ms)) = (is_late, self.agent.pace.run_timeout_ms) {
             plan.late(limit_ms);
         } else if self.tasks.is_given_up() {
@@ -161,14 +171,14 @@ impl Drive<'_> {
 
     fn is_late(&self) -> bool {
         let now = self.station.gate.journal().clock().now_ms();
-        self.until.is_some_and(|until| now >= until)
+        self.time.until.is_some_and(|until| now >= until)
     }
 
     /// Does one step; where the run's time ends in the middle of it, everything under way is cut off, and ends.
     async fn in_time<T>(&self, step: impl Future<Output = T>) -> T {
         let mut step = pin!(step);
         let over = async {
-            match self.until {
+            match self.time.until {
                 Some(until) => rest::until(self.station.gate.journal().clock(), until).await,
                 None => std::future::pending().await,
             }
@@ -177,7 +187,7 @@ impl Drive<'_> {
             biased;
             done = step.as_mut() => return done,
             () = over => {
-                self.cut_off.store(true, Ordering::Release);
+                self.time.cut_off.store(true, Ordering::Release);
                 self.tasks.cancel();
             }
         }
@@ -187,7 +197,7 @@ impl Drive<'_> {
     /// Whether a run that cannot go on now is left to be taken up again; otherwise it is over. One that was given up
     /// while a person is asked is not left, unless its questions are to be held (U-07); nor is one whose time is over.
     async fn is_left(&self, plan: &mut Plan, why: &Error) -> Result<bool> {
-        if self.cut_off.load(Ordering::Acquire) {
+        if self.time.cut_off.load(Ordering::Acquire) {
             self.look_up(plan);
             return Ok(false);
         }
@@ -310,7 +320,10 @@ impl Drive<'_> {
     /// So long from now, and not longer than the run may take.
     fn deadline(&self, ms: u64) -> Deadline {
         let now = self.station.gate.journal().clock().now_ms();
-        let rest = self.until.map_or(ms, |until| until.saturating_sub(now));
+        let rest = self
+            .time
+            .until
+            .map_or(ms, |until| until.saturating_sub(now));
         Deadline::after_ms(ms.min(rest))
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use serde_json::{Value, json};
 
 use super::brought::{Chosen, brought_in};
-use super::drive::{Drive, Pursued};
+use super::drive::{Drive, Pursued, Time, Told};
 use super::host::{Host, caught};
 use super::known::{self, Led};
 use super::left::Hold;
@@ -14,6 +14,7 @@ use super::session::{Earlier, check_names};
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
 use crate::rules::answer;
+use crate::rules::caller::Known;
 use crate::rules::flow::handles::{PLUGIN, READ};
 use crate::rules::flow::lines::Holding;
 use crate::rules::grant::Pattern;
@@ -174,17 +175,8 @@ impl Host {
         if agent.calling != Calling::Direct {
             self.kept.keep(&self.station.scripts.engine)?;
         }
-        let mut typed = goal.typed();
-        typed.push(agent.instructions.clone());
-        typed.append(&mut earlier.typed);
-        let handles = std::mem::take(&mut earlier.handles);
-        let holds = !handles.is_empty();
-        let known = known::known_after(
-            &self.station,
-            (Led::ByModel, known::judging(&self.station, &agent.tools)),
-            (&typed, handles),
-            &records,
-        );
+        let holds = !earlier.handles.is_empty();
+        let known = self.known_to(&goal, &agent, (&mut earlier, &records));
         let known = known::bringing(&self.station, known, &brought)?;
         let names = models.iter().map(|model| model.name.clone());
         let known = known::consulting(known, names.collect(), &records).on(agent.terms);
@@ -202,8 +194,10 @@ impl Host {
         let drive = Drive {
             station: &self.station,
             tasks,
-            until,
-            cut_off: AtomicBool::new(false),
+            time: Time {
+                until,
+                cut_off: AtomicBool::new(false),
+            },
             run: &goal.run,
             surface: goal.surface,
             agent: &agent,
@@ -212,19 +206,12 @@ impl Host {
             known,
             brought,
             shape,
-            context: tokio::sync::Mutex::new(earlier.context(&records)),
-            summariser,
+            told: Told {
+                context: tokio::sync::Mutex::new(earlier.context(&records)),
+                summariser,
+            },
         };
-        let started = Started {
-            surface: goal.surface,
-            subject: goal.agent.clone(),
-            goal: goal.text.clone(),
-            label: goal.label(),
-            narrowed: goal.narrowed(),
-            ask_expires_ms: self.policy().asks.expires_ms,
-            session: earlier.place,
-            forked: None,
-        };
+        let started = self.started(&goal, earlier);
         let pursued = match caught(drive.pursue(started, &records)).await {
             Err(error) if error.code() == Code::Bug => drive.broke(error).await?,
             pursued => pursued?,
@@ -238,6 +225,38 @@ impl Host {
                 self.leave(&hold, &goal.run).await?;
                 Ok(Err(why))
             }
+        }
+    }
+
+    /// What the run knows of values: what was typed in it and in its session before, and what it has come to hold.
+    fn known_to(
+        &self,
+        goal: &Goal,
+        agent: &Agent,
+        (earlier, records): (&mut Earlier, &[Record]),
+    ) -> Known {
+        let mut typed = goal.typed();
+        typed.push(agent.instructions.clone());
+        typed.append(&mut earlier.typed);
+        let handles = std::mem::take(&mut earlier.handles);
+        known::known_after(
+            &self.station,
+            (Led::ByModel, known::judging(&self.station, &agent.tools)),
+            (&typed, handles),
+            records,
+        )
+    }
+
+    fn started(&self, goal: &Goal, earlier: Earlier) -> Started {
+        Started {
+            surface: goal.surface,
+            subject: goal.agent.clone(),
+            goal: goal.text.clone(),
+            label: goal.label(),
+            narrowed: goal.narrowed(),
+            ask_expires_ms: self.policy().asks.expires_ms,
+            session: earlier.place,
+            forked: None,
         }
     }
 

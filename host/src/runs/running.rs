@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 use super::host::{Goal, Host};
 use super::left::{Resumed, Waiting};
 use crate::gate::journal::Watcher;
-use crate::guests::tasks::Tasks;
+use crate::guests::tasks::{self, Tasks};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Sight;
 use crate::words::id::RunId;
@@ -59,10 +59,6 @@ impl Host {
         })
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a run is nobody's task: its own task set is inside of it, and dropping it cancels"
-    )]
     fn under_way<W>(self: &Arc<Self>, run: RunId, work: impl FnOnce(Tasks) -> W) -> Running
     where
         W: Future<Output = Result<String>> + Send + 'static,
@@ -71,7 +67,7 @@ impl Host {
         Running {
             // Before the work, so that nothing of it is missed.
             watcher: self.watch(&run),
-            work: tokio::spawn(work(tasks.clone())),
+            work: tasks::begin(work(tasks.clone())),
             host: self.clone(),
             tasks,
             run,

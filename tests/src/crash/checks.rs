@@ -52,28 +52,11 @@ pub async fn check(scene: &Scene, name: &str, run: &RunId, witness: &Witness) ->
     if found.state != State::Intact {
         wrong.push(found.state.reason());
     }
-    let ends = records
-        .iter()
-        .filter(|record| matches!(record.event, Event::Stopped(_)));
-    let last = matches!(
-        records.last().map(|last| &last.event),
-        Some(Event::Stopped(_))
-    );
-    if ends.count() != 1 || !last {
+    let is_end = |record: &&Record| matches!(record.event, Event::Stopped(_));
+    if records.iter().filter(is_end).count() != 1 || !records.last().iter().all(is_end) {
         wrong.push("it has not exactly one end, which is its last record".to_owned());
     }
-    let log = std::fs::read_to_string(scene.path(&format!("here/{name}.log"))).unwrap_or_default();
-    let lines = |text: &str| log.lines().filter(|line| *line == text).count();
-    let sent = |n: u32| witness.count(&format!("/{name}/{n}"));
-    let there = scene.path(&format!("here/{name}.old")).exists();
-    let happened = [
-        ("post 1", sent(1)),
-        ("post 2", sent(2)),
-        ("post 3", sent(3)),
-        ("append turn", lines("turn")),
-        ("append script", lines("script")),
-        ("remove", usize::from(!there)),
-    ];
+    let happened = happened(scene, name, witness);
     for (what, count) in happened {
         if count > 1 {
             wrong.push(format!("`{what}` happened {count} times"));
@@ -119,6 +102,22 @@ pub async fn check(scene: &Scene, name: &str, run: &RunId, witness: &Witness) ->
             .filter(|record| matches!(record.event, Event::Resumed))
             .count(),
     }
+}
+
+/// What must not happen twice, and how often it has, by those outside.
+fn happened(scene: &Scene, name: &str, witness: &Witness) -> [(&'static str, usize); 6] {
+    let log = std::fs::read_to_string(scene.path(&format!("here/{name}.log"))).unwrap_or_default();
+    let lines = |text: &str| log.lines().filter(|line| *line == text).count();
+    let sent = |n: u32| witness.count(&format!("/{name}/{n}"));
+    let there = scene.path(&format!("here/{name}.old")).exists();
+    [
+        ("post 1", sent(1)),
+        ("post 2", sent(2)),
+        ("post 3", sent(3)),
+        ("append turn", lines("turn")),
+        ("append script", lines("script")),
+        ("remove", usize::from(!there)),
+    ]
 }
 
 /// Places of the run at which there is a call that must not be made twice.

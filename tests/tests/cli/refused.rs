@@ -84,7 +84,8 @@ fn a_key_that_is_not_set_is_asked_for() {
 #[test]
 fn a_key_that_is_not_accepted_is_hinted_at() {
     let body = format!(r#"{{"error":{{"message":"Incorrect API key provided: {KEY}"}}}}"#);
-    let server = Server::start(vec![refusing(401, &body)]);
+    // It is read once more, since somebody may have changed it meanwhile.
+    let server = Server::start(vec![refusing(401, &body), refusing(401, &body)]);
     let station = with_key(&server);
     run_with_key(&station).ends(5).never(KEY).says(&[
         "error: the model provider did not accept the key: status 401",

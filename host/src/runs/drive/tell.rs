@@ -21,7 +21,7 @@ impl Drive<'_> {
     /// # Errors
     /// The journal's failure.
     pub(super) async fn tell(&self, plan: &mut Plan, cards: &[Card]) -> Result<Result<Prompt>> {
-        let mut context = self.context.lock().await;
+        let mut context = self.told.context.lock().await;
         plan.read(context.label());
         let policy = self.station.gate.policy();
         let treatment = (policy.inbound, &policy.flows.classes);
@@ -57,7 +57,7 @@ impl Drive<'_> {
         let began = Clock::instant();
         let (mut by, mut instead, mut usage) = (HOST, String::new(), Usage::default());
         let mut summary = rolling.summary(&due.before, &due.messages);
-        if let Some(model) = self.summariser {
+        if let Some(model) = self.told.summariser {
             let said = match &self.station.recorded {
                 Some(recorded) => recorded.summary(),
                 None => self.summarised(model, &due, (telling, plan)).await,
