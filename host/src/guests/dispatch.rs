@@ -406,7 +406,7 @@ async fn perform(
         Sensitivity::Secret => label.with(Source::new(Sort::Secret, tool.name.as_str())),
         Sensitivity::Public | Sensitivity::Internal => label,
     };
-    let result = clean(station, done.result);
+    let result = unsaid(station, clean(station, done.result), &label);
     hear(station, caller, &label, &result);
     let content = recorded(station, &result, &label);
     let told = match &result {
@@ -424,6 +424,17 @@ async fn perform(
         label,
         told,
         spent: done.spent,
+    }
+}
+
+/// Of what is secret a failure says that it is one: the words of whoever failed are as secret as their outcome.
+fn unsaid(station: &Station, result: Result<Value>, label: &Label) -> Result<Value> {
+    match result {
+        Err(error) if station.gate.policy().flows.classes.is_secret(label) => {
+            let what = "it failed, and what it said of that is secret";
+            Err(Error::new(error.code(), what).retry(error.is_retryable()))
+        }
+        result @ (Ok(_) | Err(_)) => result,
     }
 }
 

@@ -16,12 +16,14 @@ use crate::guests::tasks::Tasks;
 use crate::rules::context::told::Context;
 use crate::rules::flow::handles::Handles;
 use crate::rules::flow::lines::Flows;
+use crate::rules::pace::Pace;
+use crate::rules::plan::{Fared, Plan, Seen};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Brought, Compacted, End, Event, InSession, Record};
 use crate::words::id::{Digest, RunId};
 use crate::words::label::Label;
 use crate::words::limits::SESSION_RUNS;
-use crate::words::message::{Message, Reply, ToolCall};
+use crate::words::message::Message;
 pub use crate::words::session::Session;
 
 /// How a run joins a session.
@@ -135,7 +137,7 @@ impl Host {
                 return Err(busy(&joining.session, "another run of it goes on")
                     .hint("wait for its end, or say `--queue`"));
             }
-            if tasks.is_cancelled() {
+            if tasks.is_given_up() {
                 return Err(Error::new(
                     Code::Cancelled,
                     "the run was cancelled before it began",
@@ -231,7 +233,9 @@ impl Host {
         if verified.provenance != Provenance::Here || verified.unchained > 0 {
             return corrupt("was not written here");
         }
-        if place_in(&records).map(|at| at.place) != Some(place) {
+        // That the journal found it there says nothing: whoever can write its file can mend its index.
+        let is_of = |at: &InSession| at.user == session.user() && at.name == session.name();
+        if !place_in(&records).is_some_and(|at| is_of(at) && at.place == place) {
             return corrupt(&format!(
                 "stands where run number {place} belongs, which is missing"
             ));
@@ -280,31 +284,43 @@ fn is_cancelled(records: &[Record]) -> bool {
     matches!(stopped.end, End::Failed { code, .. } if code == Code::Cancelled)
 }
 
-/// What was said in a run that has ended. Calls that nothing came of are left out with the reply that wished for them.
+/// What was said in a run that has ended, as its plan had it: that is what a summary counts by. Calls that nothing came of
+/// are left out with the reply that wished for them.
 fn messages_of(flows: &Flows, records: &[Record]) -> Vec<Message> {
-    let mut messages = Vec::new();
-    let mut open: Option<(Reply, Vec<Message>)> = None;
+    let goal = match records.first().map(|first| &first.event) {
+        Some(Event::Started(started)) => goal_with(&started.goal, &brought_in(records), flows),
+        Some(_) | None => String::new(),
+    };
+    let mut plan = Plan::new(&goal, Label::default(), u32::MAX, Pace::default());
+    let mut seen = Vec::new();
     for record in records {
-        if let Event::Started(started) = &record.event {
-            let text = goal_with(&started.goal, &brought_in(records), flows);
-            messages.push(Message::User { text });
+        if let Event::Prompted { tools, .. } = &record.event {
+            // Whoever is asked again had an answer that did not stand.
+            if plan.answer().is_some() {
+                plan.again(AGAIN.to_owned());
+            }
+            plan.offer(tools);
         }
         if let Event::Replied { reply, .. } = &record.event {
-            open = Some((reply.clone(), Vec::new()));
+            plan.replied(reply.clone());
         }
-        if let Event::Observed { observation, .. } = &record.event
-            && let Some((reply, seen)) = &mut open
-            && let Some(ToolCall { id, .. }) = reply.calls.get(seen.len())
-        {
-            seen.push(Message::Tool {
-                id: id.clone(),
+        if let Event::Observed { observation, .. } = &record.event {
+            seen.push(Seen {
                 observation: observation.clone(),
+                fared: Fared::Well,
+                seq: record.seq,
             });
+            if seen.len() == plan.waiting().len() {
+                plan.observed(std::mem::take(&mut seen));
+            }
         }
-        if let Some((reply, seen)) = open.take_if(|(reply, seen)| seen.len() == reply.calls.len()) {
-            messages.push(Message::Assistant(reply));
-            messages.extend(seen);
-        }
+    }
+    let mut messages = plan.messages().to_vec();
+    if !plan.waiting().is_empty() {
+        messages.pop();
     }
     messages
 }
+
+/// What a model was told of an answer that did not stand, as a later run is told.
+const AGAIN: &str = "That did not fit the JSON Schema of the answer.";

@@ -256,3 +256,22 @@ async fn a_budget_of_cost_over_a_model_without_a_price_is_refused_at_once() {
         assert!(error.message().contains(says), "{line}: {error:?}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_granted_to_a_run_is_not_granted_to_its_copy() {
+    let rig = agent("cost = 0.008\non_exceed = \"ask\"").await;
+    let (run, answer) = rig.pursue("Count.").await;
+    assert_eq!(answer.expect_err("it is asked").code(), Code::Asked);
+    rig.answer(Say::Allow).await;
+    assert_eq!(
+        rig.resume_agent(&run).await.expect_err("again").code(),
+        Code::Asked
+    );
+    let copy = rig.host.fork(&run, 1).await.expect("a copy");
+    let error = rig
+        .resume_agent(&copy)
+        .await
+        .expect_err("nobody has granted it anything");
+    assert_eq!(error.code(), Code::Asked, "{error:?}");
+    assert_eq!(count(&rig.records(&copy).await, "prompted"), 1);
+}

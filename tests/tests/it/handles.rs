@@ -266,6 +266,10 @@ async fn a_person_makes_a_text_their_own_words() {
     assert_eq!(written(&rig, path).await, "x");
     let seen = observed(&rig.records(&run).await);
     assert!(!seen[2].1.covers(&web(&server)), "{}", seen[2].1);
+    // For this run: what goes on elsewhere begins before it.
+    let error = rig.host.fork(&run, 3).await.expect_err("not theirs there");
+    assert_eq!(error.code(), Code::Denied, "{error:?}");
+    rig.host.fork(&run, 2).await.expect("a copy");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -312,3 +312,39 @@ async fn what_the_user_says_fits_or_nothing_is_asked() {
     let words = rig.words(&run).await;
     assert_eq!(words, ["started", "stopped"]);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_of_one_of_its_runs_does_not_join_a_session() {
+    let replies = ["One.", "Two.", "Three."].map(|text| json!({ "text": text }));
+    let rig = Rig::of("").replies(&replies).kept().await.open().await;
+    let (first, _) = rig.pursue_in_session("work", "a").await;
+    rig.pursue_in_session("work", "b")
+        .await
+        .1
+        .expect("an answer");
+    rig.host.fork(&first, 1).await.expect("a copy");
+    let (_, answer) = rig.pursue_in_session("work", "c").await;
+    assert_eq!(answer.expect("the session is as it was"), "Three.");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_was_written_as_text_is_told_with_what_came_of_it() {
+    let leaked = json!({"tool": "text.count", "args": {"text": "a b"}}).to_string();
+    let replies = [
+        json!({ "text": leaked }),
+        json!({"text": "Two."}),
+        say("\"words\":2", "Still two."),
+    ];
+    let policy = "[agents.agent]\ntools = [\"text.count\"]";
+    let rig = Rig::of(policy).replies(&replies).kept().await.open().await;
+    let (first, answer) = rig
+        .pursue_in_session("work", "How many words has a b?")
+        .await;
+    assert_eq!(answer.expect("an answer"), "Two.");
+    assert!(
+        rig.words(&first).await.contains(&"observed"),
+        "it was a call"
+    );
+    let (_, answer) = rig.pursue_in_session("work", "And now?").await;
+    assert_eq!(answer.expect("an answer"), "Still two.");
+}

@@ -28,19 +28,20 @@ pub(super) const INDEX: &str = "CREATE INDEX IF NOT EXISTS sessions ON records (
 const RUNS: &str = "SELECT run FROM records
     WHERE seq = 0 AND json_valid(event) AND instr(event, '\"session\":{') > 0
     AND json_extract(event, '$.session.user') = ?1 AND json_extract(event, '$.session.name') = ?2
-    AND run NOT IN (SELECT run FROM imports)
+    AND json_extract(event, '$.forked') IS NULL AND run NOT IN (SELECT run FROM imports)
     ORDER BY json_extract(event, '$.session.place'), run";
 
 const ALL: &str =
     "SELECT json_extract(event, '$.session.user'), json_extract(event, '$.session.name'),
     count(*), max(at) FROM records
     WHERE seq = 0 AND json_valid(event) AND instr(event, '\"session\":{') > 0
-    AND run NOT IN (SELECT run FROM imports)
+    AND json_extract(event, '$.forked') IS NULL AND run NOT IN (SELECT run FROM imports)
     GROUP BY json_extract(event, '$.session.user'), json_extract(event, '$.session.name')
     ORDER BY max(at) DESC, max(run) DESC LIMIT ?1";
 
 impl Journal {
-    /// The runs of a session that began here, in its order; none where it has not begun.
+    /// The runs of a session that began here, in its order; none where it has not begun. A copy of one of them is not
+    /// among them.
     ///
     /// # Errors
     /// `DiskFailed`.

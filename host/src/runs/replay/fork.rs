@@ -5,6 +5,8 @@
 
 use super::up_to;
 use crate::gate::journal::{Journal, Provenance};
+use crate::rules::budget::is_overspending;
+use crate::rules::flow::handles::ADOPT;
 use crate::runs::host::{Goal, Host};
 use crate::runs::left::{Wished, wished_in};
 use crate::words::error::{Code, Error, Result};
@@ -15,7 +17,7 @@ impl Host {
     /// Makes a run that begins with another one's turns up to that one; [`Host::resume`] goes on with it.
     ///
     /// # Errors
-    /// `NotFound`; `Denied` for a run of another host, `Corrupt` for one whose records are not as they were written;
+    /// `NotFound`; `Denied` for a run of another host, or one in which a text was adopted by then, `Corrupt` for one whose records are not as they were written;
     /// `BadInput` for one that has no turns, or not so many.
     pub async fn fork(&self, run: &RunId, turn: u32) -> Result<RunId> {
         let (records, verified) = self.journal().verified(run).await?;
@@ -35,12 +37,14 @@ impl Host {
             ..goal
         };
         self.prepare(&goal)?;
+        let records = up_to(&records, turn)?;
+        check_own(records)?;
         let hold = self.begin(&goal.run, &goal.agent, &goal.wish())?;
         let from = Forked {
             run: run.clone(),
             turn,
         };
-        copy(self.journal(), &goal.run, (up_to(&records, turn)?, from))?;
+        copy(self.journal(), &goal.run, (records, from))?;
         self.journal().sync().await?;
         self.journal().let_go(&goal.run);
         drop(hold);
@@ -48,15 +52,34 @@ impl Host {
     }
 }
 
+/// What a person has made their own words in a run is not theirs in another one, and its model has read it as such.
+fn check_own(records: &[Record]) -> Result<()> {
+    let adopted = records.iter().any(|record| {
+        matches!(&record.event, Event::Judged(judged)
+            if judged.subject == ADOPT && matches!(judged.verdict, Verdict::Allow { .. }))
+    });
+    if !adopted {
+        return Ok(());
+    }
+    let what = "a person has adopted a text by then, which holds for that run alone";
+    Err(Error::new(Code::Denied, what).hint("`--until` an earlier turn, or begin anew"))
+}
+
 /// Appends what happened in one run to another one, at new places.
 fn copy(journal: &Journal, run: &RunId, (records, from): (&[Record], Forked)) -> Result<()> {
     let mut places: Vec<Option<Seq>> = Vec::new();
     let now = |places: &[Option<Seq>], seq: Seq| {
         let place = usize::try_from(seq).ok().and_then(|seq| places.get(seq));
-        place.copied().flatten().unwrap_or_default()
+        place.copied().flatten()
     };
     for record in records {
-        if !goes_along(&record.event) {
+        // The end of what does not go along does not either.
+        let goes = if let Event::Finished(finished) = &record.event {
+            now(&places, finished.of).is_some()
+        } else {
+            goes_along(&record.event)
+        };
+        if !goes {
             places.push(None);
             continue;
         }
@@ -65,9 +88,10 @@ fn copy(journal: &Journal, run: &RunId, (records, from): (&[Record], Forked)) ->
             started.forked = Some(from.clone());
         }
         if let Event::Finished(finished) = &mut event {
-            finished.of = now(&places, finished.of);
+            finished.of = now(&places, finished.of).unwrap_or_default();
         }
-        let stamp = journal.append(run, now(&places, record.parent), event)?;
+        let parent = now(&places, record.parent).unwrap_or_default();
+        let stamp = journal.append(run, parent, event)?;
         places.push(Some(stamp.seq));
     }
     Ok(())
@@ -75,7 +99,10 @@ fn copy(journal: &Journal, run: &RunId, (records, from): (&[Record], Forked)) ->
 
 fn goes_along(event: &Event) -> bool {
     match event {
-        Event::Judged(judged) => !matches!(judged.verdict, Verdict::Ask(_)),
+        // What a person has granted, they have for that run.
+        Event::Judged(judged) => {
+            !matches!(judged.verdict, Verdict::Ask(_)) && !is_overspending(judged)
+        }
         Event::Started(_)
         | Event::Brought(_)
         | Event::Attempted(_)
