@@ -295,7 +295,7 @@ pub const RECORD_INLINE_BYTES: usize = 4 << 10;
 /// How long a replay waits for its next record before it says that none comes.
 pub const REPLAY_IDLE_MS: u64 = 30_000;
 /// How long to wait for another process that holds the journal.
-pub const JOURNAL_WAIT_MS: u64 = 2_000;
+pub const JOURNAL_WAIT_MS: u64 = 10_000;
 /// Bytes of records after which the journal's log is carried over into its database,
 pub const CHECKPOINT_BYTES: usize = 1 << 20;
 /// and pages of the log from which writers are held up for that.

@@ -235,7 +235,7 @@ fn a_locked_journal_is_waited_for_and_then_busy() {
         .unwrap();
     holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
     call(&station).ends(5).says_only(
-        "error: `[ROOT]/state/lazaret/runs/journal.db` is locked by another process; waited 2000 ms
+        "error: `[ROOT]/state/lazaret/runs/journal.db` is locked by another process; waited 10000 ms
 hint: end the other lazaret, or try again",
     );
     drop(holder);
