@@ -275,3 +275,17 @@ async fn what_was_granted_to_a_run_is_not_granted_to_its_copy() {
     assert_eq!(error.code(), Code::Asked, "{error:?}");
     assert_eq!(count(&rig.records(&copy).await, "prompted"), 1);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_said_in_a_session_before_is_weighed_as_well() {
+    let long = "word ".repeat(4_000);
+    let replies = [json!({ "text": long }), json!({"text": "Done."})];
+    let policy = format!("{PRICED}tokens = 3_000");
+    let rig = Rig::of(&policy).replies(&replies).kept().await.open().await;
+    let (_, answer) = rig.pursue_in_session("work", "Write much.").await;
+    answer.expect("its prompt was short");
+    let (run, answer) = rig.pursue_in_session("work", "And now?").await;
+    let error = answer.expect_err("what it would be told is long");
+    assert_eq!(error.code(), Code::OverBudget, "{error:?}");
+    assert_eq!(count(&rig.records(&run).await, "prompted"), 0);
+}

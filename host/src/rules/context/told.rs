@@ -117,6 +117,16 @@ impl Context {
         &self.earlier
     }
 
+    /// How long what is told of messages is, with those of the run: the summary, and all behind what it stands for.
+    pub fn size(&self, own: &[Message], of: impl Fn(&Message) -> usize) -> usize {
+        let (summary, through) = match &self.summary {
+            Some(summary) => (summary.text.len(), summary.through),
+            None => (0, 0),
+        };
+        let told = self.earlier.iter().chain(own).skip(through).map(of);
+        told.fold(summary, usize::saturating_add)
+    }
+
     /// Somebody has asked for a summary: whatever can be folded is, before the next prompt.
     pub fn ask(&mut self) {
         self.asked = true;

@@ -42,7 +42,7 @@ impl Drive<'_> {
         if caps.is_blind(used) {
             return Ok(Afford::No(blind(&self.agent.name)));
         }
-        for over in caps.over(used, self.ahead(plan, cards)) {
+        for over in caps.over(used, self.ahead(plan, cards).await) {
             match caps.on_exceed {
                 OnExceed::Fail => return Ok(Afford::No(self.over_budget(&over))),
                 OnExceed::Warn if purse.warn(&over) => {
@@ -89,14 +89,18 @@ impl Drive<'_> {
         usage
     }
 
-    /// An estimate, by length: the dearest of the run's models may be the one that answers.
-    fn ahead(&self, plan: &Plan, cards: &[Card]) -> Ahead {
-        let said: usize = plan.messages().iter().map(size).sum();
+    /// An estimate, by length, of what is told of the run and of its session: the dearest of the run's models may be the one
+    /// that answers, and none is told more than fits into its window.
+    async fn ahead(&self, plan: &Plan, cards: &[Card]) -> Ahead {
+        let said = self.told.context.lock().await.size(plan.messages(), size);
         let cards: usize = cards.iter().map(size_of_card).sum();
         let bytes = said
             .saturating_add(cards)
             .saturating_add(self.agent.instructions.len());
+        let windows = self.models.iter().map(|model| model.window.tokens);
+        let most = windows.min().unwrap_or(u64::MAX);
         let input = u64::try_from(bytes / TOKEN_BYTES).unwrap_or(u64::MAX);
+        let input = input.min(most);
         let reply = self.agent.caps.reply_tokens;
         let prices = self
             .models

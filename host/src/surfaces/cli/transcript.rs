@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::rules::budget::is_overspending;
 use crate::rules::flow::handles::handle_in;
 use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
 use crate::words::event::{
@@ -90,6 +91,13 @@ impl Transcript {
     /// The line of an end; of a model's call there is none before the model has observed it.
     fn line_of_finish(&mut self, finished: &Finished) -> Option<String> {
         let judged = self.judged.remove(&finished.of)?;
+        if is_overspending(&judged) {
+            let what = format!(
+                "beyond {}, as a person has allowed",
+                foreign(&judged.subject)
+            );
+            return Some(format!("  {}", faint(what)));
+        }
         let line = line_of_end(&judged, finished);
         if let (None, Some(told)) = (&line, &finished.told) {
             self.told.insert(finished.of, told.clone());
