@@ -3,6 +3,7 @@
 //! Nothing here performs input or output, and nothing is `async`: a newcomer can read this layer
 //! alone and know what the host talks about.
 
+pub mod attachment;
 pub mod budget;
 pub mod clock;
 pub mod error;

@@ -86,9 +86,12 @@ pub struct Attack {
     /// of which the last one held these, as `h2=letter`, with which the run begins,
     #[serde(default)]
     pub with: Vec<String>,
-    /// and then the host was started anew.
+    /// and then the host was started anew;
     #[serde(default)]
     pub restart: bool,
+    /// and with these files of the folder to look at.
+    #[serde(default)]
+    pub attached: Vec<String>,
     /// What a person says when the run waits, time after time; it goes on in a host that is started anew.
     #[serde(default)]
     pub answers: Vec<Say>,
@@ -393,7 +396,10 @@ async fn pursue(
         }
     }
     let (run, mut answer) = match attack.earlier.is_empty() {
-        true => host.pursue_holding(&attack.goal, with).await,
+        true => {
+            let files = attack.attached.as_slice();
+            host.pursue_beginning(&attack.goal, (with, files)).await
+        }
         false => host.pursue_in_session("earlier", &attack.goal).await,
     };
     for say in &attack.answers {

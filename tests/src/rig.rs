@@ -15,7 +15,7 @@ use lazaret::guests::tasks::Tasks;
 use lazaret::rules::json;
 use lazaret::runs::audit::Audit;
 use lazaret::runs::brought::Chosen;
-use lazaret::runs::host::{Called, Goal, Host, Places, Records, Setup};
+use lazaret::runs::host::{Called, Goal, Host, Places, Records, Setup, With};
 use lazaret::runs::left::{Resumed, Waiting};
 use lazaret::runs::session::{Joining, Session};
 use lazaret::surfaces::config;
@@ -385,11 +385,22 @@ impl Rigged {
         )
     }
 
-    /// Pursues a goal that begins with what other runs held, each as `RUN:HANDLE=NAME`.
-    pub async fn pursue_holding(&self, goal: &str, with: &[String]) -> (RunId, Result<String>) {
+    /// Pursues a goal that begins with what other runs held, each as `RUN:HANDLE=NAME`, and with files of the folder.
+    pub async fn pursue_beginning(
+        &self,
+        goal: &str,
+        (handles, files): (&[String], &[String]),
+    ) -> (RunId, Result<String>) {
         let chosen = |text: &String| Chosen::parse(text).expect("a choice");
+        let attached = |file: &String| {
+            let attached = self.host.attach(&self.path(file));
+            attached.expect("a file that a model looks at")
+        };
         let goal = Goal {
-            with: with.iter().map(chosen).collect(),
+            with: With {
+                handles: handles.iter().map(chosen).collect(),
+                files: files.iter().map(attached).collect(),
+            },
             ..self.goal(goal)
         };
         (

@@ -33,9 +33,7 @@ pub fn cost(host: &Host, agent: &Agent, goal: &str, records: &[Record]) -> Resul
     // Its tables are part of this program.
     let tokenizer = tiktoken_rs::o200k_base()?;
     let cards = cards(host, agent);
-    let mut messages = vec![Message::User {
-        text: goal.to_owned(),
-    }];
+    let mut messages = vec![Message::user(goal)];
     let mut cost = Cost::default();
     for record in records {
         match &record.event {
@@ -95,7 +93,7 @@ fn of_prompt(tokenizer: &CoreBPE, prompt: &Prompt) -> usize {
         .iter()
         .map(|card| count(&card.name) + count(&card.description) + count(&card.input.to_string()));
     let messages = prompt.messages.iter().map(|message| match message {
-        Message::User { text } => count(text),
+        Message::User { text, .. } => count(text),
         Message::Assistant(reply) => of_reply(tokenizer, reply),
         Message::Tool { observation, .. } => count(&observation.text),
     });

@@ -10,6 +10,7 @@ use anyhow::{Result, bail};
 use lazaret::edges::egress::Names;
 use lazaret::runs::host::{Goal, Host, Places, Records};
 use lazaret::runs::running::{Reached, Running};
+use lazaret::runs::session::{Joining, Session};
 use lazaret::surfaces::config;
 use lazaret::words::clock::Clock;
 use lazaret::words::event::{Answer, Event, Sight, Surface};
@@ -57,6 +58,23 @@ pub async fn work(host: &Arc<Host>, person: Answer) -> Result<(String, Vec<Strin
         Reached::Answer(answer) => Ok((answer, seen)),
         Reached::Waits(waiting) => bail!("it asks again: {waiting:?}"),
     }
+}
+
+/// Says one thing after the other in a session, and returns the last answer.
+///
+/// # Errors
+/// How a run failed.
+pub async fn talk(host: &Arc<Host>, said: &[&str]) -> Result<String> {
+    let joining = Joining::now(Session::of("ada", "ships")?);
+    let mut last = String::new();
+    for words in said {
+        let goal = Goal::new(host.new_run(), Surface::Dev, "talker", words);
+        last = match host.say(joining.clone(), goal).end().await? {
+            Reached::Answer(answer) => answer,
+            Reached::Waits(waiting) => bail!("it asks: {waiting:?}"),
+        };
+    }
+    Ok(last)
 }
 
 /// Starts a run and stops it as soon as it has begun.

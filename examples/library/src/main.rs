@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Result, ensure};
 use lazaret::words::event::Answer;
-use lazaret_example_library::{open, stopped, work};
+use lazaret_example_library::{open, stopped, talk, work};
 
 #[tokio::main]
 async fn main() -> Result<()> {
@@ -18,6 +18,7 @@ async fn main() -> Result<()> {
     for (name, text) in [
         ("lazaret.toml", include_str!("../lazaret.toml")),
         ("replies.jsonl", include_str!("../replies.jsonl")),
+        ("told.jsonl", include_str!("../told.jsonl")),
     ] {
         fs::write(folder.path().join(name), text)?;
     }
@@ -32,6 +33,8 @@ async fn main() -> Result<()> {
         "out/figure.txt: {}",
         fs::read_to_string(folder.path().join("out/figure.txt"))?.trim()
     );
+    let answer = talk(&host, &["The ship is the Ark.", "Which ship is it?"]).await?;
+    println!("in a session: {answer}");
     if let Err(error) = stopped(&host).await {
         println!("another run: {error}");
     }

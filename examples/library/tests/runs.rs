@@ -7,12 +7,12 @@ use std::sync::Arc;
 use lazaret::runs::host::Host;
 use lazaret::words::error::{Code, Error};
 use lazaret::words::event::Answer;
-use lazaret_example_library::{open, stopped, work};
+use lazaret_example_library::{open, stopped, talk, work};
 
 async fn scene() -> (tempfile::TempDir, Arc<Host>) {
     let folder = tempfile::tempdir().expect("a folder");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for name in ["lazaret.toml", "replies.jsonl"] {
+    for name in ["lazaret.toml", "replies.jsonl", "told.jsonl"] {
         fs::copy(root.join(name), folder.path().join(name)).expect("a file of the example");
     }
     fs::create_dir(folder.path().join("out")).expect("a folder");
@@ -62,6 +62,13 @@ async fn a_run_is_watched_answered_and_gone_on_with() {
             "{line} is missing in {seen:#?}"
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_said_in_a_session_is_known_there() {
+    let (_folder, host) = scene().await;
+    let answer = talk(&host, &["The ship is the Ark.", "Which ship is it?"]).await;
+    assert_eq!(answer.expect("an answer"), "The Ark.");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -58,9 +58,7 @@ pub(crate) fn all() {
 
 fn messages() -> Vec<Message> {
     let label = Label::of(Source::new(Sort::Web, "https://h.test"));
-    let mut messages = vec![Message::User {
-        text: "the goal".to_owned(),
-    }];
+    let mut messages = vec![Message::user("the goal")];
     while messages.len() < MESSAGES {
         let number = messages.len();
         messages.push(Message::Assistant(Reply {

@@ -52,6 +52,7 @@ fn started() -> Event {
         ask_expires_ms: None,
         session: None,
         forked: None,
+        attached: Vec::new(),
     })
 }
 

@@ -19,6 +19,7 @@ mod durable;
 mod flow;
 mod rows;
 mod scripts;
+mod turns;
 mod waiting;
 
 use std::collections::BTreeMap;
@@ -47,31 +48,35 @@ use rows::{goal, median, ratio_goal, row};
 const WARM_UP: usize = 500;
 const SAMPLES: usize = 5_000;
 const CALLERS: usize = 64;
+/// Parts of the table that can be asked for alone.
+const ONLY: [&str; 3] = ["durable", "turns", "scripts"];
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
     match arguments.next().as_deref() {
         Some("--resident") => resident_child(Path::new(&arguments.next().unwrap())),
         Some("--waiting") => waiting::child(Path::new(&arguments.next().unwrap())),
+        Some("--crowd") => turns::crowd(Path::new(&arguments.next().unwrap())),
         _ => table(),
     }
 }
 
 fn table() {
-    // For whoever looks where the time goes: `--bench table -- scripts`, `-- durable`, or `-- flow`, which needs no guests.
+    // For whoever looks where the time goes: `--bench table -- scripts`, `-- durable`, `-- turns`, or `-- flow`, which needs
+    // no guests.
     if std::env::args().any(|argument| argument == "flow") {
         return without_guests();
     }
-    let only_durable = std::env::args().any(|argument| argument == "durable");
-    let only_scripts = std::env::args().any(|argument| argument == "scripts");
+    let only = std::env::args().find(|argument| ONLY.contains(&argument.as_str()));
     let scene: &'static Scene = Box::leak(Box::new(Scene::new()));
     let runtime = tokio::runtime::Runtime::new().unwrap();
     println!("machine: {}", machine());
     println!("{:<58} {:>10} {:>10}  goal", "work", "p50", "p99");
-    if only_durable || only_scripts {
-        match only_durable {
-            true => durable::all(scene, &runtime),
-            false => scripts::all(scene, &runtime),
+    if let Some(only) = only {
+        match only.as_str() {
+            "durable" => durable::all(scene, &runtime),
+            "turns" => turned(scene, &runtime),
+            _ => scripts::all(scene, &runtime),
         }
         return fs::remove_dir_all(scene.folder.path()).unwrap();
     }
@@ -119,10 +124,16 @@ fn table() {
     );
     resident(scene);
     without_guests();
+    turned(scene, &runtime);
     durable::all(scene, &runtime);
     scripts::all(scene, &runtime);
     waiting::row(scene);
     fs::remove_dir_all(scene.folder.path()).unwrap();
+}
+
+fn turned(scene: &Scene, runtime: &tokio::runtime::Runtime) {
+    turns::all(scene, runtime);
+    turns::crowd_row(scene);
 }
 
 /// What is measured of rules alone.

@@ -85,7 +85,7 @@ mod tests {
     fn what_does_not_fit_is_told_once() {
         let (step, plan) = pursue(8, &["Three."]);
         assert_eq!(step, Step::Prompt(2));
-        let Some(Message::User { text }) = plan.messages().last() else {
+        let Some(Message::User { text, .. }) = plan.messages().last() else {
             panic!("{:?}", plan.messages());
         };
         assert!(text.contains("no JSON"), "{text}");

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 
 use super::flow::class::Classes;
+use crate::words::attachment::Attachment;
 use crate::words::error::{Code, Error};
 use crate::words::id::shown;
 use crate::words::label::Label;
@@ -41,6 +42,8 @@ pub struct Can {
     pub tools: Option<bool>,
     /// Whether it looks at pictures.
     pub images: Option<bool>,
+    /// Whether it reads documents, such as PDFs.
+    pub documents: Option<bool>,
     /// Whether it keeps to a shape.
     pub structured: Option<bool>,
 }
@@ -75,10 +78,16 @@ impl Needs {
             + prompt.instructions.len()
             + prompt.cards.iter().map(card).sum::<usize>();
         let secret = |message: &Message| is_secret(message, classes);
+        let messages = || prompt.messages.iter();
         let takes = [
-            (Miss::Secret, prompt.messages.iter().any(secret)),
+            (Miss::Secret, messages().any(secret)),
             (Miss::Private, classes.is_private(label)),
             (Miss::Tools, !prompt.cards.is_empty()),
+            (Miss::Images, messages().any(|message| has(message, true))),
+            (
+                Miss::Documents,
+                messages().any(|message| has(message, false)),
+            ),
             (Miss::Structured, prompt.shape.is_some()),
         ];
         Self {
@@ -105,7 +114,7 @@ fn is_secret(message: &Message, classes: &Classes) -> bool {
 
 fn length(message: &Message) -> usize {
     match message {
-        Message::User { text } => text.len(),
+        Message::User { text, attached } => text.len() + length_of(attached),
         Message::Assistant(reply) => {
             let args = reply.calls.iter().map(|call| match &call.args {
                 WishedArgs::Json(args) => args.to_string().len(),
@@ -114,6 +123,24 @@ fn length(message: &Message) -> usize {
             reply.text.len() + args.sum::<usize>()
         }
         Message::Tool { observation, .. } => observation.text.len(),
+    }
+}
+
+/// As if it were text.
+fn length_of(attached: &[Attachment]) -> usize {
+    let tokens: u64 = attached.iter().map(Attachment::tokens).sum();
+    usize::try_from(tokens)
+        .unwrap_or(usize::MAX)
+        .saturating_mul(CHARS_PER_TOKEN)
+}
+
+/// Whether something of this sort is to be looked at.
+fn has(message: &Message, is_picture: bool) -> bool {
+    match message {
+        Message::User { attached, .. } => attached
+            .iter()
+            .any(|one| one.tokens() > 0 && one.media.is_picture() == is_picture),
+        Message::Assistant(_) | Message::Tool { .. } => false,
     }
 }
 
@@ -130,6 +157,7 @@ impl Candidate {
             Miss::Private => self.accepts == Accepts::Public,
             Miss::Tools => self.can.tools == Some(false),
             Miss::Images => self.can.images == Some(false),
+            Miss::Documents => self.can.documents == Some(false),
             Miss::Structured => self.can.structured == Some(false),
             // Of these it is not the prompt that says so.
             Miss::Context | Miss::Cooling => false,
@@ -176,6 +204,7 @@ pub fn nobody(passed: &[(&str, Miss)], private: &[String]) -> Error {
         Miss::Context => error.hint("shorten the run, or name a model that reads more tokens"),
         Miss::Tools => error.hint("name a model without `can = { tools = false }`"),
         Miss::Images => error.hint("name a model without `can = { images = false }`"),
+        Miss::Documents => error.hint("name a model that reads documents, or attach them as text"),
         Miss::Structured => error.hint("name a model without `can = { structured = false }`"),
         Miss::Cooling => error.hint("try again later, or name a model of another provider"),
     }
@@ -185,7 +214,7 @@ fn code(miss: Miss) -> Code {
     match miss {
         Miss::Secret | Miss::Private => Code::Denied,
         Miss::Context => Code::TooBig,
-        Miss::Tools | Miss::Images | Miss::Structured => Code::BadInput,
+        Miss::Tools | Miss::Images | Miss::Documents | Miss::Structured => Code::BadInput,
         Miss::Cooling => Code::ProviderFailed,
     }
 }

@@ -13,6 +13,7 @@
 pub mod again;
 mod anthropic;
 pub mod args;
+mod attached;
 mod calls;
 mod decode;
 mod draft;

@@ -278,6 +278,7 @@ mod tests {
             ask_expires_ms: None,
             session: None,
             forked: None,
+            attached: Vec::new(),
         };
         let stopped = Stopped {
             end: End::Done {

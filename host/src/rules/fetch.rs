@@ -20,7 +20,7 @@ use crate::words::error::{Error, Result};
 use crate::words::event::{Content, Denial, EffectKind};
 use crate::words::id::shown;
 use crate::words::label::{Sort, Source};
-use crate::words::limits::{FETCH_HEADER_BYTES, FETCH_REQUEST_BYTES, URL_BYTES};
+use crate::words::limits::{FETCH_HEADER_BYTES, FETCH_REQUEST_BYTES, PROMPT_BYTES, URL_BYTES};
 
 /// A request leaves. Made by [`Fetch::new`] only, so that no malformed one exists.
 #[derive(Clone)]
@@ -75,6 +75,23 @@ impl Fetch {
         headers: Vec<(String, String)>,
         body: Vec<u8>,
     ) -> Result<Self> {
+        Self::bounded((method, url), headers, body, FETCH_REQUEST_BYTES)
+    }
+
+    /// What a model is asked: it may hold what is attached.
+    ///
+    /// # Errors
+    /// As [`Fetch::new`].
+    pub fn of_prompt(url: &str, headers: Vec<(String, String)>, body: Vec<u8>) -> Result<Self> {
+        Self::bounded(("POST", url), headers, body, PROMPT_BYTES)
+    }
+
+    fn bounded(
+        (method, url): (&str, &str),
+        headers: Vec<(String, String)>,
+        body: Vec<u8>,
+        most_bytes: usize,
+    ) -> Result<Self> {
         let url = parse_url(url)?;
         if !METHODS.contains(&method) {
             return Err(
@@ -83,12 +100,9 @@ impl Fetch {
             );
         }
         check_headers(&headers)?;
-        if body.len() > FETCH_REQUEST_BYTES {
-            return Err(Error::too_big(
-                "the body of the request",
-                FETCH_REQUEST_BYTES,
-                body.len(),
-            ));
+        if body.len() > most_bytes {
+            let what = "the body of the request";
+            return Err(Error::too_big(what, most_bytes, body.len()));
         }
         Ok(Self {
             method: method.to_owned(),

@@ -11,7 +11,9 @@ use url::Url;
 use super::secret::SecretGrant;
 use crate::words::error::{Error, Result};
 use crate::words::id::{ToolName, is_name, shown};
-use crate::words::limits::{FETCH_BODY_BYTES, FETCH_REQUEST_BYTES, FETCHES_PER_MINUTE};
+use crate::words::limits::{
+    FETCH_BODY_BYTES, FETCH_REQUEST_BYTES, FETCHES_PER_MINUTE, PROMPT_BYTES,
+};
 
 /// Which tools a line is about: a full name, `plugin.*`, or `*`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize)]
@@ -265,6 +267,13 @@ impl Destination {
     pub fn bounded(mut self, bounds: FetchBounds) -> Self {
         self.bounds = self.bounds.tighter(bounds);
         self.line = self.to_string().into();
+        self
+    }
+
+    /// A model's server: what it is asked may hold what is attached.
+    #[must_use]
+    pub fn of_model(mut self) -> Self {
+        self.bounds.request_bytes = PROMPT_BYTES;
         self
     }
 

@@ -15,6 +15,7 @@ use self::groups::groups;
 pub use self::state::{State, path_of};
 use super::pace::Pace;
 use super::repair;
+use crate::words::attachment::Attachment;
 use crate::words::error::{Code, Error};
 use crate::words::event::Limit;
 use crate::words::id::Seq;
@@ -97,9 +98,7 @@ impl Plan {
             pace,
             turns: 0,
             usage: Usage::default(),
-            messages: vec![Message::User {
-                text: goal.to_owned(),
-            }],
+            messages: vec![Message::user(goal)],
             label,
             waiting: Vec::new(),
             offered: Vec::new(),
@@ -108,6 +107,15 @@ impl Plan {
             end: None,
             hints: Vec::new(),
         }
+    }
+
+    /// With what came with the goal.
+    #[must_use]
+    pub fn with(mut self, files: &[Attachment]) -> Self {
+        if let Some(Message::User { attached, .. }) = self.messages.first_mut() {
+            attached.extend_from_slice(files);
+        }
+        self
     }
 
     /// What comes next. `grouping` says how each tool's calls may be grouped.
@@ -200,7 +208,7 @@ impl Plan {
     pub fn again(&mut self, why: String) {
         self.counts.repairs += 1;
         self.end = None;
-        self.messages.push(Message::User { text: why });
+        self.messages.push(Message::user(why));
     }
 
     /// How often an answer did not stand.

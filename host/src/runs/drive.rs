@@ -31,6 +31,7 @@ use crate::rules::questions::Questions;
 use crate::rules::running::Pending;
 use crate::rules::schema::Schema;
 use crate::rules::show::Show;
+use crate::words::attachment::Body;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Brought, Content, End, Event, Record, Spent, Started, Stopped, Surface};
@@ -86,15 +87,18 @@ impl Drive<'_> {
     ///
     /// # Errors
     /// The journal's failure.
-    pub(super) async fn pursue(&self, started: Started, records: &[Record]) -> Result<Pursued> {
+    pub(super) async fn pursue(&self, mut started: Started, records: &[Record]) -> Result<Pursued> {
         let mut offer = Offer::new(self.station, self.agent, self.surface);
         let flows = &self.station.gate.policy().flows;
         let goal = goal_with(&started.goal, &self.brought, flows);
         let (turns, pace) = (self.agent.turns, self.agent.pace);
-        let mut plan = Plan::new(&goal, started.label.clone(), turns, pace);
+        let mut plan = Plan::new(&goal, started.influence(), turns, pace).with(&started.attached);
         let earlier = self.recall(&mut plan, &mut offer, records);
         if records.is_empty() {
             let journal = self.station.gate.journal();
+            for one in &mut started.attached {
+                one.content = Body::default();
+            }
             journal.append(self.run, 0, Event::Started(started))?;
             for event in brought::events(&self.brought) {
                 journal.append(self.run, 0, event)?;

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
 
+use super::attached::check_attached;
 use super::brought::{Chosen, brought_in};
 use super::drive::{Drive, Pursued, Time, Told};
 use super::host::{Host, caught};
@@ -20,6 +21,7 @@ use crate::rules::flow::lines::Holding;
 use crate::rules::grant::Pattern;
 use crate::rules::manifest::Truncation;
 use crate::rules::schema::Schema;
+use crate::words::attachment::Attachment;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Brought, Narrowed, Record, Started, Surface};
 use crate::words::id::RunId;
@@ -49,11 +51,20 @@ pub struct Goal {
     pub vouch: Vec<String>,
     /// No more than this of its models; the agent's own budget where it says 0.
     pub most: Most,
-    /// What of other runs it begins with.
-    pub with: Vec<Chosen>,
+    /// What it begins with.
+    pub with: With,
     /// Whether the goal was piped or pasted, and not typed: then nobody knows who wrote it, and none of its
     /// words is a witness.
     pub piped: bool,
+}
+
+/// What a run begins with, beside its goal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct With {
+    /// What other runs hold, unread.
+    pub handles: Vec<Chosen>,
+    /// Files that its model looks at ([`Host::attach`]).
+    pub files: Vec<Attachment>,
 }
 
 /// The most that one run asks for of its models; 0 asks for no less than the agent may have.
@@ -80,7 +91,7 @@ impl Goal {
             answer: None,
             vouch: Vec::new(),
             most: Most::default(),
-            with: Vec::new(),
+            with: With::default(),
             piped: false,
         }
     }
@@ -100,7 +111,13 @@ impl Goal {
 
     /// What the mark of the run binds.
     pub(super) fn wish(&self) -> Value {
-        json!({"goal": self.text, "narrowed": self.narrowed(), "piped": self.piped})
+        let mut wish = json!({"goal": self.text, "narrowed": self.narrowed(), "piped": self.piped});
+        if !self.with.files.is_empty()
+            && let Some(wish) = wish.as_object_mut()
+        {
+            wish.insert("attached".to_owned(), json!(self.with.files));
+        }
+        wish
     }
 
     /// What influenced the goal.
@@ -141,10 +158,12 @@ impl Host {
             goal.text = clean;
         }
         let prepared = self.prepare(&goal)?;
-        let brought = self.bring(&goal.with).await?;
+        let brought = self.bring(&goal.with.handles).await?;
         check_names(&earlier, &brought)?;
         let wish = goal.wish();
+        check_attached(&goal.with.files)?;
         let hold = self.begin(&goal.run, &goal.agent, &wish)?;
+        self.kept.attached.keep(&goal.run, &goal.with.files)?;
         let from = (brought, Vec::new(), earlier);
         self.pursue_on(goal, prepared, from, (hold, tasks)).await?
     }
@@ -219,6 +238,7 @@ impl Host {
         match pursued {
             Pursued::Ended(answer) => {
                 hold.end();
+                self.kept.attached.drop_of(&goal.run);
                 Ok(answer)
             }
             Pursued::Left(why) => {
@@ -257,6 +277,7 @@ impl Host {
             ask_expires_ms: self.policy().asks.expires_ms,
             session: earlier.place,
             forked: None,
+            attached: goal.with.files.clone(),
         }
     }
 

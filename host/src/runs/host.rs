@@ -8,11 +8,12 @@ use futures_util::FutureExt;
 use serde_json::Value;
 
 use super::consult::Models;
-pub use super::goal::{Goal, Most};
+pub use super::goal::{Goal, Most, With};
 use super::known::{self, Led, typed_args, typed_in};
 use super::left::{Hold, Kept};
 use super::observe::show;
 use super::provider::{Model, Provider};
+use super::session::Earlier;
 use super::written::Written;
 use crate::edges::egress::{Egress, Names};
 use crate::edges::files::Files;
@@ -117,6 +118,8 @@ pub struct Host {
     rules: RunRules,
     /// Whether the flows of clients are judged, once somebody has asked.
     clients: OnceLock<Judging>,
+    /// Of a run that is replayed: what it was told of those before it in its session.
+    pub(super) retold: Option<Earlier>,
 }
 
 /// One call that was made through the host.
@@ -199,6 +202,7 @@ impl Host {
             chains,
             rules,
             clients: OnceLock::new(),
+            retold: None,
         })
     }
 
@@ -329,6 +333,7 @@ impl Host {
             ask_expires_ms: self.policy().asks.expires_ms,
             session: None,
             forked: None,
+            attached: Vec::new(),
         };
         self.journal().append(&run, 0, Event::Started(started))?;
         let caller = Caller {

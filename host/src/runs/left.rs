@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 pub(super) use self::kept::{Hold, Kept};
 use super::brought::{self, Chosen};
-use super::host::{Called, Goal, Host, Most, caught};
+use super::host::{Called, Goal, Host, Most, With, caught};
 use super::known::{self, typed_args, typed_in};
 use super::script::Script;
 use super::written::Written;
@@ -122,6 +122,7 @@ impl Host {
             ask_expires_ms: self.policy().asks.expires_ms,
             session: None,
             forked: None,
+            attached: Vec::new(),
         };
         self.journal().append(&run, 0, Event::Started(started))?;
         for event in brought::events(&brought) {
@@ -220,7 +221,9 @@ impl Host {
         self.kept.keep(engine)?;
         let (run, started) = match &wish {
             Wished::Goal(goal) => {
-                let goal = goal.clone();
+                let mut goal = goal.clone();
+                let files = std::mem::take(&mut goal.with.files);
+                goal.with.files = self.kept.attached.find(&goal.run, files)?;
                 let prepared = self.prepare(&goal)?;
                 self.journal().append(&goal.run, 0, Event::Resumed)?;
                 let (earlier, session) = self.rejoin(&records).await?;
@@ -317,6 +320,7 @@ impl Host {
         self.journal().append(run, 0, stopped)?;
         self.journal().commit().await?;
         hold.end();
+        self.kept.attached.drop_of(run);
         Ok(())
     }
 
@@ -419,8 +423,11 @@ pub(super) fn wished_in(run: &RunId, records: &[Record]) -> Result<Wished> {
             tokens: started.narrowed.tokens_max,
             cost_micros: started.narrowed.cost_micros_max,
         },
-        // What it began with stands in its records.
-        with: Vec::new(),
+        with: With {
+            // What it holds stands in its records.
+            handles: Vec::new(),
+            files: started.attached.clone(),
+        },
         piped: !Written::is_typed(&started.label),
     }))
 }

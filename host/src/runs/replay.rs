@@ -66,13 +66,14 @@ pub struct Diverged {
 }
 
 impl Host {
-    /// Replays a run of these records up to the end of a turn, or to its end.
+    /// Replays a run of these records up to the end of a turn, or to its end. `earlier` is what it was told of its session
+    /// ([`Host::before`]).
     ///
     /// # Errors
     /// `BadInput` for a run of which not all that it takes was kept; what opening a host says.
     pub async fn replay(
         mut setup: Setup,
-        records: &[Record],
+        (records, earlier): (&[Record], Earlier),
         until: Option<u32>,
     ) -> Result<Replayed> {
         let all = records;
@@ -83,7 +84,6 @@ impl Host {
         let Some(run) = records.first().map(|first| first.run.clone()) else {
             return Err(Error::bad_input("a run without records"));
         };
-        check_alone(records)?;
         // What was wished may stand behind that turn.
         let wish = wished_in(&run, all)?;
         let (expected, own) = top(records);
@@ -92,7 +92,8 @@ impl Host {
         setup.vault = Vault::default();
         setup.places.records = Records::InMemory;
         setup.places.clock = Clock::recorded(expected.iter().map(|record| record.at).collect());
-        let host = Self::open(setup).await?.told_by(outside.clone())?;
+        let mut host = Self::open(setup).await?.told_by(outside.clone())?;
+        host.retold = Some(earlier);
         outside.recorded_in(host.journal(), &run);
         let again = Again {
             host: &host,
@@ -153,19 +154,6 @@ impl Host {
             })
         });
         Ok(())
-    }
-}
-
-/// What a run of a session was told of those before it does not stand in its own records.
-fn check_alone(records: &[Record]) -> Result<()> {
-    match records.first().map(|first| &first.event) {
-        Some(Event::Started(started)) if started.session.is_some() => {
-            let what = "the run belongs to a session, and what it was told of the runs before stands in theirs";
-            Err(Error::bad_input(what).hint(
-                "such a run cannot be replayed by itself; `lazaret policy test` judges it again",
-            ))
-        }
-        Some(_) | None => Ok(()),
     }
 }
 
@@ -453,7 +441,8 @@ async fn begin(host: &Host, wish: Wished, records: &[Record], tasks: &Tasks) -> 
         Wished::Goal(goal) => {
             let prepared = host.prepare(&goal)?;
             let hold = host.begin(&goal.run, &goal.agent, &goal.wish())?;
-            let from = (brought, Vec::new(), Earlier::default());
+            let earlier = host.before(records).await?.as_begun(records);
+            let from = (brought, Vec::new(), earlier);
             let pursued = host.pursue_on(goal, prepared, from, (hold, tasks));
             pursued.await.map(|_| ())
         }

@@ -6,6 +6,7 @@ use tokio::task::JoinHandle;
 
 use super::host::{Goal, Host};
 use super::left::{Resumed, Waiting};
+use super::session::Joining;
 use crate::gate::journal::Watcher;
 use crate::guests::tasks::{self, Tasks};
 use crate::words::error::{Code, Error, Result};
@@ -42,6 +43,18 @@ impl Host {
     pub fn start(self: &Arc<Self>, goal: Goal) -> Running {
         let (host, run) = (self.clone(), goal.run.clone());
         self.under_way(run, |tasks| async move { host.pursue(goal, &tasks).await })
+    }
+
+    /// Says something in a session: starts a run that is told of those before it.
+    ///
+    /// # Panics
+    /// As [`Host::start`].
+    #[must_use]
+    pub fn say(self: &Arc<Self>, joining: Joining, goal: Goal) -> Running {
+        let (host, run) = (self.clone(), goal.run.clone());
+        self.under_way(run, |tasks| async move {
+            host.pursue_in(&joining, goal, &tasks).await
+        })
     }
 
     /// Goes on with a run of an agent that was left, where it was left.

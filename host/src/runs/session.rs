@@ -19,7 +19,7 @@ use crate::rules::flow::lines::Flows;
 use crate::rules::pace::Pace;
 use crate::rules::plan::{Fared, Plan, Seen};
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Brought, Compacted, End, Event, InSession, Record};
+use crate::words::event::{Brought, Cause, Compacted, End, Event, InSession, Record};
 use crate::words::id::{Digest, RunId};
 use crate::words::label::Label;
 use crate::words::limits::SESSION_RUNS;
@@ -38,8 +38,8 @@ pub struct Joining {
 }
 
 /// What a run is told of those before it in its session.
-#[derive(Debug, Default)]
-pub(super) struct Earlier {
+#[derive(Clone, Debug, Default)]
+pub struct Earlier {
     /// Its place.
     pub(super) place: Option<Box<InSession>>,
     /// What its user typed before.
@@ -50,6 +50,18 @@ pub(super) struct Earlier {
     label: Label,
     folded: Option<Compacted>,
     compact: bool,
+}
+
+impl Joining {
+    /// Joins it at once, or not at all.
+    #[must_use]
+    pub fn now(session: Session) -> Self {
+        Self {
+            session,
+            queue: false,
+            compact: false,
+        }
+    }
 }
 
 impl Earlier {
@@ -66,6 +78,12 @@ impl Earlier {
         context.recall(records)
     }
 
+    /// As the run with these records began with it.
+    pub(super) fn as_begun(mut self, records: &[Record]) -> Self {
+        self.compact = records.iter().any(was_asked_for);
+        self
+    }
+
     /// The next run that was ended. One that was cancelled leaves nothing.
     fn take(&mut self, flows: &Flows, run: &RunId, records: &[Record]) -> Result<()> {
         if is_cancelled(records) {
@@ -77,7 +95,7 @@ impl Earlier {
         }
         for record in records {
             match &record.event {
-                Event::Started(started) => self.label = self.label.join(&started.label),
+                Event::Started(started) => self.label = self.label.join(&started.influence()),
                 Event::Replied { label, .. } => self.label = self.label.join(label),
                 Event::Observed { observation, .. } => {
                     self.label = self.label.join(&observation.label);
@@ -173,10 +191,13 @@ impl Host {
     ///
     /// # Errors
     /// As [`Host::pursue_in`].
-    pub(super) async fn before(&self, records: &[Record]) -> Result<Earlier> {
+    pub async fn before(&self, records: &[Record]) -> Result<Earlier> {
         let Some(place) = place_in(records) else {
             return Ok(Earlier::default());
         };
+        if let Some(retold) = &self.retold {
+            return Ok(retold.clone());
+        }
         let session = Session::of(&place.user, &place.name)?;
         let earlier = self.earlier(&session, Some(place.place)).await?;
         if earlier.place.as_deref() != Some(place) {
@@ -269,6 +290,11 @@ fn busy(session: &Session, why: &str) -> Error {
     Error::new(Code::Busy, format!("{session} is busy: {why}"))
 }
 
+/// Whether somebody has asked for a summary.
+fn was_asked_for(record: &Record) -> bool {
+    matches!(&record.event, Event::Compacted(compacted) if compacted.cause == Cause::Asked)
+}
+
 /// The place of a run in its session, if it is in one.
 fn place_in(records: &[Record]) -> Option<&InSession> {
     match records.first().map(|first| &first.event) {
@@ -287,11 +313,16 @@ fn is_cancelled(records: &[Record]) -> bool {
 /// What was said in a run that has ended, as its plan had it: that is what a summary counts by. Calls that nothing came of
 /// are left out with the reply that wished for them.
 fn messages_of(flows: &Flows, records: &[Record]) -> Vec<Message> {
-    let goal = match records.first().map(|first| &first.event) {
-        Some(Event::Started(started)) => goal_with(&started.goal, &brought_in(records), flows),
-        Some(_) | None => String::new(),
+    let (goal, attached) = match records.first().map(|first| &first.event) {
+        Some(Event::Started(started)) => (
+            goal_with(&started.goal, &brought_in(records), flows),
+            started.attached.as_slice(),
+        ),
+        Some(_) | None => Default::default(),
     };
-    let mut plan = Plan::new(&goal, Label::default(), u32::MAX, Pace::default());
+    // Their bytes are on no record, so that no later run is shown them (O-29).
+    let plan = Plan::new(&goal, Label::default(), u32::MAX, Pace::default());
+    let mut plan = plan.with(attached);
     let mut seen = Vec::new();
     for record in records {
         if let Event::Prompted { tools, .. } = &record.event {

@@ -3,6 +3,7 @@
 //! Every surface streams them, the journal stores them, and state is folded from them. Content that
 //! is large stands in an event by its digest. There is never a secret in one.
 
+pub mod attempted;
 pub mod session;
 pub mod texts;
 
@@ -11,13 +12,14 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::attempted::{Attempted, Onward, Tried};
 pub use self::session::{Cause, Compacted, InSession};
+use super::attachment::Attachment;
 use super::budget::Over;
 use super::error::{Code, Issue};
 use super::id::{Digest, Place, QuestionId, RunId, Seq, ToolName, shown};
 use super::label::Label;
 use super::message::{Calling, Observation, Reply, Usage};
-use super::setback::{Miss, Setback};
 
 /// A fact with its place and time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -220,6 +222,18 @@ pub struct Started {
     /// The run that it began as a copy of; none where it began anew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked: Option<Forked>,
+    /// What its user gave it to look at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attached: Vec<Attachment>,
+}
+
+impl Started {
+    /// What influences whoever is told of all this.
+    #[must_use]
+    pub fn influence(&self) -> Label {
+        let labels = self.attached.iter().map(|one| &one.label);
+        labels.fold(self.label.clone(), |all, label| all.join(label))
+    }
 }
 
 /// Where a run comes from that began as a copy of another one.
@@ -246,58 +260,6 @@ pub struct Brought {
     pub content: Content,
     /// What influenced it.
     pub label: Label,
-}
-
-/// What became of a model that gave no reply. What gave one is told by `Prompted` and `Replied`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attempted {
-    /// The turn, from 1; 0 for a question about what is held.
-    pub turn: u32,
-    /// The model.
-    pub model: String,
-    /// Whether it was asked.
-    #[serde(flatten)]
-    pub tried: Tried,
-}
-
-/// Whether a model was asked, and what happens instead of its reply.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum Tried {
-    /// It was, and failed.
-    Failed {
-        /// What kind of setback it was.
-        setback: Setback,
-        /// Closed code.
-        code: Code,
-        /// One sentence.
-        message: String,
-        /// What is done.
-        then: Onward,
-        /// How long that waits, in milliseconds.
-        #[serde(default, skip_serializing_if = "is_zero")]
-        wait_ms: u64,
-        /// Whether something had been said, so that the step begins anew.
-        #[serde(default, skip_serializing_if = "is_false")]
-        restarts: bool,
-    },
-    /// It was not.
-    Skipped {
-        /// Why not.
-        miss: Miss,
-    },
-}
-
-/// What follows an attempt that failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Onward {
-    /// The same model is asked again.
-    Again,
-    /// The next model is asked, if there is one.
-    Next,
-    /// No model is asked.
-    Over,
 }
 
 /// What a run asks for beside its agent's definition.

@@ -409,6 +409,20 @@ pub const REPEATS_BYTES: usize = 32 << 20;
 pub const CALL_KEY_CHARS: usize = 256;
 /// Largest value of `[abort] grace_ms`.
 pub const CANCEL_GRACE_MS_MAX: u64 = 60_000;
+/// Files that one run is given to look at (gateway.attachments of the seed),
+pub const ATTACHMENTS: usize = 4;
+/// and all of them together.
+pub const ATTACHMENT_BYTES: usize = 10 << 20;
+/// A file's name, as a model reads it.
+pub const ATTACHMENT_NAME_CHARS: usize = 64;
+/// Tokens that a picture is taken to be, and a document at least: the largest that providers name for one.
+pub const ATTACHED_TOKENS: u64 = 1_600;
+/// Bytes of a document that are taken for one token,
+pub const DOCUMENT_TOKEN_BYTES: u64 = 16;
+/// and the most that it is taken to be.
+pub const ATTACHED_DOCUMENT_TOKENS_MAX: u64 = 100_000;
+/// A request to a model, with what is attached written as text.
+pub const PROMPT_BYTES: usize = 16 << 20;
 /// A prompt typed on the command line or read from standard input.
 pub const GOAL_BYTES: usize = 256 << 10;
 /// A file of configuration.
@@ -525,3 +539,5 @@ const _: () = assert!(
         < OBSERVATION_TOKENS * CHARS_PER_TOKEN
 );
 const _: () = assert!(SEARCH_HITS <= SEARCH_HITS_MAX);
+// Four characters for three bytes, and room for what is said.
+const _: () = assert!(ATTACHMENT_BYTES / 3 * 4 + FETCH_REQUEST_BYTES < PROMPT_BYTES);

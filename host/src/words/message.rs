@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::attachment::Attachment;
 use super::label::Label;
 
 /// One message of a conversation, in order.
@@ -15,6 +16,9 @@ pub enum Message {
     User {
         /// Their words.
         text: String,
+        /// What they gave to look at, with these words.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attached: Vec<Attachment>,
     },
     /// What the model answered.
     Assistant(Reply),
@@ -25,6 +29,16 @@ pub enum Message {
         /// What the model may read.
         observation: Observation,
     },
+}
+
+impl Message {
+    /// Words of the user, with nothing attached.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::User {
+            text: text.into(),
+            attached: Vec::new(),
+        }
+    }
 }
 
 /// What the model answers to one prompt.

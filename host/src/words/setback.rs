@@ -80,6 +80,8 @@ pub enum Miss {
     Tools,
     /// It looks at no pictures.
     Images,
+    /// It reads no documents.
+    Documents,
     /// It keeps to no shape.
     Structured,
     /// Its provider wanted fewer requests a short while ago.
@@ -97,6 +99,7 @@ impl Miss {
             Self::Context => "the prompt is longer than it reads",
             Self::Tools => "it calls no tools",
             Self::Images => "it looks at no pictures",
+            Self::Documents => "it reads no documents",
             Self::Structured => "it keeps to no shape",
         }
     }

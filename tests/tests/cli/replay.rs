@@ -228,6 +228,45 @@ fn a_run_goes_on_from_one_of_its_turns_as_another() {
 }
 
 #[test]
+fn a_run_of_a_session_is_told_of_those_before_it_again() {
+    let lines = [
+        r#"{"text":"Noted."}"#,
+        r#"{"when":"My colour is blue","calls":[{"tool":"text.count","args":{"text":"blue"}}]}"#,
+        r#"{"when":"My colour is blue","text":"One word."}"#,
+        r#"{"text":"You asked for it."}"#,
+    ];
+    let station = Station::scripted("[\"text.*\"]", &lines, "");
+    let policy = station.read("lazaret.toml");
+    station.write("lazaret.toml", format!("ask = [\"text.count\"]\n{policy}"));
+    station.trust();
+    let say = |more: &[&str]| {
+        let mut arguments = vec!["run", "--session", "work"];
+        arguments.extend(more);
+        station.run(&arguments)
+    };
+    say(&["My colour is blue."]).ends(0);
+    say(&["How many words is it?"]).ends(75);
+    let asked = station.run(&["ask", "list", "--json"]).lines();
+    let question = asked[0]["question"].as_str().unwrap().to_owned();
+    station.run(&["ask", "allow", &question]).ends(0);
+    station
+        .run(&["runs", "resume", "last"])
+        .ends(0)
+        .prints(&["One word."]);
+    is_the_same(&station);
+    say(&["--compact", "What was that?"]).ends(0);
+    is_the_same(&station);
+    // What it was told of those before stands in their records, and must be what it was.
+    let database = Connection::open(station.workspace().join(".lazaret/journal.db")).unwrap();
+    let first = "run = (SELECT min(run) FROM records)";
+    let change = format!("UPDATE records SET at = 5 WHERE seq = 1 AND {first}");
+    assert_eq!(database.execute(&change, []).unwrap(), 1);
+    replay(&station)
+        .ends(1)
+        .says(&["of session `work`", "is not as it was written"]);
+}
+
+#[test]
 fn a_run_of_another_host_is_looked_at_and_not_gone_on_with() {
     let station = counted();
     let other = Station::scripted("[\"text.*\"]", &[r#"{"text":"mine"}"#], "");

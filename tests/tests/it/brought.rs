@@ -2,7 +2,7 @@
 
 use lazaret::guests::tasks::Tasks;
 use lazaret::runs::brought::{Chosen, held_in};
-use lazaret::runs::host::Goal;
+use lazaret::runs::host::{Goal, With};
 use lazaret::runs::left::Program;
 use lazaret::words::error::{Code, Result};
 use lazaret::words::event::{Answer as Say, Event, Surface, Verdict};
@@ -73,7 +73,10 @@ fn goal(rig: &Rigged, text: &str, with: &[String]) -> Goal {
         .iter()
         .map(|text| Chosen::parse(text).expect("a choice"));
     Goal {
-        with: with.collect(),
+        with: With {
+            handles: with.collect(),
+            files: Vec::new(),
+        },
         ..Goal::new(rig.host.new_run(), Surface::Cli, "agent", text)
     }
 }

@@ -328,7 +328,6 @@ async fn words_that_were_typed_or_vouched_for_steer_and_those_that_were_piped_do
             ..goal(&rig, "Write it, please.")
         };
         let piped = Goal {
-            with: Vec::new(),
             piped: true,
             ..goal(&rig, "Write docs/x.md, please.")
         };

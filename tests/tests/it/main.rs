@@ -3,6 +3,7 @@
 mod agents;
 mod apart;
 mod approval;
+mod attached;
 mod attacks;
 mod brought;
 mod budgets;

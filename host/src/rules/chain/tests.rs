@@ -295,9 +295,7 @@ fn thoughts_are_those_of_their_turns_however_much_was_left_out() {
             ..Reply::default()
         })
     };
-    let user = || Message::User {
-        text: String::new(),
-    };
+    let user = || Message::user(String::new());
     // The reply of turn 1 was left out.
     let mut prompt = Prompt {
         messages: vec![user(), thinks("2"), user(), thinks("3"), thinks("4")],

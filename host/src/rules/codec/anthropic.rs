@@ -9,8 +9,10 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 pub(super) use self::decode::Blocks;
+use super::attached::looked_at;
 use super::names::ToolNames;
 use super::{Target, args, merged, schemas, with};
+use crate::words::attachment::Attachment;
 use crate::words::id::Digest;
 use crate::words::limits::REPLY_TOKENS;
 use crate::words::message::{Card, Message, Prompt, Reply, Thought};
@@ -96,7 +98,7 @@ fn messages(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) -> Vec<Turn
     let mut turns: Vec<Turn> = Vec::new();
     for message in &prompt.messages {
         let (role, content) = match message {
-            Message::User { text: said } => ("user", said_text(said).into_iter().collect()),
+            Message::User { text, attached } => ("user", user(text, attached)),
             Message::Assistant(reply) => ("assistant", assistant(target, reply, names)),
             Message::Tool { id, observation } => {
                 let block = json!({"type": "tool_result", "tool_use_id": wire_id(id)});
@@ -118,6 +120,19 @@ fn messages(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) -> Vec<Turn
     }
     mark(turns.last_mut().and_then(|turn| turn.content.last_mut()));
     turns
+}
+
+/// What is looked at stands before what is said of it.
+fn user(said: &str, attached: &[Attachment]) -> Vec<Value> {
+    let looked_at = looked_at(attached).map(|one| {
+        let source = json!({"type": "base64", "media_type": one.mime, "data": one.base64});
+        if one.is_picture {
+            json!({"type": "image", "source": source})
+        } else {
+            json!({"type": "document", "title": one.name, "source": source})
+        }
+    });
+    looked_at.chain(said_text(said)).collect()
 }
 
 fn said_text(said: &str) -> Option<Value> {

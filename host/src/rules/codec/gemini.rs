@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 pub(super) use self::decode::Content;
+use super::attached::{Looked, looked_at};
 use super::calls::is_made_up;
 use super::names::ToolNames;
 use super::{Target, args, merged, schemas, with};
@@ -73,7 +74,11 @@ fn contents(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) -> Vec<Turn
     let mut called: BTreeMap<&str, String> = BTreeMap::new();
     for message in &prompt.messages {
         let (role, parts) = match message {
-            Message::User { text } => ("user", vec![json!({"text": text})]),
+            Message::User { text, attached } => {
+                let inline = |one: Looked<'_>| json!({"inlineData": {"mimeType": one.mime, "data": one.base64}});
+                let looked_at = looked_at(attached).map(inline);
+                ("user", looked_at.chain([json!({"text": text})]).collect())
+            }
             Message::Assistant(reply) => {
                 let calls = reply.calls.iter();
                 called.extend(calls.map(|call| (call.id.as_str(), names.wire(&call.tool))));

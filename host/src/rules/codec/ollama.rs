@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 pub(super) use self::decode::Chat;
+use super::attached::looked_at;
 use super::names::ToolNames;
 use super::{Target, args, merged, schemas, with};
 use crate::words::message::{Card, Message, Prompt, Reply, Thought, ToolCall};
@@ -59,7 +60,16 @@ fn messages(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) -> Vec<Valu
     let mut called: BTreeMap<&str, String> = BTreeMap::new();
     for message in &prompt.messages {
         messages.push(match message {
-            Message::User { text } => json!({"role": "user", "content": text}),
+            Message::User { text, attached } => {
+                let pictures = looked_at(attached).filter(|one| one.is_picture);
+                let pictures: Vec<String> = pictures.map(|one| one.base64).collect();
+                let message = json!({"role": "user", "content": text});
+                with(
+                    message,
+                    "images",
+                    (!pictures.is_empty()).then(|| json!(pictures)),
+                )
+            }
             Message::Assistant(reply) => {
                 let calls = reply.calls.iter();
                 called.extend(calls.map(|call| (call.id.as_str(), names.wire(&call.tool))));

@@ -12,8 +12,10 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 pub(super) use self::decode::Completion;
+use super::attached::looked_at;
 use super::names::ToolNames;
 use super::{Target, args, merged, schemas};
+use crate::words::attachment::Attachment;
 use crate::words::message::{Card, Message, Prompt, Reply, WishedArgs};
 
 /// Writes a prompt as a request for a stream with its usage at the end.
@@ -73,7 +75,7 @@ enum WireMessage<'a> {
         content: &'a str,
     },
     User {
-        content: &'a str,
+        content: Said<'a>,
     },
     /// `content` is null beside calls: servers differ on empty text there, and agree on null.
     Assistant {
@@ -85,6 +87,14 @@ enum WireMessage<'a> {
         tool_call_id: &'a str,
         content: &'a str,
     },
+}
+
+/// Words alone are a text: servers that look at nothing take nothing else.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Said<'a> {
+    Text(&'a str),
+    Parts(Vec<Value>),
 }
 
 #[derive(Serialize)]
@@ -113,9 +123,27 @@ struct WireCard<'a> {
     parameters: Cow<'a, Value>,
 }
 
+fn said<'a>(text: &'a str, attached: &[Attachment]) -> Said<'a> {
+    let looked_at = looked_at(attached).map(|one| {
+        if one.is_picture {
+            json!({"type": "image_url", "image_url": {"url": one.url()}})
+        } else {
+            json!({"type": "file", "file": {"filename": one.name, "file_data": one.url()}})
+        }
+    });
+    let parts: Vec<Value> = looked_at.collect();
+    if parts.is_empty() {
+        return Said::Text(text);
+    }
+    let words = json!({"type": "text", "text": text});
+    Said::Parts(parts.into_iter().chain([words]).collect())
+}
+
 fn wire_message<'a>(message: &'a Message, names: &ToolNames) -> WireMessage<'a> {
     match message {
-        Message::User { text } => WireMessage::User { content: text },
+        Message::User { text, attached } => WireMessage::User {
+            content: said(text, attached),
+        },
         Message::Assistant(Reply { text, calls, .. }) => WireMessage::Assistant {
             content: (!text.is_empty() || calls.is_empty()).then_some(text),
             tool_calls: calls

@@ -9,8 +9,10 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 pub(super) use self::decode::Items;
+use super::attached::looked_at;
 use super::names::ToolNames;
 use super::{Target, args, merged, schemas};
+use crate::words::attachment::Attachment;
 use crate::words::message::{Card, Message, Prompt, Reply, Thought, WishedArgs};
 
 /// Writes a prompt as a request for a stream.
@@ -65,7 +67,9 @@ fn input(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) -> Vec<Value> 
     let mut items = Vec::new();
     for message in &prompt.messages {
         match message {
-            Message::User { text } => items.push(json!({"role": "user", "content": text})),
+            Message::User { text, attached } => {
+                items.push(json!({"role": "user", "content": said(text, attached)}));
+            }
             Message::Assistant(reply) => assistant(target, reply, names, &mut items),
             Message::Tool { id, observation } => items.push(json!({
                 "type": "function_call_output",
@@ -75,6 +79,23 @@ fn input(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) -> Vec<Value> 
         }
     }
     items
+}
+
+/// Words alone are a text.
+fn said(text: &str, attached: &[Attachment]) -> Value {
+    let looked_at = looked_at(attached).map(|one| {
+        if one.is_picture {
+            json!({"type": "input_image", "image_url": one.url()})
+        } else {
+            json!({"type": "input_file", "filename": one.name, "file_data": one.url()})
+        }
+    });
+    let parts: Vec<Value> = looked_at.collect();
+    if parts.is_empty() {
+        return json!(text);
+    }
+    let words = json!({"type": "input_text", "text": text});
+    parts.into_iter().chain([words]).collect()
 }
 
 /// Each thought stands before what it led to; without that, it would be refused.

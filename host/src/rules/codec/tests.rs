@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::decode::tests::{call, request};
 use super::*;
+use crate::words::attachment::{Attachment, Body};
 use crate::words::label::Label;
 use crate::words::message::{
     Card, Message, Observation, Reply, StopReason, Thought, ToolCall, WishedArgs,
@@ -53,9 +54,7 @@ fn opaque(wire: Wire, signature: &str) -> Value {
 
 /// Two turns of our own, with thoughts, and one of another provider's.
 fn prompt(wire: Wire) -> Prompt {
-    let user = |text: &str| Message::User {
-        text: text.to_owned(),
-    };
+    let user = |text: &str| Message::user(text);
     let first = Reply {
         by: "us".to_owned(),
         thoughts: vec![
@@ -131,6 +130,71 @@ fn requests() {
 }
 
 #[test]
+fn what_is_attached_stands_with_the_words_it_came_with() {
+    let attach =
+        |name: &str, bytes: &[u8]| Attachment::new(name, bytes.to_vec(), Label::default()).unwrap();
+    let mut dropped = attach("old.png", b"\x89PNG\r\n\x1a\n1");
+    dropped.content = Body::default();
+    let picture = attach("a.png", b"\x89PNG\r\n\x1a\n0");
+    let document = attach("b.pdf", b"%PDF-1.7");
+    let prompt = Prompt {
+        messages: vec![Message::User {
+            text: "Look.".to_owned(),
+            attached: vec![dropped, picture, document],
+        }],
+        ..Prompt::default()
+    };
+    let (png, pdf) = ("iVBORw0KGgow", "JVBERi0xLjc=");
+    let url = |mime: &str, base64: &str| format!("data:{mime};base64,{base64}");
+    let (png_url, pdf_url) = (url("image/png", png), url("application/pdf", pdf));
+    for (wire, wanted) in [
+        (
+            Wire::OpenAi,
+            json!([{"role": "user", "content": [
+                {"type": "image_url", "image_url": {"url": png_url}},
+                {"type": "file", "file": {"filename": "b.pdf", "file_data": pdf_url}},
+                {"type": "text", "text": "Look."},
+            ]}]),
+        ),
+        (
+            Wire::Responses,
+            json!([{"role": "user", "content": [
+                {"type": "input_image", "image_url": png_url},
+                {"type": "input_file", "filename": "b.pdf", "file_data": pdf_url},
+                {"type": "input_text", "text": "Look."},
+            ]}]),
+        ),
+        (
+            Wire::Anthropic,
+            json!([{"role": "user", "content": [
+                {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": png}},
+                {"type": "document", "title": "b.pdf",
+                    "source": {"type": "base64", "media_type": "application/pdf", "data": pdf}},
+                {"type": "text", "text": "Look.", "cache_control": {"type": "ephemeral"}},
+            ]}]),
+        ),
+        (
+            Wire::Gemini,
+            json!([{"role": "user", "parts": [
+                {"inlineData": {"mimeType": "image/png", "data": png}},
+                {"inlineData": {"mimeType": "application/pdf", "data": pdf}},
+                {"text": "Look."},
+            ]}]),
+        ),
+        // Its chain passes it over for documents.
+        (
+            Wire::Ollama,
+            json!([{"role": "user", "content": "Look.", "images": [png]}]),
+        ),
+    ] {
+        let body = request(wire, "us", &prompt);
+        let messages = ["messages", "input", "contents"];
+        let said = messages.iter().find_map(|key| body.get(key));
+        assert_eq!(said, Some(&wanted), "{wire:?}");
+    }
+}
+
+#[test]
 fn empty_requests_say_little() {
     for (wire, wanted) in [
         (
@@ -187,9 +251,7 @@ fn requests_are_the_same_and_grow_at_the_end() {
 
 #[test]
 fn empty_words_are_not_said_where_they_are_refused() {
-    let user = |text: &str| Message::User {
-        text: text.to_owned(),
-    };
+    let user = |text: &str| Message::user(text);
     let messages = vec![
         user(" "),
         user("a"),

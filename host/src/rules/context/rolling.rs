@@ -158,7 +158,7 @@ pub fn asking(block: &str, (rolling, marks): (&Rolling, &Marks<'_>)) -> Prompt {
     let text = format!("At most {most} characters.\n\n{block}");
     Prompt {
         instructions: format!("{INSTRUCTIONS}\n\n{}", marks.preamble()),
-        messages: vec![Message::User { text }],
+        messages: vec![Message::user(text)],
         ..Prompt::default()
     }
 }
@@ -186,7 +186,7 @@ fn share(tokens: u64, percent: u32) -> u64 {
 
 fn each_line(message: &Message, mut see: impl FnMut(String)) {
     match message {
-        Message::User { text } => see(format!("user: {text}")),
+        Message::User { text, .. } => see(format!("user: {text}")),
         Message::Assistant(reply) => lines_of_reply(reply, see),
         Message::Tool { observation, .. } => {
             let how = if observation.ok {
@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     fn user(text: &str) -> Message {
-        Message::User { text: text.into() }
+        Message::user(text)
     }
 
     fn summary(rolling: &Rolling, before: &str, texts: &[&str]) -> String {

@@ -37,7 +37,7 @@ fn cards() -> Vec<Card> {
 }
 
 fn user(text: &str) -> Message {
-    Message::User { text: text.into() }
+    Message::user(text)
 }
 
 fn said(text: &str, label: &Label) -> Vec<Message> {

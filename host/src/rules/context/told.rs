@@ -7,11 +7,13 @@ use std::collections::BTreeMap;
 
 use super::super::agent::Agent;
 use super::super::inbound::Marks;
+use super::super::sanitise::visible;
 use super::rolling::Rolling;
 use super::tokens::Tokenizer;
 use super::window::{
     Kept, Turn, Window, bytes_of, each_fixed, keep, latest, length, over, tokens_of, turns,
 };
+use crate::words::attachment::Attachment;
 use crate::words::error::Result;
 use crate::words::event::{Compacted, Event, Record};
 use crate::words::label::Label;
@@ -284,6 +286,33 @@ impl Context {
     }
 }
 
+/// Says of each attachment that it is there, or was; one that is text is told, between marks where they are asked for.
+/// What is left of them is for the codecs. Whether anything was marked.
+fn tell_attached(marks: &Marks<'_>, text: &mut String, attached: &mut Vec<Attachment>) -> bool {
+    let mut marked = false;
+    for one in attached.iter() {
+        if one.content.bytes().is_none() {
+            text.push_str(&format!("\n\n[Shown before, and no more: {one}]"));
+            continue;
+        }
+        text.push_str(&format!("\n\n[Attached: {one}]"));
+        if let Some(said) = one.text() {
+            let observation = Observation {
+                text: visible(said),
+                ok: true,
+                label: one.label.clone(),
+                flags: Vec::new(),
+            };
+            let block = marks.around(&observation);
+            marked |= block.is_some();
+            text.push('\n');
+            text.push_str(block.as_ref().unwrap_or(&observation.text));
+        }
+    }
+    attached.retain(|one| one.tokens() > 0);
+    marked
+}
+
 fn number(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
@@ -303,11 +332,17 @@ impl Parts {
         let mut marked = false;
         let mut show = |message: &Message| {
             let mut message = message.clone();
-            if let Message::Tool { observation, .. } = &mut message
-                && let Some(text) = telling.marks.around(observation)
-            {
-                observation.text = text;
-                marked = true;
+            match &mut message {
+                Message::Tool { observation, .. } => {
+                    if let Some(text) = telling.marks.around(observation) {
+                        observation.text = text;
+                        marked = true;
+                    }
+                }
+                Message::User { text, attached } => {
+                    marked |= tell_attached(telling.marks, text, attached);
+                }
+                Message::Assistant(_) => {}
             }
             message
         };
@@ -323,9 +358,7 @@ impl Parts {
             let text = telling.marks.around(&observation);
             marked |= text.is_some();
             let text = text.unwrap_or(observation.text);
-            Message::User {
-                text: format!("{SUMMARY}\n{text}"),
-            }
+            Message::user(format!("{SUMMARY}\n{text}"))
         });
         let mut instructions = super::instructions(telling.agent, telling.cards);
         if marked {
@@ -371,9 +404,7 @@ impl Parts {
 
     fn prompt(self, telling: Telling<'_>, kept: Kept) -> Prompt {
         let cut = kept.from > self.start;
-        let notice = cut.then(|| Message::User {
-            text: NOTICE.to_owned(),
-        });
+        let notice = cut.then(|| Message::user(NOTICE));
         let mut messages: Vec<Message> = self.lead.into_iter().chain(notice).collect();
         let mut replies_before = 0;
         for (at, message) in self.messages.into_iter().enumerate() {

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use super::tokens::Tokenizer;
+use crate::words::attachment::Attachment;
 use crate::words::error::{Code, Error, Result};
 use crate::words::limits::{CONTEXT_MESSAGE_TOKENS, CONTEXT_RESERVE_TOKENS, CONTEXT_WINDOW_TOKENS};
 use crate::words::message::{Card, Message, Reply, WishedArgs};
@@ -43,8 +44,11 @@ impl Window {
     }
 }
 
-/// What every provider sends of a message, in bytes: never less than its tokens.
+/// What every provider sends of a message, in bytes: never less than its tokens. Of what is attached nobody knows (O-28).
 pub(super) fn bytes_of(message: &Message) -> u64 {
+    if attached(message) > 0 {
+        return u64::MAX;
+    }
     let mut bytes = CONTEXT_MESSAGE_TOKENS;
     each_text(message, |text| bytes = bytes.saturating_add(length(text)));
     bytes
@@ -52,11 +56,19 @@ pub(super) fn bytes_of(message: &Message) -> u64 {
 
 /// The tokens of a message, and of what frames it.
 pub(super) fn tokens_of(tokenizer: Tokenizer, message: &Message) -> u64 {
-    let mut tokens = CONTEXT_MESSAGE_TOKENS;
+    let mut tokens = CONTEXT_MESSAGE_TOKENS.saturating_add(attached(message));
     each_text(message, |text| {
         tokens = tokens.saturating_add(tokenizer.count(text));
     });
     tokens
+}
+
+/// What is attached to a message, in tokens.
+fn attached(message: &Message) -> u64 {
+    match message {
+        Message::User { attached, .. } => attached.iter().map(Attachment::tokens).sum(),
+        Message::Assistant(_) | Message::Tool { .. } => 0,
+    }
 }
 
 /// What is told beside the messages, text by text.
@@ -75,7 +87,7 @@ pub(super) fn length(text: &str) -> u64 {
 
 fn each_text(message: &Message, mut see: impl FnMut(&str)) {
     match message {
-        Message::User { text } => see(text),
+        Message::User { text, .. } => see(text),
         Message::Assistant(reply) => each_text_of_reply(reply, see),
         Message::Tool { id, observation } => {
             see(id);

@@ -5,6 +5,7 @@ use crate::gate::{Performed, all_asked};
 use crate::rules::budget::{Ahead, OnExceed, Overspend, Purse};
 use crate::rules::caller::Caller;
 use crate::rules::plan::Plan;
+use crate::words::attachment::Attachment;
 use crate::words::budget::Over;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Event, Spent};
@@ -153,7 +154,11 @@ fn blind(agent: &str) -> Error {
 
 fn size(message: &Message) -> usize {
     match message {
-        Message::User { text } => text.len(),
+        Message::User { text, attached } => {
+            let tokens: u64 = attached.iter().map(Attachment::tokens).sum();
+            let bytes = usize::try_from(tokens).unwrap_or(usize::MAX);
+            text.len().saturating_add(bytes.saturating_mul(TOKEN_BYTES))
+        }
         Message::Assistant(reply) => {
             let calls = reply.calls.iter().map(|call| match &call.args {
                 WishedArgs::Json(args) => args.to_string().len(),

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use crate::edges::state::{Held, StateFolder, said};
 use crate::guests::plugin::PluginBytes;
 use crate::guests::script::ScriptEngine;
+use crate::runs::attached::Attached;
 use crate::runs::host::{Places, Records};
 use crate::runs::script::Engines;
 use crate::words::error::{Code, Error, Result};
@@ -21,6 +22,8 @@ use crate::words::session::Session;
 #[derive(Debug)]
 pub(in crate::runs) struct Kept {
     place: Place,
+    /// What is attached to runs.
+    pub(in crate::runs) attached: Attached,
 }
 
 #[derive(Debug)]
@@ -215,17 +218,26 @@ impl Kept {
     /// # Errors
     /// As [`StateFolder::open`].
     pub(in crate::runs) fn open(places: &Places) -> Result<Self> {
-        let place = match &places.records {
-            Records::InMemory => Place::Memory(Arc::default()),
-            Records::Folder(_) => {
-                let folder = StateFolder::open(&places.state)?;
-                Place::Folder {
-                    engines: folder.below("engines")?,
-                    runs: folder.below("begun")?,
-                }
+        let folder = match &places.records {
+            Records::InMemory => {
+                return Ok(Self {
+                    place: Place::Memory(Arc::default()),
+                    attached: Attached::Memory(Mutex::default()),
+                });
             }
+            Records::Folder(_) => StateFolder::open(&places.state)?,
         };
-        Ok(Self { place })
+        Self::below(&folder)
+    }
+
+    fn below(folder: &StateFolder) -> Result<Self> {
+        Ok(Self {
+            place: Place::Folder {
+                engines: folder.below("engines")?,
+                runs: folder.below("begun")?,
+            },
+            attached: Attached::Folder(folder.below("attached")?),
+        })
     }
 
     /// Holds a run.
@@ -360,12 +372,7 @@ mod tests {
 
         fn kept(&self) -> Kept {
             let folder = StateFolder::open(&self.0.path().join("state")).unwrap();
-            Kept {
-                place: Place::Folder {
-                    engines: folder.below("engines").unwrap(),
-                    runs: folder.below("begun").unwrap(),
-                },
-            }
+            Kept::below(&folder).unwrap()
         }
 
         fn hold(&self) -> Hold {

@@ -14,7 +14,7 @@ use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Spent;
 use crate::words::label::Label;
-use crate::words::limits::{FETCH_REQUEST_BYTES, REFUSAL_BYTES, STREAM_IDLE_MS, TURN_TIMEOUT_MS};
+use crate::words::limits::{PROMPT_BYTES, REFUSAL_BYTES, STREAM_IDLE_MS, TURN_TIMEOUT_MS};
 use crate::words::message::{Delta, Reply};
 use crate::words::setback::Setback;
 
@@ -28,12 +28,9 @@ pub(super) async fn ask(
     let encoded = remote
         .wire
         .encode(&remote.target(&by, asking.streams), asking.prompt);
-    if encoded.body.len() > FETCH_REQUEST_BYTES {
-        return Err(Error::too_big(
-            "the prompt",
-            FETCH_REQUEST_BYTES,
-            encoded.body.len(),
-        ));
+    let length = encoded.body.len();
+    if length > PROMPT_BYTES {
+        return Err(Error::too_big("the prompt", PROMPT_BYTES, length));
     }
     let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
     let mut headers: Vec<_> = remote.wire.headers().iter().map(owned).collect();
@@ -41,7 +38,7 @@ pub(super) async fn ask(
         let (name, _) = remote.wire.key();
         headers.push((name.to_owned(), marker(&remote.secret)));
     }
-    let fetch = Fetch::new("POST", &remote.url, headers, encoded.body)?;
+    let fetch = Fetch::of_prompt(&remote.url, headers, encoded.body)?;
     let source = fetch.source();
     let decoder = remote.wire.decoder(encoded.names);
     // The deadline stands inside, so that the request's end is recorded whatever ends it.

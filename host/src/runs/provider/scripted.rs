@@ -173,7 +173,7 @@ fn line_of_question(text: &str, prompt: &Prompt, asked: usize) -> Result<(usize,
 
 fn contains(prompt: &Prompt, text: &str) -> bool {
     prompt.messages.iter().any(|message| match message {
-        Message::User { text: said } => said.contains(text),
+        Message::User { text: said, .. } => said.contains(text),
         Message::Assistant(reply) => reply.text.contains(text),
         Message::Tool { observation, .. } => observation.text.contains(text),
     })

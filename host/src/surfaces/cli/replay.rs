@@ -6,9 +6,10 @@ use super::runs::open;
 use super::{Scene, print};
 use crate::runs::host::Host;
 use crate::runs::replay::{Diverged, Replayed};
+use crate::runs::session::Earlier;
 use crate::surfaces::paint::strong;
 use crate::words::error::Result;
-use crate::words::event::Event;
+use crate::words::event::{Event, Record};
 use crate::words::inert::one_line;
 
 /// Characters of a record that are shown where a replay went another way.
@@ -26,8 +27,13 @@ pub(super) async fn replay(scene: &Scene, run: &str, until: Option<u32>) -> Resu
         }
         records
     };
+    // What it was told of its session stands in the runs before it.
+    let earlier = match is_of_session(&records) {
+        true => scene.open_host().await?.before(&records).await?,
+        false => Earlier::default(),
+    };
     let setup = scene.read_config()?.setup;
-    let replaying = Box::pin(Host::replay(setup, &records, until));
+    let replaying = Box::pin(Host::replay(setup, (&records, earlier), until));
     let replayed = print::while_waiting(
         "preparing plugins (compiled once, then cached)",
         scene.quiet,
@@ -40,6 +46,11 @@ pub(super) async fn replay(scene: &Scene, run: &str, until: Option<u32>) -> Resu
         tell(&replayed, scene);
     }
     Ok(u8::from(replayed.diverged.is_some()))
+}
+
+fn is_of_session(records: &[Record]) -> bool {
+    let first = records.first().map(|first| &first.event);
+    matches!(first, Some(Event::Started(started)) if started.session.is_some())
 }
 
 /// Makes a run that begins with this one's turns, and goes on with it.

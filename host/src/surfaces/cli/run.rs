@@ -15,7 +15,7 @@ use crate::rules::grant::Pattern;
 use crate::rules::price::micros;
 use crate::rules::rendered::rendered;
 use crate::runs::brought::Chosen;
-use crate::runs::host::{Goal, Host, Most};
+use crate::runs::host::{Goal, Host, Most, With};
 use crate::runs::session::{Joining, Session};
 use crate::surfaces::config::chain::schema;
 use crate::surfaces::paint::{faint, foreign};
@@ -32,6 +32,7 @@ use crate::words::session::LOCAL;
   lazaret run \"Which figures changed since March?\" --agent analyst
   lazaret run --agent analyst --json < goal.txt     one event a line
   lazaret run --session work \"And before that?\"     go on with what was said in this session
+  lazaret run --attach chart.png \"Which year is the highest?\"
   lazaret run --with last:h1=letter \"Answer it\"     go on with what the last run held, unread
 `lazaret runs show` lists what a run holds.")]
 pub(super) struct Run {
@@ -64,6 +65,9 @@ pub(super) struct Run {
     /// Begin with what another run holds, unread: the model may pass it on, and is under no influence of it.
     #[arg(long, value_name = "RUN:HANDLE[=NAME]", value_parser = parse_chosen)]
     with: Vec<Chosen>,
+    /// A picture, PDF or text that the model looks at; nothing in it counts as your words.
+    #[arg(long, value_name = "FILE")]
+    attach: Vec<PathBuf>,
     #[command(flatten)]
     joining: JoiningArguments,
 }
@@ -142,6 +146,7 @@ impl Run {
             Some(agent) => agent,
             None => only_agent(&host)?,
         };
+        let files: Result<_> = self.attach.iter().map(|file| host.attach(file)).collect();
         let goal = Goal {
             run: host.new_run(),
             surface: Surface::Cli,
@@ -156,7 +161,10 @@ impl Run {
                 tokens: self.max_tokens.unwrap_or(0),
                 cost_micros: self.max_cost.unwrap_or(0),
             },
-            with: self.with,
+            with: With {
+                handles: self.with,
+                files: files?,
+            },
             piped,
         };
         match joining {
@@ -174,7 +182,7 @@ pub(super) async fn pursue(host: &Host, goal: Goal, scene: &Scene) -> Result<u8>
 }
 
 async fn pursue_in(host: &Host, joining: &Joining, goal: Goal, scene: &Scene) -> Result<u8> {
-    let tasks = Tasks::new();
+    let tasks = host.tasks();
     let run = goal.run.clone();
     let work = host.pursue_in(joining, goal, &tasks);
     follow(host, &run, scene, &tasks, work).await

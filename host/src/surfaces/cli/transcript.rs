@@ -204,8 +204,11 @@ fn line_of_start(started: &Started) -> String {
         format!(" {}", faint(format!("({place} of session {name})")))
     });
     let session = session.unwrap_or_default();
+    let attached = started.attached.iter();
+    let attached = attached.map(|one| format!("\n  {}", faint(format!("with {one}"))));
+    let attached: String = attached.collect();
     format!(
-        "{} {}{session}{goal}",
+        "{} {}{session}{goal}{attached}",
         strong("run"),
         foreign(&started.subject)
     )

@@ -464,10 +464,15 @@ fn add_model(setup: &mut Setup, folder: &Path, name: &str, table: &ModelTable) -
         ModelTable::Gemini(table) => (Wire::Gemini, table),
         ModelTable::Ollama(table) => (Wire::Ollama, table),
     };
+    let mut can = table.can;
+    if wire == Wire::Ollama {
+        // Its format has no place for them.
+        can.documents = Some(false);
+    }
     let model = Model {
         name: name.to_owned(),
         provider: remote(setup, name, wire, table)?,
-        can: table.can,
+        can,
         accepts: table.accepts,
         priced: price(table.price.as_ref(), Priced::Unknown)?,
         window,
@@ -499,6 +504,7 @@ fn remote(setup: &mut Setup, name: &str, wire: Wire, table: &RemoteTable) -> Res
         .split_once('?')
         .map_or(path.as_str(), |(place, _)| place);
     let destination = Destination::parse(&format!("{base}{place}"), &["POST"], table.private)?;
+    let destination = destination.of_model();
     let secret = if table.key_env.is_empty() {
         String::new()
     } else {

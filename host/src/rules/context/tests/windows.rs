@@ -109,7 +109,7 @@ fn fold(
 
 fn texts(prompt: &Prompt) -> Vec<String> {
     let texts = prompt.messages.iter().map(|message| match message {
-        Message::User { text } => text.lines().next().unwrap_or_default().to_owned(),
+        Message::User { text, .. } => text.lines().next().unwrap_or_default().to_owned(),
         Message::Assistant(reply) => reply.text.clone(),
         Message::Tool { id, .. } => id.clone(),
     });
@@ -184,7 +184,7 @@ fn older_turns_become_one_summary_and_all_before_it_stays() {
     assert!(folded > 2, "{folded}");
     // Its words are those of whoever was read.
     let prompt = told(&mut context, &own, &window).unwrap();
-    let Some(Message::User { text }) = prompt.messages.first() else {
+    let Some(Message::User { text, .. }) = prompt.messages.first() else {
         panic!("{prompt:?}");
     };
     assert!(

@@ -1,0 +1,128 @@
+//! Attached files: read when a run is wished for, and kept beside the journal, in the user's own state folder, for as
+//! long as the run may go on. With its end they are dropped (U-43).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+
+use super::host::Host;
+use super::written::Written;
+use crate::edges::named;
+use crate::edges::state::StateFolder;
+use crate::words::attachment::{Attachment, Body, Media};
+use crate::words::error::{Error, Result};
+use crate::words::id::{Digest, RunId};
+use crate::words::limits::{ATTACHMENT_BYTES, ATTACHMENTS};
+use crate::words::lock::lock;
+
+impl Host {
+    /// Reads a file that the user gives a run to look at: it is under the influence of its mount, and of whoever wrote
+    /// it through Lazaret; one that lies in no mount may be anybody's.
+    ///
+    /// # Errors
+    /// `NotFound`; `BadInput` for what no model looks at; `TooBig`; `DiskFailed`.
+    pub fn attach(&self, file: &Path) -> Result<Attachment> {
+        let bytes = named::read(file, "the attached file", ATTACHMENT_BYTES)?;
+        let label = match self.written_in(file)? {
+            // Nobody types a file.
+            Written::Typed | Written::Piped => Written::Piped.label(),
+            read @ Written::Read(_) => read.label(),
+        };
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        Attachment::new(&name, self.without_secrets(bytes), label)
+    }
+
+    /// No model is told what stands in a file by mistake.
+    fn without_secrets(&self, bytes: Vec<u8>) -> Vec<u8> {
+        let text = std::str::from_utf8(&bytes).ok();
+        let text = text.filter(|_| Media::of(&bytes) == Some(Media::Text));
+        match text.and_then(|text| self.station.scrub.known().clean(text)) {
+            Some(clean) => clean.into_bytes(),
+            None => bytes,
+        }
+    }
+}
+
+/// Whether a run takes so many files, and as much.
+///
+/// # Errors
+/// `TooBig`.
+pub(super) fn check_attached(files: &[Attachment]) -> Result<()> {
+    if files.len() > ATTACHMENTS {
+        let what = "the list of attached files";
+        return Err(Error::too_big(what, ATTACHMENTS, files.len()));
+    }
+    let all: u64 = files.iter().map(|one| one.bytes).sum();
+    let all = usize::try_from(all).unwrap_or(usize::MAX);
+    if all > ATTACHMENT_BYTES {
+        let what = "all attached files together";
+        return Err(Error::too_big(what, ATTACHMENT_BYTES, all));
+    }
+    Ok(())
+}
+
+/// What is attached to runs that have not ended.
+#[derive(Debug)]
+pub(super) enum Attached {
+    /// Of runs that end with the process.
+    Memory(Mutex<BTreeMap<String, Body>>),
+    /// Of those that outlive it.
+    Folder(StateFolder),
+}
+
+impl Attached {
+    /// Keeps what is attached to a run that begins.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub(super) fn keep(&self, run: &RunId, files: &[Attachment]) -> Result<()> {
+        for (at, one) in files.iter().enumerate() {
+            let name = name(run, at);
+            match (self, one.content.bytes()) {
+                (_, None) => {}
+                (Self::Folder(folder), Some(bytes)) => folder.write(&name, bytes)?,
+                (Self::Memory(kept), Some(_)) => {
+                    lock(kept).insert(name, one.content.clone());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The files, with their bytes as far as they are there, and the same as when the run began.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub(super) fn find(&self, run: &RunId, mut files: Vec<Attachment>) -> Result<Vec<Attachment>> {
+        for (at, one) in files.iter_mut().enumerate() {
+            let name = name(run, at);
+            let found = match self {
+                Self::Folder(folder) => Body(folder.read(&name)?.map(Into::into)),
+                Self::Memory(kept) => lock(kept).get(&name).cloned().unwrap_or_default(),
+            };
+            let is_same = found.bytes().map(Digest::of) == Some(one.digest);
+            one.content = if is_same { found } else { Body::default() };
+        }
+        Ok(files)
+    }
+
+    /// The run has ended: nothing goes on with them. What cannot be removed now is of no use to anybody.
+    pub(super) fn drop_of(&self, run: &RunId) {
+        for at in 0..ATTACHMENTS {
+            let name = name(run, at);
+            match self {
+                Self::Folder(folder) => {
+                    let _ = folder.remove(&name);
+                }
+                Self::Memory(kept) => {
+                    lock(kept).remove(&name);
+                }
+            }
+        }
+    }
+}
+
+/// By digest: a name out of a foreign journal must not lead out of the folder.
+fn name(run: &RunId, at: usize) -> String {
+    format!("{}-{at}", Digest::of(run.as_str().as_bytes()))
+}

@@ -1,0 +1,59 @@
+//! Attempts: what became of a model that gave no reply, and what was done instead.
+
+use serde::{Deserialize, Serialize};
+
+use super::{is_false, is_zero};
+use crate::words::error::Code;
+use crate::words::setback::{Miss, Setback};
+
+/// What became of a model that gave no reply. What gave one is told by `Prompted` and `Replied`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempted {
+    /// The turn, from 1; 0 for a question about what is held.
+    pub turn: u32,
+    /// The model.
+    pub model: String,
+    /// Whether it was asked.
+    #[serde(flatten)]
+    pub tried: Tried,
+}
+
+/// Whether a model was asked, and what happens instead of its reply.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Tried {
+    /// It was, and failed.
+    Failed {
+        /// What kind of setback it was.
+        setback: Setback,
+        /// Closed code.
+        code: Code,
+        /// One sentence.
+        message: String,
+        /// What is done.
+        then: Onward,
+        /// How long that waits, in milliseconds.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        wait_ms: u64,
+        /// Whether something had been said, so that the step begins anew.
+        #[serde(default, skip_serializing_if = "is_false")]
+        restarts: bool,
+    },
+    /// It was not.
+    Skipped {
+        /// Why not.
+        miss: Miss,
+    },
+}
+
+/// What follows an attempt that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Onward {
+    /// The same model is asked again.
+    Again,
+    /// The next model is asked, if there is one.
+    Next,
+    /// No model is asked.
+    Over,
+}
