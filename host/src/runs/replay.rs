@@ -441,7 +441,7 @@ async fn begin(host: &Host, wish: Wished, records: &[Record], tasks: &Tasks) -> 
         Wished::Goal(goal) => {
             let prepared = host.prepare(&goal)?;
             let hold = host.begin(&goal.run, &goal.agent, &goal.wish())?;
-            let earlier = host.before(records).await?.as_begun(records);
+            let earlier = host.before(records).await?.begun_with(records);
             let from = (brought, Vec::new(), earlier);
             let pursued = host.pursue_on(goal, prepared, from, (hold, tasks));
             pursued.await.map(|_| ())

@@ -79,7 +79,7 @@ impl Earlier {
     }
 
     /// As the run with these records began with it.
-    pub(super) fn as_begun(mut self, records: &[Record]) -> Self {
+    pub(super) fn begun_with(mut self, records: &[Record]) -> Self {
         self.compact = records.iter().any(was_asked_for);
         self
     }
