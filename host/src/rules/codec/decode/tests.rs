@@ -48,6 +48,36 @@ const RECORDED: [Recorded; 16] = [
     recorded!(Ollama, "ollama/streams/cut"),
 ];
 
+macro_rules! whole {
+    ($wire:ident, $path:literal) => {
+        Recorded(
+            Wire::$wire,
+            include_str!(concat!("../", $path, ".whole.json")),
+            include_str!(concat!("../", $path, ".json")),
+        )
+    };
+}
+
+/// The same answers in one piece: each is the reply that its stream is.
+const WHOLE: [Recorded; 16] = [
+    whole!(OpenAi, "openai/streams/openai"),
+    whole!(OpenAi, "openai/streams/ollama"),
+    whole!(OpenAi, "openai/streams/llama"),
+    whole!(OpenAi, "openai/streams/vllm"),
+    whole!(Responses, "responses/streams/calls"),
+    whole!(Responses, "responses/streams/text"),
+    whole!(Responses, "responses/streams/cut"),
+    whole!(Anthropic, "anthropic/streams/calls"),
+    whole!(Anthropic, "anthropic/streams/text"),
+    whole!(Anthropic, "anthropic/streams/cut"),
+    whole!(Gemini, "gemini/streams/calls"),
+    whole!(Gemini, "gemini/streams/text"),
+    whole!(Gemini, "gemini/streams/blocked"),
+    whole!(Ollama, "ollama/streams/calls"),
+    whole!(Ollama, "ollama/streams/text"),
+    whole!(Ollama, "ollama/streams/cut"),
+];
+
 pub(in crate::rules::codec) fn names() -> ToolNames {
     ToolNames::new(["text.count", "files.list"])
 }
@@ -209,9 +239,9 @@ pub(in crate::rules::codec) fn request(wire: Wire, by: &str, prompt: &Prompt) ->
 }
 
 #[test]
-fn recorded_streams() {
+fn recorded_answers() {
     let mut wrong = Vec::new();
-    for (place, Recorded(wire, stream, wanted)) in RECORDED.iter().enumerate() {
+    for (place, Recorded(wire, stream, wanted)) in RECORDED.iter().chain(&WHOLE).enumerate() {
         let got = serde_json::to_value(check(*wire, stream)).unwrap();
         if got != serde_json::from_str::<Value>(wanted).unwrap() {
             wrong.push(format!("{place} {wire:?} {got}"));
