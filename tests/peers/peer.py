@@ -16,6 +16,8 @@ def answer(question):
             return module.read(question["place"], question["streams"])
         case "play":
             return module.play(question["places"], question["talk"])
+        case "reasons":
+            return module.reasons()
         case "complaints":
             return module.complaints(question["body"])
 

@@ -1,6 +1,9 @@
 """Messages, by Anthropic's SDK."""
 
+from typing import get_args
+
 from anthropic import Anthropic
+from anthropic.types import StopReason
 from anthropic.types.message_create_params import MessageCreateParamsNonStreaming, MessageCreateParamsStreaming
 
 import reading
@@ -68,6 +71,10 @@ def play(places, talk):
         said = ask(place, talk["streams"], request).content
         messages.append({"role": "assistant", "content": said})
         calls = [block for block in said if block.type == "tool_use"]
+
+
+def reasons():
+    return list(get_args(StopReason))
 
 
 def complaints(body):

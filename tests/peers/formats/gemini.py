@@ -86,6 +86,10 @@ def play(places, talk):
         calls = [part.function_call for part in said if part.function_call]
 
 
+def reasons():
+    return [reason.value for reason in types.FinishReason]
+
+
 def complaints(body):
     known = {
         "contents": list[types.Content],

@@ -1,6 +1,9 @@
 """Chat completions, by OpenAI's SDK."""
 
+from typing import get_args
+
 from openai import OpenAI
+from openai.types.chat.chat_completion import Choice
 from openai.types.chat.completion_create_params import (
     CompletionCreateParamsNonStreaming,
     CompletionCreateParamsStreaming,
@@ -63,6 +66,10 @@ def play(places, talk):
         said = ask(place, talk["streams"], request).choices[0].message
         messages.append(said)
         calls = said.tool_calls or []
+
+
+def reasons():
+    return list(get_args(Choice.model_fields["finish_reason"].annotation))
 
 
 def complaints(body):

@@ -1,6 +1,9 @@
 """Responses, by OpenAI's SDK."""
 
+from typing import get_args
+
 from openai import OpenAI
+from openai.types.responses.response import IncompleteDetails
 from openai.types.responses.response_create_params import (
     ResponseCreateParamsNonStreaming,
     ResponseCreateParamsStreaming,
@@ -71,6 +74,11 @@ def play(places, talk):
         said = ask(place, talk["streams"], request).output
         items.extend(said)
         calls = [item for item in said if item.type == "function_call"]
+
+
+def reasons():
+    choices = get_args(IncompleteDetails.model_fields["reason"].annotation)
+    return [reason for choice in choices for reason in get_args(choice)]
 
 
 def complaints(body):

@@ -2,13 +2,15 @@
 //!
 //! Each recorded answer, streamed and whole, is served over loopback to the SDK of its format, and read by our codec:
 //! both must have read the same. Then the SDK plays a conversation against those answers, and each request that it
-//! sends must be the one that our codec writes for the same prompt. At last our requests go through the SDK's own types.
+//! sends must be the one that our codec writes for the same prompt. At last our requests go through the SDK's own types, and
+//! each reason to stop that those know through our codec.
 //! Where the two may differ is a rule with a reason (`rules`), and a rule that nothing needs is an error as well.
 //!
 //! The SDKs are Python's (`tests/peers`), since those are the ones that all these providers keep up themselves.
 
 mod answers;
 mod readings;
+mod reasons;
 mod requests;
 mod rules;
 mod sdk;
@@ -66,6 +68,7 @@ async fn main() -> ExitCode {
         readings::compare(&mut bench, wire, &answers);
         talks::compare(&mut bench, wire, &answers);
         requests::check(&mut bench, wire);
+        reasons::check(&mut bench, wire, &answers);
     }
     say(&bench)
 }

@@ -74,6 +74,7 @@ impl Default for Rules {
     fn default() -> Self {
         let mut rules = readings();
         rules.extend(openai());
+        rules.extend(responses());
         rules.extend(anthropic());
         rules.extend(gemini());
         rules.extend(ollama());
@@ -206,6 +207,12 @@ fn openai() -> Vec<Rule> {
                 }
             },
         ),
+    ]
+}
+
+fn responses() -> Vec<Rule> {
+    use About::Body;
+    vec![
         rule(
             &[Wire::Responses],
             Body,

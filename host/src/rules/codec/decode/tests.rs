@@ -239,15 +239,30 @@ pub(in crate::rules::codec) fn request(wire: Wire, by: &str, prompt: &Prompt) ->
 }
 
 #[test]
-fn recorded_answers() {
+fn recorded_streams() {
     let mut wrong = Vec::new();
-    for (place, Recorded(wire, stream, wanted)) in RECORDED.iter().chain(&WHOLE).enumerate() {
+    for (place, Recorded(wire, stream, wanted)) in RECORDED.iter().enumerate() {
         let got = serde_json::to_value(check(*wire, stream)).unwrap();
         if got != serde_json::from_str::<Value>(wanted).unwrap() {
             wrong.push(format!("{place} {wire:?} {got}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn an_answer_in_one_piece_is_the_reply_that_its_stream_is() {
+    for (place, Recorded(wire, whole, wanted)) in WHOLE.iter().enumerate() {
+        let wanted: Value = serde_json::from_str(wanted).unwrap();
+        for size in [whole.len(), 7, 1] {
+            let (reply, _) = read(*wire, whole.as_bytes().chunks(size)).unwrap();
+            assert_eq!(
+                serde_json::to_value(reply).unwrap(),
+                wanted,
+                "{place} {wire:?}"
+            );
+        }
+    }
 }
 
 #[test]
