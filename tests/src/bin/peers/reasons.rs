@@ -17,7 +17,6 @@ fn is_no_end(wire: Wire, reason: &str) -> bool {
         // A call that is none, an answer that is none, a picture that nobody asked for, and an answer that goes on
         // elsewhere, which we do not ask for.
         Wire::Gemini => &[
-            "FINISH_REASON_UNSPECIFIED",
             "OTHER",
             "MALFORMED_FUNCTION_CALL",
             "UNEXPECTED_TOOL_CALL",
