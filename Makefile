@@ -1,6 +1,6 @@
 # The ways in. Each one sets up by itself whatever the machine lacks; `make help` says what each is for.
 .DEFAULT_GOAL := help
-.PHONY: help setup plugins lint test mutants crash demo bench clean
+.PHONY: help setup plugins lint test mutants crash peers demo bench clean
 
 # Fixtures and examples are guests and nothing else; they are tested inside the host.
 guests = $$(plugins/build.sh packages | sed 's/^/--exclude /')
@@ -13,6 +13,7 @@ help:
 	@echo '  make lint     formatting and clippy; warnings are errors'
 	@echo '  make mutants  break each rule on purpose, and see that a test fails; ONLY=WORD,WORD for some (half an hour for all)'
 	@echo '  make crash    kill processes at work, N=10000 of them, and see that nothing happened twice and nothing is lost'
+	@echo '  make peers    compare the codecs with the providers'\'' own SDKs; needs Python 3.11 or newer, and PyPI the first time'
 	@echo '  make bench    measure, and print one table'
 	@echo '  make plugins  only compile the plugins, into plugins/dist/NAME.wasm'
 	@echo '  make setup    only make this machine able to compile plugins'
@@ -56,6 +57,12 @@ crash:
 	@plugins/build.sh
 	@cargo build -p lazaret
 	@cargo run -q -p lazaret-tests --bin crash -- "$(N)"
+
+# Its own environment of Python, with the versions and hashes of tests/peers/requirements.txt and nothing else.
+peers: plugins
+	@test -x target/peers/bin/python || python3 -m venv target/peers
+	@target/peers/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r tests/peers/requirements.txt
+	@cargo run -q -p lazaret-tests --bin peers -- target/peers/bin/python
 
 # The host embeds plugins/dist, so that even a check needs the plugins.
 lint: plugins

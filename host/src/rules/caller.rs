@@ -13,7 +13,7 @@ use super::manifest::Retry;
 use super::questions::Questions;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::Surface;
+use crate::words::event::{CallAsked, Surface};
 use crate::words::id::{Place, QuestionId, RunId, Seq, ToolName};
 use crate::words::label::Label;
 use crate::words::limits::CONSULTS;
@@ -129,6 +129,30 @@ pub struct Invocation {
     pub timeout_ms: Option<u64>,
     /// How often it is made again after a failure that may pass.
     pub retry: Option<Retry>,
+}
+
+impl Invocation {
+    /// As it is kept, for a call that goes on later.
+    #[must_use]
+    pub fn said(&self) -> CallAsked {
+        CallAsked {
+            key: self.key.as_deref().map(str::to_owned),
+            timeout_ms: self.timeout_ms,
+            again: self.retry.map(|retry| (retry.retries, retry.delay_ms)),
+        }
+    }
+}
+
+impl From<CallAsked> for Invocation {
+    fn from(said: CallAsked) -> Self {
+        Self {
+            key: said.key.map(Arc::from),
+            timeout_ms: said.timeout_ms,
+            retry: said
+                .again
+                .map(|(retries, delay_ms)| Retry { retries, delay_ms }),
+        }
+    }
 }
 
 /// The models that a run may ask about what is held, and how often it has.

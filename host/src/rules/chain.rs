@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidate::{Candidate, Needs};
+use crate::words::event::{Attempted, Event, Onward, Record, Tried};
 use crate::words::limits::{
     CHAIN_ATTEMPTS, CHAIN_BACKOFF_MAX_MS, CHAIN_BACKOFF_MS, CHAIN_COOLDOWN_MS, CHAIN_MS_MAX,
     CHAIN_RETRY_AFTER_MAX_MS,
@@ -93,8 +94,8 @@ impl Terms {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chain {
     terms: Terms,
-    /// Providers that are left alone, and until when, in milliseconds since 1970.
-    cooling: BTreeMap<String, u64>,
+    /// Providers that are left alone.
+    cooling: BTreeMap<String, Cooling>,
     /// Providers whose key was read again.
     refreshed: BTreeSet<String>,
     /// Models that do not stream.
@@ -102,6 +103,14 @@ pub struct Chain {
     /// The turn in which the provider was changed last: what was thought before it is told to nobody any more
     /// (R-12e).
     apart: u32,
+}
+
+/// How long a provider is left alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Cooling {
+    /// In milliseconds since 1970.
+    from: u64,
+    ms: u64,
 }
 
 /// The way of one prompt through the models.
@@ -187,6 +196,83 @@ impl Chain {
         self.apart
     }
 
+    /// For how much longer the provider is left alone.
+    #[must_use]
+    pub fn cools_ms(&self, provider: &str, now: u64) -> u64 {
+        let cooling = self.cooling.get(provider);
+        cooling.map_or(0, |cooling| {
+            cooling.from.saturating_add(cooling.ms).saturating_sub(now)
+        })
+    }
+
+    /// Learns again what earlier lives of the run have learned of these providers.
+    pub fn recall(&mut self, candidates: &[Candidate], records: &[Record]) {
+        let of = |model: &str| candidates.iter().find(|one| one.model == model);
+        let mut left = None;
+        for record in records {
+            match &record.event {
+                Event::Attempted(attempted) => {
+                    if let Some(candidate) = of(&attempted.model) {
+                        left = self.recall_one(candidate, (attempted, record.at)).or(left);
+                    }
+                }
+                Event::Prompted { turn, model, .. } => {
+                    let provider = of(model).map(|candidate| candidate.provider.as_str());
+                    if left.take().is_some_and(|left| Some(left) != provider) {
+                        self.apart = self.apart.max(*turn);
+                    }
+                }
+                Event::Started(_)
+                | Event::Replied { .. }
+                | Event::Judged(_)
+                | Event::Finished(_)
+                | Event::Scripted(_)
+                | Event::Rested { .. }
+                | Event::Paused { .. }
+                | Event::Answered { .. }
+                | Event::Expired { .. }
+                | Event::Resumed
+                | Event::Overspent(_)
+                | Event::Compacted(_)
+                | Event::Brought(_)
+                | Event::Observed { .. }
+                | Event::Stopped(_) => {}
+            }
+        }
+    }
+
+    /// What one attempt has taught, and which provider it gave up for another.
+    fn recall_one<'a>(
+        &mut self,
+        candidate: &'a Candidate,
+        (attempted, at): (&Attempted, u64),
+    ) -> Option<&'a str> {
+        let Tried::Failed {
+            setback,
+            then,
+            cools_ms,
+            ..
+        } = &attempted.tried
+        else {
+            return None;
+        };
+        let provider = &candidate.provider;
+        if *cools_ms > 0 {
+            let cooling = Cooling {
+                from: at,
+                ms: (*cools_ms).min(CHAIN_MS_MAX),
+            };
+            self.cooling.insert(provider.clone(), cooling);
+        }
+        if *then == Onward::Again && *setback == Setback::Unauthorised {
+            self.refreshed.insert(provider.clone());
+        }
+        if *then == Onward::Again && *setback == Setback::Unstreamed {
+            self.unstreamed.insert(candidate.model.clone());
+        }
+        (*then == Onward::Next && attempted.turn > 0).then_some(provider)
+    }
+
     /// What to do next for a prompt, at `now` in milliseconds since 1970. Who is passed over is told once, and
     /// the walk goes on behind it.
     pub fn next(
@@ -199,6 +285,10 @@ impl Chain {
             return Next::Nobody;
         };
         let at = walk.at;
+        // A clock that was set back begins them anew, so that it keeps nobody away for longer than was asked for.
+        for cooling in self.cooling.values_mut() {
+            cooling.from = cooling.from.min(now);
+        }
         // Between two attempts nobody is passed over: a provider cools down when it is given up.
         let miss = (walk.failures == 0)
             .then(|| self.miss(candidate, needs, now))
@@ -219,8 +309,7 @@ impl Chain {
     }
 
     fn miss(&self, candidate: &Candidate, needs: &Needs, now: u64) -> Option<Miss> {
-        let until = self.cooling.get(&candidate.provider);
-        let cools = until.is_some_and(|until| now < *until);
+        let cools = self.cools_ms(&candidate.provider, now) > 0;
         candidate
             .misses(needs)
             .or_else(|| cools.then_some(Miss::Cooling))
@@ -273,8 +362,11 @@ impl Chain {
         }
         if failure.setback == Setback::Limited {
             let rest = self.terms.cooldown_ms.max(asked.min(CHAIN_MS_MAX));
-            let until = now.saturating_add(rest);
-            self.cooling.insert(candidate.provider.clone(), until);
+            let cooling = Cooling {
+                from: now,
+                ms: rest,
+            };
+            self.cooling.insert(candidate.provider.clone(), cooling);
         }
         Self::onward(walk, candidate)
     }

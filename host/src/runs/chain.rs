@@ -12,14 +12,14 @@ use crate::rules::caller::{Caller, Known};
 use crate::rules::candidate::{Candidate, Needs, nobody};
 use crate::rules::chain::{Failure, Next, Order, Then, Walk, without_thoughts};
 use crate::rules::scrub::credentials::without_credentials;
-use crate::words::clock::Clock;
+use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Attempted, Event, Onward, Tried};
 use crate::words::id::RunId;
 use crate::words::label::Label;
 use crate::words::lock::lock;
 use crate::words::message::{Delta, Prompt, Reply};
-use crate::words::setback::Miss;
+use crate::words::setback::{Miss, Setback};
 
 /// Who is asked, on whose behalf.
 pub(super) struct Asked<'a> {
@@ -33,8 +33,29 @@ pub(super) struct Asked<'a> {
     pub(super) label: &'a Label,
     /// The turn, from 1; 0 for a question about what is held.
     pub(super) turn: u32,
-    /// Whoever would have to wait for longer gives up.
-    pub(super) wait_ms_max: u64,
+    /// For how long it is waited, all waits together.
+    pub(super) patience: Patience,
+}
+
+/// How long whoever asks waits between attempts.
+#[derive(Clone, Copy)]
+pub(super) enum Patience {
+    /// As long as the terms of the chain say.
+    Endless,
+    /// Until the time of the call is over that it is for.
+    Until(Deadline),
+    /// Not at all.
+    None,
+}
+
+impl Patience {
+    fn ms(self) -> u64 {
+        match self {
+            Self::Endless => u64::MAX,
+            Self::Until(deadline) => u64::try_from(deadline.rest().as_millis()).unwrap_or(u64::MAX),
+            Self::None => 0,
+        }
+    }
 }
 
 /// The way of one prompt.
@@ -50,6 +71,8 @@ struct Way<'a> {
     passed: Vec<(&'a str, Miss)>,
     /// Attempts with the model where it is.
     attempts: u32,
+    /// What is left of the patience that there was, by the run's own clock.
+    patience_ms: u64,
 }
 
 impl<'a> Asked<'a> {
@@ -70,6 +93,7 @@ impl<'a> Asked<'a> {
             candidates: models.iter().map(|model| model.candidate()).collect(),
             models,
             needs: Needs::of((self.turn, prompt), self.label, classes),
+            patience_ms: self.patience.ms(),
             ..Way::default()
         };
         let mut last = None;
@@ -159,12 +183,22 @@ impl<'a> Asked<'a> {
             after_ms: error.again_after_ms(),
             said,
         };
-        let then = self
-            .known
-            .chain()
-            .failed(&mut way.walk, &way.candidates, (failure, now));
+        let (then, cools_ms) = {
+            let mut chain = self.known.chain();
+            let then = chain.failed(&mut way.walk, &way.candidates, (failure, now));
+            let gave_up = then == Then::Onward && failure.setback == Setback::Limited;
+            let provider = model.candidate().provider;
+            let cools_ms = if gave_up {
+                chain.cools_ms(&provider, now)
+            } else {
+                0
+            };
+            (then, cools_ms)
+        };
+        // That much passes by the clock of the run, and that much by the one that ends calls; a test moves only the first.
+        let patience_ms = way.patience_ms.min(self.patience.ms());
         let then = match then {
-            Then::Again(wait_ms) if wait_ms > self.wait_ms_max => Then::Over,
+            Then::Again(wait_ms) if wait_ms > patience_ms => Then::Over,
             then @ (Then::Again(_) | Then::Onward | Then::Over) => then,
         };
         let is_last = way.walk.is_behind(&way.candidates);
@@ -173,12 +207,14 @@ impl<'a> Asked<'a> {
             Then::Onward if !is_last => (Onward::Next, 0),
             Then::Onward | Then::Over => (Onward::Over, 0),
         };
+        way.patience_ms = way.patience_ms.saturating_sub(wait_ms);
         let tried = Tried::Failed {
             setback: failure.setback,
             code: error.code(),
             message: error.message().to_owned(),
             then: onward,
             wait_ms,
+            cools_ms,
             restarts: said && onward != Onward::Over,
         };
         self.record(model, tried)?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::chain::Asked;
+use super::chain::{Asked, Patience};
 use super::provider::Model;
 use crate::guests::apart::{Counsel, Done, Telling, Wish};
 use crate::guests::guest::Trail;
@@ -96,7 +96,6 @@ impl Models {
     async fn reply(&self, wish: Wish<'_>, prompt: &Prompt) -> Result<Reply> {
         let names = wish.caller.known.consults.models();
         let models: Vec<&Model> = names.iter().filter_map(|name| self.0.get(name)).collect();
-        let rest = wish.caller.deadline.rest().as_millis();
         let asked = Asked {
             station: wish.station,
             tasks: wish.tasks,
@@ -105,7 +104,7 @@ impl Models {
             models: &models,
             label: wish.label,
             turn: 0,
-            wait_ms_max: u64::try_from(rest).unwrap_or(u64::MAX),
+            patience: Patience::Until(wish.caller.deadline),
         };
         let prepare = |model: &Model| Ok((caller(wish, model), |_| {}));
         asked.reply(prompt, prepare).await.map_err(told)

@@ -106,6 +106,7 @@ impl Goal {
             vouch: self.vouch.clone(),
             tokens_max: self.most.tokens,
             cost_micros_max: self.most.cost_micros,
+            ..Narrowed::default()
         }
     }
 
@@ -197,8 +198,7 @@ impl Host {
         let holds = !earlier.handles.is_empty();
         let known = self.known_to(&goal, &agent, (&mut earlier, &records));
         let known = known::bringing(&self.station, known, &brought)?;
-        let names = models.iter().map(|model| model.name.clone());
-        let known = known::consulting(known, names.collect(), &records).on(agent.terms);
+        let known = known::asking(known, (&models, agent.terms), &records);
         let brought = if records.is_empty() {
             brought
         } else {

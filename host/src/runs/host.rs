@@ -329,7 +329,10 @@ impl Host {
             subject: request.tool.clone(),
             goal: String::new(),
             label: label.clone(),
-            narrowed: Narrowed::default(),
+            narrowed: Narrowed {
+                call: asked.said(),
+                ..Narrowed::default()
+            },
             ask_expires_ms: self.policy().asks.expires_ms,
             session: None,
             forked: None,
@@ -421,7 +424,9 @@ impl Host {
         let judging = || known::judging(&self.station, &[Pattern::all()]);
         let mode = *self.clients.get_or_init(judging);
         let known = known::known(&self.station, (Led::ByClient, mode), typed, records);
-        known::consulting(known, self.counsel.clone(), records).on(self.chains.terms)
+        let models = self.counsel.iter();
+        let models: Vec<&Model> = models.filter_map(|name| self.models.get(name)).collect();
+        known::asking(known, (&models, self.chains.terms), records)
     }
 
     pub(super) fn client(&self, run: RunId, surface: Surface, label: Label) -> Caller {

@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::brought::brought_in;
+use super::provider::Model;
 use super::written::Written;
 use crate::guests::station::Station;
 use crate::rules::caller::{Consults, Judging, Known};
+use crate::rules::candidate::Candidate;
+use crate::rules::chain::Terms;
 use crate::rules::flow::apart::Apart;
 use crate::rules::flow::handles::{ADOPT, Given, Handles, handle_in};
 use crate::rules::flow::kind::text_of;
@@ -128,8 +131,21 @@ pub(super) fn hold_again(station: &Station, handles: &mut Handles, records: &[Re
     recall(station, (&mut ledger, handles), (records, &questions));
 }
 
-/// With these models to be asked about what is held, and what earlier lives have asked and spent.
-pub(super) fn consulting(mut known: Known, models: Vec<String>, records: &[Record]) -> Known {
+/// With these models to be asked on these terms, also about what is held, and with what earlier lives have asked, spent, and
+/// learned of them.
+pub(super) fn asking(
+    known: Known,
+    (models, terms): (&[&Model], Terms),
+    records: &[Record],
+) -> Known {
+    let names = models.iter().map(|model| model.name.clone());
+    let known = consulting(known, names.collect(), records).on(terms);
+    let candidates: Vec<Candidate> = models.iter().map(|model| model.candidate()).collect();
+    known.chain().recall(&candidates, records);
+    known
+}
+
+fn consulting(mut known: Known, models: Vec<String>, records: &[Record]) -> Known {
     let (mut asked, mut usage) = (0_u32, Usage::default());
     for record in records {
         if let Event::Judged(judged) = &record.event

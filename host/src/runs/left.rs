@@ -19,7 +19,7 @@ use crate::gate::journal::check_open;
 use crate::guests::dispatch::{Outcome, Request, dispatch};
 use crate::guests::guest::Trail;
 use crate::guests::tasks::Tasks;
-use crate::rules::caller::Caller;
+use crate::rules::caller::{Caller, Invocation};
 use crate::rules::grant::Pattern;
 use crate::rules::json as text;
 pub use crate::rules::questions::Waiting;
@@ -236,8 +236,9 @@ impl Host {
             }
             Wished::Call { run, started, .. } => (run.clone(), started.clone()),
         };
+        let asked = Invocation::from(started.narrowed.call);
         let caller = Caller {
-            known: self.knows(&wish.typed(), &records),
+            known: self.knows(&wish.typed(), &records).asking(asked),
             ..self.client(run.clone(), started.surface, started.label)
         };
         self.journal().append(&run, 0, Event::Resumed)?;

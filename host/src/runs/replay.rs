@@ -473,12 +473,8 @@ async fn begin(host: &Host, wish: Wished, records: &[Record], tasks: &Tasks) -> 
                 args: WishedArgs::Json(args),
             };
             let begun = (run, started.label);
-            let called = host.call_one(
-                begun,
-                started.surface,
-                (request, Invocation::default()),
-                tasks,
-            );
+            let request = (request, Invocation::from(started.narrowed.call));
+            let called = host.call_one(begun, started.surface, request, tasks);
             called.await.map(|_| ())
         }
     }

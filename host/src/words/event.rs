@@ -286,6 +286,29 @@ pub struct Narrowed {
     /// No more millionths of the currency than this; likewise.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cost_micros_max: u64,
+    /// What the client of one call has said of it.
+    #[serde(default, skip_serializing_if = "CallAsked::is_nothing")]
+    pub call: CallAsked,
+}
+
+/// What a client has said of its one call, beside what it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallAsked {
+    /// Its own name for the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// How long it may take, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// How often it is made again, and how much longer each wait before that is, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<(u32, u64)>,
+}
+
+impl CallAsked {
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Narrowed {

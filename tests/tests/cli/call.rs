@@ -1,6 +1,9 @@
 //! `lazaret call`: where arguments come from, and what is said when they are wrong.
 
-use crate::station::{Ended, Station};
+use serde_json::json;
+
+use crate::server::{Answer, Server, plain};
+use crate::station::{Ended, Station, hostile};
 
 fn call(args: &str) -> Ended {
     Station::new().run(&["call", "text.count", args])
@@ -166,4 +169,56 @@ fn quiet_says_nothing_but_the_outcome() {
         .run(&["call", "text.count", "{}", "--quiet"])
         .ends(2)
         .never("record:");
+}
+
+/// A tool that sleeps, called with these flags under this policy.
+fn sleeps(policy: &str, flags: &[&str]) -> Ended {
+    let station = Station::with(&format!("{policy}[plugins]\nhostile = {:?}\n", hostile()));
+    let mut arguments = vec!["call", "hostile.sleep"];
+    arguments.extend(flags);
+    station.run(&arguments)
+}
+
+/// What was left of its time when its guest began.
+fn left_ms(ended: &Ended) -> u64 {
+    let (_, rest) = ended.err.split_once("did not end within its ").unwrap();
+    rest.split(' ').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_call_has_the_time_that_its_caller_gives_it_and_that_policy_does() {
+    let shorter = "[limits]\ntimeout_ms = 50\n";
+    for (policy, ms) in [("", "50"), (shorter, "60000")] {
+        let ended = sleeps(policy, &["--timeout-ms", ms]).ends(124);
+        assert!(left_ms(&ended) <= 50, "{ended}");
+    }
+    for beyond in ["0", "600001", "soon"] {
+        sleeps("", &["--timeout-ms", beyond]).ends(2);
+    }
+}
+
+/// Asks for a page of a server that is busy at first; returns how often it was asked.
+fn busy_once(flags: &[&str]) -> (Ended, usize) {
+    let busy = Answer::Bytes(plain(503, "text/plain", "later"));
+    let page = Answer::Bytes(plain(200, "text/plain", "a page"));
+    let server = Server::start(vec![busy, page]);
+    let station = Station::with(&format!(
+        "[grants.\"web.get_page\"]\nfetch = [{{ url = \"{}/\", private = true }}]\n",
+        server.url()
+    ));
+    let args = json!({"url": format!("{}/page", server.url())}).to_string();
+    let mut arguments = vec!["call", "web.get_page", args.as_str()];
+    arguments.extend(flags);
+    let ended = station.run(&arguments);
+    (ended, server.requests().len())
+}
+
+#[test]
+fn a_call_is_made_again_as_often_as_its_caller_says() {
+    let (ended, asked) = busy_once(&["--retries", "1"]);
+    ended.ends(0).prints(&["a page"]);
+    assert_eq!(asked, 2);
+    let (ended, asked) = busy_once(&["--retries", "0"]);
+    ended.ends(1).says(&["answered with status 503"]);
+    assert_eq!(asked, 1);
 }

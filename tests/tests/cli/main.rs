@@ -32,6 +32,7 @@ mod secret;
 mod server;
 mod sessions;
 mod shell;
+mod shown;
 #[path = "../shared/signed.rs"]
 mod signed;
 mod station;

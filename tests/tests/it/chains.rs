@@ -3,22 +3,26 @@
 use std::time::Duration;
 
 use lazaret::runs::host::Goal;
-use lazaret::words::event::{Attempted, Event, Onward, Record, Sight, Tried};
+use lazaret::words::event::{Answer as Say, Attempted, Event, Onward, Record, Sight, Tried};
 use lazaret::words::id::RunId;
 use lazaret_tests::prelude::*;
 
-/// Two models in files of their own, asked in order, with this beside it in the configuration.
+/// Two models, asked in order, with this beside it in the configuration.
+fn policy(more: &str) -> String {
+    format!(
+        "[agents.agent]\ntools = [\"text.count\"]\nmodels = [\"first\", \"second\"]\n{more}\n\
+         [models.first]\nprovider = \"scripted\"\nscript = \"first.jsonl\"\n\
+         [models.second]\nprovider = \"scripted\"\nscript = \"second.jsonl\"\n"
+    )
+}
+
+/// Those models, in files of their own.
 fn rig(more: &str, first: &[Value], second: &[Value]) -> Rig {
     let lines = |replies: &[Value]| {
         let lines: Vec<String> = replies.iter().map(Value::to_string).collect();
         lines.join("\n")
     };
-    let policy = format!(
-        "[agents.agent]\ntools = [\"text.count\"]\nmodels = [\"first\", \"second\"]\n{more}\n\
-         [models.first]\nprovider = \"scripted\"\nscript = \"first.jsonl\"\n\
-         [models.second]\nprovider = \"scripted\"\nscript = \"second.jsonl\"\n"
-    );
-    Rig::of(&policy)
+    Rig::of(&policy(more))
         .file("first.jsonl", &lines(first))
         .file("second.jsonl", &lines(second))
 }
@@ -132,6 +136,102 @@ async fn two_runs_share_no_cool_down() {
         let steps = steps(&rig.records(&run).await);
         assert_eq!(steps, ["first", "first limited next", "second"]);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_goes_on_asks_nobody_before_its_time() {
+    let limited = after(json!([{"status": 429, "after_ms": 40_000}]), count("a"));
+    let first = [limited, says("of the first")];
+    let second = [count("a"), says("of the second")];
+    // The clock may have been set back meanwhile.
+    for (later, step, answer) in [
+        (39_999, "first skipped cooling", "of the second"),
+        (40_000, "first", "of the first"),
+        (-3_600_000, "first skipped cooling", "of the second"),
+    ] {
+        let terms = "[agents.agent.chain]\nretry_after_max_ms = 1000\n";
+        let asks = format!("ask = [\"text.count\"]\n{}", policy(terms));
+        let rig = rig(terms, &first, &second).policy(&asks);
+        let rig = rig.kept().await.open().await;
+        let (run, asked) = rig.pursue("Count.").await;
+        assert_eq!(asked.expect_err("it asks").code(), Code::Asked);
+        rig.answer(Say::Allow).await;
+        let rig = rig
+            .close()
+            .at(NOW_MS.saturating_add_signed(later))
+            .open()
+            .await;
+        let said = rig.resume_agent(&run).await.expect("an answer");
+        assert_eq!(said, answer, "{later}");
+        let steps = steps(&rig.records(&run).await);
+        assert_eq!(steps[..3], ["first", "first limited next", "second"]);
+        assert_eq!(steps[3], step, "{later}: {steps:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_that_says_nothing_has_its_time_and_the_next_one_is_asked() {
+    let server = Server::start().await;
+    let silent = Answer {
+        path: "/v1/chat/completions".to_owned(),
+        stall: true,
+        ..Answer::default()
+    };
+    // It says something for ever, and never the end.
+    let endless = Answer {
+        body: ": still there\n\n".to_owned(),
+        stall: false,
+        endless: true,
+        ..silent.clone()
+    };
+    for answer in [silent, endless] {
+        server.say(vec![answer]);
+        let served = format!(
+            "[agents.agent]\nmodels = [\"served\", \"second\"]\nturn_timeout_ms = 200\n\
+             [models.served]\nprovider = \"openai\"\nurl = \"http://127.0.0.1:{}/v1\"\nmodel = \"m\"\nprivate = true\n\
+             [models.second]\nprovider = \"scripted\"\nscript = \"second.jsonl\"\n",
+            server.port()
+        );
+        let rig = Rig::of(&served).file("second.jsonl", &says("of the second").to_string());
+        let rig = rig.open().await;
+        let (run, said) = rig.pursue("Count.").await;
+        assert_eq!(said.expect("an answer"), "of the second");
+        let steps = steps(&rig.records(&run).await);
+        assert_eq!(steps, ["served", "served too_slow next", "second"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_about_what_is_held_waits_no_longer_than_its_call_all_waits_together() {
+    let policy =
+        "[scripts]\nmodels = [\"script\"]\n[chain]\nattempts = 9\nretry_after_max_ms = 3_600_000\n";
+    // Any two of these waits fit into the ten minutes of a call.
+    let busy = json!({"status": 503, "after_ms": 250_000});
+    let busy = json!([busy, busy, busy]);
+    let line = after(busy, json!({"consult": true, "text": "Ada"}));
+    let rig = Rig::of(policy).replies(&[line]).open().await;
+    let (run, tasks) = (rig.host.new_run(), Tasks::new());
+    let mut watcher = rig.host.watch(&run);
+    let source = "try { return await consult([1], 'Who?') } catch (error) { return error.message }";
+    let mut work = std::pin::pin!(rig.script_in(run.clone(), &tasks, source));
+    let called = loop {
+        tokio::select! {
+            called = &mut work => break called,
+            sight = watcher.next() => {
+                let Sight::Record(Record { event: Event::Attempted(attempted), .. }) = sight else {
+                    continue;
+                };
+                if let Tried::Failed { wait_ms: wait_ms @ 1.., .. } = attempted.tried {
+                    rig.clock.advance(Duration::from_millis(wait_ms));
+                }
+            }
+        }
+    };
+    let steps = steps(&rig.records(&run).await);
+    let again = "script overloaded again 250000";
+    assert_eq!(steps, [again, again, "script overloaded over"], "{steps:?}");
+    let told = lazaret_tests::rig::value(&called.outcome).to_string();
+    assert!(told.contains("status 503"), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -7,7 +7,7 @@ use lazaret::guests::dispatch::{Outcome, Request};
 use lazaret::rules::caller::Invocation;
 use lazaret::rules::manifest::Retry;
 use lazaret::runs::written::Written;
-use lazaret::words::event::{Event, Record, Sight, Surface, Verdict};
+use lazaret::words::event::{Answer as Say, Event, Record, Sight, Surface, Verdict};
 use lazaret::words::id::RunId;
 use lazaret::words::message::WishedArgs;
 use lazaret_tests::prelude::*;
@@ -329,6 +329,41 @@ async fn a_key_is_forgotten_in_time_and_a_bad_one_refused() {
     let tasks = Tasks::new();
     let refused = rig.host.call_asked(run, Surface::Cli, call, &tasks);
     assert_eq!(refused.await.expect_err("no key").code(), Code::BadInput);
+}
+
+/// A call that waits for a yes, gets it, and goes on.
+async fn approved(rig: &Rigged, call: (&str, Value), said: Invocation) -> Outcome {
+    let (records, outcome) = asked(rig, call, said).await;
+    assert_eq!(rig::error(&outcome).code(), Code::Asked);
+    rig.answer(Say::Allow).await;
+    let run = records[0].run.clone();
+    rig.resume(&run).await.expect("it goes on").outcome
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_goes_on_has_the_key_and_the_time_that_its_client_gave_it() {
+    let policy = "ask = [\"hostile.file_each\", \"hostile.sleep\"]\n[flow]\nmode = \"off\"\n\
+        [mounts.out]\npath = \"out\"\naccess = \"write\"\nown = true\nworkspace = true\n\
+        [grants.\"hostile.*\"]\nmounts = { out = \"write\" }\n";
+    let rig = Rig::of(policy).guest("hostile").kept().await.open().await;
+    let first = approved(&rig, append("a"), key("k")).await;
+    let again = approved(&rig, append("a"), key("k")).await;
+    assert_eq!(rig::value(&again), rig::value(&first));
+    assert_eq!((again.spent.repeated, log(&rig).as_str()), (true, "a"));
+    approved(&rig, append("a"), Invocation::default()).await;
+    assert_eq!(log(&rig), "aa");
+    let short = Invocation {
+        timeout_ms: Some(50),
+        ..Invocation::default()
+    };
+    let slow = approved(&rig, ("hostile.sleep", json!({})), short).await;
+    let error = rig::error(&slow);
+    assert_eq!(error.code(), Code::TooSlow);
+    let left = error
+        .message()
+        .split(' ')
+        .find_map(|word| word.parse().ok());
+    assert!(left.is_some_and(|ms: u64| ms <= 50), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -226,6 +226,85 @@ fn two_runs_share_no_cool_down() {
     assert_eq!(other.prompt(&[]), "ask a");
 }
 
+/// A run that goes on after these records, each with the time it was written at.
+fn after(models: &str, records: &[(u64, serde_json::Value)]) -> Run {
+    let mut run = run(Terms::default(), models);
+    let record = |(at, event): &(u64, serde_json::Value)| -> Record {
+        let record = serde_json::json!({"run": "r", "seq": 1, "at": at, "parent": 0});
+        let mut record = record.as_object().unwrap().clone();
+        record.extend(event.as_object().unwrap().clone());
+        serde_json::from_value(record.into()).unwrap()
+    };
+    let records: Vec<Record> = records.iter().map(record).collect();
+    run.chain.recall(&run.candidates, &records);
+    run
+}
+
+fn failed(model: &str, setback: &str, then: &str, cools_ms: u64) -> serde_json::Value {
+    serde_json::json!({"event": "attempted", "turn": 3, "model": model, "outcome": "failed", "setback": setback,
+        "code": "provider_failed", "message": "", "then": then, "cools_ms": cools_ms})
+}
+
+fn prompted(model: &str) -> serde_json::Value {
+    serde_json::json!({"event": "prompted", "turn": 3, "turns_max": 8, "model": model, "tools": []})
+}
+
+#[test]
+fn a_run_that_goes_on_leaves_alone_whom_it_left_alone() {
+    let limited = (1_000_000, failed("a", "limited", "next", 30_000));
+    for (now, steps) in [
+        (1_029_999, "a cooling, ask b"),
+        (1_030_000, "ask a"),
+        (u64::MAX, "ask a"),
+    ] {
+        let mut run = after("a@p b@q", std::slice::from_ref(&limited));
+        run.now = now;
+        assert_eq!(run.prompt(&[]), steps, "{now}");
+    }
+    // What nobody is to be left alone for, and who is not of the run any more.
+    for other in [
+        failed("a", "overloaded", "next", 0),
+        failed("c", "limited", "next", 30_000),
+    ] {
+        let mut run = after("a@p b@q", &[(1_000_000, other)]);
+        assert_eq!(run.prompt(&[]), "ask a");
+    }
+    let for_ever = (1_000_000, failed("a", "limited", "next", u64::MAX));
+    let mut run = after("a@p b@q", &[for_ever]);
+    run.now += CHAIN_MS_MAX;
+    assert_eq!(run.prompt(&[]), "ask a");
+}
+
+#[test]
+fn a_clock_that_is_set_back_keeps_nobody_away_for_longer() {
+    let limited = (1_000_000, failed("a", "limited", "next", 30_000));
+    let mut live = run(Terms::default(), "a@p b@q");
+    live.prompt(&["limited"]);
+    for mut run in [live, after("a@p b@q", &[limited])] {
+        run.now = 5;
+        assert_eq!(run.prompt(&[]), "a cooling, ask b");
+        run.now += 29_999;
+        assert_eq!(run.prompt(&[]), "a cooling, ask b");
+        run.now += 1;
+        assert_eq!(run.prompt(&[]), "ask a");
+    }
+}
+
+#[test]
+fn a_run_that_goes_on_knows_what_it_has_learned_of_its_providers() {
+    let refused = (1_000_000, failed("a", "unauthorised", "again", 0));
+    let mut run = after("a@p b@q", &[refused]);
+    assert_eq!(run.prompt(&["unauthorised"]), "ask a, over");
+    let whole = (1_000_000, failed("a", "unstreamed", "again", 0));
+    assert_eq!(after("a@p b@q", &[whole]).prompt(&[]), "ask a whole");
+    for (models, apart) in [("a@p b@q", 3), ("a@p b@p", 0)] {
+        let gave_up = failed("a", "broken", "next", 0);
+        let records = [prompted("a"), gave_up, prompted("b")].map(|event| (1_000_000, event));
+        assert_eq!(after(models, &records).chain.apart(), apart, "{models}");
+        assert_eq!(after(models, &records[1..2]).chain.apart(), 0);
+    }
+}
+
 #[test]
 fn a_key_is_read_again_once_for_each_provider() {
     let refused = ["unauthorised"; 4];

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::super::chain::Asked;
+use super::super::chain::{Asked, Patience};
 use super::super::provider::Model;
 use super::Drive;
 use crate::rules::agent::Agent;
@@ -39,7 +39,7 @@ impl Drive<'_> {
             models: &self.models,
             label: plan.label(),
             turn,
-            wait_ms_max: u64::MAX,
+            patience: Patience::Endless,
         };
         let prepare = |model: &Model| {
             let event = Event::Prompted {

@@ -1,6 +1,6 @@
 //! Telling: what the model of a turn is told. Where the window is filling, older turns are folded first.
 
-use super::super::chain::Asked;
+use super::super::chain::{Asked, Patience};
 use super::super::provider::Model;
 use super::Drive;
 use crate::rules::caller::Origin;
@@ -126,7 +126,7 @@ impl Drive<'_> {
             models: &[model],
             label: plan.label(),
             turn: 0,
-            wait_ms_max: 0,
+            patience: Patience::None,
         };
         let prepare = |model: &Model| {
             let caller = self.caller(Origin::Host, 0, plan.label().clone(), model);

@@ -239,13 +239,16 @@ fn missed(attempted: &Attempted) -> Option<Error> {
         code,
         message,
         wait_ms,
+        cools_ms,
         ..
     } = &attempted.tried
     else {
         return None;
     };
     let error = Error::new(*code, message.clone()).setback(*setback);
-    Some(error.after_ms((*wait_ms > 0).then_some(*wait_ms)))
+    // Whichever it is, the chain makes the same of it.
+    let after_ms = *wait_ms.max(cools_ms);
+    Some(error.after_ms((after_ms > 0).then_some(after_ms)))
 }
 
 /// What models wrote of what was folded, in order; of one that wrote nothing, why.

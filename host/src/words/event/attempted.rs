@@ -35,6 +35,9 @@ pub enum Tried {
         /// How long that waits, in milliseconds.
         #[serde(default, skip_serializing_if = "is_zero")]
         wait_ms: u64,
+        /// How long its provider is left alone from here, in milliseconds.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        cools_ms: u64,
         /// Whether something had been said, so that the step begins anew.
         #[serde(default, skip_serializing_if = "is_false")]
         restarts: bool,

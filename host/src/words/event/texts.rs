@@ -20,6 +20,7 @@ impl Event {
             Self::Started(started) => {
                 (with.text)(&mut started.goal);
                 started.narrowed.vouch.iter_mut().for_each(with.text);
+                started.narrowed.call.key.iter_mut().for_each(with.text);
             }
             Self::Brought(brought) => {
                 (with.text)(&mut brought.handle);

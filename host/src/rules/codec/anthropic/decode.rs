@@ -70,12 +70,14 @@ impl Dialect for Blocks {
         let Some(blocks) = answer.get("content").and_then(Value::as_array) else {
             return Err(envelope::no_such(WHAT));
         };
-        for (index, block) in (0..).zip(blocks) {
+        let reason = answer.get("stop_reason");
+        let is_cut = read_stop(reason)? == Some(StopReason::Length);
+        for (index, block) in (0..).zip(sure(blocks, is_cut)) {
             self.begin(index, block, (text, draft))?;
             self.end(index, draft)?;
         }
         self.spend(answer.get("usage"), draft);
-        stop(answer.get("stop_reason"), draft)
+        stop(reason, draft)
     }
 }
 
@@ -192,17 +194,32 @@ const COUNTED: [&str; 5] = [
     "cache_creation_input_tokens",
 ];
 
+/// The blocks of a whole answer without the call that it was cut in: how much of its arguments is missing does not show.
+fn sure(blocks: &[Value], is_cut: bool) -> &[Value] {
+    let is_call = |block: &Value| block.get("type").is_some_and(|kind| kind == "tool_use");
+    match blocks.split_last() {
+        Some((last, sure)) if is_cut && is_call(last) => sure,
+        Some(_) | None => blocks,
+    }
+}
+
 fn stop(reason: Option<&Value>, draft: &mut Draft) -> Result<(), Error> {
+    if let Some(stop) = read_stop(reason)? {
+        draft.stop(stop);
+    }
+    Ok(())
+}
+
+fn read_stop(reason: Option<&Value>) -> Result<Option<StopReason>, Error> {
     let Some(reason) = reason.and_then(Value::as_str) else {
-        return Ok(());
+        return Ok(None);
     };
-    draft.stop(match reason {
+    Ok(Some(match reason {
         "end_turn" | "stop_sequence" => StopReason::End,
         "tool_use" => StopReason::Calls,
         "max_tokens" | "model_context_window_exceeded" => StopReason::Length,
         "refusal" => StopReason::Filtered,
         // Such as `pause_turn`, which only its own tools make.
         other => return Err(stopped_for(other)),
-    });
-    Ok(())
+    }))
 }

@@ -269,3 +269,20 @@ fn more_than_can_be_used_is_an_error() {
     let error = shared::read(Wire::Anthropic, [stream.as_bytes()]).unwrap_err();
     assert_eq!(error.0, crate::words::error::Code::TooBig);
 }
+
+#[test]
+fn a_whole_answer_that_was_cut_has_no_call_at_its_end() {
+    let block = |id: &str, input: Value| json!({"type": "tool_use", "id": id, "name": "text__count", "input": input});
+    let whole = |stop: &str| {
+        let content = [
+            block("a", json!({"text": "a"})),
+            block("b", json!({"text": "b, and then"})),
+        ];
+        let answer = json!({"content": content, "stop_reason": stop});
+        let calls = shared::check(Wire::Anthropic, &answer.to_string()).calls;
+        calls.into_iter().map(|call| call.id).collect::<Vec<_>>()
+    };
+    assert_eq!(whole("tool_use"), ["a", "b"]);
+    assert_eq!(whole("max_tokens"), ["a"]);
+    assert_eq!(whole("model_context_window_exceeded"), ["a"]);
+}

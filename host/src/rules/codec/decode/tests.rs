@@ -48,6 +48,36 @@ const RECORDED: [Recorded; 16] = [
     recorded!(Ollama, "ollama/streams/cut"),
 ];
 
+macro_rules! whole {
+    ($wire:ident, $path:literal) => {
+        Recorded(
+            Wire::$wire,
+            include_str!(concat!("../", $path, ".whole.json")),
+            include_str!(concat!("../", $path, ".json")),
+        )
+    };
+}
+
+/// The same answers in one piece: each is the reply that its stream is.
+const WHOLE: [Recorded; 16] = [
+    whole!(OpenAi, "openai/streams/openai"),
+    whole!(OpenAi, "openai/streams/ollama"),
+    whole!(OpenAi, "openai/streams/llama"),
+    whole!(OpenAi, "openai/streams/vllm"),
+    whole!(Responses, "responses/streams/calls"),
+    whole!(Responses, "responses/streams/text"),
+    whole!(Responses, "responses/streams/cut"),
+    whole!(Anthropic, "anthropic/streams/calls"),
+    whole!(Anthropic, "anthropic/streams/text"),
+    whole!(Anthropic, "anthropic/streams/cut"),
+    whole!(Gemini, "gemini/streams/calls"),
+    whole!(Gemini, "gemini/streams/text"),
+    whole!(Gemini, "gemini/streams/blocked"),
+    whole!(Ollama, "ollama/streams/calls"),
+    whole!(Ollama, "ollama/streams/text"),
+    whole!(Ollama, "ollama/streams/cut"),
+];
+
 pub(in crate::rules::codec) fn names() -> ToolNames {
     ToolNames::new(["text.count", "files.list"])
 }
@@ -218,6 +248,21 @@ fn recorded_streams() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn an_answer_in_one_piece_is_the_reply_that_its_stream_is() {
+    for (place, Recorded(wire, whole, wanted)) in WHOLE.iter().enumerate() {
+        let wanted: Value = serde_json::from_str(wanted).unwrap();
+        for size in [whole.len(), 7, 1] {
+            let (reply, _) = read(*wire, whole.as_bytes().chunks(size)).unwrap();
+            assert_eq!(
+                serde_json::to_value(reply).unwrap(),
+                wanted,
+                "{place} {wire:?}"
+            );
+        }
+    }
 }
 
 #[test]
