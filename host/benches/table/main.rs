@@ -180,6 +180,7 @@ impl Scene {
                 program: self.program.clone(),
                 names: Names::System,
                 clock: Clock::system(),
+                collector: None,
             },
         }
     }

@@ -13,6 +13,8 @@ use super::known::{self, Led, typed_args, typed_in};
 use super::left::{Hold, Kept};
 use super::observe::show;
 use super::provider::{Model, Provider};
+pub use super::traces::Traced;
+use super::traces::{Traces, served};
 use super::written::Written;
 use crate::edges::egress::{Egress, Names};
 use crate::edges::files::Files;
@@ -40,13 +42,14 @@ use crate::rules::running::RunRules;
 use crate::rules::script;
 use crate::rules::scrub::{self, Scrub};
 use crate::rules::show::Show;
+use crate::rules::spans::collector::Collector;
 use crate::rules::tier::Chains;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Error, Result};
 use crate::words::event::{
     Content, End, Event, Narrowed, Record, Spent, Started, Stopped, Surface,
 };
-use crate::words::id::{Place, RunId};
+use crate::words::id::{Place, RunId, Seq};
 use crate::words::key::HostKey;
 use crate::words::label::{Label, Source};
 use crate::words::limits::{CALL_KEY_CHARS, CALL_TIMEOUT_MS_MAX};
@@ -94,6 +97,8 @@ pub struct Places {
     pub names: Names,
     /// What the time is.
     pub clock: Clock,
+    /// Whom spans of runs are told to; nobody, where nothing is said.
+    pub collector: Option<Collector>,
 }
 
 /// Where records and notes go.
@@ -117,6 +122,8 @@ pub struct Host {
     rules: RunRules,
     /// Whether the flows of clients are judged, once somebody has asked.
     clients: OnceLock<Judging>,
+    /// Who tells a collector what happens; nobody, where none is named.
+    traces: Option<Traces>,
 }
 
 /// One call that was made through the host.
@@ -172,6 +179,11 @@ impl Host {
         let known = scrub::Known::default();
         vault.teach(&known);
         let journal = journal.without(&known);
+        let traces = places.collector.clone().map(|collector| {
+            let egress = Egress::new(&places.names, vault.clone(), known.clone());
+            Traces::start(collector, egress, served(&models), &journal)
+        });
+        let traces = traces.transpose()?;
         let paths = mounts
             .iter()
             .map(|(name, path)| (path.display().to_string(), format!("{name}:")));
@@ -199,6 +211,7 @@ impl Host {
             chains,
             rules,
             clients: OnceLock::new(),
+            traces,
         })
     }
 
@@ -254,6 +267,21 @@ impl Host {
     #[must_use]
     pub fn watch(&self, run: &RunId) -> Watcher {
         self.journal().watch(run)
+    }
+
+    /// Sees what happens in a run from the record at `seq` on, also what has happened already: for whoever comes
+    /// late, or comes back.
+    ///
+    /// # Errors
+    /// As [`Journal::watch_from`].
+    pub async fn watch_from(&self, run: &RunId, seq: Seq) -> Result<Watcher> {
+        self.journal().watch_from(run, seq).await
+    }
+
+    /// What became of the spans of this host's runs; nothing where no collector is named.
+    #[must_use]
+    pub fn traced(&self) -> Option<Traced> {
+        self.traces.as_ref().map(Traces::traced)
     }
 
     /// Calls one tool on behalf of a client: a run of one call, with arguments that somebody typed.

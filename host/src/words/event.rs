@@ -4,6 +4,7 @@
 //! is large stands in an event by its digest. There is never a secret in one.
 
 pub mod session;
+mod step;
 pub mod texts;
 
 use std::time::Instant;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::session::{Cause, Compacted, InSession};
+pub use self::step::{Doing, Step};
 use super::budget::Over;
 use super::error::{Code, Issue};
 use super::id::{Digest, Place, QuestionId, RunId, Seq, ToolName, shown};
@@ -757,6 +759,8 @@ pub enum Sight {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Glimpse {
+    /// What the run is about to do.
+    Step(Step),
     /// More of the model's text.
     Text {
         /// The piece.

@@ -94,6 +94,9 @@ fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
         "{} `{shown}` counts from now on, exactly as it is ({digest})",
         good("trusted")
     ));
+    if let Some(endpoint) = &file.traces.endpoint {
+        print::line(format!("  traces of every run go to {}", shown_url(endpoint)));
+    }
     for (name, mount) in &file.mounts {
         let access = mount.access.word();
         print::line(format!(
