@@ -175,7 +175,8 @@ impl Onlooker for Shared {
             return;
         };
         let spans = trace.see(record);
-        if matches!(record.event, Event::Stopped(_)) {
+        // A run that is left may be taken up by anybody; then it is folded anew.
+        if matches!(record.event, Event::Stopped(_) | Event::Paused { .. }) {
             state.runs.remove(&record.run);
         }
         for span in spans {

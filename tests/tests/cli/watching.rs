@@ -38,10 +38,16 @@ fn a_log_has_a_line_for_each_record_and_nothing_that_was_said() {
     }
     assert!(!info.contains("lazaret.verdict"), "{info}");
     let debug = logged(&station, &[("RUST_LOG", "lazaret=debug")]);
-    assert!(debug.contains("lazaret.verdict=allow") && debug.contains("lazaret.spent.us="), "{debug}");
+    assert!(
+        debug.contains("lazaret.verdict=allow") && debug.contains("lazaret.spent.us="),
+        "{debug}"
+    );
     for log in [&info, &debug] {
         assert!(!log.contains(CANARY), "{log}");
-        assert!(!log.contains('\u{1b}'), "no colours where nobody sees them: {log}");
+        assert!(
+            !log.contains('\u{1b}'),
+            "no colours where nobody sees them: {log}"
+        );
     }
 }
 
@@ -63,14 +69,21 @@ fn libraries_that_hold_secrets_stay_quiet() {
         server.url()
     );
     let station = counting(&traces);
-    let asked = "trace,hyper=trace,hyper::proto=trace,hyper_util::client=trace,reqwest::connect=trace";
-    let log = logged(&station, &[("RUST_LOG", asked), ("OTLP_KEY", "hunter-2-hunter-2")]);
+    let asked =
+        "trace,hyper=trace,hyper::proto=trace,hyper_util::client=trace,reqwest::connect=trace";
+    let log = logged(
+        &station,
+        &[("RUST_LOG", asked), ("OTLP_KEY", "hunter-2-hunter-2")],
+    );
     assert!(!log.contains("hunter-2"), "{log}");
     for library in [" hyper", " reqwest", " hyper_util"] {
         assert!(!log.contains(library), "{library}: {log}");
     }
     let [request] = server.requests().try_into().expect("one request");
-    assert!(request.to_lowercase().contains("x-key: hunter-2-hunter-2"), "{request}");
+    assert!(
+        request.to_lowercase().contains("x-key: hunter-2-hunter-2"),
+        "{request}"
+    );
     assert!(!request.contains(CANARY), "{request}");
 }
 
@@ -78,11 +91,27 @@ fn libraries_that_hold_secrets_stay_quiet() {
 fn steps_come_on_the_stream_of_the_run_before_what_they_are_of() {
     let station = counting("");
     let ended = station.run(&["run", "Count.", "--json"]).ends(0);
-    let events: Vec<Value> = ended.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    let steps: Vec<&str> = events.iter().filter_map(|event| event["message"].as_str()).collect();
-    assert_eq!(steps, ["[1/8] asking m", "[1/8] running text.count", "[2/8] asking m"]);
+    let events: Vec<Value> = ended
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let steps: Vec<&str> = events
+        .iter()
+        .filter_map(|event| event["message"].as_str())
+        .collect();
+    assert_eq!(
+        steps,
+        [
+            "[1/8] asking m",
+            "[1/8] running text.count",
+            "[2/8] asking m"
+        ]
+    );
     let at = |word: &str, key: &str, value: &str| {
-        let found = events.iter().position(|event| event["event"] == word && event[key] == value);
+        let found = events
+            .iter()
+            .position(|event| event["event"] == word && event[key] == value);
         found.expect("it is there")
     };
     assert!(at("step", "kind", "tool_execution") < at("judged", "subject", "text.count"));
@@ -98,7 +127,10 @@ fn a_dead_collector_costs_a_run_nothing_and_is_said_once() {
     let station = counting(&traces);
     let ended = station.run(&["run", "Count."]).ends(0);
     assert_eq!(ended.err.matches("spans are lost").count(), 1, "{ended}");
-    station.run(&["run", "Count.", "--quiet"]).ends(0).says_only("");
+    station
+        .run(&["run", "Count.", "--quiet"])
+        .ends(0)
+        .says_only("");
     // What looks at runs tells nobody.
     station.run(&["runs", "show", "last"]).ends(0).says_only("");
 }
@@ -107,13 +139,24 @@ fn a_dead_collector_costs_a_run_nothing_and_is_said_once() {
 fn a_collector_that_nobody_trusted_is_told_nothing() {
     let server = Server::start(vec![Answer::Bytes(plain(200, "application/json", "{}"))]);
     let station = Station::new();
-    let traces = format!("[traces]\nendpoint = \"{}\"\nprivate = true\n", server.url());
+    let traces = format!(
+        "[traces]\nendpoint = \"{}\"\nprivate = true\n",
+        server.url()
+    );
     station.write("lazaret.toml", traces);
-    station.run(&["call", "text.count", "{\"text\":\"a\"}"]).ends(0).says(&["is not trusted"]);
+    station
+        .run(&["call", "text.count", "{\"text\":\"a\"}"])
+        .ends(0)
+        .says(&["is not trusted"]);
     assert_eq!(server.requests(), Vec::<String>::new());
-    station.run(&["policy", "check"]).prints(&[&format!("{}/v1/traces", server.url())]);
-    station.trust();
-    station.run(&["call", "text.count", "{\"text\":\"a\"}"]).ends(0);
+    station
+        .run(&["policy", "check"])
+        .prints(&[&format!("{}/v1/traces", server.url())]);
+    let told = format!("traces of every run go to {}", server.url());
+    station.run(&["policy", "trust"]).ends(0).prints(&[&told]);
+    station
+        .run(&["call", "text.count", "{\"text\":\"a\"}"])
+        .ends(0);
     assert_eq!(server.requests().len(), 1);
 }
 
@@ -124,11 +167,23 @@ fn the_spans_of_a_run_can_be_had_without_a_collector_and_are_the_same_again() {
     let export = ["runs", "export", "last", "--format", "otlp"];
     let first = station.run(&export).ends(0);
     let spans = &first.json()["resourceSpans"][0]["scopeSpans"][0]["spans"];
-    let mut names: Vec<&str> = spans.as_array().expect("spans").iter().filter_map(|span| span["name"].as_str()).collect();
+    let mut names: Vec<&str> = spans
+        .as_array()
+        .expect("spans")
+        .iter()
+        .filter_map(|span| span["name"].as_str())
+        .collect();
     names.sort_unstable();
     assert_eq!(
         names,
-        ["chat m", "chat m", "execute_tool text.count", "invoke_agent a", "turn", "turn"]
+        [
+            "chat m",
+            "chat m",
+            "execute_tool text.count",
+            "invoke_agent a",
+            "turn",
+            "turn"
+        ]
     );
     assert!(!first.out.contains(CANARY), "{first}");
     assert_eq!(station.run(&export).ends(0).out, first.out);
@@ -139,15 +194,28 @@ fn the_records_of_a_run_are_watched_from_any_of_them_on() {
     let station = counting("");
     station.run(&["run", "Count."]).ends(0);
     let all = station.run(&["runs", "show", "last", "--json"]).ends(0).out;
-    let watched = station.run(&["runs", "watch", "last", "--json"]).ends(0).out;
+    let watched = station
+        .run(&["runs", "watch", "last", "--json"])
+        .ends(0)
+        .out;
     let places = |text: &str| -> Vec<u64> {
-        let records = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-        records.filter_map(|record| record["seq"].as_u64()).collect()
+        let records = text
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        records
+            .filter_map(|record| record["seq"].as_u64())
+            .collect()
     };
     assert_eq!(places(&watched), places(&all));
-    let rest = station.run(&["runs", "watch", "last", "--from", "3", "--json"]).ends(0).out;
+    let rest = station
+        .run(&["runs", "watch", "last", "--from", "3", "--json"])
+        .ends(0)
+        .out;
     assert_eq!(places(&rest), places(&all)[3..]);
-    station.run(&["runs", "watch", "last"]).ends(0).prints(&["text.count", "done"]);
+    station
+        .run(&["runs", "watch", "last"])
+        .ends(0)
+        .prints(&["text.count", "done"]);
     station.run(&["runs", "watch", "nowhere"]).ends(4);
 }
 
@@ -156,7 +224,11 @@ fn the_records_of_a_run_are_watched_from_any_of_them_on() {
 fn a_run_of_another_process_is_watched_to_its_end() {
     let station = counting("");
     let slow = "await tools.text.count({text: 'a'}); await new Promise(done => setTimeout(done, 1500)); return 7";
-    let script = station.spawn(station.command(&["script", "-e", slow]).stdin(std::process::Stdio::null()));
+    let script = station.spawn(
+        station
+            .command(&["script", "-e", slow])
+            .stdin(std::process::Stdio::null()),
+    );
     let watched = loop {
         let watched = station.run(&["runs", "watch", "last", "--json"]);
         // Until it has begun there is none.

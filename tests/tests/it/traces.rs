@@ -6,6 +6,7 @@ use std::time::Duration;
 use lazaret::runs::host::Traced;
 use lazaret::words::event::Answer as Said;
 use lazaret_tests::prelude::*;
+use lazaret_tests::rig::value;
 
 /// Stands wherever a run says something.
 const CANARY: &str = "canary-5b1e";
