@@ -14,7 +14,7 @@ use super::left::{Hold, Kept};
 use super::observe::show;
 use super::provider::{Model, Provider};
 pub use super::traces::Traced;
-use super::traces::{Traces, served};
+use super::traces::Traces;
 use super::written::Written;
 use crate::edges::egress::{Egress, Names};
 use crate::edges::files::Files;
@@ -179,11 +179,7 @@ impl Host {
         let known = scrub::Known::default();
         vault.teach(&known);
         let journal = journal.without(&known);
-        let traces = places.collector.clone().map(|collector| {
-            let egress = Egress::new(&places.names, vault.clone(), known.clone());
-            Traces::start(collector, egress, served(&models), &journal)
-        });
-        let traces = traces.transpose()?;
+        let traces = Traces::open(&places, (&vault, &known), &models, &journal)?;
         let paths = mounts
             .iter()
             .map(|(name, path)| (path.display().to_string(), format!("{name}:")));

@@ -13,15 +13,17 @@ use std::thread;
 
 use tokio::sync::Notify;
 
-use super::host::Setup;
+use super::host::{Places, Setup};
 use super::provider::{Model, Provider};
 use super::rest;
 use crate::edges::egress::{Answer, Egress};
+use crate::edges::vault::Vault;
 use crate::gate::Gate;
 use crate::gate::journal::{Journal, Onlooker};
 use crate::rules::caller::{Budget, Caller, Known, Origin};
 use crate::rules::grant::Grant;
 use crate::rules::policy::Policy;
+use crate::rules::scrub;
 use crate::rules::spans::collector::{Collector, SERVICE, Told, again_after_ms};
 use crate::rules::spans::{Models, Served, Span, Trace, otlp};
 use crate::words::clock::{Clock, Deadline};
@@ -76,7 +78,7 @@ pub fn written(setup: &Setup, records: &[Record]) -> String {
 }
 
 /// What stands behind the names of these models.
-pub(super) fn served(models: &BTreeMap<String, Model>) -> Models {
+fn served(models: &BTreeMap<String, Model>) -> Models {
     let served = |(name, model): (&String, &Model)| {
         let (provider, known) = match &model.provider {
             Provider::Scripted { .. } => ("scripted", name),
@@ -93,11 +95,28 @@ pub(super) fn served(models: &BTreeMap<String, Model>) -> Models {
 }
 
 impl Traces {
+    /// Looks on at `journal`, and tells the collector that is named; nobody, where none is.
+    ///
+    /// # Errors
+    /// `Bug` where no thread can be had.
+    pub(super) fn open(
+        places: &Places,
+        (vault, known): (&Vault, &scrub::Known),
+        models: &BTreeMap<String, Model>,
+        journal: &Journal,
+    ) -> Result<Option<Self>> {
+        let Some(collector) = places.collector.clone() else {
+            return Ok(None);
+        };
+        let egress = Egress::new(&places.names, vault.clone(), known.clone());
+        Self::start(collector, egress, served(models), journal).map(Some)
+    }
+
     /// Looks on at `journal`, and tells the collector.
     ///
     /// # Errors
     /// `Bug` where no thread can be had.
-    pub(super) fn start(
+    fn start(
         collector: Collector,
         egress: Egress,
         models: Models,

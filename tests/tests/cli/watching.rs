@@ -96,8 +96,8 @@ fn steps_come_on_the_stream_of_the_run_before_what_they_are_of() {
         .lines()
         .map(|line| serde_json::from_str(line).expect("JSON"))
         .collect();
-    let steps: Vec<&str> = events
-        .iter()
+    let steps = events.iter().filter(|event| event["event"] == "step");
+    let steps: Vec<&str> = steps
         .filter_map(|event| event["message"].as_str())
         .collect();
     assert_eq!(
