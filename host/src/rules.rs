@@ -29,6 +29,7 @@ pub mod pace;
 pub mod plan;
 pub mod policy;
 pub mod price;
+pub mod progress;
 pub mod questions;
 pub mod ranges;
 pub mod rate;
@@ -44,6 +45,7 @@ pub mod search;
 pub mod secret;
 pub mod show;
 pub mod signature;
+pub mod spans;
 pub mod tier;
 
 use self::flow::Point;

@@ -21,4 +21,5 @@ pub mod rest;
 pub mod running;
 mod script;
 pub mod session;
+pub mod traces;
 pub mod written;

@@ -139,6 +139,7 @@ impl Scene {
             program: target().join("debug/lazaret"),
             names: Names::System,
             clock: Clock::system(),
+            collector: None,
         }
     }
 

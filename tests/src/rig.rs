@@ -289,6 +289,7 @@ impl Rig {
             program,
             names: Names::Turns(Arc::new(std::sync::Mutex::new(self.names.clone()))),
             clock: self.clock.clone(),
+            collector: None,
         };
         let mut setup = config::setup_of(&path, places)?;
         if !self.secrets.is_empty() {

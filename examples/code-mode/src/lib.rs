@@ -62,6 +62,7 @@ pub async fn run(program: &Path, state: &Path) -> Result<Report> {
         program: program.to_owned(),
         names: Names::System,
         clock: Clock::system(),
+        collector: None,
     };
     let host = Host::open(config::setup_of(&folder.path().join(config::NAME), places)?).await?;
     let job = async {

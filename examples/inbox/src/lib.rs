@@ -76,6 +76,7 @@ async fn pursue(given: &Given<'_>, job: &Job, policy: &str) -> Result<Done> {
         program: given.program.to_owned(),
         names: Names::System,
         clock: Clock::system(),
+        collector: None,
     };
     let host = Host::open(config::setup_of(&folder.path().join(config::NAME), places)?).await?;
     let run = host.new_run();

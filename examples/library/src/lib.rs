@@ -30,6 +30,7 @@ pub async fn open(folder: &Path, program: &Path, state: &Path) -> Result<Arc<Hos
         program: program.to_owned(),
         names: Names::System,
         clock: Clock::system(),
+        collector: None,
     };
     let setup = config::setup_of(&folder.join(config::NAME), places)?;
     Ok(Arc::new(Host::open(setup).await?))

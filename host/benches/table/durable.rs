@@ -80,6 +80,7 @@ async fn syncs(scene: &Scene) {
         program: scene.program.clone(),
         names: Names::System,
         clock: Clock::system(),
+        collector: None,
     };
     let host = Host::open(config::setup_of(&path, places).unwrap())
         .await

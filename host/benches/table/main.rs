@@ -191,6 +191,7 @@ impl Scene {
                 program: self.program.clone(),
                 names: Names::System,
                 clock: Clock::system(),
+                collector: None,
             },
         }
     }

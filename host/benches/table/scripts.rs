@@ -93,6 +93,7 @@ pub(crate) async fn host(scene: &Scene, name: &str, text: &str) -> Host {
                 .into(),
         ),
         clock: Clock::system(),
+        collector: None,
     };
     Host::open(config::setup_of(&path, places).unwrap())
         .await

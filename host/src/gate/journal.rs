@@ -10,23 +10,26 @@
 mod batch;
 mod chain;
 mod checkpoint;
+mod said;
 mod sessions;
 mod store;
+mod watch;
 mod writer;
 
-use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 
 use rusqlite::Connection;
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 
 use self::batch::Batch;
 use self::chain::Chains;
 pub use self::chain::{Provenance, Verified};
 use self::checkpoint::Checkpoints;
 pub use self::sessions::Begun;
+pub use self::watch::Watcher;
+use self::watch::Watches;
 use self::writer::Writer;
 use crate::rules::scrub::Known;
 use crate::words::clock::Clock;
@@ -35,7 +38,6 @@ use crate::words::event::texts::Cleaning;
 use crate::words::event::{Event, Glimpse, Record, Sight};
 use crate::words::id::{RunId, Seq};
 use crate::words::key::HostKey;
-use crate::words::limits::WATCH_EVENTS;
 use crate::words::lock::lock;
 
 /// Orders that may wait for the writer.
@@ -48,11 +50,22 @@ struct Inner {
     batch: Arc<Mutex<Batch>>,
     orders: mpsc::Sender<Order>,
     writer: Mutex<Option<thread::JoinHandle<()>>>,
-    watches: Mutex<HashMap<RunId, Arc<Watch>>>,
+    watches: Watches,
     clock: Clock,
     key: HostKey,
     /// What stands in no record.
     known: OnceLock<Known>,
+    /// Who is shown all records.
+    onlooker: OnceLock<Arc<dyn Onlooker>>,
+}
+
+/// Is shown every record of every run, each run's in the order of their places. It is called in the middle of an
+/// append: it does no input or output, and asks the journal nothing.
+pub trait Onlooker: Send + Sync {
+    /// A record that was just appended.
+    fn see(&self, record: &Record);
+    /// A run goes on whose records so far are these.
+    fn taken_up(&self, records: &[Record]);
 }
 
 enum Order {
@@ -119,10 +132,11 @@ impl Journal {
             batch,
             orders,
             writer,
-            watches: Mutex::default(),
+            watches: Watches::default(),
             clock,
             key,
             known: OnceLock::new(),
+            onlooker: OnceLock::new(),
         }))
     }
 
@@ -131,6 +145,11 @@ impl Journal {
     pub fn without(self, known: &Known) -> Self {
         let _ = self.0.known.set(known.clone());
         self
+    }
+
+    /// Shows all records from now on to somebody. Said once.
+    pub fn show_all(&self, onlooker: Arc<dyn Onlooker>) {
+        let _ = self.0.onlooker.set(onlooker);
     }
 
     /// A record as it may be shown: what is known now may not have been when it was kept.
@@ -160,7 +179,7 @@ impl Journal {
     /// `DiskFailed` after a failed write, `Busy` when the writer cannot keep up.
     pub fn append(&self, run: &RunId, parent: Seq, mut event: Event) -> Result<Stamp> {
         self.clean(&mut event);
-        let (record, nudge) = {
+        let (stamp, nudge) = {
             let mut batch = lock(&self.0.batch);
             batch.check()?;
             let seq = batch.take_seq(run, &event)?;
@@ -171,20 +190,27 @@ impl Journal {
                 parent: parent.min(seq),
                 event,
             };
+            let at = record.at;
             batch.set_aside_contents(&mut record.event);
             batch.records.push(record.clone());
-            (record, batch.is_full())
+            // In here, so that whoever looks on sees a run's records in the order of their places.
+            self.tell(record);
+            (Stamp { seq, at }, batch.is_full())
         };
         if nudge {
             // A full queue means that the writer is about to write anyway.
             let _ = self.0.orders.try_send(Order::Nudge);
         }
-        let stamp = Stamp {
-            seq: record.seq,
-            at: record.at,
-        };
-        self.show(run, Sight::Record(record));
         Ok(stamp)
+    }
+
+    fn tell(&self, record: Record) {
+        said::record(&record);
+        if let Some(onlooker) = self.0.onlooker.get() {
+            onlooker.see(&record);
+        }
+        let run = record.run.clone();
+        self.0.watches.show(&run, Sight::Record(record));
     }
 
     /// Returns when everything that was appended before is committed: it survives this process.
@@ -378,7 +404,12 @@ impl Journal {
     pub fn take_up(&self, run: &RunId, records: &[Record]) -> Result<()> {
         check_open(run, records)?;
         let last = records.last().map_or(0, |record| record.seq);
-        lock(&self.0.batch).take_up(run, last)
+        let mut batch = lock(&self.0.batch);
+        batch.take_up(run, last)?;
+        if let Some(onlooker) = self.0.onlooker.get() {
+            onlooker.taken_up(records);
+        }
+        Ok(())
     }
 
     /// How many records a run has that goes on here.
@@ -425,32 +456,39 @@ impl Journal {
     /// Watches a run from now on.
     #[must_use]
     pub fn watch(&self, run: &RunId) -> Watcher {
-        let watch = lock(&self.0.watches)
-            .entry(run.clone())
-            .or_default()
-            .clone();
-        Watcher {
-            watch,
-            journal: self.clone(),
-            run: run.clone(),
-        }
+        Watcher::new(self, run, None)
     }
 
-    /// Shows the run's watcher something that is not kept.
+    /// Watches a run from the record at `seq` on, whoever has seen it before (U-52): what is in the journal comes
+    /// first, then what happens, each record once and in its place.
+    ///
+    /// # Errors
+    /// `NotFound` for a run of which there is no record, `BadInput` where it has ended before; `Corrupt`,
+    /// `DiskFailed`.
+    pub async fn watch_from(&self, run: &RunId, seq: Seq) -> Result<Watcher> {
+        Watcher::joining(self, run, seq).await
+    }
+
+    /// Records of a run from the one at `seq` on, large contents by their digest as whoever watches sees them; and
+    /// its last one.
+    ///
+    /// # Errors
+    /// As [`Journal::records`].
+    pub async fn records_from(&self, run: &RunId, seq: Seq) -> Result<(Vec<Record>, Record)> {
+        let asked = run.clone();
+        let found = self.ask(move |database, _| store::records_from(database, &asked, seq));
+        let (records, last) = found.await?;
+        let records = records.into_iter().map(|record| self.shown(record));
+        Ok((records.collect(), self.shown(last)))
+    }
+
+    /// Shows the run's watchers something that is not kept.
     pub fn glimpse(&self, run: &RunId, glimpse: Glimpse) {
-        self.show(
-            run,
-            Sight::Glimpse {
-                run: run.clone(),
-                glimpse,
-            },
-        );
-    }
-
-    fn show(&self, run: &RunId, sight: Sight) {
-        if let Some(watch) = lock(&self.0.watches).get(run) {
-            watch.push(sight);
-        }
+        let sight = Sight::Glimpse {
+            run: run.clone(),
+            glimpse,
+        };
+        self.0.watches.show(run, sight);
     }
 
     /// The clock that stamps the records.
@@ -488,62 +526,4 @@ pub fn check_open(run: &RunId, records: &[Record]) -> Result<()> {
             .hint(format!("lazaret runs show {run}")));
     }
     Ok(())
-}
-
-/// What one watcher has not seen yet. What is not kept is dropped first, and records never: they
-/// are bounded by the run's own limits.
-#[derive(Default)]
-struct Watch {
-    queue: Mutex<VecDeque<Sight>>,
-    news: Notify,
-}
-
-impl Watch {
-    fn push(&self, sight: Sight) {
-        let mut queue = lock(&self.queue);
-        let droppable = matches!(sight, Sight::Glimpse { .. });
-        if droppable && queue.len() >= WATCH_EVENTS {
-            return;
-        }
-        queue.push_back(sight);
-        drop(queue);
-        self.news.notify_one();
-    }
-}
-
-/// Sees what happens in a run, in order.
-pub struct Watcher {
-    watch: Arc<Watch>,
-    journal: Journal,
-    run: RunId,
-}
-
-impl std::fmt::Debug for Watcher {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "Watcher({})", self.run)
-    }
-}
-
-impl Watcher {
-    /// The next thing that happens. Waits as long as it takes; a run's last record is `Stopped`.
-    pub async fn next(&mut self) -> Sight {
-        loop {
-            let waiting = self.watch.news.notified();
-            if let Some(sight) = lock(&self.watch.queue).pop_front() {
-                return sight;
-            }
-            waiting.await;
-        }
-    }
-
-    /// What has happened and was not looked at yet, one thing at a time; nothing where there is none.
-    pub fn seen(&mut self) -> Option<Sight> {
-        lock(&self.watch.queue).pop_front()
-    }
-}
-
-impl Drop for Watcher {
-    fn drop(&mut self) {
-        lock(&self.journal.0.watches).remove(&self.run);
-    }
 }

@@ -98,6 +98,17 @@ impl Wire {
         }
     }
 
+    /// Who is taken to answer, in the words of OpenTelemetry.
+    #[must_use]
+    pub fn provider(self) -> &'static str {
+        match self {
+            Self::OpenAi | Self::Responses => "openai",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gcp.gemini",
+            Self::Ollama => "ollama",
+        }
+    }
+
     /// Path and query of a request, below the provider's base.
     #[must_use]
     pub fn path(self, model: &str, streams: bool) -> String {

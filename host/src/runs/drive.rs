@@ -27,6 +27,7 @@ use crate::rules::budget::Purse;
 use crate::rules::caller::{Budget, Caller, Known, Origin};
 use crate::rules::context::told::Context;
 use crate::rules::plan::{Grouping, Plan, Seen, Step};
+use crate::rules::progress;
 use crate::rules::questions::Questions;
 use crate::rules::running::Pending;
 use crate::rules::schema::Schema;
@@ -152,6 +153,10 @@ impl Drive<'_> {
                     // What was looked at in an earlier turn is looked at again.
                     self.tasks.repeats().clear();
                     let groups = self.repaired(offer, groups);
+                    let tools = groups.iter().flatten().map(|call| call.tool.as_str());
+                    let turns = (plan.spent().0, self.agent.turns);
+                    let journal = self.station.gate.journal();
+                    journal.glimpse(self.run, progress::running(tools, turns));
                     let left = self.in_time(self.call(plan, offer, groups, turn)).await?;
                     if let Some(why) = left {
                         return Ok(self.is_left(plan, &why).await?.then_some(why));

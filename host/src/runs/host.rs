@@ -14,6 +14,8 @@ use super::left::{Hold, Kept};
 use super::observe::show;
 use super::provider::{Model, Provider};
 use super::session::Earlier;
+pub use super::traces::Traced;
+use super::traces::Traces;
 use super::written::Written;
 use crate::edges::egress::{Egress, Names};
 use crate::edges::files::Files;
@@ -41,13 +43,14 @@ use crate::rules::running::RunRules;
 use crate::rules::script;
 use crate::rules::scrub::{self, Scrub};
 use crate::rules::show::Show;
+use crate::rules::spans::collector::Collector;
 use crate::rules::tier::Chains;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Error, Result};
 use crate::words::event::{
     Content, End, Event, Narrowed, Record, Spent, Started, Stopped, Surface,
 };
-use crate::words::id::{Place, RunId};
+use crate::words::id::{Place, RunId, Seq};
 use crate::words::key::HostKey;
 use crate::words::label::{Label, Source};
 use crate::words::limits::{CALL_KEY_CHARS, CALL_TIMEOUT_MS_MAX};
@@ -95,6 +98,8 @@ pub struct Places {
     pub names: Names,
     /// What the time is.
     pub clock: Clock,
+    /// Whom spans of runs are told to; nobody, where nothing is said.
+    pub collector: Option<Collector>,
 }
 
 /// Where records and notes go.
@@ -120,6 +125,8 @@ pub struct Host {
     clients: OnceLock<Judging>,
     /// Of a run that is replayed: what it was told of those before it in its session.
     pub(super) retold: Option<Earlier>,
+    /// Who tells a collector what happens; nobody, where none is named.
+    traces: Option<Traces>,
 }
 
 /// One call that was made through the host.
@@ -175,6 +182,7 @@ impl Host {
         let known = scrub::Known::default();
         vault.teach(&known);
         let journal = journal.without(&known);
+        let traces = Traces::open(&places, (&vault, &known), &models, &journal)?;
         let paths = mounts
             .iter()
             .map(|(name, path)| (path.display().to_string(), format!("{name}:")));
@@ -203,6 +211,7 @@ impl Host {
             rules,
             clients: OnceLock::new(),
             retold: None,
+            traces,
         })
     }
 
@@ -258,6 +267,21 @@ impl Host {
     #[must_use]
     pub fn watch(&self, run: &RunId) -> Watcher {
         self.journal().watch(run)
+    }
+
+    /// Sees what happens in a run from the record at `seq` on, also what has happened already: for whoever comes
+    /// late, or comes back.
+    ///
+    /// # Errors
+    /// As [`Journal::watch_from`].
+    pub async fn watch_from(&self, run: &RunId, seq: Seq) -> Result<Watcher> {
+        self.journal().watch_from(run, seq).await
+    }
+
+    /// What became of the spans of this host's runs; nothing where no collector is named.
+    #[must_use]
+    pub fn traced(&self) -> Option<Traced> {
+        self.traces.as_ref().map(Traces::traced)
     }
 
     /// Calls one tool on behalf of a client: a run of one call, with arguments that somebody typed.

@@ -91,6 +91,8 @@ impl Host {
         attended(&mut setup.policy.asks, records);
         setup.vault = Vault::default();
         setup.places.records = Records::InMemory;
+        // It was told when it happened.
+        setup.places.collector = None;
         setup.places.clock = Clock::recorded(expected.iter().map(|record| record.at).collect());
         let mut host = Self::open(setup).await?.told_by(outside.clone())?;
         host.retold = Some(earlier);

@@ -110,7 +110,7 @@ impl Running {
                 done = &mut self.work => self.done = Some(done.unwrap_or_else(|_| Err(Error::bug("the run panicked")))),
             }
         }
-        self.watcher.seen()
+        self.watcher.seen().await
     }
 
     /// Stops the run: nothing new begins, guests are dropped, and what it was is on record.

@@ -7,6 +7,7 @@ mod call;
 mod demo;
 mod doctor;
 mod inline;
+mod logs;
 mod plugin;
 mod policy;
 mod print;
@@ -18,13 +19,13 @@ mod secret;
 mod sessions;
 mod tools;
 mod transcript;
+mod watch;
 
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use tracing_subscriber::EnvFilter;
 
 use super::config::trust::Standing;
 use super::config::{Config, Surroundings};
@@ -169,10 +170,7 @@ pub fn main() -> ExitCode {
             &mut io::stderr(),
         ));
     }
-    tracing_subscriber::fmt()
-        .with_env_filter(filter())
-        .with_writer(io::stderr)
-        .init();
+    logs::begin(arguments.quiet);
     let json = arguments.json;
     match start(arguments).and_then(|status| print::lost().map_or(Ok(status), Err)) {
         Ok(status) => ExitCode::from(status),
@@ -181,25 +179,6 @@ pub fn main() -> ExitCode {
             ExitCode::from(error.code().exit_status())
         }
     }
-}
-
-/// What developers see. Libraries that hold requests with their secrets in place say no more than that
-/// something failed, whatever is asked for.
-fn filter() -> EnvFilter {
-    let asked = EnvFilter::try_from_env("LAZARET_LOG").unwrap_or_else(|_| EnvFilter::new("off"));
-    let quiet = [
-        "h2",
-        "hyper",
-        "hyper_util",
-        "reqwest",
-        "rustls",
-        "tower",
-        "tower_http",
-    ];
-    let quiet = quiet
-        .iter()
-        .filter_map(|library| format!("{library}=error").parse().ok());
-    quiet.fold(asked, EnvFilter::add_directive)
 }
 
 fn start(arguments: Arguments) -> Result<u8> {

@@ -13,6 +13,7 @@ pub mod flow;
 pub mod lint;
 mod resolve;
 pub mod secrets;
+pub mod traces;
 pub mod trust;
 
 use std::path::{Path, PathBuf};
@@ -155,6 +156,7 @@ impl Config {
             program: around.program.clone(),
             names: Names::System,
             clock: Clock::system(),
+            collector: None,
         };
         let files: Vec<(&Path, &ConfigFile)> = user
             .iter()

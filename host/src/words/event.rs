@@ -5,6 +5,7 @@
 
 pub mod attempted;
 pub mod session;
+mod step;
 pub mod texts;
 
 use std::time::Instant;
@@ -14,6 +15,7 @@ use serde_json::Value;
 
 pub use self::attempted::{Attempted, Onward, Tried};
 pub use self::session::{Cause, Compacted, InSession};
+pub use self::step::{Doing, Step};
 use super::attachment::Attachment;
 use super::budget::Over;
 use super::error::{Code, Issue};
@@ -742,6 +744,8 @@ pub enum Sight {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Glimpse {
+    /// What the run is about to do.
+    Step(Step),
     /// More of the model's text.
     Text {
         /// The piece.

@@ -49,7 +49,9 @@ impl Sort {
         (Self::Scalar, "scalar"),
     ];
 
-    fn word(self) -> &'static str {
+    /// Its word, as in the text of a source.
+    #[must_use]
+    pub fn word(self) -> &'static str {
         Self::ALL
             .iter()
             .find(|(sort, _)| *sort == self)

@@ -387,8 +387,10 @@ pub const REPLY_TOKENS: u32 = 8_192;
 pub const SCHEMA_LOWERED_DEPTH: usize = 16;
 /// Parts of such a schema, its references written out.
 pub const SCHEMA_LOWERED_NODES: usize = 2_000;
-/// Events waiting for a slow watcher; deltas and progress are dropped first.
+/// Events waiting for a slow watcher before deltas and progress are dropped for it.
 pub const WATCH_EVENTS: usize = 256;
+/// Records waiting for it; what comes after them it reads from the journal, so that none is ever dropped.
+pub const WATCH_RECORDS: usize = 1_024;
 /// Time that a cancelled run has to end its calls (G-54).
 pub const CANCEL_GRACE_MS: u64 = 50;
 /// Outcomes of one turn's calls that are given again (S-17a).
@@ -499,6 +501,45 @@ pub const CONTEXT_MESSAGE_TOKENS: u64 = 4;
 pub const CONTEXT_NOTICE_TOKENS: u64 = 32;
 /// A text is given to a tokenizer in pieces of this size: the time it takes grows with the square of a word.
 pub const TOKENIZED_BYTES: usize = 1 << 10;
+/// A name from outside in a line of progress.
+pub const STEP_NAME_CHARS: usize = 128;
+/// Tools that such a line names; of more it says how many.
+pub const STEP_TOOLS: usize = 8;
+/// A name from outside in a span.
+pub const SPAN_NAME_CHARS: usize = 128;
+/// An id or a rule in a span; a longer one is left out.
+pub const SPAN_ID_CHARS: usize = 64;
+/// Moments of one span; more are counted.
+pub const SPAN_EVENTS: usize = 128;
+/// Effects of one run that are under way; of more there are no spans.
+pub const SPANS_OPEN: usize = 65_536;
+/// Runs of one process that are traced at once; more are not.
+pub const SPAN_RUNS: usize = 4_096;
+/// Spans that wait to be sent, where `[traces] queue_spans` does not say; newer ones are dropped and counted.
+pub const TRACES_QUEUE_SPANS: usize = 4_096;
+/// Largest value of `queue_spans`.
+pub const TRACES_QUEUE_SPANS_MAX: usize = 1_000_000;
+/// Spans of one request, where `[traces] batch_spans` does not say.
+pub const TRACES_BATCH_SPANS: usize = 512;
+/// How long spans wait for more of them, where `[traces] batch_ms` does not say.
+pub const TRACES_BATCH_MS: u64 = 5_000;
+/// How long one request may take, where `[traces] timeout_ms` does not say.
+pub const TRACES_TIMEOUT_MS: u64 = 10_000;
+/// How long the end of a process waits for spans that are not sent, where `[traces] flush_ms` does not say.
+pub const TRACES_FLUSH_MS: u64 = 2_000;
+/// Times that one request is sent, where `[traces] attempts` does not say.
+pub const TRACES_ATTEMPTS: u32 = 3;
+/// Largest value of `attempts`.
+pub const TRACES_ATTEMPTS_MAX: u32 = 10;
+/// Largest value of the times there.
+pub const TRACES_MS_MAX: u64 = 600_000;
+/// Wait before a request is sent again, the first time; then twice as long.
+pub const TRACES_AGAIN_MS: u64 = 250;
+/// Body of a collector's answer.
+pub const TRACES_ANSWER_BYTES: usize = 64 << 10;
+/// Headers of `[traces]`.
+pub const TRACES_HEADERS: usize = 16;
+
 /// Name of a session, and of its user.
 pub const SESSION_NAME_CHARS: usize = 128;
 /// Runs of one session: each reads those before it.
@@ -530,6 +571,7 @@ const _: () = assert!(OUTCOME_BYTES <= HOSTCALL_BYTES);
 const _: () = assert!(FETCH_BODY_BYTES <= HOSTCALL_BYTES && FILE_WRITE_BYTES <= HOSTCALL_BYTES);
 const _: () = assert!(GUEST_MEMORY_BYTES <= GUEST_MEMORY_BYTES_MAX);
 const _: () = assert!(BATCH_RECORDS < BATCH_RECORDS_MAX);
+const _: () = assert!(WATCH_EVENTS <= WATCH_RECORDS);
 // An escaped name has up to twelve bytes for a character.
 const _: () = assert!(
     2 * SIGNATURE_TYPE_BYTES + SIGNATURE_COMMENT_BYTES + 12 * TOOL_NAME_CHARS < SIGNATURE_BYTES

@@ -40,4 +40,5 @@ mod stop;
 mod tls;
 mod trust;
 mod two_files;
+mod watching;
 mod wires;

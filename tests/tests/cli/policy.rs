@@ -17,7 +17,8 @@ fn a_policy_that_is_well_formed_is_counted() {
         .json();
     assert_eq!(
         told,
-        json!({"ok": true, "origin": "[HERE]/lazaret.toml", "lines": 1, "unused": [], "findings": []})
+        json!({"ok": true, "origin": "[HERE]/lazaret.toml", "lines": 1, "unused": [], "findings": [],
+            "traces": null})
     );
 }
 

@@ -155,8 +155,8 @@ fn for_programs_it_is_one_event_a_line() {
         .filter(|word| *word != "progress")
         .collect();
     let wanted = [
-        "started", "prompted", "replied", "judged", "finished", "observed", "prompted", "replied",
-        "judged", "finished", "stopped",
+        "started", "prompted", "step", "replied", "step", "judged", "finished", "observed",
+        "prompted", "step", "replied", "judged", "finished", "stopped",
     ];
     assert_eq!(words, wanted);
     let stopped = events.last().unwrap();

@@ -36,5 +36,7 @@ mod signatures;
 mod signed;
 mod stops;
 mod swaps;
+mod traces;
 mod turns;
 mod unread;
+mod watching;

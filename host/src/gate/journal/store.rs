@@ -11,7 +11,7 @@ use super::chain::{Chains, Provenance};
 use super::sessions;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Event, Record};
-use crate::words::id::{Digest, RunId};
+use crate::words::id::{Digest, RunId, Seq};
 use crate::words::limits::JOURNAL_WAIT_MS;
 
 /// `LZRT`: marks the file as ours.
@@ -339,6 +339,26 @@ pub(super) fn records(database: &Connection, run: &RunId) -> Result<Vec<Record>>
         read_content(database, &mut record.event)?;
     }
     Ok(records)
+}
+
+/// The records of a run from `seq` on, and its last one.
+pub(super) fn records_from(
+    database: &Connection,
+    run: &RunId,
+    seq: Seq,
+) -> Result<(Vec<Record>, Record)> {
+    const FROM: &str = "SELECT run, seq, at, parent, event FROM records
+        WHERE run = ?1 AND seq >= ?2 ORDER BY seq";
+    const LAST: &str =
+        "SELECT run, seq, at, parent, event FROM records WHERE run = ?1 ORDER BY seq DESC LIMIT 1";
+    let seq = i64::try_from(seq).unwrap_or(i64::MAX);
+    let records = select(database, FROM, params![run.as_str(), seq])?;
+    let last = match records.last() {
+        Some(last) => Some(last.clone()),
+        None => select(database, LAST, params![run.as_str()])?.pop(),
+    };
+    let last = last.ok_or_else(|| Error::not_found(format!("run `{run}`")))?;
+    Ok((records, last))
 }
 
 /// One state of the database, for several questions.

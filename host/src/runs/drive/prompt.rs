@@ -9,6 +9,7 @@ use crate::rules::agent::Agent;
 use crate::rules::answer;
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::plan::Plan;
+use crate::rules::progress;
 use crate::rules::scrub::{Scrub, Trickle};
 use crate::words::error::{Error, Result};
 use crate::words::event::{Event, Glimpse};
@@ -49,6 +50,8 @@ impl Drive<'_> {
                 tools: cards.iter().map(|card| card.name.clone()).collect(),
             };
             let seq = journal.append(self.run, 0, event)?.seq;
+            let turns = (turn, self.agent.turns);
+            journal.glimpse(self.run, progress::asking(&model.name, turns));
             let caller = self.caller(Origin::Host, seq, plan.label().clone(), model);
             let scrub = &self.station.scrub;
             let mut trickles = (Trickle::new(scrub), Trickle::new(scrub));

@@ -9,6 +9,7 @@ use crate::rules::context::told::{Context, Due, Telling};
 use crate::rules::context::window::Window;
 use crate::rules::inbound::Marks;
 use crate::rules::plan::Plan;
+use crate::rules::progress;
 use crate::rules::sanitise::visible;
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
@@ -54,6 +55,10 @@ impl Drive<'_> {
         let Some(due) = context.due(telling, (rolling, window)) else {
             return Ok(());
         };
+        // The turn that is about to begin.
+        let turns = (plan.spent().0.saturating_add(1), self.agent.turns);
+        let journal = self.station.gate.journal();
+        journal.glimpse(self.run, progress::summarising(turns));
         let began = Clock::instant();
         let (mut by, mut instead, mut usage) = (HOST, String::new(), Usage::default());
         let mut summary = rolling.summary(&due.before, &due.messages);

@@ -9,7 +9,8 @@ use super::runs::{open, time};
 use super::{Scene, print};
 use crate::edges::named;
 use crate::gate::journal::{Journal, Provenance};
-use crate::runs::audit::{Finding, State};
+use crate::runs::audit::{Audit, Finding, State};
+use crate::runs::traces::written;
 use crate::surfaces::paint::{bad, faint, good, strong, warn};
 use crate::words::error::{Code, Result};
 use crate::words::event::{Answer, EffectKind, Event, Judged, Record, Verdict};
@@ -191,11 +192,29 @@ fn line_of_finding(finding: &Finding) -> String {
     )
 }
 
-/// Writes a run as JSON lines.
-pub(super) async fn export(scene: &Scene, run: &str, output: Option<&Path>) -> Result<u8> {
-    let audit = open(scene)?;
+/// How an exported run is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Format {
+    /// JSON lines that another journal can take in.
+    #[default]
+    Records,
+    /// What a collector of traces would be told.
+    Otlp,
+}
+
+/// Writes a run.
+pub(super) async fn export(
+    scene: &Scene,
+    (run, format): (&str, Format),
+    output: Option<&Path>,
+) -> Result<u8> {
+    let setup = scene.read_config()?.setup;
+    let audit = Audit::open(&setup.places, &setup.vault)?;
     let run = audit.journal().find(run).await?;
-    let lines = audit.export(&run).await?;
+    let lines = match format {
+        Format::Records => audit.export(&run).await?,
+        Format::Otlp => written(&setup, &audit.journal().records(&run).await?),
+    };
     match output {
         None => print::line(lines.trim_end()),
         Some(path) => {

@@ -140,7 +140,8 @@ fn progress(spinner: &Spinner, sight: &Sight) -> bool {
             true
         }
         Sight::Glimpse {
-            glimpse: Glimpse::Text { .. } | Glimpse::Thought { .. } | Glimpse::Said { .. },
+            glimpse:
+                Glimpse::Step(_) | Glimpse::Text { .. } | Glimpse::Thought { .. } | Glimpse::Said { .. },
             ..
         }
         | Sight::Record(_) => false,

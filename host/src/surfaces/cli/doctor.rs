@@ -76,7 +76,7 @@ async fn examine(scene: &Scene) -> Vec<Finding> {
         Ok(state) => findings.push(fine("state", state.path().display().to_string())),
         Err(error) => findings.push(broken("state", &error)),
     }
-    let config = match Config::read(&scene.around, scene.config.as_deref()) {
+    let mut config = match Config::read(&scene.around, scene.config.as_deref()) {
         Ok(config) => config,
         Err(error) => {
             findings.push(broken("configuration", &error));
@@ -91,6 +91,10 @@ async fn examine(scene: &Scene) -> Vec<Finding> {
         ));
     }
     let models = config.setup.models.len();
+    // Of what is tried here nobody is told.
+    let told = config.setup.places.collector.take();
+    let told = told.map(|collector| fine("traces", format!("go to {}", collector.place())));
+    findings.extend(told);
     let opening = Host::open(config.setup);
     let host = match print::while_waiting(
         "preparing plugins (compiled once, then cached)",

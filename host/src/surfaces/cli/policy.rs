@@ -94,6 +94,7 @@ fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
         "{} `{shown}` counts from now on, exactly as it is ({digest})",
         good("trusted")
     ));
+    say_traces(&file);
     for (name, mount) in &file.mounts {
         let access = mount.access.word();
         print::line(format!(
@@ -119,4 +120,23 @@ fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
         }
     }
     Ok(0)
+}
+
+/// Whom the file tells of runs, and with which secrets.
+fn say_traces(file: &ConfigFile) {
+    let Some(endpoint) = &file.traces.endpoint else {
+        return;
+    };
+    let to = strong(foreign(endpoint));
+    print::line(format!("  traces of every run go to {to}"));
+    for (header, said) in &file.traces.headers {
+        let secret = match (&said.env, &said.secret) {
+            (Some(variable), _) => format!("variable {}", strong(foreign(variable))),
+            (None, secret) => {
+                let name = secret.as_deref().unwrap_or_default();
+                format!("secret {}", strong(foreign(name)))
+            }
+        };
+        print::line(format!("    {secret} in header {}", foreign(header)));
+    }
 }

@@ -223,7 +223,7 @@ pub(super) async fn follow(
         }
     };
     // What was seen after the last look, and is there already.
-    while let Ok(sight) = tokio::time::timeout(std::time::Duration::ZERO, watcher.next()).await {
+    while let Some(sight) = watcher.seen().await {
         see(&sight);
     }
     drop(spinner);

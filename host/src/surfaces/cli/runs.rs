@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::transcript::{Transcript, short};
-use super::{Scene, audit, print, replay};
+use super::{Scene, audit, print, replay, watch};
 use crate::gate::journal::{Journal, Provenance};
 use crate::runs::audit::Audit;
 use crate::runs::brought::{Listed, held_in};
@@ -24,6 +24,7 @@ use crate::words::limits::RUNS_LISTED;
   lazaret runs show last                every record of the newest run
   lazaret runs show 20260314 --json     the run whose name begins so, one record a line
   lazaret runs show last --audit        only what was decided, with labels
+  lazaret runs watch last               what happens in a run, also of another process
   lazaret runs verify --all             whether every record is as it was written
   lazaret runs export last --output run.jsonl
   lazaret runs replay last              run it again, offline, and compare every record
@@ -46,6 +47,15 @@ pub(super) enum Runs {
         #[arg(long)]
         audit: bool,
     },
+    /// Show records of a run as they are written, also by another process, until it ends or is left.
+    Watch {
+        /// The run's name, its beginning, or `last`.
+        #[arg(default_value = "last")]
+        run: String,
+        /// From this record on: what was seen before is not shown again.
+        #[arg(long, value_name = "PLACE", default_value_t = 0)]
+        from: u64,
+    },
     /// Say whether the records of a run are those that were written.
     Verify {
         /// The run's name, its beginning, or `last`.
@@ -63,6 +73,9 @@ pub(super) enum Runs {
         /// Into this new file instead of standard output.
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
+        /// As records, or as the spans that a collector would be told (OTLP in JSON).
+        #[arg(long, value_enum, default_value_t)]
+        format: audit::Format,
     },
     /// Take in an exported run, to look at. What another host wrote is marked, and nothing goes on with it.
     Import {
@@ -107,7 +120,12 @@ impl Runs {
             }
             Self::Show { run, audit: false } => show(open(scene)?.journal(), scene, &run).await,
             Self::Verify { run, all } => audit::verify(scene, (!all).then_some(&run)).await,
-            Self::Export { run, output } => audit::export(scene, &run, output.as_deref()).await,
+            Self::Watch { run, from } => watch::watch(scene, &run, from).await,
+            Self::Export {
+                run,
+                output,
+                format,
+            } => audit::export(scene, (&run, format), output.as_deref()).await,
             Self::Import { file } => audit::import(scene, &file).await,
             Self::Replay {
                 run,

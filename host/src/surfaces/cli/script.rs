@@ -257,6 +257,7 @@ fn doing(sight: &Sight) -> Option<String> {
         Sight::Glimpse { glimpse, .. } => match glimpse {
             Glimpse::Said { message, .. } => Some(foreign(message)),
             Glimpse::Progress { tool, message, .. } => Some(format!("{tool}: {message}")),
+            Glimpse::Step(step) => Some(step.message.clone()),
             Glimpse::Text { .. } | Glimpse::Thought { .. } => None,
         },
     }

@@ -27,6 +27,8 @@ pub(super) struct Transcript {
     judged: BTreeMap<Seq, Judged>,
     /// What was told of calls in place of what came of them.
     told: BTreeMap<Seq, Value>,
+    /// The turn, and the most there may be.
+    turns: (u32, u32),
 }
 
 impl Transcript {
@@ -46,33 +48,12 @@ impl Transcript {
     /// What is going on now, for the spinner (O-47).
     pub(super) fn going_on(&self, sight: &Sight) -> Option<String> {
         match sight {
-            Sight::Record(record) => match &record.event {
-                Event::Prompted {
-                    turn,
-                    turns_max,
-                    model,
-                    ..
-                } => Some(format!("[{turn}/{turns_max}] asking {model}")),
-                Event::Judged(judged) if judged.effect == EffectKind::Call => {
-                    Some(format!("running {}", judged.subject))
-                }
-                Event::Started(_)
-                | Event::Brought(_)
-                | Event::Attempted(_)
-                | Event::Replied { .. }
-                | Event::Judged(_)
-                | Event::Finished(_)
-                | Event::Scripted(_)
-                | Event::Rested { .. }
-                | Event::Paused { .. }
-                | Event::Answered { .. }
-                | Event::Expired { .. }
-                | Event::Resumed
-                | Event::Overspent(_)
-                | Event::Compacted(_)
-                | Event::Observed { .. }
-                | Event::Stopped(_) => None,
-            },
+            // A call by a script; those of a model are a step.
+            Sight::Record(record) => self.script_s_call(record),
+            Sight::Glimpse {
+                glimpse: Glimpse::Step(step),
+                ..
+            } => Some(step.message.clone()),
             Sight::Glimpse {
                 glimpse: Glimpse::Progress { tool, message, .. },
                 ..
@@ -86,6 +67,20 @@ impl Transcript {
                 ..
             } => None,
         }
+    }
+
+    fn script_s_call(&self, record: &Record) -> Option<String> {
+        let judged = match self.judged.get(&record.seq) {
+            Some(judged) if judged.effect == EffectKind::Call && judged.origin != "model" => judged,
+            Some(_) | None => return None,
+        };
+        let (turn, most) = self.turns;
+        let turns = if turn == 0 {
+            String::new()
+        } else {
+            format!("[{turn}/{most}] ")
+        };
+        Some(format!("{turns}running {}", judged.subject))
     }
 
     /// The line of an end; of a model's call there is none before the model has observed it.
@@ -115,7 +110,10 @@ impl Transcript {
                 turns_max,
                 model,
                 ..
-            } => Some(faint(format!("[{turn}/{turns_max}] {}", foreign(model)))),
+            } => {
+                self.turns = (*turn, *turns_max);
+                Some(faint(format!("[{turn}/{turns_max}] {}", foreign(model))))
+            }
             Event::Attempted(attempted) => Some(attempt::line(attempted)),
             Event::Replied { reply, .. } => lines_of_reply(reply),
             Event::Judged(judged) => {

@@ -10,6 +10,7 @@ use super::budget::{BudgetTable, PriceTable};
 use super::chain::{ChainTable, TierTable};
 use super::flow::FlowTable;
 use super::secrets::{ScrubTable, SecretTable, VaultTable};
+use super::traces::TracesTable;
 use crate::edges::named;
 use crate::guests::catalog::Collisions;
 use crate::rules::candidate::{Accepts, Can};
@@ -77,6 +78,8 @@ pub struct ConfigFile {
     pub observations: CapTable,
     /// When older turns are folded into a summary.
     pub compaction: RollingTable,
+    /// Whom spans of runs are told to.
+    pub traces: TracesTable,
     /// The bytes that were read.
     #[serde(skip)]
     pub bytes: Vec<u8>,

@@ -17,6 +17,7 @@ use super::file::{
 };
 use super::flow::{self, FlowTable};
 use super::secrets;
+use super::traces;
 use crate::edges::vault::{Backend, Vault};
 use crate::guests::catalog::Collisions;
 use crate::guests::plugin;
@@ -124,6 +125,8 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
     setup.policy.inbound.caps = context::caps(files)?;
     setup.policy.guess = secrets::guess(files.iter().map(|(_, file)| file.scrub));
     context::roll(&mut setup, files)?;
+    let told = files.iter().map(|(_, file)| &file.traces);
+    setup.places.collector = traces::collector(told, &mut setup.vault)?;
     check_names(&setup)?;
     budget::check(&setup)?;
     Ok(setup)

@@ -12,8 +12,11 @@ use crate::words::error::Result;
 /// Looks at the files as they would hold, so that they can be checked before they are trusted.
 pub(super) async fn perform(scene: &Scene) -> Result<u8> {
     scene.read_config()?;
-    let preview = Config::preview(&scene.around, scene.config.as_deref())?;
+    let mut preview = Config::preview(&scene.around, scene.config.as_deref())?;
     let files = files(&preview)?;
+    // Nobody is told of what is only looked at.
+    let told = preview.setup.places.collector.take();
+    let told = told.map(|collector| collector.place());
     let opening = Host::open(preview.setup);
     let host = print::while_waiting("looking at plugins", scene.quiet, opening).await?;
     let policy = host.policy();
@@ -33,7 +36,7 @@ pub(super) async fn perform(scene: &Scene) -> Result<u8> {
         print::value(
             &json!({
                 "ok": true, "origin": policy.origin, "lines": policy.lines.len(),
-                "unused": unused, "findings": findings,
+                "unused": unused, "findings": findings, "traces": told,
             }),
             true,
         );
@@ -46,6 +49,9 @@ pub(super) async fn perform(scene: &Scene) -> Result<u8> {
         print::counted(policy.lines.len(), "grant"),
         print::counted(policy.mounts.len(), "mount")
     ));
+    if let Some(place) = told {
+        print::line(format!("traces of every run go to {place}"));
+    }
     for finding in findings {
         print::warning(
             &format!("`{}`: {}", finding.file, finding.what),

@@ -34,7 +34,9 @@ pub(in super::super) struct Test {
 impl Test {
     pub(in super::super) async fn perform(self, scene: &Scene) -> Result<u8> {
         let runs = recorded::read(scene, &self.runs).await?;
-        let preview = Config::preview(&scene.around, Some(&self.policy))?;
+        let mut preview = Config::preview(&scene.around, Some(&self.policy))?;
+        // Nobody is told of what is only tried.
+        preview.setup.places.collector = None;
         let opening = Host::open(preview.setup);
         let host = print::while_waiting("looking at plugins", scene.quiet, opening).await?;
         let mut told = Vec::new();

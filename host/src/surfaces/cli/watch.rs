@@ -1,0 +1,48 @@
+//! `lazaret runs watch`: what happens in a run, also in one of another process, from any of its records on.
+
+use super::runs::open;
+use super::transcript::Transcript;
+use super::{Scene, print};
+use crate::runs::rest;
+use crate::surfaces::paint::faint;
+use crate::words::error::Result;
+use crate::words::event::{Event, Record};
+use crate::words::id::Seq;
+
+/// Prints the records of a run from `from` on as they are written, until it ends or is left.
+pub(super) async fn watch(scene: &Scene, run: &str, from: Seq) -> Result<u8> {
+    let audit = open(scene)?;
+    let journal = audit.journal();
+    let run = journal.find(run).await?;
+    let mut transcript = Transcript::default();
+    // What came before is read as well, since later lines speak of it.
+    let mut next = 0;
+    loop {
+        let (records, last) = journal.records_from(&run, next).await?;
+        for record in &records {
+            let line = transcript.line(record);
+            if record.seq >= from {
+                print(scene, record, line.as_deref());
+            }
+        }
+        next = last.seq.saturating_add(1);
+        if matches!(last.event, Event::Stopped(_) | Event::Paused { .. }) {
+            return Ok(0);
+        }
+        rest::a_moment().await;
+    }
+}
+
+fn print(scene: &Scene, record: &Record, line: Option<&str>) {
+    if scene.json {
+        print::compact(record);
+    } else if let Some(line) = line {
+        for (place, line) in line.lines().enumerate() {
+            let seq = match place {
+                0 => record.seq.to_string(),
+                _ => String::new(),
+            };
+            print::line(format!("{} {line}", faint(format!("{seq:>4}"))));
+        }
+    }
+}

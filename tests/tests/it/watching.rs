@@ -1,0 +1,128 @@
+//! Watchers: each record once and in its place, for whoever comes late, is slow, or comes back.
+
+use std::time::Duration;
+
+use lazaret::gate::journal::Watcher;
+use lazaret::words::event::{Event, Glimpse, Sight};
+use lazaret::words::id::RunId;
+use lazaret::words::limits::{WATCH_EVENTS, WATCH_RECORDS};
+use lazaret_tests::prelude::*;
+
+fn place(sight: &Sight) -> Option<u64> {
+    match sight {
+        Sight::Record(record) => Some(record.seq),
+        Sight::Glimpse { .. } => None,
+    }
+}
+
+/// Places of the next records.
+async fn places(watcher: &mut Watcher, many: usize) -> Vec<u64> {
+    let mut places = Vec::new();
+    while places.len() < many {
+        let next = tokio::time::timeout(Duration::from_secs(60), watcher.next()).await;
+        places.extend(place(&next.expect("there is more")));
+    }
+    places
+}
+
+fn upto(range: std::ops::Range<usize>) -> Vec<u64> {
+    range.map(|seq| seq.try_into().expect("a place")).collect()
+}
+
+fn append(rig: &Rigged, run: &RunId) {
+    let appended = rig.host.journal().append(run, 0, Event::Resumed);
+    appended.expect("the journal takes it");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_comes_late_sees_what_was_and_then_what_is() {
+    let rig = Rig::of("").open().await;
+    let run = rig.host.new_run();
+    for _ in 0..5 {
+        append(&rig, &run);
+    }
+    let mut late = rig.host.watch_from(&run, 0).await.expect("a run");
+    let mut back = rig.host.watch_from(&run, 3).await.expect("a run");
+    let mut ahead = rig.host.watch_from(&run, 7).await.expect("a run");
+    for _ in 0..5 {
+        append(&rig, &run);
+    }
+    assert_eq!(places(&mut late, 10).await, upto(0..10));
+    assert_eq!(places(&mut back, 7).await, upto(3..10));
+    assert_eq!(places(&mut ahead, 3).await, upto(7..10));
+    assert!(late.seen().await.is_none());
+}
+
+/// Whoever joins while records come sees no gap and nothing twice.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_joins_in_the_middle_of_it_misses_nothing() {
+    let rig = std::sync::Arc::new(Rig::of("").open().await);
+    let run = rig.host.new_run();
+    append(&rig, &run);
+    let writers: Vec<_> = (0..4)
+        .map(|_| {
+            let (rig, run) = (rig.clone(), run.clone());
+            std::thread::spawn(move || (0..500).for_each(|_| append(&rig, &run)))
+        })
+        .collect();
+    for _ in 0..20 {
+        let mut watcher = rig.host.watch_from(&run, 0).await.expect("a run");
+        assert_eq!(places(&mut watcher, 1).await, [0]);
+    }
+    let mut watcher = rig.host.watch_from(&run, 0).await.expect("a run");
+    assert_eq!(places(&mut watcher, 2_001).await, upto(0..2_001));
+    writers
+        .into_iter()
+        .for_each(|writer| writer.join().expect("it wrote"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_watcher_loses_glimpses_and_no_record() {
+    let rig = Rig::of("").open().await;
+    let run = rig.host.new_run();
+    let mut slow = rig.host.watch(&run);
+    let mut other = rig.host.watch(&run);
+    let many = 3 * WATCH_RECORDS;
+    for _ in 0..many {
+        append(&rig, &run);
+        let text = "more".to_owned();
+        rig.host.journal().glimpse(&run, Glimpse::Text { text });
+    }
+    let (mut seen, mut glimpses) = (Vec::new(), 0);
+    while let Some(sight) = slow.seen().await {
+        match place(&sight) {
+            Some(seq) => seen.push(seq),
+            None => glimpses += 1,
+        }
+    }
+    assert_eq!(seen, upto(0..many));
+    assert!((1..=WATCH_EVENTS).contains(&glimpses), "{glimpses}");
+    // It goes on as one that was never slow, and the others see for themselves.
+    append(&rig, &run);
+    assert_eq!(places(&mut slow, 1).await, upto(many..many + 1));
+    drop(slow);
+    assert_eq!(places(&mut other, many + 1).await, upto(0..many + 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_has_ended_is_seen_to_its_end_and_one_that_never_was_is_none() {
+    let rig = Rig::of("").open().await;
+    let called = rig.call("text.count", json!({"text": "a"})).await;
+    let records = rig.records(&called.run).await;
+    let mut watcher = rig.host.watch_from(&called.run, 1).await.expect("a run");
+    let all = places(&mut watcher, records.len() - 1).await;
+    assert_eq!(all, upto(1..records.len()));
+    let beyond = records.len().try_into().expect("a place");
+    let error = rig
+        .host
+        .watch_from(&called.run, beyond)
+        .await
+        .expect_err("it has ended");
+    assert_eq!(error.code(), Code::BadInput);
+    let error = rig
+        .host
+        .watch_from(&rig.host.new_run(), 0)
+        .await
+        .expect_err("no run");
+    assert_eq!(error.code(), Code::NotFound);
+}
