@@ -413,6 +413,12 @@ pub const CANCEL_GRACE_MS_MAX: u64 = 60_000;
 pub const GOAL_BYTES: usize = 256 << 10;
 /// A file of configuration.
 pub const CONFIG_BYTES: usize = 1 << 20;
+/// Variables and flags that are part of the configuration.
+pub const ASSIGNMENTS: usize = 256;
+/// Name or value of one of them.
+pub const ASSIGNED_BYTES: usize = 16 << 10;
+/// Tables that its key stands in, and the key.
+pub const ASSIGNED_KEYS: usize = 8;
 
 /// Nesting of the types in a signature: objects, arrays and tuples inside one another. What is deeper
 /// is `unknown` (G-39a).

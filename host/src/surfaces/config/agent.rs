@@ -3,6 +3,7 @@
 use super::budget;
 use super::chain::ChainTable;
 use super::file::AgentTable;
+use super::pace::PaceTable;
 use super::resolve::in_table;
 use crate::rules::agent::{Agent, refuse_secrets};
 use crate::rules::context::rolling::Rolling;
@@ -17,13 +18,17 @@ use crate::words::limits::{
 ///
 /// # Errors
 /// `BadInput` for a number out of its range, or a reference to a secret.
-pub(super) fn agent(name: &str, table: &AgentTable, patience: ChainTable) -> Result<Agent> {
+pub(super) fn agent(
+    name: &str,
+    table: &AgentTable,
+    (patience, pace): (ChainTable, PaceTable),
+) -> Result<Agent> {
     refuse_secrets(
         &format!("`instructions` of agent `{name}`"),
         &table.instructions,
     )?;
-    let turns = table.turns.unwrap_or(RUN_TURNS);
-    within(name, "turns", turns.into(), (1, RUN_TURNS_MAX.into()))?;
+    let of = format!(" of agent `{name}`");
+    let (turns, pace) = pace_of(&of, PaceTable::of(table).over(pace))?;
     Ok(Agent {
         name: name.to_owned(),
         instructions: table.instructions.clone(),
@@ -36,14 +41,33 @@ pub(super) fn agent(name: &str, table: &AgentTable, patience: ChainTable) -> Res
         caps: budget::caps(&table.budget)
             .map_err(|error| in_table(&format!("agents.{name}.budget"), &error))?,
         turns,
-        pace: pace(name, table)?,
+        pace,
         calling: table.calling,
         answer: None,
         rolling: Rolling::default(),
     })
 }
 
-fn pace(name: &str, table: &AgentTable) -> Result<Pace> {
+/// What holds for the agents of the `place`-th of several files where they say nothing themselves: the least of what
+/// that file and those before it say; and of those behind it what is less than that.
+///
+/// # Errors
+/// `BadInput` for a number out of its range.
+pub(super) fn common_pace(paces: &[PaceTable], place: usize) -> Result<PaceTable> {
+    let (own, others) = paces.split_at_checked(place + 1).unwrap_or((paces, &[]));
+    let mut pace = own
+        .iter()
+        .fold(PaceTable::default(), |pace, other| pace.least(*other));
+    pace_of(" of `[pace]`", pace)?;
+    for other in others {
+        pace = pace.below(*other);
+    }
+    Ok(pace)
+}
+
+/// The turns of a run, and its pace. `of` says whose, for people.
+fn pace_of(of: &str, table: PaceTable) -> Result<(u32, Pace)> {
+    let turns = table.turns.unwrap_or(RUN_TURNS);
     let default = Pace::default();
     let pace = Pace {
         calls_per_turn: table.calls_per_turn.unwrap_or(default.calls_per_turn),
@@ -61,9 +85,15 @@ fn pace(name: &str, table: &AgentTable) -> Result<Pace> {
         call_timeout_ms: table.call_timeout_ms.unwrap_or(default.call_timeout_ms),
         run_timeout_ms: table.run_timeout_ms,
     };
+    check(of, turns, &pace)?;
+    Ok((turns, pace))
+}
+
+fn check(of: &str, turns: u32, pace: &Pace) -> Result<()> {
     let repeats = u64::from(RUN_REPEATS_MAX);
     let run_timeout = pace.run_timeout_ms.unwrap_or(RUN_TIMEOUT_MS_MAX);
     let ranges = [
+        ("turns", turns.into(), 1, RUN_TURNS_MAX.into()),
         (
             "calls_per_turn",
             wide(pace.calls_per_turn),
@@ -96,20 +126,20 @@ fn pace(name: &str, table: &AgentTable) -> Result<Pace> {
         ("run_timeout_ms", run_timeout, 1, RUN_TIMEOUT_MS_MAX),
     ];
     for (key, value, least, most) in ranges {
-        within(name, key, value, (least, most))?;
+        within(of, key, value, (least, most))?;
     }
-    Ok(pace)
+    Ok(())
 }
 
 fn wide(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
-fn within(name: &str, key: &str, value: u64, (least, most): (u64, u64)) -> Result<()> {
+fn within(of: &str, key: &str, value: u64, (least, most): (u64, u64)) -> Result<()> {
     if (least..=most).contains(&value) {
         return Ok(());
     }
-    let what = format!("`{key}` of agent `{name}` is not between {least} and {most}");
+    let what = format!("`{key}`{of} is not between {least} and {most}");
     Err(Error::bad_input(what))
 }
 
@@ -144,7 +174,7 @@ mod tests {
             call_timeout_ms = 11
             run_timeout_ms = 12
         "#;
-        let agent = agent("a", &read(text).unwrap(), ChainTable::default()).unwrap();
+        let agent = agent("a", &read(text).unwrap(), Default::default()).unwrap();
         let pace = Pace {
             calls_per_turn: 3,
             calls: 4,
@@ -185,7 +215,7 @@ mod tests {
             ("call_timeout_ms = 600001", "between 1 and 600000"),
             ("run_timeout_ms = 0", "`run_timeout_ms`"),
         ] {
-            let error = agent("a", &read(text).unwrap(), ChainTable::default()).unwrap_err();
+            let error = agent("a", &read(text).unwrap(), Default::default()).unwrap_err();
             assert!(error.message().contains(says), "{error}");
         }
     }

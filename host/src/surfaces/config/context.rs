@@ -51,7 +51,8 @@ pub(super) fn roll(setup: &mut Setup, files: &[(&Path, &ConfigFile)]) -> Result<
     Ok(())
 }
 
-fn rolling(tables: &[&RollingTable]) -> Result<Rolling> {
+/// What two files say together.
+pub(super) fn rolling(tables: &[&RollingTable]) -> Result<Rolling> {
     let of = Rolling::default();
     let percent = |said: fn(&RollingTable) -> Option<u32>, key: &str, least: u32, or: u32| {
         let value = tables.iter().find_map(|table| said(table)).unwrap_or(or);

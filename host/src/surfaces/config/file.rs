@@ -9,6 +9,8 @@ use serde::Deserialize;
 use super::budget::{BudgetTable, PriceTable};
 use super::chain::{ChainTable, TierTable};
 use super::flow::FlowTable;
+use super::pace::PaceTable;
+use super::profile::{Profile, Version};
 use super::secrets::{ScrubTable, SecretTable, VaultTable};
 use crate::edges::named;
 use crate::guests::catalog::Collisions;
@@ -28,9 +30,14 @@ use crate::words::limits::CONFIG_BYTES;
 use crate::words::message::Calling;
 
 /// The whole file.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ConfigFile {
+    /// Which form of this file it is: 1.
+    pub version: Version,
+    /// Numbers and names to begin with, which everything else is said over: `relavium`, `graphorin`, `sage`,
+    /// `ageniti` or `oxydra`.
+    pub profile: Option<Profile>,
     /// Tools that nobody may call.
     pub block: Vec<Pattern>,
     /// Tools that a person is asked about before every call.
@@ -49,6 +56,8 @@ pub struct ConfigFile {
     pub mounts: BTreeMap<String, MountTable>,
     /// Who may what.
     pub grants: BTreeMap<String, GrantTable>,
+    /// How far runs of agents go, where `[agents.NAME]` does not say.
+    pub pace: PaceTable,
     /// Agents by name.
     pub agents: BTreeMap<String, AgentTable>,
     /// Models by name.
@@ -83,7 +92,7 @@ pub struct ConfigFile {
 }
 
 /// `[mounts.NAME]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MountTable {
     /// The folder, relative to the file.
@@ -110,7 +119,7 @@ fn read() -> Access {
 }
 
 /// `[grants."TOOLS"]`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GrantTable {
     /// Where requests may go.
@@ -128,7 +137,7 @@ pub struct GrantTable {
 }
 
 /// A destination: a URL alone means `GET` and `HEAD` to public addresses.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(
     untagged,
     expecting = "a destination is a URL, or a table with `url` and, if wanted, `methods`, `private`, \
@@ -142,7 +151,7 @@ pub enum FetchEntry {
 }
 
 /// `{ url = …, methods = […], private = …, max_request_bytes = …, max_answer_bytes = …, per_minute = … }`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FetchTable {
     /// Scheme, host, port and the beginning of the path.
@@ -171,7 +180,7 @@ pub fn looking() -> Vec<String> {
 }
 
 /// `[agents.NAME]`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AgentTable {
     /// What it is told first, literally.
@@ -219,7 +228,7 @@ pub struct AgentTable {
 }
 
 /// `[scripts]`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ScriptTable {
     /// Models that `consult` asks in a script or call of a person's own, first choice first.
@@ -227,7 +236,7 @@ pub struct ScriptTable {
 }
 
 /// `[models.NAME]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "provider", rename_all = "lowercase", deny_unknown_fields)]
 pub enum ModelTable {
     /// Replies from a file.
@@ -245,7 +254,7 @@ pub enum ModelTable {
 }
 
 /// A model that is a file of replies.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedTable {
     /// The file, relative to this one.
@@ -268,7 +277,7 @@ pub struct ScriptedTable {
 }
 
 /// A model that a server has.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RemoteTable {
     /// The base, such as `https://api.openai.com/v1`.
@@ -309,7 +318,7 @@ fn yes() -> bool {
 }
 
 /// `[limits]`.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitTable {
     /// Units of work of one call.
@@ -335,7 +344,7 @@ pub struct LimitTable {
 }
 
 /// `[abort]`.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AbortTable {
     /// Whether the step under way ends first.
@@ -347,7 +356,7 @@ pub struct AbortTable {
 }
 
 /// `[cache]`.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CacheTable {
     /// Outcomes of one turn's calls that only look; 0 keeps none.
@@ -361,7 +370,7 @@ pub struct CacheTable {
 }
 
 /// `[inbound]`.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct InboundTable {
     /// With text that an untrusted source had influence on: `none`, `flag`, `strip`, `wrap` or
@@ -442,9 +451,18 @@ fn explain(path: &Path, text: &str, error: &toml::de::Error) -> Error {
         "`{}`, line {line}, column {column}: {message}",
         path.display()
     ));
+    with_nearest(shown, message)
+}
+
+/// What is wrong with values that stand in no text, and the nearest key that there is.
+pub(super) fn unplaced(message: &str) -> Error {
+    with_nearest(Error::bad_input(message), message)
+}
+
+fn with_nearest(error: Error, message: &str) -> Error {
     match nearest(message) {
-        Some(key) => shown.hint(format!("did you mean `{key}`?")),
-        None => shown,
+        Some(key) => error.hint(format!("did you mean `{key}`?")),
+        None => error,
     }
 }
 

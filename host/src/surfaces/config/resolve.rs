@@ -1,13 +1,13 @@
 //! Resolving: from what was written to what a host is made of.
 //!
-//! Several files add up: the user's own, and a workspace's that is trusted. Blocks and limits only
-//! tighten; where both name one thing, the user's own file wins.
+//! Two add up: the user's own words ([`super::stack`]), and a workspace's file that is trusted. Blocks and limits of
+//! that only tighten; where both name one thing, the user's own words win.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::agent::agent;
+use super::agent;
 use super::budget::{self, PriceTable};
 use super::chain::{self, ChainTable};
 use super::context;
@@ -16,6 +16,7 @@ use super::file::{
     RemoteTable, looking,
 };
 use super::flow::{self, FlowTable};
+use super::pace::PaceTable;
 use super::secrets;
 use crate::edges::vault::{Backend, Vault};
 use crate::guests::catalog::Collisions;
@@ -40,9 +41,10 @@ use crate::words::limits::{
 };
 
 /// What holds where nothing is configured: pure tools, and reading the working directory.
-pub(super) fn default(folder: &Path, places: Places) -> Setup {
+pub(super) fn default(folder: &Path, origin: &str, places: Places) -> Setup {
     let root: Arc<str> = ".".into();
-    let mut policy = Policy::nothing("the built-in policy");
+    let mut setup = empty(origin, places);
+    let policy = &mut setup.policy;
     policy.mounts.insert(
         root.clone(),
         Mount {
@@ -64,14 +66,14 @@ pub(super) fn default(folder: &Path, places: Places) -> Setup {
             },
         });
     }
-    let mut setup = empty(policy, places);
     setup.mounts.insert(root, folder.to_owned());
     setup
 }
 
-fn empty(policy: Policy, places: Places) -> Setup {
+/// What grants nothing.
+pub(super) fn empty(origin: &str, places: Places) -> Setup {
     Setup {
-        policy,
+        policy: Policy::nothing(origin),
         mounts: BTreeMap::new(),
         plugins: BTreeMap::new(),
         collisions: Collisions::default(),
@@ -86,13 +88,8 @@ fn empty(policy: Policy, places: Places) -> Setup {
     }
 }
 
-/// What the files say together, in order: the first wins where two name one thing.
-pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<Setup> {
-    let names: Vec<String> = files
-        .iter()
-        .map(|(path, _)| path.display().to_string())
-        .collect();
-    let mut setup = empty(Policy::nothing(&names.join(" and ")), places);
+/// What the files say together, in order, over what a host begins with: the first wins where two name one thing.
+pub(super) fn resolve(mut setup: Setup, files: &[(&Path, &ConfigFile)]) -> Result<Setup> {
     let tables: Vec<&FlowTable> = files.iter().map(|(_, file)| &file.flow).collect();
     setup.policy.flows = flow::nothing_said(&tables);
     if let Some(backend) = files.iter().find_map(|(_, file)| file.vault.backend) {
@@ -104,8 +101,14 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
             above.over(file.chain)
         });
     setup.chains.terms = patience.terms("chain")?;
-    for (path, file) in files {
-        add(&mut setup, path, (file, patience)).map_err(|error| about(path, &error))?;
+    for (place, (path, file)) in files.iter().enumerate() {
+        let paces: Vec<_> = files.iter().map(|(_, file)| file.pace).collect();
+        let said = Said {
+            file,
+            patience,
+            pace: agent::common_pace(&paces, place)?,
+        };
+        add(&mut setup, path, &said).map_err(|error| about(&path.display().to_string(), &error))?;
     }
     // More than the default may be asked for, and the least of what is asked for holds.
     let asked = files
@@ -253,7 +256,15 @@ fn inbound(files: &[(&Path, &ConfigFile)]) -> Inbound {
     }
 }
 
-fn add(setup: &mut Setup, path: &Path, (file, patience): (&ConfigFile, ChainTable)) -> Result<()> {
+/// A file, and what holds for its agents where they say nothing themselves.
+struct Said<'a> {
+    file: &'a ConfigFile,
+    patience: ChainTable,
+    pace: PaceTable,
+}
+
+fn add(setup: &mut Setup, path: &Path, said: &Said<'_>) -> Result<()> {
+    let file = said.file;
     let folder = path.parent().unwrap_or(Path::new("."));
     setup.policy.block.extend(file.block.iter().cloned());
     setup.policy.ask.extend(file.ask.iter().cloned());
@@ -301,7 +312,7 @@ fn add(setup: &mut Setup, path: &Path, (file, patience): (&ConfigFile, ChainTabl
     }
     for (name, table) in &file.agents {
         check_name("an agent", name)?;
-        let mut agent = agent(name, table, patience)?;
+        let mut agent = agent::agent(name, table, (said.patience, said.pace))?;
         agent.answer = chain::answer(folder, name, table)?;
         setup.agents.entry(name.clone()).or_insert(agent);
     }
@@ -610,11 +621,14 @@ pub(super) fn in_table(table: &str, error: &Error) -> Error {
     error.hints().iter().cloned().fold(about, Error::hint)
 }
 
-fn about(path: &Path, error: &Error) -> Error {
-    let about = Error::new(
-        error.code(),
-        format!("`{}`: {}", path.display(), error.message()),
-    );
+/// An error with the place that it is about; nothing is added where that has no name.
+pub(super) fn about(place: &str, error: &Error) -> Error {
+    let what = if place.is_empty() {
+        error.message().to_owned()
+    } else {
+        format!("`{place}`: {}", error.message())
+    };
+    let about = Error::new(error.code(), what);
     error.hints().iter().cloned().fold(about, Error::hint)
 }
 

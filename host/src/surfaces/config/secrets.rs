@@ -10,7 +10,7 @@ use crate::rules::secret::{Placement, SecretGrant};
 use crate::words::error::{Error, Result};
 
 /// `[vault]`.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct VaultTable {
     /// Who keeps secrets; absent: an encrypted file.
@@ -18,7 +18,7 @@ pub struct VaultTable {
 }
 
 /// `[scrub]`.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ScrubTable {
     /// Whether a value beside a word such as `password` is redacted in what a model or client reads.
@@ -28,7 +28,7 @@ pub struct ScrubTable {
 }
 
 /// `{ name = …, to = …, header = … }`: one secret, one destination, one place.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SecretTable {
     /// The secret's name.
