@@ -25,6 +25,8 @@ use crate::words::message::{Calling, Card, WishedArgs};
 pub(super) struct Offer<'a> {
     tools: Vec<&'a Arc<Tool>>,
     calling: Calling,
+    /// Tools that a search finds where it does not say how many.
+    results: usize,
     found: Vec<ToolName>,
     classes: &'a Classes,
     label: Label,
@@ -49,6 +51,7 @@ impl<'a> Offer<'a> {
         let mut offer = Self {
             tools: station.catalog.told(&agent.tools, policy, surface),
             calling: agent.calling,
+            results: policy.scripts.results,
             found: Vec::new(),
             classes: &policy.flows.classes,
             label: Label::default(),
@@ -80,7 +83,7 @@ impl<'a> Offer<'a> {
             cards.push(run_script_card(&self.listed()));
         }
         if self.has_search() {
-            cards.push(search_tools_card());
+            cards.push(search_tools_card(self.results));
         }
         let found = self.found.iter().filter_map(|name| self.tool(name));
         if self.is_direct() {
@@ -150,8 +153,9 @@ impl<'a> Offer<'a> {
     }
 
     fn search(&self, args: &WishedArgs) -> Result<Way> {
-        let args = fitting(args, &search_tools_card())?;
+        let args = fitting(args, &search_tools_card(self.results))?;
         let (query, limit) = search_args(&args);
+        let limit = limit.or(u64::try_from(self.results).ok());
         let listed = self.listed();
         let text = answer(&listed, query, limit)?;
         let candidates = listed.iter().map(|tool| Candidate {

@@ -8,7 +8,7 @@ pub mod agent;
 mod assign;
 pub mod budget;
 pub mod chain;
-mod context;
+pub mod context;
 pub mod file;
 pub mod flow;
 pub mod layer;
@@ -26,11 +26,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::edges::egress::Names;
+use crate::edges::named;
 use crate::edges::state::StateFolder;
 use crate::rules::policy::Policy;
 use crate::runs::host::{Places, Records, Setup};
 use crate::words::clock::Clock;
 use crate::words::error::{Error, Result};
+use crate::words::id::Digest;
+use crate::words::limits::CONFIG_BYTES;
 
 use file::ConfigFile;
 use layer::Layer;
@@ -58,7 +61,12 @@ pub struct Config {
     pub system: Option<PathBuf>,
     /// What was said, and where.
     pub stack: Stack,
+    /// The files, and their bytes by digest.
+    seen: Vec<Seen>,
 }
+
+/// A file as it was when it was read; one that was not there has no digest.
+type Seen = (PathBuf, Option<Digest>);
 
 /// Whether a workspace's file counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -154,11 +162,32 @@ impl Config {
         Ok(config)
     }
 
+    /// What holds by now, where one of the files has changed since this was read; nothing where none has. A host goes on
+    /// with what it was opened with: whoever keeps one open asks this from time to time, and says so where it fails.
+    ///
+    /// # Errors
+    /// As [`Config::read`]: then this one is the last that was good.
+    pub fn again(&self, around: &Surroundings, named: Option<&Path>) -> Result<Option<Self>> {
+        if !self.has_changed() {
+            return Ok(None);
+        }
+        Self::read(around, named).map(Some)
+    }
+
+    /// Whether a file that this was read from, or would have been, says something else by now.
+    #[must_use]
+    pub fn has_changed(&self) -> bool {
+        self.seen.iter().any(|(path, digest)| look(path) != *digest)
+    }
+
     fn read_as(around: &Surroundings, named: Option<&Path>, counting: Counting) -> Result<Self> {
         let workspace = match named {
             Some(path) => Some(around.folder.join(path)),
             None => find_upward(&around.folder),
         };
+        let own = [&around.system_file, &around.user_file];
+        let seen = own.into_iter().chain(&workspace).cloned();
+        let seen = seen.map(|path| (path.clone(), look(&path))).collect();
         let mut sources = Sources {
             system: Sources::read(&around.system_file)?,
             user: Sources::read(&around.user_file)?,
@@ -197,6 +226,7 @@ impl Config {
             user: path(sources.user),
             system: path(sources.system),
             stack,
+            seen,
         })
     }
 
@@ -205,6 +235,12 @@ impl Config {
     pub fn policy_of_nothing() -> Policy {
         Policy::nothing("built-in")
     }
+}
+
+/// The bytes of a file by digest.
+fn look(path: &Path) -> Option<Digest> {
+    let bytes = named::read(path, "the configuration", CONFIG_BYTES);
+    bytes.ok().map(|bytes| Digest::of(&bytes))
 }
 
 /// What one file says, trusted or not, with the outside as given: for whoever makes a host of their

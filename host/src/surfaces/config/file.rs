@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::budget::{BudgetTable, PriceTable};
 use super::chain::{ChainTable, TierTable};
+use super::context::ContextTable;
 use super::flow::FlowTable;
 use super::pace::PaceTable;
 use super::profile::{Profile, Version};
@@ -84,6 +85,10 @@ pub struct ConfigFile {
     pub scrub: ScrubTable,
     /// How much of an outcome a model reads.
     pub observations: CapTable,
+    /// What a search for tools finds.
+    pub search: SearchTable,
+    /// What models take at once.
+    pub context: ContextTable,
     /// When older turns are folded into a summary.
     pub compaction: RollingTable,
     /// The bytes that were read.
@@ -335,12 +340,24 @@ pub struct LimitTable {
     pub script_calls: Option<u32>,
     /// Processor time of one script; waiting is free.
     pub script_cpu_ms: Option<u64>,
+    /// Characters of a script.
+    pub script_chars: Option<usize>,
+    /// Arguments of one call, as JSON text.
+    pub argument_bytes: Option<usize>,
     /// Time from the beginning of a script to its end; absent: no limit.
     pub script_wall_ms: Option<u64>,
     /// Attempts after the first of a call that failed and may succeed later; caps what manifests name.
     pub retries: Option<u32>,
     /// The wait before the first of them, where the manifest says nothing.
     pub retry_delay_ms: Option<u64>,
+}
+
+/// `[search]`.
+#[derive(Clone, Copy, Debug, Default, Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SearchTable {
+    /// Tools that `search_tools` returns where the model does not say how many.
+    pub results: Option<usize>,
 }
 
 /// `[abort]`.

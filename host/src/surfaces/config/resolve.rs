@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::agent;
 use super::budget::{self, PriceTable};
 use super::chain::{self, ChainTable};
-use super::context;
+use super::context::{self, ContextTable};
 use super::file::{
     ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, MountTable,
     RemoteTable, looking,
@@ -35,9 +35,9 @@ use crate::runs::provider::{Model, Provider, Remote};
 use crate::words::error::{Error, Result};
 use crate::words::id::{is_name, shown};
 use crate::words::limits::{
-    ASK_EXPIRES_S_MAX, CALL_RETRY_DELAY_MS_MAX, CANCEL_GRACE_MS_MAX, GUEST_MEMORY_BYTES,
-    GUEST_MEMORY_BYTES_MAX, MOUNT_MIB_MAX, REPEATS_MAX, REPEATS_TTL_MS_MAX, SCRIPT_CALLS_MAX,
-    SCRIPT_CPU_MS_MAX,
+    ARGS_BYTES, ASK_EXPIRES_S_MAX, CALL_RETRY_DELAY_MS_MAX, CANCEL_GRACE_MS_MAX,
+    GUEST_MEMORY_BYTES, GUEST_MEMORY_BYTES_MAX, MOUNT_MIB_MAX, REPEATS_MAX, REPEATS_TTL_MS_MAX,
+    SCRIPT_CALLS_MAX, SCRIPT_CHARS, SCRIPT_CPU_MS_MAX, SEARCH_HITS_MAX,
 };
 
 /// What holds where nothing is configured: pure tools, and reading the working directory.
@@ -103,10 +103,12 @@ pub(super) fn resolve(mut setup: Setup, files: &[(&Path, &ConfigFile)]) -> Resul
     setup.chains.terms = patience.terms("chain")?;
     for (place, (path, file)) in files.iter().enumerate() {
         let paces: Vec<_> = files.iter().map(|(_, file)| file.pace).collect();
+        let contexts: Vec<_> = files.iter().map(|(_, file)| file.context).collect();
         let said = Said {
             file,
             patience,
             pace: agent::common_pace(&paces, place)?,
+            context: context::together(&contexts)?,
         };
         add(&mut setup, path, &said).map_err(|error| about(&path.display().to_string(), &error))?;
     }
@@ -125,7 +127,7 @@ pub(super) fn resolve(mut setup: Setup, files: &[(&Path, &ConfigFile)]) -> Resul
         caching: caching(files)?,
     };
     setup.policy.inbound.caps = context::caps(files)?;
-    setup.policy.guess = secrets::guess(files.iter().map(|(_, file)| file.scrub));
+    setup.policy.guess = secrets::guess(files.iter().map(|(_, file)| file.scrub))?;
     context::roll(&mut setup, files)?;
     check_names(&setup)?;
     budget::check(&setup)?;
@@ -146,6 +148,14 @@ fn script_rules(files: &[(&Path, &ConfigFile)]) -> Result<ScriptRules> {
             .min()
             .unwrap_or(rules.cpu_ms),
         wall_ms: limits().filter_map(|limits| limits.script_wall_ms).min(),
+        chars: limits()
+            .filter_map(|limits| limits.script_chars)
+            .min()
+            .unwrap_or(rules.chars),
+        results: files
+            .iter()
+            .find_map(|(_, file)| file.search.results)
+            .unwrap_or(rules.results),
     };
     let wrong = |key: &str, most: u64| {
         let what = format!("[limits] {key} is from 1 to {most}");
@@ -159,6 +169,16 @@ fn script_rules(files: &[(&Path, &ConfigFile)]) -> Result<ScriptRules> {
     }
     if rules.wall_ms == Some(0) {
         return wrong("script_wall_ms", u64::MAX);
+    }
+    if !(1..=SCRIPT_CHARS).contains(&rules.chars) {
+        return wrong(
+            "script_chars",
+            u64::try_from(SCRIPT_CHARS).unwrap_or(u64::MAX),
+        );
+    }
+    if !(1..=SEARCH_HITS_MAX).contains(&rules.results) {
+        let what = format!("[search] results is from 1 to {SEARCH_HITS_MAX}");
+        return Err(Error::bad_input(what));
     }
     Ok(rules)
 }
@@ -261,6 +281,7 @@ struct Said<'a> {
     file: &'a ConfigFile,
     patience: ChainTable,
     pace: PaceTable,
+    context: ContextTable,
 }
 
 fn add(setup: &mut Setup, path: &Path, said: &Said<'_>) -> Result<()> {
@@ -323,7 +344,7 @@ fn add(setup: &mut Setup, path: &Path, said: &Said<'_>) -> Result<()> {
     for (name, table) in &file.models {
         check_name("a model", name)?;
         if !setup.models.contains_key(name) {
-            add_model(setup, folder, name, table)
+            add_model(setup, (folder, said.context), name, table)
                 .map_err(|error| in_table(&format!("models.{name}"), &error))?;
         }
     }
@@ -452,8 +473,13 @@ fn price(table: Option<&PriceTable>, otherwise: Priced) -> Result<Priced> {
     table.map_or(Ok(otherwise), budget::priced)
 }
 
-fn add_model(setup: &mut Setup, folder: &Path, name: &str, table: &ModelTable) -> Result<()> {
-    let window = context::window(name, table)?;
+fn add_model(
+    setup: &mut Setup,
+    (folder, context): (&Path, ContextTable),
+    name: &str,
+    table: &ModelTable,
+) -> Result<()> {
+    let window = context::window(name, table, context)?;
     let (wire, table) = match table {
         ModelTable::Scripted(table) => {
             let model = Model {
@@ -555,6 +581,15 @@ fn tighten(bounds: &mut Bounds, table: &LimitTable) -> Result<()> {
         .unwrap_or(bounds.timeout_ms)
         .min(bounds.timeout_ms);
     bounds.calls = table.calls.unwrap_or(bounds.calls).min(bounds.calls);
+    if table
+        .argument_bytes
+        .is_some_and(|bytes| !(2..=ARGS_BYTES).contains(&bytes))
+    {
+        let what = format!("`argument_bytes` is not between 2 and {ARGS_BYTES}");
+        return Err(Error::bad_input(what));
+    }
+    let bytes = table.argument_bytes.unwrap_or(bounds.argument_bytes);
+    bounds.argument_bytes = bytes.min(bounds.argument_bytes);
     let most = table.retries.unwrap_or(bounds.retries.most);
     bounds.retries.most = most.min(bounds.retries.most);
     if let Some(delay_ms) = table.retry_delay_ms {

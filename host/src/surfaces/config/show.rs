@@ -10,7 +10,8 @@ use serde_json::{Map, Value};
 
 use super::budget::BudgetTable;
 use super::chain::ChainTable;
-use super::file::{AbortTable, CacheTable, ConfigFile, InboundTable, LimitTable};
+use super::context::ContextTable;
+use super::file::{AbortTable, CacheTable, ConfigFile, InboundTable, LimitTable, SearchTable};
 use super::layer::{Keys, Merged, Origin, Place, is, named};
 use super::pace::PaceTable;
 use super::secrets::{ScrubTable, VaultTable};
@@ -21,6 +22,7 @@ use crate::rules::budget::Caps;
 use crate::rules::chain::Terms;
 use crate::rules::context::rolling::{Rolling, RollingTable};
 use crate::rules::context::tokens::Tokenizer;
+use crate::rules::context::window::Window;
 use crate::rules::flow::lines::{Browse, Flows, Holding, Mode};
 use crate::rules::grant::Access;
 use crate::rules::inbound::Inbound;
@@ -200,6 +202,7 @@ struct PolicyShown {
     flow: FlowShown,
     inbound: InboundTable,
     scrub: ScrubTable,
+    search: SearchTable,
     observations: CapTable,
 }
 
@@ -209,6 +212,7 @@ struct RunsShown {
     cache: CacheTable,
     chain: ChainTable,
     compaction: RollingTable,
+    context: ContextTable,
     pace: PaceTable,
 }
 
@@ -294,6 +298,13 @@ fn policy_of(policy: &Policy) -> PolicyShown {
         scrub: ScrubTable {
             keywords: Some(policy.guess.keywords),
             entropy: Some(policy.guess.entropy),
+            token_chars: Some(policy.guess.random.chars),
+            token_chars_max: Some(policy.guess.random.chars_max),
+            distinct_chars: Some(policy.guess.random.distinct_chars),
+            entropy_centibits: Some(policy.guess.random.centibits),
+        },
+        search: SearchTable {
+            results: Some(policy.scripts.results),
         },
         observations: caps_of(&policy.inbound.caps),
     }
@@ -315,6 +326,7 @@ fn runs_of(setup: &Setup, own: &ConfigFile, theirs: &ConfigFile) -> Result<RunsS
         },
         chain: chain_of(&setup.chains.terms),
         compaction: rolling_of(&context::rolling(&[&own.compaction, &theirs.compaction])?),
+        context: context_of(context::together(&[own.context, theirs.context])?),
         pace: agent::common_pace(&[own.pace, theirs.pace], 0)?.spelled_out(),
     })
 }
@@ -329,6 +341,8 @@ fn limits_of(policy: &Policy) -> LimitTable {
         calls: Some(bounds.calls),
         script_calls: Some(scripts.calls),
         script_cpu_ms: Some(scripts.cpu_ms),
+        script_chars: Some(scripts.chars),
+        argument_bytes: Some(bounds.argument_bytes),
         script_wall_ms: scripts.wall_ms,
         retries: Some(bounds.retries.most),
         retry_delay_ms: Some(bounds.retries.silent.delay_ms),
@@ -374,6 +388,14 @@ fn rolling_of(rolling: &Rolling) -> RollingTable {
         entry_chars: Some(rolling.entry_chars),
         summary_chars: Some(rolling.all_chars),
         model: Some(rolling.model.clone()).filter(|model| !model.is_empty()),
+    }
+}
+
+fn context_of(table: ContextTable) -> ContextTable {
+    let usual = Window::of("");
+    ContextTable {
+        window_tokens: Some(table.window_tokens.unwrap_or(usual.tokens)),
+        reserve_tokens: Some(table.reserve_tokens.unwrap_or(usual.reserve_tokens)),
     }
 }
 
