@@ -12,15 +12,15 @@ use serde_json::json;
 async fn a_host_goes_on_with_what_it_read() {
     let rig = Rig::of("").open().await;
     let args = || json!({"text": "a b"});
-    rig.call("text.count", args()).await.result.unwrap();
+    rig.call("text.count", args()).await.outcome.result.unwrap();
     let path = rig.path(NAME);
     assert!(path.exists());
     for text in ["block = [\"text.count\"]\n", "frob = \n", ""] {
         fs::write(&path, text).unwrap();
-        rig.call("text.count", args()).await.result.unwrap();
+        rig.call("text.count", args()).await.outcome.result.unwrap();
     }
     fs::remove_file(&path).unwrap();
-    rig.call("text.count", args()).await.result.unwrap();
+    rig.call("text.count", args()).await.outcome.result.unwrap();
 }
 
 #[test]

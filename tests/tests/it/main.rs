@@ -16,6 +16,7 @@ mod guards;
 mod handles;
 mod inside;
 mod journal;
+mod keys;
 mod killed;
 mod labels;
 mod limits;

@@ -195,9 +195,10 @@ impl Layer {
     }
 
     fn origin(&self, keys: &[String]) -> Origin {
+        let is_file = matches!(self.place, Place::File(_));
         Origin {
             place: self.place.clone(),
-            line: self.lines.get(keys).copied(),
+            line: self.lines.get(keys).copied().filter(|_| is_file),
         }
     }
 }

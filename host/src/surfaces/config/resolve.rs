@@ -656,6 +656,15 @@ pub(super) fn in_table(table: &str, error: &Error) -> Error {
     error.hints().iter().cloned().fold(about, Error::hint)
 }
 
+/// An error that seemed to be about a file, and is about another place.
+pub(super) fn about_instead(place: &str, path: &Path, error: &Error) -> Error {
+    let file = format!("`{}`: ", path.display());
+    let message = error.message();
+    let message = message.strip_prefix(file.as_str()).unwrap_or(message);
+    let about = Error::new(error.code(), format!("`{place}`: {message}"));
+    error.hints().iter().cloned().fold(about, Error::hint)
+}
+
 /// An error with the place that it is about; nothing is added where that has no name.
 pub(super) fn about(place: &str, error: &Error) -> Error {
     let what = if place.is_empty() {

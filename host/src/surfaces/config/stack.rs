@@ -70,13 +70,17 @@ impl Sources {
             .map_err(|error| self.blamed(folder, places, error))
     }
 
+    /// The file that stands for the user's own words.
+    fn own_path(&self) -> &Path {
+        let files = [&self.user, &self.system];
+        let first = files.into_iter().flatten().next();
+        first.map_or(Path::new(""), |(path, _)| path)
+    }
+
     fn made(&self, folder: &Path, places: &Places) -> Result<(Setup, Stack)> {
         let stack = self.stack()?;
         let (own, workspace) = (stack.own.file()?, stack.workspace.file()?);
-        let files = [&self.user, &self.system];
-        let own_path = files.into_iter().flatten().next();
-        let own_path = own_path.map_or(Path::new(""), |(path, _)| path);
-        let mut files = vec![(own_path, &own)];
+        let mut files = vec![(self.own_path(), &own)];
         if let Some((path, _)) = &self.workspace {
             files.push((path, &workspace));
         }
@@ -96,7 +100,8 @@ impl Sources {
             let mut others = self.clone();
             others.assigned.remove(index);
             if others.made(folder, places).is_ok() {
-                return resolve::about(&layer.place.to_string(), &error);
+                let place = layer.place.to_string();
+                return resolve::about_instead(&place, self.own_path(), &error);
             }
         }
         error
