@@ -20,6 +20,40 @@ pub const RUN_SCRIPT: &str = "run_script";
 /// The tool that finds tools.
 pub const SEARCH_TOOLS: &str = "search_tools";
 
+/// What a model knows the two by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// Instead of [`RUN_SCRIPT`].
+    pub run_script: String,
+    /// Instead of [`SEARCH_TOOLS`].
+    pub search_tools: String,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self {
+            run_script: RUN_SCRIPT.to_owned(),
+            search_tools: SEARCH_TOOLS.to_owned(),
+        }
+    }
+}
+
+impl Names {
+    /// A card of one of the two, as a model is shown it: each speaks of the other.
+    #[must_use]
+    pub fn on(&self, card: Card) -> Card {
+        let told = |text: &str| {
+            text.replace(RUN_SCRIPT, &self.run_script)
+                .replace(SEARCH_TOOLS, &self.search_tools)
+        };
+        Card {
+            name: told(&card.name),
+            description: told(&card.description),
+            ..card
+        }
+    }
+}
+
 /// What a model learns of scripts, in at most 1,200 characters.
 const TEACHING: &str = "\
 Runs JavaScript that calls tools, and returns what it returns. `source` is the body of an async function.

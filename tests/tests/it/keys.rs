@@ -1,5 +1,6 @@
 //! Keys that change a number: the code that the number belongs to goes by it.
 
+use lazaret::rules::code_mode::{Names, run_script_card, search_tools_card};
 use lazaret::words::event::{Event, Limit};
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
@@ -77,7 +78,7 @@ async fn agents_go_as_far_as_all_agents_do() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_stays_empty_of_a_window_is_not_filled() {
-    let long = "word ".repeat(700);
+    let long = "word ".repeat(300);
     let told = async |policy: &str| {
         let rig = Rig::of(policy)
             .replies(&[json!({"text": "done"})])
@@ -95,4 +96,39 @@ async fn what_stays_empty_of_a_window_is_not_filled() {
         .map(|_| ());
     // A window of which nothing may be filled is refused where it is read.
     assert!(error.unwrap_err().message().contains("nothing is left"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_knows_scripts_by_the_name_that_policy_says() {
+    let pursued = async |tool: &str| {
+        let policy =
+            "profile = \"graphorin\"\n[agents.agent]\ntools = [\"text.count\"]\ncalling = \"code\"";
+        let script = json!({"calls": [{"tool": tool, "args": {"source": "return 40 + 2"}}]});
+        let replies = [script, json!({"when": "42", "text": "seen"})];
+        let rig = Rig::of(policy).replies(&replies).open().await;
+        let (run, answer) = rig.pursue("Count.").await;
+        let records = rig.records(&run).await;
+        let prompt = records.iter().find_map(|record| match &record.event {
+            Event::Prompted { .. } => Some(serde_json::to_string(record).unwrap()),
+            _ => None,
+        });
+        (answer.is_ok(), prompt.unwrap())
+    };
+    let (ok, prompt) = pursued("code_execute").await;
+    assert!(ok, "{prompt}");
+    assert!(!pursued("run_script").await.0);
+}
+
+/// The names stand in the cards and in what each says of the other.
+#[test]
+fn cards_speak_of_each_other_by_those_names() {
+    let names = Names {
+        run_script: "code_execute".to_owned(),
+        search_tools: "code_search".to_owned(),
+    };
+    let card = names.on(run_script_card(&[]));
+    assert_eq!(card.name, "code_execute");
+    assert!(card.description.contains("Ask code_search for"));
+    assert!(!card.description.contains("search_tools"));
+    assert_eq!(names.on(search_tools_card(8)).name, "code_search");
 }

@@ -41,6 +41,8 @@ spill.read_max                | not here | likewise
 spill.handle_chars            | not here | likewise
 spill.mode                    | not here | nothing is spilled to files
 spill.sweep_days              | not here | nothing is spilled to files
+code mode, a script           | names.run_script          | "run_script" | graphorin "code_execute"
+code mode, a search           | names.search_tools        | "search_tools" | graphorin "code_search"
 code.source_chars             | limits.script_chars       | 100000 |
 code.timeout_ms               | limits.script_cpu_ms      | 30000  |
 code.calls                    | limits.script_calls       | 64     |

@@ -6,6 +6,7 @@ use super::file::AgentTable;
 use super::pace::PaceTable;
 use super::resolve::in_table;
 use crate::rules::agent::{Agent, refuse_secrets};
+use crate::rules::code_mode::Names;
 use crate::rules::context::rolling::Rolling;
 use crate::rules::pace::Pace;
 use crate::words::error::{Error, Result};
@@ -45,6 +46,7 @@ pub(super) fn agent(
         calling: table.calling,
         answer: None,
         rolling: Rolling::default(),
+        names: Names::default(),
     })
 }
 

@@ -10,6 +10,7 @@ use super::budget::{BudgetTable, PriceTable};
 use super::chain::{ChainTable, TierTable};
 use super::context::ContextTable;
 use super::flow::FlowTable;
+use super::names::NamesTable;
 use super::pace::PaceTable;
 use super::profile::{Profile, Version};
 use super::secrets::{ScrubTable, SecretTable, VaultTable};
@@ -85,6 +86,8 @@ pub struct ConfigFile {
     pub scrub: ScrubTable,
     /// How much of an outcome a model reads.
     pub observations: CapTable,
+    /// What models know the host's own tools by.
+    pub names: NamesTable,
     /// What a search for tools finds.
     pub search: SearchTable,
     /// What models take at once.

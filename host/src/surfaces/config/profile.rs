@@ -75,6 +75,7 @@ impl Profile {
     Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema,
 )]
 #[serde(try_from = "i64")]
+#[schemars(extend("const" = 1))]
 pub struct Version(());
 
 impl TryFrom<i64> for Version {

@@ -16,6 +16,7 @@ use super::file::{
     RemoteTable, looking,
 };
 use super::flow::{self, FlowTable};
+use super::names;
 use super::pace::PaceTable;
 use super::secrets;
 use crate::edges::vault::{Backend, Vault};
@@ -129,6 +130,11 @@ pub(super) fn resolve(mut setup: Setup, files: &[(&Path, &ConfigFile)]) -> Resul
     setup.policy.inbound.caps = context::caps(files)?;
     setup.policy.guess = secrets::guess(files.iter().map(|(_, file)| file.scrub))?;
     context::roll(&mut setup, files)?;
+    let tables: Vec<_> = files.iter().map(|(_, file)| &file.names).collect();
+    let names = names::together(&tables)?;
+    for agent in setup.agents.values_mut() {
+        agent.names.clone_from(&names);
+    }
     check_names(&setup)?;
     budget::check(&setup)?;
     Ok(setup)
@@ -641,7 +647,7 @@ fn check_mount_name(name: &str) -> Result<()> {
     }
 }
 
-fn check_name(what: &str, name: &str) -> Result<()> {
+pub(super) fn check_name(what: &str, name: &str) -> Result<()> {
     if is_name(name) {
         return Ok(());
     }

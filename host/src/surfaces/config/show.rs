@@ -13,6 +13,7 @@ use super::chain::ChainTable;
 use super::context::ContextTable;
 use super::file::{AbortTable, CacheTable, ConfigFile, InboundTable, LimitTable, SearchTable};
 use super::layer::{Keys, Merged, Origin, Place, is, named};
+use super::names::{self, NamesTable};
 use super::pace::PaceTable;
 use super::secrets::{ScrubTable, VaultTable};
 use super::{Config, agent, context};
@@ -213,6 +214,7 @@ struct RunsShown {
     chain: ChainTable,
     compaction: RollingTable,
     context: ContextTable,
+    names: NamesTable,
     pace: PaceTable,
 }
 
@@ -312,6 +314,7 @@ fn policy_of(policy: &Policy) -> PolicyShown {
 
 fn runs_of(setup: &Setup, own: &ConfigFile, theirs: &ConfigFile) -> Result<RunsShown> {
     let RunRules { abort, caching } = setup.rules;
+    let names = names::together(&[&own.names, &theirs.names])?;
     Ok(RunsShown {
         abort: AbortTable {
             drain: Some(abort.drain),
@@ -327,6 +330,10 @@ fn runs_of(setup: &Setup, own: &ConfigFile, theirs: &ConfigFile) -> Result<RunsS
         chain: chain_of(&setup.chains.terms),
         compaction: rolling_of(&context::rolling(&[&own.compaction, &theirs.compaction])?),
         context: context_of(context::together(&[own.context, theirs.context])?),
+        names: NamesTable {
+            run_script: Some(names.run_script),
+            search_tools: Some(names.search_tools),
+        },
         pace: agent::common_pace(&[own.pace, theirs.pace], 0)?.spelled_out(),
     })
 }
