@@ -149,6 +149,7 @@ fn within(of: &str, key: &str, value: u64, (least, most): (u64, u64)) -> Result<
 mod tests {
     use super::*;
     use crate::rules::pace::OnDenied;
+    use crate::words::limits::RUN_CALLS;
     use crate::words::message::Calling;
 
     fn read(text: &str) -> Result<AgentTable, toml::de::Error> {
@@ -220,5 +221,33 @@ mod tests {
             let error = agent("a", &read(text).unwrap(), Default::default()).unwrap_err();
             assert!(error.message().contains(says), "{error}");
         }
+    }
+
+    #[test]
+    fn what_all_agents_do_is_tightened_by_a_workspace_and_not_widened() {
+        let table = |text: &str| toml::from_str::<PaceTable>(text).unwrap();
+        let own = table("turns = 4\non_denied = \"fail\"");
+        let theirs = table("turns = 9\ncalls = 5000\nfailed_turns = 1\non_denied = \"tell\"");
+        let common = |place| common_pace(&[own, theirs], place).unwrap();
+        // Of the user's own agents: no more turns and calls than they have anyway.
+        let pace = common(0);
+        assert_eq!((pace.turns, pace.calls), (Some(4), Some(RUN_CALLS)));
+        assert_eq!(
+            (pace.failed_turns, pace.on_denied),
+            (Some(1), Some(OnDenied::Fail))
+        );
+        // Of the workspace's: what it says, and the user's word where both do.
+        let pace = common(1);
+        assert_eq!((pace.turns, pace.calls), (Some(4), Some(5000)));
+        assert_eq!(pace.failed_turns, Some(1));
+        let error = common_pace(&[own, table("turns = 1001")], 1);
+        assert!(error.is_ok(), "what is not followed is not looked at");
+        let error = common_pace(&[table("turns = 1001")], 0).unwrap_err();
+        assert!(
+            error
+                .message()
+                .contains("`turns` of `[pace]` is not between"),
+            "{error}"
+        );
     }
 }

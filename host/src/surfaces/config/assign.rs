@@ -180,7 +180,7 @@ mod tests {
         ] {
             assert!(flag(text).is_err(), "{text}");
         }
-        let deep = vec!["a"; ASSIGNED_KEYS + 1].join(".");
+        let deep = ["a"; ASSIGNED_KEYS + 1].join(".");
         assert!(flag(&format!("{deep}=1")).is_err());
         let nested = format!("a={}", "[".repeat(10_000));
         assert!(flag(&nested).is_err());

@@ -219,12 +219,13 @@ fn find_lines(text: &str, table: &DeTable<'_>, keys: &mut Keys, lines: &mut BTre
 fn retain(table: &mut Table, keys: &mut Keys, keep: &impl Fn(&[String]) -> bool) {
     table.retain(|key, value| {
         keys.push(key.to_owned());
-        let kept = match value {
-            Value::Table(inner) if !inner.is_empty() => {
-                retain(inner, keys, keep);
-                !inner.is_empty()
-            }
-            _leaf => keep(keys),
+        let kept = if let Value::Table(inner) = value
+            && !inner.is_empty()
+        {
+            retain(inner, keys, keep);
+            !inner.is_empty()
+        } else {
+            keep(keys)
         };
         keys.pop();
         kept
@@ -347,6 +348,11 @@ impl Merged {
             table = value.and_then(Value::as_table);
         }
         value.is_some()
+    }
+
+    #[cfg(test)]
+    pub(super) fn table(&self) -> &Table {
+        &self.table
     }
 
     /// What is said, leaf by leaf, and where.

@@ -186,3 +186,123 @@ impl Sources {
         names.join(" and ")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sources(system: &str, user: &str, workspace: &str, flags: &[&str]) -> Sources {
+        let file = |name: &str, text: &str| {
+            let path = PathBuf::from(name).join("lazaret.toml");
+            let layer = Layer::of_text(Place::File(path.clone()), text).unwrap();
+            Some((path, layer))
+        };
+        let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+        Sources {
+            system: file("/system", system),
+            user: file("/user", user),
+            workspace: file("/work", workspace),
+            assigned: super::super::assign::layers(&[], &flags, Path::new("/here")).unwrap(),
+        }
+    }
+
+    /// What the user's own words are in the end, and the workspace's.
+    #[track_caller]
+    fn check(sources: &Sources, own: &str, workspace: &str) {
+        let stack = sources.stack().unwrap();
+        let table = |text: &str| toml::from_str::<toml::Table>(text).unwrap();
+        assert_eq!(stack.own.table(), &table(own), "own");
+        assert_eq!(stack.workspace.table(), &table(workspace), "workspace");
+    }
+
+    #[test]
+    fn the_later_of_the_users_own_words_holds_and_a_workspace_stays_apart() {
+        let of = |key: &str, value: u32| format!("[{key}]\nx = {value}\n");
+        let both = |value| of("limits", value) + &of("chain", value);
+        let given = sources(&both(1), &both(2), &both(3), &["limits.x=4"]);
+        check(
+            &given,
+            &(of("limits", 4) + &of("chain", 3)),
+            &of("limits", 3),
+        );
+        let given = sources(&both(1), "", "", &[]);
+        check(&given, &both(1), "");
+        let given = sources(&both(1), &of("limits", 2), "", &["chain.x=5"]);
+        check(&given, &(of("limits", 2) + &of("chain", 5)), "");
+    }
+
+    #[test]
+    fn who_writes_a_summary_is_no_workspaces_preference() {
+        let given = sources("", "", "[compaction]\nmodel = \"m\"\nkeep_turns = 1\n", &[]);
+        check(
+            &given,
+            "compaction.keep_turns = 1",
+            "compaction.model = \"m\"",
+        );
+    }
+
+    #[test]
+    fn blocks_and_grants_of_the_users_own_words_add_up() {
+        let system = "block = [\"a.*\"]\n[grants.\"x.*\"]\nfetch = [\"http://a/\"]\n";
+        let user = "block = [\"b.*\"]\n[grants.\"x.*\"]\nfetch = [\"http://b/\"]\n";
+        let expected = "block = [\"a.*\", \"b.*\"]\n[grants.\"x.*\"]\nfetch = [\"http://a/\", \"http://b/\"]\n";
+        check(&sources(system, user, "", &["block=[]"]), expected, "");
+        // A list that says what something has is said anew.
+        let tools = |tools: &str| format!("[agents.a]\ntools = [{tools:?}]\n");
+        let given = sources("", &tools("x.*"), "", &["agents.a.tools=[\"y.*\"]"]);
+        check(&given, &tools("y.*"), "");
+    }
+
+    #[test]
+    fn a_file_defines_a_thing_whole_and_a_flag_one_key_of_it() {
+        let system = "[models.m]\nprovider = \"openai\"\nurl = \"u\"\nmodel = \"x\"\n";
+        let user = "[models.m]\nprovider = \"scripted\"\nscript = \"s\"\n";
+        let flag = ["models.m.window_tokens=5000"];
+        check(
+            &sources(system, user, "", &flag),
+            &format!("{user}window_tokens = 5000\n"),
+            "",
+        );
+        // Where only the workspace defines it, it is the workspace's that is changed.
+        let of = |name: &str, rest: &str| format!("[models.{name}]\nscript = \"s\"\n{rest}");
+        let given = sources("", &of("n", ""), &of("m", ""), &flag);
+        check(&given, &of("n", ""), &of("m", "window_tokens = 5000\n"));
+        let given = sources("", &of("m", ""), &of("m", ""), &flag);
+        check(&given, &of("m", "window_tokens = 5000\n"), &of("m", ""));
+    }
+
+    #[test]
+    fn paths_count_from_where_they_were_said() {
+        let mount = |path: &str| format!("[mounts.docs]\npath = {path:?}\n");
+        check(&sources(&mount("d"), "", "", &[]), &mount("/system/d"), "");
+        let flag = ["mounts.docs.path=d"];
+        check(&sources("", "", "", &flag), &mount("/here/d"), "");
+        // The file that stands for the user's own words is looked at where it lies.
+        check(&sources("", &mount("d"), "", &[]), &mount("d"), "");
+    }
+
+    #[test]
+    fn a_profile_lies_below_and_whose_it_is_says_where() {
+        let chosen = |word: &str| format!("profile = {word:?}\n");
+        let value = |table: &Merged, keys: [&str; 2]| {
+            let keys = keys.map(str::to_owned);
+            table.value(&keys).and_then(toml::Value::as_integer)
+        };
+        let turns = ["pace", "turns"];
+        let cooldown = ["chain", "cooldown_ms"];
+        let stack = |user: &str, workspace: &str, flags: &[&str]| {
+            sources("", user, workspace, flags).stack().unwrap()
+        };
+        let own = stack(&(chosen("sage") + "[pace]\nturns = 5\n"), "", &[]);
+        assert_eq!(value(&own.own, turns), Some(5));
+        assert_eq!(value(&own.own, cooldown), Some(60_000));
+        let theirs = stack("[chain]\ncooldown_ms = 7\n", &chosen("sage"), &[]);
+        assert_eq!(value(&theirs.own, turns), None);
+        assert_eq!(value(&theirs.workspace, turns), Some(3));
+        assert_eq!(value(&theirs.own, cooldown), Some(7));
+        let both = stack(&chosen("oxydra"), &chosen("sage"), &["profile=graphorin"]);
+        assert_eq!(both.profile, Some(Profile::Graphorin));
+        assert_eq!(value(&both.own, turns), Some(50));
+        assert_eq!(value(&both.workspace, turns), None);
+    }
+}
