@@ -42,7 +42,9 @@ enum Store {
 }
 
 /// Who keeps secrets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {
     /// An encrypted file in the user's own state folder.

@@ -23,7 +23,17 @@ use crate::words::limits::PLUGINS;
 use crate::words::message::Card;
 
 /// What happens when two plugins have one name (G-06).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Deserialize,
+    serde::Serialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Collisions {
     /// The later one is called by its name in the configuration.

@@ -336,7 +336,8 @@ fn check<'a>(
         let fits = way.check(&given);
         fits.map_err(|error| misfit(error, given.label.clone()))?;
     }
-    let args = Args::given(&given, tool.input()?);
+    let args =
+        Args::given(&given, tool.input()?).and_then(|args| policy.bounds.fitting(args, &given));
     let args = args.map_err(|error| misfit(error, given.label.clone()))?;
     Ok((tool, given, args))
 }

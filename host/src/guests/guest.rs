@@ -30,7 +30,7 @@ use crate::words::event::Spent;
 use crate::words::id::shown;
 use crate::words::label::Label;
 use crate::words::limits::{
-    FETCH_HEADER_BYTES, GUEST_RESOURCES, HOSTCALL_BYTES, LOG_BYTES, LOG_LINES,
+    ARGS_BYTES, FETCH_HEADER_BYTES, GUEST_RESOURCES, HOSTCALL_BYTES, LOG_BYTES, LOG_LINES,
 };
 
 /// A component whose imports are resolved: ready to become a guest in microseconds.
@@ -140,6 +140,7 @@ const MANIFEST_BOUNDS: Bounds = Bounds {
     memory_bytes: 64 << 20,
     timeout_ms: 5_000,
     calls: 0,
+    argument_bytes: ARGS_BYTES,
     retries: Retries::NONE,
 };
 

@@ -36,7 +36,8 @@ use crate::words::event::{ScriptBounds, Spent};
 use crate::words::id::{Digest, ToolName, shown};
 use crate::words::label::Label;
 use crate::words::limits::{
-    CALL_TIMEOUT_MS, GUEST_MEMORY_BYTES, SCRIPT_FUEL_PER_MS, SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES,
+    ARGS_BYTES, CALL_TIMEOUT_MS, GUEST_MEMORY_BYTES, SCRIPT_FUEL_PER_MS, SCRIPT_JSON_BYTES,
+    SCRIPT_LOG_BYTES,
 };
 
 /// The components that scripts need, with the code of the newest engine.
@@ -164,6 +165,7 @@ const READER_BOUNDS: Bounds = Bounds {
     memory_bytes: GUEST_MEMORY_BYTES,
     timeout_ms: CALL_TIMEOUT_MS,
     calls: 0,
+    argument_bytes: ARGS_BYTES,
     retries: Retries::NONE,
 };
 
@@ -259,6 +261,7 @@ impl Seat {
             memory_bytes: GUEST_MEMORY_BYTES,
             timeout_ms: CALL_TIMEOUT_MS,
             calls: 0,
+            argument_bytes: ARGS_BYTES,
             retries: Retries::NONE,
         };
         let alone = Alone(Meter::new(bounds));

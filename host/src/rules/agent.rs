@@ -4,6 +4,7 @@ use super::budget::Caps;
 use serde_json::Value;
 
 use super::chain::Terms;
+use super::code_mode::Names;
 use super::context::rolling::Rolling;
 use super::grant::Pattern;
 use super::pace::Pace;
@@ -37,6 +38,8 @@ pub struct Agent {
     pub answer: Option<Value>,
     /// When older turns are folded into a summary.
     pub rolling: Rolling,
+    /// What its model knows the host's own tools by.
+    pub names: Names,
 }
 
 impl Agent {
@@ -55,6 +58,7 @@ impl Agent {
             caps: Caps::default(),
             answer: None,
             rolling: Rolling::default(),
+            names: Names::default(),
         }
     }
 

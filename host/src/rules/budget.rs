@@ -45,7 +45,9 @@ impl Default for Caps {
 }
 
 /// What becomes of a run that is about to use more than its budget.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnExceed {
     /// It ends.
@@ -58,7 +60,9 @@ pub enum OnExceed {
 }
 
 /// What becomes of a cap on cost where a price is not known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unpriced {
     /// A cap that nobody can check is none: the run ends.

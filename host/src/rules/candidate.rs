@@ -33,7 +33,7 @@ pub struct Candidate {
 }
 
 /// What a model can do; where nothing is said, whatever it takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Can {
     /// Tokens that it reads at once.
@@ -49,7 +49,7 @@ pub struct Can {
 }
 
 /// How secret that may be which a model is told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Accepts {
     /// What anybody may read.

@@ -11,8 +11,7 @@ use super::search::{Candidate, search};
 use super::signature::{HANDLES, Listed, catalogue, catalogue_line, declaration, signature};
 use crate::words::error::Result;
 use crate::words::limits::{
-    CATALOGUE_LINES, SCRIPT_CHARS, SEARCH_ANSWER_BYTES, SEARCH_HITS, SEARCH_HITS_MAX,
-    SEARCH_QUERY_CHARS,
+    CATALOGUE_LINES, SCRIPT_CHARS, SEARCH_ANSWER_BYTES, SEARCH_HITS_MAX, SEARCH_QUERY_CHARS,
 };
 use crate::words::message::Card;
 
@@ -20,6 +19,40 @@ use crate::words::message::Card;
 pub const RUN_SCRIPT: &str = "run_script";
 /// The tool that finds tools.
 pub const SEARCH_TOOLS: &str = "search_tools";
+
+/// What a model knows the two by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// Instead of [`RUN_SCRIPT`].
+    pub run_script: String,
+    /// Instead of [`SEARCH_TOOLS`].
+    pub search_tools: String,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self {
+            run_script: RUN_SCRIPT.to_owned(),
+            search_tools: SEARCH_TOOLS.to_owned(),
+        }
+    }
+}
+
+impl Names {
+    /// A card of one of the two, as a model is shown it: each speaks of the other.
+    #[must_use]
+    pub fn on(&self, card: Card) -> Card {
+        let told = |text: &str| {
+            text.replace(RUN_SCRIPT, &self.run_script)
+                .replace(SEARCH_TOOLS, &self.search_tools)
+        };
+        Card {
+            name: told(&card.name),
+            description: told(&card.description),
+            ..card
+        }
+    }
+}
 
 /// What a model learns of scripts, in at most 1,200 characters.
 const TEACHING: &str = "\
@@ -62,9 +95,9 @@ pub fn run_script_card(tools: &[Listed<'_>]) -> Card {
     }
 }
 
-/// The card of `search_tools`.
+/// The card of `search_tools`. So many are found where the model does not say how many.
 #[must_use]
-pub fn search_tools_card() -> Card {
+pub fn search_tools_card(results: usize) -> Card {
     Card {
         name: SEARCH_TOOLS.to_owned(),
         description: "Finds tools by words of what they do, and returns their exact signatures in \
@@ -82,7 +115,7 @@ pub fn search_tools_card() -> Card {
                     "type": "integer",
                     "minimum": 1,
                     "maximum": SEARCH_HITS_MAX,
-                    "default": SEARCH_HITS,
+                    "default": results,
                     "description": "How many tools to return.",
                 },
             },
@@ -196,7 +229,7 @@ mod tests {
 
     #[test]
     fn the_cards_bound_their_arguments() {
-        let search = Schema::compile(search_tools_card().input).unwrap();
+        let search = Schema::compile(search_tools_card(3).input).unwrap();
         for fits in [
             json!({"query": ""}),
             json!({"query": "é".repeat(512), "limit": 25}),

@@ -7,7 +7,6 @@ pub mod window;
 
 use self::told::{Context, Telling};
 use super::agent::Agent;
-use super::code_mode::RUN_SCRIPT;
 use super::inbound::Marks;
 use crate::words::message::{Card, Message, Prompt};
 
@@ -53,7 +52,7 @@ fn instructions(agent: &Agent, cards: &[Card]) -> String {
         .tools
         .iter()
         .any(|line| line.to_string() == "handle.*");
-    if holds && names.contains(&RUN_SCRIPT) {
+    if holds && names.contains(&agent.names.run_script.as_str()) {
         tools.push_str(&format!(" {HELD_IN_SCRIPTS}"));
     }
     let authored = agent.instructions.trim();

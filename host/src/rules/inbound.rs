@@ -28,7 +28,9 @@ use crate::words::limits::{INBOUND_BYTES, INBOUND_SOURCE_CHARS, INBOUND_SOURCES}
 use crate::words::message::Observation;
 
 /// What is done with text of one trust class (G-13a).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Treatment {
     /// Nothing.

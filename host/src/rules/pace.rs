@@ -58,7 +58,9 @@ impl Default for Pace {
 }
 
 /// What becomes of a run when a call of its model is denied (C-05).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum OnDenied {
     /// The model is told, and may go on in another way.

@@ -7,18 +7,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::flow::handles::Given;
 use super::flow::lines::Flows;
 use super::grant::{Access, Grant, MountGrant, Pattern};
 use super::inbound::Inbound;
 use super::manifest::Risk;
 use super::questions::AskRules;
 use super::retry::Retries;
+use super::schema::Args;
 use super::scrub::guess::Guess;
+use crate::words::error::{Error, Result};
 use crate::words::id::ToolName;
 use crate::words::label::{Sort, Source};
 use crate::words::limits::{
-    CALL_CPU_MS, CALL_FUEL, CALLS_PER_CALL, GUEST_MEMORY_BYTES, MOUNT_FILE_BYTES, MOUNT_RUN_BYTES,
-    SCRIPT_CALLS, SCRIPT_CPU_MS,
+    ARGS_BYTES, CALL_CPU_MS, CALL_FUEL, CALLS_PER_CALL, GUEST_MEMORY_BYTES, MOUNT_FILE_BYTES,
+    MOUNT_RUN_BYTES, SCRIPT_CALLS, SCRIPT_CHARS, SCRIPT_CPU_MS, SEARCH_HITS,
 };
 
 /// What the operator allows.
@@ -59,6 +62,10 @@ pub struct ScriptRules {
     pub cpu_ms: u64,
     /// Time from its beginning to its end, waiting included; no limit where there is none.
     pub wall_ms: Option<u64>,
+    /// Characters of its source.
+    pub chars: usize,
+    /// Tools that a search returns where it does not say how many.
+    pub results: usize,
 }
 
 impl Default for ScriptRules {
@@ -67,6 +74,8 @@ impl Default for ScriptRules {
             calls: SCRIPT_CALLS,
             cpu_ms: SCRIPT_CPU_MS,
             wall_ms: None,
+            chars: SCRIPT_CHARS,
+            results: SEARCH_HITS,
         }
     }
 }
@@ -122,6 +131,8 @@ pub struct Bounds {
     pub timeout_ms: u64,
     /// Inner calls of one outer call.
     pub calls: u32,
+    /// Arguments of one call as JSON text.
+    pub argument_bytes: usize,
     /// Repetitions of a call that failed and may succeed later.
     pub retries: Retries,
 }
@@ -134,8 +145,23 @@ impl Default for Bounds {
             memory_bytes: GUEST_MEMORY_BYTES,
             timeout_ms: crate::words::limits::CALL_TIMEOUT_MS_MAX,
             calls: CALLS_PER_CALL,
+            argument_bytes: ARGS_BYTES,
             retries: Retries::default(),
         }
+    }
+}
+
+impl Bounds {
+    /// Arguments that are no longer than they may be; what handles hold may be as long as outcomes are.
+    ///
+    /// # Errors
+    /// `TooBig`.
+    pub fn fitting(&self, args: Args, given: &Given) -> Result<Args> {
+        let bytes = args.text().len();
+        if given.places.is_empty() && bytes > self.argument_bytes {
+            return Err(Error::too_big("the arguments", self.argument_bytes, bytes));
+        }
+        Ok(args)
     }
 }
 

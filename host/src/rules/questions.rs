@@ -14,7 +14,19 @@ use crate::words::id::{Place, QuestionId, RunId};
 use crate::words::label::Label;
 
 /// What becomes of a question where nobody is there to be asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unattended {
     /// The run is left, and waits.

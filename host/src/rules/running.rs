@@ -37,7 +37,9 @@ impl Default for Abort {
 }
 
 /// What becomes of the questions of a run that is given up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Pending {
     /// They count as answered with no, and the run ends as cancelled.

@@ -44,7 +44,7 @@ impl Default for Caps {
 }
 
 /// `[observations]` as it is written.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CapTable {
     /// As in [`Caps`]; absent: the host's own number.

@@ -7,9 +7,7 @@ use serde_json::Value;
 use crate::guests::catalog::Tool;
 use crate::guests::station::Station;
 use crate::rules::agent::Agent;
-use crate::rules::code_mode::{
-    RUN_SCRIPT, SEARCH_TOOLS, answer, run_script_card, search_args, search_tools_card,
-};
+use crate::rules::code_mode::{Names, answer, run_script_card, search_args, search_tools_card};
 use crate::rules::flow::class::Classes;
 use crate::rules::plan::Grouping;
 use crate::rules::schema::Schema;
@@ -25,6 +23,10 @@ use crate::words::message::{Calling, Card, WishedArgs};
 pub(super) struct Offer<'a> {
     tools: Vec<&'a Arc<Tool>>,
     calling: Calling,
+    /// Tools that a search finds where it does not say how many.
+    results: usize,
+    /// What its model knows the host's own tools by.
+    names: &'a Names,
     found: Vec<ToolName>,
     classes: &'a Classes,
     label: Label,
@@ -44,11 +46,13 @@ pub(super) enum Way {
 }
 
 impl<'a> Offer<'a> {
-    pub(super) fn new(station: &'a Station, agent: &Agent, surface: Surface) -> Self {
+    pub(super) fn new(station: &'a Station, agent: &'a Agent, surface: Surface) -> Self {
         let policy = station.gate.policy();
         let mut offer = Self {
             tools: station.catalog.told(&agent.tools, policy, surface),
             calling: agent.calling,
+            results: policy.scripts.results,
+            names: &agent.names,
             found: Vec::new(),
             classes: &policy.flows.classes,
             label: Label::default(),
@@ -77,10 +81,10 @@ impl<'a> Offer<'a> {
             cards.extend(eager.map(|tool| tool.card()));
         }
         if self.has_scripts() {
-            cards.push(run_script_card(&self.listed()));
+            cards.push(self.names.on(run_script_card(&self.listed())));
         }
         if self.has_search() {
-            cards.push(search_tools_card());
+            cards.push(self.names.on(search_tools_card(self.results)));
         }
         let found = self.found.iter().filter_map(|name| self.tool(name));
         if self.is_direct() {
@@ -91,10 +95,12 @@ impl<'a> Offer<'a> {
 
     /// Where a call goes. A tool that the model was not shown does not run, whatever policy says of it.
     pub(super) fn way(&self, tool: &str, args: &WishedArgs) -> Way {
-        let own = match tool {
-            RUN_SCRIPT if self.has_scripts() => script(args),
-            SEARCH_TOOLS if self.has_search() => self.search(args),
-            _ => self.check(tool).map(|()| Way::Tool),
+        let own = if self.is_script(tool) {
+            script(args)
+        } else if self.is_search(tool) {
+            self.search(args)
+        } else {
+            self.check(tool).map(|()| Way::Tool)
         };
         own.unwrap_or_else(Way::Nowhere)
     }
@@ -111,11 +117,21 @@ impl<'a> Offer<'a> {
 
     /// How a call may be grouped with others of its turn.
     pub(super) fn grouping(&self, station: &Station, tool: &str) -> Grouping {
-        match tool {
-            RUN_SCRIPT if self.has_scripts() => Grouping::Alone,
-            SEARCH_TOOLS if self.has_search() => Grouping::Together,
-            _ => station.catalog.grouping(tool),
+        if self.is_script(tool) {
+            Grouping::Alone
+        } else if self.is_search(tool) {
+            Grouping::Together
+        } else {
+            station.catalog.grouping(tool)
         }
+    }
+
+    fn is_script(&self, tool: &str) -> bool {
+        self.has_scripts() && tool == self.names.run_script
+    }
+
+    fn is_search(&self, tool: &str) -> bool {
+        self.has_search() && tool == self.names.search_tools
     }
 
     /// From the next turn on these are shown as well.
@@ -137,12 +153,14 @@ impl<'a> Offer<'a> {
         };
         let name = &known.name;
         if !self.is_direct() {
-            let what = format!("`{name}` is called from scripts alone: use `{RUN_SCRIPT}`");
+            let script = &self.names.run_script;
+            let what = format!("`{name}` is called from scripts alone: use `{script}`");
             return Err(Error::new(Code::UnknownTool, what));
         }
         if is_deferred(known) && !self.found.contains(name) {
+            let search = &self.names.search_tools;
             let what = format!(
-                "`{name}` is not shown yet: find it with `{SEARCH_TOOLS}`, and call it in the turn after"
+                "`{name}` is not shown yet: find it with `{search}`, and call it in the turn after"
             );
             return Err(Error::new(Code::UnknownTool, what));
         }
@@ -150,8 +168,9 @@ impl<'a> Offer<'a> {
     }
 
     fn search(&self, args: &WishedArgs) -> Result<Way> {
-        let args = fitting(args, &search_tools_card())?;
+        let args = fitting(args, &search_tools_card(self.results))?;
         let (query, limit) = search_args(&args);
+        let limit = limit.or(u64::try_from(self.results).ok());
         let listed = self.listed();
         let text = answer(&listed, query, limit)?;
         let candidates = listed.iter().map(|tool| Candidate {

@@ -328,7 +328,11 @@ impl<'a> Again<'a> {
             Origin::Model | Origin::Script => Given::resolve(args, &self.known.handles()),
             Origin::Client | Origin::Host | Origin::Tool(_) => Ok(Given::plain(args.clone())),
         };
-        let checked = given.and_then(|given| Ok((Args::given(&given, schema)?, given)));
+        let checked = given.and_then(|given| {
+            let args = Args::given(&given, schema)?;
+            let bounds = self.host.station.gate.policy().bounds;
+            Ok((bounds.fitting(args, &given)?, given))
+        });
         Ok(match checked {
             Ok((checked, given)) => Ok(Call {
                 held: given.label,

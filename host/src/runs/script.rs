@@ -24,7 +24,6 @@ use crate::words::clock::Clock;
 use crate::words::error::{Error, Result};
 use crate::words::event::{Content, Record, Spent};
 use crate::words::id::{Digest, Seq};
-use crate::words::limits::SCRIPT_CHARS;
 
 /// A script that is to be run, or to go on.
 pub(super) struct Script<'a> {
@@ -80,8 +79,9 @@ impl Script<'_> {
         trail: &mut Trail,
     ) -> Result<Passed<Value>, (u64, Error)> {
         let chars = self.source.chars().count();
-        if chars > SCRIPT_CHARS {
-            let error = Error::too_big("the script", SCRIPT_CHARS, chars);
+        let most = self.station.gate.policy().scripts.chars;
+        if chars > most {
+            let error = Error::too_big("the script", most, chars);
             return Err((0, error.hint("its size is counted in characters")));
         }
         let scripts = &self.station.scripts;

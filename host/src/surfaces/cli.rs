@@ -4,6 +4,7 @@
 mod ask;
 mod audit;
 mod call;
+mod config;
 mod demo;
 mod doctor;
 mod inline;
@@ -43,6 +44,9 @@ struct Arguments {
     /// Use this configuration instead of the nearest `lazaret.toml`.
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Say a line of `lazaret.toml` for this time; also `LAZARET__TABLE__KEY=VALUE` in the environment.
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
+    set: Vec<String>,
     /// Print JSON for programs instead of text for people.
     #[arg(long, global = true)]
     json: bool,
@@ -112,6 +116,9 @@ enum Command {
     /// Ask the policy.
     #[command(subcommand)]
     Policy(policy::Policy),
+    /// Look at the configuration: what holds, where it was said, and what may be said.
+    #[command(subcommand)]
+    Config(config::Config),
     /// Say what works here, what does not, and how to mend it.
     #[command(after_help = "Examples:
   lazaret doctor
@@ -188,6 +195,7 @@ fn start(arguments: Arguments) -> Result<u8> {
         .map_err(|error| Error::bug("no runtime could be made").because(error))?;
     let Arguments {
         config,
+        set,
         json,
         quiet,
         no_ask,
@@ -202,7 +210,10 @@ fn start(arguments: Arguments) -> Result<u8> {
         return Ok(0);
     }
     let scene = Scene {
-        around: Surroundings::read()?,
+        around: Surroundings {
+            flags: set,
+            ..Surroundings::read()?
+        },
         config,
         json,
         quiet,
@@ -231,6 +242,7 @@ async fn perform(scene: &Scene, command: Command) -> Result<u8> {
         Command::Sessions(sessions) => sessions.perform(scene).await,
         Command::Secret(secret) => secret.perform(scene),
         Command::Policy(policy) => policy.perform(scene).await,
+        Command::Config(config) => config.perform(scene),
         Command::Doctor => doctor::perform(scene).await,
         Command::Completions { .. } | Command::CompileComponent { .. } => {
             Err(Error::bug("this command is done elsewhere"))

@@ -1,35 +1,54 @@
-//! Configuration: `lazaret.toml`, found upward from the working directory, over the user's own file.
+//! Configuration: `lazaret.toml`, found upward from the working directory, over the user's own file and the system's;
+//! variables and flags over them, and a profile below.
 //!
-//! Reading has two stages: [`file`] is exactly what was written, checked key by key; here it becomes a
-//! [`Setup`] with everything resolved. What a workspace's file grants counts only once [`trust`] has
-//! pinned it.
+//! Reading has three stages: [`file`] is exactly what was written, checked key by key; [`stack`] lays it together;
+//! `resolve` makes a [`Setup`] of it. What a workspace's file grants counts only once [`trust`] has pinned it.
 
 pub mod agent;
+mod assign;
 pub mod budget;
 pub mod chain;
-mod context;
+pub mod context;
 pub mod file;
 pub mod flow;
+pub mod layer;
 pub mod lint;
+pub mod names;
+pub mod pace;
+pub mod profile;
 mod resolve;
+pub mod schema;
 pub mod secrets;
+pub mod show;
+pub mod stack;
 pub mod traces;
 pub mod trust;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::edges::egress::Names;
+use crate::edges::named;
 use crate::edges::state::StateFolder;
 use crate::rules::policy::Policy;
 use crate::runs::host::{Places, Records, Setup};
 use crate::words::clock::Clock;
 use crate::words::error::{Error, Result};
+use crate::words::id::Digest;
+use crate::words::limits::CONFIG_BYTES;
 
 use file::ConfigFile;
+use layer::Layer;
+use stack::{Sources, Stack};
 use trust::{Pins, Standing};
 
 /// The file's name.
 pub const NAME: &str = "lazaret.toml";
+
+/// The system's file,
+const SYSTEM_FILE: &str = "/etc/lazaret/lazaret.toml";
+/// except where this variable names another.
+const SYSTEM_VARIABLE: &str = "LAZARET_SYSTEM_CONFIG";
 
 /// A configuration that was read, and how it came about.
 #[derive(Debug)]
@@ -40,7 +59,16 @@ pub struct Config {
     pub workspace: Option<(PathBuf, Standing)>,
     /// The user's own file, if there is one.
     pub user: Option<PathBuf>,
+    /// The system's, if there is one.
+    pub system: Option<PathBuf>,
+    /// What was said, and where.
+    pub stack: Stack,
+    /// The files, and their bytes by digest.
+    seen: Vec<Seen>,
 }
+
+/// A file as it was when it was read; one that was not there has no digest.
+type Seen = (PathBuf, Option<Digest>);
 
 /// Whether a workspace's file counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,6 +86,12 @@ pub struct Surroundings {
     pub folder: PathBuf,
     /// The user's own configuration file, whether it exists or not.
     pub user_file: PathBuf,
+    /// The system's configuration file, likewise.
+    pub system_file: PathBuf,
+    /// Variables of the environment that are part of the configuration.
+    pub variables: Vec<(OsString, OsString)>,
+    /// What was said by `--set`.
+    pub flags: Vec<String>,
     /// The user's own state folder.
     pub state: PathBuf,
     /// This program.
@@ -95,8 +129,12 @@ impl Surroundings {
         })?;
         let program = std::env::current_exe()
             .map_err(|error| Error::bug("this program cannot find itself").because(error))?;
+        let variables = std::env::vars_os().filter(|(name, _)| assign::is_ours(name));
         Ok(Self {
             folder,
+            system_file: var(SYSTEM_VARIABLE).unwrap_or_else(|| PathBuf::from(SYSTEM_FILE)),
+            variables: variables.collect(),
+            flags: Vec::new(),
             user_file: below_home("XDG_CONFIG_HOME", ".config")?
                 .join("lazaret")
                 .join(NAME),
@@ -126,13 +164,38 @@ impl Config {
         Ok(config)
     }
 
+    /// What holds by now, where one of the files has changed since this was read; nothing where none has. A host goes on
+    /// with what it was opened with: whoever keeps one open asks this from time to time, and says so where it fails.
+    ///
+    /// # Errors
+    /// As [`Config::read`]: then this one is the last that was good.
+    pub fn again(&self, around: &Surroundings, named: Option<&Path>) -> Result<Option<Self>> {
+        if !self.has_changed() {
+            return Ok(None);
+        }
+        Self::read(around, named).map(Some)
+    }
+
+    /// Whether a file that this was read from, or would have been, says something else by now.
+    #[must_use]
+    pub fn has_changed(&self) -> bool {
+        self.seen.iter().any(|(path, digest)| look(path) != *digest)
+    }
+
     fn read_as(around: &Surroundings, named: Option<&Path>, counting: Counting) -> Result<Self> {
         let workspace = match named {
             Some(path) => Some(around.folder.join(path)),
             None => find_upward(&around.folder),
         };
-        let user = ConfigFile::read_if_there(&around.user_file)?;
-        let has_user = user.is_some();
+        let own = [&around.system_file, &around.user_file];
+        let seen = own.into_iter().chain(&workspace).cloned();
+        let seen = seen.map(|path| (path.clone(), look(&path))).collect();
+        let mut sources = Sources {
+            system: Sources::read(&around.system_file)?,
+            user: Sources::read(&around.user_file)?,
+            workspace: None,
+            assigned: assign::layers(&around.variables, &around.flags, &around.folder)?,
+        };
         let state = StateFolder::open(&around.state)?;
         let pins = Pins::read(&state)?;
         let workspace = match workspace {
@@ -140,14 +203,14 @@ impl Config {
             Some(path) => {
                 let file = ConfigFile::read(&path)?;
                 let standing = pins.standing(&path, &file)?;
-                Some((path, file, standing))
+                if standing == Standing::Trusted || counting == Counting::Everything {
+                    sources.workspace = Some(Sources::file(&path, &file)?);
+                }
+                Some((path, standing))
             }
         };
-        let trusted = workspace.as_ref().filter(|(_, _, standing)| {
-            *standing == Standing::Trusted || counting == Counting::Everything
-        });
-        let records = match trusted {
-            Some((path, _, _)) => path.with_file_name(".lazaret"),
+        let records = match &sources.workspace {
+            Some((path, _)) => path.with_file_name(".lazaret"),
             None => around.state.join("runs"),
         };
         let places = Places {
@@ -158,20 +221,15 @@ impl Config {
             clock: Clock::system(),
             collector: None,
         };
-        let files: Vec<(&Path, &ConfigFile)> = user
-            .iter()
-            .map(|file| (around.user_file.as_path(), file))
-            .chain(trusted.map(|(path, file, _)| (path.as_path(), file)))
-            .collect();
-        let setup = if files.is_empty() {
-            resolve::default(&around.folder, places)
-        } else {
-            resolve::resolve(&files, places)?
-        };
+        let (setup, stack) = sources.setup(&around.folder, &places)?;
+        let path = |source: Option<(PathBuf, Layer)>| source.map(|(path, _)| path);
         Ok(Self {
             setup,
-            workspace: workspace.map(|(path, _, standing)| (path, standing)),
-            user: has_user.then(|| around.user_file.clone()),
+            workspace,
+            user: path(sources.user),
+            system: path(sources.system),
+            stack,
+            seen,
         })
     }
 
@@ -182,13 +240,24 @@ impl Config {
     }
 }
 
+/// The bytes of a file by digest.
+fn look(path: &Path) -> Option<Digest> {
+    let bytes = named::read(path, "the configuration", CONFIG_BYTES);
+    bytes.ok().map(|bytes| Digest::of(&bytes))
+}
+
 /// What one file says, trusted or not, with the outside as given: for whoever makes a host of their
 /// own, such as a test.
 ///
 /// # Errors
 /// `NotFound`, `BadInput` with line and column.
 pub fn setup_of(path: &Path, places: Places) -> Result<Setup> {
-    resolve::resolve(&[(path, &ConfigFile::read(path)?)], places)
+    let sources = Sources {
+        user: Some(Sources::file(path, &ConfigFile::read(path)?)?),
+        ..Sources::default()
+    };
+    let folder = path.parent().unwrap_or(Path::new("."));
+    Ok(sources.setup(folder, &places)?.0)
 }
 
 /// The nearest file upward from `folder`.

@@ -429,6 +429,12 @@ pub const PROMPT_BYTES: usize = 16 << 20;
 pub const GOAL_BYTES: usize = 256 << 10;
 /// A file of configuration.
 pub const CONFIG_BYTES: usize = 1 << 20;
+/// Variables and flags that are part of the configuration.
+pub const ASSIGNMENTS: usize = 256;
+/// Name or value of one of them.
+pub const ASSIGNED_BYTES: usize = 16 << 10;
+/// Tables that its key stands in, and the key.
+pub const ASSIGNED_KEYS: usize = 8;
 
 /// Nesting of the types in a signature: objects, arrays and tuples inside one another. What is deeper
 /// is `unknown` (G-39a).
@@ -486,6 +492,10 @@ pub const SCRUB_TOKEN_CHARS_MAX: usize = 512;
 pub const SCRUB_DISTINCT_CHARS: usize = 8;
 /// and as many hundredths of a bit for each (O-42).
 pub const SCRUB_ENTROPY_CENTIBITS: u32 = 380;
+/// Largest values of the counts of `[scrub]`,
+pub const SCRUB_TOKEN_CHARS_LIMIT: usize = 65_536;
+/// and of its bits.
+pub const SCRUB_ENTROPY_CENTIBITS_MAX: u32 = 700;
 
 /// What a model takes at once, where nobody says: `window_tokens` (O-24).
 pub const CONTEXT_WINDOW_TOKENS: u64 = 128_000;
@@ -493,7 +503,7 @@ pub const CONTEXT_WINDOW_TOKENS: u64 = 128_000;
 pub const CONTEXT_WINDOW_TOKENS_MIN: u64 = 2_048;
 /// Likewise.
 pub const CONTEXT_WINDOW_TOKENS_MAX: u64 = 100_000_000;
-/// What of that stays empty (O-24).
+/// What of that stays empty, where nobody says (O-24).
 pub const CONTEXT_RESERVE_TOKENS: u64 = 1_024;
 /// What frames one message (S-12a).
 pub const CONTEXT_MESSAGE_TOKENS: u64 = 4;

@@ -277,7 +277,9 @@ pub struct Card {
 }
 
 /// How a model calls tools (G-35, G-36).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Calling {
     /// One by one, each with its outcome in the context.

@@ -16,6 +16,7 @@ mod flows;
 mod hostile;
 mod inline;
 mod journal;
+mod layers;
 mod left;
 mod own;
 mod piped;

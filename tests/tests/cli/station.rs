@@ -99,6 +99,10 @@ impl Station {
         self.root.path().join("config/lazaret/lazaret.toml")
     }
 
+    pub fn system_file(&self) -> PathBuf {
+        self.root.path().join("etc/lazaret.toml")
+    }
+
     /// Writes below the workspace.
     pub fn write(&self, path: &str, text: impl AsRef<[u8]>) -> PathBuf {
         let path = self.workspace().join(path);
@@ -110,6 +114,17 @@ impl Station {
     pub fn write_user_file(&self, text: &str) {
         fs::create_dir_all(self.user_file().parent().unwrap()).unwrap();
         fs::write(self.user_file(), text).unwrap();
+    }
+
+    pub fn write_system_file(&self, text: &str) {
+        fs::create_dir_all(self.system_file().parent().unwrap()).unwrap();
+        fs::write(self.system_file(), text).unwrap();
+    }
+
+    /// Runs with these variables as well.
+    pub fn run_told(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Ended {
+        let mut command = self.command(arguments);
+        self.finish(command.envs(variables.iter().copied()))
     }
 
     pub fn read(&self, path: &str) -> String {
@@ -148,6 +163,7 @@ impl Station {
             .env("HOME", root)
             .env("XDG_STATE_HOME", root.join("state"))
             .env("XDG_CONFIG_HOME", root.join("config"))
+            .env("LAZARET_SYSTEM_CONFIG", self.system_file())
             .current_dir(self.workspace())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

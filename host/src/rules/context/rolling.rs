@@ -51,7 +51,7 @@ impl Default for Rolling {
 }
 
 /// `[compaction]` as it is written.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RollingTable {
     /// When older turns are folded; 0: never.

@@ -11,7 +11,19 @@ use tiktoken_rs::CoreBPE;
 use crate::words::limits::{CHARS_PER_TOKEN, TOKENIZED_BYTES};
 
 /// What counts the tokens of a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Deserialize,
+    serde::Serialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Tokenizer {
     /// Of GPT-4 and GPT-3.5.

@@ -10,7 +10,9 @@ use crate::rules::grant::Pattern;
 use crate::words::id::ToolName;
 
 /// Whether flows are judged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// As `enforce` where a run is granted both an untrusted source and a sink, or somebody untrusted had
@@ -26,7 +28,19 @@ pub enum Mode {
 }
 
 /// Which plain requests (`GET`, `HEAD`) may leave.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Deserialize,
+    serde::Serialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Browse {
     /// Any to a public address, as long as nothing private is behind the wish; then as `granted`, or to
@@ -40,7 +54,9 @@ pub enum Browse {
 }
 
 /// Which outcomes are held back from the model and handed over as handles.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Holding {
     /// As `untrusted` where flows are judged, else as `never`.
@@ -55,7 +71,7 @@ pub enum Holding {
 }
 
 /// An older guard, beside labels, by the name under which it is known (G-82…G-90).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Guard {
     /// No verbatim span of untrusted content in the arguments of a sink.
@@ -94,7 +110,7 @@ pub struct Flows {
 }
 
 /// What is said of one tool: which of its arguments steer, and which fields of its outcomes vouch.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ToolFlow {
     /// Arguments that say where, whom, or what to act on, by path (`to`, `message/to`, `items/*/id`), and
@@ -118,7 +134,7 @@ pub struct ToolFlow {
 }
 
 /// Records in a tool's outcomes, and what their fields are good for. Only policy says so, never a manifest.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Records {
     /// Where they are, as a pointer with `*`: `/messages/*`; empty for the whole outcome.

@@ -24,6 +24,32 @@ pub struct Guess {
     pub keywords: bool,
     /// A token that looks random.
     pub entropy: bool,
+    /// What looks random.
+    pub random: Random,
+}
+
+/// What a token has to be like to look random.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Random {
+    /// It has at least so many characters,
+    pub chars: usize,
+    /// at most so many,
+    pub chars_max: usize,
+    /// so many different ones,
+    pub distinct_chars: usize,
+    /// and as many hundredths of a bit for each.
+    pub centibits: u32,
+}
+
+impl Default for Random {
+    fn default() -> Self {
+        Self {
+            chars: SCRUB_TOKEN_CHARS,
+            chars_max: SCRUB_TOKEN_CHARS_MAX,
+            distinct_chars: SCRUB_DISTINCT_CHARS,
+            centibits: SCRUB_ENTROPY_CENTIBITS,
+        }
+    }
 }
 
 impl Default for Guess {
@@ -31,6 +57,7 @@ impl Default for Guess {
         Self {
             keywords: true,
             entropy: false,
+            random: Random::default(),
         }
     }
 }
@@ -80,7 +107,7 @@ impl Guess {
             clean = without_named(clean);
         }
         if self.entropy {
-            clean = without_random(clean);
+            clean = without_random(clean, self.random);
         }
         match clean {
             Cow::Owned(clean) if clean != text => Some(clean),
@@ -163,16 +190,23 @@ fn replaced<'a>(
     }
 }
 
-fn without_random(text: Cow<'_, str>) -> Cow<'_, str> {
+fn without_random(text: Cow<'_, str>, random: Random) -> Cow<'_, str> {
     let part = |c: char| c.is_ascii_alphanumeric() || "_-+/=.~".contains(c);
-    if !text.split(|c| !part(c)).any(is_random) {
+    if !text
+        .split(|c| !part(c))
+        .any(|token| is_random(token, random))
+    {
         return text;
     }
     let mut clean = String::with_capacity(text.len());
     let mut rest = &*text;
     while !rest.is_empty() {
         let (token, after) = rest.split_at(rest.find(|c| !part(c)).unwrap_or(rest.len()));
-        clean.push_str(if is_random(token) { REDACTED } else { token });
+        clean.push_str(if is_random(token, random) {
+            REDACTED
+        } else {
+            token
+        });
         let (between, after) = after.split_at(after.find(part).unwrap_or(after.len()));
         clean.push_str(between);
         rest = after;
@@ -181,9 +215,9 @@ fn without_random(text: Cow<'_, str>) -> Cow<'_, str> {
 }
 
 /// Whether a token looks random: long enough, of mixed characters, and hard to guess one by one.
-fn is_random(token: &str) -> bool {
+fn is_random(token: &str, random: Random) -> bool {
     let length = token.len();
-    if !(SCRUB_TOKEN_CHARS..=SCRUB_TOKEN_CHARS_MAX).contains(&length) {
+    if !(random.chars..=random.chars_max).contains(&length) {
         return false;
     }
     let has = |sort: fn(&u8) -> bool| token.as_bytes().iter().any(sort);
@@ -202,8 +236,8 @@ fn is_random(token: &str) -> bool {
         && !hex
         && !path
         && !id
-        && distinct >= SCRUB_DISTINCT_CHARS
-        && entropy(&counts) * 100.0 >= f64::from(SCRUB_ENTROPY_CENTIBITS) - 1e-9
+        && distinct >= random.distinct_chars
+        && entropy(&counts) * 100.0 >= f64::from(random.centibits) - 1e-9
 }
 
 /// Shannon entropy in bits for each character.

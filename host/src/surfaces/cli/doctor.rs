@@ -140,12 +140,10 @@ fn program() -> Finding {
 fn configuration(config: &Config) -> Finding {
     match &config.workspace {
         None => {
-            let user = config
-                .user
-                .as_ref()
-                .map_or("built-in policy".to_owned(), |path| {
-                    path.display().to_string()
-                });
+            let own = config.user.as_ref().or(config.system.as_ref());
+            let user = own.map_or("built-in policy".to_owned(), |path| {
+                path.display().to_string()
+            });
             fine(
                 "configuration",
                 format!("no `{NAME}` here or above; {user} holds"),

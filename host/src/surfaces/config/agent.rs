@@ -3,8 +3,10 @@
 use super::budget;
 use super::chain::ChainTable;
 use super::file::AgentTable;
+use super::pace::PaceTable;
 use super::resolve::in_table;
 use crate::rules::agent::{Agent, refuse_secrets};
+use crate::rules::code_mode::Names;
 use crate::rules::context::rolling::Rolling;
 use crate::rules::pace::Pace;
 use crate::words::error::{Error, Result};
@@ -17,13 +19,17 @@ use crate::words::limits::{
 ///
 /// # Errors
 /// `BadInput` for a number out of its range, or a reference to a secret.
-pub(super) fn agent(name: &str, table: &AgentTable, patience: ChainTable) -> Result<Agent> {
+pub(super) fn agent(
+    name: &str,
+    table: &AgentTable,
+    (patience, pace): (ChainTable, PaceTable),
+) -> Result<Agent> {
     refuse_secrets(
         &format!("`instructions` of agent `{name}`"),
         &table.instructions,
     )?;
-    let turns = table.turns.unwrap_or(RUN_TURNS);
-    within(name, "turns", turns.into(), (1, RUN_TURNS_MAX.into()))?;
+    let of = format!(" of agent `{name}`");
+    let (turns, pace) = pace_of(&of, PaceTable::of(table).over(pace))?;
     Ok(Agent {
         name: name.to_owned(),
         instructions: table.instructions.clone(),
@@ -36,14 +42,34 @@ pub(super) fn agent(name: &str, table: &AgentTable, patience: ChainTable) -> Res
         caps: budget::caps(&table.budget)
             .map_err(|error| in_table(&format!("agents.{name}.budget"), &error))?,
         turns,
-        pace: pace(name, table)?,
+        pace,
         calling: table.calling,
         answer: None,
         rolling: Rolling::default(),
+        names: Names::default(),
     })
 }
 
-fn pace(name: &str, table: &AgentTable) -> Result<Pace> {
+/// What holds for the agents of the `place`-th of several files where they say nothing themselves: the least of what
+/// that file and those before it say; and of those behind it what is less than that.
+///
+/// # Errors
+/// `BadInput` for a number out of its range.
+pub(super) fn common_pace(paces: &[PaceTable], place: usize) -> Result<PaceTable> {
+    let (own, others) = paces.split_at_checked(place + 1).unwrap_or((paces, &[]));
+    let mut pace = own
+        .iter()
+        .fold(PaceTable::default(), |pace, other| pace.least(*other));
+    pace_of(" of `[pace]`", pace)?;
+    for other in others {
+        pace = pace.below(*other);
+    }
+    Ok(pace)
+}
+
+/// The turns of a run, and its pace. `of` says whose, for people.
+fn pace_of(of: &str, table: PaceTable) -> Result<(u32, Pace)> {
+    let turns = table.turns.unwrap_or(RUN_TURNS);
     let default = Pace::default();
     let pace = Pace {
         calls_per_turn: table.calls_per_turn.unwrap_or(default.calls_per_turn),
@@ -61,9 +87,15 @@ fn pace(name: &str, table: &AgentTable) -> Result<Pace> {
         call_timeout_ms: table.call_timeout_ms.unwrap_or(default.call_timeout_ms),
         run_timeout_ms: table.run_timeout_ms,
     };
+    check(of, turns, &pace)?;
+    Ok((turns, pace))
+}
+
+fn check(of: &str, turns: u32, pace: &Pace) -> Result<()> {
     let repeats = u64::from(RUN_REPEATS_MAX);
     let run_timeout = pace.run_timeout_ms.unwrap_or(RUN_TIMEOUT_MS_MAX);
     let ranges = [
+        ("turns", turns.into(), 1, RUN_TURNS_MAX.into()),
         (
             "calls_per_turn",
             wide(pace.calls_per_turn),
@@ -96,20 +128,20 @@ fn pace(name: &str, table: &AgentTable) -> Result<Pace> {
         ("run_timeout_ms", run_timeout, 1, RUN_TIMEOUT_MS_MAX),
     ];
     for (key, value, least, most) in ranges {
-        within(name, key, value, (least, most))?;
+        within(of, key, value, (least, most))?;
     }
-    Ok(pace)
+    Ok(())
 }
 
 fn wide(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
-fn within(name: &str, key: &str, value: u64, (least, most): (u64, u64)) -> Result<()> {
+fn within(of: &str, key: &str, value: u64, (least, most): (u64, u64)) -> Result<()> {
     if (least..=most).contains(&value) {
         return Ok(());
     }
-    let what = format!("`{key}` of agent `{name}` is not between {least} and {most}");
+    let what = format!("`{key}`{of} is not between {least} and {most}");
     Err(Error::bad_input(what))
 }
 
@@ -117,6 +149,7 @@ fn within(name: &str, key: &str, value: u64, (least, most): (u64, u64)) -> Resul
 mod tests {
     use super::*;
     use crate::rules::pace::OnDenied;
+    use crate::words::limits::RUN_CALLS;
     use crate::words::message::Calling;
 
     fn read(text: &str) -> Result<AgentTable, toml::de::Error> {
@@ -144,7 +177,7 @@ mod tests {
             call_timeout_ms = 11
             run_timeout_ms = 12
         "#;
-        let agent = agent("a", &read(text).unwrap(), ChainTable::default()).unwrap();
+        let agent = agent("a", &read(text).unwrap(), Default::default()).unwrap();
         let pace = Pace {
             calls_per_turn: 3,
             calls: 4,
@@ -185,8 +218,36 @@ mod tests {
             ("call_timeout_ms = 600001", "between 1 and 600000"),
             ("run_timeout_ms = 0", "`run_timeout_ms`"),
         ] {
-            let error = agent("a", &read(text).unwrap(), ChainTable::default()).unwrap_err();
+            let error = agent("a", &read(text).unwrap(), Default::default()).unwrap_err();
             assert!(error.message().contains(says), "{error}");
         }
+    }
+
+    #[test]
+    fn what_all_agents_do_is_tightened_by_a_workspace_and_not_widened() {
+        let table = |text: &str| toml::from_str::<PaceTable>(text).unwrap();
+        let own = table("turns = 4\non_denied = \"fail\"");
+        let theirs = table("turns = 9\ncalls = 5000\nfailed_turns = 1\non_denied = \"tell\"");
+        let common = |place| common_pace(&[own, theirs], place).unwrap();
+        // Of the user's own agents: no more turns and calls than they have anyway.
+        let pace = common(0);
+        assert_eq!((pace.turns, pace.calls), (Some(4), Some(RUN_CALLS)));
+        assert_eq!(
+            (pace.failed_turns, pace.on_denied),
+            (Some(1), Some(OnDenied::Fail))
+        );
+        // Of the workspace's: what it says, and the user's word where both do.
+        let pace = common(1);
+        assert_eq!((pace.turns, pace.calls), (Some(4), Some(5000)));
+        assert_eq!(pace.failed_turns, Some(1));
+        let error = common_pace(&[own, table("turns = 1001")], 1);
+        assert!(error.is_ok(), "what is not followed is not looked at");
+        let error = common_pace(&[table("turns = 1001")], 0).unwrap_err();
+        assert!(
+            error
+                .message()
+                .contains("`turns` of `[pace]` is not between"),
+            "{error}"
+        );
     }
 }

@@ -8,7 +8,7 @@ use crate::runs::host::Setup;
 use crate::words::error::{Error, Result};
 
 /// `price = { input = …, output = … }` of a model: for a million tokens, in the operator's currency.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PriceTable {
     /// Tokens read.
@@ -24,7 +24,7 @@ pub struct PriceTable {
 }
 
 /// `[agents.NAME.budget]`.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BudgetTable {
     /// Tokens of one run, read and written; absent or 0: no cap.

@@ -17,7 +17,7 @@ use crate::words::id::shown;
 use crate::words::limits::{CHAIN_ATTEMPTS_MAX, CHAIN_MODELS, CHAIN_MS_MAX, CONFIG_BYTES};
 
 /// `[chain]`, and `[agents.NAME.chain]` over it, key by key.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ChainTable {
     /// Times that one model is asked for one reply.
@@ -39,7 +39,7 @@ pub struct ChainTable {
 }
 
 /// `[tiers]`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TierTable {
     /// Models for what is easy or urgent, first choice first.

@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::file::{ConfigFile, ModelTable};
 use crate::rules::context::rolling::{Rolling, RollingTable};
 use crate::rules::context::tokens::Tokenizer;
@@ -14,8 +17,40 @@ use crate::words::limits::{
     COMPACTION_COUNT_MAX, CONTEXT_WINDOW_TOKENS_MAX, CONTEXT_WINDOW_TOKENS_MIN, OBSERVATION_CAP_MAX,
 };
 
+/// `[context]`: what holds of all models.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ContextTable {
+    /// What a model takes at once, where `[models.NAME]` does not say.
+    pub window_tokens: Option<u64>,
+    /// What of that stays empty: nobody counts exactly as the provider does.
+    pub reserve_tokens: Option<u64>,
+}
+
+/// What the files say together: the smallest window, and the most that stays empty.
+///
+/// # Errors
+/// `BadInput` for a number out of its range.
+pub(super) fn together(tables: &[ContextTable]) -> Result<ContextTable> {
+    let common = ContextTable {
+        window_tokens: tables.iter().filter_map(|table| table.window_tokens).min(),
+        reserve_tokens: tables.iter().filter_map(|table| table.reserve_tokens).max(),
+    };
+    let (least, most) = (CONTEXT_WINDOW_TOKENS_MIN, CONTEXT_WINDOW_TOKENS_MAX);
+    let window = common.window_tokens.unwrap_or(least);
+    if !(least..=most).contains(&window) {
+        let what = format!("[context] window_tokens is from {least} to {most}");
+        return Err(Error::bad_input(what));
+    }
+    if common.reserve_tokens.is_some_and(|reserve| reserve > most) {
+        let what = format!("[context] reserve_tokens is from 0 to {most}");
+        return Err(Error::bad_input(what));
+    }
+    Ok(common)
+}
+
 /// What a model takes at once, and what counts it.
-pub(super) fn window(name: &str, table: &ModelTable) -> Result<Window> {
+pub(super) fn window(name: &str, table: &ModelTable, common: ContextTable) -> Result<Window> {
     let (model, tokens, tokenizer) = match table {
         ModelTable::Scripted(table) => ("", table.window_tokens, table.tokenizer),
         ModelTable::OpenAi(table)
@@ -26,12 +61,20 @@ pub(super) fn window(name: &str, table: &ModelTable) -> Result<Window> {
     };
     let mut window = Window::of(name);
     window.tokenizer = tokenizer.unwrap_or_else(|| Tokenizer::of_model(model));
-    window.tokens = tokens.unwrap_or(window.tokens);
+    window.tokens = tokens.or(common.window_tokens).unwrap_or(window.tokens);
+    window.reserve_tokens = common.reserve_tokens.unwrap_or(window.reserve_tokens);
     let (least, most) = (CONTEXT_WINDOW_TOKENS_MIN, CONTEXT_WINDOW_TOKENS_MAX);
     if !(least..=most).contains(&window.tokens) {
         let what = format!("`window_tokens` is from {least} to {most}");
         return Err(Error::bad_input(what)
             .hint("it is what the model takes at once; its provider says how much"));
+    }
+    if window.room() == 0 {
+        let what = format!(
+            "`window_tokens` is {}, and `[context] reserve_tokens` keeps {} of them: nothing is left",
+            window.tokens, window.reserve_tokens
+        );
+        return Err(Error::bad_input(what).hint("keep less: `[context] reserve_tokens = 1024`"));
     }
     Ok(window)
 }
@@ -51,7 +94,8 @@ pub(super) fn roll(setup: &mut Setup, files: &[(&Path, &ConfigFile)]) -> Result<
     Ok(())
 }
 
-fn rolling(tables: &[&RollingTable]) -> Result<Rolling> {
+/// What two files say together.
+pub(super) fn rolling(tables: &[&RollingTable]) -> Result<Rolling> {
     let of = Rolling::default();
     let percent = |said: fn(&RollingTable) -> Option<u32>, key: &str, least: u32, or: u32| {
         let value = tables.iter().find_map(|table| said(table)).unwrap_or(or);

@@ -8,7 +8,11 @@ use serde::Deserialize;
 
 use super::budget::{BudgetTable, PriceTable};
 use super::chain::{ChainTable, TierTable};
+use super::context::ContextTable;
 use super::flow::FlowTable;
+use super::names::NamesTable;
+use super::pace::PaceTable;
+use super::profile::{Profile, Version};
 use super::secrets::{ScrubTable, SecretTable, VaultTable};
 use super::traces::TracesTable;
 use crate::edges::named;
@@ -29,9 +33,14 @@ use crate::words::limits::CONFIG_BYTES;
 use crate::words::message::Calling;
 
 /// The whole file.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ConfigFile {
+    /// Which form of this file it is: 1.
+    pub version: Version,
+    /// Numbers and names to begin with, which everything else is said over: `relavium`, `graphorin`, `sage`,
+    /// `ageniti` or `oxydra`.
+    pub profile: Option<Profile>,
     /// Tools that nobody may call.
     pub block: Vec<Pattern>,
     /// Tools that a person is asked about before every call.
@@ -50,6 +59,8 @@ pub struct ConfigFile {
     pub mounts: BTreeMap<String, MountTable>,
     /// Who may what.
     pub grants: BTreeMap<String, GrantTable>,
+    /// How far runs of agents go, where `[agents.NAME]` does not say.
+    pub pace: PaceTable,
     /// Agents by name.
     pub agents: BTreeMap<String, AgentTable>,
     /// Models by name.
@@ -76,6 +87,12 @@ pub struct ConfigFile {
     pub scrub: ScrubTable,
     /// How much of an outcome a model reads.
     pub observations: CapTable,
+    /// What models know the host's own tools by.
+    pub names: NamesTable,
+    /// What a search for tools finds.
+    pub search: SearchTable,
+    /// What models take at once.
+    pub context: ContextTable,
     /// When older turns are folded into a summary.
     pub compaction: RollingTable,
     /// Whom spans of runs are told to.
@@ -86,7 +103,7 @@ pub struct ConfigFile {
 }
 
 /// `[mounts.NAME]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MountTable {
     /// The folder, relative to the file.
@@ -113,7 +130,7 @@ fn read() -> Access {
 }
 
 /// `[grants."TOOLS"]`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GrantTable {
     /// Where requests may go.
@@ -131,7 +148,7 @@ pub struct GrantTable {
 }
 
 /// A destination: a URL alone means `GET` and `HEAD` to public addresses.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(
     untagged,
     expecting = "a destination is a URL, or a table with `url` and, if wanted, `methods`, `private`, \
@@ -145,7 +162,7 @@ pub enum FetchEntry {
 }
 
 /// `{ url = …, methods = […], private = …, max_request_bytes = …, max_answer_bytes = …, per_minute = … }`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FetchTable {
     /// Scheme, host, port and the beginning of the path.
@@ -174,7 +191,7 @@ pub fn looking() -> Vec<String> {
 }
 
 /// `[agents.NAME]`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AgentTable {
     /// What it is told first, literally.
@@ -222,7 +239,7 @@ pub struct AgentTable {
 }
 
 /// `[scripts]`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ScriptTable {
     /// Models that `consult` asks in a script or call of a person's own, first choice first.
@@ -230,7 +247,7 @@ pub struct ScriptTable {
 }
 
 /// `[models.NAME]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "provider", rename_all = "lowercase", deny_unknown_fields)]
 pub enum ModelTable {
     /// Replies from a file.
@@ -248,7 +265,7 @@ pub enum ModelTable {
 }
 
 /// A model that is a file of replies.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedTable {
     /// The file, relative to this one.
@@ -271,7 +288,7 @@ pub struct ScriptedTable {
 }
 
 /// A model that a server has.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RemoteTable {
     /// The base, such as `https://api.openai.com/v1`.
@@ -312,7 +329,7 @@ fn yes() -> bool {
 }
 
 /// `[limits]`.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitTable {
     /// Units of work of one call.
@@ -329,6 +346,10 @@ pub struct LimitTable {
     pub script_calls: Option<u32>,
     /// Processor time of one script; waiting is free.
     pub script_cpu_ms: Option<u64>,
+    /// Characters of a script.
+    pub script_chars: Option<usize>,
+    /// Arguments of one call, as JSON text.
+    pub argument_bytes: Option<usize>,
     /// Time from the beginning of a script to its end; absent: no limit.
     pub script_wall_ms: Option<u64>,
     /// Attempts after the first of a call that failed and may succeed later; caps what manifests name.
@@ -337,8 +358,16 @@ pub struct LimitTable {
     pub retry_delay_ms: Option<u64>,
 }
 
+/// `[search]`.
+#[derive(Clone, Copy, Debug, Default, Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SearchTable {
+    /// Tools that `search_tools` returns where the model does not say how many.
+    pub results: Option<usize>,
+}
+
 /// `[abort]`.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AbortTable {
     /// Whether the step under way ends first.
@@ -350,7 +379,7 @@ pub struct AbortTable {
 }
 
 /// `[cache]`.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CacheTable {
     /// Outcomes of one turn's calls that only look; 0 keeps none.
@@ -364,7 +393,7 @@ pub struct CacheTable {
 }
 
 /// `[inbound]`.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct InboundTable {
     /// With text that an untrusted source had influence on: `none`, `flag`, `strip`, `wrap` or
@@ -445,9 +474,18 @@ fn explain(path: &Path, text: &str, error: &toml::de::Error) -> Error {
         "`{}`, line {line}, column {column}: {message}",
         path.display()
     ));
+    with_nearest(shown, message)
+}
+
+/// What is wrong with values that stand in no text, and the nearest key that there is.
+pub(super) fn unplaced(message: &str) -> Error {
+    with_nearest(Error::bad_input(message), message)
+}
+
+fn with_nearest(error: Error, message: &str) -> Error {
     match nearest(message) {
-        Some(key) => shown.hint(format!("did you mean `{key}`?")),
-        None => shown,
+        Some(key) => error.hint(format!("did you mean `{key}`?")),
+        None => error,
     }
 }
 

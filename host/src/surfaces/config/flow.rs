@@ -15,7 +15,7 @@ use crate::words::label::{Sort, Source};
 use crate::words::limits::HANDLE_BITS;
 
 /// `[flow]`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FlowTable {
     /// Whether flows are judged: `auto`, `off`, `shadow`, `enforce`.

@@ -1,21 +1,23 @@
 //! Resolving: from what was written to what a host is made of.
 //!
-//! Several files add up: the user's own, and a workspace's that is trusted. Blocks and limits only
-//! tighten; where both name one thing, the user's own file wins.
+//! Two add up: the user's own words ([`super::stack`]), and a workspace's file that is trusted. Blocks and limits of
+//! that only tighten; where both name one thing, the user's own words win.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::agent::agent;
+use super::agent;
 use super::budget::{self, PriceTable};
 use super::chain::{self, ChainTable};
-use super::context;
+use super::context::{self, ContextTable};
 use super::file::{
     ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, MountTable,
     RemoteTable, looking,
 };
 use super::flow::{self, FlowTable};
+use super::names;
+use super::pace::PaceTable;
 use super::secrets;
 use super::traces;
 use crate::edges::vault::{Backend, Vault};
@@ -35,15 +37,16 @@ use crate::runs::provider::{Model, Provider, Remote};
 use crate::words::error::{Error, Result};
 use crate::words::id::{is_name, shown};
 use crate::words::limits::{
-    ASK_EXPIRES_S_MAX, CALL_RETRY_DELAY_MS_MAX, CANCEL_GRACE_MS_MAX, GUEST_MEMORY_BYTES,
-    GUEST_MEMORY_BYTES_MAX, MOUNT_MIB_MAX, REPEATS_MAX, REPEATS_TTL_MS_MAX, SCRIPT_CALLS_MAX,
-    SCRIPT_CPU_MS_MAX,
+    ARGS_BYTES, ASK_EXPIRES_S_MAX, CALL_RETRY_DELAY_MS_MAX, CANCEL_GRACE_MS_MAX,
+    GUEST_MEMORY_BYTES, GUEST_MEMORY_BYTES_MAX, MOUNT_MIB_MAX, REPEATS_MAX, REPEATS_TTL_MS_MAX,
+    SCRIPT_CALLS_MAX, SCRIPT_CHARS, SCRIPT_CPU_MS_MAX, SEARCH_HITS_MAX,
 };
 
 /// What holds where nothing is configured: pure tools, and reading the working directory.
-pub(super) fn default(folder: &Path, places: Places) -> Setup {
+pub(super) fn default(folder: &Path, origin: &str, places: Places) -> Setup {
     let root: Arc<str> = ".".into();
-    let mut policy = Policy::nothing("the built-in policy");
+    let mut setup = empty(origin, places);
+    let policy = &mut setup.policy;
     policy.mounts.insert(
         root.clone(),
         Mount {
@@ -65,14 +68,14 @@ pub(super) fn default(folder: &Path, places: Places) -> Setup {
             },
         });
     }
-    let mut setup = empty(policy, places);
     setup.mounts.insert(root, folder.to_owned());
     setup
 }
 
-fn empty(policy: Policy, places: Places) -> Setup {
+/// What grants nothing.
+pub(super) fn empty(origin: &str, places: Places) -> Setup {
     Setup {
-        policy,
+        policy: Policy::nothing(origin),
         mounts: BTreeMap::new(),
         plugins: BTreeMap::new(),
         collisions: Collisions::default(),
@@ -87,13 +90,8 @@ fn empty(policy: Policy, places: Places) -> Setup {
     }
 }
 
-/// What the files say together, in order: the first wins where two name one thing.
-pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<Setup> {
-    let names: Vec<String> = files
-        .iter()
-        .map(|(path, _)| path.display().to_string())
-        .collect();
-    let mut setup = empty(Policy::nothing(&names.join(" and ")), places);
+/// What the files say together, in order, over what a host begins with: the first wins where two name one thing.
+pub(super) fn resolve(mut setup: Setup, files: &[(&Path, &ConfigFile)]) -> Result<Setup> {
     let tables: Vec<&FlowTable> = files.iter().map(|(_, file)| &file.flow).collect();
     setup.policy.flows = flow::nothing_said(&tables);
     if let Some(backend) = files.iter().find_map(|(_, file)| file.vault.backend) {
@@ -105,8 +103,16 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
             above.over(file.chain)
         });
     setup.chains.terms = patience.terms("chain")?;
-    for (path, file) in files {
-        add(&mut setup, path, (file, patience)).map_err(|error| about(path, &error))?;
+    for (place, (path, file)) in files.iter().enumerate() {
+        let paces: Vec<_> = files.iter().map(|(_, file)| file.pace).collect();
+        let contexts: Vec<_> = files.iter().map(|(_, file)| file.context).collect();
+        let said = Said {
+            file,
+            patience,
+            pace: agent::common_pace(&paces, place)?,
+            context: context::together(&contexts)?,
+        };
+        add(&mut setup, path, &said).map_err(|error| about(&path.display().to_string(), &error))?;
     }
     // More than the default may be asked for, and the least of what is asked for holds.
     let asked = files
@@ -123,10 +129,15 @@ pub(super) fn resolve(files: &[(&Path, &ConfigFile)], places: Places) -> Result<
         caching: caching(files)?,
     };
     setup.policy.inbound.caps = context::caps(files)?;
-    setup.policy.guess = secrets::guess(files.iter().map(|(_, file)| file.scrub));
+    setup.policy.guess = secrets::guess(files.iter().map(|(_, file)| file.scrub))?;
     context::roll(&mut setup, files)?;
     let told = files.iter().map(|(_, file)| &file.traces);
     setup.places.collector = traces::collector(told, &mut setup.vault)?;
+    let tables: Vec<_> = files.iter().map(|(_, file)| &file.names).collect();
+    let names = names::together(&tables)?;
+    for agent in setup.agents.values_mut() {
+        agent.names.clone_from(&names);
+    }
     check_names(&setup)?;
     budget::check(&setup)?;
     Ok(setup)
@@ -146,6 +157,14 @@ fn script_rules(files: &[(&Path, &ConfigFile)]) -> Result<ScriptRules> {
             .min()
             .unwrap_or(rules.cpu_ms),
         wall_ms: limits().filter_map(|limits| limits.script_wall_ms).min(),
+        chars: limits()
+            .filter_map(|limits| limits.script_chars)
+            .min()
+            .unwrap_or(rules.chars),
+        results: files
+            .iter()
+            .find_map(|(_, file)| file.search.results)
+            .unwrap_or(rules.results),
     };
     let wrong = |key: &str, most: u64| {
         let what = format!("[limits] {key} is from 1 to {most}");
@@ -159,6 +178,16 @@ fn script_rules(files: &[(&Path, &ConfigFile)]) -> Result<ScriptRules> {
     }
     if rules.wall_ms == Some(0) {
         return wrong("script_wall_ms", u64::MAX);
+    }
+    if !(1..=SCRIPT_CHARS).contains(&rules.chars) {
+        return wrong(
+            "script_chars",
+            u64::try_from(SCRIPT_CHARS).unwrap_or(u64::MAX),
+        );
+    }
+    if !(1..=SEARCH_HITS_MAX).contains(&rules.results) {
+        let what = format!("[search] results is from 1 to {SEARCH_HITS_MAX}");
+        return Err(Error::bad_input(what));
     }
     Ok(rules)
 }
@@ -256,7 +285,16 @@ fn inbound(files: &[(&Path, &ConfigFile)]) -> Inbound {
     }
 }
 
-fn add(setup: &mut Setup, path: &Path, (file, patience): (&ConfigFile, ChainTable)) -> Result<()> {
+/// A file, and what holds for its agents where they say nothing themselves.
+struct Said<'a> {
+    file: &'a ConfigFile,
+    patience: ChainTable,
+    pace: PaceTable,
+    context: ContextTable,
+}
+
+fn add(setup: &mut Setup, path: &Path, said: &Said<'_>) -> Result<()> {
+    let file = said.file;
     let folder = path.parent().unwrap_or(Path::new("."));
     setup.policy.block.extend(file.block.iter().cloned());
     setup.policy.ask.extend(file.ask.iter().cloned());
@@ -304,7 +342,7 @@ fn add(setup: &mut Setup, path: &Path, (file, patience): (&ConfigFile, ChainTabl
     }
     for (name, table) in &file.agents {
         check_name("an agent", name)?;
-        let mut agent = agent(name, table, patience)?;
+        let mut agent = agent::agent(name, table, (said.patience, said.pace))?;
         agent.answer = chain::answer(folder, name, table)?;
         setup.agents.entry(name.clone()).or_insert(agent);
     }
@@ -315,7 +353,7 @@ fn add(setup: &mut Setup, path: &Path, (file, patience): (&ConfigFile, ChainTabl
     for (name, table) in &file.models {
         check_name("a model", name)?;
         if !setup.models.contains_key(name) {
-            add_model(setup, folder, name, table)
+            add_model(setup, (folder, said.context), name, table)
                 .map_err(|error| in_table(&format!("models.{name}"), &error))?;
         }
     }
@@ -444,8 +482,13 @@ fn price(table: Option<&PriceTable>, otherwise: Priced) -> Result<Priced> {
     table.map_or(Ok(otherwise), budget::priced)
 }
 
-fn add_model(setup: &mut Setup, folder: &Path, name: &str, table: &ModelTable) -> Result<()> {
-    let window = context::window(name, table)?;
+fn add_model(
+    setup: &mut Setup,
+    (folder, context): (&Path, ContextTable),
+    name: &str,
+    table: &ModelTable,
+) -> Result<()> {
+    let window = context::window(name, table, context)?;
     let (wire, table) = match table {
         ModelTable::Scripted(table) => {
             let model = Model {
@@ -553,6 +596,15 @@ fn tighten(bounds: &mut Bounds, table: &LimitTable) -> Result<()> {
         .unwrap_or(bounds.timeout_ms)
         .min(bounds.timeout_ms);
     bounds.calls = table.calls.unwrap_or(bounds.calls).min(bounds.calls);
+    if table
+        .argument_bytes
+        .is_some_and(|bytes| !(2..=ARGS_BYTES).contains(&bytes))
+    {
+        let what = format!("`argument_bytes` is not between 2 and {ARGS_BYTES}");
+        return Err(Error::bad_input(what));
+    }
+    let bytes = table.argument_bytes.unwrap_or(bounds.argument_bytes);
+    bounds.argument_bytes = bytes.min(bounds.argument_bytes);
     let most = table.retries.unwrap_or(bounds.retries.most);
     bounds.retries.most = most.min(bounds.retries.most);
     if let Some(delay_ms) = table.retry_delay_ms {
@@ -604,7 +656,7 @@ fn check_mount_name(name: &str) -> Result<()> {
     }
 }
 
-fn check_name(what: &str, name: &str) -> Result<()> {
+pub(super) fn check_name(what: &str, name: &str) -> Result<()> {
     if is_name(name) {
         return Ok(());
     }
@@ -619,11 +671,23 @@ pub(super) fn in_table(table: &str, error: &Error) -> Error {
     error.hints().iter().cloned().fold(about, Error::hint)
 }
 
-fn about(path: &Path, error: &Error) -> Error {
-    let about = Error::new(
-        error.code(),
-        format!("`{}`: {}", path.display(), error.message()),
-    );
+/// An error that seemed to be about a file, and is about another place.
+pub(super) fn about_instead(place: &str, path: &Path, error: &Error) -> Error {
+    let file = format!("`{}`: ", path.display());
+    let message = error.message();
+    let message = message.strip_prefix(file.as_str()).unwrap_or(message);
+    let about = Error::new(error.code(), format!("`{place}`: {message}"));
+    error.hints().iter().cloned().fold(about, Error::hint)
+}
+
+/// An error with the place that it is about; nothing is added where that has no name.
+pub(super) fn about(place: &str, error: &Error) -> Error {
+    let what = if place.is_empty() {
+        error.message().to_owned()
+    } else {
+        format!("`{place}`: {}", error.message())
+    };
+    let about = Error::new(error.code(), what);
     error.hints().iter().cloned().fold(about, Error::hint)
 }
 

@@ -5,12 +5,13 @@ use serde::Deserialize;
 
 use crate::edges::vault::{Backend, check_name};
 use crate::rules::grant::{Destination, METHODS};
-use crate::rules::scrub::guess::Guess;
+use crate::rules::scrub::guess::{Guess, Random};
 use crate::rules::secret::{Placement, SecretGrant};
 use crate::words::error::{Error, Result};
+use crate::words::limits::{SCRUB_ENTROPY_CENTIBITS_MAX, SCRUB_TOKEN_CHARS_LIMIT};
 
 /// `[vault]`.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct VaultTable {
     /// Who keeps secrets; absent: an encrypted file.
@@ -18,17 +19,25 @@ pub struct VaultTable {
 }
 
 /// `[scrub]`.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ScrubTable {
     /// Whether a value beside a word such as `password` is redacted in what a model or client reads.
     pub keywords: Option<bool>,
     /// Whether a token that looks random is.
     pub entropy: Option<bool>,
+    /// So many characters such a token has at least.
+    pub token_chars: Option<usize>,
+    /// So many at most.
+    pub token_chars_max: Option<usize>,
+    /// So many different ones.
+    pub distinct_chars: Option<usize>,
+    /// So many hundredths of a bit for each: 380 are 3.8 bits.
+    pub entropy_centibits: Option<u32>,
 }
 
 /// `{ name = …, to = …, header = … }`: one secret, one destination, one place.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SecretTable {
     /// The secret's name.
@@ -83,16 +92,61 @@ pub(super) fn secret(table: &SecretTable) -> Result<SecretGrant> {
     })
 }
 
-/// What is guessed: what any file asks for is, and nothing else that some file turns off.
-pub(super) fn guess(tables: impl Iterator<Item = ScrubTable> + Clone) -> Guess {
+/// What is guessed: what any file asks for is, and nothing else that some file turns off. Of the numbers those hold by
+/// which more is guessed.
+///
+/// # Errors
+/// `BadInput` for a number out of its range.
+pub(super) fn guess(tables: impl Iterator<Item = ScrubTable> + Clone) -> Result<Guess> {
     let usual = Guess::default();
     let of = |said: fn(ScrubTable) -> Option<bool>, usual: bool| {
         tables.clone().filter_map(said).max().unwrap_or(usual)
     };
-    Guess {
+    let said = |of: fn(ScrubTable) -> Option<usize>| tables.clone().filter_map(of);
+    let bits = tables.clone().filter_map(|table| table.entropy_centibits);
+    let random = Random {
+        chars: said(|table| table.token_chars)
+            .min()
+            .unwrap_or(usual.random.chars),
+        chars_max: said(|table| table.token_chars_max)
+            .max()
+            .unwrap_or(usual.random.chars_max),
+        distinct_chars: said(|table| table.distinct_chars)
+            .min()
+            .unwrap_or(usual.random.distinct_chars),
+        centibits: bits.min().unwrap_or(usual.random.centibits),
+    };
+    check(random)?;
+    Ok(Guess {
         keywords: of(|table| table.keywords, usual.keywords),
         entropy: of(|table| table.entropy, usual.entropy),
+        random,
+    })
+}
+
+fn check(random: Random) -> Result<()> {
+    let most = SCRUB_TOKEN_CHARS_LIMIT;
+    for (key, value) in [
+        ("token_chars", random.chars),
+        ("token_chars_max", random.chars_max),
+        ("distinct_chars", random.distinct_chars),
+    ] {
+        if !(1..=most).contains(&value) {
+            return Err(Error::bad_input(format!(
+                "[scrub] {key} is from 1 to {most}"
+            )));
+        }
     }
+    if random.chars > random.chars_max {
+        let what = "[scrub] token_chars is more than token_chars_max, so no token could be meant";
+        return Err(Error::bad_input(what));
+    }
+    // A character of the hundred and twenty-eight that count has seven bits at most.
+    if random.centibits > SCRUB_ENTROPY_CENTIBITS_MAX {
+        let what = format!("[scrub] entropy_centibits is from 0 to {SCRUB_ENTROPY_CENTIBITS_MAX}");
+        return Err(Error::bad_input(what));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -158,10 +212,22 @@ mod tests {
 
     #[test]
     fn what_any_file_guesses_is_guessed() {
-        let table = |keywords, entropy| ScrubTable { keywords, entropy };
+        let table = |keywords, entropy| ScrubTable {
+            keywords,
+            entropy,
+            ..ScrubTable::default()
+        };
         let check = |tables: &[ScrubTable], keywords, entropy| {
-            let expected = Guess { keywords, entropy };
-            assert_eq!(guess(tables.iter().copied()), expected, "{tables:?}");
+            let expected = Guess {
+                keywords,
+                entropy,
+                random: Random::default(),
+            };
+            assert_eq!(
+                guess(tables.iter().copied()).unwrap(),
+                expected,
+                "{tables:?}"
+            );
         };
         check(&[], true, false);
         check(&[table(Some(false), None)], false, false);
@@ -170,5 +236,39 @@ mod tests {
             true,
             true,
         );
+    }
+
+    #[test]
+    fn the_numbers_by_which_more_is_guessed_hold() {
+        let check = |texts: &[&str]| {
+            let tables = texts.iter().map(|text| toml::from_str(text).unwrap());
+            guess(tables.collect::<Vec<ScrubTable>>().into_iter())
+        };
+        let own =
+            "token_chars = 30\ntoken_chars_max = 100\ndistinct_chars = 9\nentropy_centibits = 400";
+        let theirs =
+            "token_chars = 20\ntoken_chars_max = 90\ndistinct_chars = 10\nentropy_centibits = 390";
+        let expected = Random {
+            chars: 20,
+            chars_max: 100,
+            distinct_chars: 9,
+            centibits: 390,
+        };
+        assert_eq!(check(&[own, theirs]).unwrap().random, expected);
+        assert_eq!(check(&[theirs, own]).unwrap().random, expected);
+        for (text, says) in [
+            ("token_chars = 0", "[scrub] token_chars is from 1 to"),
+            (
+                "token_chars = 600",
+                "token_chars is more than token_chars_max",
+            ),
+            (
+                "entropy_centibits = 701",
+                "[scrub] entropy_centibits is from 0 to 700",
+            ),
+        ] {
+            let error = check(&[text]).unwrap_err();
+            assert!(error.message().contains(says), "{error}");
+        }
     }
 }

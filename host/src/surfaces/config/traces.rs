@@ -13,7 +13,7 @@ use crate::words::limits::{
 };
 
 /// `[traces]`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TracesTable {
     /// The base of a collector that speaks OTLP over HTTP, such as `http://localhost:4318`; absent: nobody is told.
@@ -39,7 +39,7 @@ pub struct TracesTable {
 }
 
 /// `{ env = … }` or `{ secret = … }`, with what stands before it.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(
     deny_unknown_fields,
     default,

@@ -4,17 +4,26 @@ use serde_json::json;
 
 use super::*;
 
+const USUAL: Random = Random {
+    chars: SCRUB_TOKEN_CHARS,
+    chars_max: SCRUB_TOKEN_CHARS_MAX,
+    distinct_chars: SCRUB_DISTINCT_CHARS,
+    centibits: SCRUB_ENTROPY_CENTIBITS,
+};
 const BOTH: Guess = Guess {
     keywords: true,
     entropy: true,
+    random: USUAL,
 };
 const WORDS: Guess = Guess {
     keywords: true,
     entropy: false,
+    random: USUAL,
 };
 const RANDOM: Guess = Guess {
     keywords: false,
     entropy: true,
+    random: USUAL,
 };
 
 fn counts(token: &str) -> Vec<u32> {
@@ -127,16 +136,16 @@ fn entropy_is_from_three_point_eight() {
     // Fourteen characters: 3.8074 bits if evenly spread; less as one of them grows.
     let even = token(&[2; 14]);
     assert!((entropy(&counts(&even)) - 3.807).abs() < 0.001);
-    assert!(is_random(&even));
+    assert!(is_random(&even, USUAL));
     let below = token(&[3, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1]);
     let bits = entropy(&counts(&below));
     assert!((3.73..3.8).contains(&bits), "{bits}");
-    assert!(!is_random(&below));
+    assert!(!is_random(&below, USUAL));
     // As near to the line as whole counts come.
     let near = token(&[5, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 3]);
     let bits = entropy(&counts(&near));
     assert!((3.795..3.805).contains(&bits), "{bits}");
-    assert_eq!(is_random(&near), bits >= 3.8);
+    assert_eq!(is_random(&near, USUAL), bits >= 3.8);
     assert!(entropy(&counts(&token(&[4; 8]))) < 3.8);
 }
 
@@ -177,6 +186,33 @@ fn both_together_and_neither() {
     let none = Guess {
         keywords: false,
         entropy: false,
+        random: USUAL,
     };
     assert_eq!(none.clean(text), None);
+}
+
+#[test]
+fn what_looks_random_is_a_matter_of_policy() {
+    let token = "a1b2c3d4e5f6g7h8";
+    let text = format!("it is {token}");
+    assert_eq!(RANDOM.clean(&text), None);
+    let with = |random| Guess { random, ..RANDOM };
+    let shorter = Random { chars: 16, ..USUAL };
+    assert_eq!(with(shorter).clean(&text).unwrap(), "it is [REDACTED]");
+    for random in [
+        Random {
+            chars_max: 15,
+            ..shorter
+        },
+        Random {
+            distinct_chars: 17,
+            ..shorter
+        },
+        Random {
+            centibits: 401,
+            ..shorter
+        },
+    ] {
+        assert_eq!(with(random).clean(&text), None, "{random:?}");
+    }
 }

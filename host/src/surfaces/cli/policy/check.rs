@@ -64,10 +64,8 @@ pub(super) async fn perform(scene: &Scene) -> Result<u8> {
 /// The files that count, in their order.
 fn files(preview: &Config) -> Result<Vec<(String, ConfigFile)>> {
     let workspace = preview.workspace.iter().map(|(path, _)| path);
-    preview
-        .user
-        .iter()
-        .chain(workspace)
+    let own = preview.system.iter().chain(&preview.user);
+    own.chain(workspace)
         .map(|path| Ok((path.display().to_string(), ConfigFile::read(path)?)))
         .collect()
 }
