@@ -87,10 +87,10 @@ async fn what_stays_empty_of_a_window_is_not_filled() {
         rig.pursue(&long).await.1.map_err(|error| error.code())
     };
     assert_eq!(told("").await, Ok("done".to_owned()));
-    let small = "[context]\nwindow_tokens = 2048\nreserve_tokens = ";
-    assert_eq!(told(&format!("{small}100")).await, Ok("done".to_owned()));
-    assert!(told(&format!("{small}1900")).await.is_err());
-    let error = Rig::of(&format!("{small}2048"))
+    let small = "[context]\nwindow_tokens = 20000\nreserve_tokens = ";
+    assert_eq!(told(&format!("{small}1000")).await, Ok("done".to_owned()));
+    assert!(told(&format!("{small}19900")).await.is_err());
+    let error = Rig::of(&format!("{small}20000"))
         .try_open()
         .await
         .map(|_| ());
