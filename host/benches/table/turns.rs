@@ -90,6 +90,7 @@ async fn opened(scene: &Scene, records: Records, folder: &Path, policy: &str) ->
         program: scene.program.clone(),
         names: Names::System,
         clock: Clock::system(),
+        collector: None,
     };
     Host::open(config::setup_of(&path, places).unwrap())
         .await

@@ -41,7 +41,7 @@ pub struct Header {
 }
 
 /// How patiently spans are told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Pace {
     /// Spans that wait; newer ones are dropped.
     pub queue_spans: usize,

@@ -32,6 +32,7 @@ use crate::rules::policy::{Mount, Policy};
 use crate::rules::questions::Unattended;
 use crate::rules::running::RunRules;
 use crate::rules::sanitise::{CapTable, Caps as ObservationCaps};
+use crate::rules::spans::collector::Pace as TracesPace;
 use crate::runs::host::Setup;
 use crate::words::error::{Error, Result};
 use crate::words::message::Calling;
@@ -216,6 +217,7 @@ struct RunsShown {
     context: ContextTable,
     names: NamesTable,
     pace: PaceTable,
+    traces: TracesPace,
 }
 
 #[derive(Serialize)]
@@ -315,7 +317,9 @@ fn policy_of(policy: &Policy) -> PolicyShown {
 fn runs_of(setup: &Setup, own: &ConfigFile, theirs: &ConfigFile) -> Result<RunsShown> {
     let RunRules { abort, caching } = setup.rules;
     let names = names::together(&[&own.names, &theirs.names])?;
+    let collector = setup.places.collector.as_ref();
     Ok(RunsShown {
+        traces: collector.map_or_else(TracesPace::default, |collector| collector.pace),
         abort: AbortTable {
             drain: Some(abort.drain),
             grace_ms: Some(abort.grace_ms),

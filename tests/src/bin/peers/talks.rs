@@ -116,9 +116,7 @@ pub fn complaint(fits: Result<Value, String>) -> Option<String> {
 
 /// The prompt of one step.
 fn prompt(step: usize, reply: &Reply, again: &Reply) -> Prompt {
-    let user = |text: &str| Message::User {
-        text: text.to_owned(),
-    };
+    let user = |text: &str| Message::user(text);
     let said = |reply: &Reply| {
         Message::Assistant(Reply {
             by: "us".to_owned(),
