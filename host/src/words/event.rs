@@ -3,6 +3,7 @@
 //! Every surface streams them, the journal stores them, and state is folded from them. Content that
 //! is large stands in an event by its digest. There is never a secret in one.
 
+pub mod asked;
 pub mod attempted;
 pub mod session;
 mod step;
@@ -13,6 +14,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::asked::CallAsked;
 pub use self::attempted::{Attempted, Onward, Tried};
 pub use self::session::{Cause, Compacted, InSession};
 pub use self::step::{Doing, Step};
@@ -291,26 +293,6 @@ pub struct Narrowed {
     /// What the client of one call has said of it.
     #[serde(default, skip_serializing_if = "CallAsked::is_nothing")]
     pub call: CallAsked,
-}
-
-/// What a client has said of its one call, beside what it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CallAsked {
-    /// Its own name for the call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
-    /// How long it may take, in milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout_ms: Option<u64>,
-    /// How often it is made again, and how much longer each wait before that is, in milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub again: Option<(u32, u64)>,
-}
-
-impl CallAsked {
-    fn is_nothing(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 impl Narrowed {
