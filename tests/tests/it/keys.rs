@@ -91,6 +91,7 @@ async fn what_stays_empty_of_a_window_is_not_filled() {
     assert_eq!(told(&format!("{small}1000")).await, Ok("done".to_owned()));
     assert!(told(&format!("{small}19900")).await.is_err());
     let error = Rig::of(&format!("{small}20000"))
+        .replies(&[])
         .try_open()
         .await
         .map(|_| ());
