@@ -16,6 +16,8 @@ use crate::words::message::{Reply, StopReason, Usage};
 
 /// How the name of a model is called in a span.
 const MODEL: &str = "lazaret.model";
+/// How ids of calls begin that a provider's server gives, and ours. One that begins otherwise may be a model's own words.
+const GIVEN: [&str; 4] = ["call_", "toolu_", "fc_", "chatcmpl-tool-"];
 
 /// A name from outside: inert, on one line, cut.
 pub(super) fn name(name: &str) -> String {
@@ -183,7 +185,8 @@ pub(super) fn effect(judged: &Judged, call: Option<&str>) -> (String, Vec<Attrib
                 ("gen_ai.tool.name", text(tool)),
                 ("gen_ai.tool.type", text("function")),
             ]);
-            let id = call.and_then(plain);
+            let is_given = |id: &String| GIVEN.iter().any(|start| id.starts_with(start));
+            let id = call.and_then(plain).filter(is_given);
             said.extend(id.map(|id| ("gen_ai.tool.call.id", text(id))));
             let component = judged.component.map(|component| component.short());
             said.extend(component.map(|short| ("lazaret.component", text(short))));
