@@ -43,13 +43,17 @@ pub struct Answer {
 }
 
 type Answers = Arc<Mutex<Vec<Answer>>>;
+type Seen = Arc<Mutex<Vec<(String, String)>>>;
+/// What the server and its connections share.
+type Shared = (Answers, Seen, watch::Receiver<bool>);
 
 /// A server; it ends when it is dropped.
 pub struct Server {
     port: u16,
     answers: Answers,
-    seen: Arc<Mutex<Vec<(String, String)>>>,
+    seen: Seen,
     arrived: watch::Receiver<usize>,
+    open: watch::Sender<bool>,
     accepting: JoinHandle<()>,
 }
 
@@ -63,12 +67,15 @@ impl Server {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let (arrival, arrived) = watch::channel(0);
         let answers = Answers::default();
-        let accepting = tokio::spawn(accept(listener, answers.clone(), seen.clone(), arrival));
+        let open = watch::Sender::new(true);
+        let shared = (answers.clone(), seen.clone(), open.subscribe());
+        let accepting = tokio::spawn(accept(listener, shared, arrival));
         Self {
             port,
             answers,
             seen,
             arrived,
+            open,
             accepting,
         }
     }
@@ -76,6 +83,11 @@ impl Server {
     /// Answers so from now on.
     pub fn say(&self, answers: Vec<Answer>) {
         *self.answers.lock().expect("nobody panicked with it") = answers;
+    }
+
+    /// Whether requests are answered; those that arrive meanwhile wait.
+    pub fn answer(&self, open: bool) {
+        self.open.send_replace(open);
     }
 
     /// Its port.
@@ -116,27 +128,21 @@ impl Drop for Server {
     }
 }
 
-async fn accept(
-    listener: TcpListener,
-    answers: Answers,
-    seen: Arc<Mutex<Vec<(String, String)>>>,
-    arrival: watch::Sender<usize>,
-) {
+async fn accept(listener: TcpListener, shared: Shared, arrival: watch::Sender<usize>) {
     // They end with this task.
     let mut open = tokio::task::JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
-        let (answers, seen, arrival) = (answers.clone(), seen.clone(), arrival.clone());
+        let (shared, arrival) = (shared.clone(), arrival.clone());
         open.spawn(async move {
             // A client that goes away early is part of many tests.
-            let _ = serve(stream, &answers, &seen, &arrival).await;
+            let _ = serve(stream, shared, &arrival).await;
         });
     }
 }
 
 async fn serve(
     mut stream: TcpStream,
-    answers: &Mutex<Vec<Answer>>,
-    seen: &Mutex<Vec<(String, String)>>,
+    (answers, seen, mut open): Shared,
     arrival: &watch::Sender<usize>,
 ) -> std::io::Result<()> {
     let (asked, brought) = read_request(&mut stream).await?;
@@ -144,6 +150,8 @@ async fn serve(
     let all = (asked.clone(), brought.clone());
     seen.lock().expect("nobody panicked with it").push(all);
     arrival.send_modify(|count| *count += 1);
+    // It ends with its server.
+    let _ = open.wait_for(|open| *open).await;
     let answers = answers.lock().expect("nobody panicked with it").clone();
     // A path of one that reflects is only its beginning: what is added to it is what it is about.
     let is =

@@ -381,9 +381,9 @@ fn process(scene: &Scene) -> Vec<Duration> {
         let status = Command::new(&scene.program)
             .args(["call", "text.count", r#"{"text":"a b"}"#, "--quiet"])
             .current_dir(scene.folder.path())
-            .env("HOME", home)
-            .env_remove("XDG_STATE_HOME")
-            .env_remove("XDG_CONFIG_HOME")
+            .env_clear()
+            .env("HOME", &home)
+            .env("LAZARET_SYSTEM_CONFIG", home.join("none.toml"))
             .stdout(std::process::Stdio::null())
             .status();
         assert!(status.unwrap().success());

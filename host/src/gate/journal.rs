@@ -66,6 +66,8 @@ pub trait Onlooker: Send + Sync {
     fn see(&self, record: &Record);
     /// A run goes on whose records so far are these.
     fn taken_up(&self, records: &[Record]);
+    /// Nothing more of a run happens here.
+    fn let_go(&self, run: &RunId);
 }
 
 enum Order {
@@ -179,7 +181,7 @@ impl Journal {
     /// `DiskFailed` after a failed write, `Busy` when the writer cannot keep up.
     pub fn append(&self, run: &RunId, parent: Seq, mut event: Event) -> Result<Stamp> {
         self.clean(&mut event);
-        let (stamp, nudge) = {
+        let (stamp, nudge, line) = {
             let mut batch = lock(&self.0.batch);
             batch.check()?;
             let seq = batch.take_seq(run, &event)?;
@@ -193,10 +195,15 @@ impl Journal {
             let at = record.at;
             batch.set_aside_contents(&mut record.event);
             batch.records.push(record.clone());
+            // Written when nobody waits for it.
+            let line = said::line(&record);
             // In here, so that whoever looks on sees a run's records in the order of their places.
             self.tell(record);
-            (Stamp { seq, at }, batch.is_full())
+            (Stamp { seq, at }, batch.is_full(), line)
         };
+        if let Some(line) = line {
+            line.write();
+        }
         if nudge {
             // A full queue means that the writer is about to write anyway.
             let _ = self.0.orders.try_send(Order::Nudge);
@@ -205,7 +212,6 @@ impl Journal {
     }
 
     fn tell(&self, record: Record) {
-        said::record(&record);
         if let Some(onlooker) = self.0.onlooker.get() {
             onlooker.see(&record);
         }
@@ -427,6 +433,9 @@ impl Journal {
     /// Lets go of a run that is left: it may be taken up elsewhere, and nothing is appended to it here.
     pub fn let_go(&self, run: &RunId) {
         lock(&self.0.batch).let_go(run);
+        if let Some(onlooker) = self.0.onlooker.get() {
+            onlooker.let_go(run);
+        }
     }
 
     /// The one run whose name begins with `start`, or the newest for `last`.

@@ -347,6 +347,21 @@ impl<'a> Marks<'a> {
         Self::new(policy, key.nonce("marks", &[run.as_str().as_bytes()]))
     }
 
+    /// A text that is no outcome, as policy has it treated before it is told.
+    #[must_use]
+    pub fn treated(&self, text: String, label: &Label) -> String {
+        let mut value = Value::String(text);
+        let _flags = self.inbound.treat(&mut value, (label, self.classes));
+        match value {
+            Value::String(text) => text,
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::Array(_)
+            | Value::Object(_) => String::new(),
+        }
+    }
+
     /// An observation as a model reads it, where it stands between marks.
     #[must_use]
     pub fn around(&self, observation: &Observation) -> Option<String> {

@@ -29,7 +29,25 @@ impl Host {
             read @ Written::Read(_) => read.label(),
         };
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        Attachment::new(&name, self.without_secrets(bytes), label)
+        let clean = self.station.scrub.known().clean(&name);
+        let name = clean.as_deref().unwrap_or(&name);
+        Attachment::new(name, self.without_secrets(bytes), label)
+    }
+
+    /// What is attached to a run that goes on, as it was; of one that is replayed, nothing is needed but its length.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub(super) fn attached_to(
+        &self,
+        run: &RunId,
+        mut files: Vec<Attachment>,
+    ) -> Result<Vec<Attachment>> {
+        if self.station.recorded.is_none() {
+            return self.kept.attached.find(run, files);
+        }
+        files.iter_mut().for_each(Attachment::stand_in);
+        Ok(files)
     }
 
     /// No model is told what stands in a file by mistake.
@@ -104,6 +122,23 @@ impl Attached {
             one.content = if is_same { found } else { Body::default() };
         }
         Ok(files)
+    }
+
+    /// Drops what belongs to none of these runs, which are all that may go on, by the digests of their names.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub(super) fn drop_but(&self, runs: &[String]) -> Result<()> {
+        let Self::Folder(folder) = self else {
+            return Ok(());
+        };
+        for name in folder.names()? {
+            let run = name.split('-').next().unwrap_or_default();
+            if !runs.iter().any(|known| known == run) {
+                folder.remove(&name)?;
+            }
+        }
+        Ok(())
     }
 
     /// The run has ended: nothing goes on with them. What cannot be removed now is of no use to anybody.

@@ -164,7 +164,7 @@ impl Host {
         let wish = goal.wish();
         check_attached(&goal.with.files)?;
         let hold = self.begin(&goal.run, &goal.agent, &wish)?;
-        self.kept.attached.keep(&goal.run, &goal.with.files)?;
+        self.kept.attach(&goal.run, &goal.with.files)?;
         let from = (brought, Vec::new(), earlier);
         self.pursue_on(goal, prepared, from, (hold, tasks)).await?
     }

@@ -223,7 +223,7 @@ impl Host {
             Wished::Goal(goal) => {
                 let mut goal = goal.clone();
                 let files = std::mem::take(&mut goal.with.files);
-                goal.with.files = self.kept.attached.find(&goal.run, files)?;
+                goal.with.files = self.attached_to(&goal.run, files)?;
                 let prepared = self.prepare(&goal)?;
                 self.journal().append(&goal.run, 0, Event::Resumed)?;
                 let (earlier, session) = self.rejoin(&records).await?;

@@ -7,7 +7,9 @@ use serde_json::Value;
 use crate::guests::catalog::Tool;
 use crate::guests::station::Station;
 use crate::rules::agent::Agent;
-use crate::rules::code_mode::{Names, answer, run_script_card, search_args, search_tools_card};
+use crate::rules::code_mode::{
+    Names, RUN_SCRIPT, SEARCH_TOOLS, answer, run_script_card, search_args, search_tools_card,
+};
 use crate::rules::flow::class::Classes;
 use crate::rules::plan::Grouping;
 use crate::rules::schema::Schema;
@@ -127,11 +129,12 @@ impl<'a> Offer<'a> {
     }
 
     fn is_script(&self, tool: &str) -> bool {
-        self.has_scripts() && tool == self.names.run_script
+        // A run that was left may have been begun when it was called as usual; no plugin's tool is called so.
+        self.has_scripts() && [self.names.run_script.as_str(), RUN_SCRIPT].contains(&tool)
     }
 
     fn is_search(&self, tool: &str) -> bool {
-        self.has_search() && tool == self.names.search_tools
+        self.has_search() && [self.names.search_tools.as_str(), SEARCH_TOOLS].contains(&tool)
     }
 
     /// From the next turn on these are shown as well.

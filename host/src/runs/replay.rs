@@ -440,7 +440,9 @@ impl Again<'_> {
 async fn begin(host: &Host, wish: Wished, records: &[Record], tasks: &Tasks) -> Result<()> {
     let brought = brought_in(records);
     match wish {
-        Wished::Goal(goal) => {
+        Wished::Goal(mut goal) => {
+            let files = std::mem::take(&mut goal.with.files);
+            goal.with.files = host.attached_to(&goal.run, files)?;
             let prepared = host.prepare(&goal)?;
             let hold = host.begin(&goal.run, &goal.agent, &goal.wish())?;
             let earlier = host.before(records).await?.begun_with(records);

@@ -64,7 +64,11 @@ struct Shared {
 struct State {
     runs: HashMap<RunId, Trace>,
     queue: VecDeque<Span>,
+    /// Spans of the request under way.
+    in_flight: usize,
     traced: Traced,
+    /// Why spans were lost for the first time, until that is said.
+    unsaid: Option<String>,
     is_closed: bool,
 }
 
@@ -185,9 +189,10 @@ impl Onlooker for Shared {
         if state.is_closed {
             return;
         }
-        if matches!(record.event, Event::Started(_)) && state.runs.len() < SPAN_RUNS {
+        // What a copy of a run begins with was told of the run that it is a copy of.
+        if matches!(&record.event, Event::Started(started) if started.forked.is_none()) {
             let trace = Trace::new(&record.run, self.models.clone());
-            state.runs.insert(record.run.clone(), trace);
+            state.begin(&record.run, trace);
         }
         // Calls that are no runs of their own have no trace.
         let Some(trace) = state.runs.get_mut(&record.run) else {
@@ -220,18 +225,27 @@ impl Onlooker for Shared {
         for record in records {
             let _ = trace.see(record);
         }
-        let mut state = lock(&self.state);
-        if state.runs.len() < SPAN_RUNS || state.runs.contains_key(&first.run) {
-            state.runs.insert(first.run.clone(), trace);
-        }
+        lock(&self.state).begin(&first.run, trace);
+    }
+
+    fn let_go(&self, run: &RunId) {
+        lock(&self.state).runs.remove(run);
     }
 }
 
 impl State {
-    /// Spans are lost, which is said once.
+    fn begin(&mut self, run: &RunId, trace: Trace) {
+        if self.runs.len() < SPAN_RUNS || self.runs.contains_key(run) {
+            self.runs.insert(run.clone(), trace);
+        } else {
+            self.lose(1, "more runs go on at once than are followed");
+        }
+    }
+
+    /// Spans are lost, which is said once, by the thread that sends them.
     fn lose(&mut self, spans: usize, why: &str) {
         if self.traced.lost == 0 && spans > 0 {
-            tracing::warn!(target: "lazaret::traces", "spans are lost, said once: {why}");
+            self.unsaid = Some(why.to_owned());
         }
         let spans = u64::try_from(spans).unwrap_or(u64::MAX);
         self.traced.lost = self.traced.lost.saturating_add(spans);
@@ -256,12 +270,19 @@ impl Sender {
             () = self.flushed() => {}
         }
         let mut state = lock(&self.shared.state);
-        let left = state.queue.len();
+        let left = state.queue.len() + state.in_flight;
         state.queue.clear();
-        state.lose(
-            left,
-            "the process ended before they were sent (`flush_ms` of `[traces]`)",
-        );
+        let why = "the process ended before they were sent (`flush_ms` of `[traces]`)";
+        state.lose(left, why);
+        drop(state);
+        self.say();
+    }
+
+    fn say(&self) {
+        let unsaid = lock(&self.shared.state).unsaid.take();
+        if let Some(why) = unsaid {
+            tracing::warn!(target: "lazaret::traces", "spans are lost, said once: {why}");
+        }
     }
 
     async fn flushed(&self) {
@@ -276,6 +297,7 @@ impl Sender {
             let spans = batch.len();
             let sent = self.send(&batch).await;
             let mut state = lock(&self.shared.state);
+            state.in_flight = 0;
             let rejected = match sent {
                 Ok(rejected) => usize::try_from(rejected).unwrap_or(usize::MAX).min(spans),
                 Err(_) => spans,
@@ -286,6 +308,8 @@ impl Sender {
                 Ok(_) => state.lose(rejected, "the collector has rejected some"),
                 Err(error) => state.lose(spans, error.message()),
             }
+            drop(state);
+            self.say();
         }
     }
 
@@ -304,6 +328,7 @@ impl Sender {
                 }
                 if state.is_closed || is_due || state.queue.len() >= pace.batch_spans {
                     let spans = state.queue.len().min(pace.batch_spans);
+                    state.in_flight = spans;
                     return Some(state.queue.drain(..spans).collect());
                 }
                 if due.is_none() && !state.queue.is_empty() {

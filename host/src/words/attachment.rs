@@ -6,19 +6,21 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::error::{Error, Result};
 use super::id::{Digest, shown};
 use super::label::Label;
 use super::limits::{
-    ATTACHED_DOCUMENT_TOKENS_MAX, ATTACHED_TOKENS, ATTACHMENT_NAME_CHARS, DOCUMENT_TOKEN_BYTES,
+    ATTACHED_DOCUMENT_TOKENS_MAX, ATTACHED_TOKENS, ATTACHMENT_BYTES, ATTACHMENT_NAME_CHARS,
+    DOCUMENT_TOKEN_BYTES,
 };
 
 /// A file that a person gives a run to look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
     /// What it is called: plain letters, digits, `.`, `-` and `_`, since its model reads it.
+    #[serde(deserialize_with = "plain_name")]
     pub name: String,
     /// What it is.
     pub media: Media,
@@ -146,6 +148,13 @@ impl Attachment {
         }
     }
 
+    /// Bytes that are not its own, for a run that is replayed: they are as many, and weigh as much.
+    pub fn stand_in(&mut self) {
+        let bytes = usize::try_from(self.bytes).unwrap_or(usize::MAX);
+        let bytes = vec![b'x'; bytes.min(ATTACHMENT_BYTES)];
+        self.content = Body(Some(bytes.into()));
+    }
+
     /// About so many tokens a model takes it for, beside text. Nobody counts those of pictures as a provider does.
     #[must_use]
     pub fn tokens(&self) -> u64 {
@@ -166,10 +175,23 @@ impl fmt::Display for Attachment {
     }
 }
 
+fn is_plain(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    !name.is_empty() && name.len() <= ATTACHMENT_NAME_CHARS && name.chars().all(fits)
+}
+
+/// As it stands in a record, which may have come from elsewhere.
+fn plain_name<'de, D: Deserializer<'de>>(read: D) -> std::result::Result<String, D::Error> {
+    let name = String::deserialize(read)?;
+    Ok(match is_plain(&name) {
+        true => name,
+        false => "attached".to_owned(),
+    })
+}
+
 /// A name that says nothing but a name: whoever sent the file has chosen it, and its model reads it.
 fn plain(name: &str, media: Media) -> String {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-    if !name.is_empty() && name.len() <= ATTACHMENT_NAME_CHARS && name.chars().all(fits) {
+    if is_plain(name) {
         name.to_owned()
     } else {
         format!("attached.{}", media.ending())
@@ -248,6 +270,27 @@ mod tests {
             refused(b"PK\x03\x04...."),
             "`a.zip` is nothing that a model looks at"
         );
+    }
+
+    #[test]
+    fn a_record_from_elsewhere_names_nothing_else() {
+        let made = Attachment::new("a.png", PNG.to_vec(), Label::default()).unwrap();
+        let mut record = serde_json::to_value(&made).unwrap();
+        record["name"] = "\u{1b}]52;c;x\u{7}.png".into();
+        let read: Attachment = serde_json::from_value(record).unwrap();
+        assert_eq!(read.name, "attached");
+    }
+
+    #[test]
+    fn what_stands_in_for_bytes_weighs_as_much() {
+        for bytes in [PNG, b"%PDF-1.7", b"some text"] {
+            let made = Attachment::new("a", bytes.to_vec(), Label::default()).unwrap();
+            let mut again = made.clone();
+            again.content = Body::default();
+            again.stand_in();
+            assert_eq!(again.tokens(), made.tokens());
+            assert_eq!(again.text().map(str::len), made.text().map(str::len));
+        }
     }
 
     #[test]

@@ -267,6 +267,40 @@ fn a_run_of_a_session_is_told_of_those_before_it_again() {
 }
 
 #[test]
+fn a_run_that_looked_at_a_file_goes_the_same_way_without_it() {
+    let station = Station::new();
+    station.write("blind.jsonl", r#"{"text":"Nothing."}"#);
+    station.write("seeing.jsonl", r#"{"text":"A chart."}"#);
+    station.write(
+        "lazaret.toml",
+        "[agents.a]\nmodels = [\"blind\", \"seeing\"]\n\
+         [models.blind]\nprovider = \"scripted\"\nscript = \"blind.jsonl\"\ncan = { images = false }\n\
+         [models.seeing]\nprovider = \"scripted\"\nscript = \"seeing.jsonl\"\n",
+    );
+    station.trust();
+    let chart = station.write("chart.gif", "GIF89a chart");
+    let notes = station.write("notes.txt", "seen from above");
+    station
+        .run(&[
+            "run",
+            "What is it?",
+            "--attach",
+            "chart.gif",
+            "--attach",
+            "notes.txt",
+        ])
+        .ends(0)
+        .prints(&["A chart."]);
+    std::fs::remove_file(chart).unwrap();
+    std::fs::remove_file(notes).unwrap();
+    is_the_same(&station);
+    station.run(&["runs", "show", "last"]).ends(0).prints(&[
+        "with chart.gif (image/gif, 12 bytes)",
+        "with notes.txt (text/plain, 15 bytes)",
+    ]);
+}
+
+#[test]
 fn a_run_of_another_host_is_looked_at_and_not_gone_on_with() {
     let station = counted();
     let other = Station::scripted("[\"text.*\"]", &[r#"{"text":"mine"}"#], "");

@@ -136,6 +136,17 @@ fn a_dead_collector_costs_a_run_nothing_and_is_said_once() {
 }
 
 #[test]
+fn what_hangs_at_the_end_of_a_process_is_said_to_be_lost() {
+    let server = Server::start(vec![Answer::Silence(String::new())]);
+    let traces = format!(
+        "[traces]\nendpoint = \"{}\"\nprivate = true\ntimeout_ms = 600000\nflush_ms = 20\n",
+        server.url()
+    );
+    let ended = counting(&traces).run(&["run", "Count."]).ends(0);
+    assert_eq!(ended.err.matches("spans are lost").count(), 1, "{ended}");
+}
+
+#[test]
 fn a_collector_that_nobody_trusted_is_told_nothing() {
     let server = Server::start(vec![Answer::Bytes(plain(200, "application/json", "{}"))]);
     let station = Station::new();

@@ -117,7 +117,9 @@ async fn a_model_knows_scripts_by_the_name_that_policy_says() {
     };
     let (ok, prompt) = pursued("code_execute").await;
     assert!(ok, "{prompt}");
-    assert!(!pursued("run_script").await.0);
+    // A script that waits was wished for when it was called as usual, and goes on.
+    assert!(pursued("run_script").await.0);
+    assert!(!pursued("script_run").await.0);
 }
 
 /// The names stand in the cards and in what each says of the other.

@@ -180,9 +180,11 @@ async fn questions_of_a_run_that_is_given_up_are_denied_held_or_its_failure() {
             ..RunRules::default()
         });
         let seen = server.seen().len();
+        server.answer(false);
         let give_up = async {
             server.arrived(seen + 1).await;
             tasks.give_up();
+            server.answer(true);
         };
         let ((run, answer), ()) = tokio::join!(rig.pursue_in(&tasks, "Go on.", &[]), give_up);
         let error = answer.expect_err("given up");

@@ -87,10 +87,14 @@ impl Scene {
         let output = Command::new("bash")
             .args(["-c", &format!("exec 2>&1; {command}")])
             .current_dir(self.folder())
+            // Whatever the developer has set for their own programs says nothing here.
+            .env_clear()
             .env("PATH", path)
             .env("HOME", self.0.path())
-            .env_remove("XDG_STATE_HOME")
-            .env_remove("XDG_CONFIG_HOME")
+            .env(
+                "LAZARET_SYSTEM_CONFIG",
+                self.0.path().join("etc/lazaret.toml"),
+            )
             .output()
             .unwrap();
         let text = String::from_utf8(output.stdout)

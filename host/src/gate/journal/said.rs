@@ -2,19 +2,47 @@
 
 use tracing::Level;
 
-use crate::rules::spans::line::{self, Line};
+use crate::rules::spans::line;
 use crate::words::event::Record;
+use crate::words::id::{RunId, Seq};
 
-/// Says that a record was appended, where somebody listens.
-pub(super) fn record(record: &Record) {
+/// What a log says of a record, to be written once nobody waits for it.
+pub(super) struct Line {
+    run: RunId,
+    seq: Seq,
+    parent: Seq,
+    word: &'static str,
+    said: line::Line,
+    more: String,
+}
+
+/// The line of a record, where somebody listens.
+pub(super) fn line(record: &Record) -> Option<Line> {
     if !tracing::enabled!(target: "lazaret::run", Level::INFO) {
-        return;
+        return None;
     }
-    let Line { subject, ms } = line::of(record);
-    let (run, seq, word) = (record.run.as_str(), record.seq, record.event.word());
-    tracing::info!(target: "lazaret::run", run, seq, subject, ms, "{word}");
-    if tracing::enabled!(target: "lazaret::run", Level::DEBUG) {
-        let (parent, more) = (record.parent, line::more(record));
+    let is_long = tracing::enabled!(target: "lazaret::run", Level::DEBUG);
+    Some(Line {
+        run: record.run.clone(),
+        seq: record.seq,
+        parent: record.parent,
+        word: record.event.word(),
+        said: line::of(record),
+        more: if is_long {
+            line::more(record)
+        } else {
+            String::new()
+        },
+    })
+}
+
+impl Line {
+    /// Writes it.
+    pub(super) fn write(self) {
+        let (run, seq, word) = (self.run.as_str(), self.seq, self.word);
+        let line::Line { subject, ms } = self.said;
+        tracing::info!(target: "lazaret::run", run, seq, subject, ms, "{word}");
+        let (parent, more) = (self.parent, self.more);
         tracing::debug!(target: "lazaret::run", run, seq, parent, more, "{word}");
     }
 }

@@ -298,7 +298,7 @@ fn tell_attached(marks: &Marks<'_>, text: &mut String, attached: &mut Vec<Attach
         text.push_str(&format!("\n\n[Attached: {one}]"));
         if let Some(said) = one.text() {
             let observation = Observation {
-                text: visible(said),
+                text: marks.treated(visible(said), &one.label),
                 ok: true,
                 label: one.label.clone(),
                 flags: Vec::new(),

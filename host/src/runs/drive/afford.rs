@@ -157,7 +157,10 @@ fn size(message: &Message) -> usize {
         Message::User { text, attached } => {
             let tokens: u64 = attached.iter().map(Attachment::tokens).sum();
             let bytes = usize::try_from(tokens).unwrap_or(usize::MAX);
-            text.len().saturating_add(bytes.saturating_mul(TOKEN_BYTES))
+            let texts = attached.iter().filter_map(Attachment::text);
+            let texts = texts.map(str::len).sum::<usize>();
+            let bytes = bytes.saturating_mul(TOKEN_BYTES).saturating_add(texts);
+            text.len().saturating_add(bytes)
         }
         Message::Assistant(reply) => {
             let calls = reply.calls.iter().map(|call| match &call.args {

@@ -12,6 +12,7 @@ use crate::guests::script::ScriptEngine;
 use crate::runs::attached::Attached;
 use crate::runs::host::{Places, Records};
 use crate::runs::script::Engines;
+use crate::words::attachment::Attachment;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Event, Record};
 use crate::words::id::{Digest, RunId};
@@ -288,6 +289,24 @@ impl Kept {
         };
         let seal = Mark::read(&said(&mark)).seal;
         Ok(!mark.is_empty() && is_sealed(&seal, records))
+    }
+
+    /// Keeps what is attached to a run that begins. What was left over by runs that are gone is dropped.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub(in crate::runs) fn attach(&self, run: &RunId, files: &[Attachment]) -> Result<()> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        if let Place::Folder { runs, .. } = &self.place {
+            self.attached.drop_but(&runs.names()?)?;
+        }
+        let kept = self.attached.keep(run, files);
+        if kept.is_err() {
+            self.attached.drop_of(run);
+        }
+        kept
     }
 
     /// Keeps the newest engine. Where it is new, those that no run needs any more are dropped.

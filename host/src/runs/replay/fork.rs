@@ -10,7 +10,7 @@ use crate::rules::flow::handles::ADOPT;
 use crate::runs::host::{Goal, Host};
 use crate::runs::left::{Wished, wished_in};
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Event, Forked, Record, Verdict};
+use crate::words::event::{Event, Forked, Record, Tried, Verdict};
 use crate::words::id::{RunId, Seq};
 
 impl Host {
@@ -44,6 +44,8 @@ impl Host {
             run: run.clone(),
             turn,
         };
+        let files = self.kept.attached.find(run, goal.with.files.clone())?;
+        self.kept.attach(&goal.run, &files)?;
         copy(self.journal(), &goal.run, (records, from))?;
         self.journal().sync().await?;
         self.journal().let_go(&goal.run);
@@ -86,6 +88,12 @@ fn copy(journal: &Journal, run: &RunId, (records, from): (&[Record], Forked)) ->
         let mut event = record.event.clone();
         if let Event::Started(started) = &mut event {
             started.forked = Some(from.clone());
+        }
+        if let Event::Attempted(attempted) = &mut event
+            && let Tried::Failed { cools_ms, .. } = &mut attempted.tried
+        {
+            // It was long ago.
+            *cools_ms = 0;
         }
         if let Event::Finished(finished) = &mut event {
             finished.of = now(&places, finished.of).unwrap_or_default();

@@ -203,7 +203,7 @@ fn line_of_start(started: &Started) -> String {
     });
     let session = session.unwrap_or_default();
     let attached = started.attached.iter();
-    let attached = attached.map(|one| format!("\n  {}", faint(format!("with {one}"))));
+    let attached = attached.map(|one| format!("\n  {}", faint(foreign(&format!("with {one}")))));
     let attached: String = attached.collect();
     format!(
         "{} {}{session}{goal}{attached}",

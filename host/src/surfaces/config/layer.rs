@@ -131,7 +131,9 @@ impl Layer {
         let table: Table = toml::from_str(text).map_err(wrong)?;
         let spans = DeTable::parse(text).map_err(wrong)?;
         let mut lines = BTreeMap::new();
-        find_lines(text, spans.get_ref(), &mut Vec::new(), &mut lines);
+        let ends = text.match_indices('\n').map(|(at, _)| at);
+        let ends: Vec<usize> = ends.collect();
+        find_lines(&ends, spans.get_ref(), &mut Vec::new(), &mut lines);
         Ok(Self {
             place,
             table,
@@ -203,13 +205,21 @@ impl Layer {
     }
 }
 
-fn find_lines(text: &str, table: &DeTable<'_>, keys: &mut Keys, lines: &mut BTreeMap<Keys, usize>) {
+/// On which line each key stands, by where lines end.
+fn find_lines(
+    ends: &[usize],
+    table: &DeTable<'_>,
+    keys: &mut Keys,
+    lines: &mut BTreeMap<Keys, usize>,
+) {
     for (key, value) in table {
         keys.push(key.get_ref().to_string());
-        let before = text.get(..key.span().start).unwrap_or_default();
-        lines.insert(keys.clone(), before.matches('\n').count() + 1);
-        if let DeValue::Table(table) = value.get_ref() {
-            find_lines(text, table, keys, lines);
+        let before = ends.partition_point(|end| *end < key.span().start);
+        lines.insert(keys.clone(), before + 1);
+        if let DeValue::Table(table) = value.get_ref()
+            && !WHOLE.iter().any(|form| is(keys, form))
+        {
+            find_lines(ends, table, keys, lines);
         }
         keys.pop();
     }
@@ -273,6 +283,13 @@ impl Merged {
 
     /// Lays a layer over what is there, key by key.
     pub(super) fn lay(&mut self, layer: &Layer) {
+        // Whoever names a collector says all of how it is told: no header of another place goes there.
+        let traces = layer.table.get("traces").and_then(Value::as_table);
+        if traces.is_some_and(|traces| traces.contains_key("endpoint")) {
+            for key in ["headers", "private"] {
+                self.forget(&["traces".to_owned(), key.to_owned()]);
+            }
+        }
         let mut table = std::mem::take(&mut self.table);
         self.lay_table(&mut table, &layer.table, &mut Vec::new(), layer);
         self.table = table;
@@ -336,7 +353,12 @@ impl Merged {
     }
 
     fn forget_origins(&mut self, keys: &[String]) {
-        self.origins.retain(|known, _| !known.starts_with(keys));
+        let from = self.origins.range(keys.to_vec()..);
+        let below = from.take_while(|(known, _)| known.starts_with(keys));
+        let below: Vec<Keys> = below.map(|(known, _)| known.clone()).collect();
+        for known in below {
+            self.origins.remove(&known);
+        }
     }
 
     /// Whether anything is said below these keys.

@@ -27,13 +27,20 @@ pub(super) fn together(tables: &[&NamesTable]) -> Result<Names> {
     let names = Names {
         run_script: said(|table| table.run_script.as_ref())
             .cloned()
-            .unwrap_or(usual.run_script),
+            .unwrap_or_else(|| usual.run_script.clone()),
         search_tools: said(|table| table.search_tools.as_ref())
             .cloned()
-            .unwrap_or(usual.search_tools),
+            .unwrap_or_else(|| usual.search_tools.clone()),
     };
     check_name("a tool of the host's own", &names.run_script)?;
     check_name("a tool of the host's own", &names.search_tools)?;
+    // Each card speaks of the other, so that neither name may hold the usual one of the other.
+    let mixed = names.run_script.contains(&usual.search_tools)
+        || names.search_tools.contains(&usual.run_script);
+    if mixed {
+        let what = "[names]: one of the two holds the usual name of the other";
+        return Err(Error::bad_input(what).hint("name it otherwise, or leave it out"));
+    }
     if names.run_script == names.search_tools {
         let what = format!("[names]: `{}` is the name of two tools", names.run_script);
         return Err(Error::bad_input(what).hint("leave one of the two out"));

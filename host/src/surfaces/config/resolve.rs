@@ -121,6 +121,13 @@ pub(super) fn resolve(mut setup: Setup, files: &[(&Path, &ConfigFile)]) -> Resul
         .min();
     setup.policy.bounds.memory_bytes =
         asked.map_or(GUEST_MEMORY_BYTES, |mib| mib.saturating_mul(1 << 20));
+    // The longest wait that is asked for holds, however short the usual one is.
+    let waits = files
+        .iter()
+        .filter_map(|(_, file)| file.limits.retry_delay_ms);
+    if let Some(delay_ms) = waits.max() {
+        setup.policy.bounds.retries.silent.delay_ms = delay_ms;
+    }
     setup.policy.scripts = script_rules(files)?;
     setup.policy.asks = ask_rules(files)?;
     setup.policy.inbound = inbound(files);
@@ -607,12 +614,12 @@ fn tighten(bounds: &mut Bounds, table: &LimitTable) -> Result<()> {
     bounds.argument_bytes = bytes.min(bounds.argument_bytes);
     let most = table.retries.unwrap_or(bounds.retries.most);
     bounds.retries.most = most.min(bounds.retries.most);
-    if let Some(delay_ms) = table.retry_delay_ms {
-        if delay_ms > CALL_RETRY_DELAY_MS_MAX {
-            let what = format!("`retry_delay_ms` is more than {CALL_RETRY_DELAY_MS_MAX}");
-            return Err(Error::bad_input(what));
-        }
-        bounds.retries.silent.delay_ms = delay_ms;
+    if table
+        .retry_delay_ms
+        .is_some_and(|ms| ms > CALL_RETRY_DELAY_MS_MAX)
+    {
+        let what = format!("`retry_delay_ms` is more than {CALL_RETRY_DELAY_MS_MAX}");
+        return Err(Error::bad_input(what));
     }
     Ok(())
 }

@@ -216,6 +216,18 @@ mod tests {
     }
 
     #[test]
+    fn no_header_of_one_place_goes_to_the_collector_of_another() {
+        let system = "[traces]\nendpoint = \"https://a\"\nprivate = true\n[traces.headers]\nx = { secret = \"s\" }";
+        let user = "[traces]\nendpoint = \"https://b\"";
+        check(&sources(system, user, "", &[]), user, "");
+        let flag = sources(system, "", "", &["traces.endpoint=https://b"]);
+        check(&flag, user, "");
+        let slower = sources(system, "", "", &["traces.batch_ms=5"]);
+        let all = system.replace("private", "batch_ms = 5\nprivate");
+        check(&slower, &all, "");
+    }
+
+    #[test]
     fn the_later_of_the_users_own_words_holds_and_a_workspace_stays_apart() {
         let of = |key: &str, value: u32| format!("[{key}]\nx = {value}\n");
         let both = |value| of("limits", value) + &of("chain", value);
