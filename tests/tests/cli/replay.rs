@@ -258,7 +258,7 @@ fn a_run_of_a_session_is_told_of_those_before_it_again() {
     is_the_same(&station);
     // What it was told of those before stands in their records, and must be what it was.
     let database = Connection::open(station.workspace().join(".lazaret/journal.db")).unwrap();
-    let first = "run = (SELECT min(run) FROM records)";
+    let first = "run = (SELECT run FROM records WHERE seq = 0 ORDER BY at LIMIT 1)";
     let change = format!("UPDATE records SET at = 5 WHERE seq = 1 AND {first}");
     assert_eq!(database.execute(&change, []).unwrap(), 1);
     replay(&station)
