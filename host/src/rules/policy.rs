@@ -152,13 +152,16 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// Arguments that are no longer than they may be; what handles hold may be as long as outcomes are.
+    /// Arguments of which no more was written than may be; what handles hold may be as long as outcomes are.
     ///
     /// # Errors
     /// `TooBig`.
     pub fn fitting(&self, args: Args, given: &Given) -> Result<Args> {
-        let bytes = args.text().len();
-        if given.places.is_empty() && bytes > self.argument_bytes {
+        let places = given.places.iter();
+        let held = places.filter_map(|place| given.value.pointer(place));
+        let held: usize = held.map(|value| value.to_string().len()).sum();
+        let bytes = args.text().len().saturating_sub(held);
+        if bytes > self.argument_bytes {
             return Err(Error::too_big("the arguments", self.argument_bytes, bytes));
         }
         Ok(args)

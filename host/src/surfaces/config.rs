@@ -170,26 +170,24 @@ impl Config {
     /// # Errors
     /// As [`Config::read`]: then this one is the last that was good.
     pub fn again(&self, around: &Surroundings, named: Option<&Path>) -> Result<Option<Self>> {
-        if !self.has_changed() {
+        if !self.has_changed(around, named) {
             return Ok(None);
         }
         Self::read(around, named).map(Some)
     }
 
-    /// Whether a file that this was read from, or would have been, says something else by now.
+    /// Whether a file that this was read from, or would be now, says something else; or trust was given or taken back. What
+    /// a file names, a component say, is not looked at.
     #[must_use]
-    pub fn has_changed(&self) -> bool {
-        self.seen.iter().any(|(path, digest)| look(path) != *digest)
+    pub fn has_changed(&self, around: &Surroundings, named: Option<&Path>) -> bool {
+        let workspace = workspace_file(around, named);
+        seen(around, workspace.as_deref()) != self.seen
     }
 
     fn read_as(around: &Surroundings, named: Option<&Path>, counting: Counting) -> Result<Self> {
-        let workspace = match named {
-            Some(path) => Some(around.folder.join(path)),
-            None => find_upward(&around.folder),
-        };
-        let own = [&around.system_file, &around.user_file];
-        let seen = own.into_iter().chain(&workspace).cloned();
-        let seen = seen.map(|path| (path.clone(), look(&path))).collect();
+        let workspace = workspace_file(around, named);
+        // Before anything is read: what changes in between is seen as a change.
+        let seen = seen(around, workspace.as_deref());
         let mut sources = Sources {
             system: Sources::read(&around.system_file)?,
             user: Sources::read(&around.user_file)?,
@@ -238,6 +236,22 @@ impl Config {
     pub fn policy_of_nothing() -> Policy {
         Policy::nothing("built-in")
     }
+}
+
+/// The workspace's file: the one that was named, or the nearest.
+fn workspace_file(around: &Surroundings, named: Option<&Path>) -> Option<PathBuf> {
+    match named {
+        Some(path) => Some(around.folder.join(path)),
+        None => find_upward(&around.folder),
+    }
+}
+
+/// All files that a configuration is read from, as they are now.
+fn seen(around: &Surroundings, workspace: Option<&Path>) -> Vec<Seen> {
+    let trust = around.state.join(trust::NAME);
+    let own = [around.system_file.as_path(), &around.user_file, &trust];
+    let files = own.into_iter().chain(workspace);
+    files.map(|path| (path.to_owned(), look(path))).collect()
 }
 
 /// The bytes of a file by digest.

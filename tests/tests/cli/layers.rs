@@ -53,6 +53,22 @@ fn a_later_place_is_said_over_an_earlier_one() {
     check(&[VARIABLE], &flags, 7, "flag chain.cooldown_ms");
 }
 
+/// What only shows when all is laid together is said of the file that says it.
+#[test]
+fn a_wrong_number_is_said_of_its_file() {
+    let station = Station::new();
+    station.write_system_file("[limits]\ncpu_ms = 0\n");
+    station.write_user_file("[chain]\ncooldown_ms = 3\n");
+    let wrong = |file: &str| {
+        let says = format!("`[ROOT]/{file}`: [limits]: `cpu_ms` is 0");
+        station.run(&["config", "show"]).ends(2).says(&[&says]);
+    };
+    wrong("etc/lazaret.toml");
+    station.write_system_file("");
+    station.write_user_file("[limits]\ncpu_ms = 0\n");
+    wrong("config/lazaret/lazaret.toml");
+}
+
 /// The same for a limit, which a workspace only tightens, wherever it stands.
 #[test]
 fn a_workspace_tightens_limits_and_never_loosens_them() {

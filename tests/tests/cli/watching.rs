@@ -228,6 +228,10 @@ fn the_records_of_a_run_are_watched_from_any_of_them_on() {
         .ends(0)
         .prints(&["text.count", "done"]);
     station.run(&["runs", "watch", "nowhere"]).ends(4);
+    station
+        .run(&["runs", "watch", "last", "--from", "100"])
+        .ends(2)
+        .says(&["has ended, and"]);
 }
 
 /// A run of another process is seen while it goes on.

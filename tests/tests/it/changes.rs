@@ -3,6 +3,9 @@
 
 use std::fs;
 
+use lazaret::edges::state::StateFolder;
+use lazaret::surfaces::config::file::ConfigFile;
+use lazaret::surfaces::config::trust::Pins;
 use lazaret::surfaces::config::{Config, NAME, Surroundings};
 use lazaret::words::error::Code;
 use lazaret_tests::rig::Rig;
@@ -42,7 +45,7 @@ fn what_changes_is_seen_and_what_is_broken_does_not_hold() {
     assert!(good.again(&around, None).unwrap().is_none());
     // The same bytes written anew are no change.
     fs::write(&path, "[limits]\nscript_calls = 5\n").unwrap();
-    assert!(!good.has_changed());
+    assert!(!good.has_changed(&around, None));
 
     fs::write(&path, "[limits]\nscript_calls = much\n").unwrap();
     let error = good.again(&around, None).unwrap_err();
@@ -53,18 +56,30 @@ fn what_changes_is_seen_and_what_is_broken_does_not_hold() {
     fs::write(&path, "[limits]\nscript_calls = 6\n").unwrap();
     let newer = good.again(&around, None).unwrap().unwrap();
     assert_eq!((calls(&good), calls(&newer)), (5, 6));
-    assert!(!newer.has_changed() && good.has_changed());
+    assert!(!newer.has_changed(&around, None) && good.has_changed(&around, None));
 
     // A file that was not there is a change as well, and so is one that goes.
     fs::write(&around.system_file, "[limits]\nscript_calls = 4\n").unwrap();
-    assert!(newer.has_changed());
+    assert!(newer.has_changed(&around, None));
     fs::remove_file(&around.system_file).unwrap();
-    assert!(!newer.has_changed());
+    assert!(!newer.has_changed(&around, None));
     fs::remove_file(&path).unwrap();
     let none = newer.again(&around, None).unwrap().unwrap();
     assert_eq!(calls(&none), 64);
 
-    // A workspace's file that appears counts for nothing, and one that changes ends its own trust.
-    fs::write(folder.path().join(NAME), "[limits]\nscript_calls = 1\n").unwrap();
-    assert_eq!(calls(&Config::read(&around, None).unwrap()), 64);
+    // A workspace's file that appears is a change, and counts for nothing until it is trusted; then it counts as long as
+    // that is so.
+    let workspace = folder.path().join(NAME);
+    fs::write(&workspace, "[limits]\nscript_calls = 1\n").unwrap();
+    let new = none.again(&around, None).unwrap().unwrap();
+    assert_eq!(calls(&new), 64);
+    let state = StateFolder::open(&around.state).unwrap();
+    let pins = || Pins::read(&state).unwrap();
+    let file = ConfigFile::read(&workspace).unwrap();
+    pins().pin(&state, &workspace, &file).unwrap();
+    let trusted = new.again(&around, None).unwrap().unwrap();
+    assert_eq!(calls(&trusted), 1);
+    assert!(pins().unpin(&state, &workspace).unwrap());
+    let revoked = trusted.again(&around, None).unwrap().unwrap();
+    assert_eq!(calls(&revoked), 64);
 }

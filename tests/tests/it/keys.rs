@@ -23,6 +23,27 @@ async fn arguments_are_as_long_as_policy_says() {
     assert_eq!(code("", "abcd").await, Ok(()));
 }
 
+/// What a handle holds is no part of what was written; all else is, whether there is a handle beside it or not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_handles_hold_is_not_counted_and_what_stands_beside_them_is() {
+    let source = |beside: usize| {
+        format!(
+            "const big = await tools.files.read({{path: 'inbox/big.txt'}});
+             const old = await tools.handle.field({{value: big, pointer: '/content'}});
+             return tools.text.diff({{old, new: 'y'.repeat({beside})}})"
+        )
+    };
+    let policy = "[flow]\nmode = \"enforce\"\nhold = \"untrusted\"\n[limits]\nargument_bytes = 2000
+        [mounts.inbox]\npath = \"inbox\"\n[grants.\"files.*\"]\nmounts = { inbox = \"read\" }";
+    let rig = Rig::of(policy).file("inbox/big.txt", &"x\n".repeat(4_000));
+    let rig = rig.open().await;
+    for (beside, fits) in [(100, true), (1_500, true), (1_990, false)] {
+        let called = rig.script(&source(beside)).await;
+        let result = called.outcome.result;
+        assert_eq!(result.is_ok(), fits, "{beside}: {result:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scripts_are_as_long_as_policy_says() {
     let source = "return 1+1";

@@ -121,13 +121,7 @@ impl Watcher {
         // Before the journal is read, so that nothing is missed between the two.
         let mut watcher = Self::new(journal, run, Some(seq));
         let (records, last) = journal.records_from(run, seq).await?;
-        if matches!(last.event, Event::Stopped(_)) && last.seq < seq {
-            let (what, last) = (format!("the run `{run}` has ended"), last.seq);
-            return Err(
-                Error::bad_input(format!("{what}, and {last} is its last record"))
-                    .hint(format!("lazaret runs show {run}")),
-            );
-        }
+        check_ahead(&last, seq)?;
         watcher.read.extend(records);
         Ok(watcher)
     }
@@ -198,4 +192,17 @@ impl Drop for Watcher {
     fn drop(&mut self) {
         self.journal.0.watches.remove(&self.run, &self.watch);
     }
+}
+
+/// Whether a record at `seq` may still come, after this last one of its run.
+///
+/// # Errors
+/// `BadInput` where the run has ended before it.
+pub fn check_ahead(last: &Record, seq: Seq) -> Result<()> {
+    if !matches!(last.event, Event::Stopped(_)) || last.seq >= seq {
+        return Ok(());
+    }
+    let (run, last) = (&last.run, last.seq);
+    let what = format!("the run `{run}` has ended, and {last} is its last record");
+    Err(Error::bad_input(what).hint(format!("lazaret runs show {run}")))
 }

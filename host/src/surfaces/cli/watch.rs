@@ -3,6 +3,7 @@
 use super::runs::open;
 use super::transcript::Transcript;
 use super::{Scene, print};
+use crate::gate::journal::check_ahead;
 use crate::runs::rest;
 use crate::surfaces::paint::faint;
 use crate::words::error::Result;
@@ -19,6 +20,7 @@ pub(super) async fn watch(scene: &Scene, run: &str, from: Seq) -> Result<u8> {
     let mut next = 0;
     loop {
         let (records, last) = journal.records_from(&run, next).await?;
+        check_ahead(&last, from)?;
         for record in &records {
             let line = transcript.line(record);
             if record.seq >= from {

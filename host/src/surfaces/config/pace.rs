@@ -39,7 +39,8 @@ pub struct PaceTable {
 }
 
 impl PaceTable {
-    /// What an agent says of itself.
+    /// What an agent says of itself. Its table has these keys once more, since what is read cannot both be flattened and
+    /// refuse unknown keys.
     pub(super) fn of(agent: &AgentTable) -> Self {
         Self {
             turns: agent.turns,

@@ -94,7 +94,7 @@ impl Sources {
         Ok((resolve::resolve(begin, &files)?, stack))
     }
 
-    /// The variable or flag without which there would be no error is what it is about.
+    /// The variable, flag or file of the system without which there would be no error is what it is about.
     fn blamed(&self, folder: &Path, places: &Places, error: Error) -> Error {
         for (index, layer) in self.assigned.iter().enumerate().rev() {
             let mut others = self.clone();
@@ -103,6 +103,14 @@ impl Sources {
                 let place = layer.place.to_string();
                 return resolve::about_instead(&place, self.own_path(), &error);
             }
+        }
+        // The user's own file stands for the system's as well, unless all is well without that.
+        let mut others = self.clone();
+        if let (Some(_), Some((path, _))) = (&self.user, others.system.take())
+            && others.made(folder, places).is_ok()
+        {
+            let place = path.display().to_string();
+            return resolve::about_instead(&place, self.own_path(), &error);
         }
         error
     }

@@ -10,7 +10,7 @@ use super::file::ConfigFile;
 use crate::edges::state::StateFolder;
 use crate::words::error::{Code, Error, Result, why};
 
-const NAME: &str = "trust.json";
+pub(super) const NAME: &str = "trust.json";
 
 /// How a workspace's file stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
