@@ -171,11 +171,17 @@ impl Wisher {
 fn code_of(code: Code) -> types::Code {
     match code {
         Code::BadInput | Code::BadArgs => types::Code::BadInput,
-        Code::Denied | Code::Asked | Code::BadSurface => types::Code::Denied,
+        Code::Denied
+        | Code::Asked
+        | Code::Unconfirmed
+        | Code::Unauthenticated
+        | Code::BadSurface => types::Code::Denied,
         Code::UnknownTool | Code::NotFound => types::Code::NotFound,
         Code::TooBig => types::Code::TooBig,
         Code::TooSlow => types::Code::TooSlow,
-        Code::OverBudget | Code::OutOfFuel | Code::OutOfMemory => types::Code::OverBudget,
+        Code::OverBudget | Code::OutOfFuel | Code::OutOfMemory | Code::RateLimited => {
+            types::Code::OverBudget
+        }
         Code::Cancelled => types::Code::Cancelled,
         Code::BadPlugin
         | Code::Trapped

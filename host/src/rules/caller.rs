@@ -129,6 +129,8 @@ pub struct Invocation {
     pub timeout_ms: Option<u64>,
     /// How often it is made again after a failure that may pass.
     pub retry: Option<Retry>,
+    /// Whether it is confirmed, where the tool asks for that.
+    pub confirmed: bool,
 }
 
 impl Invocation {
@@ -139,6 +141,7 @@ impl Invocation {
             key: self.key.as_deref().map(str::to_owned),
             timeout_ms: self.timeout_ms,
             again: self.retry.map(|retry| (retry.retries, retry.delay_ms)),
+            confirmed: self.confirmed,
         }
     }
 }
@@ -151,6 +154,7 @@ impl From<CallAsked> for Invocation {
             retry: said
                 .again
                 .map(|(retries, delay_ms)| Retry { retries, delay_ms }),
+            confirmed: said.confirmed,
         }
     }
 }

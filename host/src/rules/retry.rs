@@ -73,7 +73,10 @@ pub fn wait_ms(retry: Retry, failed: u32, error: &Error) -> Option<u64> {
 
 /// Whether a failure is one of the call itself: who was cancelled, or has to wait for a person, tries nothing again.
 fn is_of_the_call(code: Code) -> bool {
-    !matches!(code, Code::Cancelled | Code::Asked | Code::Denied)
+    !matches!(
+        code,
+        Code::Cancelled | Code::Asked | Code::Unconfirmed | Code::Denied
+    )
 }
 
 #[cfg(test)]

@@ -90,6 +90,26 @@ impl<'a> Envelope<'a> {
     }
 }
 
+/// The envelope of a wish that never became a call, as JSON: there is no record of it, so nothing of `meta` is known but
+/// who asked for what.
+#[must_use]
+pub fn refused(action: &str, surface: Surface, error: &Error) -> Value {
+    json!({
+        "ok": false,
+        "error": Failure::of(error),
+        "artifacts": [],
+        "logs": [],
+        "meta": {
+            "action": action,
+            "invocationId": "",
+            "surface": surface,
+            "durationMs": 0,
+            "label": Label::default(),
+            "usage": Spent::default(),
+        },
+    })
+}
+
 /// Text stays text; other bytes are shown by their number, and `--out FOLDER` writes them.
 fn artifact(artifact: &Artifact) -> Value {
     let mut value = json!({

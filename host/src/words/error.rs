@@ -29,6 +29,12 @@ pub enum Code {
     Denied,
     /// The gate waits for an answer.
     Asked,
+    /// The call is of a kind that its client has to confirm, and it did not (row A-07).
+    Unconfirmed,
+    /// Nobody knows who asks.
+    Unauthenticated,
+    /// Asked for more often than may be; later it may.
+    RateLimited,
     /// A budget is spent: turns, calls, tokens, money.
     OverBudget,
     /// A size limit was passed.
@@ -77,9 +83,9 @@ impl Code {
     pub fn exit_status(self) -> u8 {
         match self {
             Self::BadInput | Self::BadArgs | Self::NotJson | Self::BadOutcome => 2,
-            Self::Denied => 3,
+            Self::Denied | Self::Unconfirmed | Self::Unauthenticated => 3,
             Self::UnknownTool | Self::BadSurface | Self::NotFound => 4,
-            Self::FetchFailed | Self::ProviderFailed | Self::Busy => 5,
+            Self::FetchFailed | Self::ProviderFailed | Self::Busy | Self::RateLimited => 5,
             Self::Asked => 75,
             Self::TooSlow => 124,
             Self::Cancelled => 130,
@@ -107,7 +113,9 @@ impl Code {
             Self::UnknownTool => "ACTION_NOT_FOUND",
             Self::BadSurface => "UNSUPPORTED_SURFACE",
             Self::Denied => "AUTHORIZATION_ERROR",
-            Self::Asked => "CONFIRMATION_REQUIRED",
+            Self::Asked | Self::Unconfirmed => "CONFIRMATION_REQUIRED",
+            Self::Unauthenticated => "AUTHENTICATION_ERROR",
+            Self::RateLimited => "RATE_LIMITED",
             Self::TooSlow => "TIMEOUT",
             Self::Cancelled => "CANCELLED",
             Self::NotJson => "OUTPUT_SERIALIZATION_ERROR",
@@ -131,6 +139,35 @@ impl Code {
         }
     }
 
+    /// Status of an HTTP answer (row A-33). What waits for an answer was accepted, and is not done yet.
+    #[must_use]
+    pub fn http_status(self) -> u16 {
+        match self {
+            Self::Asked => 202,
+            Self::BadInput | Self::BadArgs => 400,
+            Self::Unauthenticated => 401,
+            Self::Denied => 403,
+            Self::UnknownTool | Self::BadSurface | Self::NotFound => 404,
+            Self::Unconfirmed | Self::Diverged | Self::InDoubt => 409,
+            Self::TooBig => 413,
+            Self::OverBudget | Self::Busy | Self::RateLimited => 429,
+            Self::Cancelled => 499,
+            Self::BadPlugin
+            | Self::OutOfFuel
+            | Self::OutOfMemory
+            | Self::Trapped
+            | Self::GuestFailed
+            | Self::Stalled
+            | Self::NotJson
+            | Self::BadOutcome
+            | Self::DiskFailed
+            | Self::Corrupt
+            | Self::Bug => 500,
+            Self::FetchFailed | Self::ProviderFailed => 502,
+            Self::TooSlow => 504,
+        }
+    }
+
     /// Its word, as in the journal and in a script's `ToolError`.
     #[must_use]
     pub fn word(self) -> String {
@@ -144,7 +181,11 @@ impl Code {
     #[must_use]
     pub fn retryable(self) -> bool {
         match self {
-            Self::TooSlow | Self::FetchFailed | Self::ProviderFailed | Self::Busy => true,
+            Self::TooSlow
+            | Self::FetchFailed
+            | Self::ProviderFailed
+            | Self::Busy
+            | Self::RateLimited => true,
             Self::BadInput
             | Self::BadArgs
             | Self::UnknownTool
@@ -152,6 +193,8 @@ impl Code {
             | Self::BadPlugin
             | Self::Denied
             | Self::Asked
+            | Self::Unconfirmed
+            | Self::Unauthenticated
             | Self::OverBudget
             | Self::TooBig
             | Self::OutOfFuel
@@ -189,6 +232,9 @@ impl Code {
             | Self::BadSurface
             | Self::BadPlugin
             | Self::Denied
+            | Self::Unconfirmed
+            | Self::Unauthenticated
+            | Self::RateLimited
             | Self::OverBudget
             | Self::TooBig
             | Self::TooSlow

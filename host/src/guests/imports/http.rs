@@ -230,10 +230,14 @@ impl Body for Arriving {
 /// room for one.
 fn http_error(error: &Error) -> HttpError {
     match error.code() {
-        Code::Denied | Code::Asked | Code::BadSurface => HttpError::HttpRequestDenied,
+        Code::Denied
+        | Code::Asked
+        | Code::Unconfirmed
+        | Code::Unauthenticated
+        | Code::BadSurface => HttpError::HttpRequestDenied,
         Code::TooBig => HttpError::HttpResponseBodySize(None),
         Code::TooSlow => HttpError::HttpResponseTimeout,
-        Code::OverBudget | Code::Busy => HttpError::ConnectionLimitReached,
+        Code::OverBudget | Code::Busy | Code::RateLimited => HttpError::ConnectionLimitReached,
         Code::BadInput
         | Code::BadArgs
         | Code::UnknownTool

@@ -14,6 +14,9 @@ pub struct CallAsked {
     /// How often it is made again, and how much longer each wait before that is, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<(u32, u64)>,
+    /// Whether it was confirmed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub confirmed: bool,
 }
 
 impl CallAsked {

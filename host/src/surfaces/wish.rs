@@ -1,0 +1,119 @@
+//! A client's wish to call a tool, as JSON lines, HTTP and MCP bring it: one form, and one way to its envelope.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::envelope::{Envelope, refused};
+use crate::guests::dispatch::Request;
+use crate::guests::tasks::Tasks;
+use crate::rules::caller::Invocation;
+use crate::rules::manifest::Retry;
+use crate::runs::host::Host;
+use crate::runs::written::Written;
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::Surface;
+use crate::words::id::RunId;
+use crate::words::limits::CALL_TIMEOUT_MS_MAX;
+use crate::words::message::WishedArgs;
+
+/// What a client asks for beside tool and arguments (rows, A-18b). A field that is not known is an
+/// error: who it comes from says the token, and never the body (A-13b).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Options {
+    /// It is confirmed, where the tool asks for that.
+    pub confirm: bool,
+    /// How long it may take, in milliseconds; the tool's own time where it says nothing. Policy may allow less.
+    pub timeout_ms: Option<u64>,
+    /// How often it is made again after a failure that may pass; as the tool has it where it says nothing.
+    pub retries: Option<u32>,
+    /// The client's own name for the call: sent again under it, it happens no second time.
+    pub idempotency_key: Option<String>,
+    /// A person typed the arguments, with their own hands: then their words are witnesses (design §5). Programs leave
+    /// it out.
+    pub typed: bool,
+}
+
+impl Options {
+    /// As a call is asked with.
+    ///
+    /// # Errors
+    /// `BadInput` for a time that no call may have.
+    fn invocation(&self) -> Result<Invocation> {
+        if let Some(ms) = self.timeout_ms
+            && !(1..=CALL_TIMEOUT_MS_MAX).contains(&ms)
+        {
+            let what = format!("`timeoutMs` is 1 to {CALL_TIMEOUT_MS_MAX}, and not {ms}");
+            return Err(Error::bad_input(what));
+        }
+        Ok(Invocation {
+            key: self.idempotency_key.as_deref().map(Into::into),
+            timeout_ms: self.timeout_ms,
+            retry: self.retries.map(|retries| Retry {
+                retries,
+                ..Retry::default()
+            }),
+            confirmed: self.confirm,
+        })
+    }
+
+    /// How the arguments came.
+    #[must_use]
+    pub fn written(&self) -> Written {
+        match self.typed {
+            true => Written::Typed,
+            false => Written::Piped,
+        }
+    }
+}
+
+/// What became of a client's wish: the envelope, and the code where it failed.
+#[derive(Debug)]
+pub struct Answered {
+    /// The envelope, as JSON.
+    pub envelope: Value,
+    /// Why it failed; nothing where it did not.
+    pub code: Option<Code>,
+    /// The run that waits for an answer; nothing where none does.
+    pub waits: Option<RunId>,
+}
+
+impl Answered {
+    /// Of a wish that never became a call.
+    #[must_use]
+    pub fn refused(tool: &str, surface: Surface, error: &Error) -> Self {
+        Self {
+            envelope: refused(tool, surface, error),
+            code: Some(error.code()),
+            waits: None,
+        }
+    }
+}
+
+/// Calls a tool for a client, whatever comes of it: failures are envelopes too. `run` is from [`Host::new_run`].
+pub async fn call(
+    host: &Host,
+    (run, surface): (RunId, Surface),
+    (tool, input): (&str, Value),
+    options: &Options,
+    tasks: &Tasks,
+) -> Answered {
+    let request = Request {
+        tool: tool.to_owned(),
+        args: WishedArgs::Json(input),
+    };
+    let called = async {
+        let asked = (request, &options.written(), options.invocation()?);
+        host.call_asked(run, surface, asked, tasks).await
+    };
+    let called = match called.await {
+        Ok(called) => called,
+        Err(error) => return Answered::refused(tool, surface, &error),
+    };
+    let code = called.outcome.result.as_ref().err().map(Error::code);
+    Answered {
+        envelope: json!(Envelope::of(&called, surface)),
+        waits: (code == Some(Code::Asked)).then(|| called.run.clone()),
+        code,
+    }
+}
