@@ -16,6 +16,7 @@ pub use self::state::{State, path_of};
 use super::pace::Pace;
 use super::repair;
 use crate::words::attachment::Attachment;
+use crate::words::budget::Budgeted;
 use crate::words::error::{Code, Error};
 use crate::words::event::Limit;
 use crate::words::id::Seq;
@@ -232,6 +233,17 @@ impl Plan {
         let why = error.message().to_owned();
         self.end = Some(End::Fault(Fault::fatal(error.code(), why)));
         self.hints = error.hints().to_vec();
+    }
+
+    /// A budget of the run is used up.
+    pub fn spent_up(&mut self, budget: Budgeted, error: &Error) {
+        self.failed(error);
+        if let Some(End::Fault(fault)) = &mut self.end {
+            fault.limit = Some(match budget {
+                Budgeted::Tokens => Limit::TokenBudget,
+                Budgeted::Cost => Limit::CostBudget,
+            });
+        }
     }
 
     /// The run has taken too long, and was cut off for that; an answer that came still is one.

@@ -130,8 +130,8 @@ impl Drive<'_> {
                     let cards = offer.cards();
                     match self.afford(plan, &cards, &mut purse).await? {
                         Afford::Yes => {}
-                        Afford::No(why) => {
-                            plan.failed(&why);
+                        Afford::No(budget, why) => {
+                            plan.spent_up(budget, &why);
                             continue;
                         }
                         Afford::Asked(why) => {

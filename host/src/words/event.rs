@@ -684,6 +684,10 @@ pub enum Limit {
     NoSuchTools,
     /// The run took too long.
     RunTimeout,
+    /// Its models used, or would have used, too many tokens.
+    TokenBudget,
+    /// They cost too much, or nobody knows how much.
+    CostBudget,
 }
 
 impl Limit {
@@ -698,6 +702,8 @@ impl Limit {
             Self::LoopGuard => "loop_guard",
             Self::NoSuchTools => "no_such_tools",
             Self::RunTimeout => "run_timeout",
+            Self::TokenBudget => "token_budget",
+            Self::CostBudget => "cost_budget",
         }
     }
 }

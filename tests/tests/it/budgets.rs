@@ -1,7 +1,7 @@
 //! Budgets: what a run may use of its models, and what becomes of more.
 
 use lazaret::runs::host::{Goal, Most};
-use lazaret::words::event::{Answer as Say, End, Event, Record, Stopped, Surface};
+use lazaret::words::event::{Answer as Say, End, Event, Limit, Record, Stopped, Surface};
 use lazaret::words::message::Cost;
 use lazaret_tests::golden::named;
 use lazaret_tests::prelude::*;
@@ -68,6 +68,12 @@ async fn fails(budget: &str, prompts: usize, calls: usize, says: &str) {
     assert_eq!(count(&records, "prompted"), prompts, "{budget}");
     assert_eq!(count(&records, "observed"), calls, "{budget}");
     assert_eq!(stopped(&records).turns as usize, prompts, "{budget}");
+    let limit = if budget.contains("tokens =") {
+        Limit::TokenBudget
+    } else {
+        Limit::CostBudget
+    };
+    assert_eq!(stopped(&records).limit, Some(limit), "{budget}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -164,6 +170,8 @@ async fn a_person_who_says_no_ends_the_run() {
     let error = rig.resume_agent(&run).await.expect_err("no is no");
     assert_eq!(error.code(), Code::OverBudget, "{error:?}");
     assert!(error.message().contains("said no"), "{error:?}");
+    let records = rig.records(&run).await;
+    assert_eq!(stopped(&records).limit, Some(Limit::TokenBudget));
     assert_eq!(count(&rig.records(&run).await, "prompted"), 1);
 }
 

@@ -6,7 +6,7 @@ use crate::rules::budget::{Ahead, OnExceed, Overspend, Purse};
 use crate::rules::caller::Caller;
 use crate::rules::plan::Plan;
 use crate::words::attachment::Attachment;
-use crate::words::budget::Over;
+use crate::words::budget::{Budgeted, Over};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Event, Spent};
 use crate::words::id::Place;
@@ -18,8 +18,8 @@ use crate::words::message::{Card, Message, Usage, WishedArgs};
 pub(super) enum Afford {
     /// It may.
     Yes,
-    /// The run ends, and why.
-    No(Error),
+    /// The run ends: which budget is used up, and what is said of it.
+    No(Budgeted, Error),
     /// The run is left, since a person has to say.
     Asked(Error),
 }
@@ -41,11 +41,11 @@ impl Drive<'_> {
         }
         let used = self.used(plan);
         if caps.is_blind(used) {
-            return Ok(Afford::No(blind(&self.agent.name)));
+            return Ok(Afford::No(Budgeted::Cost, blind(&self.agent.name)));
         }
         for over in caps.over(used, self.ahead(plan, cards).await) {
             match caps.on_exceed {
-                OnExceed::Fail => return Ok(Afford::No(self.over_budget(&over))),
+                OnExceed::Fail => return Ok(Afford::No(over.budget, self.over_budget(&over))),
                 OnExceed::Warn if purse.warn(&over) => {
                     let journal = self.station.gate.journal();
                     journal.append(self.run, 0, Event::Overspent(over))?;
@@ -57,7 +57,8 @@ impl Drive<'_> {
                         return Ok(Afford::Asked(asked.unwrap_or(error)));
                     }
                     Err(error) if error.code() == Code::Denied => {
-                        return Ok(Afford::No(Error::new(Code::OverBudget, error.message())));
+                        let denied = Error::new(Code::OverBudget, error.message());
+                        return Ok(Afford::No(over.budget, denied));
                     }
                     Err(error) => return Err(error),
                 },
@@ -77,8 +78,8 @@ impl Drive<'_> {
         let used = self.used(plan);
         let over = caps.over(used, Ahead::default()).next();
         match (over, caps.on_exceed) {
-            _ if caps.is_blind(used) => plan.failed(&blind(&self.agent.name)),
-            (Some(over), OnExceed::Fail) => plan.failed(&self.over_budget(&over)),
+            _ if caps.is_blind(used) => plan.spent_up(Budgeted::Cost, &blind(&self.agent.name)),
+            (Some(over), OnExceed::Fail) => plan.spent_up(over.budget, &self.over_budget(&over)),
             (Some(_), OnExceed::Warn | OnExceed::Ask) | (None, _) => {}
         }
     }
