@@ -32,6 +32,9 @@ mod scripted;
 mod secret;
 mod server;
 mod sessions;
+mod serve;
+mod serve_bad;
+mod serving;
 mod shell;
 mod shown;
 #[path = "../shared/signed.rs"]

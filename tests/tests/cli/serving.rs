@@ -1,0 +1,86 @@
+//! A server that runs: `lazaret serve` on a port of its own.
+
+use std::io::{BufRead, BufReader};
+use std::ops::Deref;
+use std::process::{Child, ChildStdout};
+
+use lazaret_tests::client::Client;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::station::{Ended, Station};
+
+pub struct Serving<'a> {
+    station: &'a Station,
+    child: Option<Child>,
+    _out: BufReader<ChildStdout>,
+    client: Client,
+    /// What it said when it was ready.
+    pub ready: Value,
+}
+
+impl<'a> Serving<'a> {
+    pub fn start(station: &'a Station) -> Self {
+        Self::start_with(station, &[])
+    }
+
+    /// With these arguments as well.
+    #[track_caller]
+    pub fn start_with(station: &'a Station, more: &[&str]) -> Self {
+        let token = station.run(&["serve", "--show-token"]).ends(0).out;
+        let arguments = ["serve", "--listen", "127.0.0.1:0", "--json"];
+        let mut child = station.spawn(&mut station.command(&[&arguments, more].concat()));
+        let mut out = BufReader::new(child.stdout.take().expect("its output"));
+        let mut line = String::new();
+        out.read_line(&mut line).expect("a line");
+        let ready: Value = serde_json::from_str(&line).unwrap_or_else(|_| {
+            panic!("it is not ready: {line}{}", station.wait(child));
+        });
+        let client = Client {
+            address: ready["address"].as_str().expect("an address").to_owned(),
+            token: token.trim().to_owned(),
+        };
+        Self {
+            station,
+            child: Some(child),
+            _out: out,
+            client,
+            ready,
+        }
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        let child = self.child.as_ref().expect("it runs");
+        kill_process(Pid::from_child(child), signal).expect("a signal");
+    }
+
+    /// Ends it as a system does.
+    pub fn end(mut self) -> Ended {
+        self.signal(Signal::TERM);
+        self.station.wait(self.child.take().expect("it runs"))
+    }
+
+    /// Ends it as nobody should.
+    pub fn kill(mut self) {
+        let mut child = self.child.take().expect("it runs");
+        child.kill().expect("it runs");
+        child.wait().expect("it has ended");
+    }
+}
+
+impl Deref for Serving<'_> {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl Drop for Serving<'_> {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
