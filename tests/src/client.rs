@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -16,6 +17,16 @@ pub struct Client {
     pub address: String,
     /// With which token.
     pub token: String,
+    /// What was answered, for whoever holds it against the document of the API.
+    pub heard: Arc<Mutex<Vec<Heard>>>,
+}
+
+/// An answer, and to what.
+#[derive(Clone, Debug)]
+pub struct Heard {
+    pub method: String,
+    pub path: String,
+    pub told: Told,
 }
 
 /// What a server has answered.
@@ -101,7 +112,14 @@ impl Client {
             request.push_str(&format!("content-length: {}\r\n", body.len()));
         }
         request.push_str(&format!("\r\n{body}"));
-        self.raw(request.as_bytes())
+        let told = self.raw(request.as_bytes());
+        let heard = Heard {
+            method: method.to_lowercase(),
+            path: path.split('?').next().unwrap_or_default().to_owned(),
+            told: told.clone(),
+        };
+        self.heard.lock().expect("a list").push(heard);
+        told
     }
 
     /// These bytes, whatever they are.

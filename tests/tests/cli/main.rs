@@ -34,6 +34,7 @@ mod server;
 mod sessions;
 mod serve;
 mod serve_bad;
+mod serve_chat;
 mod serving;
 mod shell;
 mod shown;

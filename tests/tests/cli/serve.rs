@@ -109,7 +109,7 @@ fn an_agent_pursues_a_goal_and_its_run_is_seen_to_the_end() {
     assert_eq!(words(&shown["records"]).len(), places.len());
     assert_eq!(shown["records"][0]["surface"], "http");
     // Nobody typed it: none of its words is a witness.
-    assert!(shown["records"][0]["label"].to_string().contains("piped"), "{shown}");
+    assert!(shown["records"][0]["label"].to_string().contains("/dev/stdin"), "{shown}");
     let listed = server.get("/v1/runs?limit=1").is(200);
     assert_eq!(listed["runs"][0]["run"], json!(run));
     assert_eq!(listed["runs"][0]["state"], "done");

@@ -107,14 +107,14 @@ async fn end(
         // Their answers are on the way.
         while connections.join_next().await.is_some() {}
     };
-    let ended = tokio::select! {
-        ended = tokio::time::timeout(grace, whole) => ended.is_ok(),
-        () = hurry => false,
-    };
-    site.underway().leave().await;
+    tokio::select! {
+        _ = tokio::time::timeout(grace, whole) => {}
+        () = hurry => {}
+    }
+    let left = site.underway().leave().await?;
     site.host().journal().sync().await?;
-    Ok(match ended {
-        true => Served::Whole,
-        false => Served::Left,
+    Ok(match left {
+        0 => Served::Whole,
+        _ => Served::Left,
     })
 }

@@ -135,24 +135,33 @@ impl Underway {
     }
 
     /// Leaves what is still under way as it is: no end is written, so that it can be taken up again. What each of them
-    /// has just begun outside is waited for as long as a run that is given up waits.
-    pub(super) async fn leave(&self) {
-        let left: Vec<(Tasks, AbortHandle)> = {
+    /// has just begun outside is waited for as long as a run that is given up waits. How many there were.
+    ///
+    /// # Errors
+    /// `DiskFailed` where their records cannot be kept.
+    pub(super) async fn leave(&self) -> Result<usize> {
+        let left: Vec<(Arc<Host>, Tasks, AbortHandle)> = {
             let courses = lock(&self.0.courses);
             let courses = courses.all.values();
-            courses
-                .map(|course| (course.tasks.clone(), course.abort.clone()))
-                .collect()
+            let parts = |course: &Course| {
+                let (host, tasks) = (course.host.clone(), course.tasks.clone());
+                (host, tasks, course.abort.clone())
+            };
+            courses.map(parts).collect()
         };
-        for (_, abort) in &left {
+        for (_, _, abort) in &left {
             abort.abort();
         }
         self.emptied().await;
-        let drained = left.iter().map(|(tasks, _)| {
+        let drained = left.iter().map(|(_, tasks, _)| {
             tasks.cancel();
             tasks.drain()
         });
         futures_util::future::join_all(drained).await;
+        for (host, _, _) in &left {
+            host.journal().sync().await?;
+        }
+        Ok(left.len())
     }
 }
 

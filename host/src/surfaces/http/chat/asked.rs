@@ -10,7 +10,7 @@ use crate::words::limits::{CHAT_MESSAGES, GOAL_BYTES};
 /// A request for a completion. Fields that only tune a model (`temperature`, `max_tokens`, …) or name a user say
 /// nothing here and are left alone: the agent's own definition holds.
 #[derive(Debug, Deserialize)]
-pub(super) struct Asked {
+pub(in crate::surfaces::http) struct Asked {
     /// The agent.
     pub(super) model: String,
     messages: Vec<Message>,
