@@ -83,7 +83,12 @@ impl Client {
     }
 
     pub fn post(&self, path: &str, body: &Value) -> Told {
-        self.send("POST", path, &[("content-type", "application/json")], &body.to_string())
+        self.send(
+            "POST",
+            path,
+            &[("content-type", "application/json")],
+            &body.to_string(),
+        )
     }
 
     /// A call of a tool.
@@ -248,7 +253,9 @@ impl Body {
             }
             Form::Chunks => {
                 let line = self.head_line();
-                let length = usize::from_str_radix(&line, 16).ok().filter(|length| *length > 0)?;
+                let length = usize::from_str_radix(&line, 16)
+                    .ok()
+                    .filter(|length| *length > 0)?;
                 let mut piece = vec![0; length + 2];
                 self.stream.read_exact(&mut piece).ok()?;
                 piece.truncate(length);

@@ -30,12 +30,12 @@ mod run;
 mod script;
 mod scripted;
 mod secret;
-mod server;
-mod sessions;
 mod serve;
 mod serve_bad;
 mod serve_chat;
+mod server;
 mod serving;
+mod sessions;
 mod shell;
 mod shown;
 #[path = "../shared/signed.rs"]

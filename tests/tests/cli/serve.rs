@@ -40,9 +40,16 @@ fn a_server_says_where_it_is_and_shows_its_token_once() {
     child.wait().expect("it ends");
     let ready: Value = serde_json::from_str(&line).expect("JSON");
     let token = station.run(&["serve", "--show-token"]).ends(0).out;
-    let url = format!("http://{}/#token={}", ready["address"].as_str().expect("text"), token.trim());
+    let url = format!(
+        "http://{}/#token={}",
+        ready["address"].as_str().expect("text"),
+        token.trim()
+    );
     assert_eq!(ready["url"], url);
-    assert!(token.starts_with("laz_") && token.trim().len() == 47, "{token}");
+    assert!(
+        token.starts_with("laz_") && token.trim().len() == 47,
+        "{token}"
+    );
     let file = std::fs::metadata(station.state().join("serve.token")).expect("a file");
     assert_eq!(file.permissions().mode() & 0o777, 0o600);
     let later = Serving::start(&station);
@@ -58,7 +65,11 @@ fn only_whoever_says_so_listens_for_other_machines() {
     station
         .run(&["serve", "--listen", "0.0.0.0:0"])
         .ends(2)
-        .says(&["is open to other machines", "--allow-remote", "not encrypted"]);
+        .says(&[
+            "is open to other machines",
+            "--allow-remote",
+            "not encrypted",
+        ]);
     station
         .run(&["serve", "--listen", "localhost"])
         .ends(2)
@@ -77,15 +88,26 @@ fn tools_are_listed_described_and_called() {
     assert!(all > 8 && found.len() == 1, "{all} {found:?}");
     let tool = server.get("/v1/tools/text.count").is(200);
     assert_eq!(tool, found[0]);
-    assert_eq!((&tool["effect"], &tool["plugin"]), (&json!("pure"), &json!("text")));
+    assert_eq!(
+        (&tool["effect"], &tool["plugin"]),
+        (&json!("pure"), &json!("text"))
+    );
     let envelope = server.call("text.count", json!({"text": "a b"})).is(200);
     assert_eq!(envelope["data"]["words"], 2, "{envelope}");
     assert_eq!(envelope["meta"]["surface"], "http");
     // What no line allows is not even shown here.
-    server.get("/v1/tools/files.write").fails(404, "ACTION_NOT_FOUND");
-    server.call("text.count", json!({})).fails(400, "VALIDATION_ERROR");
-    server.call("text.cuont", json!({})).fails(404, "ACTION_NOT_FOUND");
-    server.call("files.remove", json!({"path": "here/x"})).fails(403, "AUTHORIZATION_ERROR");
+    server
+        .get("/v1/tools/files.write")
+        .fails(404, "ACTION_NOT_FOUND");
+    server
+        .call("text.count", json!({}))
+        .fails(400, "VALIDATION_ERROR");
+    server
+        .call("text.cuont", json!({}))
+        .fails(404, "ACTION_NOT_FOUND");
+    server
+        .call("files.remove", json!({"path": "here/x"}))
+        .fails(403, "AUTHORIZATION_ERROR");
 }
 
 #[test]
@@ -105,11 +127,19 @@ fn an_agent_pursues_a_goal_and_its_run_is_seen_to_the_end() {
     let end = events.last().expect("an end");
     assert_eq!((&*end.name, &end.value), ("end", &json!({"state": "done"})));
     let shown = server.get(&format!("/v1/runs/{run}")).is(200);
-    assert_eq!((&shown["state"], &shown["answer"]), (&json!("done"), &json!("Two words.")));
+    assert_eq!(
+        (&shown["state"], &shown["answer"]),
+        (&json!("done"), &json!("Two words."))
+    );
     assert_eq!(words(&shown["records"]).len(), places.len());
     assert_eq!(shown["records"][0]["surface"], "http");
     // Nobody typed it: none of its words is a witness.
-    assert!(shown["records"][0]["label"].to_string().contains("/dev/stdin"), "{shown}");
+    assert!(
+        shown["records"][0]["label"]
+            .to_string()
+            .contains("/dev/stdin"),
+        "{shown}"
+    );
     let listed = server.get("/v1/runs?limit=1").is(200);
     assert_eq!(listed["runs"][0]["run"], json!(run));
     assert_eq!(listed["runs"][0]["state"], "done");
@@ -119,7 +149,14 @@ fn an_agent_pursues_a_goal_and_its_run_is_seen_to_the_end() {
     let last = places.len() - 2;
     let late: Vec<_> = server.events(&run, Some(places[last - 1])).collect();
     let late: Vec<_> = late.iter().map(|event| (event.id, &*event.name)).collect();
-    assert_eq!(late, [(Some(places[last]), "record"), (Some(places[last + 1]), "record"), (None, "end")]);
+    assert_eq!(
+        late,
+        [
+            (Some(places[last]), "record"),
+            (Some(places[last + 1]), "record"),
+            (None, "end")
+        ]
+    );
 }
 
 #[test]
@@ -140,31 +177,55 @@ fn a_run_that_cannot_begin_is_a_failure_and_no_run() {
 fn a_question_is_answered_once_and_the_run_goes_on() {
     let station = counting("ask = [\"text.count\"]");
     let server = Serving::start(&station);
-    let run = server.post("/v1/runs", &json!({"prompt": "Count."})).is(201)["run"].clone();
+    let run = server
+        .post("/v1/runs", &json!({"prompt": "Count."}))
+        .is(201)["run"]
+        .clone();
     let run = run.as_str().expect("a name");
     let end = server.events(run, None).last().expect("an end");
     assert_eq!(end.value, json!({"state": "waiting"}));
     let questions = server.get("/v1/questions").is(200)["questions"].clone();
     assert_eq!(questions.as_array().expect("a list").len(), 1);
     let shown = server.get(&format!("/v1/runs/{run}")).is(200);
-    assert_eq!((&shown["state"], &shown["questions"]), (&json!("waiting"), &questions));
+    assert_eq!(
+        (&shown["state"], &shown["questions"]),
+        (&json!("waiting"), &questions)
+    );
     let id = questions[0]["question"].as_str().expect("a name");
     let path = format!("/v1/questions/{id}");
     assert_eq!(server.get(&path).is(200), questions[0]);
     // By a piece of its name nobody answers one by chance.
     let short = format!("/v1/questions/{}", &id[..6]);
-    server.post(&short, &json!({"answer": "allow"})).fails(404, "NOT_FOUND");
-    server.post(&path, &json!({"answer": "maybe"})).fails(400, "VALIDATION_ERROR");
+    server
+        .post(&short, &json!({"answer": "allow"}))
+        .fails(404, "NOT_FOUND");
+    server
+        .post(&path, &json!({"answer": "maybe"}))
+        .fails(400, "VALIDATION_ERROR");
     let told = server.post(&path, &json!({"answer": "allow"})).is(200);
-    assert_eq!((&told["run"], &told["answer"]), (&json!(run), &json!("allow")));
-    assert_eq!(server.events(run, None).last().expect("an end").value, json!({"state": "done"}));
+    assert_eq!(
+        (&told["run"], &told["answer"]),
+        (&json!(run), &json!("allow"))
+    );
+    assert_eq!(
+        server.events(run, None).last().expect("an end").value,
+        json!({"state": "done"})
+    );
     // Two answers to one question: the second comes too late, also where it says the same.
     for answer in ["deny", "allow"] {
-        server.post(&path, &json!({"answer": answer})).fails(409, "VALIDATION_ERROR");
+        server
+            .post(&path, &json!({"answer": answer}))
+            .fails(409, "VALIDATION_ERROR");
     }
     let shown = server.get(&format!("/v1/runs/{run}")).is(200);
     assert_eq!(shown["answer"], "Two words.");
-    assert_eq!(words(&shown["records"]).iter().filter(|word| *word == "answered").count(), 1);
+    assert_eq!(
+        words(&shown["records"])
+            .iter()
+            .filter(|word| *word == "answered")
+            .count(),
+        1
+    );
 }
 
 #[test]
@@ -177,13 +238,19 @@ fn a_call_that_waits_for_a_person_says_whose_answer_it_waits_for() {
     let (run, id) = (&told["run"], &told["questions"][0]["question"]);
     assert_eq!(told["questions"][0]["run"], *run);
     let path = format!("/v1/questions/{}", id.as_str().expect("a name"));
-    let told = server.post(&path, &json!({"answer": "deny", "resume": false})).is(200);
+    let told = server
+        .post(&path, &json!({"answer": "deny", "resume": false}))
+        .is(200);
     assert_eq!(told["state"], "paused", "{told}");
     let run = run.as_str().expect("a name");
-    server.post(&format!("/v1/runs/{run}/resume"), &json!({})).is(202);
+    server
+        .post(&format!("/v1/runs/{run}/resume"), &json!({}))
+        .is(202);
     let end = server.events(run, None).last().expect("an end");
     assert_eq!(end.value, json!({"state": "denied"}));
-    server.post(&format!("/v1/runs/{run}/resume"), &json!({})).fails(400, "VALIDATION_ERROR");
+    server
+        .post(&format!("/v1/runs/{run}/resume"), &json!({}))
+        .fails(400, "VALIDATION_ERROR");
 }
 
 #[test]
@@ -191,10 +258,19 @@ fn a_script_runs_against_the_tools() {
     let station = Station::new();
     let server = Serving::start(&station);
     let source = "const {words} = await tools.text.count({text: 'a b c'}); return words";
-    let envelope = server.post("/v1/scripts", &json!({"source": source})).is(200);
-    assert_eq!((&envelope["data"], &envelope["meta"]["action"]), (&json!(3), &json!("script.run")));
-    server.post("/v1/scripts", &json!({"source": "return ("})).fails(500, "INTERNAL_ERROR");
-    server.post("/v1/scripts", &json!({"source": "x".repeat(100_001)})).fails(413, "INTERNAL_ERROR");
+    let envelope = server
+        .post("/v1/scripts", &json!({"source": source}))
+        .is(200);
+    assert_eq!(
+        (&envelope["data"], &envelope["meta"]["action"]),
+        (&json!(3), &json!("script.run"))
+    );
+    server
+        .post("/v1/scripts", &json!({"source": "return ("}))
+        .fails(500, "INTERNAL_ERROR");
+    server
+        .post("/v1/scripts", &json!({"source": "x".repeat(100_001)}))
+        .fails(413, "INTERNAL_ERROR");
 }
 
 const SLOW: &str = "await new Promise(done => setTimeout(done, 1500)); return 7";
@@ -223,7 +299,10 @@ fn a_run_goes_on_without_its_client() {
     };
     drop(stream);
     let events: Vec<_> = server.events(&run, None).collect();
-    assert_eq!(events.last().expect("an end").value, json!({"state": "done"}));
+    assert_eq!(
+        events.last().expect("an end").value,
+        json!({"state": "done"})
+    );
 }
 
 #[test]
@@ -236,7 +315,9 @@ fn a_run_is_stopped_by_its_name() {
     server.wait();
     let path = format!("/v1/runs/{run}");
     assert_eq!(serving.get(&path).is(200)["state"], "running");
-    serving.post(&format!("{path}/resume"), &json!({})).fails(429, "CONCURRENCY_LIMIT");
+    serving
+        .post(&format!("{path}/resume"), &json!({}))
+        .fails(429, "CONCURRENCY_LIMIT");
     let told = serving.post(&format!("{path}/cancel"), &json!({})).is(200);
     assert_eq!(told, json!({"run": run, "state": "cancelled"}));
     let again = serving.post(&format!("{path}/cancel"), &json!({}));
@@ -246,7 +327,10 @@ fn a_run_is_stopped_by_its_name() {
 /// One active turn for each session: the second is refused, and says why.
 #[test]
 fn a_session_has_one_run_at_a_time() {
-    let server = Server::start(vec![Answer::Silence(String::new()), provider::says("Later.")]);
+    let server = Server::start(vec![
+        Answer::Silence(String::new()),
+        provider::says("Later."),
+    ]);
     let station = provider::station(&server);
     let serving = Serving::start(&station);
     let begin = || serving.post("/v1/runs", &json!({"prompt": "x", "session": "work"}));
@@ -256,7 +340,10 @@ fn a_session_has_one_run_at_a_time() {
     let cancel = format!("/v1/runs/{}/cancel", run.as_str().expect("a name"));
     serving.post(&cancel, &json!({})).is(200);
     let run = begin().is(201)["run"].clone();
-    let end = serving.events(run.as_str().expect("a name"), None).last().expect("an end");
+    let end = serving
+        .events(run.as_str().expect("a name"), None)
+        .last()
+        .expect("an end");
     assert_eq!(end.value, json!({"state": "done"}));
 }
 
@@ -278,8 +365,13 @@ fn a_server_that_ends_leaves_runs_that_go_on() {
     let end = events.by_ref().last().expect("an end");
     assert_eq!(end.name, "end", "{end:?}");
     let serving = Serving::start(&station);
-    assert_eq!(serving.get(&format!("/v1/runs/{run}")).is(200)["state"], "unfinished");
-    serving.post(&format!("/v1/runs/{run}/resume"), &json!({})).is(202);
+    assert_eq!(
+        serving.get(&format!("/v1/runs/{run}")).is(200)["state"],
+        "unfinished"
+    );
+    serving
+        .post(&format!("/v1/runs/{run}/resume"), &json!({}))
+        .is(202);
     let end = serving.events(&run, None).last().expect("an end");
     assert_eq!(end.value, json!({"state": "done"}));
     serving.end().ends(0).says_only("");
@@ -312,7 +404,10 @@ fn a_run_of_another_process_is_watched() {
         }
     };
     let events: Vec<_> = serving.events(&run, None).collect();
-    assert_eq!(events.last().expect("an end").value, json!({"state": "done"}));
+    assert_eq!(
+        events.last().expect("an end").value,
+        json!({"state": "done"})
+    );
     station.wait(child).ends(0);
     let places: Vec<u64> = events.iter().filter_map(|event| event.id).collect();
     let all: Vec<u64> = (0..u64::try_from(places.len()).expect("few")).collect();
@@ -340,7 +435,9 @@ fn a_configuration_that_changes_holds_for_what_begins_then() {
     let station = Station::new();
     station.write_user_file("block = [\"text.count\"]");
     let serving = Serving::start(&station);
-    serving.get("/v1/tools/text.count").fails(404, "ACTION_NOT_FOUND");
+    serving
+        .get("/v1/tools/text.count")
+        .fails(404, "ACTION_NOT_FOUND");
     // One that is wrong changes nothing.
     station.write_user_file("blok = []");
     station.write_user_file("block = []");
@@ -365,9 +462,15 @@ fn the_console_is_one_page_that_speaks_to_nobody_else() {
         ("/console/style.css", "text/css; charset=utf-8"),
     ] {
         let told = serving.bare("GET", path, &[("host", &serving.address)], "");
-        assert_eq!((told.status, told.header("content-type")), (200, Some(kind)));
+        assert_eq!(
+            (told.status, told.header("content-type")),
+            (200, Some(kind))
+        );
         let policy = told.header("content-security-policy").expect("a policy");
-        assert!(policy.starts_with("default-src 'none'; script-src 'self';"), "{policy}");
+        assert!(
+            policy.starts_with("default-src 'none'; script-src 'self';"),
+            "{policy}"
+        );
         assert_eq!(told.header("x-content-type-options"), Some("nosniff"));
         assert_eq!(told.header("referrer-policy"), Some("no-referrer"));
         let tag = told.header("etag").expect("a tag").to_owned();

@@ -14,17 +14,33 @@ fn another_name_is_refused_before_the_token_is_looked_at() {
     let station = Station::new();
     let server = Serving::start(&station);
     let token = format!("Bearer {}", server.token);
-    for host in ["evil.example", "evil.example:7420", "localhost.evil.example", "10.0.0.1"] {
+    for host in [
+        "evil.example",
+        "evil.example:7420",
+        "localhost.evil.example",
+        "10.0.0.1",
+    ] {
         for path in ["/v1/tools", "/", "/healthz", "/nowhere"] {
             let headers = [("host", host), ("authorization", token.as_str())];
-            server.bare("GET", path, &headers, "").fails(403, "AUTHORIZATION_ERROR");
+            server
+                .bare("GET", path, &headers, "")
+                .fails(403, "AUTHORIZATION_ERROR");
         }
     }
-    let absolute = format!("GET http://evil.example/v1/tools HTTP/1.1\r\nhost: localhost\r\nauthorization: {token}\r\nconnection: close\r\n\r\n");
-    server.raw(absolute.as_bytes()).fails(403, "AUTHORIZATION_ERROR");
-    let none = format!("GET /v1/tools HTTP/1.1\r\nauthorization: {token}\r\nconnection: close\r\n\r\n");
+    let absolute = format!(
+        "GET http://evil.example/v1/tools HTTP/1.1\r\nhost: localhost\r\nauthorization: {token}\r\nconnection: close\r\n\r\n"
+    );
+    server
+        .raw(absolute.as_bytes())
+        .fails(403, "AUTHORIZATION_ERROR");
+    let none =
+        format!("GET /v1/tools HTTP/1.1\r\nauthorization: {token}\r\nconnection: close\r\n\r\n");
     assert_eq!(server.raw(none.as_bytes()).status, 400);
-    let two = [("host", "localhost"), ("host", "evil.example"), ("authorization", &token)];
+    let two = [
+        ("host", "localhost"),
+        ("host", "evil.example"),
+        ("authorization", &token),
+    ];
     assert_eq!(server.bare("GET", "/v1/tools", &two, "").status, 400);
 }
 
@@ -33,16 +49,29 @@ fn a_page_of_another_server_may_not_ask() {
     let station = Station::new();
     let server = Serving::start(&station);
     let own = format!("http://{}", server.address);
-    server.send("GET", "/v1/tools", &[("origin", &own)], "").is(200);
-    for origin in ["http://evil.example", "null", "http://localhost:1", "https://localhost"] {
-        for (method, path) in [("GET", "/v1/tools"), ("POST", "/v1/runs"), ("OPTIONS", "/v1/runs")] {
+    server
+        .send("GET", "/v1/tools", &[("origin", &own)], "")
+        .is(200);
+    for origin in [
+        "http://evil.example",
+        "null",
+        "http://localhost:1",
+        "https://localhost",
+    ] {
+        for (method, path) in [
+            ("GET", "/v1/tools"),
+            ("POST", "/v1/runs"),
+            ("OPTIONS", "/v1/runs"),
+        ] {
             let told = server.send(method, path, &[("origin", origin)], "");
             told.fails(403, "AUTHORIZATION_ERROR");
             assert_eq!(told.header("access-control-allow-origin"), None);
         }
     }
     let site = [("sec-fetch-site", "cross-site")];
-    server.send("GET", "/v1/tools", &site, "").fails(403, "AUTHORIZATION_ERROR");
+    server
+        .send("GET", "/v1/tools", &site, "")
+        .fails(403, "AUTHORIZATION_ERROR");
 }
 
 #[test]
@@ -59,7 +88,11 @@ fn nobody_comes_in_without_the_token_and_whoever_guesses_is_slowed_down() {
     knock(&format!("Basic {}", server.token)).fails(401, "AUTHENTICATION_ERROR");
     let told = knock("Bearer guess");
     told.fails(429, "RATE_LIMITED");
-    let after: u64 = told.header("retry-after").expect("a time").parse().expect("seconds");
+    let after: u64 = told
+        .header("retry-after")
+        .expect("a time")
+        .parse()
+        .expect("seconds");
     assert!((1..=61).contains(&after), "{after}");
     // Neither in the address, nor in a body.
     let path = format!("/v1/tools?token={}", server.token);
@@ -84,12 +117,27 @@ fn what_is_no_request_of_ours_is_said_in_an_envelope() {
     let server = Serving::start(&station);
     server.get("/nowhere").fails(404, "NOT_FOUND");
     server.get("/v1/tools/%ff").fails(400, "VALIDATION_ERROR");
-    server.get(&format!("/v1/runs/{}", "a".repeat(300))).fails(413, "INTERNAL_ERROR");
-    server.get("/v1/runs?limit=0").fails(400, "VALIDATION_ERROR");
-    server.get("/v1/runs?limit=x").fails(400, "VALIDATION_ERROR");
-    server.get("/v1/runs?user=root").fails(400, "VALIDATION_ERROR");
-    for (method, path) in [("DELETE", "/v1/runs"), ("GET", "/v1/scripts"), ("PUT", "/v1/tools"), ("POST", "/")] {
-        server.send(method, path, &[], "").fails(405, "VALIDATION_ERROR");
+    server
+        .get(&format!("/v1/runs/{}", "a".repeat(300)))
+        .fails(413, "INTERNAL_ERROR");
+    server
+        .get("/v1/runs?limit=0")
+        .fails(400, "VALIDATION_ERROR");
+    server
+        .get("/v1/runs?limit=x")
+        .fails(400, "VALIDATION_ERROR");
+    server
+        .get("/v1/runs?user=root")
+        .fails(400, "VALIDATION_ERROR");
+    for (method, path) in [
+        ("DELETE", "/v1/runs"),
+        ("GET", "/v1/scripts"),
+        ("PUT", "/v1/tools"),
+        ("POST", "/"),
+    ] {
+        server
+            .send(method, path, &[], "")
+            .fails(405, "VALIDATION_ERROR");
     }
 }
 
@@ -102,7 +150,9 @@ fn a_body_is_json_of_one_form_and_no_longer_than_it_may_be() {
     let json = "application/json";
     let good = json!({"input": {"text": "a"}}).to_string();
     send("text/plain", &good).fails(415, "VALIDATION_ERROR");
-    server.send("POST", path, &[], &good).fails(415, "VALIDATION_ERROR");
+    server
+        .send("POST", path, &[], &good)
+        .fails(415, "VALIDATION_ERROR");
     send("application/json; charset=utf-8", &good).is(200);
     let deep = "[".repeat(50_000);
     for body in [
@@ -148,7 +198,9 @@ fn what_is_sent_too_slowly_is_not_waited_for() {
     server.raw(slow.as_bytes()).fails(408, "VALIDATION_ERROR");
     // A head that never ends: the connection does.
     let mut stream = server.connect();
-    stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: ").expect("a beginning");
+    stream
+        .write_all(b"GET /healthz HTTP/1.1\r\nhost: ")
+        .expect("a beginning");
     let mut all = Vec::new();
     let _ = stream.read_to_end(&mut all);
     server.get("/healthz").is(200);
@@ -158,7 +210,10 @@ fn what_is_sent_too_slowly_is_not_waited_for() {
 fn bytes_that_are_no_http_are_no_harm() {
     let station = Station::new();
     let server = Serving::start(&station);
-    let long = format!("GET /{} HTTP/1.1\r\nhost: localhost\r\n\r\n", "a".repeat(100_000));
+    let long = format!(
+        "GET /{} HTTP/1.1\r\nhost: localhost\r\n\r\n",
+        "a".repeat(100_000)
+    );
     let many = format!("GET / HTTP/1.1\r\n{}\r\n", "x: y\r\n".repeat(1_000));
     for bytes in [
         &b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"[..],
@@ -180,7 +235,10 @@ fn bytes_that_are_no_http_are_no_harm() {
 fn names_of_runs_cannot_be_guessed_at_a_profit() {
     let station = counting("ask = [\"text.count\"]");
     let server = Serving::start(&station);
-    let run = server.post("/v1/runs", &json!({"prompt": "Count."})).is(201)["run"].clone();
+    let run = server
+        .post("/v1/runs", &json!({"prompt": "Count."}))
+        .is(201)["run"]
+        .clone();
     let run = run.as_str().expect("a name");
     server.events(run, None).last().expect("an end");
     let stranger = lazaret_tests::client::Client {
@@ -188,20 +246,34 @@ fn names_of_runs_cannot_be_guessed_at_a_profit() {
         ..(*server).clone()
     };
     for path in ["", "/flow", "/events"] {
-        stranger.get(&format!("/v1/runs/{run}{path}")).fails(401, "AUTHENTICATION_ERROR");
-        server.get(&format!("/v1/runs/20990101-000000-00000000{path}")).fails(404, "NOT_FOUND");
-        server.get(&format!("/v1/runs/..%2f..%2fetc{path}")).fails(404, "NOT_FOUND");
+        stranger
+            .get(&format!("/v1/runs/{run}{path}"))
+            .fails(401, "AUTHENTICATION_ERROR");
+        server
+            .get(&format!("/v1/runs/20990101-000000-00000000{path}"))
+            .fails(404, "NOT_FOUND");
+        server
+            .get(&format!("/v1/runs/..%2f..%2fetc{path}"))
+            .fails(404, "NOT_FOUND");
     }
     for path in ["cancel", "resume"] {
-        stranger.post(&format!("/v1/runs/{run}/{path}"), &json!({})).fails(401, "AUTHENTICATION_ERROR");
-        server.post(&format!("/v1/runs/nowhere/{path}"), &json!({})).fails(404, "NOT_FOUND");
+        stranger
+            .post(&format!("/v1/runs/{run}/{path}"), &json!({}))
+            .fails(401, "AUTHENTICATION_ERROR");
+        server
+            .post(&format!("/v1/runs/nowhere/{path}"), &json!({}))
+            .fails(404, "NOT_FOUND");
     }
     // A request that is sent again does nothing again.
     let id = server.get("/v1/questions").is(200)["questions"][0]["question"].clone();
     let path = format!("/v1/questions/{}", id.as_str().expect("a name"));
-    stranger.post(&path, &json!({"answer": "allow"})).fails(401, "AUTHENTICATION_ERROR");
+    stranger
+        .post(&path, &json!({"answer": "allow"}))
+        .fails(401, "AUTHENTICATION_ERROR");
     server.post(&path, &json!({"answer": "allow"})).is(200);
-    server.post(&path, &json!({"answer": "allow"})).fails(409, "VALIDATION_ERROR");
+    server
+        .post(&path, &json!({"answer": "allow"}))
+        .fails(409, "VALIDATION_ERROR");
     server.get(&path).fails(409, "VALIDATION_ERROR");
 }
 
@@ -227,11 +299,18 @@ fn no_more_begins_than_may_be_at_once() {
     };
     let told = server.call("text.count", json!({"text": "a"}));
     let error = told.fails(429, "CONCURRENCY_LIMIT");
-    assert_eq!((&error["retryable"], told.header("retry-after")), (&Value::Bool(true), Some("1")));
+    assert_eq!(
+        (&error["retryable"], told.header("retry-after")),
+        (&Value::Bool(true), Some("1"))
+    );
     let mut events = server.events(&run, None);
     events.next().expect("a record");
-    server.get(&format!("/v1/runs/{run}/events")).fails(429, "CONCURRENCY_LIMIT");
-    let told = server.post(&format!("/v1/runs/{run}/cancel"), &json!({})).is(200);
+    server
+        .get(&format!("/v1/runs/{run}/events"))
+        .fails(429, "CONCURRENCY_LIMIT");
+    let told = server
+        .post(&format!("/v1/runs/{run}/cancel"), &json!({}))
+        .is(200);
     assert_eq!(told["state"], "paused", "a script that is stopped is left");
     server.call("text.count", json!({"text": "a"})).is(200);
 }
@@ -241,7 +320,10 @@ fn no_more_begins_than_may_be_at_once() {
 fn answers_are_inert_and_hold_no_token() {
     let station = Station::new();
     let server = Serving::start(&station);
-    let told = server.post("/v1/scripts", &json!({"source": "return '\\u202e\\u009b2J' + String.fromCharCode(27)"}));
+    let told = server.post(
+        "/v1/scripts",
+        &json!({"source": "return '\\u202e\\u009b2J' + String.fromCharCode(27)"}),
+    );
     assert_eq!(told.is(200)["data"], "\u{202e}\u{9b}2J\u{1b}");
     assert!(told.body.is_ascii(), "{}", told.body);
     let all = station.run(&["runs", "show", "last", "--json"]).ends(0);

@@ -130,5 +130,7 @@ fn fits(document: &Value, heard: &Heard) {
 fn is_of(path: &str, template: &str) -> bool {
     let (own, named) = (path.split('/'), template.split('/'));
     own.clone().count() == named.clone().count()
-        && own.zip(named).all(|(own, named)| named.starts_with('{') || own == named)
+        && own
+            .zip(named)
+            .all(|(own, named)| named.starts_with('{') || own == named)
 }

@@ -173,9 +173,8 @@ impl Signals {
     /// From here on they do not end the process.
     fn listen() -> Result<Self> {
         let listen = |kind| {
-            signal(kind).map_err(|error| {
-                Error::bug("signals cannot be listened for").because(error)
-            })
+            signal(kind)
+                .map_err(|error| Error::bug("signals cannot be listened for").because(error))
         };
         Ok(Self {
             interrupt: listen(SignalKind::interrupt())?,
@@ -240,7 +239,9 @@ impl Looking {
         self.site.renew_host(Arc::new(host));
         self.config = config;
         if !scene.quiet {
-            print::note(faint("the configuration has changed; runs that begin now go by it"));
+            print::note(faint(
+                "the configuration has changed; runs that begin now go by it",
+            ));
         }
         Ok(())
     }

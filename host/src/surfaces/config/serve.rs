@@ -126,11 +126,26 @@ fn check(rules: &ServeRules) -> Result<()> {
     let most = count(SERVE_COUNT_MAX);
     let rate = u64::from(SERVE_RATE_MAX);
     for (key, said, least, most) in [
-        ("body_bytes", count(rules.body_bytes), 1, count(SERVE_BODY_BYTES_MAX)),
+        (
+            "body_bytes",
+            count(rules.body_bytes),
+            1,
+            count(SERVE_BODY_BYTES_MAX),
+        ),
         ("body_ms", rules.body_ms, 1, SERVE_MS_MAX),
         ("head_ms", rules.head_ms, 1, SERVE_MS_MAX),
-        ("requests_per_minute", rules.requests_per_minute.into(), 1, rate),
-        ("failures_per_minute", rules.failures_per_minute.into(), 1, rate),
+        (
+            "requests_per_minute",
+            rules.requests_per_minute.into(),
+            1,
+            rate,
+        ),
+        (
+            "failures_per_minute",
+            rules.failures_per_minute.into(),
+            1,
+            rate,
+        ),
         ("connections", count(rules.connections), 1, most),
         ("runs", count(rules.runs), 1, most),
         ("watchers", count(rules.watchers), 0, most),
@@ -146,13 +161,15 @@ fn check(rules: &ServeRules) -> Result<()> {
         return Err(Error::too_big(what, SERVE_HOSTS, rules.hosts.len()));
     }
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
-    let is_name = |name: &String| {
-        (1..=SERVE_NAME_CHARS).contains(&name.len()) && name.chars().all(plain)
-    };
+    let is_name =
+        |name: &String| (1..=SERVE_NAME_CHARS).contains(&name.len()) && name.chars().all(plain);
     match rules.hosts.iter().find(|name| !is_name(name)) {
         None => Ok(()),
         Some(name) => {
-            let what = format!("[serve]: `{}` in `hosts` is no name of a machine", shown(name));
+            let what = format!(
+                "[serve]: `{}` in `hosts` is no name of a machine",
+                shown(name)
+            );
             Err(Error::bad_input(what).hint("[serve]\nhosts = [\"box.example\"]   # without port"))
         }
     }

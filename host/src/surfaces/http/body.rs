@@ -80,8 +80,8 @@ fn too_big(most: usize, said: usize) -> Failed {
 
 /// Strict JSON, of one form.
 fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Told<T> {
-    let text = std::str::from_utf8(bytes)
-        .map_err(|_| Error::bad_input("the body is no UTF-8 text"))?;
+    let text =
+        std::str::from_utf8(bytes).map_err(|_| Error::bad_input("the body is no UTF-8 text"))?;
     let value = json::parse(text)
         .map_err(|why| Error::bad_input(format!("the body is no JSON: {}", shown(&why))))?;
     serde_json::from_value(value).map_err(|error| {
@@ -136,7 +136,9 @@ mod tests {
     fn typed(said: &str) -> Option<StatusCode> {
         let request = Request::builder().header(CONTENT_TYPE, said);
         let request = request.body(Body::empty()).expect("a request");
-        check_type(&request).err().map(|failed| failed.shown_status())
+        check_type(&request)
+            .err()
+            .map(|failed| failed.shown_status())
     }
 
     #[test]
@@ -155,7 +157,11 @@ mod tests {
             "application/json; charset=utf-16",
             "application/x-www-form-urlencoded",
         ] {
-            assert_eq!(typed(bad), Some(StatusCode::UNSUPPORTED_MEDIA_TYPE), "{bad}");
+            assert_eq!(
+                typed(bad),
+                Some(StatusCode::UNSUPPORTED_MEDIA_TYPE),
+                "{bad}"
+            );
         }
     }
 

@@ -69,7 +69,11 @@ async fn completed(
     }
 }
 
-async fn begin(site: &Site, headers: &HeaderMap, asked: Asked) -> std::result::Result<Course, Failed> {
+async fn begin(
+    site: &Site,
+    headers: &HeaderMap,
+    asked: Asked,
+) -> std::result::Result<Course, Failed> {
     let host = site.host();
     let session = match headers.get(SESSION) {
         None => None,
@@ -90,12 +94,14 @@ async fn begin(site: &Site, headers: &HeaderMap, asked: Asked) -> std::result::R
     let run = goal.run.clone();
     // Before it begins, so that its beginning is seen.
     let watcher = host.watch(&run);
-    let work = site.underway().begin(&host, &run, |host, tasks| async move {
-        match session {
-            Some(session) => host.pursue_in(&Joining::now(session), goal, &tasks).await,
-            None => host.pursue(goal, &tasks).await,
-        }
-    })?;
+    let work = site
+        .underway()
+        .begin(&host, &run, |host, tasks| async move {
+            match session {
+                Some(session) => host.pursue_in(&Joining::now(session), goal, &tasks).await,
+                None => host.pursue(goal, &tasks).await,
+            }
+        })?;
     Ok(Course {
         host,
         run,

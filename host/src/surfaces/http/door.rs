@@ -225,17 +225,30 @@ mod tests {
             (&[RIGHT][..], Code::BadInput),
             (&[US, US, RIGHT], Code::BadInput),
             (&[("host", "evil.example"), RIGHT], Code::Denied),
-            (&[US, RIGHT, ("origin", "http://evil.example")], Code::Denied),
+            (
+                &[US, RIGHT, ("origin", "http://evil.example")],
+                Code::Denied,
+            ),
             (&[US, RIGHT, ("origin", "null")], Code::Denied),
             (&[US, RIGHT, ("sec-fetch-site", "cross-site")], Code::Denied),
             (&[US], Code::Unauthenticated),
             (&[US, RIGHT, RIGHT], Code::Unauthenticated),
-            (&[US, ("authorization", "Bearer wrong")], Code::Unauthenticated),
+            (
+                &[US, ("authorization", "Bearer wrong")],
+                Code::Unauthenticated,
+            ),
             (&[US, ("authorization", "right")], Code::Unauthenticated),
-            (&[US, ("authorization", "Basic right")], Code::Unauthenticated),
+            (
+                &[US, ("authorization", "Basic right")],
+                Code::Unauthenticated,
+            ),
             (&[US, ("authorization", "Bearer ")], Code::Unauthenticated),
         ] {
-            assert_eq!(knock(&door, "/v1/tools", headers), Some(code), "{headers:?}");
+            assert_eq!(
+                knock(&door, "/v1/tools", headers),
+                Some(code),
+                "{headers:?}"
+            );
         }
         let evil = knock(&door, "/healthz", &[("host", "evil.example")]);
         assert_eq!(evil, Some(Code::Denied));

@@ -80,26 +80,78 @@ impl Operation {
 
 const OPERATIONS: [Operation; 23] = [
     get("/", "The console.", &[(200, "text/html", "Text")]),
-    get("/console/app.js", "The console's program.", &[(200, "text/javascript", "Text")]),
-    get("/console/style.css", "The console's style.", &[(200, "text/css", "Text")]),
-    get("/healthz", "Whether the server is there.", &[(200, JSON, "Health")]),
-    get("/openapi.json", "This document.", &[(200, JSON, "Document")]),
-    get("/v1/tools", "The tools that may be called here.", &[(200, JSON, "Tools")])
-        .asking(&[("query", "q", "string", "Words that their names and descriptions have.")]),
+    get(
+        "/console/app.js",
+        "The console's program.",
+        &[(200, "text/javascript", "Text")],
+    ),
+    get(
+        "/console/style.css",
+        "The console's style.",
+        &[(200, "text/css", "Text")],
+    ),
+    get(
+        "/healthz",
+        "Whether the server is there.",
+        &[(200, JSON, "Health")],
+    ),
+    get(
+        "/openapi.json",
+        "This document.",
+        &[(200, JSON, "Document")],
+    ),
+    get(
+        "/v1/tools",
+        "The tools that may be called here.",
+        &[(200, JSON, "Tools")],
+    )
+    .asking(&[(
+        "query",
+        "q",
+        "string",
+        "Words that their names and descriptions have.",
+    )]),
     get("/v1/tools/{name}", "One tool.", &[(200, JSON, "Tool")]),
     post(
         "/v1/tools/{name}/call",
-        ("Call a tool. What waits for a person is accepted, and goes on when they have answered.", Some("Call")),
+        (
+            "Call a tool. What waits for a person is accepted, and goes on when they have answered.",
+            Some("Call"),
+        ),
         &[(200, JSON, "Envelope"), (202, JSON, "WaitingEnvelope")],
     ),
     get("/v1/agents", "The agents.", &[(200, JSON, "Agents")]),
-    get("/v1/runs", "The newest runs.", &[(200, JSON, "Runs")])
-        .asking(&[("query", "limit", "integer", "At most this many.")]),
-    post("/v1/runs", ("Give an agent a goal.", Some("Begin")), &[(201, JSON, "Standing")]),
-    get("/v1/runs/{run}", "A run with all its records.", &[(200, JSON, "Run")]),
-    get("/v1/runs/{run}/flow", "Which sources reached which sinks of a run, and why they might.", &[(200, JSON, "Flows")]),
-    post("/v1/runs/{run}/cancel", ("Stop a run, or end one that was left.", None), &[(200, JSON, "Standing")]),
-    post("/v1/runs/{run}/resume", ("Go on with a run that was left.", None), &[(202, JSON, "Standing")]),
+    get("/v1/runs", "The newest runs.", &[(200, JSON, "Runs")]).asking(&[(
+        "query",
+        "limit",
+        "integer",
+        "At most this many.",
+    )]),
+    post(
+        "/v1/runs",
+        ("Give an agent a goal.", Some("Begin")),
+        &[(201, JSON, "Standing")],
+    ),
+    get(
+        "/v1/runs/{run}",
+        "A run with all its records.",
+        &[(200, JSON, "Run")],
+    ),
+    get(
+        "/v1/runs/{run}/flow",
+        "Which sources reached which sinks of a run, and why they might.",
+        &[(200, JSON, "Flows")],
+    ),
+    post(
+        "/v1/runs/{run}/cancel",
+        ("Stop a run, or end one that was left.", None),
+        &[(200, JSON, "Standing")],
+    ),
+    post(
+        "/v1/runs/{run}/resume",
+        ("Go on with a run that was left.", None),
+        &[(202, JSON, "Standing")],
+    ),
     get(
         "/v1/runs/{run}/events",
         "What happens in a run: `record` with its place as id, `glimpse` between two, and `end`.",
@@ -107,28 +159,67 @@ const OPERATIONS: [Operation; 23] = [
     )
     .asking(&[
         ("query", "from", "integer", "The first record to be told."),
-        ("header", "Last-Event-ID", "integer", "The last record that was seen."),
+        (
+            "header",
+            "Last-Event-ID",
+            "integer",
+            "The last record that was seen.",
+        ),
     ]),
     post(
         "/v1/scripts",
         ("Run a script against the tools.", Some("Script")),
         &[(200, JSON, "Envelope"), (202, JSON, "WaitingEnvelope")],
     ),
-    get("/v1/questions", "What waits for a person.", &[(200, JSON, "Questions")]),
-    get("/v1/questions/{question}", "One question.", &[(200, JSON, "Question")]),
-    post("/v1/questions/{question}", ("Answer a question, once.", Some("Reply")), &[(200, JSON, "Replied")]),
+    get(
+        "/v1/questions",
+        "What waits for a person.",
+        &[(200, JSON, "Questions")],
+    ),
+    get(
+        "/v1/questions/{question}",
+        "One question.",
+        &[(200, JSON, "Question")],
+    ),
+    post(
+        "/v1/questions/{question}",
+        ("Answer a question, once.", Some("Reply")),
+        &[(200, JSON, "Replied")],
+    ),
     post(
         "/v1/chat/completions",
-        ("Give an agent a goal as OpenAI's chat completions have it; `model` is the agent.", Some("Completion")),
+        (
+            "Give an agent a goal as OpenAI's chat completions have it; `model` is the agent.",
+            Some("Completion"),
+        ),
         &[(200, JSON, "Completed"), (200, EVENTS, "Text")],
     )
-    .asking(&[("header", "x-lazaret-session", "string", "The session that it goes on with, or begins.")]),
-    get("/v1/models", "The agents, as OpenAI lists models.", &[(200, JSON, "Models")]),
-    get("/v1/models/{model}", "One of them.", &[(200, JSON, "Model")]),
+    .asking(&[(
+        "header",
+        "x-lazaret-session",
+        "string",
+        "The session that it goes on with, or begins.",
+    )]),
+    get(
+        "/v1/models",
+        "The agents, as OpenAI lists models.",
+        &[(200, JSON, "Models")],
+    ),
+    get(
+        "/v1/models/{model}",
+        "One of them.",
+        &[(200, JSON, "Model")],
+    ),
 ];
 
 /// Routes that need no token.
-const OPEN: [&str; 5] = ["/", "/console/app.js", "/console/style.css", "/healthz", "/openapi.json"];
+const OPEN: [&str; 5] = [
+    "/",
+    "/console/app.js",
+    "/console/style.css",
+    "/healthz",
+    "/openapi.json",
+];
 
 /// The document.
 pub(super) fn described() -> Value {
@@ -206,8 +297,18 @@ impl Operation {
     /// A name for programs that are made of this document.
     fn id(&self) -> String {
         let words = self.path.split(|c: char| !c.is_ascii_alphanumeric());
-        let words: Vec<&str> = words.filter(|word| !word.is_empty() && *word != "v1").collect();
-        format!("{}_{}", self.method, if words.is_empty() { "page".to_owned() } else { words.join("_") })
+        let words: Vec<&str> = words
+            .filter(|word| !word.is_empty() && *word != "v1")
+            .collect();
+        format!(
+            "{}_{}",
+            self.method,
+            if words.is_empty() {
+                "page".to_owned()
+            } else {
+                words.join("_")
+            }
+        )
     }
 
     fn parameters(&self) -> Vec<Value> {
@@ -223,17 +324,18 @@ impl Operation {
     fn answers(&self) -> Value {
         let mut all = Map::new();
         for (status, media, schema) in self.gives {
-            let answer = all
-                .entry(status.to_string())
-                .or_insert_with(|| json!({"description": "It is done, or accepted.", "content": {}}));
+            let answer = all.entry(status.to_string()).or_insert_with(
+                || json!({"description": "It is done, or accepted.", "content": {}}),
+            );
             if let Some(content) = answer.get_mut("content").and_then(Value::as_object_mut) {
                 content.insert((*media).to_owned(), json!({"schema": reference(schema)}));
             }
         }
-        let failure = match self.path.starts_with("/v1/chat") || self.path.starts_with("/v1/models/") {
-            true => json!({"anyOf": [reference("Failure"), reference("Refusal")]}),
-            false => reference("Failure"),
-        };
+        let failure =
+            match self.path.starts_with("/v1/chat") || self.path.starts_with("/v1/models/") {
+                true => json!({"anyOf": [reference("Failure"), reference("Refusal")]}),
+                false => reference("Failure"),
+            };
         let failed = json!({
             "description": "It is not done; `error.code` says why.",
             "headers": {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}},

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::answer::{Answered, Failed, ok};
 use super::body::{Named, Wished};
 use super::feed::state_of;
+use super::runs;
 use super::shown::asked;
 use super::site::Site;
-use super::runs;
 use crate::runs::host::Host;
 use crate::surfaces::listed;
 use crate::words::error::{Code, Error};
@@ -111,10 +111,9 @@ fn check_name(id: &str) -> Result<(), Failed> {
 
 /// A question that was answered before is in conflict with another answer.
 async fn settled(host: &Host, id: &str, error: Error) -> Failed {
-    let conflicts = match error.code() {
-        Code::BadInput => matches!(host.journal().settled(id).await, Ok(Some(_))),
-        code => code == Code::TooSlow,
-    };
+    let was_settled =
+        error.code() == Code::BadInput && matches!(host.journal().settled(id).await, Ok(Some(_)));
+    let conflicts = was_settled || error.code() == Code::TooSlow;
     let failed = Failed::from(error);
     match conflicts {
         true => failed.status(StatusCode::CONFLICT),

@@ -116,13 +116,15 @@ pub(super) async fn start(
     let run = goal.run.clone();
     // Before it begins, so that its beginning is seen.
     let watcher = host.watch(&run);
-    let work = site.underway().begin(host, &run, |host, tasks| async move {
-        let answer = match session {
-            Some(session) => host.pursue_in(&Joining::now(session), goal, &tasks).await,
-            None => host.pursue(goal, &tasks).await,
-        };
-        answer.map(drop)
-    })?;
+    let work = site
+        .underway()
+        .begin(host, &run, |host, tasks| async move {
+            let answer = match session {
+                Some(session) => host.pursue_in(&Joining::now(session), goal, &tasks).await,
+                None => host.pursue(goal, &tasks).await,
+            };
+            answer.map(drop)
+        })?;
     has_begun(watcher, work).await
 }
 
@@ -333,5 +335,8 @@ pub(super) async fn resume(State(site): State<Site>, Named(id): Named) -> Answer
     let run = host.journal().find(&id).await?;
     go_on(&site, &host, &run).await?;
     let state = state_of(&site, &host, &run).await;
-    Ok(json(StatusCode::ACCEPTED, &json!({"run": run, "state": state})))
+    Ok(json(
+        StatusCode::ACCEPTED,
+        &json!({"run": run, "state": state}),
+    ))
 }

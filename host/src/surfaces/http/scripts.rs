@@ -42,14 +42,16 @@ pub(super) async fn run(State(site): State<Site>, Wished(script): Wished<Script>
         ..Options::default()
     }
     .written();
-    let begun = site.underway().begin(&host, &run.clone(), |host, tasks| async move {
-        let program = Program {
-            source: script.source,
-            written,
-            with: &[],
-        };
-        host.program(run, Surface::Http, program, &tasks).await
-    });
+    let begun = site
+        .underway()
+        .begin(&host, &run.clone(), |host, tasks| async move {
+            let program = Program {
+                source: script.source,
+                written,
+                with: &[],
+            };
+            host.program(run, Surface::Http, program, &tasks).await
+        });
     let begun = begun.map_err(|error| Failed::from(error).of(TOOL))?;
     let called = begun.await.map_err(|_| lost())?;
     let called = called.map_err(|error| Failed::from(error).of(TOOL))?;

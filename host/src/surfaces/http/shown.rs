@@ -19,7 +19,10 @@ pub(super) async fn asked(host: &Host, run: &RunId) -> Result<Vec<Value>> {
 }
 
 /// An envelope; one that waits for a person says for whose answer.
-pub(super) async fn envelope(host: &Host, answered: Answered) -> std::result::Result<Answer, Failed> {
+pub(super) async fn envelope(
+    host: &Host,
+    answered: Answered,
+) -> std::result::Result<Answer, Failed> {
     let Answered {
         mut envelope,
         code,

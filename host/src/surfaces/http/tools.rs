@@ -87,10 +87,12 @@ pub(super) async fn call(
         typed: call.typed,
     };
     let (named, input) = (name.clone(), Value::Object(call.input));
-    let begun = site.underway().begin(&host, &run.clone(), |host, tasks| async move {
-        let wish = (name.as_str(), input);
-        wish::call(&host, (run, Surface::Http), wish, &options, &tasks).await
-    });
+    let begun = site
+        .underway()
+        .begin(&host, &run.clone(), |host, tasks| async move {
+            let wish = (name.as_str(), input);
+            wish::call(&host, (run, Surface::Http), wish, &options, &tasks).await
+        });
     let begun = begun.map_err(|error| Failed::from(error).of(&named))?;
     let answered = begun.await.map_err(|_| lost())?;
     shown::envelope(&host, answered).await

@@ -117,7 +117,10 @@ impl Scene {
             })
             .collect();
         within.sort_unstable();
-        println!("call of text.count, its guest alone, median      {:>9} us", within[within.len() / 2]);
+        println!(
+            "call of text.count, its guest alone, median      {:>9} us",
+            within[within.len() / 2]
+        );
         let script = self.folder.path().join("call.lua");
         let text = format!(
             "wrk.method = \"POST\"\nwrk.headers[\"authorization\"] = \"Bearer {}\"\n\
@@ -139,7 +142,8 @@ impl Scene {
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
             let said = |name: &str| {
                 let line = text.lines().find_map(|line| line.trim().strip_prefix(name));
-                line.map(|rest| rest.trim().to_owned()).unwrap_or_else(|| panic!("{text}"))
+                line.map(|rest| rest.trim().to_owned())
+                    .unwrap_or_else(|| panic!("{text}"))
             };
             assert!(!text.contains("Non-2xx"), "{text}");
             println!(
@@ -169,21 +173,33 @@ impl Scene {
 
     /// How long a run takes, in milliseconds of its own records.
     fn run(&self, watchers: usize) -> u64 {
-        let told = self.client.post("/v1/runs", &json!({"prompt": "Count."})).is(201);
+        let told = self
+            .client
+            .post("/v1/runs", &json!({"prompt": "Count."}))
+            .is(201);
         let run = told["run"].as_str().expect("a name").to_owned();
         let (tell, ends) = channel();
         for _ in 0..watchers {
             let (client, run, tell) = (self.client.clone(), run.clone(), tell.clone());
             std::thread::spawn(move || {
-                let records = client.events(&run, None).filter(|event| event.name == "record");
+                let records = client
+                    .events(&run, None)
+                    .filter(|event| event.name == "record");
                 tell.send(records.count()).expect("somebody counts");
             });
         }
         drop(tell);
-        let last = self.client.events(&run, None).filter(|event| event.name == "record").last();
+        let last = self
+            .client
+            .events(&run, None)
+            .filter(|event| event.name == "record")
+            .last();
         let last = last.expect("a record");
         let all = usize::try_from(last.id.expect("a place")).expect("few") + 1;
-        assert!(ends.iter().all(|records| records == all), "somebody missed a record");
+        assert!(
+            ends.iter().all(|records| records == all),
+            "somebody missed a record"
+        );
         let first = self.client.get(&format!("/v1/runs/{run}")).is(200)["records"][0]["at"].clone();
         let at = |value: &Value| value.as_u64().expect("a time");
         at(&last.value["at"]) - at(&first)

@@ -102,7 +102,9 @@ impl Asked {
         match (format.sort.as_str(), schema) {
             ("text", _) => Ok(None),
             ("json_schema", Some(schema)) => Ok(Some(schema)),
-            (_, _) => Err(unfit("`response_format` is `text`, or `json_schema` with a schema")),
+            (_, _) => Err(unfit(
+                "`response_format` is `text`, or `json_schema` with a schema",
+            )),
         }
     }
 
@@ -135,7 +137,11 @@ impl Asked {
         }
         let mut text = String::from("What the client says was said before:\n");
         for message in earlier {
-            text.push_str(&format!("\n[{}]\n{}\n", message.role.word(), message.text()?));
+            text.push_str(&format!(
+                "\n[{}]\n{}\n",
+                message.role.word(),
+                message.text()?
+            ));
             if text.len() > GOAL_BYTES {
                 break;
             }
@@ -180,7 +186,9 @@ mod tests {
 
     fn goal(messages: Value) -> Result<String> {
         let asked = json!({"model": "a", "messages": messages, "temperature": 0.2, "user": "root"});
-        serde_json::from_value::<Asked>(asked).expect("a request").goal(true)
+        serde_json::from_value::<Asked>(asked)
+            .expect("a request")
+            .goal(true)
     }
 
     #[test]
@@ -207,7 +215,11 @@ mod tests {
         ] {
             assert!(goal(messages).is_err());
         }
-        for more in [json!({"tools": [{}]}), json!({"n": 2}), json!({"functions": [{}]})] {
+        for more in [
+            json!({"tools": [{}]}),
+            json!({"n": 2}),
+            json!({"functions": [{}]}),
+        ] {
             let mut asked = json!({"model": "a", "messages": [{"role": "user", "content": "x"}]});
             let fields = more.as_object().expect("fields").clone();
             asked.as_object_mut().expect("a request").extend(fields);
@@ -220,11 +232,16 @@ mod tests {
     fn an_answer_may_have_a_schema() {
         let asked = |format: Value| {
             let asked = json!({"model": "a", "messages": [], "response_format": format});
-            serde_json::from_value::<Asked>(asked).expect("a request").schema()
+            serde_json::from_value::<Asked>(asked)
+                .expect("a request")
+                .schema()
         };
         assert_eq!(asked(json!({"type": "text"})).expect("text"), None);
         let named = json!({"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}}});
-        assert_eq!(asked(named).expect("a schema"), Some(json!({"type": "object"})));
+        assert_eq!(
+            asked(named).expect("a schema"),
+            Some(json!({"type": "object"}))
+        );
         assert!(asked(json!({"type": "json_object"})).is_err());
     }
 }

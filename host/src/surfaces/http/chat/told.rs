@@ -137,7 +137,12 @@ fn about(run: &RunId, error: Error) -> Error {
 fn waits(run: &RunId, questions: &[Value]) -> String {
     let mut text = format!("The run {run} waits for a person's answer.\n");
     for question in questions {
-        let said = |key: &str| question.get(key).and_then(Value::as_str).unwrap_or_default();
+        let said = |key: &str| {
+            question
+                .get(key)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
         let id: String = said("question").chars().take(12).collect();
         text.push_str(&format!(
             "\n{}\nTo allow it: lazaret ask allow {id}, or POST /v1/questions/{} with {{\"answer\": \"allow\"}}.\n",
