@@ -15,6 +15,7 @@ help:
 	@echo '  make crash    kill processes at work, N=10000 of them, and see that nothing happened twice and nothing is lost'
 	@echo '  make peers    compare the codecs with the providers'\'' own SDKs; needs Python 3.11 or newer, and PyPI the first time'
 	@echo '  make bench    measure, and print one table'
+	@echo '  make load     measure the server: calls over HTTP and two hundred who watch a run; needs wrk, a package of that name'
 	@echo '  make plugins  only compile the plugins, into plugins/dist/NAME.wasm'
 	@echo '  make setup    only make this machine able to compile plugins'
 	@echo '  make clean    remove everything that was built'
@@ -63,6 +64,8 @@ peers: plugins
 	@test -x target/peers/bin/python || python3 -m venv target/peers
 	@target/peers/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r tests/peers/requirements.txt
 	@cargo run -q -p lazaret-tests --bin peers -- target/peers/bin/python
+	@cargo build -p lazaret
+	@target/peers/bin/python tests/peers/serve.py target/debug/lazaret
 
 # The host embeds plugins/dist, so that even a check needs the plugins.
 lint: plugins
@@ -72,6 +75,11 @@ lint: plugins
 bench:
 	@plugins/build.sh
 	@cargo bench --profile dev --config 'profile.dev.package.lazaret.opt-level=3' -p lazaret --bench table
+
+# The host as it is shipped; so that the engine is not built again, all else is as for the tests.
+load: plugins
+	@cargo build --profile dev --config 'profile.dev.package.lazaret.opt-level=3' -p lazaret
+	@cargo run -q --profile dev --config 'profile.dev.package.lazaret.opt-level=3' -p lazaret-tests --bin load -- target/debug/lazaret
 
 clean:
 	@rm -rf target plugins/dist

@@ -3,5 +3,7 @@
 pub mod cli;
 pub mod config;
 pub mod envelope;
+pub mod http;
+pub mod listed;
 mod paint;
 pub mod wish;

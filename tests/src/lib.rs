@@ -8,6 +8,7 @@
 #![recursion_limit = "256"]
 
 pub mod attack;
+pub mod client;
 pub mod crash;
 pub mod disk;
 pub mod forge;

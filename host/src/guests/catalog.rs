@@ -370,6 +370,27 @@ impl Catalog {
     }
 }
 
+impl Catalog {
+    /// Tools that a client of this surface may call, in order of name (A-13b): of others it learns nothing.
+    #[must_use]
+    pub fn callable(&self, policy: &Policy, surface: Surface) -> Vec<&Arc<Tool>> {
+        let callable = |tool: &&Arc<Tool>| {
+            use crate::rules::manifest::Visibility;
+            let remote = matches!(surface, Surface::Http | Surface::Mcp | Surface::AiSdk);
+            let offer = &tool.declared.offer;
+            let open = match offer.visibility {
+                Visibility::Public | Visibility::User => true,
+                Visibility::Local => !remote,
+                Visibility::Private => false,
+            };
+            let blocked = policy.block.iter().any(|line| line.matches(&tool.name));
+            let offered = offer.surfaces.contains(&SurfaceWord(surface));
+            open && !blocked && offered && allowed(policy, &tool.name, tool.declared.risk)
+        };
+        self.tools.values().filter(callable).collect()
+    }
+}
+
 fn allowed(policy: &Policy, tool: &ToolName, risk: Risk) -> bool {
     policy.risks.contains(&risk) || policy.line_for(tool, risk).is_some()
 }

@@ -424,9 +424,18 @@ impl Host {
             limit: None,
         });
         self.journal().append(&run, 0, stopped)?;
-        self.journal().sync().await?;
+        match self.leaves_no_trace(&outcome.tool) {
+            // What has changed nothing may be forgotten with the machine, and is not waited for.
+            true => self.journal().commit().await?,
+            false => self.journal().sync().await?,
+        }
         hold.end();
         Ok(Called { run, outcome })
+    }
+
+    fn leaves_no_trace(&self, tool: &str) -> bool {
+        let tool = self.station.catalog.resolve(tool, &[]);
+        tool.is_ok_and(|tool| tool.declared.effect.leaves_no_trace())
     }
 
     /// One call without records of a run around it and without waiting for the disk: what a surface

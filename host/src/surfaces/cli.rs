@@ -17,6 +17,7 @@ mod run;
 mod runs;
 mod script;
 mod secret;
+mod serve;
 mod sessions;
 mod tools;
 mod transcript;
@@ -33,7 +34,7 @@ use super::config::{Config, Surroundings};
 use crate::edges::memory;
 use crate::guests::compile;
 use crate::rules::questions::Unattended;
-use crate::runs::host::Host;
+use crate::runs::host::{Host, Setup};
 use crate::words::error::{Error, Result};
 use crate::words::limits::ASK_EXPIRES_S_MAX;
 
@@ -113,6 +114,8 @@ enum Command {
     /// Keep values that tools may use and never see.
     #[command(subcommand)]
     Secret(secret::Secret),
+    /// Serve tools, runs, questions and a console over HTTP, to whoever has the token.
+    Serve(serve::Serve),
     /// Ask the policy.
     #[command(subcommand)]
     Policy(policy::Policy),
@@ -243,6 +246,7 @@ async fn perform(scene: &Scene, command: Command) -> Result<u8> {
         Command::Secret(secret) => secret.perform(scene),
         Command::Policy(policy) => policy.perform(scene).await,
         Command::Config(config) => config.perform(scene),
+        Command::Serve(serve) => serve.perform(scene).await,
         Command::Doctor => doctor::perform(scene).await,
         Command::Completions { .. } | Command::CompileComponent { .. } => {
             Err(Error::bug("this command is done elsewhere"))
@@ -278,6 +282,12 @@ impl Scene {
         let mut setup = self.read_config()?.setup;
         let asks = &mut setup.policy.asks;
         asks.unattended = inline::unattended(self, asks.unattended);
+        self.host_of(setup).await
+    }
+
+    /// Opens the host of a configuration that was read.
+    async fn host_of(&self, mut setup: Setup) -> Result<Host> {
+        let asks = &mut setup.policy.asks;
         let wanted = self
             .ask_expires_s
             .map(|seconds| seconds.saturating_mul(1_000));

@@ -19,6 +19,7 @@ pub mod profile;
 mod resolve;
 pub mod schema;
 pub mod secrets;
+pub mod serve;
 pub mod show;
 pub mod stack;
 pub mod traces;

@@ -573,6 +573,55 @@ pub const SUMMARY_ALL_CHARS: usize = 4_000;
 /// Largest value of each key of `[compaction]` that is a count.
 pub const COMPACTION_COUNT_MAX: usize = 100_000;
 
+/// Body of a request to `lazaret serve`, where `[serve] body_bytes` does not say.
+pub const SERVE_BODY_BYTES: usize = 1 << 20;
+/// Largest value of `body_bytes`.
+pub const SERVE_BODY_BYTES_MAX: usize = 64 << 20;
+/// How long a body may take to arrive, where `[serve] body_ms` does not say.
+pub const SERVE_BODY_MS: u64 = 10_000;
+/// How long the head of a request may take, and how long a connection may be idle, where `[serve] head_ms` does not say.
+pub const SERVE_HEAD_MS: u64 = 30_000;
+/// The head of a request, address and all.
+pub const SERVE_HEAD_BYTES: usize = 32 << 10;
+/// A name in the path of a request, and what is looked for.
+pub const SERVE_NAME_CHARS: usize = 256;
+/// Fewest characters by which a question is named over HTTP: those that are shown.
+pub const SERVE_QUESTION_CHARS: usize = 12;
+/// Connections at once, where `[serve] connections` does not say.
+pub const SERVE_CONNECTIONS: usize = 512;
+/// Requests of a minute, where `[serve] requests_per_minute` does not say: a program that has run wild, and no load.
+pub const SERVE_REQUESTS_PER_MINUTE: u32 = 1_200_000;
+/// Wrong tokens of a minute, where `[serve] failures_per_minute` does not say.
+pub const SERVE_FAILURES_PER_MINUTE: u32 = 60;
+/// Runs, calls and scripts at once, where `[serve] runs` does not say.
+pub const SERVE_RUNS: usize = 128;
+/// Clients that watch runs at once, where `[serve] watchers` does not say.
+pub const SERVE_WATCHERS: usize = 256;
+/// How long what is under way may take when the server ends, where `[serve] grace_ms` does not say.
+pub const SERVE_GRACE_MS: u64 = 5_000;
+/// Largest value of the times there.
+pub const SERVE_MS_MAX: u64 = 600_000;
+/// Largest value of the counts there.
+pub const SERVE_COUNT_MAX: usize = 100_000;
+/// Largest value of the rates there.
+pub const SERVE_RATE_MAX: u32 = 100_000_000;
+/// Names in `[serve] hosts`.
+pub const SERVE_HOSTS: usize = 16;
+/// Messages of a completion.
+pub const CHAT_MESSAGES: usize = 4_096;
+/// How often the configuration and the token are looked at again.
+pub const SERVE_LOOK_MS: u64 = 2_000;
+/// How long nothing is said to a client that watches before it is told that the server is there.
+pub const SERVE_PULSE_MS: u64 = 15_000;
+/// How long what happens in a run is gathered before all who watch are told of it at once.
+pub const FEED_GATHER_MS: u64 = 25;
+/// What they are told at once,
+pub const FEED_FRAME_BYTES: usize = 256 << 10;
+/// and how often they may be behind before they read from the journal.
+pub const FEED_FRAMES: usize = 64;
+/// How often the journal is looked at for a run of another process.
+pub const FEED_LOOK_MS: u64 = 200;
+
 // Bounds that hang together.
 const _: () =
     assert!(CHAIN_BACKOFF_MS <= CHAIN_BACKOFF_MAX_MS && CHAIN_ATTEMPTS <= CHAIN_ATTEMPTS_MAX);

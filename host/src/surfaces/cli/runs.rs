@@ -10,6 +10,7 @@ use super::{Scene, audit, print, replay, watch};
 use crate::gate::journal::{Journal, Provenance};
 use crate::runs::audit::Audit;
 use crate::runs::brought::{Listed, held_in};
+use crate::surfaces::listed;
 use crate::surfaces::paint::{bad, faint, good, strong, table, warn};
 use crate::words::error::Result;
 use crate::words::event::{End, Event, Record};
@@ -185,15 +186,10 @@ async fn list(journal: &Journal, scene: &Scene, limit: usize) -> Result<u8> {
 
 /// Where a run stands, as a word and as it is painted.
 pub(super) fn state(last: &Record) -> (String, String) {
-    match &last.event {
-        Event::Stopped(stopped) => match &stopped.end {
-            End::Done { .. } => ("done".to_owned(), good("done")),
-            End::Failed { code, .. } => (code.word(), bad(code.word())),
-        },
-        Event::Paused { questions } if !questions.is_empty() => {
-            ("waiting".to_owned(), warn("waiting"))
-        }
-        Event::Paused { .. } => ("paused".to_owned(), warn("paused")),
+    let word = listed::state(last);
+    let painted = match &last.event {
+        Event::Stopped(stopped) if matches!(stopped.end, End::Done { .. }) => good(&word),
+        Event::Stopped(_) => bad(&word),
         Event::Started(_)
         | Event::Brought(_)
         | Event::Prompted { .. }
@@ -203,34 +199,21 @@ pub(super) fn state(last: &Record) -> (String, String) {
         | Event::Finished(_)
         | Event::Scripted(_)
         | Event::Rested { .. }
-        | Event::Answered { .. }
-        | Event::Expired { .. }
-        | Event::Resumed
-        | Event::Overspent(_)
-        | Event::Compacted(_)
-        | Event::Observed { .. } => ("unfinished".to_owned(), warn("unfinished")),
-    }
-}
-
-fn row(first: &Record, last: &Record, provenance: Provenance) -> Vec<String> {
-    let (subject, goal) = match &first.event {
-        Event::Started(started) => (started.subject.clone(), started.goal.clone()),
-        Event::Brought(_)
-        | Event::Prompted { .. }
-        | Event::Attempted(_)
-        | Event::Replied { .. }
-        | Event::Judged(_)
-        | Event::Finished(_)
-        | Event::Observed { .. }
-        | Event::Scripted(_)
-        | Event::Rested { .. }
         | Event::Paused { .. }
         | Event::Answered { .. }
         | Event::Expired { .. }
         | Event::Resumed
         | Event::Overspent(_)
         | Event::Compacted(_)
-        | Event::Stopped(_) => ("?".to_owned(), String::new()),
+        | Event::Observed { .. } => warn(&word),
+    };
+    (word, painted)
+}
+
+fn row(first: &Record, last: &Record, provenance: Provenance) -> Vec<String> {
+    let (subject, goal) = match listed::began(first) {
+        Some(started) => (started.subject.clone(), started.goal.clone()),
+        None => ("?".to_owned(), String::new()),
     };
     let end = match provenance {
         Provenance::Here => state(last).1,

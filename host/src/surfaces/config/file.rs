@@ -14,6 +14,7 @@ use super::names::NamesTable;
 use super::pace::PaceTable;
 use super::profile::{Profile, Version};
 use super::secrets::{ScrubTable, SecretTable, VaultTable};
+use super::serve::ServeTable;
 use super::traces::TracesTable;
 use crate::edges::named;
 use crate::guests::catalog::Collisions;
@@ -97,6 +98,8 @@ pub struct ConfigFile {
     pub compaction: RollingTable,
     /// Whom spans of runs are told to.
     pub traces: TracesTable,
+    /// What `lazaret serve` allows.
+    pub serve: ServeTable,
     /// The bytes that were read.
     #[serde(skip)]
     pub bytes: Vec<u8>,

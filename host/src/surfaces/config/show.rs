@@ -16,6 +16,7 @@ use super::layer::{Keys, Merged, Origin, Place, is, named};
 use super::names::{self, NamesTable};
 use super::pace::PaceTable;
 use super::secrets::{ScrubTable, VaultTable};
+use super::serve::ServeRules;
 use super::{Config, agent, context};
 use crate::guests::catalog::Collisions;
 use crate::rules::agent::Agent;
@@ -33,7 +34,6 @@ use crate::rules::questions::Unattended;
 use crate::rules::running::RunRules;
 use crate::rules::sanitise::{CapTable, Caps as ObservationCaps};
 use crate::rules::spans::collector::Pace as TracesPace;
-use crate::runs::host::Setup;
 use crate::words::error::{Error, Result};
 use crate::words::message::Calling;
 
@@ -217,6 +217,7 @@ struct RunsShown {
     context: ContextTable,
     names: NamesTable,
     pace: PaceTable,
+    serve: ServeRules,
     traces: TracesPace,
 }
 
@@ -289,7 +290,7 @@ impl Effective {
                 })
                 .collect(),
             policy: policy_of(policy),
-            runs: runs_of(setup, &own, &theirs)?,
+            runs: runs_of(config, &own, &theirs)?,
         })
     }
 }
@@ -314,11 +315,13 @@ fn policy_of(policy: &Policy) -> PolicyShown {
     }
 }
 
-fn runs_of(setup: &Setup, own: &ConfigFile, theirs: &ConfigFile) -> Result<RunsShown> {
+fn runs_of(config: &Config, own: &ConfigFile, theirs: &ConfigFile) -> Result<RunsShown> {
+    let setup = &config.setup;
     let RunRules { abort, caching } = setup.rules;
     let names = names::together(&[&own.names, &theirs.names])?;
     let collector = setup.places.collector.as_ref();
     Ok(RunsShown {
+        serve: config.stack.serve.clone(),
         traces: collector.map_or_else(TracesPace::default, |collector| collector.pace),
         abort: AbortTable {
             drain: Some(abort.drain),

@@ -11,6 +11,7 @@ use super::file::ConfigFile;
 use super::layer::{Layer, Merged, Place, is, named};
 use super::profile::Profile;
 use super::resolve;
+use super::serve::{self, ServeRules};
 use crate::runs::host::{Places, Setup};
 use crate::words::error::{Error, Result};
 
@@ -34,6 +35,8 @@ pub struct Stack {
     pub workspace: Merged,
     /// The profile that was chosen.
     pub profile: Option<Profile>,
+    /// What a server allows.
+    pub serve: ServeRules,
 }
 
 /// What a workspace says of these is no policy, and has its place among the user's own words.
@@ -78,8 +81,9 @@ impl Sources {
     }
 
     fn made(&self, folder: &Path, places: &Places) -> Result<(Setup, Stack)> {
-        let stack = self.stack()?;
+        let mut stack = self.stack()?;
         let (own, workspace) = (stack.own.file()?, stack.workspace.file()?);
+        stack.serve = serve::rules(&[&own.serve, &workspace.serve])?;
         let mut files = vec![(self.own_path(), &own)];
         if let Some((path, _)) = &self.workspace {
             files.push((path, &workspace));

@@ -1,0 +1,290 @@
+//! The door: before anything is done for a request it has to name us, come from no other page, and bring the token.
+
+use std::sync::Mutex;
+use std::time::Instant;
+
+use axum::extract::{Request, State};
+use axum::http::header::{AUTHORIZATION, HOST, ORIGIN, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response as Answer};
+
+use super::answer::Failed;
+use super::names::Names;
+use super::site::Site;
+use crate::rules::rate::Minute;
+use crate::words::clock::Clock;
+use crate::words::error::{Code, Error};
+use crate::words::id::{Digest, shown};
+use crate::words::lock::lock;
+
+/// What needs no token: the console, which has none before its user gives it one, and what is no secret.
+const OPEN: [&str; 5] = [
+    "/",
+    "/console/app.js",
+    "/console/style.css",
+    "/healthz",
+    "/openapi.json",
+];
+
+/// Who comes in.
+#[derive(Debug)]
+pub(super) struct Door {
+    names: Names,
+    token: Mutex<Digest>,
+    began: Instant,
+    /// What came in, and what had a wrong token.
+    passed: Mutex<Minute>,
+    failed: Mutex<Minute>,
+    rates: Rates,
+}
+
+/// How often somebody may knock, each minute.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rates {
+    pub(super) requests: u32,
+    pub(super) failures: u32,
+}
+
+impl Door {
+    pub(super) fn new(names: Names, token: Digest, rates: Rates) -> Self {
+        Self {
+            names,
+            token: Mutex::new(token),
+            began: Clock::instant(),
+            passed: Mutex::default(),
+            failed: Mutex::default(),
+            rates,
+        }
+    }
+
+    /// From now on this is the token.
+    pub(super) fn renew(&self, token: Digest) {
+        *lock(&self.token) = token;
+    }
+
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Whether the request may come in.
+    ///
+    /// # Errors
+    /// `Denied` for another server's name or page, `Unauthenticated` without the token, `RateLimited`.
+    fn admits(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Failed> {
+        let host = self.named(uri, headers)?;
+        let open = OPEN.contains(&uri.path()) && *method == Method::GET;
+        check_page(headers, host, open)?;
+        if open {
+            return Ok(());
+        }
+        self.check_token(headers)?;
+        let now_ms = self.now_ms();
+        let mut passed = lock(&self.passed);
+        passed
+            .admits(now_ms, self.rates.requests)
+            .map_err(|after_ms| too_often("there were too many requests", after_ms))?;
+        passed.count(now_ms);
+        Ok(())
+    }
+
+    /// The name by which the request speaks to us.
+    fn named<'a>(&self, uri: &Uri, headers: &'a HeaderMap) -> Result<&'a str, Failed> {
+        let mut hosts = headers.get_all(HOST).iter();
+        let host = match (hosts.next().map(HeaderValue::to_str), hosts.next()) {
+            (Some(Ok(host)), None) => host,
+            (Some(_) | None, _) => {
+                return Err(Error::bad_input("a request has one `Host`, which is text").into());
+            }
+        };
+        let other = uri.authority().is_some_and(|named| named.as_str() != host);
+        if self.names.are(host) && !other {
+            return Ok(host);
+        }
+        let what = format!("`{}` is no name of this server", shown(host));
+        Err(denied(&what)
+            .hint("[serve]\nhosts = [\"…\"]   # if it is one that you have given it")
+            .into())
+    }
+
+    /// Whoever brings the right token comes in, however many others bring wrong ones.
+    fn check_token(&self, headers: &HeaderMap) -> Result<(), Failed> {
+        let mut said = headers.get_all(AUTHORIZATION).iter();
+        let token = match (said.next().map(HeaderValue::to_str), said.next()) {
+            (Some(Ok(said)), None) => bearer(said),
+            (Some(_) | None, _) => None,
+        };
+        if let Some(token) = token
+            && Digest::of(token.as_bytes()) == *lock(&self.token)
+        {
+            return Ok(());
+        }
+        let now_ms = self.now_ms();
+        let mut failed = lock(&self.failed);
+        failed
+            .admits(now_ms, self.rates.failures)
+            .map_err(|after_ms| too_often("there were too many wrong tokens", after_ms))?;
+        failed.count(now_ms);
+        let what = match token {
+            Some(_) => "this is not the token",
+            None => "a token is needed",
+        };
+        Err(Error::new(Code::Unauthenticated, what)
+            .hint("authorization: Bearer TOKEN")
+            .hint("`lazaret serve --show-token` prints it")
+            .into())
+    }
+}
+
+/// The token of an `Authorization` header.
+fn bearer(said: &str) -> Option<&str> {
+    let (scheme, token) = said.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+/// A page of another server may not ask anything, and may only lead a person to the console.
+fn check_page(headers: &HeaderMap, host: &str, open: bool) -> Result<(), Failed> {
+    let mut origins = headers.get_all(ORIGIN).iter();
+    let foreign = origins.any(|origin| {
+        let origin = origin.to_str().unwrap_or("");
+        !Names::is_own(origin, host)
+    });
+    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+    let elsewhere = matches!(site, Some(b"cross-site" | b"same-site"));
+    if foreign || (elsewhere && !open) {
+        return Err(denied("a page of another server may not ask this one").into());
+    }
+    Ok(())
+}
+
+fn denied(what: &str) -> Error {
+    Error::new(Code::Denied, what)
+}
+
+fn too_often(what: &str, after_ms: u64) -> Failed {
+    let error = Error::new(Code::RateLimited, format!("{what} within a minute"));
+    Failed::from(error).after_ms(after_ms)
+}
+
+/// Lets a request in, or says why not.
+pub(super) async fn pass(State(site): State<Site>, request: Request, next: Next) -> Answer {
+    let admitted = site
+        .door()
+        .admits(request.method(), request.uri(), request.headers());
+    match admitted {
+        Ok(()) => next.run(request).await,
+        Err(failed) => {
+            let mut answer = failed.into_response();
+            if answer.status() == StatusCode::UNAUTHORIZED {
+                let bearer = HeaderValue::from_static("Bearer");
+                answer.headers_mut().insert(WWW_AUTHENTICATE, bearer);
+            }
+            answer
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn door(requests: u32, failures: u32) -> Door {
+        let rates = Rates { requests, failures };
+        Door::new(Names::default(), Digest::of(b"right"), rates)
+    }
+
+    fn knock(door: &Door, path: &str, headers: &[(&'static str, &str)]) -> Option<Code> {
+        let mut all = HeaderMap::new();
+        for (name, value) in headers {
+            all.append(*name, HeaderValue::from_str(value).expect("a value"));
+        }
+        let uri: Uri = path.parse().expect("an address");
+        let failed = door.admits(&Method::GET, &uri, &all).err();
+        failed.map(|failed| failed.error().code())
+    }
+
+    const US: (&str, &str) = ("host", "localhost:7420");
+    const RIGHT: (&str, &str) = ("authorization", "Bearer right");
+
+    #[test]
+    fn whoever_names_us_and_has_the_token_comes_in() {
+        let door = door(100, 100);
+        assert_eq!(knock(&door, "/v1/tools", &[US, RIGHT]), None);
+        let quiet = ("authorization", "bearer  right ");
+        assert_eq!(knock(&door, "/v1/tools", &[US, quiet]), None);
+        assert_eq!(knock(&door, "/healthz", &[US]), None);
+        let own = ("origin", "http://localhost:7420");
+        assert_eq!(knock(&door, "/v1/tools", &[US, RIGHT, own]), None);
+    }
+
+    #[test]
+    fn nobody_else_does() {
+        let door = door(100, 100);
+        for (headers, code) in [
+            (&[RIGHT][..], Code::BadInput),
+            (&[US, US, RIGHT], Code::BadInput),
+            (&[("host", "evil.example"), RIGHT], Code::Denied),
+            (
+                &[US, RIGHT, ("origin", "http://evil.example")],
+                Code::Denied,
+            ),
+            (&[US, RIGHT, ("origin", "null")], Code::Denied),
+            (&[US, RIGHT, ("sec-fetch-site", "cross-site")], Code::Denied),
+            (&[US], Code::Unauthenticated),
+            (&[US, RIGHT, RIGHT], Code::Unauthenticated),
+            (
+                &[US, ("authorization", "Bearer wrong")],
+                Code::Unauthenticated,
+            ),
+            (&[US, ("authorization", "right")], Code::Unauthenticated),
+            (
+                &[US, ("authorization", "Basic right")],
+                Code::Unauthenticated,
+            ),
+            (&[US, ("authorization", "Bearer ")], Code::Unauthenticated),
+        ] {
+            assert_eq!(
+                knock(&door, "/v1/tools", headers),
+                Some(code),
+                "{headers:?}"
+            );
+        }
+        let evil = knock(&door, "/healthz", &[("host", "evil.example")]);
+        assert_eq!(evil, Some(Code::Denied));
+        let absolute = knock(&door, "http://evil.example/v1/tools", &[US, RIGHT]);
+        assert_eq!(absolute, Some(Code::Denied));
+    }
+
+    #[test]
+    fn wrong_tokens_are_counted_and_keep_nobody_out_who_has_the_right_one() {
+        let door = door(100, 2);
+        let wrong = ("authorization", "Bearer wrong");
+        let codes = [1, 2, 3].map(|_| knock(&door, "/v1/tools", &[US, wrong]));
+        assert_eq!(
+            codes,
+            [
+                Some(Code::Unauthenticated),
+                Some(Code::Unauthenticated),
+                Some(Code::RateLimited)
+            ]
+        );
+        assert_eq!(knock(&door, "/v1/tools", &[US, RIGHT]), None);
+    }
+
+    #[test]
+    fn requests_are_counted() {
+        let door = door(2, 2);
+        let codes = [1, 2, 3].map(|_| knock(&door, "/v1/tools", &[US, RIGHT]));
+        assert_eq!(codes, [None, None, Some(Code::RateLimited)]);
+        assert_eq!(knock(&door, "/healthz", &[US]), None);
+    }
+
+    #[test]
+    fn another_token_counts_at_once() {
+        let door = door(100, 100);
+        door.renew(Digest::of(b"other"));
+        let code = knock(&door, "/v1/tools", &[US, RIGHT]);
+        assert_eq!(code, Some(Code::Unauthenticated));
+    }
+}

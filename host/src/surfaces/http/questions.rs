@@ -1,0 +1,122 @@
+//! `/v1/questions`: what waits for a person, and their answers.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::answer::{Answered, Failed, ok};
+use super::body::{Named, Wished};
+use super::feed::state_of;
+use super::runs;
+use super::shown::asked;
+use super::site::Site;
+use crate::runs::host::Host;
+use crate::surfaces::listed;
+use crate::words::error::{Code, Error};
+use crate::words::event::Answer;
+use crate::words::id::shown;
+use crate::words::limits::SERVE_QUESTION_CHARS;
+
+/// What a person says.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Said {
+    /// Yes, to this one call.
+    Allow,
+    /// Yes, and its values may steer for the rest of the run.
+    Always,
+    /// No.
+    Deny,
+}
+
+impl Said {
+    fn answer(self) -> Answer {
+        match self {
+            Self::Allow => Answer::Allow,
+            Self::Always => Answer::Always,
+            Self::Deny => Answer::Deny,
+        }
+    }
+}
+
+/// An answer.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Reply {
+    /// What a person says.
+    answer: Said,
+    /// Whether the run goes on, where nothing else of it waits.
+    #[serde(default = "yes")]
+    resume: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// `GET /v1/questions`.
+pub(super) async fn list(State(site): State<Site>) -> Answered {
+    let waiting = site.host().questions().await?;
+    let questions: Vec<Value> = waiting.iter().map(listed::question).collect();
+    ok(&json!({"questions": questions}))
+}
+
+/// `GET /v1/questions/{question}`.
+pub(super) async fn one(State(site): State<Site>, Named(id): Named) -> Answered {
+    let host = site.host();
+    check_name(&id)?;
+    match host.question(&id).await {
+        Ok(waiting) => ok(&listed::question(&waiting)),
+        Err(error) => Err(settled(&host, &id, error).await),
+    }
+}
+
+/// `POST /v1/questions/{question}`.
+pub(super) async fn answer(
+    State(site): State<Site>,
+    Named(id): Named,
+    Wished(reply): Wished<Reply>,
+) -> Answered {
+    let host = site.host();
+    check_name(&id)?;
+    let said = reply.answer.answer();
+    let waiting = match host.answer(&id, said).await {
+        Ok(waiting) => waiting,
+        Err(error) => return Err(settled(&host, &id, error).await),
+    };
+    let run = waiting.run.clone();
+    if reply.resume && asked(&host, &run).await?.is_empty() {
+        runs::go_on(&site, &host, &run).await?;
+    }
+    let state = state_of(&site, &host, &run).await;
+    ok(&json!({
+        "question": waiting.question.id,
+        "answer": said,
+        "run": run,
+        "state": state,
+    }))
+}
+
+/// Over HTTP a question is named by as much of its name as is shown anywhere: nobody answers one by chance.
+fn check_name(id: &str) -> Result<(), Failed> {
+    if id.len() >= SERVE_QUESTION_CHARS {
+        return Ok(());
+    }
+    let what = format!("question `{}`", shown(id));
+    let hint = format!("name it by its first {SERVE_QUESTION_CHARS} characters or more");
+    Err(Error::not_found(what).hint(hint).into())
+}
+
+/// A question that was answered before is in conflict with another answer.
+async fn settled(host: &Host, id: &str, error: Error) -> Failed {
+    let was_settled =
+        error.code() == Code::BadInput && matches!(host.journal().settled(id).await, Ok(Some(_)));
+    let conflicts = was_settled || error.code() == Code::TooSlow;
+    let failed = Failed::from(error);
+    match conflicts {
+        true => failed.status(StatusCode::CONFLICT),
+        false => failed,
+    }
+}

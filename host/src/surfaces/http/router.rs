@@ -1,0 +1,95 @@
+//! Which request goes where. Every route of the server stands here once, and each of them in the document of the API.
+
+use axum::Router;
+use axum::http::StatusCode;
+use axum::middleware;
+use axum::routing::{MethodRouter, get, post};
+
+use super::answer::{Answered, Failed, ok};
+use super::site::Site;
+use super::{agents, chat, console, door, events, openapi, questions, runs, scripts, tools};
+use crate::words::error::Error;
+
+/// A route: how and where it is asked, and what it does.
+type Route = (&'static str, &'static str, MethodRouter<Site>);
+
+fn routes() -> Vec<Route> {
+    vec![
+        ("get", "/", get(console::page)),
+        ("get", "/console/app.js", get(console::program)),
+        ("get", "/console/style.css", get(console::style)),
+        ("get", "/healthz", get(health)),
+        ("get", "/openapi.json", get(openapi::document)),
+        ("get", "/v1/tools", get(tools::list)),
+        ("get", "/v1/tools/{name}", get(tools::one)),
+        ("post", "/v1/tools/{name}/call", post(tools::call)),
+        ("get", "/v1/agents", get(agents::list)),
+        ("get", "/v1/runs", get(runs::list)),
+        ("post", "/v1/runs", post(runs::begin)),
+        ("get", "/v1/runs/{run}", get(runs::one)),
+        ("get", "/v1/runs/{run}/flow", get(runs::flow)),
+        ("post", "/v1/runs/{run}/cancel", post(runs::cancel)),
+        ("post", "/v1/runs/{run}/resume", post(runs::resume)),
+        ("get", "/v1/runs/{run}/events", get(events::events)),
+        ("post", "/v1/scripts", post(scripts::run)),
+        ("get", "/v1/questions", get(questions::list)),
+        ("get", "/v1/questions/{question}", get(questions::one)),
+        ("post", "/v1/questions/{question}", post(questions::answer)),
+        ("post", "/v1/chat/completions", post(chat::complete)),
+        ("get", "/v1/models", get(chat::models)),
+        ("get", "/v1/models/{model}", get(chat::one)),
+    ]
+}
+
+/// The whole of the server, behind its door. Other ways in that speak HTTP, such as `/mcp`, are further routes here
+/// (`route_service`), before the door is laid around all of them.
+pub(super) fn router(site: &Site) -> Router {
+    let mut router = Router::new();
+    for (_, path, methods) in routes() {
+        router = router.route(path, methods);
+    }
+    router
+        .fallback(unknown)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(middleware::from_fn_with_state(site.clone(), door::pass))
+        .with_state(site.clone())
+}
+
+async fn health() -> Answered {
+    let version = env!("CARGO_PKG_VERSION");
+    ok(&serde_json::json!({"ok": true, "version": version}))
+}
+
+async fn unknown() -> Failed {
+    Error::not_found("such address")
+        .hint("`GET /openapi.json` lists what there is")
+        .into()
+}
+
+async fn wrong_method() -> Failed {
+    let error = Error::bad_input("this address is not asked in that way")
+        .hint("`GET /openapi.json` lists what there is");
+    Failed::from(error).status(StatusCode::METHOD_NOT_ALLOWED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Each route is in the document, and each operation of the document is a route.
+    #[test]
+    fn the_document_has_every_route_and_no_other() {
+        let routes: BTreeSet<(String, String)> = routes()
+            .iter()
+            .map(|(method, path, _)| ((*method).to_owned(), (*path).to_owned()))
+            .collect();
+        let document = openapi::described();
+        let paths = document["paths"].as_object().expect("paths");
+        let told = paths.iter().flat_map(|(path, methods)| {
+            let methods = methods.as_object().expect("methods").keys();
+            methods.map(move |method| (method.clone(), path.clone()))
+        });
+        assert_eq!(told.collect::<BTreeSet<_>>(), routes);
+    }
+}

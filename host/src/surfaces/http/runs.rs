@@ -1,0 +1,342 @@
+//! `/v1/runs`: runs of agents, and what became of every run.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::header::LOCATION;
+use axum::http::{HeaderValue, StatusCode};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use super::agents;
+use super::answer::{Answered, Failed, json, ok};
+use super::body::{Named, Sought, Wished};
+use super::feed::state_of;
+use super::shown::{asked, lost};
+use super::site::Site;
+use crate::gate::journal::Watcher;
+use crate::rules::grant::Pattern;
+use crate::runs::brought::{Listed, held_in};
+use crate::runs::flowed::{Flowed, Steered};
+use crate::runs::host::{Goal, Host};
+use crate::runs::session::{Joining, Session};
+use crate::surfaces::listed;
+use crate::words::error::{Error, Result};
+use crate::words::event::{Content, End, Event, Record, Sight, Surface};
+use crate::words::id::RunId;
+use crate::words::limits::{GOAL_BYTES, RUNS_LISTED};
+use crate::words::message::Usage;
+use crate::words::session::LOCAL;
+
+/// Runs in a list where nobody says how many.
+const LISTED: usize = 20;
+
+/// A goal for an agent.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Begin {
+    /// What it shall do.
+    prompt: String,
+    /// Which agent; the only one where it is left out.
+    #[serde(default)]
+    agent: Option<String>,
+    /// Which model, instead of the agent's own.
+    #[serde(default)]
+    model: Option<String>,
+    /// Go on with this session, or begin it.
+    #[serde(default)]
+    session: Option<String>,
+    /// Values that the model may act on as if they stood in a prompt that a person typed.
+    #[serde(default)]
+    vouch: Vec<String>,
+    /// Only these of the agent's tools.
+    #[serde(default)]
+    tools: Vec<String>,
+    /// A person typed the prompt with their own hands.
+    #[serde(default)]
+    typed: bool,
+}
+
+/// How many.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Most {
+    limit: Option<usize>,
+}
+
+/// `POST /v1/runs`.
+pub(super) async fn begin(State(site): State<Site>, Wished(begin): Wished<Begin>) -> Answered {
+    let host = site.host();
+    let session = begin.session.as_deref();
+    let session = session.map(|name| Session::of(LOCAL, name)).transpose()?;
+    let goal = goal(&host, begin)?;
+    let run = goal.run.clone();
+    start(&site, &host, goal, session).await?;
+    let state = state_of(&site, &host, &run).await;
+    let mut answer = json(StatusCode::CREATED, &json!({"run": run, "state": state}));
+    if let Ok(place) = HeaderValue::try_from(format!("/v1/runs/{run}")) {
+        answer.headers_mut().insert(LOCATION, place);
+    }
+    Ok(answer)
+}
+
+fn goal(host: &Host, begin: Begin) -> Result<Goal> {
+    check_prompt(&begin.prompt)?;
+    let agent = agents::chosen(host, begin.agent)?;
+    let tools: Result<Vec<Pattern>> = begin.tools.into_iter().map(Pattern::try_from).collect();
+    Ok(Goal {
+        tools: tools?,
+        models: begin.model.into_iter().collect(),
+        vouch: begin.vouch,
+        piped: !begin.typed,
+        ..Goal::new(host.new_run(), Surface::Http, &agent, &begin.prompt)
+    })
+}
+
+/// Whether it is something to pursue.
+pub(super) fn check_prompt(prompt: &str) -> Result<()> {
+    if prompt.len() > GOAL_BYTES {
+        return Err(Error::too_big("the prompt", GOAL_BYTES, prompt.len()));
+    }
+    match prompt.trim().is_empty() {
+        true => Err(Error::bad_input("the prompt is empty")),
+        false => Ok(()),
+    }
+}
+
+/// Starts a run of an agent, and returns once it has begun.
+pub(super) async fn start(
+    site: &Site,
+    host: &Arc<Host>,
+    goal: Goal,
+    session: Option<Session>,
+) -> Result<(), Failed> {
+    let run = goal.run.clone();
+    // Before it begins, so that its beginning is seen.
+    let watcher = host.watch(&run);
+    let work = site
+        .underway()
+        .begin(host, &run, |host, tasks| async move {
+            let answer = match session {
+                Some(session) => host.pursue_in(&Joining::now(session), goal, &tasks).await,
+                None => host.pursue(goal, &tasks).await,
+            };
+            answer.map(drop)
+        })?;
+    has_begun(watcher, work).await
+}
+
+/// Goes on with a run that was left, and returns once it does.
+pub(super) async fn go_on(site: &Site, host: &Arc<Host>, run: &RunId) -> Result<(), Failed> {
+    let watcher = host.watch(run);
+    let of = run.clone();
+    let work = site.underway().begin(host, run, |host, tasks| async move {
+        host.resume(&of, &tasks).await.map(drop)
+    })?;
+    has_begun(watcher, work).await
+}
+
+/// A run that has a record has begun, and what becomes of it stands there; one that has none has failed.
+async fn has_begun(mut watcher: Watcher, mut work: JoinHandle<Result<()>>) -> Result<(), Failed> {
+    loop {
+        tokio::select! {
+            biased;
+            sight = watcher.next() => if matches!(sight, Sight::Record(_)) {
+                return Ok(());
+            },
+            done = &mut work => {
+                let done = done.map_err(|_| lost())?;
+                while let Some(sight) = watcher.seen().await {
+                    if matches!(sight, Sight::Record(_)) {
+                        return Ok(());
+                    }
+                }
+                return Ok(done?);
+            }
+        }
+    }
+}
+
+/// `GET /v1/runs`.
+pub(super) async fn list(State(site): State<Site>, Sought(most): Sought<Most>) -> Answered {
+    let limit = most.limit.unwrap_or(LISTED);
+    if !(1..=RUNS_LISTED).contains(&limit) {
+        return Err(Error::bad_input(format!("`limit` is 1 to {RUNS_LISTED}")).into());
+    }
+    let host = site.host();
+    let runs = host.journal().listed(limit).await?;
+    let runs = runs.iter().map(|(first, last, provenance)| {
+        let state = match site.underway().has(&first.run) {
+            true => "running".to_owned(),
+            false => listed::state(last),
+        };
+        let (first, last) = (shown(&host, first), shown(&host, last));
+        listed::run(&first, &last, &state, *provenance)
+    });
+    let runs: Vec<Value> = runs.collect();
+    ok(&json!({"runs": runs}))
+}
+
+fn shown(host: &Host, record: &Record) -> Record {
+    host.journal().shown(record.clone())
+}
+
+/// `GET /v1/runs/{run}`.
+pub(super) async fn one(State(site): State<Site>, Named(id): Named) -> Answered {
+    let host = site.host();
+    let run = host.journal().find(&id).await?;
+    let records = records(&host, &run).await?;
+    let questions = asked(&host, &run).await?;
+    let held: Vec<Value> = held_in(&records).iter().map(held).collect();
+    let started = records.first().and_then(listed::began);
+    let end = records.last().and_then(end);
+    ok(&json!({
+        "run": run,
+        "state": state_of(&site, &host, &run).await,
+        "subject": started.map(|started| &started.subject),
+        "goal": started.map(|started| &started.goal),
+        "answer": end.and_then(answer),
+        "error": end.and_then(failure),
+        "questions": questions,
+        "held": held,
+        "usage": usage(&records),
+        "records": records,
+    }))
+}
+
+async fn records(host: &Host, run: &RunId) -> Result<Vec<Record>> {
+    let records = host.journal().records(run).await?;
+    let shown = records.into_iter();
+    Ok(shown.map(|record| host.journal().shown(record)).collect())
+}
+
+fn end(last: &Record) -> Option<&End> {
+    if let Event::Stopped(stopped) = &last.event {
+        return Some(&stopped.end);
+    }
+    None
+}
+
+/// What a run has come to: an agent's words. Of a call its outcome stands in its records.
+pub(super) fn answer(end: &End) -> Option<&Value> {
+    match end {
+        End::Done {
+            content: Content::Inline(value),
+        } => Some(value),
+        End::Done { .. } | End::Failed { .. } => None,
+    }
+}
+
+fn failure(end: &End) -> Option<Value> {
+    match end {
+        End::Done { .. } => None,
+        End::Failed {
+            code,
+            message,
+            issues,
+            retryable,
+        } => Some(json!({
+            "code": code.envelope(),
+            "kind": code,
+            "message": message,
+            "issues": issues,
+            "retryable": retryable,
+        })),
+    }
+}
+
+/// What its models have read and written, so far.
+pub(super) fn usage(records: &[Record]) -> Usage {
+    if let Some(Event::Stopped(stopped)) = records.last().map(|last| &last.event) {
+        return stopped.usage;
+    }
+    let mut usage = Usage::default();
+    for record in records {
+        if let Event::Replied { reply, .. } = &record.event {
+            usage.add(reply.usage);
+        }
+    }
+    usage
+}
+
+fn held(held: &Listed) -> Value {
+    json!({
+        "name": held.name,
+        "type": held.kind,
+        "bytes": held.bytes,
+        "tool": held.tool,
+        "label": held.label,
+    })
+}
+
+/// `GET /v1/runs/{run}/flow`.
+pub(super) async fn flow(State(site): State<Site>, Named(id): Named) -> Answered {
+    let host = site.host();
+    let run = host.journal().find(&id).await?;
+    let records = records(&host, &run).await?;
+    let flows: Vec<Value> = host.flows_in(&records).iter().map(flowed).collect();
+    ok(&json!({"run": run, "flows": flows}))
+}
+
+fn flowed(flowed: &Flowed) -> Value {
+    let values: Vec<Value> = flowed.values.iter().map(steered).collect();
+    let sources = flowed.sources.iter();
+    let sources: Vec<Value> = sources
+        .map(|(source, class)| {
+            json!({"source": source, "integrity": class.integrity, "secrecy": class.secrecy})
+        })
+        .collect();
+    json!({
+        "seq": flowed.seq,
+        "subject": flowed.subject,
+        "origin": flowed.origin,
+        "values": values,
+        "sources": sources,
+        "verdict": flowed.verdict,
+        "reason": flowed.verdict.reason(),
+    })
+}
+
+fn steered(steered: &Steered) -> Value {
+    let origins = steered.origins.iter();
+    let origins: Vec<Value> = origins
+        .map(|origin| {
+            json!({
+                "seq": origin.seq, "tool": origin.tool, "path": origin.path, "label": origin.label,
+            })
+        })
+        .collect();
+    let weighed = &steered.weighed;
+    json!({
+        "argument": weighed.argument,
+        "value": weighed.value,
+        "kind": weighed.kind,
+        "witness": weighed.witness,
+        "origins": origins,
+    })
+}
+
+/// `POST /v1/runs/{run}/cancel`: one that is under way is stopped, one that was left is ended.
+pub(super) async fn cancel(State(site): State<Site>, Named(id): Named) -> Answered {
+    let host = site.host();
+    let run = host.journal().find(&id).await?;
+    if !site.underway().stop(&run).await {
+        host.abandon(&run).await?;
+    }
+    let state = state_of(&site, &host, &run).await;
+    ok(&json!({"run": run, "state": state}))
+}
+
+/// `POST /v1/runs/{run}/resume`.
+pub(super) async fn resume(State(site): State<Site>, Named(id): Named) -> Answered {
+    let host = site.host();
+    let run = host.journal().find(&id).await?;
+    go_on(&site, &host, &run).await?;
+    let state = state_of(&site, &host, &run).await;
+    Ok(json(
+        StatusCode::ACCEPTED,
+        &json!({"run": run, "state": state}),
+    ))
+}

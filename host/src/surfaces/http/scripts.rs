@@ -1,0 +1,65 @@
+//! `/v1/scripts`: a script against the configured tools.
+
+use axum::extract::State;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::answer::{Answered, Failed};
+use super::body::Wished;
+use super::shown::{self, lost};
+use super::site::Site;
+use crate::rules::script::TOOL;
+use crate::runs::left::Program;
+use crate::surfaces::envelope::Envelope;
+use crate::surfaces::wish::{self, Options};
+use crate::words::error::{Code, Error};
+use crate::words::event::Surface;
+use crate::words::limits::SCRIPT_CHARS;
+
+/// A script.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Script {
+    /// The body of an async function in JavaScript or TypeScript.
+    source: String,
+    /// A person typed it with their own hands.
+    #[serde(default)]
+    typed: bool,
+}
+
+/// `POST /v1/scripts`.
+pub(super) async fn run(State(site): State<Site>, Wished(script): Wished<Script>) -> Answered {
+    let chars = script.source.chars().count();
+    if chars > SCRIPT_CHARS {
+        let error = Error::too_big("the script", SCRIPT_CHARS, chars);
+        return Err(Failed::from(error).of(TOOL));
+    }
+    let host = site.host();
+    let run = host.new_run();
+    let written = Options {
+        typed: script.typed,
+        ..Options::default()
+    }
+    .written();
+    let begun = site
+        .underway()
+        .begin(&host, &run.clone(), |host, tasks| async move {
+            let program = Program {
+                source: script.source,
+                written,
+                with: &[],
+            };
+            host.program(run, Surface::Http, program, &tasks).await
+        });
+    let begun = begun.map_err(|error| Failed::from(error).of(TOOL))?;
+    let called = begun.await.map_err(|_| lost())?;
+    let called = called.map_err(|error| Failed::from(error).of(TOOL))?;
+    let code = called.outcome.result.as_ref().err().map(Error::code);
+    let answered = wish::Answered {
+        envelope: json!(Envelope::of(&called, Surface::Http)),
+        waits: (code == Some(Code::Asked)).then(|| called.run.clone()),
+        code,
+    };
+    shown::envelope(&host, answered).await
+}

@@ -1,0 +1,43 @@
+//! What came of calls and scripts, as an answer.
+
+use axum::http::StatusCode;
+use axum::response::Response as Answer;
+use serde_json::Value;
+
+use super::answer::{Failed, json, status_of};
+use crate::runs::host::Host;
+use crate::surfaces::listed;
+use crate::surfaces::wish::Answered;
+use crate::words::error::{Error, Result};
+use crate::words::id::RunId;
+
+/// The open questions of a run.
+pub(super) async fn asked(host: &Host, run: &RunId) -> Result<Vec<Value>> {
+    let waiting = host.questions().await?;
+    let own = waiting.iter().filter(|waiting| waiting.run == *run);
+    Ok(own.map(listed::question).collect())
+}
+
+/// An envelope; one that waits for a person says for whose answer.
+pub(super) async fn envelope(
+    host: &Host,
+    answered: Answered,
+) -> std::result::Result<Answer, Failed> {
+    let Answered {
+        mut envelope,
+        code,
+        waits,
+    } = answered;
+    if let (Some(run), Some(fields)) = (waits, envelope.as_object_mut()) {
+        let questions = asked(host, &run).await?;
+        fields.insert("run".to_owned(), run.as_str().into());
+        fields.insert("questions".to_owned(), questions.into());
+    }
+    let status = code.map_or(StatusCode::OK, status_of);
+    Ok(json(status, &envelope))
+}
+
+/// Work that was lost with its task.
+pub(super) fn lost() -> Failed {
+    Error::bug("the work panicked, or the server ended").into()
+}

@@ -1,0 +1,97 @@
+//! The site: what all requests share.
+
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::watch;
+
+use super::door::{Door, Rates};
+use super::feed::Feeds;
+use super::names::Names;
+use super::token::Token;
+use super::underway::Underway;
+use crate::runs::host::Host;
+use crate::surfaces::config::serve::ServeRules;
+use crate::words::lock::lock;
+
+/// What all requests share. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Site(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    /// Whom new runs belong to; those under way keep theirs.
+    host: Mutex<Arc<Host>>,
+    rules: ServeRules,
+    door: Door,
+    underway: Underway,
+    feeds: Feeds,
+    ending: watch::Sender<bool>,
+}
+
+impl Site {
+    /// A site that nobody has come to yet.
+    #[must_use]
+    pub fn new(host: Arc<Host>, rules: ServeRules, (names, token): (Names, &Token)) -> Self {
+        let rates = Rates {
+            requests: rules.requests_per_minute,
+            failures: rules.failures_per_minute,
+        };
+        Self(Arc::new(Inner {
+            host: Mutex::new(host),
+            door: Door::new(names, token.digest(), rates),
+            underway: Underway::new(rules.runs),
+            feeds: Feeds::new(rules.watchers),
+            ending: watch::Sender::new(false),
+            rules,
+        }))
+    }
+
+    /// Whom runs that begin now belong to.
+    #[must_use]
+    pub fn host(&self) -> Arc<Host> {
+        lock(&self.0.host).clone()
+    }
+
+    /// From now on runs that begin belong to this host.
+    pub fn renew_host(&self, host: Arc<Host>) {
+        let before = std::mem::replace(&mut *lock(&self.0.host), host);
+        // Not under the lock: the last of its runs may have ended, and then it closes its journal.
+        drop(before);
+    }
+
+    /// From now on this is the token.
+    pub fn renew_token(&self, token: &Token) {
+        self.0.door.renew(token.digest());
+    }
+
+    /// What the server allows.
+    #[must_use]
+    pub fn rules(&self) -> &ServeRules {
+        &self.0.rules
+    }
+
+    pub(super) fn door(&self) -> &Door {
+        &self.0.door
+    }
+
+    pub(super) fn underway(&self) -> &Underway {
+        &self.0.underway
+    }
+
+    pub(super) fn feeds(&self) -> &Feeds {
+        &self.0.feeds
+    }
+
+    /// Nothing new begins, and whoever watches is told that it ends.
+    pub(super) fn end(&self) {
+        self.0.underway.close();
+        self.0.ending.send_replace(true);
+    }
+
+    /// Returns when the server ends.
+    pub(super) async fn ended(&self) {
+        let mut ending = self.0.ending.subscribe();
+        // The sender lives as long as this does.
+        let _ = ending.wait_for(|ending| *ending).await;
+    }
+}

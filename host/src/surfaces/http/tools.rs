@@ -1,0 +1,122 @@
+//! `/v1/tools`: what may be called here, and calls.
+
+use axum::extract::State;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::answer::{Answered, Failed, ok};
+use super::body::{Named, Sought, Wished};
+use super::shown::{self, lost};
+use super::site::Site;
+use crate::guests::catalog::Tool;
+use crate::surfaces::wish::{self, Options};
+use crate::words::error::{Code, Error};
+use crate::words::event::Surface;
+use crate::words::id;
+
+/// What is looked for.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Query {
+    q: String,
+}
+
+/// A call.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(super) struct Call {
+    /// The arguments, as the tool's schema has them.
+    input: Map<String, Value>,
+    /// It is confirmed, where the tool asks for that.
+    confirm: bool,
+    /// How long it may take, in milliseconds.
+    timeout_ms: Option<u64>,
+    /// How often it is made again after a failure that may pass.
+    retries: Option<u32>,
+    /// The client's own name for the call: sent again under it, it happens no second time.
+    idempotency_key: Option<String>,
+    /// A person typed the arguments with their own hands.
+    typed: bool,
+}
+
+/// `GET /v1/tools`.
+pub(super) async fn list(State(site): State<Site>, Sought(query): Sought<Query>) -> Answered {
+    let host = site.host();
+    let words = query.q.to_lowercase();
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let found = |tool: &&std::sync::Arc<Tool>| {
+        let text = format!("{} {}", tool.name, tool.declared.description).to_lowercase();
+        words.iter().all(|word| text.contains(word))
+    };
+    let tools = host.catalog().callable(host.policy(), Surface::Http);
+    let tools = tools.into_iter().filter(found);
+    let tools: Vec<Value> = tools.map(|tool| described(tool)).collect();
+    ok(&json!({"tools": tools}))
+}
+
+/// `GET /v1/tools/{name}`. Of a tool that is not for this surface nobody here learns that there is one.
+pub(super) async fn one(State(site): State<Site>, Named(name): Named) -> Answered {
+    let host = site.host();
+    let tools = host.catalog().callable(host.policy(), Surface::Http);
+    let found = tools.into_iter().find(|tool| tool.name.as_str() == name);
+    match found {
+        Some(tool) => ok(&described(tool)),
+        None => {
+            let what = format!("there is no tool `{}`", id::shown(&name));
+            Err(Error::new(Code::UnknownTool, what)
+                .hint("`GET /v1/tools` lists them")
+                .into())
+        }
+    }
+}
+
+/// `POST /v1/tools/{name}/call`.
+pub(super) async fn call(
+    State(site): State<Site>,
+    Named(name): Named,
+    Wished(call): Wished<Call>,
+) -> Answered {
+    let host = site.host();
+    let run = host.new_run();
+    let options = Options {
+        confirm: call.confirm,
+        timeout_ms: call.timeout_ms,
+        retries: call.retries,
+        idempotency_key: call.idempotency_key,
+        typed: call.typed,
+    };
+    let (named, input) = (name.clone(), Value::Object(call.input));
+    let begun = site
+        .underway()
+        .begin(&host, &run.clone(), |host, tasks| async move {
+            let wish = (name.as_str(), input);
+            wish::call(&host, (run, Surface::Http), wish, &options, &tasks).await
+        });
+    let begun = begun.map_err(|error| Failed::from(error).of(&named))?;
+    let answered = begun.await.map_err(|_| lost())?;
+    shown::envelope(&host, answered).await
+}
+
+/// A tool as its callers see it.
+fn described(tool: &Tool) -> Value {
+    let declared = &tool.declared;
+    let offer = &declared.offer;
+    // With the rest of what a manifest says, whatever that comes to be.
+    let said = json!(**declared);
+    json!({
+        "name": tool.name,
+        "description": declared.description,
+        "plugin": tool.name.plugin(),
+        "digest": tool.plugin.digest,
+        "effect": declared.effect,
+        "risk": declared.risk,
+        "visibility": offer.visibility,
+        "surfaces": offer.surfaces,
+        "needsApproval": declared.conduct.needs_approval,
+        "requiresConfirmation": said.get("requires_confirmation").unwrap_or(&Value::Bool(false)),
+        "input": declared.input,
+        "output": declared.output,
+        "examples": declared.examples,
+    })
+}

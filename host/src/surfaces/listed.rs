@@ -1,0 +1,101 @@
+//! Runs and questions as JSON, the same on every surface.
+
+use serde_json::{Value, json};
+
+use crate::gate::journal::Provenance;
+use crate::runs::left::Waiting;
+use crate::words::event::{End, Event, Record, Started};
+
+/// Where a run stands whose last record this is, as a word.
+#[must_use]
+pub fn state(last: &Record) -> String {
+    match &last.event {
+        Event::Stopped(stopped) => match &stopped.end {
+            End::Done { .. } => "done".to_owned(),
+            End::Failed { code, .. } => code.word(),
+        },
+        Event::Paused { questions } if !questions.is_empty() => "waiting".to_owned(),
+        Event::Paused { .. } => "paused".to_owned(),
+        Event::Started(_)
+        | Event::Brought(_)
+        | Event::Prompted { .. }
+        | Event::Attempted(_)
+        | Event::Replied { .. }
+        | Event::Judged(_)
+        | Event::Finished(_)
+        | Event::Scripted(_)
+        | Event::Rested { .. }
+        | Event::Answered { .. }
+        | Event::Expired { .. }
+        | Event::Resumed
+        | Event::Overspent(_)
+        | Event::Compacted(_)
+        | Event::Observed { .. } => "unfinished".to_owned(),
+    }
+}
+
+/// Whether nothing happens after this record, unless somebody takes the run up.
+#[must_use]
+pub fn rests(last: &Record) -> bool {
+    matches!(last.event, Event::Stopped(_) | Event::Paused { .. })
+}
+
+/// How a run began, if this is its first record.
+#[must_use]
+pub fn began(first: &Record) -> Option<&Started> {
+    match &first.event {
+        Event::Started(started) => Some(started),
+        Event::Brought(_)
+        | Event::Prompted { .. }
+        | Event::Attempted(_)
+        | Event::Replied { .. }
+        | Event::Judged(_)
+        | Event::Finished(_)
+        | Event::Observed { .. }
+        | Event::Scripted(_)
+        | Event::Rested { .. }
+        | Event::Paused { .. }
+        | Event::Answered { .. }
+        | Event::Expired { .. }
+        | Event::Resumed
+        | Event::Overspent(_)
+        | Event::Compacted(_)
+        | Event::Stopped(_) => None,
+    }
+}
+
+/// A run in a list of them.
+#[must_use]
+pub fn run(first: &Record, last: &Record, state: &str, provenance: Provenance) -> Value {
+    let started = began(first);
+    let ended = matches!(last.event, Event::Stopped(_)).then_some(last.at);
+    json!({
+        "run": first.run,
+        "state": state,
+        "subject": started.map(|started| &started.subject),
+        "goal": started.map(|started| &started.goal),
+        "surface": started.map(|started| started.surface),
+        "startedAt": first.at,
+        "endedAt": ended,
+        "imported": provenance != Provenance::Here,
+    })
+}
+
+/// A question that waits.
+#[must_use]
+pub fn question(waiting: &Waiting) -> Value {
+    json!({
+        "question": waiting.question.id,
+        "text": waiting.question.text,
+        "rule": waiting.question.rule,
+        "reasons": waiting.question.reasons,
+        "lines": waiting.question.lines,
+        "run": waiting.run,
+        "at": waiting.at,
+        "until": waiting.question.until,
+        "tool": waiting.subject,
+        "classes": waiting.question.classes,
+        "args": waiting.content,
+        "label": waiting.label,
+    })
+}

@@ -1,0 +1,207 @@
+//! `lazaret serve` under load: `make load`. Calls of a tool that only looks, by `wrk` over connections that are kept, and
+//! a run with two hundred clients who watch it beside the same run without.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+
+use lazaret_tests::client::Client;
+use serde_json::{Value, json};
+
+/// Turns of the run that is watched: one call each.
+const TURNS: usize = 40;
+const WATCHERS: usize = 200;
+/// Runs with and without them, by turns.
+const ROUNDS: usize = 7;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [program] = arguments.as_slice() else {
+        eprintln!("load: which program? `make load` says it");
+        return ExitCode::from(2);
+    };
+    if Command::new("wrk").arg("--version").output().is_err() {
+        eprintln!("load: there is no `wrk`; it comes as a package of that name");
+        return ExitCode::from(2);
+    }
+    let scene = Scene::start(Path::new(program));
+    scene.calls();
+    scene.watched();
+    ExitCode::SUCCESS
+}
+
+/// A server of its own, in a folder of its own.
+struct Scene {
+    folder: tempfile::TempDir,
+    child: Child,
+    client: Client,
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn command(program: &Path, folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .current_dir(folder.join("work"))
+        .env("HOME", folder)
+        .env("XDG_STATE_HOME", folder.join("state"))
+        .env("XDG_CONFIG_HOME", folder.join("config"))
+        .env("LAZARET_SYSTEM_CONFIG", folder.join("none"));
+    command
+}
+
+impl Scene {
+    fn start(program: &Path) -> Self {
+        let program: PathBuf = program.canonicalize().expect("a program");
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join("work")).expect("a folder");
+        let write = |name: &str, text: String| {
+            std::fs::write(folder.path().join("work").join(name), text).expect("a file");
+        };
+        let call = json!({"calls": [{"tool": "text.count", "args": {"text": "a b"}}]}).to_string();
+        let mut lines = vec![call; TURNS];
+        lines.push(json!({"text": "Done."}).to_string());
+        write("script.jsonl", lines.join("\n"));
+        let turns = TURNS + 1;
+        write(
+            "lazaret.toml",
+            format!(
+                "[agents.a]\ninstructions = \"work\"\ntools = [\"text.count\"]\nmodels = [\"m\"]\nturns = {turns}\n\
+                 identical_batches = {turns}\n[models.m]\nprovider = \"scripted\"\nscript = \"script.jsonl\"\n"
+            ),
+        );
+        let run = |arguments: &[&str]| {
+            let output = command(&program, folder.path(), arguments).output();
+            let output = output.expect("a program");
+            assert!(output.status.success(), "{output:?}");
+            String::from_utf8(output.stdout).expect("text")
+        };
+        run(&["policy", "trust"]);
+        let token = run(&["serve", "--show-token"]).trim().to_owned();
+        let arguments = ["serve", "--listen", "127.0.0.1:0", "--json"];
+        let mut child = command(&program, folder.path(), &arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a server");
+        let mut line = String::new();
+        let mut out = BufReader::new(child.stdout.take().expect("its output"));
+        out.read_line(&mut line).expect("a line");
+        let ready: Value = serde_json::from_str(&line).expect("JSON");
+        let client = Client {
+            address: ready["address"].as_str().expect("an address").to_owned(),
+            token,
+            heard: Arc::default(),
+        };
+        Self {
+            folder,
+            child,
+            client,
+        }
+    }
+
+    /// Calls of a tool that only looks.
+    fn calls(&self) {
+        let input = json!({"text": "a b"});
+        let mut within: Vec<u64> = (0..200)
+            .map(|_| {
+                let told = self.client.call("text.count", input.clone()).is(200);
+                told["meta"]["usage"]["us"].as_u64().expect("a time")
+            })
+            .collect();
+        within.sort_unstable();
+        println!(
+            "call of text.count, its guest alone, median      {:>9} us",
+            within[within.len() / 2]
+        );
+        let script = self.folder.path().join("call.lua");
+        let text = format!(
+            "wrk.method = \"POST\"\nwrk.headers[\"authorization\"] = \"Bearer {}\"\n\
+             wrk.headers[\"content-type\"] = \"application/json\"\nwrk.body = '{}'\n",
+            self.client.token,
+            json!({"input": input})
+        );
+        std::fs::write(&script, text).expect("a file");
+        for connections in [1, 8, 64] {
+            let url = format!("http://{}/v1/tools/text.count/call", self.client.address);
+            let output = Command::new("wrk")
+                .args(["-t1", "-d5s", "--latency"])
+                .arg(format!("-c{connections}"))
+                .arg("-s")
+                .arg(&script)
+                .arg(url)
+                .output()
+                .expect("wrk");
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            let said = |name: &str| {
+                let line = text.lines().find_map(|line| line.trim().strip_prefix(name));
+                line.map(|rest| rest.trim().to_owned())
+                    .unwrap_or_else(|| panic!("{text}"))
+            };
+            assert!(!text.contains("Non-2xx"), "{text}");
+            println!(
+                "calls over HTTP, {connections:>2} connections: {:>10} a second, median {:>8}, 99 of 100 {:>8}",
+                said("Requests/sec:"),
+                said("50%"),
+                said("99%")
+            );
+        }
+    }
+
+    /// A run with those who watch it, and without.
+    fn watched(&self) {
+        let (mut alone, mut seen) = (Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            alone.push(self.run(0));
+            seen.push(self.run(WATCHERS));
+        }
+        let median = |times: &mut Vec<u64>| {
+            times.sort_unstable();
+            times[times.len() / 2]
+        };
+        let (alone, seen) = (median(&mut alone), median(&mut seen));
+        println!("a run of {TURNS} turns, nobody watches, median          {alone:>9} ms");
+        println!("the same with {WATCHERS} who watch it, median            {seen:>9} ms");
+    }
+
+    /// How long a run takes, in milliseconds of its own records.
+    fn run(&self, watchers: usize) -> u64 {
+        let told = self
+            .client
+            .post("/v1/runs", &json!({"prompt": "Count."}))
+            .is(201);
+        let run = told["run"].as_str().expect("a name").to_owned();
+        let (tell, ends) = channel();
+        for _ in 0..watchers {
+            let (client, run, tell) = (self.client.clone(), run.clone(), tell.clone());
+            std::thread::spawn(move || {
+                let records = client
+                    .events(&run, None)
+                    .filter(|event| event.name == "record");
+                tell.send(records.count()).expect("somebody counts");
+            });
+        }
+        drop(tell);
+        let last = self
+            .client
+            .events(&run, None)
+            .filter(|event| event.name == "record")
+            .last();
+        let last = last.expect("a record");
+        let all = usize::try_from(last.id.expect("a place")).expect("few") + 1;
+        assert!(
+            ends.iter().all(|records| records == all),
+            "somebody missed a record"
+        );
+        let first = self.client.get(&format!("/v1/runs/{run}")).is(200)["records"][0]["at"].clone();
+        let at = |value: &Value| value.as_u64().expect("a time");
+        at(&last.value["at"]) - at(&first)
+    }
+}

@@ -1,0 +1,480 @@
+//! `lazaret serve` as a program meets it: tools, runs, questions, scripts and streams over real HTTP.
+
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::provider;
+use crate::server::{Answer, Server};
+use crate::serving::Serving;
+use crate::station::Station;
+
+const COUNT: &str = r#"{"calls":[{"tool":"text.count","args":{"text":"a b"}}]}"#;
+
+/// A trusted agent that counts, and says so.
+pub fn counting(more: &str) -> Station {
+    let station = Station::scripted("[\"text.count\"]", &[COUNT, r#"{"text":"Two words."}"#], "");
+    let config = format!("{more}\n{}", station.read("lazaret.toml"));
+    station.write("lazaret.toml", config);
+    station.trust();
+    station
+}
+
+fn words(records: &Value) -> Vec<String> {
+    let records = records.as_array().expect("records").iter();
+    let word = |record: &Value| record["event"].as_str().expect("a word").to_owned();
+    records.map(word).collect()
+}
+
+#[test]
+fn a_server_says_where_it_is_and_shows_its_token_once() {
+    let station = Station::new();
+    let mut command = station.command(&["serve", "--listen", "127.0.0.1:0", "--json"]);
+    let mut child = station.spawn(&mut command);
+    let mut line = String::new();
+    let mut out = std::io::BufReader::new(child.stdout.take().expect("its output"));
+    std::io::BufRead::read_line(&mut out, &mut line).expect("a line");
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    let ready: Value = serde_json::from_str(&line).expect("JSON");
+    let token = station.run(&["serve", "--show-token"]).ends(0).out;
+    let url = format!(
+        "http://{}/#token={}",
+        ready["address"].as_str().expect("text"),
+        token.trim()
+    );
+    assert_eq!(ready["url"], url);
+    assert!(
+        token.starts_with("laz_") && token.trim().len() == 47,
+        "{token}"
+    );
+    let file = std::fs::metadata(station.state().join("serve.token")).expect("a file");
+    assert_eq!(file.permissions().mode() & 0o777, 0o600);
+    let later = Serving::start(&station);
+    let url = later.ready["url"].as_str().expect("text");
+    assert!(!url.contains("token"), "{url}");
+    let renewed = station.run(&["serve", "--new-token"]).ends(0).out;
+    assert_ne!(renewed, token);
+}
+
+#[test]
+fn only_whoever_says_so_listens_for_other_machines() {
+    let station = Station::new();
+    station
+        .run(&["serve", "--listen", "0.0.0.0:0"])
+        .ends(2)
+        .says(&[
+            "is open to other machines",
+            "--allow-remote",
+            "not encrypted",
+        ]);
+    station
+        .run(&["serve", "--listen", "localhost"])
+        .ends(2)
+        .says(&["is no address and port"]);
+}
+
+#[test]
+fn tools_are_listed_described_and_called() {
+    let station = Station::new();
+    let server = Serving::start(&station);
+    assert_eq!(server.get("/healthz").is(200)["ok"], true);
+    let all = server.get("/v1/tools").is(200);
+    let all = all["tools"].as_array().expect("a list").len();
+    let found = server.get("/v1/tools?q=count%20words").is(200);
+    let found = found["tools"].as_array().expect("a list");
+    assert!(all > 8 && found.len() == 1, "{all} {found:?}");
+    let tool = server.get("/v1/tools/text.count").is(200);
+    assert_eq!(tool, found[0]);
+    assert_eq!(
+        (&tool["effect"], &tool["plugin"]),
+        (&json!("pure"), &json!("text"))
+    );
+    let envelope = server.call("text.count", json!({"text": "a b"})).is(200);
+    assert_eq!(envelope["data"]["words"], 2, "{envelope}");
+    assert_eq!(envelope["meta"]["surface"], "http");
+    // What no line allows is not even shown here.
+    server
+        .get("/v1/tools/files.write")
+        .fails(404, "ACTION_NOT_FOUND");
+    server
+        .call("text.count", json!({}))
+        .fails(400, "VALIDATION_ERROR");
+    server
+        .call("text.cuont", json!({}))
+        .fails(404, "ACTION_NOT_FOUND");
+    server
+        .call("files.remove", json!({"path": "here/x"}))
+        .fails(403, "AUTHORIZATION_ERROR");
+}
+
+#[test]
+fn an_agent_pursues_a_goal_and_its_run_is_seen_to_the_end() {
+    let station = counting("");
+    let server = Serving::start(&station);
+    let agents = server.get("/v1/agents").is(200);
+    assert_eq!(agents["agents"][0]["name"], "a", "{agents}");
+    let told = server.post("/v1/runs", &json!({"prompt": "Count."}));
+    let run = told.is(201)["run"].as_str().expect("a name").to_owned();
+    assert_eq!(told.header("location"), Some(&*format!("/v1/runs/{run}")));
+    let events: Vec<_> = server.events(&run, None).collect();
+    let records = events.iter().filter(|event| event.name == "record");
+    let places: Vec<u64> = records.filter_map(|event| event.id).collect();
+    let all: Vec<u64> = (0..u64::try_from(places.len()).expect("few")).collect();
+    assert_eq!(places, all);
+    let end = events.last().expect("an end");
+    assert_eq!((&*end.name, &end.value), ("end", &json!({"state": "done"})));
+    let shown = server.get(&format!("/v1/runs/{run}")).is(200);
+    assert_eq!(
+        (&shown["state"], &shown["answer"]),
+        (&json!("done"), &json!("Two words."))
+    );
+    assert_eq!(words(&shown["records"]).len(), places.len());
+    assert_eq!(shown["records"][0]["surface"], "http");
+    // Nobody typed it: none of its words is a witness.
+    assert!(
+        shown["records"][0]["label"]
+            .to_string()
+            .contains("/dev/stdin"),
+        "{shown}"
+    );
+    let listed = server.get("/v1/runs?limit=1").is(200);
+    assert_eq!(listed["runs"][0]["run"], json!(run));
+    assert_eq!(listed["runs"][0]["state"], "done");
+    let flows = server.get(&format!("/v1/runs/{run}/flow")).is(200);
+    assert_eq!(flows["flows"], json!([]));
+    // Whoever comes back is told what came since.
+    let last = places.len() - 2;
+    let late: Vec<_> = server.events(&run, Some(places[last - 1])).collect();
+    let late: Vec<_> = late.iter().map(|event| (event.id, &*event.name)).collect();
+    assert_eq!(
+        late,
+        [
+            (Some(places[last]), "record"),
+            (Some(places[last + 1]), "record"),
+            (None, "end")
+        ]
+    );
+}
+
+#[test]
+fn a_run_that_cannot_begin_is_a_failure_and_no_run() {
+    let station = counting("");
+    let server = Serving::start(&station);
+    let begin = |body: Value| server.post("/v1/runs", &body);
+    begin(json!({"prompt": "x", "agent": "none"})).fails(404, "NOT_FOUND");
+    begin(json!({"prompt": "x", "model": "none"})).fails(404, "NOT_FOUND");
+    begin(json!({"prompt": "x", "tools": ["files.*"]})).fails(400, "VALIDATION_ERROR");
+    begin(json!({"prompt": " "})).fails(400, "VALIDATION_ERROR");
+    begin(json!({"prompt": "x", "session": "../x"})).fails(400, "VALIDATION_ERROR");
+    begin(json!({"prompt": "x".repeat(300_000)})).fails(413, "INTERNAL_ERROR");
+    assert_eq!(server.get("/v1/runs").is(200)["runs"], json!([]));
+}
+
+#[test]
+fn a_question_is_answered_once_and_the_run_goes_on() {
+    let station = counting("ask = [\"text.count\"]");
+    let server = Serving::start(&station);
+    let run = server
+        .post("/v1/runs", &json!({"prompt": "Count."}))
+        .is(201)["run"]
+        .clone();
+    let run = run.as_str().expect("a name");
+    let end = server.events(run, None).last().expect("an end");
+    assert_eq!(end.value, json!({"state": "waiting"}));
+    let questions = server.get("/v1/questions").is(200)["questions"].clone();
+    assert_eq!(questions.as_array().expect("a list").len(), 1);
+    let shown = server.get(&format!("/v1/runs/{run}")).is(200);
+    assert_eq!(
+        (&shown["state"], &shown["questions"]),
+        (&json!("waiting"), &questions)
+    );
+    let id = questions[0]["question"].as_str().expect("a name");
+    let path = format!("/v1/questions/{id}");
+    assert_eq!(server.get(&path).is(200), questions[0]);
+    // By a piece of its name nobody answers one by chance.
+    let short = format!("/v1/questions/{}", &id[..6]);
+    server
+        .post(&short, &json!({"answer": "allow"}))
+        .fails(404, "NOT_FOUND");
+    server
+        .post(&path, &json!({"answer": "maybe"}))
+        .fails(400, "VALIDATION_ERROR");
+    let told = server.post(&path, &json!({"answer": "allow"})).is(200);
+    assert_eq!(
+        (&told["run"], &told["answer"]),
+        (&json!(run), &json!("allow"))
+    );
+    assert_eq!(
+        server.events(run, None).last().expect("an end").value,
+        json!({"state": "done"})
+    );
+    // Two answers to one question: the second comes too late, also where it says the same.
+    for answer in ["deny", "allow"] {
+        server
+            .post(&path, &json!({"answer": answer}))
+            .fails(409, "VALIDATION_ERROR");
+    }
+    let shown = server.get(&format!("/v1/runs/{run}")).is(200);
+    assert_eq!(shown["answer"], "Two words.");
+    assert_eq!(
+        words(&shown["records"])
+            .iter()
+            .filter(|word| *word == "answered")
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn a_call_that_waits_for_a_person_says_whose_answer_it_waits_for() {
+    let station = counting("ask = [\"text.count\"]");
+    let server = Serving::start(&station);
+    let told = server.call("text.count", json!({"text": "a"}));
+    told.fails(202, "CONFIRMATION_REQUIRED");
+    let told = told.json();
+    let (run, id) = (&told["run"], &told["questions"][0]["question"]);
+    assert_eq!(told["questions"][0]["run"], *run);
+    let path = format!("/v1/questions/{}", id.as_str().expect("a name"));
+    let told = server
+        .post(&path, &json!({"answer": "deny", "resume": false}))
+        .is(200);
+    assert_eq!(told["state"], "paused", "{told}");
+    let run = run.as_str().expect("a name");
+    server
+        .post(&format!("/v1/runs/{run}/resume"), &json!({}))
+        .is(202);
+    let end = server.events(run, None).last().expect("an end");
+    assert_eq!(end.value, json!({"state": "denied"}));
+    server
+        .post(&format!("/v1/runs/{run}/resume"), &json!({}))
+        .fails(400, "VALIDATION_ERROR");
+}
+
+#[test]
+fn a_script_runs_against_the_tools() {
+    let station = Station::new();
+    let server = Serving::start(&station);
+    let source = "const {words} = await tools.text.count({text: 'a b c'}); return words";
+    let envelope = server
+        .post("/v1/scripts", &json!({"source": source}))
+        .is(200);
+    assert_eq!(
+        (&envelope["data"], &envelope["meta"]["action"]),
+        (&json!(3), &json!("script.run"))
+    );
+    server
+        .post("/v1/scripts", &json!({"source": "return ("}))
+        .fails(500, "INTERNAL_ERROR");
+    server
+        .post("/v1/scripts", &json!({"source": "x".repeat(100_001)}))
+        .fails(413, "INTERNAL_ERROR");
+}
+
+const SLOW: &str = "await new Promise(done => setTimeout(done, 1500)); return 7";
+
+/// A client that goes away changes nothing: its script goes on to its end.
+#[test]
+fn a_run_goes_on_without_its_client() {
+    let station = Station::new();
+    let server = Serving::start(&station);
+    let body = json!({"source": SLOW}).to_string();
+    let request = format!(
+        "POST /v1/scripts HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\n\r\n{body}",
+        server.address,
+        server.token,
+        body.len()
+    );
+    let mut stream = server.connect();
+    stream.write_all(request.as_bytes()).expect("a request");
+    let run = loop {
+        let runs = server.get("/v1/runs").is(200)["runs"].clone();
+        if let Some(run) = runs[0]["run"].as_str() {
+            assert_eq!(runs[0]["state"], "running");
+            break run.to_owned();
+        }
+    };
+    drop(stream);
+    let events: Vec<_> = server.events(&run, None).collect();
+    assert_eq!(
+        events.last().expect("an end").value,
+        json!({"state": "done"})
+    );
+}
+
+#[test]
+fn a_run_is_stopped_by_its_name() {
+    let server = Server::start(vec![Answer::Silence(String::new())]);
+    let station = provider::station(&server);
+    let serving = Serving::start(&station);
+    let run = serving.post("/v1/runs", &json!({"prompt": "x"})).is(201)["run"].clone();
+    let run = run.as_str().expect("a name");
+    server.wait();
+    let path = format!("/v1/runs/{run}");
+    assert_eq!(serving.get(&path).is(200)["state"], "running");
+    serving
+        .post(&format!("{path}/resume"), &json!({}))
+        .fails(429, "CONCURRENCY_LIMIT");
+    let told = serving.post(&format!("{path}/cancel"), &json!({})).is(200);
+    assert_eq!(told, json!({"run": run, "state": "cancelled"}));
+    let again = serving.post(&format!("{path}/cancel"), &json!({}));
+    again.fails(400, "VALIDATION_ERROR");
+}
+
+/// One active turn for each session: the second is refused, and says why.
+#[test]
+fn a_session_has_one_run_at_a_time() {
+    let server = Server::start(vec![
+        Answer::Silence(String::new()),
+        provider::says("Later."),
+    ]);
+    let station = provider::station(&server);
+    let serving = Serving::start(&station);
+    let begin = || serving.post("/v1/runs", &json!({"prompt": "x", "session": "work"}));
+    let run = begin().is(201)["run"].clone();
+    server.wait();
+    begin().fails(429, "CONCURRENCY_LIMIT");
+    let cancel = format!("/v1/runs/{}/cancel", run.as_str().expect("a name"));
+    serving.post(&cancel, &json!({})).is(200);
+    let run = begin().is(201)["run"].clone();
+    let end = serving
+        .events(run.as_str().expect("a name"), None)
+        .last()
+        .expect("an end");
+    assert_eq!(end.value, json!({"state": "done"}));
+}
+
+/// Whatever is under way when the server ends is left, and goes on where it was: by the command line or another server.
+#[test]
+fn a_server_that_ends_leaves_runs_that_go_on() {
+    let answers = vec![Answer::Silence(String::new()), provider::says("Here.")];
+    let server = Server::start(answers);
+    let station = provider::station(&server);
+    let config = station.read("lazaret.toml") + "\n[serve]\ngrace_ms = 50\n";
+    station.write("lazaret.toml", config);
+    station.trust();
+    let serving = Serving::start(&station);
+    let run = serving.post("/v1/runs", &json!({"prompt": "x"})).is(201)["run"].clone();
+    let run = run.as_str().expect("a name").to_owned();
+    let mut events = serving.events(&run, None);
+    server.wait();
+    serving.end().ends(0).says(&["some runs were left"]);
+    let end = events.by_ref().last().expect("an end");
+    assert_eq!(end.name, "end", "{end:?}");
+    let serving = Serving::start(&station);
+    assert_eq!(
+        serving.get(&format!("/v1/runs/{run}")).is(200)["state"],
+        "unfinished"
+    );
+    serving
+        .post(&format!("/v1/runs/{run}/resume"), &json!({}))
+        .is(202);
+    let end = serving.events(&run, None).last().expect("an end");
+    assert_eq!(end.value, json!({"state": "done"}));
+    serving.end().ends(0).says_only("");
+}
+
+/// A server that is killed leaves no less.
+#[test]
+fn a_server_that_is_killed_leaves_runs_that_go_on() {
+    let answers = vec![Answer::Silence(String::new()), provider::says("Here.")];
+    let server = Server::start(answers);
+    let station = provider::station(&server);
+    let serving = Serving::start(&station);
+    let run = serving.post("/v1/runs", &json!({"prompt": "x"})).is(201)["run"].clone();
+    server.wait();
+    serving.kill();
+    let ended = station.run(&["runs", "resume", run.as_str().expect("a name")]);
+    assert_eq!(ended.ends(0).out, "Here.\n");
+}
+
+/// A run of another process is seen from its records.
+#[test]
+fn a_run_of_another_process_is_watched() {
+    let station = Station::new();
+    let serving = Serving::start(&station);
+    let child = station.spawn(&mut station.command(&["script", "-e", SLOW]));
+    let run = loop {
+        let runs = serving.get("/v1/runs").is(200)["runs"].clone();
+        if let Some(run) = runs[0]["run"].as_str() {
+            break run.to_owned();
+        }
+    };
+    let events: Vec<_> = serving.events(&run, None).collect();
+    assert_eq!(
+        events.last().expect("an end").value,
+        json!({"state": "done"})
+    );
+    station.wait(child).ends(0);
+    let places: Vec<u64> = events.iter().filter_map(|event| event.id).collect();
+    let all: Vec<u64> = (0..u64::try_from(places.len()).expect("few")).collect();
+    assert_eq!(places, all);
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let server = Server::start(vec![Answer::Silence(String::new())]);
+    let station = provider::station(&server);
+    let config = station.read("lazaret.toml") + "\n[serve]\ngrace_ms = 600000\n";
+    station.write("lazaret.toml", config);
+    station.trust();
+    let serving = Serving::start(&station);
+    serving.post("/v1/runs", &json!({"prompt": "x"})).is(201);
+    server.wait();
+    serving.signal(Signal::INT);
+    // It begins nothing new, and takes no connection.
+    while std::net::TcpStream::connect(&serving.address).is_ok() {}
+    serving.end().ends(0).says(&["some runs were left"]);
+}
+
+#[test]
+fn a_configuration_that_changes_holds_for_what_begins_then() {
+    let station = Station::new();
+    station.write_user_file("block = [\"text.count\"]");
+    let serving = Serving::start(&station);
+    serving
+        .get("/v1/tools/text.count")
+        .fails(404, "ACTION_NOT_FOUND");
+    // One that is wrong changes nothing.
+    station.write_user_file("blok = []");
+    station.write_user_file("block = []");
+    while serving.get("/v1/tools/text.count").status == 404 {}
+    serving.call("text.count", json!({"text": "a"})).is(200);
+    let token = station.run(&["serve", "--new-token"]).ends(0).out;
+    while serving.get("/v1/tools").status == 200 {}
+    let renewed = lazaret_tests::client::Client {
+        token: token.trim().to_owned(),
+        ..(*serving).clone()
+    };
+    renewed.get("/v1/tools").is(200);
+}
+
+#[test]
+fn the_console_is_one_page_that_speaks_to_nobody_else() {
+    let station = Station::new();
+    let serving = Serving::start(&station);
+    for (path, kind) in [
+        ("/", "text/html; charset=utf-8"),
+        ("/console/app.js", "text/javascript; charset=utf-8"),
+        ("/console/style.css", "text/css; charset=utf-8"),
+    ] {
+        let told = serving.bare("GET", path, &[("host", &serving.address)], "");
+        assert_eq!(
+            (told.status, told.header("content-type")),
+            (200, Some(kind))
+        );
+        let policy = told.header("content-security-policy").expect("a policy");
+        assert!(
+            policy.starts_with("default-src 'none'; script-src 'self';"),
+            "{policy}"
+        );
+        assert_eq!(told.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(told.header("referrer-policy"), Some("no-referrer"));
+        let tag = told.header("etag").expect("a tag").to_owned();
+        let again = [("host", &*serving.address), ("if-none-match", &tag)];
+        assert_eq!(serving.bare("GET", path, &again, "").status, 304);
+    }
+}
