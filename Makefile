@@ -1,6 +1,6 @@
 # The ways in. Each one sets up by itself whatever the machine lacks; `make help` says what each is for.
 .DEFAULT_GOAL := help
-.PHONY: help setup plugins lint test mutants crash peers demo bench clean
+.PHONY: help setup plugins lint test console mutants crash peers demo bench clean
 
 # Fixtures and examples are guests and nothing else; they are tested inside the host.
 guests = $$(plugins/build.sh packages | sed 's/^/--exclude /')
@@ -10,6 +10,7 @@ help:
 	@echo
 	@echo '  make demo     build the host and its plugins, then watch the gate at work; start here'
 	@echo '  make test     all tests: host, sdk, plugins, attacks, the tidiness of the tree'
+	@echo '  make console  use the console in a real browser, by hand of a program; installs Chromium where it is missing'
 	@echo '  make lint     formatting and clippy; warnings are errors'
 	@echo '  make mutants  break each rule on purpose, and see that a test fails; ONLY=WORD,WORD for some (half an hour for all)'
 	@echo '  make crash    kill processes at work, N=10000 of them, and see that nothing happened twice and nothing is lost'
@@ -44,6 +45,11 @@ test:
 	@cargo test -p lazaret-example-code-mode -p lazaret-example-inbox -p lazaret-example-library
 	@cargo test --workspace --exclude lazaret --exclude lazaret-tests --exclude lazaret-preinit \
 		--exclude lazaret-example-code-mode --exclude lazaret-example-inbox --exclude lazaret-example-library $(guests)
+
+# Chromium, Node and two libraries, where they are missing; pictures of every page are left in target/console/shots.
+console: plugins
+	@cargo build -p lazaret
+	@browser="$$(tests/console/setup.sh)" && node tests/console/run.mjs target/debug/lazaret "$$browser"
 
 # tests/mutants has the list; FLIPS=1 turns each condition of the rules into its opposite instead, and asks unit tests alone.
 # The compiler of plugins in the tests is the host as it is.

@@ -459,6 +459,7 @@ fn the_console_is_one_page_that_speaks_to_nobody_else() {
     for (path, kind) in [
         ("/", "text/html; charset=utf-8"),
         ("/console/app.js", "text/javascript; charset=utf-8"),
+        ("/console/timeline.js", "text/javascript; charset=utf-8"),
         ("/console/style.css", "text/css; charset=utf-8"),
     ] {
         let told = serving.bare("GET", path, &[("host", &serving.address)], "");

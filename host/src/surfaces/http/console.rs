@@ -1,4 +1,4 @@
-//! The console: a page and its two files, from this program alone, that may speak to this server and to nobody else.
+//! The console: a page and its parts, from this program alone, that may speak to this server and to nobody else.
 
 use axum::body::Body;
 use axum::http::header::{
@@ -8,11 +8,35 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response as Answer;
 
-use crate::words::id::Digest;
+use super::answer::Answered;
+use super::body::Named;
+use crate::words::error::Error;
+use crate::words::id::{Digest, shown};
 
 const PAGE: &[u8] = include_bytes!("console/index.html");
-const PROGRAM: &[u8] = include_bytes!("console/app.js");
-const STYLE: &[u8] = include_bytes!("console/style.css");
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// What the page is made of, by name.
+const PARTS: [(&str, &str, &[u8]); 10] = [
+    (
+        "style.css",
+        "text/css; charset=utf-8",
+        include_bytes!("console/style.css"),
+    ),
+    ("app.js", SCRIPT, include_bytes!("console/app.js")),
+    ("api.js", SCRIPT, include_bytes!("console/api.js")),
+    ("dom.js", SCRIPT, include_bytes!("console/dom.js")),
+    (
+        "questions.js",
+        SCRIPT,
+        include_bytes!("console/questions.js"),
+    ),
+    ("run.js", SCRIPT, include_bytes!("console/run.js")),
+    ("runs.js", SCRIPT, include_bytes!("console/runs.js")),
+    ("scripts.js", SCRIPT, include_bytes!("console/scripts.js")),
+    ("timeline.js", SCRIPT, include_bytes!("console/timeline.js")),
+    ("tools.js", SCRIPT, include_bytes!("console/tools.js")),
+];
 
 /// What the page may do.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
@@ -23,14 +47,16 @@ pub(super) async fn page(headers: HeaderMap) -> Answer {
     file(&headers, "text/html; charset=utf-8", PAGE)
 }
 
-/// `GET /console/app.js`.
-pub(super) async fn program(headers: HeaderMap) -> Answer {
-    file(&headers, "text/javascript; charset=utf-8", PROGRAM)
-}
-
-/// `GET /console/style.css`.
-pub(super) async fn style(headers: HeaderMap) -> Answer {
-    file(&headers, "text/css; charset=utf-8", STYLE)
+/// `GET /console/{part}`.
+///
+/// # Errors
+/// `NotFound`.
+pub(super) async fn part(headers: HeaderMap, Named(name): Named) -> Answered {
+    let part = PARTS.iter().find(|(known, _, _)| *known == name);
+    let Some((_, kind, bytes)) = part else {
+        return Err(Error::not_found(format!("part of the console `{}`", shown(&name))).into());
+    };
+    Ok(file(&headers, kind, bytes))
 }
 
 fn file(asked: &HeaderMap, kind: &'static str, bytes: &'static [u8]) -> Answer {

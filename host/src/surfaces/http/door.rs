@@ -19,13 +19,9 @@ use crate::words::id::{Digest, shown};
 use crate::words::lock::lock;
 
 /// What needs no token: the console, which has none before its user gives it one, and what is no secret.
-const OPEN: [&str; 5] = [
-    "/",
-    "/console/app.js",
-    "/console/style.css",
-    "/healthz",
-    "/openapi.json",
-];
+const OPEN: [&str; 3] = ["/", "/healthz", "/openapi.json"];
+/// Where the parts of the console are.
+const PARTS: &str = "/console/";
 
 /// Who comes in.
 #[derive(Debug)]
@@ -73,7 +69,8 @@ impl Door {
     /// `Denied` for another server's name or page, `Unauthenticated` without the token, `RateLimited`.
     fn admits(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Failed> {
         let host = self.named(uri, headers)?;
-        let open = OPEN.contains(&uri.path()) && *method == Method::GET;
+        let path = uri.path();
+        let open = *method == Method::GET && (OPEN.contains(&path) || path.starts_with(PARTS));
         check_page(headers, host, open)?;
         if open {
             return Ok(());

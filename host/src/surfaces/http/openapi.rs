@@ -78,17 +78,12 @@ impl Operation {
     }
 }
 
-const OPERATIONS: [Operation; 23] = [
+const OPERATIONS: [Operation; 22] = [
     get("/", "The console.", &[(200, "text/html", "Text")]),
     get(
-        "/console/app.js",
-        "The console's program.",
-        &[(200, "text/javascript", "Text")],
-    ),
-    get(
-        "/console/style.css",
-        "The console's style.",
-        &[(200, "text/css", "Text")],
+        "/console/{part}",
+        "What the console is made of.",
+        &[(200, "text/javascript", "Text"), (200, "text/css", "Text")],
     ),
     get(
         "/healthz",
@@ -213,13 +208,7 @@ const OPERATIONS: [Operation; 23] = [
 ];
 
 /// Routes that need no token.
-const OPEN: [&str; 5] = [
-    "/",
-    "/console/app.js",
-    "/console/style.css",
-    "/healthz",
-    "/openapi.json",
-];
+const OPEN: [&str; 4] = ["/", "/console/{part}", "/healthz", "/openapi.json"];
 
 /// The document.
 pub(super) fn described() -> Value {

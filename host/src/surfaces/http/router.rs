@@ -16,8 +16,7 @@ type Route = (&'static str, &'static str, MethodRouter<Site>);
 fn routes() -> Vec<Route> {
     vec![
         ("get", "/", get(console::page)),
-        ("get", "/console/app.js", get(console::program)),
-        ("get", "/console/style.css", get(console::style)),
+        ("get", "/console/{part}", get(console::part)),
         ("get", "/healthz", get(health)),
         ("get", "/openapi.json", get(openapi::document)),
         ("get", "/v1/tools", get(tools::list)),

@@ -1,0 +1,211 @@
+// The console in a real browser: start a run, watch it, answer its question, see the result; then tools, scripts, the flow. On
+// every page nothing leads outside, nothing of a tool becomes markup, and axe finds nothing serious.
+//
+// Usage: node run.mjs LAZARET CHROMIUM. Screenshots are left in target/console/shots.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+const [program, browserPath] = process.argv.slice(2);
+const here = new URL(".", import.meta.url);
+const kept = new URL("../../target/console/", here);
+const require = createRequire(new URL("package.json", kept));
+const { chromium } = require("playwright-core");
+const axe = await readFile(require.resolve("axe-core/axe.min.js"), "utf8");
+
+// Markup that would show itself, if anything of it were taken for markup.
+const LETTER = `<img src="/x" onerror="document.title='owned'"><script>document.title="owned"</script><b id="owned">bold</b>`;
+const PAGE_BYTES = 150 * 1024;
+
+/** A server in a world of its own, until `end`. */
+async function serve() {
+  const home = await mkdtemp(join(tmpdir(), "lazaret-console-"));
+  const config = join(home, "config", "lazaret");
+  await mkdir(join(config, "out"), { recursive: true });
+  for (const name of ["lazaret.toml", "replies.jsonl"]) await cp(new URL(`world/${name}`, here), join(config, name));
+  await writeFile(join(config, "out", "letter.html"), LETTER);
+  const env = { PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: join(home, "config"), XDG_STATE_HOME: join(home, "state") };
+  const child = spawn(program, ["serve", "--listen", "127.0.0.1:0", "--json"], { cwd: home, env, stdio: ["ignore", "pipe", "inherit"] });
+  const gone = new Promise((end) => child.once("exit", end));
+  const ready = new Promise((ready) => createInterface({ input: child.stdout }).once("line", (line) => ready(JSON.parse(line))));
+  const started = await Promise.race([ready, gone.then((status) => Promise.reject(new Error(`lazaret serve ended with ${status}`)))]);
+  const end = async () => {
+    child.kill("SIGTERM");
+    const status = await gone;
+    await rm(home, { recursive: true, force: true });
+    return status;
+  };
+  return { ...started, end, file: (name) => readFile(join(config, name), "utf8") };
+}
+
+/** What axe finds that is serious, with where. */
+async function accessible(page, where) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  const serious = violations.filter((one) => ["serious", "critical"].includes(one.impact));
+  const shown = serious.map((one) => `${one.id}: ${one.nodes.map((node) => `${node.target} ${node.failureSummary}`).join("; ")}`);
+  assert.deepEqual(shown, [], `axe, ${where}`);
+}
+
+/** No page is wider than its window: nothing has to be scrolled sideways. */
+async function fits(page, where) {
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.ok(wide <= 0, `${where} is ${wide} px too wide`);
+}
+
+const shots = new URL("shots/", kept);
+await rm(shots, { recursive: true, force: true });
+await mkdir(shots, { recursive: true });
+const server = await serve();
+const browser = await chromium.launch({
+  executablePath: browserPath,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+});
+const done = [];
+
+/** A tab, at the width of a desk or a phone, in light or dark; all that it asks for and complains of is kept. */
+async function tab(width, scheme) {
+  const context = await browser.newContext({ viewport: { width, height: 850 }, colorScheme: scheme, bypassCSP: true });
+  const page = await context.newPage();
+  const asked = [];
+  const complaints = [];
+  page.on("request", (request) => asked.push(request.url()));
+  page.on("console", (message) => { if (message.type() === "error") complaints.push(message.text()); });
+  page.on("pageerror", (error) => complaints.push(error.message));
+  return { page, asked, complaints, name: `${width}-${scheme}` };
+}
+
+async function step(what, work) {
+  await work();
+  done.push(what);
+  console.log(`  ${what}`);
+}
+
+/** Looks at the page as it is: with axe, for its width, with a picture. */
+async function look({ page, name }, where) {
+  await accessible(page, `${where} at ${name}`);
+  await fits(page, `${where} at ${name}`);
+  await page.screenshot({ path: new URL(`${where}-${name}.png`, shots).pathname, fullPage: true });
+}
+
+async function open(view) {
+  let bytes = 0;
+  view.page.on("response", async (response) => {
+    const body = await response.body().catch(() => "");
+    bytes += body.length;
+  });
+  await view.page.goto(server.url);
+  await view.page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
+  await view.page.waitForLoadState("networkidle");
+  const paint = await view.page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
+  return { bytes, paint };
+}
+
+async function whole(view) {
+  const { page } = view;
+  await step(`${view.name}: opens, with the token gone from the address`, async () => {
+    const { bytes, paint } = await open(view);
+    assert.equal(new URL(page.url()).hash, "#/runs");
+    assert.ok(bytes > 0 && bytes <= PAGE_BYTES, `${bytes} bytes`);
+    console.log(`    ${bytes} bytes, first paint after ${Math.round(paint)} ms`);
+    await look(view, "runs");
+  });
+  await step(`${view.name}: a run is started, watched, answered by keyboard, and ends`, async () => {
+    await page.getByLabel("What it shall do").pressSequentially("Write the report into out/report.txt, please");
+    await page.getByRole("button", { name: "Start" }).press("Enter");
+    await page.getByText("I count first.").waitFor();
+    const question = page.getByRole("region", { name: "Question" });
+    await question.waitFor();
+    await look(view, "question");
+    assert.match(await question.textContent(), /files\.write.*out\/report\.txt/s);
+    await question.getByRole("button", { name: "Allow", exact: true }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByText("The report has three words.").first().waitFor();
+    await page.locator("#main .facts .state", { hasText: "done" }).waitFor();
+    assert.equal(await server.file("out/report.txt"), "three words");
+    await look(view, "run");
+  });
+  await step(`${view.name}: what a tool returns is text`, async () => {
+    await page.evaluate(() => document.querySelectorAll("details").forEach((details) => { details.open = true; }));
+    await page.locator("#main pre", { hasText: "onerror" }).first().waitFor();
+    assert.equal(await page.locator("#owned, #main img, #main script, #main b").count(), 0);
+    assert.notEqual(await page.title(), "owned");
+  });
+  await step(`${view.name}: the flow says which sources reached the sink, and why it was allowed`, async () => {
+    await page.getByRole("link", { name: "Flow" }).click();
+    await page.getByRole("heading", { name: "Sink" }).first().waitFor();
+    assert.match(await page.locator("#main").textContent(), /Sources.*user.*Sink.*files\.write/s);
+    await look(view, "flow");
+  });
+  await step(`${view.name}: a tool is found and called`, async () => {
+    await page.getByRole("link", { name: "Tools" }).click();
+    await page.getByLabel("Look for").pressSequentially("count");
+    await page.getByRole("link", { name: /text\.count/ }).click();
+    await page.getByLabel(/^text/).pressSequentially("a b c d");
+    await page.getByRole("button", { name: "Call" }).click();
+    await page.locator(".outcome pre").waitFor();
+    assert.match(await page.locator(".outcome").textContent(), /"words": 4/);
+    await look(view, "tool");
+  });
+  await step(`${view.name}: wrong arguments are told place by place`, async () => {
+    await page.getByRole("checkbox", { name: "as JSON" }).check();
+    await page.getByLabel("Arguments as JSON").fill('{"txet": 1}');
+    await page.getByRole("button", { name: "Call" }).click();
+    await page.getByRole("alert").waitFor();
+    assert.match(await page.getByRole("alert").textContent(), /VALIDATION_ERROR/);
+  });
+  await step(`${view.name}: a script runs`, async () => {
+    await page.getByRole("link", { name: "Scripts" }).click();
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.locator(".outcome pre").waitFor();
+    assert.match(await page.locator(".outcome").textContent(), /"words": 3/);
+    await look(view, "script");
+  });
+  await step(`${view.name}: questions have a page, which is empty again`, async () => {
+    await page.getByRole("link", { name: /Questions/ }).click();
+    await page.getByText("Nothing waits for an answer.").waitFor();
+    await look(view, "questions");
+  });
+  await step(`${view.name}: nothing was asked of anybody else, and nothing complained`, async () => {
+    const outside = view.asked.filter((url) => !url.startsWith("data:") && new URL(url).origin !== new URL(page.url()).origin);
+    assert.deepEqual(outside, []);
+    // A browser counts an answer of 400 among its errors.
+    assert.deepEqual(view.complaints.filter((text) => !/status of 400/.test(text)), []);
+  });
+}
+
+async function strict() {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const refused = [];
+  page.on("console", (message) => { if (/Content Security Policy/.test(message.text())) refused.push(message.text()); });
+  await step("without a token it asks for one, and a wrong one opens nothing", async () => {
+    await page.goto(`${new URL(server.url).origin}/`);
+    await page.getByLabel("Token").fill("wrong");
+    await page.getByRole("button", { name: "Open" }).click();
+    await page.getByLabel("Token").waitFor();
+    assert.equal(await page.getByRole("heading", { name: "Runs", exact: true }).count(), 0);
+  });
+  await step("its policy lets no foreign script in, and nobody frame it", async () => {
+    await page.evaluate(() => { const script = document.createElement("script"); script.textContent = "document.title = 'owned'"; document.body.append(script); });
+    assert.notEqual(await page.title(), "owned");
+    assert.equal(refused.length, 1);
+  });
+}
+
+let status;
+try {
+  await strict();
+  await whole(await tab(1280, "light"));
+  await whole(await tab(390, "dark"));
+} finally {
+  await browser.close();
+  status = await server.end();
+}
+assert.equal(status, 0, "the server ends well");
+console.log(`console: ${done.length} steps`);
