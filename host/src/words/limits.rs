@@ -614,7 +614,7 @@ pub const SERVE_LOOK_MS: u64 = 2_000;
 /// How long nothing is said to a client that watches before it is told that the server is there.
 pub const SERVE_PULSE_MS: u64 = 15_000;
 /// How long what happens in a run is gathered before all who watch are told of it at once.
-pub const FEED_GATHER_MS: u64 = 25;
+pub const FEED_GATHER_MS: u64 = 100;
 /// What they are told at once,
 pub const FEED_FRAME_BYTES: usize = 256 << 10;
 /// and how often they may be behind before they read from the journal.

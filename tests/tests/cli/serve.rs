@@ -78,7 +78,7 @@ fn only_whoever_says_so_listens_for_other_machines() {
 
 #[test]
 fn tools_are_listed_described_and_called() {
-    let station = Station::new();
+    let station = Station::with("");
     let server = Serving::start(&station);
     assert_eq!(server.get("/healthz").is(200)["ok"], true);
     let all = server.get("/v1/tools").is(200);
@@ -267,7 +267,7 @@ fn a_script_runs_against_the_tools() {
     );
     server
         .post("/v1/scripts", &json!({"source": "return ("}))
-        .fails(500, "INTERNAL_ERROR");
+        .fails(400, "VALIDATION_ERROR");
     server
         .post("/v1/scripts", &json!({"source": "x".repeat(100_001)}))
         .fails(413, "INTERNAL_ERROR");

@@ -36,9 +36,9 @@ impl<'a> Serving<'a> {
         let mut out = BufReader::new(child.stdout.take().expect("its output"));
         let mut line = String::new();
         out.read_line(&mut line).expect("a line");
-        let ready: Value = serde_json::from_str(&line).unwrap_or_else(|_| {
+        let Ok(ready) = serde_json::from_str::<Value>(&line) else {
             panic!("it is not ready: {line}{}", station.wait(child));
-        });
+        };
         let client = Client {
             address: ready["address"].as_str().expect("an address").to_owned(),
             token: token.trim().to_owned(),

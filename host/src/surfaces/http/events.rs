@@ -52,7 +52,12 @@ pub(super) async fn events(
     Sought(from): Sought<From>,
     headers: HeaderMap,
 ) -> Answered {
-    let run = site.host().journal().find(&id).await?;
+    let named = RunId::known(&id);
+    // Whoever joins a run under way keeps its journal from work as little as may be.
+    let run = match site.underway().has(&named) {
+        true => named,
+        false => site.host().journal().find(&id).await?,
+    };
     let next = match headers.get("last-event-id") {
         Some(seen) => place_after(seen)?,
         None => from.from,

@@ -285,7 +285,13 @@ impl Feed {
 /// Where a run stands, as a word.
 pub(super) async fn state_of(site: &Site, host: &Host, run: &RunId) -> String {
     if site.underway().has(run) {
-        return "running".to_owned();
+        // What a server that ends has not ended itself is left as it is.
+        let word = if site.is_ending() {
+            "unfinished"
+        } else {
+            "running"
+        };
+        return word.to_owned();
     }
     let last = host.journal().records_from(run, Seq::MAX).await;
     last.map_or("unfinished".to_owned(), |(_, last)| listed::state(&last))

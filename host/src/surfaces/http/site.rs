@@ -88,6 +88,11 @@ impl Site {
         self.0.ending.send_replace(true);
     }
 
+    /// Whether the server ends.
+    pub(super) fn is_ending(&self) -> bool {
+        *self.0.ending.borrow()
+    }
+
     /// Returns when the server ends.
     pub(super) async fn ended(&self) {
         let mut ending = self.0.ending.subscribe();

@@ -1,17 +1,16 @@
 //! `lazaret serve` under load: `make load`. Calls of a tool that only looks, by `wrk` over connections that are kept, and
-//! a run with two hundred clients who watch it beside the same run without.
+//! a script with two hundred clients who watch it beside the same script without.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
-use std::sync::mpsc::channel;
 
 use lazaret_tests::client::Client;
 use serde_json::{Value, json};
 
-/// Turns of the run that is watched: one call each.
-const TURNS: usize = 40;
+/// Calls of the script that is watched, once all are there who watch it.
+const CALLS: usize = 200;
 const WATCHERS: usize = 200;
 /// Runs with and without them, by turns.
 const ROUNDS: usize = 7;
@@ -63,21 +62,9 @@ impl Scene {
         let program: PathBuf = program.canonicalize().expect("a program");
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(folder.path().join("work")).expect("a folder");
-        let write = |name: &str, text: String| {
-            std::fs::write(folder.path().join("work").join(name), text).expect("a file");
-        };
-        let call = json!({"calls": [{"tool": "text.count", "args": {"text": "a b"}}]}).to_string();
-        let mut lines = vec![call; TURNS];
-        lines.push(json!({"text": "Done."}).to_string());
-        write("script.jsonl", lines.join("\n"));
-        let turns = TURNS + 1;
-        write(
-            "lazaret.toml",
-            format!(
-                "[agents.a]\ninstructions = \"work\"\ntools = [\"text.count\"]\nmodels = [\"m\"]\nturns = {turns}\n\
-                 identical_batches = {turns}\n[models.m]\nprovider = \"scripted\"\nscript = \"script.jsonl\"\n"
-            ),
-        );
+        let limits = format!("[limits]\nscript_calls = {}\n", CALLS + 1);
+        let place = folder.path().join("work/lazaret.toml");
+        std::fs::write(place, limits).expect("a file");
         let run = |arguments: &[&str]| {
             let output = command(&program, folder.path(), arguments).output();
             let output = output.expect("a program");
@@ -155,7 +142,7 @@ impl Scene {
         }
     }
 
-    /// A run with those who watch it, and without.
+    /// A script with those who watch it, and without.
     fn watched(&self) {
         let (mut alone, mut seen) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
@@ -167,41 +154,59 @@ impl Scene {
             times[times.len() / 2]
         };
         let (alone, seen) = (median(&mut alone), median(&mut seen));
-        println!("a run of {TURNS} turns, nobody watches, median          {alone:>9} ms");
+        println!("{CALLS} calls of a script, nobody watches, median        {alone:>9} ms");
         println!("the same with {WATCHERS} who watch it, median            {seen:>9} ms");
     }
 
-    /// How long a run takes, in milliseconds of its own records.
+    /// How long the calls of a script take, in milliseconds of its own records.
     fn run(&self, watchers: usize) -> u64 {
-        let told = self
-            .client
-            .post("/v1/runs", &json!({"prompt": "Count."}))
-            .is(201);
-        let run = told["run"].as_str().expect("a name").to_owned();
-        let (tell, ends) = channel();
-        for _ in 0..watchers {
-            let (client, run, tell) = (self.client.clone(), run.clone(), tell.clone());
-            std::thread::spawn(move || {
-                let records = client
-                    .events(&run, None)
-                    .filter(|event| event.name == "record");
-                tell.send(records.count()).expect("somebody counts");
-            });
-        }
-        drop(tell);
-        let last = self
-            .client
-            .events(&run, None)
-            .filter(|event| event.name == "record")
-            .last();
-        let last = last.expect("a record");
-        let all = usize::try_from(last.id.expect("a place")).expect("few") + 1;
-        assert!(
-            ends.iter().all(|records| records == all),
-            "somebody missed a record"
+        let newest = || self.client.get("/v1/runs?limit=1").is(200)["runs"][0]["run"].clone();
+        let before = newest();
+        // It waits until they are there.
+        let source = format!(
+            "await new Promise(done => setTimeout(done, 3000));
+             for (let i = 0; i < {CALLS}; i++) await tools.text.count({{text: 'a b '.repeat(10000) + i}});"
         );
-        let first = self.client.get(&format!("/v1/runs/{run}")).is(200)["records"][0]["at"].clone();
-        let at = |value: &Value| value.as_u64().expect("a time");
-        at(&last.value["at"]) - at(&first)
+        let script = std::thread::spawn({
+            let client = self.client.clone();
+            move || {
+                client
+                    .post("/v1/scripts", &json!({"source": source}))
+                    .is(200)
+            }
+        });
+        let run = loop {
+            let run = newest();
+            if run != before {
+                break run.as_str().expect("a name").to_owned();
+            }
+        };
+        let watching: Vec<_> = (0..watchers)
+            .map(|_| {
+                let (client, run) = (self.client.clone(), run.clone());
+                let seen = move || {
+                    let events = client.events(&run, None);
+                    events.filter(|event| event.name == "record").count()
+                };
+                std::thread::spawn(seen)
+            })
+            .collect();
+        script.join().expect("a script");
+        let told = self.client.get(&format!("/v1/runs/{run}")).is(200);
+        let records = told["records"].as_array().expect("records");
+        for seen in watching {
+            let seen = seen.join().expect("a watcher");
+            assert_eq!(seen, records.len(), "somebody missed a record");
+        }
+        let at = |word: &str| {
+            let mut of = records.iter().filter(|record| record["event"] == word);
+            let at = |record: &Value| record["at"].as_u64().expect("a time");
+            (of.next().map(at), of.next_back().map(at))
+        };
+        let (began, ended) = (at("rested").0, at("finished").1);
+        ended
+            .zip(began)
+            .map(|(ended, began)| ended - began)
+            .expect("calls")
     }
 }
