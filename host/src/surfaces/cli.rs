@@ -9,6 +9,7 @@ mod demo;
 mod doctor;
 mod inline;
 mod logs;
+mod mcp;
 mod plugin;
 mod policy;
 mod print;
@@ -33,7 +34,7 @@ use super::config::{Config, Surroundings};
 use crate::edges::memory;
 use crate::guests::compile;
 use crate::rules::questions::Unattended;
-use crate::runs::host::Host;
+use crate::runs::host::{Host, Setup};
 use crate::words::error::{Error, Result};
 use crate::words::limits::ASK_EXPIRES_S_MAX;
 
@@ -113,6 +114,8 @@ enum Command {
     /// Keep values that tools may use and never see.
     #[command(subcommand)]
     Secret(secret::Secret),
+    /// Serve the tools to a client of MCP.
+    Mcp(mcp::Mcp),
     /// Ask the policy.
     #[command(subcommand)]
     Policy(policy::Policy),
@@ -241,6 +244,7 @@ async fn perform(scene: &Scene, command: Command) -> Result<u8> {
         Command::Runs(runs) => runs.perform(scene).await,
         Command::Sessions(sessions) => sessions.perform(scene).await,
         Command::Secret(secret) => secret.perform(scene),
+        Command::Mcp(mcp) => mcp.perform(scene).await,
         Command::Policy(policy) => policy.perform(scene).await,
         Command::Config(config) => config.perform(scene),
         Command::Doctor => doctor::perform(scene).await,
@@ -275,7 +279,11 @@ impl Scene {
 
     /// Opens the host. Compiling takes a while the first time, and says so.
     async fn open_host(&self) -> Result<Host> {
-        let mut setup = self.read_config()?.setup;
+        self.open(self.read_config()?.setup).await
+    }
+
+    /// The same of a configuration that was read.
+    async fn open(&self, mut setup: Setup) -> Result<Host> {
         let asks = &mut setup.policy.asks;
         asks.unattended = inline::unattended(self, asks.unattended);
         let wanted = self

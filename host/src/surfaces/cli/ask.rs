@@ -1,12 +1,13 @@
 //! `lazaret ask`: questions that wait for a person.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::runs::time;
 use super::transcript::short;
 use super::{Scene, print};
 use crate::runs::host::Host;
 use crate::runs::left::Waiting;
+use crate::surfaces::asked::asked;
 use crate::surfaces::paint::{faint, foreign, strong, table, warn};
 use crate::words::error::Result;
 use crate::words::event::{Answer, Content};
@@ -67,7 +68,7 @@ async fn list(host: &Host, scene: &Scene) -> Result<u8> {
     let waiting = host.questions().await?;
     if scene.json {
         for waiting in &waiting {
-            print::compact(&value(waiting));
+            print::compact(&asked(waiting));
         }
         return Ok(0);
     }
@@ -103,7 +104,7 @@ fn until(waiting: &Waiting, now: u64) -> String {
 
 fn show(waiting: &Waiting, scene: &Scene) {
     if scene.json {
-        print::compact(&value(waiting));
+        print::compact(&asked(waiting));
         return;
     }
     print::line(format!(
@@ -159,21 +160,4 @@ async fn answer(host: &Host, scene: &Scene, (question, answer): (&str, Answer)) 
         print::note(format!("{next}: lazaret runs resume {}", waiting.run));
     }
     Ok(0)
-}
-
-fn value(waiting: &Waiting) -> Value {
-    json!({
-        "question": waiting.question.id,
-        "text": waiting.question.text,
-        "rule": waiting.question.rule,
-        "reasons": waiting.question.reasons,
-        "lines": waiting.question.lines,
-        "run": waiting.run,
-        "at": waiting.at,
-        "until": waiting.question.until,
-        "tool": waiting.subject,
-        "classes": waiting.question.classes,
-        "args": waiting.content,
-        "label": waiting.label,
-    })
 }

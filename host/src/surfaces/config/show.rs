@@ -13,10 +13,11 @@ use super::chain::ChainTable;
 use super::context::ContextTable;
 use super::file::{AbortTable, CacheTable, ConfigFile, InboundTable, LimitTable, SearchTable};
 use super::layer::{Keys, Merged, Origin, Place, is, named};
+use super::mcp_server::McpServerTable;
 use super::names::{self, NamesTable};
 use super::pace::PaceTable;
 use super::secrets::{ScrubTable, VaultTable};
-use super::{Config, agent, context};
+use super::{Config, agent, context, mcp_server};
 use crate::guests::catalog::Collisions;
 use crate::rules::agent::Agent;
 use crate::rules::budget::Caps;
@@ -215,6 +216,7 @@ struct RunsShown {
     chain: ChainTable,
     compaction: RollingTable,
     context: ContextTable,
+    mcp_server: McpServerTable,
     names: NamesTable,
     pace: PaceTable,
     traces: TracesPace,
@@ -318,7 +320,9 @@ fn runs_of(setup: &Setup, own: &ConfigFile, theirs: &ConfigFile) -> Result<RunsS
     let RunRules { abort, caching } = setup.rules;
     let names = names::together(&[&own.names, &theirs.names])?;
     let collector = setup.places.collector.as_ref();
+    let serving = mcp_server::together(&[&own.mcp_server, &theirs.mcp_server])?;
     Ok(RunsShown {
+        mcp_server: mcp_server::shown(serving),
         traces: collector.map_or_else(TracesPace::default, |collector| collector.pace),
         abort: AbortTable {
             drain: Some(abort.drain),
