@@ -1,6 +1,6 @@
 # The ways in. Each one sets up by itself whatever the machine lacks; `make help` says what each is for.
 .DEFAULT_GOAL := help
-.PHONY: help setup plugins lint test mutants crash peers demo bench clean
+.PHONY: help setup plugins lint test mutants crash peers conformance demo bench clean
 
 # Fixtures and examples are guests and nothing else; they are tested inside the host.
 guests = $$(plugins/build.sh packages | sed 's/^/--exclude /')
@@ -14,6 +14,7 @@ help:
 	@echo '  make mutants  break each rule on purpose, and see that a test fails; ONLY=WORD,WORD for some (half an hour for all)'
 	@echo '  make crash    kill processes at work, N=10000 of them, and see that nothing happened twice and nothing is lost'
 	@echo '  make peers    compare the codecs with the providers'\'' own SDKs; needs Python 3.11 or newer, and PyPI the first time'
+	@echo '  make conformance  run the official suite of MCP; needs npm, and its packages the first time'
 	@echo '  make bench    measure, and print one table'
 	@echo '  make plugins  only compile the plugins, into plugins/dist/NAME.wasm'
 	@echo '  make setup    only make this machine able to compile plugins'
@@ -63,6 +64,14 @@ peers: plugins
 	@test -x target/peers/bin/python || python3 -m venv target/peers
 	@target/peers/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r tests/peers/requirements.txt
 	@cargo run -q -p lazaret-tests --bin peers -- target/peers/bin/python
+
+# Versions and hashes are those of tests/conformance/package-lock.json; nothing of a package is run at its installation. The suite wants Node 22,
+# which is among the packages, so that any npm will do.
+conformance:
+	@plugins/build.sh
+	@cargo build -p lazaret
+	@cd tests/conformance && npm ci --silent --ignore-scripts --no-audit --no-fund
+	@cd tests/conformance && "$$(ls -d $$PWD/node_modules/node-*/bin/node | head -n 1)" run.mjs $(SIDES)
 
 # The host embeds plugins/dist, so that even a check needs the plugins.
 lint: plugins

@@ -11,12 +11,12 @@ import { LAZARET, ROOT, command, folder, suite, user } from "./suite.mjs";
 
 const TOOLS = [
   "simple_text", "image_content", "audio_content", "embedded_resource", "multiple_content_types", "tool_with_logging",
-  "tool_with_progress", "error_handling", "elicitation",
+  "tool_with_progress", "error_handling", "elicitation", "logging_tool", "streaming_elicitation",
+  "input_required_result_elicitation", "input_required_result_request_state", "input_required_result_tampered_state",
 ];
 
 function config() {
   const names = TOOLS.map((tool) => `"conformance.${tool}" = "test_${tool}"`);
-  // What the newest revision calls the tools of calls that have to be made again.
   return [
     "[plugins]",
     `conformance = ${JSON.stringify(join(ROOT, "target/guests/conformance.wasm"))}`,

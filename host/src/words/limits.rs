@@ -596,7 +596,7 @@ pub const MCP_ANSWER_MS: u64 = 600_000;
 /// Largest value of `[mcp_server] answer_ms`.
 pub const MCP_ANSWER_MS_MAX: u64 = 86_400_000;
 /// What calls that are under way have when their client has gone, before they are given up.
-pub const MCP_END_MS: u64 = 2_000;
+pub const MCP_END_MS: u64 = 5_000;
 /// How long the last words of a call may take to be told before its outcome.
 pub const MCP_LAST_WORDS_MS: u64 = 1_000;
 /// Sessions of MCP over HTTP at once.

@@ -20,6 +20,7 @@ mod journal;
 mod layers;
 mod left;
 mod mcp;
+mod mcp_http;
 mod own;
 mod piped;
 mod plugin;

@@ -226,7 +226,11 @@ impl Call<'_> {
             tasks.cancel();
             work.await
         };
-        self.ears.seeing(self.host(), run, work).await
+        let is_tool = matches!(self.offered.which(&self.name), Some(Which::Tool(_)));
+        match self.ears.listens(!is_tool) {
+            true => self.ears.seeing(self.host(), run, work).await,
+            false => work.await,
+        }
     }
 
     /// Returns when nobody waits for the outcome any more.
@@ -241,7 +245,7 @@ impl Call<'_> {
     pub(super) async fn tell(&self, answered: &Answered) -> Result<CallToolResponse, ErrorData> {
         // A name that leads nowhere is an error of the protocol, which only says so.
         if self.offered.which(&self.name).is_none() && answered.code == Some(Code::UnknownTool) {
-            return Err(told::protocol(answered));
+            return Err(told::protocol(answered, &self.offered));
         }
         self.ears.logs(&answered.envelope).await;
         Ok(told::told(answered).into())

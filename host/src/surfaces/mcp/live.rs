@@ -69,16 +69,18 @@ impl Ears {
         }
     }
 
-    /// Does the work, and tells what is seen of its run. Whoever does not listen holds nothing up.
+    /// Whether anything is told while a call is under way: a tool's logs come with its outcome, a script's lines at once.
+    pub(super) fn listens(&self, is_script: bool) -> bool {
+        self.token.is_some() || is_script && self.least.is_some()
+    }
+
+    /// Does the work, and tells what is seen of its run.
     pub(super) async fn seeing<T>(
         &self,
         host: &Host,
         run: &RunId,
         work: impl Future<Output = T>,
     ) -> T {
-        if self.token.is_none() && self.least.is_none() {
-            return work.await;
-        }
         let limit = Duration::from_millis(MCP_LAST_WORDS_MS);
         let mut watcher = host.watch(run);
         let mut work = std::pin::pin!(work);

@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use rmcp::model::{CallToolResult, ContentBlock, ErrorData, ResourceContents};
 use serde_json::{Value, json};
 
+use super::tools::{Offered, RESUME_RUN};
 use crate::guests::guest::Artifact;
 use crate::runs::left::Waiting;
 use crate::surfaces::asked::asked;
@@ -62,7 +63,7 @@ pub(super) fn pending(answered: &Answered, waiting: &[Waiting]) -> CallToolResul
     if let (Some(map), Some(run)) = (envelope.as_object_mut(), &answered.waits) {
         lines.push(format!(
             "then call `{}` with {}",
-            super::tools::RESUME_RUN,
+            RESUME_RUN,
             json!({"run": run})
         ));
         map.insert("run".to_owned(), json!(run));
@@ -72,8 +73,14 @@ pub(super) fn pending(answered: &Answered, waiting: &[Waiting]) -> CallToolResul
 }
 
 /// A request that cannot be answered with an outcome at all: the error of the protocol, with ours inside.
-pub(super) fn protocol(answered: &Answered) -> ErrorData {
-    let error = answered.envelope.get("error").cloned();
+pub(super) fn protocol(answered: &Answered, offered: &Offered) -> ErrorData {
+    let mut error = answered.envelope.get("error").cloned();
+    let hints = error.as_mut().and_then(|error| error.get_mut("hints"));
+    for hint in hints.and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Value::String(text) = hint {
+            *text = offered.worded(text);
+        }
+    }
     let said = error.as_ref().and_then(|error| error.get("message"));
     let said = said.and_then(Value::as_str).unwrap_or_default().to_owned();
     ErrorData::invalid_params(said, error)

@@ -10,6 +10,8 @@ use super::desk::Serving;
 use crate::guests::catalog::Tool;
 use crate::rules::code_mode::{run_script_card, search_tools_card};
 use crate::rules::codec::names::ToolNames;
+use crate::rules::flow::handles::PLUGIN;
+use crate::rules::flow::lines::Browse;
 use crate::rules::grant::Pattern;
 use crate::rules::manifest::{EffectClass, Risk};
 use crate::runs::host::Host;
@@ -56,10 +58,11 @@ impl Offered {
         let tools = told(&host);
         if serving.calling != Calling::Code {
             let usual = ToolNames::new(tools.iter().map(|tool| tool.name.as_str()));
-            for tool in &tools {
+            // Each call by itself is a run of its own, and begins with no handle.
+            for tool in tools.iter().filter(|tool| tool.name.plugin() != PLUGIN) {
                 let own = serving.names.get(tool.name.as_str()).cloned();
                 let name = own.unwrap_or_else(|| usual.wire(tool.name.as_str()));
-                let entry = entry(tool, &name);
+                let entry = entry(tool, &name, host.policy().flows.browse);
                 // Where there is a search, whatever asks to be found by it is.
                 let shown = serving.calling == Calling::Direct || !tool.declared.offer.deferred;
                 offered.add(Which::Tool(tool.name.clone()), entry, shown)?;
@@ -96,6 +99,17 @@ impl Offered {
     /// What a client means by a name.
     pub(super) fn which(&self, name: &str) -> Option<&Which> {
         self.names.get(name)
+    }
+
+    /// Words about tools, with the names that a client knows them by.
+    pub(super) fn worded(&self, text: &str) -> String {
+        let tools = self.names.iter().filter_map(|(name, which)| match which {
+            Which::Tool(tool) => Some((name, tool)),
+            Which::Script | Which::Search | Which::Resume => None,
+        });
+        tools.fold(text.to_owned(), |text, (name, tool)| {
+            text.replace(&format!("`{tool}`"), &format!("`{name}`"))
+        })
     }
 
     /// What a client was told of the tool of that name.
@@ -146,12 +160,12 @@ fn check_name(name: &str) -> Result<()> {
     Err(Error::bad_input(what).hint("1 to 64 letters, digits, `_` and `-`"))
 }
 
-fn entry(tool: &Tool, name: &str) -> Entry {
+fn entry(tool: &Tool, name: &str, browse: Browse) -> Entry {
     let card = tool.card();
     Entry::new(name.to_owned(), card.description, takes(card.input))
         .with_title(tool.name.to_string())
         .with_raw_output_schema(Arc::new(gives(&card.output)))
-        .with_annotations(of_tool(tool))
+        .with_annotations(of_tool(tool, browse))
 }
 
 fn own(card: &Card, annotations: ToolAnnotations) -> Entry {
@@ -185,20 +199,20 @@ fn resume_run_card() -> Card {
     }
 }
 
-/// What clients are told a tool does: hints, as the protocol calls them, so whatever is not certain is the worse.
+/// What clients are told a tool does: hints, as the protocol calls them, so whatever is not certain is the worse. Whether it
+/// reaches anything outside is certain: it reaches what it is granted.
 #[must_use]
-pub fn of_tool(tool: &Tool) -> ToolAnnotations {
-    let outside = match tool.declared.risk {
-        Risk::ReadOnly => false,
-        Risk::NetworkRead
-        | Risk::DataExfiltrationRisk
-        | Risk::ExternalWrite
-        | Risk::HighRisk
-        | Risk::Unclassified => true,
+pub fn of_tool(tool: &Tool, browse: Browse) -> ToolAnnotations {
+    let declared = &tool.declared;
+    let outside = match declared.risk {
+        Risk::NetworkRead | Risk::DataExfiltrationRisk | Risk::ExternalWrite => true,
+        Risk::ReadOnly | Risk::HighRisk | Risk::Unclassified => false,
     };
+    let free = browse == Browse::Free && declared.effect != EffectClass::Pure;
     let reaches = !tool.grant.fetch.is_empty() || !tool.grant.calls.is_empty();
-    let told = annotations(tool.declared.effect, outside || reaches);
-    match tool.declared.conduct.idempotent {
+    let others = declared.effect == EffectClass::ExternalStateful;
+    let told = annotations(declared.effect, outside || free || reaches || others);
+    match declared.conduct.idempotent {
         true => told.idempotent(true),
         false => told,
     }

@@ -83,7 +83,7 @@ fn error_handling() -> Result<String, Failure> {
 }
 
 /// Waits for a person's word.
-#[tool(effect = "pure", needs_approval = true)]
+#[tool(effect = "pure", needs_approval)]
 fn elicitation(
     /// What it is about.
     #[default(String::new())]
@@ -92,11 +92,42 @@ fn elicitation(
     format!("approved: {message}")
 }
 
+/// Says how it goes, where nobody has asked.
+#[tool(effect = "pure")]
+fn logging_tool() -> String {
+    tool_with_logging()
+}
+
+/// Waits for a person's word, in the middle of a stream.
+#[tool(effect = "pure", needs_approval)]
+fn streaming_elicitation() -> String {
+    "approved".to_owned()
+}
+
+/// Waits for a person's word; the call is made again with it.
+#[tool(effect = "pure", needs_approval)]
+fn input_required_result_elicitation() -> String {
+    "approved".to_owned()
+}
+
+/// The same, with what the server wants to have back.
+#[tool(effect = "pure", needs_approval)]
+fn input_required_result_request_state() -> String {
+    "approved: state-ok".to_owned()
+}
+
+/// The same, where that is not what the server sent.
+#[tool(effect = "pure", needs_approval)]
+fn input_required_result_tampered_state() -> String {
+    "approved".to_owned()
+}
+
 plugin! {
     name: "conformance",
     description: "What the conformance suite of MCP wants of a server.",
     tools: [
         simple_text, image_content, audio_content, embedded_resource, multiple_content_types, tool_with_logging,
-        tool_with_progress, error_handling, elicitation,
+        tool_with_progress, error_handling, elicitation, logging_tool, streaming_elicitation,
+        input_required_result_elicitation, input_required_result_request_state, input_required_result_tampered_state,
     ],
 }
