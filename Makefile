@@ -1,6 +1,6 @@
 # The ways in. Each one sets up by itself whatever the machine lacks; `make help` says what each is for.
 .DEFAULT_GOAL := help
-.PHONY: help setup plugins lint test console mutants crash peers demo bench clean
+.PHONY: help setup plugins lint test console mutants crash peers conformance demo bench load clean
 
 # Fixtures and examples are guests and nothing else; they are tested inside the host.
 guests = $$(plugins/build.sh packages | sed 's/^/--exclude /')
@@ -15,6 +15,7 @@ help:
 	@echo '  make mutants  break each rule on purpose, and see that a test fails; ONLY=WORD,WORD for some (half an hour for all)'
 	@echo '  make crash    kill processes at work, N=10000 of them, and see that nothing happened twice and nothing is lost'
 	@echo '  make peers    compare the codecs with the providers'\'' own SDKs; needs Python 3.11 or newer, and PyPI the first time'
+	@echo '  make conformance  run the official suite of MCP; needs npm, and its packages the first time'
 	@echo '  make bench    measure, and print one table'
 	@echo '  make load     measure the server: calls over HTTP and two hundred who watch a run; needs wrk, a package of that name'
 	@echo '  make plugins  only compile the plugins, into plugins/dist/NAME.wasm'
@@ -72,6 +73,14 @@ peers: plugins
 	@cargo run -q -p lazaret-tests --bin peers -- target/peers/bin/python
 	@cargo build -p lazaret
 	@target/peers/bin/python tests/peers/serve.py target/debug/lazaret
+
+# Versions and hashes are those of tests/conformance/package-lock.json; nothing of a package is run at its installation. The suite wants Node 22,
+# which is among the packages, so that any npm will do.
+conformance:
+	@plugins/build.sh
+	@cargo build -p lazaret
+	@cd tests/conformance && npm ci --silent --ignore-scripts --no-audit --no-fund
+	@cd tests/conformance && "$$(ls -d $$PWD/node_modules/node-*/bin/node | head -n 1)" run.mjs $(SIDES)
 
 # The host embeds plugins/dist, so that even a check needs the plugins.
 lint: plugins

@@ -5,5 +5,6 @@ pub mod config;
 pub mod envelope;
 pub mod http;
 pub mod listed;
+pub mod mcp;
 mod paint;
 pub mod wish;

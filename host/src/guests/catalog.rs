@@ -360,7 +360,8 @@ impl Catalog {
             let named = reach.iter().any(|line| line.matches(&tool.name));
             let blocked = policy.block.iter().any(|line| line.matches(&tool.name));
             let open = match tool.declared.offer.visibility {
-                Visibility::Public | Visibility::Local => true,
+                Visibility::Public => true,
+                Visibility::Local => !surface.is_remote(),
                 Visibility::Private | Visibility::User => false,
             };
             let offered = tool.declared.offer.surfaces.contains(&SurfaceWord(surface));

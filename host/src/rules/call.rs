@@ -330,10 +330,7 @@ fn check_reach(tool: &ToolName, caller: &Caller) -> Result<(), Denial> {
 }
 
 fn check_visibility(tool: &ToolName, declared: &Declared, caller: &Caller) -> Result<(), Denial> {
-    let remote = matches!(
-        caller.surface,
-        Surface::Http | Surface::Mcp | Surface::AiSdk
-    );
+    let remote = caller.surface.is_remote();
     let (open, why) = match (declared.offer.visibility, &caller.origin) {
         (Visibility::Public, _) | (Visibility::Private, Origin::Tool(_)) => (true, ""),
         (Visibility::Local, _) => (!remote, "is only for this machine, not for HTTP or MCP"),
@@ -341,8 +338,9 @@ fn check_visibility(tool: &ToolName, declared: &Declared, caller: &Caller) -> Re
         (Visibility::Private, Origin::Client | Origin::Model | Origin::Script | Origin::Host) => {
             (false, "is only for other tools to call")
         }
-        (Visibility::User, Origin::Client) => (true, ""),
-        (Visibility::User, Origin::Model | Origin::Host | Origin::Script | Origin::Tool(_)) => (
+        // What comes over MCP some model wrote, whoever sits before it.
+        (Visibility::User, Origin::Client) if caller.surface != Surface::Mcp => (true, ""),
+        (Visibility::User, _) => (
             false,
             "is only for a person to call, never for a model or a script",
         ),

@@ -7,13 +7,16 @@
 use serde_json::{Value, json};
 
 use super::flow::handles::PLUGIN;
+use super::json;
+use super::schema::Schema;
 use super::search::{Candidate, search};
 use super::signature::{HANDLES, Listed, catalogue, catalogue_line, declaration, signature};
-use crate::words::error::Result;
+use crate::words::error::{Code, Error, Result};
+use crate::words::id::shown;
 use crate::words::limits::{
     CATALOGUE_LINES, SCRIPT_CHARS, SEARCH_ANSWER_BYTES, SEARCH_HITS_MAX, SEARCH_QUERY_CHARS,
 };
-use crate::words::message::Card;
+use crate::words::message::{Card, WishedArgs};
 
 /// The tool that runs a script.
 pub const RUN_SCRIPT: &str = "run_script";
@@ -203,11 +206,32 @@ fn whole(value: &Value) -> Option<u64> {
     })
 }
 
+/// Arguments of one of the host's own tools, which fit its card.
+///
+/// # Errors
+/// `BadArgs` for others.
+pub fn fitting(args: &WishedArgs, card: &Card) -> Result<Value> {
+    let value = match args {
+        WishedArgs::Json(value) => value,
+        WishedArgs::Broken(text) => {
+            let why = json::parse(text).err().unwrap_or_default();
+            let what = format!(
+                "Invalid action input: the arguments are not JSON: {}",
+                shown(&why)
+            );
+            return Err(Error::new(Code::BadArgs, what));
+        }
+    };
+    let issues = Schema::compile(card.input.clone())?.issues(value);
+    if issues.is_empty() {
+        return Ok(value.clone());
+    }
+    Err(Error::new(Code::BadArgs, "Invalid action input.").issues(issues))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::schema::Schema;
-    use crate::words::error::Code;
     use crate::words::limits::{CATALOGUE_LINE_CHARS, CHARS_PER_TOKEN, OBSERVATION_TOKENS};
 
     fn listed<'a>(names: &'a [String], input: &'a Value) -> Vec<Listed<'a>> {

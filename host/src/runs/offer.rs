@@ -8,16 +8,16 @@ use crate::guests::catalog::Tool;
 use crate::guests::station::Station;
 use crate::rules::agent::Agent;
 use crate::rules::code_mode::{
-    Names, RUN_SCRIPT, SEARCH_TOOLS, answer, run_script_card, search_args, search_tools_card,
+    Names, RUN_SCRIPT, SEARCH_TOOLS, answer, fitting, run_script_card, search_args,
+    search_tools_card,
 };
 use crate::rules::flow::class::Classes;
 use crate::rules::plan::Grouping;
-use crate::rules::schema::Schema;
 use crate::rules::search::{Candidate, search};
 use crate::rules::signature::Listed;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
-use crate::words::id::{ToolName, shown};
+use crate::words::id::ToolName;
 use crate::words::label::Label;
 use crate::words::message::{Calling, Card, WishedArgs};
 
@@ -216,24 +216,4 @@ fn script(args: &WishedArgs) -> Result<Way> {
     let args = fitting(args, &run_script_card(&[]))?;
     let source = args.get("source").and_then(Value::as_str);
     Ok(Way::Script(source.unwrap_or_default().to_owned()))
-}
-
-/// Arguments of one of the host's own tools, which fit its card.
-fn fitting(args: &WishedArgs, card: &Card) -> Result<Value> {
-    let value = match args {
-        WishedArgs::Json(value) => value,
-        WishedArgs::Broken(text) => {
-            let why = crate::rules::json::parse(text).err().unwrap_or_default();
-            let what = format!(
-                "Invalid action input: the arguments are not JSON: {}",
-                shown(&why)
-            );
-            return Err(Error::new(Code::BadArgs, what));
-        }
-    };
-    let issues = Schema::compile(card.input.clone())?.issues(value);
-    if issues.is_empty() {
-        return Ok(value.clone());
-    }
-    Err(Error::new(Code::BadArgs, "Invalid action input.").issues(issues))
 }

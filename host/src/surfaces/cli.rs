@@ -9,6 +9,7 @@ mod demo;
 mod doctor;
 mod inline;
 mod logs;
+mod mcp;
 mod plugin;
 mod policy;
 mod print;
@@ -116,6 +117,8 @@ enum Command {
     Secret(secret::Secret),
     /// Serve tools, runs, questions and a console over HTTP, to whoever has the token.
     Serve(serve::Serve),
+    /// Serve the tools to a client of MCP.
+    Mcp(mcp::Mcp),
     /// Ask the policy.
     #[command(subcommand)]
     Policy(policy::Policy),
@@ -244,6 +247,7 @@ async fn perform(scene: &Scene, command: Command) -> Result<u8> {
         Command::Runs(runs) => runs.perform(scene).await,
         Command::Sessions(sessions) => sessions.perform(scene).await,
         Command::Secret(secret) => secret.perform(scene),
+        Command::Mcp(mcp) => mcp.perform(scene).await,
         Command::Policy(policy) => policy.perform(scene).await,
         Command::Config(config) => config.perform(scene),
         Command::Serve(serve) => serve.perform(scene).await,
@@ -279,13 +283,17 @@ impl Scene {
 
     /// Opens the host. Compiling takes a while the first time, and says so.
     async fn open_host(&self) -> Result<Host> {
-        let mut setup = self.read_config()?.setup;
+        self.open(self.read_config()?.setup).await
+    }
+
+    /// The same of a configuration that was read.
+    async fn open(&self, mut setup: Setup) -> Result<Host> {
         let asks = &mut setup.policy.asks;
         asks.unattended = inline::unattended(self, asks.unattended);
         self.host_of(setup).await
     }
 
-    /// Opens the host of a configuration that was read.
+    /// The same where questions are put to clients, and to nobody at this terminal.
     async fn host_of(&self, mut setup: Setup) -> Result<Host> {
         let asks = &mut setup.policy.asks;
         let wanted = self

@@ -13,6 +13,7 @@ pub mod file;
 pub mod flow;
 pub mod layer;
 pub mod lint;
+pub mod mcp_server;
 pub mod names;
 pub mod pace;
 pub mod profile;
@@ -38,6 +39,7 @@ use crate::words::error::{Error, Result};
 use crate::words::id::Digest;
 use crate::words::limits::CONFIG_BYTES;
 
+use super::mcp::desk::Serving;
 use file::ConfigFile;
 use layer::Layer;
 use stack::{Sources, Stack};
@@ -230,6 +232,15 @@ impl Config {
             stack,
             seen,
         })
+    }
+
+    /// How clients of MCP are served.
+    ///
+    /// # Errors
+    /// `BadInput`, which a configuration that was read does not cause.
+    pub fn mcp_server(&self) -> Result<Serving> {
+        let (own, theirs) = (self.stack.own.file()?, self.stack.workspace.file()?);
+        mcp_server::together(&[&own.mcp_server, &theirs.mcp_server])
     }
 
     /// What holds where nothing is configured, in memory: for `demo` and tests.

@@ -110,6 +110,25 @@ pub fn refused(action: &str, surface: Surface, error: &Error) -> Value {
     })
 }
 
+/// The envelope of what the host knows by itself: no tool ran, so that nothing of it is on record.
+#[must_use]
+pub fn found(action: &str, surface: Surface, data: &Value, label: &Label) -> Value {
+    json!({
+        "ok": true,
+        "data": data,
+        "artifacts": [],
+        "logs": [],
+        "meta": {
+            "action": action,
+            "invocationId": "",
+            "surface": surface,
+            "durationMs": 0,
+            "label": label,
+            "usage": Spent::default(),
+        },
+    })
+}
+
 /// Text stays text; other bytes are shown by their number, and `--out FOLDER` writes them.
 fn artifact(artifact: &Artifact) -> Value {
     let mut value = json!({

@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 
 use super::envelope::{Envelope, refused};
 use crate::guests::dispatch::Request;
+use crate::guests::guest::Artifact;
 use crate::guests::tasks::Tasks;
 use crate::rules::caller::Invocation;
 use crate::rules::manifest::Retry;
-use crate::runs::host::Host;
+use crate::runs::host::{Called, Host};
 use crate::runs::written::Written;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
@@ -76,6 +77,8 @@ pub struct Answered {
     pub code: Option<Code>,
     /// The run that waits for an answer; nothing where none does.
     pub waits: Option<RunId>,
+    /// What came with it, of which the envelope shows text alone.
+    pub artifacts: Vec<Artifact>,
 }
 
 impl Answered {
@@ -86,6 +89,19 @@ impl Answered {
             envelope: refused(tool, surface, error),
             code: Some(error.code()),
             waits: None,
+            artifacts: Vec::new(),
+        }
+    }
+
+    /// Of a call or script that was made.
+    #[must_use]
+    pub fn of(called: Called, surface: Surface) -> Self {
+        let code = called.outcome.result.as_ref().err().map(Error::code);
+        Self {
+            envelope: json!(Envelope::of(&called, surface)),
+            waits: (code == Some(Code::Asked)).then(|| called.run.clone()),
+            code,
+            artifacts: called.outcome.trail.artifacts,
         }
     }
 }
@@ -106,14 +122,8 @@ pub async fn call(
         let asked = (request, &options.written(), options.invocation()?);
         host.call_asked(run, surface, asked, tasks).await
     };
-    let called = match called.await {
-        Ok(called) => called,
-        Err(error) => return Answered::refused(tool, surface, &error),
-    };
-    let code = called.outcome.result.as_ref().err().map(Error::code);
-    Answered {
-        envelope: json!(Envelope::of(&called, surface)),
-        waits: (code == Some(Code::Asked)).then(|| called.run.clone()),
-        code,
+    match called.await {
+        Ok(called) => Answered::of(called, surface),
+        Err(error) => Answered::refused(tool, surface, &error),
     }
 }

@@ -332,6 +332,15 @@ impl Surface {
         Self::Dev,
         Self::AiSdk,
     ];
+
+    /// Whether whoever calls may be elsewhere (A-13b).
+    #[must_use]
+    pub fn is_remote(self) -> bool {
+        match self {
+            Self::Http | Self::Mcp | Self::AiSdk => true,
+            Self::Cli | Self::Json | Self::React | Self::Dev => false,
+        }
+    }
 }
 
 /// The five effects.

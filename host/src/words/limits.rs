@@ -621,6 +621,42 @@ pub const FEED_FRAME_BYTES: usize = 256 << 10;
 pub const FEED_FRAMES: usize = 64;
 /// How often the journal is looked at for a run of another process.
 pub const FEED_LOOK_MS: u64 = 200;
+/// One message of MCP, either way.
+pub const MCP_FRAME_BYTES: usize = 1 << 20;
+/// The id of a request of MCP.
+pub const MCP_ID_CHARS: usize = 128;
+/// Calls of MCP's clients at once, all sessions together; more are told to come again.
+pub const MCP_CALLS: usize = 16;
+/// Largest value of `[mcp_server] calls`.
+pub const MCP_CALLS_MAX: usize = 128;
+/// Requests of one client that are not answered; before they are, no more is read from it.
+pub const MCP_REQUESTS: usize = 64;
+/// Messages that a client has not taken; before it has, no more is read from it.
+pub const MCP_FRAMES_QUEUED: usize = 16;
+/// Tools of one page of a list.
+pub const MCP_PAGE_TOOLS: usize = 100;
+/// Largest value of `[mcp_server] page_tools`.
+pub const MCP_PAGE_TOOLS_MAX: usize = 1_000;
+/// Rounds of questions of one call; what it asks beyond them waits for `lazaret ask`.
+pub const MCP_ASK_ROUNDS: usize = 16;
+/// How long a client's user has for one answer; after that the question waits for `lazaret ask`.
+pub const MCP_ANSWER_MS: u64 = 600_000;
+/// Largest value of `[mcp_server] answer_ms`.
+pub const MCP_ANSWER_MS_MAX: u64 = 86_400_000;
+/// What calls that are under way have when their client has gone, before they are given up.
+pub const MCP_END_MS: u64 = 5_000;
+/// How long the last words of a call may take to be told before its outcome.
+pub const MCP_LAST_WORDS_MS: u64 = 1_000;
+/// Sessions of MCP over HTTP at once.
+pub const MCP_SESSIONS: usize = 64;
+/// Largest value of `[mcp_server] sessions`.
+pub const MCP_SESSIONS_MAX: usize = 10_000;
+/// How long a session over HTTP may be silent.
+pub const MCP_IDLE_MS: u64 = 300_000;
+/// Largest value of `[mcp_server] idle_ms`.
+pub const MCP_IDLE_MS_MAX: u64 = 86_400_000;
+/// Names that clients know tools by, beside the usual ones.
+pub const MCP_NAMES: usize = 1_000;
 
 // Bounds that hang together.
 const _: () =

@@ -10,6 +10,7 @@ mod budgets;
 mod cache;
 mod chains;
 mod changes;
+mod clients;
 mod compiles;
 mod components;
 mod flows;

@@ -10,6 +10,7 @@ use super::budget::{BudgetTable, PriceTable};
 use super::chain::{ChainTable, TierTable};
 use super::context::ContextTable;
 use super::flow::FlowTable;
+use super::mcp_server::McpServerTable;
 use super::names::NamesTable;
 use super::pace::PaceTable;
 use super::profile::{Profile, Version};
@@ -100,6 +101,8 @@ pub struct ConfigFile {
     pub traces: TracesTable,
     /// What `lazaret serve` allows.
     pub serve: ServeTable,
+    /// How clients of MCP are served.
+    pub mcp_server: McpServerTable,
     /// The bytes that were read.
     #[serde(skip)]
     pub bytes: Vec<u8>,

@@ -16,6 +16,7 @@ use super::file::{
     RemoteTable, looking,
 };
 use super::flow::{self, FlowTable};
+use super::mcp_server;
 use super::names;
 use super::pace::PaceTable;
 use super::secrets;
@@ -145,6 +146,8 @@ pub(super) fn resolve(mut setup: Setup, files: &[(&Path, &ConfigFile)]) -> Resul
     for agent in setup.agents.values_mut() {
         agent.names.clone_from(&names);
     }
+    let tables: Vec<_> = files.iter().map(|(_, file)| &file.mcp_server).collect();
+    mcp_server::together(&tables)?;
     check_names(&setup)?;
     budget::check(&setup)?;
     Ok(setup)

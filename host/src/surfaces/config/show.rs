@@ -13,11 +13,12 @@ use super::chain::ChainTable;
 use super::context::ContextTable;
 use super::file::{AbortTable, CacheTable, ConfigFile, InboundTable, LimitTable, SearchTable};
 use super::layer::{Keys, Merged, Origin, Place, is, named};
+use super::mcp_server::McpServerTable;
 use super::names::{self, NamesTable};
 use super::pace::PaceTable;
 use super::secrets::{ScrubTable, VaultTable};
 use super::serve::ServeRules;
-use super::{Config, agent, context};
+use super::{Config, agent, context, mcp_server};
 use crate::guests::catalog::Collisions;
 use crate::rules::agent::Agent;
 use crate::rules::budget::Caps;
@@ -215,6 +216,7 @@ struct RunsShown {
     chain: ChainTable,
     compaction: RollingTable,
     context: ContextTable,
+    mcp_server: McpServerTable,
     names: NamesTable,
     pace: PaceTable,
     serve: ServeRules,
@@ -320,8 +322,10 @@ fn runs_of(config: &Config, own: &ConfigFile, theirs: &ConfigFile) -> Result<Run
     let RunRules { abort, caching } = setup.rules;
     let names = names::together(&[&own.names, &theirs.names])?;
     let collector = setup.places.collector.as_ref();
+    let serving = mcp_server::together(&[&own.mcp_server, &theirs.mcp_server])?;
     Ok(RunsShown {
         serve: config.stack.serve.clone(),
+        mcp_server: mcp_server::shown(serving),
         traces: collector.map_or_else(TracesPace::default, |collector| collector.pace),
         abort: AbortTable {
             drain: Some(abort.drain),

@@ -1,0 +1,394 @@
+//! Questions of a client's call: put to its user where the client can do that, and left for `lazaret ask` where not.
+//!
+//! The words are the host's. `decline` is a no, since a person has read the question and refused; `cancel`, an answer
+//! that is none, and no answer in time leave it: whoever closed a window has not decided anything. What is left stands
+//! on record, and waits for any process of this user.
+
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolResponse, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
+    ElicitationSchema, ErrorData, InputRequest, InputRequests, InputRequiredResult, InputResponses,
+};
+use serde_json::{Value, json};
+
+use super::call::Call;
+use super::session::is_newest;
+use super::told;
+use crate::rules::json;
+use crate::runs::left::Waiting;
+use crate::surfaces::wish::Answered;
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::{Answer, Content};
+use crate::words::id::{Digest, RunId, shown};
+use crate::words::inert::visible;
+use crate::words::limits::MCP_ASK_ROUNDS;
+
+/// How a client's user can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// By a request of ours, which is answered while the call waits.
+    Request,
+    /// In the answer to the call, which the client then makes again with what its user said.
+    Again,
+    /// Not at all.
+    None,
+}
+
+fn way(call: &Call<'_>) -> Way {
+    let offers = call.context.client_capabilities();
+    let form = offers.and_then(|offers| offers.elicitation);
+    // Nothing said of the mode is the form of old.
+    let form = form.is_some_and(|said| said.form.is_some() || said.url.is_none());
+    match (
+        call.session.desk.serving.elicitation && form,
+        is_newest(call.context),
+    ) {
+        (false, _) => Way::None,
+        (true, false) => Way::Request,
+        (true, true) => Way::Again,
+    }
+}
+
+/// Asks as often as the call waits, and goes on with it; what the client is told in the end.
+pub(super) async fn settled(
+    call: &Call<'_>,
+    mut answered: Answered,
+) -> Result<CallToolResponse, ErrorData> {
+    for _ in 0..MCP_ASK_ROUNDS {
+        let Some(run) = answered.waits.clone() else {
+            return call.tell(&answered).await;
+        };
+        let waiting = open(call, &run).await;
+        match way(call) {
+            Way::Again if !waiting.is_empty() => return Ok(again(call, &run, &waiting)),
+            Way::Request if !waiting.is_empty() => {
+                if !asked_all(call, &waiting).await {
+                    return left(call, &answered, &run).await;
+                }
+            }
+            Way::None => return Ok(told::pending(&answered, &waiting).into()),
+            // Somebody else has answered meanwhile.
+            Way::Again | Way::Request => {}
+        }
+        answered = call.go_on(&run).await;
+    }
+    match answered.waits.clone() {
+        Some(run) => left(call, &answered, &run).await,
+        None => call.tell(&answered).await,
+    }
+}
+
+async fn left(
+    call: &Call<'_>,
+    answered: &Answered,
+    run: &RunId,
+) -> Result<CallToolResponse, ErrorData> {
+    let waiting = open(call, run).await;
+    Ok(told::pending(answered, &waiting).into())
+}
+
+/// The questions that a run waits for.
+async fn open(call: &Call<'_>, run: &RunId) -> Vec<Waiting> {
+    let mut waiting = call.host().questions().await.unwrap_or_default();
+    waiting.retain(|waiting| waiting.run == *run);
+    waiting
+}
+
+/// Puts all questions to the client's user, one after the other; whether all were answered.
+async fn asked_all(call: &Call<'_>, waiting: &[Waiting]) -> bool {
+    for one in waiting {
+        let limit = Duration::from_millis(call.session.desk.serving.answer_ms);
+        let peer = &call.context.peer;
+        let asking = peer.create_elicitation_with_timeout(form(one), Some(limit));
+        let said = tokio::select! {
+            said = asking => said,
+            () = call.given_up() => return false,
+        };
+        let Some(answer) = said.ok().and_then(|said| read(&said, one)) else {
+            return false;
+        };
+        if record(call, one, answer).await.is_err() {
+            return false;
+        }
+        // It may have answered for others that wait as well: they are judged again, and asked if it has not.
+        if answer == Answer::Always {
+            break;
+        }
+    }
+    true
+}
+
+/// Records an answer. One that comes too late counts as a no, which the run learns when it goes on.
+async fn record(call: &Call<'_>, waiting: &Waiting, answer: Answer) -> Result<()> {
+    let id = waiting.question.id.as_str();
+    match call.host().answer(id, answer).await {
+        Ok(_) => Ok(()),
+        Err(late) if late.code() == Code::TooSlow => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// What a client's user has said; nothing where they have not decided.
+fn read(said: &ElicitResult, waiting: &Waiting) -> Option<Answer> {
+    if said.action == ElicitationAction::Decline {
+        return Some(Answer::Deny);
+    }
+    if said.action != ElicitationAction::Accept {
+        return None;
+    }
+    let answer = said.content.as_ref()?.get("answer")?.as_str()?;
+    match answer {
+        "allow" => Some(Answer::Allow),
+        "deny" => Some(Answer::Deny),
+        "always" if !waiting.question.values.is_empty() => Some(Answer::Always),
+        _ => None,
+    }
+}
+
+/// The form of a question.
+fn form(waiting: &Waiting) -> ElicitRequestParams {
+    let mut answers = vec!["allow", "deny"];
+    if !waiting.question.values.is_empty() {
+        answers.push("always");
+    }
+    let schema = json!({
+        "type": "object",
+        "properties": {"answer": {
+            "type": "string",
+            "title": "Answer",
+            "description": described(answers.len() > 2),
+            "enum": answers,
+        }},
+        "required": ["answer"],
+    });
+    // It is a form of the protocol's, which a test holds.
+    let schema = serde_json::from_value::<ElicitationSchema>(schema);
+    ElicitRequestParams::FormElicitationParams {
+        meta: None,
+        message: text(waiting),
+        requested_schema: schema.unwrap_or_else(|_| ElicitationSchema::new([].into())),
+    }
+}
+
+fn described(always: bool) -> &'static str {
+    match always {
+        true => {
+            "allow: this call. deny: not this call. always: also whatever else uses these values in this run."
+        }
+        false => "allow: this call, once. deny: not this call.",
+    }
+}
+
+/// Arguments that are shown; the question's own sentence says more where there are more.
+const ARGUMENTS: usize = 12;
+
+/// What is asked, with what, and why; hidden characters are shown.
+fn text(waiting: &Waiting) -> String {
+    let asked = &waiting.question;
+    let mut lines = vec![
+        format!("May `{}` be called?", shown(&waiting.subject)),
+        visible(&asked.text),
+    ];
+    if let Content::Inline(Value::Object(args)) = &waiting.content {
+        let line = |(key, value): (&String, &Value)| {
+            let value = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            format!("  {} = {}", shown(key), shown(&value))
+        };
+        lines.extend(args.iter().take(ARGUMENTS).map(line));
+        if args.len() > ARGUMENTS {
+            lines.push(format!(
+                "  and {} more",
+                args.len().saturating_sub(ARGUMENTS)
+            ));
+        }
+    }
+    lines.extend(
+        asked
+            .reasons
+            .iter()
+            .map(|reason| format!("because {}", visible(reason))),
+    );
+    if let Some(classes) = &asked.classes {
+        lines.push(format!(
+            "the tool is {}, risk {}",
+            visible(&classes.effect),
+            visible(&classes.risk)
+        ));
+    }
+    lines.push(format!("asked by {}", visible(&asked.rule)));
+    lines.push(format!("in full: lazaret ask show {}", asked.id));
+    lines.join("\n")
+}
+
+/// The answer to a call that its client is to make again, with what its user said.
+fn again(call: &Call<'_>, run: &RunId, waiting: &[Waiting]) -> CallToolResponse {
+    let asked = |one: &Waiting| {
+        let request = ElicitRequest::new(form(one));
+        (
+            one.question.id.to_string(),
+            InputRequest::Elicitation(request),
+        )
+    };
+    let requests: InputRequests = waiting.iter().map(asked).collect();
+    let state = format!("{run}.{}", mac(call, run));
+    InputRequiredResult::new(Some(requests), Some(state)).into()
+}
+
+/// What a call that is made again is: that run, and no other call's.
+fn mac(call: &Call<'_>, run: &RunId) -> Digest {
+    let input = json::canonical(&call.input);
+    let parts = [
+        run.as_str().as_bytes(),
+        call.name.as_bytes(),
+        input.as_bytes(),
+    ];
+    call.host().journal().key().mac(PURPOSE, &parts)
+}
+
+fn is_of(call: &Call<'_>, run: &RunId, made: &Digest) -> bool {
+    let input = json::canonical(&call.input);
+    let parts = [
+        run.as_str().as_bytes(),
+        call.name.as_bytes(),
+        input.as_bytes(),
+    ];
+    call.host().journal().key().made(made, PURPOSE, &parts)
+}
+
+const PURPOSE: &str = "state of a call over MCP";
+
+/// What came of a call that was made again.
+pub(super) enum Taken {
+    /// It has gone on.
+    Answered(Answered),
+    /// It waits still, and the client is told so.
+    Left(CallToolResponse),
+}
+
+/// Takes what a client's user said of a call that was answered with [`again`], and goes on with it.
+pub(super) async fn taken(
+    call: &Call<'_>,
+    state: &str,
+    responses: &InputResponses,
+) -> Result<Taken, ErrorData> {
+    let forged = || {
+        ErrorData::invalid_params(
+            "`requestState` is not what this call was answered with",
+            None,
+        )
+    };
+    let (run, made) = state.rsplit_once('.').ok_or_else(forged)?;
+    let run = RunId::known(run);
+    let made = Digest::parse(made).map_err(|_| forged())?;
+    if !is_of(call, &run, &made) {
+        return Err(forged());
+    }
+    if let Err(error) = call.check_own(&run).await {
+        return Ok(Taken::Answered(call.refused(&error)));
+    }
+    let waiting = open(call, &run).await;
+    let mut missing = Vec::new();
+    for one in waiting {
+        let said = responses.get(one.question.id.as_str());
+        let said = said.and_then(|said| serde_json::from_value::<ElicitResult>(said.clone()).ok());
+        let Some(said) = said else {
+            missing.push(one);
+            continue;
+        };
+        let Some(answer) = read(&said, &one) else {
+            return Ok(Taken::Left(undecided(call, &run, &[one])));
+        };
+        if let Err(error) = record(call, &one, answer).await {
+            return Ok(Taken::Answered(call.refused(&error)));
+        }
+    }
+    if !missing.is_empty() {
+        return Ok(Taken::Left(again(call, &run, &missing)));
+    }
+    Ok(Taken::Answered(call.go_on(&run).await))
+}
+
+/// A call whose question nobody decided: it waits for `lazaret ask`.
+fn undecided(call: &Call<'_>, run: &RunId, waiting: &[Waiting]) -> CallToolResponse {
+    let error = Error::new(Code::Asked, "this call waits for a person's answer");
+    let mut answered = call.refused(&error);
+    answered.waits = Some(run.clone());
+    told::pending(&answered, waiting).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::event::Question;
+    use crate::words::id::QuestionId;
+    use crate::words::label::Label;
+
+    fn waiting(values: usize) -> Waiting {
+        Waiting {
+            run: RunId::known("r"),
+            at: 0,
+            subject: "mail.send".to_owned(),
+            content: Content::Inline(json!({"to": "eve\u{202e}@evil.test"})),
+            label: Label::default(),
+            question: Question {
+                id: QuestionId::of(&["q"]),
+                wish: QuestionId::of(&["w"]),
+                rule: "`ask` in lazaret.toml".to_owned(),
+                text: "May this client call `mail.send`?".to_owned(),
+                reasons: vec!["it is new".to_owned()],
+                values: vec![QuestionId::of(&["v"]); values],
+                lines: Vec::new(),
+                until: None,
+                classes: None,
+            },
+        }
+    }
+
+    #[test]
+    fn a_question_is_a_form_of_the_protocol() {
+        for (values, answers) in [
+            (0, json!(["allow", "deny"])),
+            (1, json!(["allow", "deny", "always"])),
+        ] {
+            let form = json!(form(&waiting(values)));
+            assert_eq!(form["mode"], "form");
+            assert_eq!(
+                form["requestedSchema"]["properties"]["answer"]["enum"],
+                answers
+            );
+            assert_eq!(form["requestedSchema"]["required"], json!(["answer"]));
+            let text = form["message"].as_str().unwrap();
+            assert!(text.contains("  to = eve\\u{202e}@evil.test"), "{text}");
+            assert!(
+                text.contains("because it is new") && text.contains("lazaret ask show "),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_a_decision_is_an_answer() {
+        let accept =
+            |content: Value| ElicitResult::new(ElicitationAction::Accept).with_content(content);
+        for (said, values, expected) in [
+            (accept(json!({"answer": "allow"})), 0, Some(Answer::Allow)),
+            (accept(json!({"answer": "deny"})), 0, Some(Answer::Deny)),
+            (accept(json!({"answer": "always"})), 1, Some(Answer::Always)),
+            (accept(json!({"answer": "always"})), 0, None),
+            (accept(json!({"answer": "yes"})), 0, None),
+            (accept(json!({})), 0, None),
+            (ElicitResult::new(ElicitationAction::Accept), 0, None),
+            (
+                ElicitResult::new(ElicitationAction::Decline),
+                0,
+                Some(Answer::Deny),
+            ),
+            (ElicitResult::new(ElicitationAction::Cancel), 0, None),
+        ] {
+            assert_eq!(read(&said, &waiting(values)), expected, "{said:?}");
+        }
+    }
+}

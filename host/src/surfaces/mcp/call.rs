@@ -1,0 +1,253 @@
+//! `tools/call`: one call of a client, from its name to its outcome.
+
+use std::sync::Arc;
+
+use rmcp::RoleServer;
+use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorData};
+use rmcp::service::RequestContext;
+use serde_json::{Value, json};
+
+use super::ask;
+use super::live::Ears;
+use super::session::{Session, refused};
+use super::told;
+use super::tools::{Offered, RESUME_RUN, Which, told as listed};
+use crate::guests::tasks::Tasks;
+use crate::rules::code_mode::{
+    RUN_SCRIPT, SEARCH_TOOLS, answer, fitting, run_script_card, search_args, search_tools_card,
+};
+use crate::runs::host::{Called, Host};
+use crate::runs::left::{Program, Resumed};
+use crate::runs::written::Written;
+use crate::surfaces::envelope::found;
+use crate::surfaces::wish::{self, Answered, Options};
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::{Event, Surface};
+use crate::words::id::{RunId, shown};
+use crate::words::label::Label;
+use crate::words::message::WishedArgs;
+
+/// Where a client says what it asks of one call beside tool and arguments, in the `_meta` of its request.
+const OPTIONS: &str = "lazaret/options";
+
+/// One call of a client.
+pub(super) struct Call<'a> {
+    pub(super) session: &'a Session,
+    pub(super) context: &'a RequestContext<RoleServer>,
+    pub(super) offered: Arc<Offered>,
+    ears: Ears,
+    /// What was asked for, as the client wrote it.
+    pub(super) name: String,
+    pub(super) input: Value,
+}
+
+/// Makes a call, whatever comes of it.
+pub(super) async fn call(
+    session: &Session,
+    request: CallToolRequestParams,
+    context: &RequestContext<RoleServer>,
+) -> Result<CallToolResponse, ErrorData> {
+    let offered = session.desk.offered().map_err(|error| refused(&error))?;
+    let Ok(_place) = session.desk.calls.clone().try_acquire_owned() else {
+        let most = session.desk.serving.calls;
+        let error = Error::new(Code::Busy, format!("{most} calls are under way already"))
+            .hint("wait for one of them; `[mcp_server] calls` says how many may be");
+        let answered = Answered::refused(&shown(&request.name), Surface::Mcp, &error);
+        return Ok(told::told(&answered).into());
+    };
+    let token = context.meta.get_progress_token();
+    let call = Call {
+        session,
+        context,
+        offered,
+        ears: Ears::new(context.peer.clone(), token, session.least(context)),
+        name: request.name.into_owned(),
+        input: Value::Object(request.arguments.unwrap_or_default()),
+    };
+    let answered = match &request.request_state {
+        Some(state) => {
+            let responses = request.input_responses.unwrap_or_default();
+            match ask::taken(&call, state, &responses).await? {
+                ask::Taken::Answered(answered) => answered,
+                ask::Taken::Left(response) => return Ok(response),
+            }
+        }
+        None => call.make().await,
+    };
+    ask::settled(&call, answered).await
+}
+
+impl Call<'_> {
+    pub(super) fn host(&self) -> &Arc<Host> {
+        &self.offered.host
+    }
+
+    /// Makes it for the first time.
+    async fn make(&self) -> Answered {
+        let made = match self.offered.which(&self.name) {
+            Some(Which::Tool(tool)) => self.tool(tool.as_str()).await,
+            Some(Which::Script) => self.script().await,
+            Some(Which::Search) => self.search(),
+            Some(Which::Resume) => self.resume().await,
+            // It is a wish all the same, and stands on record; what is near it the host says.
+            None => self.tool(&shown(&self.name)).await,
+        };
+        made.unwrap_or_else(|error| self.refused(&error))
+    }
+
+    pub(super) fn refused(&self, error: &Error) -> Answered {
+        Answered::refused(&shown(&self.name), Surface::Mcp, error)
+    }
+
+    async fn tool(&self, tool: &str) -> Result<Answered> {
+        let options = self.options()?;
+        let host = self.host();
+        let (run, tasks) = (host.new_run(), host.tasks());
+        let wished = (tool, self.input.clone());
+        let wish = wish::call(host, (run.clone(), Surface::Mcp), wished, &options, &tasks);
+        Ok(self.under_way(&run, &tasks, wish).await)
+    }
+
+    /// What is asked of the call beside its arguments. A model never types.
+    fn options(&self) -> Result<Options> {
+        let said = self.context.meta.get(OPTIONS).cloned();
+        let options: Options = said
+            .map_or(Ok(Options::default()), serde_json::from_value)
+            .map_err(|why| {
+                Error::bad_input(format!("`_meta.{OPTIONS}`: {}", shown(&why.to_string())))
+            })?;
+        if options.typed {
+            let what =
+                format!("`_meta.{OPTIONS}`: `typed` is not for MCP, whose words a model wrote");
+            return Err(Error::bad_input(what));
+        }
+        Ok(options)
+    }
+
+    fn args(&self) -> WishedArgs {
+        WishedArgs::Json(self.input.clone())
+    }
+
+    async fn script(&self) -> Result<Answered> {
+        let args = fitting(&self.args(), &run_script_card(&[]))?;
+        let source = args.get("source").and_then(Value::as_str);
+        let program = Program {
+            source: source.unwrap_or_default().to_owned(),
+            written: Written::Piped,
+            with: &[],
+        };
+        let host = self.host();
+        let (run, tasks) = (host.new_run(), host.tasks());
+        let work = host.program(run.clone(), Surface::Mcp, program, &tasks);
+        let called = self.under_way(&run, &tasks, work).await;
+        Ok(self.answered(RUN_SCRIPT, called))
+    }
+
+    fn search(&self) -> Result<Answered> {
+        let host = self.host();
+        let results = host.policy().scripts.results;
+        let args = fitting(&self.args(), &search_tools_card(results))?;
+        let (query, limit) = search_args(&args);
+        let limit = limit.or(u64::try_from(results).ok());
+        let tools = listed(host);
+        let all: Vec<_> = tools.iter().map(|tool| tool.listed()).collect();
+        let text = answer(&all, query, limit)?;
+        // Names and descriptions are the words of whoever wrote a plugin.
+        let classes = &host.policy().flows.classes;
+        let words = classes.of_words(tools.iter().map(|tool| &tool.name));
+        let label = Written::Piped.label().join(&words);
+        Ok(self.knows(SEARCH_TOOLS, &json!(text), &label))
+    }
+
+    fn knows(&self, action: &str, value: &Value, label: &Label) -> Answered {
+        Answered {
+            envelope: found(action, Surface::Mcp, value, label),
+            code: None,
+            waits: None,
+            artifacts: Vec::new(),
+        }
+    }
+
+    async fn resume(&self) -> Result<Answered> {
+        let run = self.input.get("run").and_then(Value::as_str);
+        let run = run.ok_or_else(|| {
+            Error::new(Code::BadArgs, "Invalid action input.")
+                .hint(format!("{RESUME_RUN} {}", json!({"run": "RUN"})))
+        })?;
+        let run = RunId::known(run);
+        self.check_own(&run).await?;
+        Ok(self.go_on(&run).await)
+    }
+
+    /// Whether a run was begun by a client of MCP: another's is not gone on with from here.
+    pub(super) async fn check_own(&self, run: &RunId) -> Result<()> {
+        let records = self.host().journal().records(run).await;
+        let records = records.unwrap_or_default();
+        let first = records.first().map(|first| &first.event);
+        match first {
+            Some(Event::Started(started)) if started.surface == Surface::Mcp => Ok(()),
+            Some(_) | None => {
+                let what = format!("run `{}` of a client of MCP", shown(run.as_str()));
+                Err(Error::not_found(what))
+            }
+        }
+    }
+
+    /// Goes on with a run that was left.
+    pub(super) async fn go_on(&self, run: &RunId) -> Answered {
+        let host = self.host();
+        let tasks = host.tasks();
+        let work = async {
+            match Box::pin(host.resume(run, &tasks)).await? {
+                Resumed::Called(called) => Ok(*called),
+                Resumed::Answer(_) => Err(Error::bug("a call that was an agent's run")),
+            }
+        };
+        let called = self.under_way(run, &tasks, work).await;
+        self.answered(&self.name, called)
+    }
+
+    fn answered(&self, action: &str, called: Result<Called>) -> Answered {
+        match called {
+            Ok(called) => Answered::of(called, Surface::Mcp),
+            Err(error) => Answered::refused(&shown(action), Surface::Mcp, &error),
+        }
+    }
+
+    /// Does the work of a run: told to whoever listens, and given up when the client takes its request back or goes.
+    async fn under_way<T>(&self, run: &RunId, tasks: &Tasks, work: impl Future<Output = T>) -> T {
+        let work = async {
+            let mut work = std::pin::pin!(work);
+            tokio::select! {
+                biased;
+                done = work.as_mut() => return done,
+                () = self.given_up() => {}
+            }
+            tasks.cancel();
+            work.await
+        };
+        let is_tool = matches!(self.offered.which(&self.name), Some(Which::Tool(_)));
+        match self.ears.listens(!is_tool) {
+            true => self.ears.seeing(self.host(), run, work).await,
+            false => work.await,
+        }
+    }
+
+    /// Returns when nobody waits for the outcome any more.
+    pub(super) async fn given_up(&self) {
+        tokio::select! {
+            () = self.context.ct.cancelled() => {}
+            () = self.session.desk.closed() => {}
+        }
+    }
+
+    /// What the client is told, once nobody has to be asked any more.
+    pub(super) async fn tell(&self, answered: &Answered) -> Result<CallToolResponse, ErrorData> {
+        // A name that leads nowhere is an error of the protocol, which only says so.
+        if self.offered.which(&self.name).is_none() && answered.code == Some(Code::UnknownTool) {
+            return Err(told::protocol(answered, &self.offered));
+        }
+        self.ears.logs(&answered.envelope).await;
+        Ok(told::told(answered).into())
+    }
+}

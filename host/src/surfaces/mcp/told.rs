@@ -1,0 +1,222 @@
+//! What a client is told of a call: the envelope as structured content, and beside it what a model reads.
+//!
+//! Row A-34 wants the envelope, and clients hold structured content to the schema that was listed, of failures too: so
+//! that schema is the envelope's, with the tool's own inside (`tools.rs`). The text is the outcome alone: a model that
+//! is shown text needs no invocation id.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use rmcp::model::{CallToolResult, ContentBlock, ErrorData, ResourceContents};
+use serde_json::{Value, json};
+
+use super::tools::{Offered, RESUME_RUN};
+use crate::guests::guest::Artifact;
+use crate::runs::left::Waiting;
+use crate::surfaces::listed;
+use crate::surfaces::wish::Answered;
+use crate::words::error::Error;
+use crate::words::event::Surface;
+use crate::words::inert::visible;
+use crate::words::limits::MCP_FRAME_BYTES;
+
+/// Room for what is around an outcome in a message.
+const AROUND_BYTES: usize = 4 << 10;
+
+/// What a client is told of a call.
+pub(super) fn told(answered: &Answered) -> CallToolResult {
+    let mut content = vec![ContentBlock::text(text(&answered.envelope))];
+    let id = answered.envelope.pointer("/meta/invocationId");
+    let id = id.and_then(Value::as_str).unwrap_or_default();
+    content.extend(
+        answered
+            .artifacts
+            .iter()
+            .map(|artifact| block(artifact, id)),
+    );
+    let told = with(content, answered.envelope.clone());
+    let bytes = serde_json::to_vec(&told).map_or(usize::MAX, |bytes| bytes.len());
+    if bytes.saturating_add(AROUND_BYTES) <= MCP_FRAME_BYTES {
+        return told;
+    }
+    let error = Error::too_big("the answer", MCP_FRAME_BYTES, bytes)
+        .hint("let a script cut it: `run_script` returns what you need of it");
+    let action = answered.envelope.pointer("/meta/action");
+    let action = action.and_then(Value::as_str).unwrap_or_default();
+    let mut refused = Answered::refused(action, Surface::Mcp, &error).envelope;
+    if let (Some(map), Some(meta)) = (refused.as_object_mut(), answered.envelope.get("meta")) {
+        map.insert("meta".to_owned(), meta.clone());
+    }
+    with(vec![ContentBlock::text(text(&refused))], refused)
+}
+
+/// What a client is told of a call that waits for a person whom it cannot ask.
+pub(super) fn pending(answered: &Answered, waiting: &[Waiting]) -> CallToolResult {
+    let mut envelope = answered.envelope.clone();
+    let mut lines = vec![text(&envelope)];
+    for one in waiting {
+        let id = &one.question.id;
+        lines.push(format!(
+            "question {id}: {}\na person answers it with: lazaret ask allow {id}   (or: lazaret ask deny {id})",
+            visible(&one.question.text)
+        ));
+    }
+    if let (Some(map), Some(run)) = (envelope.as_object_mut(), &answered.waits) {
+        lines.push(format!(
+            "then call `{}` with {}",
+            RESUME_RUN,
+            json!({"run": run})
+        ));
+        map.insert("run".to_owned(), json!(run));
+        map.insert(
+            "questions".to_owned(),
+            waiting.iter().map(listed::question).collect(),
+        );
+    }
+    with(vec![ContentBlock::text(lines.join("\n"))], envelope)
+}
+
+/// A request that cannot be answered with an outcome at all: the error of the protocol, with ours inside.
+pub(super) fn protocol(answered: &Answered, offered: &Offered) -> ErrorData {
+    let mut error = answered.envelope.get("error").cloned();
+    let hints = error.as_mut().and_then(|error| error.get_mut("hints"));
+    for hint in hints.and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Value::String(text) = hint {
+            *text = offered.worded(text);
+        }
+    }
+    let said = error.as_ref().and_then(|error| error.get("message"));
+    let said = said.and_then(Value::as_str).unwrap_or_default().to_owned();
+    ErrorData::invalid_params(said, error)
+}
+
+fn with(content: Vec<ContentBlock>, envelope: Value) -> CallToolResult {
+    let ok = envelope.get("ok") == Some(&Value::Bool(true));
+    let mut told = match ok {
+        true => CallToolResult::success(content),
+        false => CallToolResult::error(content),
+    };
+    told.structured_content = Some(envelope);
+    told
+}
+
+/// What a model reads: an outcome that is text as it is, any other as JSON; of a failure its code, why, and what helps.
+fn text(envelope: &Value) -> String {
+    let Some(error) = envelope.get("error") else {
+        return match envelope.get("data") {
+            Some(Value::String(text)) => text.clone(),
+            Some(data) => data.to_string(),
+            None => String::new(),
+        };
+    };
+    let word = |value: &Value, key: &str| {
+        let word = value.get(key).and_then(Value::as_str);
+        word.unwrap_or_default().to_owned()
+    };
+    let list = |key: &str| {
+        error
+            .get(key)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+    };
+    let mut lines = vec![format!(
+        "{}: {}",
+        word(error, "code"),
+        word(error, "message")
+    )];
+    lines.extend(
+        list("issues")
+            .map(|issue| format!("- {}: {}", word(issue, "path"), word(issue, "message"))),
+    );
+    lines.extend(list("hints").filter_map(Value::as_str).map(str::to_owned));
+    lines.join("\n")
+}
+
+/// An artifact as its kind of content; its bytes are a guest's, and nobody but the client looks at them.
+fn block(artifact: &Artifact, call: &str) -> ContentBlock {
+    let kind = artifact.media_type.as_str();
+    let mime = visible(kind);
+    let encoded = || STANDARD.encode(&artifact.bytes);
+    if kind.starts_with("image/") {
+        return ContentBlock::image(encoded(), mime);
+    }
+    if kind.starts_with("audio/") {
+        return ContentBlock::audio(encoded(), mime);
+    }
+    let uri = format!("lazaret:artifact/{call}/{}", artifact.id);
+    ContentBlock::resource(match std::str::from_utf8(&artifact.bytes) {
+        Ok(text) => ResourceContents::text(text, uri).with_mime_type(mime),
+        Err(_) => ResourceContents::blob(encoded(), uri).with_mime_type(mime),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::error::{Code, Issue};
+
+    #[test]
+    fn text_is_what_a_model_reads() {
+        for (data, expected) in [
+            (json!("a\nb"), "a\nb"),
+            (json!({"a": 1}), "{\"a\":1}"),
+            (json!(null), "null"),
+        ] {
+            assert_eq!(text(&json!({"ok": true, "data": data})), expected);
+        }
+        let issue = Issue {
+            path: "/a".to_owned(),
+            message: "is no number".to_owned(),
+        };
+        let error = Error::new(Code::BadArgs, "Invalid action input.")
+            .issues(vec![issue])
+            .hint("look at the schema");
+        let refused = Answered::refused("a.b", Surface::Mcp, &error);
+        assert_eq!(
+            text(&refused.envelope),
+            "VALIDATION_ERROR: Invalid action input.\n- /a: is no number\nlook at the schema"
+        );
+    }
+
+    #[test]
+    fn an_outcome_that_no_message_holds_is_a_failure() {
+        let answered = |text: String| Answered {
+            envelope: json!({"ok": true, "data": text, "artifacts": [], "logs": [], "meta": {"action": "a.b"}}),
+            code: None,
+            waits: None,
+            artifacts: Vec::new(),
+        };
+        let fits = told(&answered("x".repeat(400_000)));
+        assert_eq!(fits.is_error, Some(false));
+        let big = told(&answered("x".repeat(600_000)));
+        assert_eq!(big.is_error, Some(true));
+        let envelope = big.structured_content.unwrap();
+        assert_eq!(envelope["error"]["kind"], "too_big");
+        assert_eq!(envelope["meta"]["action"], "a.b");
+    }
+
+    #[test]
+    fn artifacts_are_content_of_their_kind() {
+        let of = |media_type: &str, bytes: &[u8]| {
+            let artifact = Artifact {
+                id: "1".to_owned(),
+                name: "n".to_owned(),
+                media_type: media_type.to_owned(),
+                metadata: json!({}),
+                bytes: bytes.to_vec(),
+            };
+            json!(block(&artifact, "r:1"))
+        };
+        assert_eq!(
+            of("image/png", b"a"),
+            json!({"type": "image", "data": "YQ==", "mimeType": "image/png"})
+        );
+        assert_eq!(of("audio/wav", b"a")["type"], "audio");
+        let text = of("text/csv", b"a,b");
+        assert_eq!(
+            text["resource"],
+            json!({"uri": "lazaret:artifact/r:1/1", "mimeType": "text/csv", "text": "a,b"})
+        );
+        assert_eq!(of("application/pdf", &[0xff])["resource"]["blob"], "/w==");
+    }
+}

@@ -1,0 +1,765 @@
+//! `lazaret mcp`: what clients of MCP get, over standard input and output.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::client::Client;
+use crate::station::{Station, hostile};
+
+/// The tools that the conformance suite wants, which say how they go.
+fn fixture() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let path = root.join("target/guests/conformance.wasm");
+    let shown = path.display();
+    assert!(
+        path.exists(),
+        "there is no {shown}: plugins/build.sh guests"
+    );
+    path
+}
+
+fn with_fixture(more: &str) -> Station {
+    let path = fixture();
+    Station::with(&format!("{more}\n[plugins]\nconformance = {path:?}\n"))
+}
+
+const WRITES: &str = r#"
+ask = ["files.write"]
+[mounts.here]
+path = "."
+access = "write"
+[grants."files.write"]
+mounts = { here = "write" }
+"#;
+
+fn line() -> Value {
+    json!({"path": "here/log.txt", "content": "one\n", "mode": "append"})
+}
+
+fn log(station: &Station) -> String {
+    std::fs::read_to_string(station.workspace().join("log.txt")).unwrap_or_default()
+}
+
+/// The code of an outcome that is a failure.
+#[track_caller]
+fn code(outcome: &Value) -> &str {
+    assert_eq!(outcome["isError"], true, "{outcome}");
+    assert_eq!(outcome["structuredContent"]["ok"], false, "{outcome}");
+    let code = outcome["structuredContent"]["error"]["code"].as_str();
+    code.unwrap_or_else(|| panic!("{outcome}"))
+}
+
+fn text(outcome: &Value) -> &str {
+    outcome["content"][0]["text"].as_str().unwrap_or_default()
+}
+
+#[test]
+fn versions_are_agreed_upon() {
+    let station = Station::new();
+    for (asked, expected) in [
+        ("2025-11-25", "2025-11-25"),
+        ("2025-06-18", "2025-06-18"),
+        ("2024-11-05", "2024-11-05"),
+        ("1999-01-01", "2025-11-25"),
+        ("2999-01-01", "2025-11-25"),
+    ] {
+        let mut client = Client::of(&station);
+        let begun = client.begin(asked, json!({}));
+        assert_eq!(begun["result"]["protocolVersion"], expected, "{begun}");
+        client.end().ends(0).says_only("");
+    }
+    let mut client = Client::of(&station);
+    let begun = client.begin("2025-11-25", json!({}))["result"].clone();
+    assert_eq!(begun["serverInfo"]["name"], "lazaret");
+    // Nothing changes the tools of this process, so that nobody is promised to be told.
+    assert_eq!(begun["capabilities"], json!({"logging": {}, "tools": {}}));
+    assert!(
+        begun["instructions"]
+            .as_str()
+            .unwrap()
+            .contains("run_script")
+    );
+    assert_eq!(client.ask("ping", json!({}))["result"], json!({}));
+}
+
+#[test]
+fn tools_are_listed_with_schemas_and_hints() {
+    let station = Station::new();
+    let mut client = Client::start(&station);
+    let list = client.ask("tools/list", json!({}))["result"].clone();
+    assert_eq!(list.get("nextCursor"), None);
+    let tools = list["tools"].as_array().unwrap();
+    let tool = |name: &str| {
+        let found = tools.iter().find(|tool| tool["name"] == name);
+        found.unwrap_or_else(|| panic!("no {name}: {list}"))
+    };
+    let count = tool("text__count");
+    assert_eq!(count["title"], "text.count");
+    assert_eq!(count["inputSchema"]["type"], "object");
+    assert_eq!(count["inputSchema"]["required"], json!(["text"]));
+    assert_eq!(
+        count["outputSchema"]["properties"]["data"]["type"],
+        "object"
+    );
+    assert_eq!(
+        count["annotations"],
+        json!({"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false})
+    );
+    for own in ["run_script", "search_tools", "resume_run"] {
+        assert_eq!(tool(own)["inputSchema"]["additionalProperties"], false);
+    }
+    assert_eq!(tool("run_script")["annotations"]["readOnlyHint"], false);
+    assert_eq!(tool("search_tools")["annotations"]["readOnlyHint"], true);
+    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    assert!(
+        tools
+            .iter()
+            .all(|tool| tool["name"].as_str().unwrap().chars().all(allowed))
+    );
+    // What only a person or policy may do is not offered.
+    assert!(
+        tools.iter().all(|tool| tool["name"] != "files__remove"),
+        "{list}"
+    );
+}
+
+#[test]
+fn lists_come_in_pages() {
+    let station = Station::with("[mcp_server]\npage_tools = 3\n");
+    let mut client = Client::start(&station);
+    let (mut cursor, mut names, mut pages) = (Value::Null, Vec::new(), 0);
+    loop {
+        let params = match &cursor {
+            Value::Null => json!({}),
+            cursor => json!({"cursor": cursor}),
+        };
+        let page = client.ask("tools/list", params)["result"].clone();
+        let tools = page["tools"].as_array().unwrap();
+        assert!((1..=3).contains(&tools.len()), "{page}");
+        names.extend(tools.iter().map(|tool| tool["name"].to_string()));
+        pages += 1;
+        cursor = page["nextCursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    let mut once = names.clone();
+    once.sort();
+    once.dedup();
+    assert!(pages > 2 && once.len() == names.len(), "{names:?}");
+    for wrong in ["1", "-3", "x", "999999", ""] {
+        let answer = client.ask("tools/list", json!({"cursor": wrong}));
+        assert_eq!(answer["error"]["code"], -32602, "{wrong}: {answer}");
+    }
+}
+
+#[test]
+fn a_call_gives_the_envelope_and_what_a_model_reads() {
+    let station = Station::new();
+    let mut client = Client::start(&station);
+    let outcome = client.call("text__count", json!({"text": "a b"}));
+    assert_eq!(outcome["isError"], false);
+    let envelope = &outcome["structuredContent"];
+    assert_eq!(envelope["ok"], true);
+    assert_eq!(envelope["meta"]["action"], "text.count");
+    assert_eq!(envelope["meta"]["surface"], "mcp");
+    assert_eq!(
+        serde_json::from_str::<Value>(text(&outcome)).unwrap(),
+        envelope["data"]
+    );
+    client.end().ends(0);
+    // The same call from the command line says the same, but for where it came from.
+    let same = station
+        .run(&["call", "text.count", r#"{"text":"a b"}"#, "--json"])
+        .json();
+    assert_eq!(same["data"], envelope["data"]);
+}
+
+/// Whatever comes over MCP some model wrote: it is on record as piped, and nothing of it counts as typed.
+#[test]
+fn nothing_of_a_client_counts_as_typed() {
+    let station = Station::new();
+    let mut client = Client::start(&station);
+    client.call("text__count", json!({"text": "a b"}));
+    let options = json!({"lazaret/options": {"typed": true}});
+    let answer = client.ask(
+        "tools/call",
+        json!({"name": "text__count", "arguments": {"text": "a"}, "_meta": options}),
+    );
+    assert_eq!(code(&answer["result"]), "VALIDATION_ERROR");
+    client.end().ends(0);
+    let records = station.records();
+    assert_eq!(records[0]["surface"], "mcp");
+    let label = records[0]["label"].to_string();
+    assert!(
+        label.contains("pipe") || label.contains("attached"),
+        "{label}"
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_call_is_told() {
+    let station = Station::new();
+    let mut client = Client::start(&station);
+    let outcome = client.call("text__count", json!({"text": 1}));
+    assert_eq!(code(&outcome), "VALIDATION_ERROR");
+    assert_eq!(
+        outcome["structuredContent"]["error"]["issues"][0]["path"],
+        "/text"
+    );
+    assert!(text(&outcome).starts_with("VALIDATION_ERROR: Invalid action input.\n- /text: "));
+    let outcome = client.call("files__read", json!({"path": "../x"}));
+    assert_eq!(code(&outcome), "AUTHORIZATION_ERROR");
+    let outcome = client.call("search_tools", json!({"query": 1}));
+    assert_eq!(code(&outcome), "VALIDATION_ERROR");
+    let unknown = client.ask(
+        "tools/call",
+        json!({"name": "text__cuont", "arguments": {}}),
+    );
+    assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+    assert_eq!(unknown["error"]["data"]["code"], "ACTION_NOT_FOUND");
+    let hint = unknown["error"]["data"]["hints"][0].as_str().unwrap();
+    assert!(hint.contains("did you mean `text__count`"), "{hint}");
+    for (method, params, expected) in [
+        ("tools/call", json!({"arguments": {}}), -32602),
+        (
+            "tools/call",
+            json!({"name": "text__count", "arguments": [1]}),
+            -32602,
+        ),
+        ("nope", json!({}), -32601),
+        ("prompts/get", json!({"name": "x"}), -32601),
+        ("resources/read", json!({"uri": "x:y"}), -32601),
+    ] {
+        let answer = client.ask(method, params);
+        assert_eq!(answer["error"]["code"], expected, "{method}: {answer}");
+    }
+    assert_eq!(
+        client.call("text__count", json!({"text": "a"}))["isError"],
+        false
+    );
+}
+
+#[test]
+fn names_can_be_said_otherwise() {
+    let station = Station::with("[mcp_server]\nnames = { \"text.count\" = \"count\" }\n");
+    let mut client = Client::start(&station);
+    assert_eq!(client.call("count", json!({"text": "a"}))["isError"], false);
+    drop(client);
+    for (names, says) in [
+        (
+            "{ \"text.count\" = \"run_script\" }",
+            "`run_script` is the name of two tools",
+        ),
+        (
+            "{ \"text.count\" = \"a b\" }",
+            "`a b` is no name that clients take",
+        ),
+    ] {
+        let station = Station::with(&format!("[mcp_server]\nnames = {names}\n"));
+        station.run(&["mcp"]).ends(2).says(&[says]);
+    }
+}
+
+#[test]
+fn scripts_and_search_are_code_mode_for_any_client() {
+    let station = Station::with("[mcp_server]\ncalling = \"code\"\n");
+    let mut client = Client::start(&station);
+    let list = client.ask("tools/list", json!({}));
+    let names: Vec<&Value> = list["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| &tool["name"])
+        .collect();
+    assert_eq!(names, ["run_script", "search_tools", "resume_run"]);
+    let found = client.call("search_tools", json!({"query": "count words"}));
+    assert!(
+        text(&found).contains("count(args: { text: string }"),
+        "{found}"
+    );
+    let source = "const all = await Promise.all(['a b', 'c'].map(text => tools.text.count({text})));\n\
+                  return all.map(one => one.words)";
+    let outcome = client.call("run_script", json!({"source": source}));
+    assert_eq!(
+        outcome["structuredContent"]["data"],
+        json!([2, 1]),
+        "{outcome}"
+    );
+    assert_eq!(outcome["structuredContent"]["meta"]["surface"], "mcp");
+    let failed = client.call("run_script", json!({"source": "throw new Error('no')"}));
+    assert_eq!(code(&failed), "INTERNAL_ERROR");
+    // What is called from scripts alone has no name here.
+    let direct = client.ask(
+        "tools/call",
+        json!({"name": "text__count", "arguments": {"text": "a"}}),
+    );
+    assert_eq!(direct["error"]["code"], -32602, "{direct}");
+}
+
+#[test]
+fn artifacts_are_content_of_their_kind() {
+    let station = with_fixture("");
+    let mut client = Client::start(&station);
+    let kinds = |outcome: &Value| -> Vec<String> {
+        let content = outcome["content"].as_array().unwrap();
+        content
+            .iter()
+            .map(|one| one["type"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let outcome = client.call("conformance__multiple_content_types", json!({}));
+    assert_eq!(kinds(&outcome), ["text", "image", "resource"]);
+    assert_eq!(outcome["content"][1]["mimeType"], "image/png");
+    assert_eq!(
+        outcome["content"][2]["resource"]["text"],
+        r#"{"test":"data","value":123}"#
+    );
+    assert_eq!(
+        outcome["structuredContent"]["artifacts"][0]["name"],
+        "point.png"
+    );
+    assert_eq!(
+        kinds(&client.call("conformance__audio_content", json!({}))),
+        ["text", "audio"]
+    );
+}
+
+#[test]
+fn progress_and_logs_are_told_while_a_call_is_under_way() {
+    let station = with_fixture("");
+    let mut client = Client::start(&station);
+    let call = |tool: &str| json!({"name": tool, "arguments": {}, "_meta": {"progressToken": "p"}});
+    client.ask("tools/call", call("conformance__tool_with_progress"));
+    let told = client.said("notifications/progress");
+    let numbers: Vec<f64> = told
+        .iter()
+        .map(|one| one["params"]["progress"].as_f64().unwrap())
+        .collect();
+    assert!(
+        told.len() >= 3 && numbers.windows(2).all(|two| two[0] < two[1]),
+        "{told:?}"
+    );
+    assert!(told.iter().all(|one| one["params"]["progressToken"] == "p"));
+    assert_eq!(
+        told.last().unwrap()["params"]["message"],
+        "conformance.tool_with_progress: 100 of 100"
+    );
+    // Whoever asks for nothing hears nothing.
+    client.heard.clear();
+    client.call("conformance__tool_with_progress", json!({}));
+    assert_eq!(client.said("notifications/progress").len(), 0);
+
+    client.heard.clear();
+    client.call("conformance__tool_with_logging", json!({}));
+    let logs = client.said("notifications/message");
+    assert_eq!(logs.len(), 3, "{logs:?}");
+    assert_eq!(logs[0]["params"]["level"], "info");
+    assert_eq!(logs[0]["params"]["logger"], "conformance.tool_with_logging");
+    assert_eq!(
+        logs[0]["params"]["data"]["message"],
+        "Tool execution started"
+    );
+    client.heard.clear();
+    assert_eq!(
+        client.ask("logging/setLevel", json!({"level": "warning"}))["result"],
+        json!({})
+    );
+    client.call("conformance__tool_with_logging", json!({}));
+    assert_eq!(client.said("notifications/message").len(), 0);
+    let wrong = client.ask("logging/setLevel", json!({"level": "loud"}));
+    assert_eq!(wrong["error"]["code"], -32602, "{wrong}");
+}
+
+/// A client that cannot ask its user: the question waits on record, anybody at this machine answers it, and the client
+/// goes on with its call.
+#[test]
+fn without_elicitation_a_question_waits_on_record() {
+    let station = Station::with(WRITES);
+    let mut client = Client::start(&station);
+    let outcome = client.call("files__write", line());
+    assert_eq!(code(&outcome), "CONFIRMATION_REQUIRED");
+    let envelope = outcome["structuredContent"].clone();
+    assert_eq!(envelope["error"]["kind"], "asked");
+    let (run, id) = (
+        envelope["run"].clone(),
+        envelope["questions"][0]["question"].as_str().unwrap(),
+    );
+    assert!(
+        text(&outcome).contains(&format!("lazaret ask allow {id}")),
+        "{outcome}"
+    );
+    assert!(
+        text(&outcome).contains("then call `resume_run` with {\"run\":"),
+        "{outcome}"
+    );
+    let still = client.call("resume_run", json!({"run": run}));
+    assert_eq!(still["structuredContent"]["questions"][0]["question"], id);
+    assert_eq!(log(&station), "");
+
+    station.run(&["ask", "allow", id]).ends(0);
+    let done = client.call("resume_run", json!({"run": run}));
+    assert_eq!(
+        (done["isError"].clone(), log(&station).as_str()),
+        (json!(false), "one\n"),
+        "{done}"
+    );
+    assert_eq!(done["structuredContent"]["meta"]["action"], "files.write");
+    // It happened once, and cannot be made to happen again.
+    let again = client.call("resume_run", json!({"run": run}));
+    assert_eq!(
+        (again["isError"].clone(), log(&station).as_str()),
+        (json!(true), "one\n")
+    );
+
+    let outcome = client.call("files__write", line());
+    let envelope = &outcome["structuredContent"];
+    station
+        .run(&[
+            "ask",
+            "deny",
+            envelope["questions"][0]["question"].as_str().unwrap(),
+        ])
+        .ends(0);
+    let denied = client.call("resume_run", json!({"run": envelope["run"]}));
+    assert_eq!(
+        (code(&denied), log(&station).as_str()),
+        ("AUTHORIZATION_ERROR", "one\n")
+    );
+}
+
+/// A run that somebody else began is not gone on with from here, answered or not.
+#[test]
+fn a_client_goes_on_with_runs_of_clients_alone() {
+    let station = Station::with(WRITES);
+    station
+        .run(&["call", "files.write", &line().to_string()])
+        .ends(75);
+    let waiting = station.run(&["ask", "list", "--json"]).lines();
+    station
+        .run(&["ask", "allow", waiting[0]["question"].as_str().unwrap()])
+        .ends(0);
+    let listed = station
+        .command(&["runs", "list", "--json"])
+        .output()
+        .unwrap();
+    let first: Value =
+        serde_json::from_slice(listed.stdout.split(|byte| *byte == b'\n').next().unwrap()).unwrap();
+    let mut client = Client::start(&station);
+    for run in [
+        first["run"].clone(),
+        json!("20260101-000000-00000000"),
+        json!("../x"),
+        json!(""),
+    ] {
+        let outcome = client.call("resume_run", json!({"run": run}));
+        assert_eq!(code(&outcome), "NOT_FOUND", "{run}");
+    }
+    assert_eq!(log(&station), "");
+    assert_eq!(
+        code(&client.call("resume_run", json!({}))),
+        "VALIDATION_ERROR"
+    );
+}
+
+const FORM: &str = "elicitation/create";
+
+/// A client that can: its user is asked, in the host's words, and the call goes on.
+#[test]
+fn with_elicitation_the_clients_user_is_asked() {
+    let station = Station::with(WRITES);
+    let mut client = Client::offering(&station, json!({"elicitation": {"form": {}}}));
+    for (action, content, written, expected) in [
+        ("accept", json!({"answer": "allow"}), "one\n", ""),
+        (
+            "accept",
+            json!({"answer": "deny"}),
+            "one\n",
+            "AUTHORIZATION_ERROR",
+        ),
+        ("decline", Value::Null, "one\n", "AUTHORIZATION_ERROR"),
+        ("cancel", Value::Null, "one\n", "CONFIRMATION_REQUIRED"),
+        (
+            "accept",
+            json!({"answer": "always"}),
+            "one\n",
+            "CONFIRMATION_REQUIRED",
+        ),
+        (
+            "accept",
+            json!({"nonsense": true}),
+            "one\n",
+            "CONFIRMATION_REQUIRED",
+        ),
+    ] {
+        let id = client.request(
+            "tools/call",
+            json!({"name": "files__write", "arguments": line()}),
+        );
+        let asked = client.until(|message| message["method"] == FORM);
+        let words = asked["params"]["message"].as_str().unwrap();
+        assert!(
+            words.contains("May `files.write` be called?") && words.contains("path = here/log.txt"),
+            "{asked}"
+        );
+        assert_eq!(
+            asked["params"]["requestedSchema"]["properties"]["answer"]["enum"],
+            json!(["allow", "deny"])
+        );
+        let mut said = json!({"action": action});
+        if !content.is_null() {
+            said["content"] = content;
+        }
+        client.tell(json!({"jsonrpc": "2.0", "id": asked["id"], "result": said}));
+        let outcome = client.answer(id)["result"].clone();
+        match expected {
+            "" => assert_eq!(outcome["isError"], false, "{outcome}"),
+            expected => assert_eq!(code(&outcome), expected, "{action}: {outcome}"),
+        }
+        assert_eq!(log(&station), written, "{action}");
+    }
+    // An error in place of an answer is none either.
+    let id = client.request(
+        "tools/call",
+        json!({"name": "files__write", "arguments": line()}),
+    );
+    let asked = client.until(|message| message["method"] == FORM);
+    client
+        .tell(json!({"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -1, "message": "no"}}));
+    assert_eq!(code(&client.answer(id)["result"]), "CONFIRMATION_REQUIRED");
+    client.end().ends(0);
+}
+
+/// A script asks in its middle, and goes on where it was.
+#[test]
+fn a_script_asks_the_clients_user_too() {
+    let station = Station::with(WRITES);
+    let mut client = Client::offering(&station, json!({"elicitation": {}}));
+    let source = format!(
+        "const done = await tools.files.write({}); return done.bytes",
+        line()
+    );
+    let id = client.request(
+        "tools/call",
+        json!({"name": "run_script", "arguments": {"source": source}}),
+    );
+    let asked = client.until(|message| message["method"] == FORM);
+    client.tell(json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept", "content": {"answer": "allow"}}}));
+    let outcome = client.answer(id)["result"].clone();
+    assert_eq!(
+        (
+            outcome["structuredContent"]["data"].clone(),
+            log(&station).as_str()
+        ),
+        (json!(4), "one\n"),
+        "{outcome}"
+    );
+}
+
+#[test]
+fn an_operator_may_keep_questions_from_clients() {
+    let station = Station::with(&format!("{WRITES}\n[mcp_server]\nelicitation = false\n"));
+    let mut client = Client::offering(&station, json!({"elicitation": {"form": {}}}));
+    assert_eq!(
+        code(&client.call("files__write", line())),
+        "CONFIRMATION_REQUIRED"
+    );
+    assert_eq!(client.said(FORM).len(), 0);
+}
+
+/// The newest version has no requests of the server's: a call is answered with its questions, and made again with what
+/// was said.
+#[test]
+fn the_newest_version_makes_a_call_again_with_its_answers() {
+    let station = Station::with(WRITES);
+    let mut client = Client::of(&station);
+    let call = |more: Value| {
+        let mut params = json!({"name": "files__write", "arguments": line(), "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
+        }});
+        for (key, value) in more.as_object().unwrap() {
+            params[key] = value.clone();
+        }
+        params
+    };
+    let asked = client.ask("tools/call", call(json!({})))["result"].clone();
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    let (id, form) = asked["inputRequests"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .next()
+        .unwrap();
+    assert_eq!(form["method"], FORM);
+    let answers = json!({id: {"action": "accept", "content": {"answer": "allow"}}});
+    let state = asked["requestState"].as_str().unwrap();
+    let again = |state: &str| json!({"requestState": state, "inputResponses": answers});
+    // Of another call, or forged, it is nothing.
+    for (state, args) in [
+        (state, json!({"path": "here/other.txt", "content": "x"})),
+        (&state[..state.len() - 1], line()),
+        ("x", line()),
+    ] {
+        let mut params = call(again(state));
+        params["arguments"] = args;
+        assert_eq!(client.ask("tools/call", params)["error"]["code"], -32602);
+    }
+    let missing = client.ask("tools/call", call(json!({"requestState": state})))["result"].clone();
+    assert_eq!(missing["resultType"], "input_required", "{missing}");
+    assert_eq!(log(&station), "");
+    let done = client.ask("tools/call", call(again(state)))["result"].clone();
+    assert_eq!(
+        (done["isError"].clone(), log(&station).as_str()),
+        (json!(false), "one\n"),
+        "{done}"
+    );
+    let twice = client.ask("tools/call", call(again(state)))["result"].clone();
+    assert_eq!(
+        (twice["isError"].clone(), log(&station).as_str()),
+        (json!(true), "one\n"),
+        "{twice}"
+    );
+}
+
+/// A script that has begun, and does not end by itself.
+const WAITS: &str =
+    "console.log('begun'); await new Promise(done => setTimeout(done, 500000)); return 1";
+
+fn begin_waiting(client: &mut Client<'_>) -> i64 {
+    let id = client.request(
+        "tools/call",
+        json!({"name": "run_script", "arguments": {"source": WAITS}}),
+    );
+    client.until(|message| message["params"]["data"] == "begun");
+    id
+}
+
+#[test]
+fn a_request_that_is_taken_back_ends_its_call() {
+    let station = Station::new();
+    let mut client = Client::start(&station);
+    let id = begin_waiting(&mut client);
+    client.tell(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id, "reason": "enough"}}));
+    // The place of the call is free again once it has ended; nobody is answered.
+    let ended = client.end().ends(0);
+    assert!(!ended.out.contains(&format!("\"id\":{id},")), "{ended}");
+    assert_eq!(station.records().last().unwrap()["event"], "paused");
+
+    let station = Station::with(&format!("[plugins]\nhostile = {:?}\n", hostile()));
+    let mut client = Client::start(&station);
+    let spin = json!({"name": "hostile__spin", "arguments": {}, "_meta": {"progressToken": 1}});
+    let id = client.request("tools/call", spin);
+    client.until(|message| message["method"] == "notifications/progress");
+    client.tell(
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}),
+    );
+    client.end().ends(0);
+    let last = station.records().pop().unwrap();
+    assert_eq!(
+        (last["event"].clone(), last["code"].clone()),
+        (json!("stopped"), json!("cancelled"))
+    );
+}
+
+#[test]
+fn a_client_that_goes_leaves_whole_records() {
+    let station = Station::new();
+    let mut client = Client::start(&station);
+    begin_waiting(&mut client);
+    client.end().ends(0);
+    assert_eq!(station.records().last().unwrap()["event"], "paused");
+    station.run(&["audit", "verify"]).ends(0);
+    station.run(&["runs", "list"]).ends(0).prints(&["paused"]);
+}
+
+#[test]
+fn so_many_calls_are_under_way_at_once() {
+    let station = Station::with("[mcp_server]\ncalls = 1\n");
+    let mut client = Client::start(&station);
+    begin_waiting(&mut client);
+    let outcome = client.call("text__count", json!({"text": "a"}));
+    assert_eq!(code(&outcome), "CONCURRENCY_LIMIT");
+    assert_eq!(outcome["structuredContent"]["error"]["retryable"], true);
+    // What needs no place is answered.
+    assert!(client.ask("tools/list", json!({})).get("result").is_some());
+    client.end().ends(0);
+}
+
+#[test]
+fn bad_frames_are_answered_and_the_session_goes_on() {
+    let station = Station::new();
+    let mut client = Client::start(&station);
+    client.send(b"{nope\n\n\xff\xff\n[]\n{\"jsonrpc\":\"1.0\",\"id\":77}\n");
+    client.send(&[b"x".repeat(3 << 20), b"\n".to_vec()].concat());
+    for expected in [-32700, -32700, -32600, -32600, -32600] {
+        let answer = client.until(|message| message.get("error").is_some());
+        assert_eq!(answer["error"]["code"], expected, "{answer}");
+    }
+    let deep = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"tools/list\",\"params\":{}{}}}\n",
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
+    client.send(deep.as_bytes());
+    client.until(|message| message["error"]["code"] == -32700);
+    client.tell(json!({"jsonrpc": "2.0", "id": "a", "result": {}}));
+    client.tell(json!({"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {}}));
+    client.tell(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 12345}}));
+    assert_eq!(
+        client.call("text__count", json!({"text": "a"}))["isError"],
+        false
+    );
+    client.end().ends(0).says_only("");
+}
+
+#[test]
+fn what_is_no_client_is_told_so() {
+    let station = Station::new();
+    station.run_with_input(&["mcp"], b"").ends(0).says_only("");
+    let ended = station.run_with_input(
+        &["mcp"],
+        b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n",
+    );
+    ended
+        .ends(2)
+        .says(&["the first message of a client of MCP is `initialize`"]);
+}
+
+/// A client that asks and never reads: what it does not take is bounded, and its end is the server's.
+#[test]
+fn a_client_that_never_reads_is_not_served_for_ever() {
+    let station = Station::new();
+    let mut command = station.command(&["mcp"]);
+    let mut child = station.spawn(command.stdin(std::process::Stdio::piped()));
+    let mut input = child.stdin.take().unwrap();
+    let begin = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
+    std::io::Write::write_all(&mut input, format!("{begin}\n").as_bytes()).unwrap();
+    let flags = rustix::fs::fcntl_getfl(&input).unwrap();
+    rustix::fs::fcntl_setfl(&input, flags | rustix::fs::OFlags::NONBLOCK).unwrap();
+    // Lists until the pipe stays full: then nothing is read from it any more.
+    let mut sent = 0_usize;
+    while is_taken(&input) {
+        let list = json!({"jsonrpc": "2.0", "id": sent + 1, "method": "tools/list"});
+        let _ = std::io::Write::write(&mut input, format!("{list}\n").as_bytes());
+        sent += 1;
+        assert!(sent < 100_000, "it takes everything");
+    }
+    drop(input);
+    drop(child.stdout.take());
+    station.wait(child).ends(0);
+}
+
+/// Whether a pipe takes more before long.
+fn is_taken(pipe: &std::process::ChildStdin) -> bool {
+    let mut polled = libc::pollfd {
+        fd: std::os::fd::AsRawFd::as_raw_fd(pipe),
+        events: libc::POLLOUT,
+        revents: 0,
+    };
+    // SAFETY: it is one entry, and nobody else has it.
+    unsafe { libc::poll(&raw mut polled, 1, 1_000) > 0 }
+}

@@ -1,0 +1,260 @@
+//! `lazaret mcp --listen`: clients of MCP over HTTP, and who is not let in.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::station::Station;
+
+struct Server<'a> {
+    station: &'a Station,
+    child: Child,
+    port: u16,
+    token: String,
+}
+
+/// What came back.
+struct Got {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Got {
+    fn header(&self, name: &str) -> Option<&str> {
+        let lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        let mut found = lines.filter(|(key, _)| key.eq_ignore_ascii_case(name));
+        found.next().map(|(_, value)| value)
+    }
+
+    /// The last message of a stream, or the one of a plain answer.
+    fn message(&self) -> Value {
+        let data = self
+            .body
+            .lines()
+            .filter_map(|line| line.strip_prefix("data: "));
+        let last = data.filter(|data| !data.is_empty()).last();
+        serde_json::from_str(last.unwrap_or(&self.body))
+            .unwrap_or_else(|why| panic!("{why}: {}", self.body))
+    }
+}
+
+const BEGIN: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+
+impl<'a> Server<'a> {
+    fn of(station: &'a Station) -> Self {
+        let mut command = station.command(&["mcp", "--listen", "127.0.0.1:0"]);
+        let mut child = station.spawn(command.stdin(Stdio::null()));
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut err = BufReader::new(child.stderr.take().unwrap());
+        let mut url = String::new();
+        out.read_line(&mut url).unwrap();
+        let port = url
+            .trim()
+            .strip_suffix("/mcp")
+            .and_then(|url| url.rsplit(':').next());
+        let port = port.unwrap_or_else(|| panic!("{url}")).parse().unwrap();
+        let mut line = String::new();
+        while !line.contains("Bearer ") {
+            line.clear();
+            assert!(err.read_line(&mut line).unwrap() > 0, "it names no token");
+        }
+        let token = line.rsplit("Bearer ").next().unwrap().trim().to_owned();
+        Self {
+            station,
+            child,
+            port,
+            token,
+        }
+    }
+
+    /// Sends a request with these lines in its head beside those that all have.
+    fn send(&self, method: &str, lines: &[&str], body: &str) -> Got {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        let mut head = format!(
+            "{method} /mcp HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n",
+            body.len()
+        );
+        for line in [
+            "Content-Type: application/json",
+            "Accept: application/json, text/event-stream",
+        ]
+        .iter()
+        .chain(lines)
+        {
+            head.push_str(&format!("{line}\r\n"));
+        }
+        if !lines.iter().any(|line| line.starts_with("Host:")) {
+            head.push_str(&format!("Host: 127.0.0.1:{}\r\n", self.port));
+        }
+        stream.write_all(format!("{head}\r\n").as_bytes()).unwrap();
+        // A server that has had enough does not read on.
+        let _ = stream.write_all(body.as_bytes());
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes);
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+        let status = head
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok());
+        Got {
+            status: status.unwrap_or(0),
+            head: head.to_owned(),
+            body: body.to_owned(),
+        }
+    }
+
+    /// The same with the token.
+    fn post(&self, lines: &[&str], body: &str) -> Got {
+        let token = format!("Authorization: Bearer {}", self.token);
+        self.send("POST", &[&[token.as_str()], lines].concat(), body)
+    }
+
+    fn end(mut self) {
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, Signal::TERM).unwrap();
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+        self.station.run(&["audit", "verify"]).ends(0);
+    }
+}
+
+#[test]
+fn only_whoever_has_the_token_comes_in() {
+    let station = Station::new();
+    let server = Server::of(&station);
+    let almost = format!("Authorization: Bearer {}x", server.token);
+    let basic = format!("Authorization: Basic {}", server.token);
+    for lines in [
+        &[][..],
+        &["Authorization: Bearer"],
+        &["Authorization: Bearer x"],
+        &[almost.as_str()],
+        &[basic.as_str()],
+    ] {
+        for method in ["POST", "GET", "DELETE", "OPTIONS"] {
+            let got = server.send(method, lines, BEGIN);
+            assert_eq!(got.status, 401, "{lines:?}: {}", got.body);
+            assert_eq!(got.header("www-authenticate"), Some("Bearer"));
+        }
+    }
+    assert_eq!(server.post(&[], BEGIN).status, 200);
+    // The token is this user's: it is the same the next time.
+    let token = server.token.clone();
+    server.end();
+    let again = Server::of(&station);
+    assert_eq!(again.token, token);
+    again.end();
+}
+
+/// A page that some browser was led to asks under its own name, and is not answered, token or not.
+#[test]
+fn pages_of_others_are_not_answered() {
+    let station = Station::new();
+    let server = Server::of(&station);
+    for (line, status) in [
+        ("Host: evil.test", 403),
+        ("Host: evil.test:80", 403),
+        ("Host: 127.0.0.1.evil.test", 403),
+        ("Origin: https://evil.test", 403),
+        ("Origin: null", 403),
+        ("Origin: http://localhost.evil.test", 403),
+        ("Origin: http://localhost:5173", 200),
+        ("Host: localhost", 200),
+    ] {
+        let got = server.post(&[line], BEGIN);
+        assert_eq!(got.status, status, "{line}: {}", got.body);
+    }
+    server.end();
+}
+
+#[test]
+fn a_session_calls_and_ends() {
+    let station = Station::with("[mcp_server]\nsessions = 1\n");
+    let server = Server::of(&station);
+    let begun = server.post(&[], BEGIN);
+    assert_eq!(begun.message()["result"]["serverInfo"]["name"], "lazaret");
+    let session = format!(
+        "Mcp-Session-Id: {}",
+        begun.header("mcp-session-id").unwrap()
+    );
+    let lines = [session.as_str(), "MCP-Protocol-Version: 2025-11-25"];
+    let note = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    assert_eq!(server.post(&lines, note).status, 202);
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "text__count", "arguments": {"text": "a b"}}});
+    let got = server.post(&lines, &call.to_string()).message();
+    assert_eq!(
+        got["result"]["structuredContent"]["data"]["words"], 2,
+        "{got}"
+    );
+    // There may be one session, and there is.
+    let full = server.post(&[], BEGIN);
+    assert_eq!(full.status, 503, "{}", full.body);
+    let token = format!("Authorization: Bearer {}", server.token);
+    let ended = server.send("DELETE", &[&token, &session], "");
+    assert!((200..300).contains(&ended.status), "{}", ended.status);
+    assert_eq!(server.post(&lines, &call.to_string()).status, 404);
+    assert_eq!(server.post(&[], BEGIN).status, 200);
+    server.end();
+}
+
+#[test]
+fn the_newest_version_has_no_sessions() {
+    let station = Station::with("[mcp_server]\nsessions = 1\n");
+    let server = Server::of(&station);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "text__count", "arguments": {"text": "a b"}, "_meta": meta}});
+    let lines = [
+        "MCP-Protocol-Version: 2026-07-28",
+        "Mcp-Method: tools/call",
+        "Mcp-Name: text__count",
+    ];
+    for _ in 0..3 {
+        let got = server.post(&lines, &call.to_string());
+        assert_eq!(got.header("mcp-session-id"), None);
+        let got = got.message();
+        assert_eq!(
+            got["result"]["structuredContent"]["data"]["words"], 2,
+            "{got}"
+        );
+    }
+    server.end();
+}
+
+#[test]
+fn bodies_are_bounded_and_must_be_messages() {
+    let station = Station::new();
+    let server = Server::of(&station);
+    assert_eq!(server.post(&[], &"x".repeat((1 << 20) + 1)).status, 413);
+    for bad in ["nope", "[]", "{}"] {
+        let got = server.post(&[], bad);
+        assert!(
+            (400..500).contains(&got.status),
+            "{bad}: {} {}",
+            got.status,
+            got.body
+        );
+    }
+    assert_eq!(
+        server.post(&["Content-Type: text/plain"], BEGIN).status / 100,
+        4
+    );
+    assert_eq!(server.post(&[], BEGIN).status, 200);
+    server.end();
+}
+
+#[test]
+fn it_listens_for_this_machine_alone() {
+    let station = Station::new();
+    station
+        .run(&["mcp", "--listen", "0.0.0.0:0"])
+        .ends(2)
+        .says(&["`0.0.0.0:0` is no address of this machine alone"]);
+    station.run(&["mcp", "--listen", "here"]).ends(2);
+}
