@@ -31,6 +31,8 @@ path = "."
 access = "write"
 [grants."files.write"]
 mounts = { here = "write" }
+[flow]
+mode = "off"
 "#;
 
 fn line() -> Value {
@@ -192,10 +194,7 @@ fn nothing_of_a_client_counts_as_typed() {
     let records = station.records();
     assert_eq!(records[0]["surface"], "mcp");
     let label = records[0]["label"].to_string();
-    assert!(
-        label.contains("pipe") || label.contains("attached"),
-        "{label}"
-    );
+    assert!(label.contains("/dev/stdin"), "{label}");
 }
 
 #[test]
@@ -387,7 +386,7 @@ fn without_elicitation_a_question_waits_on_record() {
         envelope["questions"][0]["question"].as_str().unwrap(),
     );
     assert!(
-        text(&outcome).contains(&format!("lazaret ask allow {id}")),
+        text(&outcome).contains(&format!("lazaret ask allow {}", &id[..12])),
         "{outcome}"
     );
     assert!(
@@ -557,6 +556,23 @@ fn a_script_asks_the_clients_user_too() {
     );
 }
 
+/// Where a question is about values as well, its answer may be for all of the run: then that is offered.
+#[test]
+fn always_is_offered_where_the_host_offers_it() {
+    let station = Station::with(&WRITES.replace("\"off\"", "\"enforce\""));
+    let mut client = Client::offering(&station, json!({"elicitation": {}}));
+    let call = json!({"name": "files__write", "arguments": line()});
+    let id = client.request("tools/call", call);
+    let asked = client.until(|message| message["method"] == FORM);
+    let answers = &asked["params"]["requestedSchema"]["properties"]["answer"]["enum"];
+    assert_eq!(answers, &json!(["allow", "deny", "always"]));
+    let said = json!({"action": "accept", "content": {"answer": "always"}});
+    client.tell(json!({"jsonrpc": "2.0", "id": asked["id"], "result": said}));
+    let outcome = client.answer(id)["result"].clone();
+    assert_eq!(outcome["isError"], false, "{outcome}");
+    assert_eq!(log(&station), "one\n");
+}
+
 #[test]
 fn an_operator_may_keep_questions_from_clients() {
     let station = Station::with(&format!("{WRITES}\n[mcp_server]\nelicitation = false\n"));
@@ -671,7 +687,7 @@ fn a_client_that_goes_leaves_whole_records() {
     begin_waiting(&mut client);
     client.end().ends(0);
     assert_eq!(station.records().last().unwrap()["event"], "paused");
-    station.run(&["audit", "verify"]).ends(0);
+    station.run(&["runs", "verify", "--all"]).ends(0);
     station.run(&["runs", "list"]).ends(0).prints(&["paused"]);
 }
 

@@ -83,6 +83,11 @@ impl<'a> Server<'a> {
             "Accept: application/json, text/event-stream",
         ]
         .iter()
+        .filter(|usual| {
+            !lines
+                .iter()
+                .any(|line| line.split(':').next() == usual.split(':').next())
+        })
         .chain(lines)
         {
             head.push_str(&format!("{line}\r\n"));
@@ -118,7 +123,7 @@ impl<'a> Server<'a> {
         let pid = Pid::from_child(&self.child);
         kill_process(pid, Signal::TERM).unwrap();
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
-        self.station.run(&["audit", "verify"]).ends(0);
+        self.station.run(&["runs", "verify", "--all"]).ends(0);
     }
 }
 

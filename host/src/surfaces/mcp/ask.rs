@@ -228,7 +228,7 @@ fn again(call: &Call<'_>, run: &RunId, waiting: &[Waiting]) -> CallToolResponse 
     let asked = |one: &Waiting| {
         let request = ElicitRequest::new(form(one));
         (
-            one.question.id.to_string(),
+            one.question.id.as_str().to_owned(),
             InputRequest::Elicitation(request),
         )
     };
