@@ -70,7 +70,7 @@ impl Host {
 
     fn is_sink(&self, judged: &Judged) -> bool {
         let tool = self.catalog().resolve(&judged.subject, &[]);
-        !judged.weighed.is_empty() || tool.is_ok_and(|tool| is_sink(tool.declared.effect))
+        !judged.weighed.is_empty() || tool.is_ok_and(|tool| tool.declared.is_sink())
     }
 
     fn flowed(&self, seq: Seq, judged: &Judged, trace: &Trace<'_>) -> Flowed {

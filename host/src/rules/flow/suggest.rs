@@ -85,7 +85,7 @@ impl Suggestion {
             }
             return;
         };
-        if !is_sink(declared.effect) {
+        if !declared.is_sink() {
             return;
         }
         if declared.effect == EffectClass::Destructive {

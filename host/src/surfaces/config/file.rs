@@ -10,6 +10,7 @@ use super::budget::{BudgetTable, PriceTable};
 use super::chain::{ChainTable, TierTable};
 use super::context::ContextTable;
 use super::flow::FlowTable;
+use super::mcp::McpTable;
 use super::names::NamesTable;
 use super::pace::PaceTable;
 use super::profile::{Profile, Version};
@@ -55,6 +56,8 @@ pub struct ConfigFile {
     pub collisions: Collisions,
     /// Components beside the bundled ones, by name.
     pub plugins: BTreeMap<String, PathBuf>,
+    /// MCP servers, whose tools are called as others are: programs on this machine, or elsewhere.
+    pub mcp: BTreeMap<String, McpTable>,
     /// Folders that grants may speak of.
     pub mounts: BTreeMap<String, MountTable>,
     /// Who may what.
