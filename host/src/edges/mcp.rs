@@ -122,7 +122,10 @@ impl Server {
         let rest = ask.deadline.rest();
         let turn = tokio::time::timeout(rest, self.at_once.acquire()).await;
         let Ok(Ok(_turn)) = turn else {
-            let what = format!("the server `{}` has too many calls under way", self.terms.name);
+            let what = format!(
+                "the server `{}` has too many calls under way",
+                self.terms.name
+            );
             return Err(Error::new(Code::Busy, what));
         };
         let link = self.link(ask.deadline).await?;
@@ -141,9 +144,14 @@ impl Server {
             Some(_) => "says something else of itself than when you trusted it",
             None => "is no longer offered",
         };
-        let what = format!("the tool `{}` of the server `{name}` {what}", shown(ask.tool));
+        let what = format!(
+            "the tool `{}` of the server `{name}` {what}",
+            shown(ask.tool)
+        );
         let error = Error::bad_plugin(what).retry(false);
-        Err(error.hint(format!("look at what changed, then run `lazaret servers trust {name}`")))
+        Err(error.hint(format!(
+            "look at what changed, then run `lazaret servers trust {name}`"
+        )))
     }
 
     /// Ends it; whatever is under way there has failed.
@@ -159,14 +167,21 @@ impl Server {
         let name = &self.terms.name;
         let waiting = tokio::time::timeout(deadline.rest(), self.state.lock());
         let mut state = waiting.await.map_err(|_| {
-            Error::new(Code::TooSlow, format!("the server `{name}` did not start in time"))
+            Error::new(
+                Code::TooSlow,
+                format!("the server `{name}` did not start in time"),
+            )
         })?;
         if let Some(link) = state.link.clone() {
             if link.is_up() {
                 return Ok(link);
             }
             let forgiven = link.age() >= Duration::from_millis(SERVER_FORGIVEN_MS);
-            state.ended = if forgiven { 1 } else { state.ended.saturating_add(1) };
+            state.ended = if forgiven {
+                1
+            } else {
+                state.ended.saturating_add(1)
+            };
             let wait_ms = SERVER_RESTART_MS << state.ended.saturating_sub(1).min(10);
             state.again = Some(Deadline::after_ms(wait_ms));
             if state.ended > self.terms.bounds.restarts {
@@ -201,8 +216,10 @@ impl Server {
     fn gone(&self, why: &str) -> Error {
         let name = &self.terms.name;
         let times = self.terms.bounds.restarts;
-        let what = format!("the server `{name}` has ended, and was started again {times} times: {why}");
-        Error::new(Code::FetchFailed, what).hint(format!("`lazaret servers check {name}` looks at it anew"))
+        let what =
+            format!("the server `{name}` has ended, and was started again {times} times: {why}");
+        Error::new(Code::FetchFailed, what)
+            .hint(format!("`lazaret servers check {name}` looks at it anew"))
     }
 }
 

@@ -301,10 +301,13 @@ impl Catalog {
     /// `BadInput` where its name is somebody else's, or looks like it.
     pub fn add_server(&mut self, server: Arc<Server>, pin: Option<&Pin>) -> Result<()> {
         let name = server.terms().name.clone();
-        let mut known = self.plugins.iter().map(|plugin| plugin.name.as_str()).chain([script::PLUGIN]);
+        let known = self.plugins.iter().map(|plugin| plugin.name.clone());
+        let mut known = known.chain([script::PLUGIN.to_owned()]);
         let taken = known.find(|known| *known == name || naming::looks_like(known, &name));
         if let Some(taken) = taken {
-            let what = format!("[mcp.{name}]: the plugin `{taken}` has that name, or one that looks like it");
+            let what = format!(
+                "[mcp.{name}]: the plugin `{taken}` has that name, or one that looks like it"
+            );
             return Err(Error::bad_input(what).hint("give the server another name in `[mcp]`"));
         }
         let mut hidden = Vec::new();
@@ -312,7 +315,11 @@ impl Catalog {
         for definition in pin.map_or(&[][..], |pin| &pin.tools) {
             match self.add_served(&server, definition) {
                 Ok(offered) => tools += usize::from(offered),
-                Err(error) => hidden.push(format!("`{}`: {}", shown(&definition.remote), error.message())),
+                Err(error) => hidden.push(format!(
+                    "`{}`: {}",
+                    shown(&definition.remote),
+                    error.message()
+                )),
             }
         }
         self.servers.push(Offered {
@@ -405,8 +412,8 @@ impl Catalog {
                 || !classes.trusted_plugins.contains(tool.name.plugin())
         };
         let changes = |tool: &&&Arc<Tool>| {
-            let trusted = !tool.declared.outside
-                && classes.trusted_plugins.contains(tool.name.plugin());
+            let trusted =
+                !tool.declared.outside && classes.trusted_plugins.contains(tool.name.plugin());
             can_change(tool.declared.effect, &tool.grant, trusted)
         };
         within.iter().any(|tool| untrusted(&tool)) && within.iter().any(|tool| changes(&tool))

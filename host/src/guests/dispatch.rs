@@ -27,7 +27,6 @@ use super::tasks::Tasks;
 use crate::gate::{NotPassed, Passed, Performed, Permit, denied, unfit};
 use crate::rules::call::{self, Call, Within};
 use crate::rules::caller::{Caller, Origin};
-use crate::rules::flow;
 use crate::rules::flow::apart::{Apart, fault_card, fault_in, fault_told};
 use crate::rules::flow::handles::{self, Fate, Given, Made};
 use crate::rules::json;
@@ -370,10 +369,7 @@ async fn perform(
 ) -> Performed<Value> {
     let seq = permit.seq();
     let (call, within) = permit.redeem();
-    let own = caller
-        .label
-        .join(&call.held)
-        .with(tool.source());
+    let own = caller.label.join(&call.held).with(tool.source());
     let done = match Apart::of(&call.tool) {
         Some(way) => {
             let wish = apart::Wish {

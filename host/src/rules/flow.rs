@@ -244,8 +244,7 @@ pub fn weigh(call: &Call, caller: &Caller, policy: &Policy) -> Result<Weighing, 
 
 /// Whether what it is given may leave the host.
 fn reaches_out(call: &Call) -> bool {
-    let outside =
-        call.declared.outside || call.declared.effect == EffectClass::ExternalStateful;
+    let outside = call.declared.outside || call.declared.effect == EffectClass::ExternalStateful;
     outside || !call.grant.fetch.is_empty() || !call.grant.calls.is_empty()
 }
 
@@ -312,8 +311,16 @@ impl Weigher<'_> {
             self.weigh_naming(&mut weighing);
         }
         // What a server is told that came from itself, it knows.
-        let own = self.call.declared.outside.then(|| server::source(self.call.tool.plugin()));
-        let private = self.policy.flows.classes.is_private_beside(label, own.as_ref());
+        let own = self
+            .call
+            .declared
+            .outside
+            .then(|| server::source(self.call.tool.plugin()));
+        let private = self
+            .policy
+            .flows
+            .classes
+            .is_private_beside(label, own.as_ref());
         // Where a question is open already, its answer names the destination.
         let open = weighing.open.is_empty() && self.about.accepts == class::Secrecy::Public;
         if leaves_host && private && !named && open {

@@ -14,7 +14,7 @@ use crate::rules::caller::{Caller, Judging, Origin};
 use crate::rules::fetch::Fetch;
 use crate::rules::file::{File, FileWish, WriteMode};
 use crate::rules::flow::lines::ToolFlow;
-use crate::rules::flow::{self, shape};
+use crate::rules::flow::shape;
 use crate::rules::grant::{Access, Pattern};
 use crate::rules::manifest::Risk;
 use crate::rules::schema::{Args, Schema};

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::host::Host;
 use crate::rules::flow::class::Class;
-use crate::rules::flow::is_sink;
 use crate::rules::flow::kind::{Kind, text_of};
 use crate::rules::flow::suggest::{self, Suggestion};
 use crate::rules::flow::trace::{Origin, Trace};

@@ -228,7 +228,11 @@ impl Host {
 
     /// Ends the MCP servers that were started: each is told to, and waited for. Without this they end with the process.
     pub async fn end_servers(&self) {
-        let ends = self.catalog().servers().iter().map(|offered| offered.server.end());
+        let ends = self
+            .catalog()
+            .servers()
+            .iter()
+            .map(|offered| offered.server.end());
         futures_util::future::join_all(ends).await;
     }
 

@@ -19,7 +19,11 @@ use super::host::Places;
 ///
 /// # Errors
 /// As [`StateFolder::open`].
-pub fn around(places: &Places, (vault, known): (&Vault, &Known), egress: &Egress) -> Result<Around> {
+pub fn around(
+    places: &Places,
+    (vault, known): (&Vault, &Known),
+    egress: &Egress,
+) -> Result<Around> {
     let state = StateFolder::open(&places.state)?;
     Ok(Around {
         program: places.program.clone(),
@@ -45,7 +49,9 @@ pub(super) fn add(
     let pins = Pins::at(around.folder.clone());
     for (name, server) in servers(terms, &around) {
         if flows.classes.trusted_plugins.contains(&name) {
-            let what = format!("[flow] `trust` names the MCP server `{name}`, and none is trusted not to make things up");
+            let what = format!(
+                "[flow] `trust` names the MCP server `{name}`, and none is trusted not to make things up"
+            );
             return Err(Error::bad_input(what).hint(format!(
                 "if its outcomes are yours: [flow.classes] \"mcp:{name}\" = {{ integrity = \"trusted\", secrecy = \"private\" }}"
             )));

@@ -31,6 +31,7 @@ mod script;
 mod scripted;
 mod secret;
 mod server;
+mod servers;
 mod sessions;
 mod shell;
 mod shown;

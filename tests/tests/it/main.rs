@@ -21,6 +21,7 @@ mod keys;
 mod killed;
 mod labels;
 mod limits;
+mod mcp;
 mod nesting;
 mod numbers;
 mod observations;

@@ -76,7 +76,12 @@ impl Ear {
     }
 
     /// How a call goes.
-    pub(super) fn progress(&self, token: &ProgressToken, (done, total): (f64, Option<f64>), message: &str) {
+    pub(super) fn progress(
+        &self,
+        token: &ProgressToken,
+        (done, total): (f64, Option<f64>),
+        message: &str,
+    ) {
         let progress = lock(&self.0.calls).get(token).cloned();
         if let Some(tell) = progress {
             tell(self.clean(message), percent(done, total));
@@ -102,7 +107,11 @@ impl Ear {
     fn refuse(&self, what: &str) -> ErrorData {
         let (server, what) = (&self.0.server, shown(what));
         tracing::info!(target: "lazaret::mcp", "{server}: it asked for `{what}`, which is refused");
-        ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("`{what}` is not offered"), None)
+        ErrorData::new(
+            ErrorCode::METHOD_NOT_FOUND,
+            format!("`{what}` is not offered"),
+            None,
+        )
     }
 }
 
@@ -123,7 +132,10 @@ impl Service<RoleClient> for Ear {
         if let ServerRequest::PingRequest(_) = &request {
             return Ok(ClientResult::empty(()));
         }
-        Err(self.refuse(request.method()))
+        // Only its name is told, and never what it brought along.
+        let written = serde_json::to_value(&request).unwrap_or_default();
+        let method = written.get("method").and_then(serde_json::Value::as_str);
+        Err(self.refuse(method.unwrap_or("that")))
     }
 
     async fn handle_notification(
@@ -156,5 +168,7 @@ impl fmt::Debug for Ear {
 
 /// The token of a notice of progress, as it stands in JSON.
 pub(super) fn token(value: &serde_json::Value) -> Option<ProgressToken> {
-    serde_json::from_value::<NumberOrString>(value.clone()).ok().map(ProgressToken)
+    serde_json::from_value::<NumberOrString>(value.clone())
+        .ok()
+        .map(ProgressToken)
 }

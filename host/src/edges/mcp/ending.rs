@@ -1,6 +1,7 @@
 //! Endings: why a server is no longer up. The first reason holds.
 
 use std::sync::Mutex;
+use std::time::Duration;
 
 use tokio::sync::watch;
 
@@ -28,6 +29,13 @@ impl Ending {
         self.is_over.send_replace(true);
     }
 
+    /// It is over, for this reason unless somebody knows a better one within this time.
+    pub(super) async fn end_after(&self, patience: Duration, why: &str) {
+        // Running out is what this is for.
+        let _ = tokio::time::timeout(patience, self.over()).await;
+        self.end(why);
+    }
+
     /// Whether it is over.
     pub(super) fn is_over(&self) -> bool {
         *self.is_over.borrow()
@@ -42,6 +50,8 @@ impl Ending {
 
     /// Why it is over.
     pub(super) fn why(&self) -> String {
-        lock(&self.why).clone().unwrap_or_else(|| "it ended".to_owned())
+        lock(&self.why)
+            .clone()
+            .unwrap_or_else(|| "it ended".to_owned())
     }
 }

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use rmcp::RoleClient;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, ListToolsRequest, PaginatedRequestParams,
-    ServerResult,
+    CallToolRequest, CallToolRequestParams, ClientRequest, ListToolsRequest,
+    PaginatedRequestParams, ProtocolVersion, ServerResult,
 };
 use rmcp::service::{
-    ClientInitializeError, Peer, PeerRequestOptions, RequestHandle, RunningService, ServiceError,
-    serve_client,
+    ClientInitializeError, ClientLifecycleMode, Peer, PeerRequestOptions, RequestHandle,
+    RunningService, ServiceError, serve_client_with_lifecycle,
 };
 use rmcp::transport::IntoTransport;
 use serde_json::Value;
@@ -69,7 +69,8 @@ impl Link {
         let opened = opened.unwrap_or_else(|_| {
             let ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
             let what = format!("the start of the server `{}`", terms.name);
-            Err(Error::too_slow(&what, ms).hint("`start_timeout_ms` of `[mcp.NAME]` says how long it may take"))
+            Err(Error::too_slow(&what, ms)
+                .hint("`start_timeout_ms` of `[mcp.NAME]` says how long it may take"))
         });
         if let Err(error) = &opened {
             ending.end(error.message());
@@ -77,16 +78,20 @@ impl Link {
         opened
     }
 
-    async fn begin((terms, around): (&Terms, &Around), ear: Ear, ending: Arc<Ending>) -> Result<Self> {
+    async fn begin(
+        (terms, around): (&Terms, &Around),
+        ear: Ear,
+        ending: Arc<Ending>,
+    ) -> Result<Self> {
         let running = match &terms.way {
             Way::Program(program) => {
                 let process = process::start((terms, program), around, &ear, &ending)?;
                 let wire = Wire::new(process, terms.bounds, ear.clone(), ending.clone());
-                greet(wire, &ear, &ending).await?
+                greet((wire, ClientLifecycleMode::Initialize), &ear, &ending).await?
             }
             Way::Remote(remote) => {
                 let desk = Desk::new((terms, remote), around, ending.clone());
-                greet(desk.transport(terms), &ear, &ending).await?
+                greet((desk.transport(terms), either()), &ear, &ending).await?
             }
         };
         let peer = running.peer().clone();
@@ -124,16 +129,25 @@ impl Link {
     /// # Errors
     /// `FetchFailed`, `TooSlow`.
     pub(super) async fn digest_of(&self, tool: &str, deadline: Deadline) -> Result<Option<Digest>> {
-        let late = |_| Error::new(Code::TooSlow, "the server did not say in time what it offers");
-        let mut offers = tokio::time::timeout(deadline.rest(), self.offers.lock()).await.map_err(late)?;
+        let late = |_| {
+            Error::new(
+                Code::TooSlow,
+                "the server did not say in time what it offers",
+            )
+        };
+        let mut offers = tokio::time::timeout(deadline.rest(), self.offers.lock())
+            .await
+            .map_err(late)?;
         if self.ear.take_changed() {
             let looked = Clock::instant().duration_since(offers.at);
             let wait = Duration::from_millis(SERVER_LOOK_MS).saturating_sub(looked);
             // Until it has been asked, it stays so.
             self.ear.changed();
-            let _ = tokio::time::timeout(wait.min(deadline.rest()), std::future::pending::<()>()).await;
+            let _ =
+                tokio::time::timeout(wait.min(deadline.rest()), std::future::pending::<()>()).await;
             let _ = self.ear.take_changed();
-            let listing = tokio::time::timeout(deadline.rest(), list(&self.peer, &self.ending)).await;
+            let listing =
+                tokio::time::timeout(deadline.rest(), list(&self.peer, &self.ending)).await;
             match listing.map_err(late).and_then(|listed| listed) {
                 Ok(listed) => *offers = Offers::of(listed),
                 Err(error) => {
@@ -155,10 +169,14 @@ impl Link {
         };
         let params = CallToolRequestParams::new(ask.tool.to_owned()).with_arguments(args);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let sending = self.peer.send_cancellable_request(request, PeerRequestOptions::default());
+        let sending = self
+            .peer
+            .send_cancellable_request(request, PeerRequestOptions::default());
         let late = |_| Error::new(Code::TooSlow, "the server did not answer in time");
         let gone = || self.gone().retry(ask.repeatable);
-        let handle = tokio::time::timeout(ask.deadline.rest(), sending).await.map_err(late)?;
+        let handle = tokio::time::timeout(ask.deadline.rest(), sending)
+            .await
+            .map_err(late)?;
         let handle = handle.map_err(|_| gone())?;
         let _listening = self.ear.listen(handle.progress_token.clone(), ask.progress);
         let mut waiting = Waiting(Some(handle));
@@ -170,13 +188,19 @@ impl Link {
         waiting.0 = None;
         match answer {
             Ok(result) => value_of(&result),
-            Err(ServiceError::McpError(refused)) => Err(said::failed(&self.ear.scrubbed(&refused.message))),
+            Err(ServiceError::McpError(refused)) => {
+                Err(said::failed(&self.ear.scrubbed(&refused.message)))
+            }
             Err(_) => Err(gone()),
         }
     }
 
     fn gone(&self) -> Error {
-        let what = format!("the server `{}` went away: {}", self.ear.server(), self.why());
+        let what = format!(
+            "the server `{}` went away: {}",
+            self.ear.server(),
+            self.why()
+        );
         Error::new(Code::FetchFailed, what)
     }
 
@@ -203,33 +227,61 @@ struct Waiting(Option<RequestHandle<RoleClient>>);
 impl Waiting {
     async fn answer(&mut self) -> std::result::Result<ServerResult, ServiceError> {
         match &mut self.0 {
-            Some(handle) => (&mut handle.rx).await.unwrap_or(Err(ServiceError::TransportClosed)),
+            Some(handle) => (&mut handle.rx)
+                .await
+                .unwrap_or(Err(ServiceError::TransportClosed)),
             None => Err(ServiceError::TransportClosed),
         }
     }
 }
 
 impl Drop for Waiting {
-    #[expect(clippy::disallowed_methods, reason = "a call that is dropped waits for nothing more")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a call that is dropped waits for nothing more"
+    )]
     fn drop(&mut self) {
-        if let (Some(handle), Ok(runtime)) = (self.0.take(), tokio::runtime::Handle::try_current()) {
+        if let (Some(handle), Ok(runtime)) = (self.0.take(), tokio::runtime::Handle::try_current())
+        {
             let cancel = handle.cancel(Some("nobody waits for it".to_owned()));
             // A server that does not read is not waited for.
-            runtime.spawn(tokio::time::timeout(Duration::from_millis(SERVER_LOOK_MS), cancel));
+            runtime.spawn(tokio::time::timeout(
+                Duration::from_millis(SERVER_LOOK_MS),
+                cancel,
+            ));
         }
     }
 }
 
-async fn greet<T, E, A>(transport: T, ear: &Ear, ending: &Ending) -> Result<RunningService<RoleClient, Ear>>
+/// A server over HTTP may be of the revision that has no greeting, or of one before it; it says so at once.
+fn either() -> ClientLifecycleMode {
+    ClientLifecycleMode::Auto {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        legacy_version: None,
+    }
+}
+
+async fn greet<T, E, A>(
+    (transport, lifecycle): (T, ClientLifecycleMode),
+    ear: &Ear,
+    ending: &Ending,
+) -> Result<RunningService<RoleClient, Ear>>
 where
     T: IntoTransport<RoleClient, E, A>,
     E: std::error::Error + Send + Sync + 'static,
 {
-    let greeted = serve_client(ear.clone(), transport).await;
+    let greeted = serve_client_with_lifecycle(ear.clone(), transport, lifecycle).await;
     greeted.map_err(|error| {
         let name = ear.server();
-        let why = if ending.is_over() { ending.why() } else { ear.clean(&refusal(&error)) };
-        Error::new(Code::FetchFailed, format!("the server `{name}` did not start: {why}"))
+        let why = if ending.is_over() {
+            ending.why()
+        } else {
+            ear.clean(&refusal(&error))
+        };
+        Error::new(
+            Code::FetchFailed,
+            format!("the server `{name}` did not start: {why}"),
+        )
     })
 }
 
@@ -245,8 +297,15 @@ fn refusal(error: &ClientInitializeError) -> String {
 /// All tools that a server lists.
 async fn list(peer: &Peer<RoleClient>, ending: &Ending) -> Result<Listed> {
     let failed = |what: &str| {
-        let why = if ending.is_over() { ending.why() } else { what.to_owned() };
-        Error::new(Code::FetchFailed, format!("the server did not list its tools: {why}"))
+        let why = if ending.is_over() {
+            ending.why()
+        } else {
+            what.to_owned()
+        };
+        Error::new(
+            Code::FetchFailed,
+            format!("the server did not list its tools: {why}"),
+        )
     };
     let (mut entries, mut cursor) = (Vec::new(), None);
     for _ in 0..SERVER_PAGES {
@@ -265,7 +324,10 @@ async fn list(peer: &Peer<RoleClient>, ending: &Ending) -> Result<Listed> {
         };
         let tools = answer.get("tools").and_then(Value::as_array);
         entries.extend(tools.into_iter().flatten().cloned());
-        cursor = answer.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
+        cursor = answer
+            .get("nextCursor")
+            .and_then(Value::as_str)
+            .map(str::to_owned);
         // One more than is looked at says that there are more.
         if cursor.is_none() || entries.len() > SERVER_TOOLS {
             break;
@@ -275,7 +337,6 @@ async fn list(peer: &Peer<RoleClient>, ending: &Ending) -> Result<Listed> {
 }
 
 fn value_of(result: &ServerResult) -> Result<Value> {
-    serde_json::to_value(result).map_err(|error| {
-        Error::new(Code::NotJson, "the server's answer is no JSON").because(error)
-    })
+    serde_json::to_value(result)
+        .map_err(|error| Error::new(Code::NotJson, "the server's answer is no JSON").because(error))
 }

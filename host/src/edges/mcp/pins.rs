@@ -37,7 +37,10 @@ impl Pins {
             return Ok(None);
         };
         let pin = Pin::read(&text).map_err(|error| {
-            error.hint(format!("read it anew: `lazaret servers trust {}`", terms.name))
+            error.hint(format!(
+                "read it anew: `lazaret servers trust {}`",
+                terms.name
+            ))
         })?;
         Ok(Some(pin).filter(|pin| pin.identity == terms.identity()))
     }
@@ -49,7 +52,11 @@ impl Pins {
     pub fn keep(&self, terms: &Terms, pin: &Pin) -> Result<()> {
         let text = pin.text()?;
         if text.len() > SERVER_PIN_BYTES {
-            return Err(Error::too_big("what the server says of its tools", SERVER_PIN_BYTES, text.len()));
+            return Err(Error::too_big(
+                "what the server says of its tools",
+                SERVER_PIN_BYTES,
+                text.len(),
+            ));
         }
         self.0.write(&file(terms), text.as_bytes())
     }

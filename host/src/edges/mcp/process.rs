@@ -12,11 +12,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, kill_process, kill_process_group, set_parent_process_death_signal,
-    setrlimit, setsid, test_kill_process_group,
+    Pid, Resource, Rlimit, Signal, kill_process, kill_process_group,
+    set_parent_process_death_signal, setrlimit, setsid, test_kill_process_group,
 };
 use tokio::io::{AsyncReadExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::task::JoinHandle;
 
 use super::Around;
 use super::ear::Ear;
@@ -53,10 +54,16 @@ pub(super) fn start(
     ending: &Arc<Ending>,
 ) -> Result<Process> {
     let failed = |error: std::io::Error| {
-        let what = format!("the server `{}` cannot be started: {}", terms.name, why(error.kind()));
+        let what = format!(
+            "the server `{}` cannot be started: {}",
+            terms.name,
+            why(error.kind())
+        );
         Error::new(Code::FetchFailed, what).because(error)
     };
-    let own = around.folder.below(&format!("{}-{}", terms.name, terms.identity().short()))?;
+    let own = around
+        .folder
+        .below(&format!("{}-{}", terms.name, terms.identity().short()))?;
     let folder = program.folder.as_deref().unwrap_or(own.path());
     let mut command = Command::new(&around.program);
     command
@@ -67,7 +74,11 @@ pub(super) fn start(
         .env("PATH", &program.path)
         .env("HOME", own.path())
         .env("TMPDIR", own.path())
-        .envs(environment(program, around)?.iter().map(|(name, value)| (name, value.as_str())))
+        .envs(
+            environment(program, around)?
+                .iter()
+                .map(|(name, value)| (name, value.as_str())),
+        )
         .current_dir(existing(folder, &terms.name)?)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -79,16 +90,28 @@ pub(super) fn start(
     else {
         return Err(Error::bug("the process of a server has no pipes"));
     };
-    let group = Group(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)));
+    let group = Group(
+        child
+            .id()
+            .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)),
+    );
     let last = Arc::new(Mutex::new(VecDeque::new()));
-    tokio::spawn(listen(words, ear.clone(), last.clone()));
+    let listening = tokio::spawn(listen(words, ear.clone(), last.clone()));
     let stop = Duration::from_millis(terms.bounds.stop_ms);
-    tokio::spawn(keep((child, group), (ending.clone(), ear.clone()), last, stop));
+    tokio::spawn(keep(
+        (child, group),
+        (ending.clone(), ear.clone()),
+        (last, listening),
+        stop,
+    ));
     Ok(Process { input, output })
 }
 
 /// The variables that were named, with their values.
-fn environment(program: &Program, around: &Around) -> Result<Vec<(String, zeroize::Zeroizing<String>)>> {
+fn environment(
+    program: &Program,
+    around: &Around,
+) -> Result<Vec<(String, zeroize::Zeroizing<String>)>> {
     let named = program.env.iter().map(|(name, said)| {
         let value = match said {
             Variable::Plain(value) => value.clone(),
@@ -107,7 +130,10 @@ fn existing<'a>(folder: &'a Path, server: &str) -> Result<&'a Path> {
     if named::is_folder(folder) {
         return Ok(folder);
     }
-    let what = format!("[mcp.{server}] `folder` is no folder: `{}`", folder.display());
+    let what = format!(
+        "[mcp.{server}] `folder` is no folder: `{}`",
+        folder.display()
+    );
     Err(Error::bad_input(what))
 }
 
@@ -142,14 +168,14 @@ impl Drop for Group {
 async fn keep(
     (mut child, group): (Child, Group),
     (ending, ear): (Arc<Ending>, Ear),
-    last: Arc<Mutex<VecDeque<u8>>>,
+    (last, listening): (Arc<Mutex<VecDeque<u8>>>, JoinHandle<()>),
     stop: Duration,
 ) {
     tokio::select! {
         status = child.wait() => {
             let how = status.map_or_else(|_| "it ended".to_owned(), |status| format!("it ended ({status})"));
-            // Its last words may still be under way.
-            tokio::task::yield_now().await;
+            // Its last words may still be under way; what it has started may have more.
+            let _ = tokio::time::timeout(LAST_WORDS, listening).await;
             let said: Vec<u8> = lock(&last).iter().copied().collect();
             let said = ear.clean(String::from_utf8_lossy(&said).trim());
             ending.end(if said.is_empty() { how } else { format!("{how}, and last wrote: {said}") });
@@ -171,6 +197,8 @@ async fn keep(
     }
 }
 
+/// How long the last words of a process may take.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 /// How often it is looked whether anybody is left of a group.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -201,7 +229,10 @@ async fn listen(words: ChildStderr, ear: Ear, last: Arc<Mutex<VecDeque<u8>>>) {
 /// The beginning of a server's process: leaves the host's session, ends with the host, leaves no picture of its memory,
 /// and becomes `command`. Returns its exit status where it cannot.
 #[must_use]
-#[expect(clippy::disallowed_methods, reason = "this file owns the processes of servers")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this file owns the processes of servers"
+)]
 pub fn become_server(command: &[String], words: &mut dyn std::io::Write) -> u8 {
     let Some((program, args)) = command.split_first() else {
         return NOT_STARTED;

@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use futures_util::stream::{self, BoxStream, StreamExt};
 use http::{HeaderName, HeaderValue};
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage,
+};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
@@ -67,7 +69,11 @@ type Headers = HashMap<HeaderName, HeaderValue>;
 type Events = BoxStream<'static, std::result::Result<Sse, SseError>>;
 
 impl Desk {
-    pub(super) fn new((terms, remote): (&Terms, &Remote), around: &Around, ending: Arc<Ending>) -> Self {
+    pub(super) fn new(
+        (terms, remote): (&Terms, &Remote),
+        around: &Around,
+        ending: Arc<Ending>,
+    ) -> Self {
         Self(Arc::new(Parts {
             remote: remote.clone(),
             bounds: terms.bounds,
@@ -88,19 +94,33 @@ impl Desk {
     }
 
     /// Sends a request, judged by the operator's own line.
-    async fn send(&self, method: &str, headers: Vec<(String, String)>, body: Vec<u8>) -> Answered<Stream> {
+    async fn send(
+        &self,
+        method: &str,
+        headers: Vec<(String, String)>,
+        body: Vec<u8>,
+    ) -> Answered<Stream> {
         let sent = self.sent(method, headers, body).await;
         sent.map_err(|error| self.failed(error.message()))
     }
 
-    async fn sent(&self, method: &str, headers: Vec<(String, String)>, body: Vec<u8>) -> Result<Stream> {
+    async fn sent(
+        &self,
+        method: &str,
+        headers: Vec<(String, String)>,
+        body: Vec<u8>,
+    ) -> Result<Stream> {
         let clock = Clock::system();
         let journal = Journal::in_memory(clock.clone(), self.0.key.clone())?;
         let gate = Gate::new(self.0.policy.clone(), journal);
         let fetch = self.0.remote.request(method, headers, body)?;
         let caller = self.caller(RunId::new(&clock));
         let send = async |permit| self.0.egress.open(permit).await;
-        gate.pass(&caller, fetch, send).await.map_err(|not| not.error)?.performed.result
+        gate.pass(&caller, fetch, send)
+            .await
+            .map_err(|not| not.error)?
+            .performed
+            .result
     }
 
     /// The host as a caller: it may reach this server, and nothing else.
@@ -133,7 +153,9 @@ impl Desk {
                 "it answered with status {status}: it wants to know who asks; give it a header with a secret (`headers` of \
                  `[mcp.NAME]`)"
             ),
-            300..=399 => format!("it answered with status {status}: it sends elsewhere, and redirects are not followed"),
+            300..=399 => format!(
+                "it answered with status {status}: it sends elsewhere, and redirects are not followed"
+            ),
             _ => format!("it answered with status {status}"),
         };
         self.0.ending.end(why.clone());
@@ -143,7 +165,11 @@ impl Desk {
     /// A body that is read whole, bounded.
     async fn read(&self, mut stream: Stream, most: usize) -> Answered<Vec<u8>> {
         let mut body = Vec::new();
-        while let Some(piece) = stream.next().await.map_err(|error| self.failed(error.message()))? {
+        while let Some(piece) = stream
+            .next()
+            .await
+            .map_err(|error| self.failed(error.message()))?
+        {
             if body.len().saturating_add(piece.len()) > most {
                 return Err(StreamableHttpError::ResponseBodyTooLarge { max_size: most });
             }
@@ -200,7 +226,11 @@ impl Count {
             }
             self.bytes.0 = self.bytes.0.saturating_add(1);
             if self.bytes.0 > self.bounds.message_bytes {
-                return Err(Error::too_big("an event of the server", self.bounds.message_bytes, self.bytes.0));
+                return Err(Error::too_big(
+                    "an event of the server",
+                    self.bounds.message_bytes,
+                    self.bytes.0,
+                ));
             }
         }
         Ok(())
@@ -222,10 +252,40 @@ impl Count {
 
 /// Headers as text; those that are none are ours to know of, and there are none.
 fn with(custom: &Headers, session: Option<&str>, own: &[(&str, &str)]) -> Vec<(String, String)> {
-    let text = |(name, value): (&HeaderName, &HeaderValue)| Some((name.to_string(), value.to_str().ok()?.to_owned()));
-    let own = own.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let text = |(name, value): (&HeaderName, &HeaderValue)| {
+        Some((name.to_string(), value.to_str().ok()?.to_owned()))
+    };
+    let own = own
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let session = session.map(|session| ("mcp-session-id".to_owned(), session.to_owned()));
-    custom.iter().filter_map(text).chain(session).chain(own).collect()
+    custom
+        .iter()
+        .filter_map(text)
+        .chain(session)
+        .chain(own)
+        .collect()
+}
+
+/// What a server says that does not know what it was asked.
+fn unknown(id: RequestId) -> ServerJsonRpcMessage {
+    let error = ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "it is not known there", None);
+    ServerJsonRpcMessage::error(error, Some(id))
+}
+
+/// The name of a request that asks which revision a server is of.
+fn discovering(message: &ClientJsonRpcMessage) -> Option<RequestId> {
+    match message {
+        ClientJsonRpcMessage::Request(request)
+            if matches!(request.request, ClientRequest::DiscoverRequest(_)) =>
+        {
+            Some(request.id.clone())
+        }
+        ClientJsonRpcMessage::Request(_)
+        | ClientJsonRpcMessage::Response(_)
+        | ClientJsonRpcMessage::Notification(_)
+        | ClientJsonRpcMessage::Error(_) => None,
+    }
 }
 
 const BOTH: &str = "application/json, text/event-stream";
@@ -246,9 +306,13 @@ impl StreamableHttpClient for Desk {
         let headers = with(&custom, session.as_deref(), &own);
         let stream = self.send("POST", headers, body).await?;
         let status = stream.status();
-        let kind = stream.header("content-type").unwrap_or_default().to_ascii_lowercase();
+        let kind = stream
+            .header("content-type")
+            .unwrap_or_default()
+            .to_ascii_lowercase();
         let given = stream.header("mcp-session-id").map(str::to_owned);
         let expects = matches!(message, ClientJsonRpcMessage::Request(_));
+        let discovering = discovering(&message);
         match status {
             202 | 204 => Ok(StreamableHttpPostResponse::Accepted),
             404 if session.is_some() => Err(StreamableHttpError::SessionExpired),
@@ -269,9 +333,17 @@ impl StreamableHttpClient for Desk {
                     Ok(message @ ServerJsonRpcMessage::Error(_)) => {
                         Ok(StreamableHttpPostResponse::Json(message, given))
                     }
-                    Ok(_) | Err(_) => Err(self.refused(status)),
+                    Ok(_) | Err(_) => match discovering {
+                        Some(id) => Ok(StreamableHttpPostResponse::Json(unknown(id), given)),
+                        None => Err(self.refused(status)),
+                    },
                 }
             }
+            // One of an older revision, which does not know what it was asked.
+            400 | 404..=499 => match discovering {
+                Some(id) => Ok(StreamableHttpPostResponse::Json(unknown(id), given)),
+                None => Err(self.refused(status)),
+            },
             _ => Err(self.refused(status)),
         }
     }

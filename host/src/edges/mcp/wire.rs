@@ -22,6 +22,9 @@ use crate::rules::server::Bounds;
 use crate::words::clock::Clock;
 use crate::words::limits::SERVER_WRITE_MS;
 
+/// A process that ends closes its pipes first: how it ended says more, and comes at once.
+const PARTING: Duration = Duration::from_millis(500);
+
 /// Reads and writes messages.
 pub(super) struct Wire {
     output: BufReader<ChildStdout>,
@@ -50,18 +53,23 @@ impl Wire {
     /// The next line, without its end. What was read of one that is not whole stays, for whoever asks again.
     ///
     /// # Errors
-    /// Why there is none.
-    async fn next_line(&mut self) -> Result<Vec<u8>, String> {
+    /// Why there is none; nothing at the end of them.
+    async fn next_line(&mut self) -> Result<Vec<u8>, Option<String>> {
         loop {
-            let piece = self.output.fill_buf().await.map_err(|error| error.to_string())?;
+            let piece = self
+                .output
+                .fill_buf()
+                .await
+                .map_err(|error| error.to_string())?;
             if piece.is_empty() {
-                return Err("it closed its standard output".to_owned());
+                return Err(None);
             }
             let end = piece.iter().position(|byte| *byte == b'\n');
             let whole = piece.split_at(end.unwrap_or(piece.len())).0;
             if self.line.len().saturating_add(whole.len()) > self.bounds.message_bytes {
                 let most = self.bounds.message_bytes;
-                return Err(format!("it sent a message of more than {most} bytes (`message_bytes`)"));
+                let why = format!("it sent a message of more than {most} bytes (`message_bytes`)");
+                return Err(Some(why));
             }
             self.line.extend_from_slice(whole);
             let taken = whole.len() + usize::from(end.is_some());
@@ -84,13 +92,15 @@ impl Wire {
         self.second.1 = self.second.1.saturating_add(1);
         let most = self.bounds.messages_per_s;
         if self.second.1 > most {
-            return Err(format!("it sent more than {most} messages in a second (`messages_per_s`)"));
+            return Err(format!(
+                "it sent more than {most} messages in a second (`messages_per_s`)"
+            ));
         }
         Ok(())
     }
 
     /// The next message that is for whoever asked.
-    async fn next(&mut self) -> Result<ServerJsonRpcMessage, String> {
+    async fn next(&mut self) -> Result<ServerJsonRpcMessage, Option<String>> {
         loop {
             let line = self.next_line().await?;
             let line = line.trim_ascii();
@@ -107,7 +117,7 @@ impl Wire {
             if self.hears(&value) {
                 continue;
             }
-            return serde_json::from_value(value).map_err(no_message);
+            return serde_json::from_value(value).map_err(|error| Some(no_message(error)));
         }
     }
 
@@ -135,7 +145,10 @@ impl Wire {
     fn progress(&self, params: &Value) {
         let number = |key: &str| params.get(key).and_then(Value::as_f64);
         let token = params.get("progressToken").and_then(ear::token);
-        let message = params.get("message").and_then(Value::as_str).unwrap_or_default();
+        let message = params
+            .get("message")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         if let (Some(token), Some(done)) = (token, number("progress")) {
             self.ear.progress(&token, (done, number("total")), message);
         }
@@ -165,11 +178,19 @@ impl Transport<RoleClient> for Wire {
                 () = ending.over() => return Err(io::ErrorKind::NotConnected.into()),
             };
             // Part of a line may be there: nothing can be said after it.
-            let written = written.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
-            if written.is_err() {
-                ending.end("it does not read what it is told");
+            match written {
+                Ok(Ok(())) => Ok(()),
+                Ok(Err(error)) => {
+                    ending
+                        .end_after(PARTING, "it closed its standard input")
+                        .await;
+                    Err(error)
+                }
+                Err(_) => {
+                    ending.end("it does not read what it is told");
+                    Err(io::ErrorKind::TimedOut.into())
+                }
             }
-            written
         }
     }
 
@@ -180,12 +201,15 @@ impl Transport<RoleClient> for Wire {
             () = ending.over() => return None,
         };
         match next {
-            Ok(message) => Some(message),
-            Err(why) => {
-                ending.end(why);
-                None
+            Ok(message) => return Some(message),
+            Err(Some(why)) => ending.end(why),
+            Err(None) => {
+                ending
+                    .end_after(PARTING, "it closed its standard output")
+                    .await
             }
         }
+        None
     }
 
     async fn close(&mut self) -> Result<(), io::Error> {

@@ -17,7 +17,6 @@ use crate::rules::call::Call;
 use crate::rules::caller::Caller;
 use crate::rules::server::said::{self, Attached, Said};
 use crate::words::clock::Clock;
-use crate::words::error::Result;
 use crate::words::event::{Glimpse, Spent};
 use crate::words::id::shown;
 
@@ -82,7 +81,11 @@ fn artifacts(station: &Station, files: Vec<Attached>) -> Vec<Artifact> {
         name: shown(&station.scrub.clean(&file.name)),
         media_type: shown(&station.scrub.clean(&file.media_type)),
         metadata: json!({}),
-        bytes: station.scrub.known().clean_bytes(&file.bytes).unwrap_or(file.bytes),
+        bytes: station
+            .scrub
+            .known()
+            .clean_bytes(&file.bytes)
+            .unwrap_or(file.bytes),
     });
     kept.collect()
 }

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::handles::has_handle;
-use super::is_sink;
 use super::kind::Kind;
 use super::leaves::{Leaf, leaves, lies_at};
 use super::lines::{Flows, ToolFlow};

@@ -13,7 +13,6 @@ use foldhash::fast::RandomState;
 use icu_normalizer::ComposingNormalizerBorrowed;
 use serde_json::Value;
 
-use super::is_sink;
 use super::kind::text_of;
 use super::lines::{Flows, Guard};
 use crate::rules::call::Call;

@@ -9,9 +9,11 @@ use super::Line;
 use super::naming;
 use crate::rules::flow::lines::ToolFlow;
 use crate::rules::json;
-use crate::rules::manifest::{Conduct, Declared, EffectClass, Offer, Tier, Truncation, Visibility, Wants};
-use crate::rules::sanitise::visible;
 use crate::rules::manifest::SurfaceWord;
+use crate::rules::manifest::{
+    Conduct, Declared, EffectClass, Offer, Tier, Truncation, Visibility, Wants,
+};
+use crate::rules::sanitise::visible;
 use crate::words::error::{Error, Result};
 use crate::words::event::Surface;
 use crate::words::id::{Digest, shown};
@@ -69,7 +71,10 @@ impl Definition {
             name: self.short.clone(),
             description: self.description.clone(),
             input: without_dialect(&self.input),
-            output: self.output.as_ref().map_or_else(|| json!({}), without_dialect),
+            output: self
+                .output
+                .as_ref()
+                .map_or_else(|| json!({}), without_dialect),
             effect: line.effect,
             risk: line.risk.or_of(line.effect),
             wants: Wants::default(),
@@ -104,7 +109,9 @@ pub fn flow(line: &Line, input: &Value) -> ToolFlow {
     let is_silent = flow.steering.is_empty() && flow.content.is_empty();
     let looks = match line.effect {
         EffectClass::Pure | EffectClass::ReadOnly => true,
-        EffectClass::SideEffecting | EffectClass::ExternalStateful | EffectClass::Destructive => false,
+        EffectClass::SideEffecting | EffectClass::ExternalStateful | EffectClass::Destructive => {
+            false
+        }
     };
     if is_silent && looks {
         let names = input.get("properties").and_then(Value::as_object);
@@ -128,13 +135,17 @@ pub fn read(entries: &[Value]) -> Listed {
     let mut listed = Listed::default();
     let mut found: BTreeMap<String, Definition> = BTreeMap::new();
     for entry in entries.iter().take(SERVER_TOOLS) {
-        let name = entry.get("name").and_then(Value::as_str).unwrap_or_default();
-        let definition = one(entry).and_then(|definition| {
-            definition.declared(&Line::default(), 1).map(|_| definition)
-        });
+        let name = entry
+            .get("name")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let definition = one(entry)
+            .and_then(|definition| definition.declared(&Line::default(), 1).map(|_| definition));
         match definition {
             Ok(definition) if found.contains_key(&definition.remote) => {
-                listed.hidden.push(format!("`{}`: it is listed twice", shown(name)));
+                listed
+                    .hidden
+                    .push(format!("`{}`: it is listed twice", shown(name)));
             }
             Ok(definition) => {
                 found.insert(definition.remote.clone(), definition);
@@ -147,7 +158,9 @@ pub fn read(entries: &[Value]) -> Listed {
     }
     if entries.len() > SERVER_TOOLS {
         let more = entries.len() - SERVER_TOOLS;
-        listed.hidden.push(format!("{more} more: at most {SERVER_TOOLS} are looked at"));
+        listed
+            .hidden
+            .push(format!("{more} more: at most {SERVER_TOOLS} are looked at"));
     }
     let shorts = naming::shorts(found.keys().map(String::as_str));
     for (remote, mut definition) in found {
@@ -156,7 +169,9 @@ pub fn read(entries: &[Value]) -> Listed {
                 definition.short.clone_from(short);
                 listed.tools.push(definition);
             }
-            None => listed.hidden.push(format!("`{}`: its name is taken", shown(&remote))),
+            None => listed
+                .hidden
+                .push(format!("`{}`: its name is taken", shown(&remote))),
         }
     }
     listed
@@ -165,22 +180,39 @@ pub fn read(entries: &[Value]) -> Listed {
 fn one(entry: &Value) -> Result<Definition> {
     let bytes = entry.to_string().len();
     if bytes > SERVER_DEFINITION_BYTES {
-        return Err(Error::too_big("what it says of itself", SERVER_DEFINITION_BYTES, bytes));
+        return Err(Error::too_big(
+            "what it says of itself",
+            SERVER_DEFINITION_BYTES,
+            bytes,
+        ));
     }
     let wrong = |why: &str| Error::bad_plugin(why);
     let text = |key: &str| entry.get(key).and_then(Value::as_str);
-    let remote = text("name").filter(|name| !name.is_empty()).ok_or_else(|| wrong("it has no name"))?;
+    let remote = text("name")
+        .filter(|name| !name.is_empty())
+        .ok_or_else(|| wrong("it has no name"))?;
     if remote.len() > SERVER_REMOTE_NAME_BYTES {
-        return Err(Error::too_big("its name", SERVER_REMOTE_NAME_BYTES, remote.len()));
+        return Err(Error::too_big(
+            "its name",
+            SERVER_REMOTE_NAME_BYTES,
+            remote.len(),
+        ));
     }
     let said = [text("title"), text("description")].into_iter().flatten();
     let said: Vec<&str> = said.filter(|text| !text.trim().is_empty()).collect();
     let mut description = said.join("\n");
     if description.is_empty() {
-        description = format!("The tool `{}`, of which its server says nothing.", visible(remote));
+        description = format!(
+            "The tool `{}`, of which its server says nothing.",
+            visible(remote)
+        );
     }
     if description.len() > DESCRIPTION_BYTES {
-        return Err(Error::too_big("its description", DESCRIPTION_BYTES, description.len()));
+        return Err(Error::too_big(
+            "its description",
+            DESCRIPTION_BYTES,
+            description.len(),
+        ));
     }
     let input = entry.get("inputSchema").filter(|schema| schema.is_object());
     let output = entry.get("outputSchema").filter(|schema| !schema.is_null());
@@ -188,7 +220,9 @@ fn one(entry: &Value) -> Result<Definition> {
         remote: remote.to_owned(),
         short: naming::short(remote),
         description,
-        input: input.cloned().ok_or_else(|| wrong("its `inputSchema` is no schema"))?,
+        input: input
+            .cloned()
+            .ok_or_else(|| wrong("its `inputSchema` is no schema"))?,
         output: output.cloned(),
         hints: entry.get("annotations").cloned().unwrap_or_default(),
     })
@@ -221,18 +255,50 @@ mod tests {
             (with("name", json!("x".repeat(300))), "too big"),
             (with("inputSchema", json!(7)), "no schema"),
             (with("inputSchema", json!({"type": "string"})), "object"),
-            (with("inputSchema", json!({"type": "object", "$ref": "http://127.0.0.1/x"})), "refers"),
-            (with("inputSchema", json!({"type": "object", "$ref": "#"})), "refers"),
-            (with("inputSchema", json!({"type": "object", "properties": {"a": deep}})), "deeper"),
-            (with("inputSchema", json!({"type": "object", "properties": {"a": {"pattern": "(("}}})), "JSON Schema"),
-            (with("outputSchema", json!({"$ref": "file:///etc/passwd"})), "refers"),
+            (
+                with(
+                    "inputSchema",
+                    json!({"type": "object", "$ref": "http://127.0.0.1/x"}),
+                ),
+                "refers",
+            ),
+            (
+                with("inputSchema", json!({"type": "object", "$ref": "#"})),
+                "refers",
+            ),
+            (
+                with(
+                    "inputSchema",
+                    json!({"type": "object", "properties": {"a": deep}}),
+                ),
+                "deeper",
+            ),
+            (
+                with(
+                    "inputSchema",
+                    json!({"type": "object", "properties": {"a": {"pattern": "(("}}}),
+                ),
+                "JSON Schema",
+            ),
+            (
+                with("outputSchema", json!({"$ref": "file:///etc/passwd"})),
+                "refers",
+            ),
             (with("description", json!("x".repeat(5_000))), "too big"),
             (with("x", json!("x".repeat(70_000))), "too big"),
         ] {
             let listed = read(&[tool("good"), bad]);
-            let names: Vec<&str> = listed.tools.iter().map(|tool| tool.remote.as_str()).collect();
+            let names: Vec<&str> = listed
+                .tools
+                .iter()
+                .map(|tool| tool.remote.as_str())
+                .collect();
             assert_eq!(names, ["good"]);
-            assert!(listed.hidden[0].contains(says), "{says}: {:?}", listed.hidden);
+            assert!(
+                listed.hidden[0].contains(says),
+                "{says}: {:?}",
+                listed.hidden
+            );
         }
         let twice = read(&[tool("a"), tool("a")]);
         assert_eq!((twice.tools.len(), twice.hidden.len()), (1, 1));
@@ -256,7 +322,10 @@ mod tests {
 
     #[test]
     fn what_a_server_says_it_does_counts_for_nothing() {
-        let says = with("annotations", json!({"readOnlyHint": true, "destructiveHint": false}));
+        let says = with(
+            "annotations",
+            json!({"readOnlyHint": true, "destructiveHint": false}),
+        );
         let listed = read(&[says]);
         let declared = listed.tools[0].declared(&Line::default(), 5).unwrap();
         assert!(declared.is_unclassified() && declared.is_sink());

@@ -40,7 +40,11 @@ pub fn shorts<'a>(remotes: impl IntoIterator<Item = &'a str>) -> BTreeMap<String
     // What fits as it is comes first: nobody else takes its name.
     let (plain, other): (Vec<&str>, Vec<&str>) = remotes.into_iter().partition(|name| fits(name));
     let mut taken: Vec<String> = plain.iter().map(|name| (*name).to_owned()).collect();
-    known.extend(plain.into_iter().map(|name| (name.to_owned(), name.to_owned())));
+    known.extend(
+        plain
+            .into_iter()
+            .map(|name| (name.to_owned(), name.to_owned())),
+    );
     for remote in other {
         let mut name = short(remote);
         if taken.contains(&name) {
@@ -124,7 +128,15 @@ mod tests {
             assert_eq!(short(remote), expected);
         }
         let long = "a".repeat(200);
-        for strange in ["", "get weather", "ѕend", "9lives", "_x", "a\u{202e}b", &long] {
+        for strange in [
+            "",
+            "get weather",
+            "ѕend",
+            "9lives",
+            "_x",
+            "a\u{202e}b",
+            &long,
+        ] {
             let name = short(strange);
             assert!(fits(&name), "{strange}: {name}");
             assert_ne!(name, strange);
@@ -145,9 +157,19 @@ mod tests {
 
     #[test]
     fn names_that_look_alike() {
-        for (one, other) in [("mail", "mai1"), ("web", "vveb"), ("files", "fi1es"), ("notes", "n0te5"), ("a-b", "a_b")] {
+        for (one, other) in [
+            ("mail", "mai1"),
+            ("web", "vveb"),
+            ("files", "fi1es"),
+            ("notes", "n0te5"),
+            ("a-b", "a_b"),
+        ] {
             assert!(looks_like(one, other), "{one} {other}");
         }
-        assert!(!looks_like("mail", "mail") && !looks_like("mail", "mall2") && !looks_like("web", "wet"));
+        assert!(
+            !looks_like("mail", "mail")
+                && !looks_like("mail", "mall2")
+                && !looks_like("web", "wet")
+        );
     }
 }

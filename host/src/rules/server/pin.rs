@@ -73,7 +73,11 @@ impl Pin {
     /// All that was read, as one name.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        let all: String = self.tools.iter().map(|tool| tool.digest().to_string()).collect();
+        let all: String = self
+            .tools
+            .iter()
+            .map(|tool| tool.digest().to_string())
+            .collect();
         Digest::of(all.as_bytes())
     }
 
@@ -98,7 +102,9 @@ impl Pin {
 #[must_use]
 pub fn digests(listed: &Listed) -> BTreeMap<String, Digest> {
     let tools = listed.tools.iter();
-    tools.map(|tool| (tool.remote.clone(), tool.digest())).collect()
+    tools
+        .map(|tool| (tool.remote.clone(), tool.digest()))
+        .collect()
 }
 
 #[cfg(test)]
@@ -122,7 +128,10 @@ mod tests {
             identity: Digest::of(b""),
             tools: listed(&[("a", "1"), ("b", "1"), ("c", "1")]).tools,
         };
-        assert!(pin.difference(&digests(&listed(&[("c", "1"), ("b", "1"), ("a", "1")]))).is_none());
+        assert!(
+            pin.difference(&digests(&listed(&[("c", "1"), ("b", "1"), ("a", "1")])))
+                .is_none()
+        );
         let now = digests(&listed(&[("a", "1"), ("b", "2"), ("d", "1")]));
         let difference = pin.difference(&now);
         assert_eq!(difference.changed, ["b"]);

@@ -4,8 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::rules::schema::Schema;
 use crate::rules::sanitise::visible;
+use crate::rules::schema::Schema;
 use crate::words::error::{Code, Error, Result};
 use crate::words::limits::{ARTIFACT_BYTES, ARTIFACTS, OUTCOME_BYTES};
 
@@ -47,7 +47,9 @@ pub fn read(answer: &Value, output: Option<&Schema>) -> Result<Said> {
     if answer.get("isError").and_then(Value::as_bool) == Some(true) {
         return Err(failed(&text));
     }
-    let structured = answer.get("structuredContent").filter(|value| !value.is_null());
+    let structured = answer
+        .get("structuredContent")
+        .filter(|value| !value.is_null());
     let value = match (structured, output) {
         (Some(value), _) => value.clone(),
         (None, None) => Value::String(text),
@@ -95,7 +97,8 @@ struct Told {
 
 impl Told {
     fn take(&mut self, block: &Value) -> Result<()> {
-        let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+        let text =
+            |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
         let kind = text(block, "type").unwrap_or_default();
         match kind.as_str() {
             "text" => self.lines.extend(text(block, "text")),
@@ -112,7 +115,9 @@ impl Told {
                 let link = json!({"uri": text(block, "uri"), "name": text(block, "name")});
                 self.lines.push(format!("resource {link}"));
             }
-            _ => self.lines.push("[content of a kind that is not known here]".to_owned()),
+            _ => self
+                .lines
+                .push("[content of a kind that is not known here]".to_owned()),
         }
         Ok(())
     }
@@ -136,16 +141,27 @@ impl Told {
 
     fn keep(&mut self, name: &str, media_type: &str, encoded: &str) -> Result<()> {
         if self.files.len() >= ARTIFACTS {
-            return Err(Error::too_big("the list of artifacts", ARTIFACTS, self.files.len() + 1));
+            return Err(Error::too_big(
+                "the list of artifacts",
+                ARTIFACTS,
+                self.files.len() + 1,
+            ));
         }
         let wrong = |_| Error::new(Code::NotJson, "the server sent bytes that are no base64");
         let bytes = STANDARD.decode(encoded).map_err(wrong)?;
         self.bytes = self.bytes.saturating_add(bytes.len());
         if self.bytes > ARTIFACT_BYTES {
-            return Err(Error::too_big("the artifacts together", ARTIFACT_BYTES, self.bytes));
+            return Err(Error::too_big(
+                "the artifacts together",
+                ARTIFACT_BYTES,
+                self.bytes,
+            ));
         }
         let number = self.files.len() + 1;
-        self.lines.push(format!("[artifact-{number}: {media_type}, {} bytes]", bytes.len()));
+        self.lines.push(format!(
+            "[artifact-{number}: {media_type}, {} bytes]",
+            bytes.len()
+        ));
         self.files.push(Attached {
             name: name.to_owned(),
             media_type: media_type.to_owned(),
@@ -166,8 +182,14 @@ mod tests {
     #[test]
     fn text_is_joined_and_structured_content_comes_first() {
         let value = |answer: Value| read(&answer, None).map(|said| said.value).unwrap();
-        assert_eq!(value(json!({"content": [text("a"), text("b")]})), json!("a\nb"));
-        assert_eq!(value(json!({"content": [text("a")], "structuredContent": {"n": 1}})), json!({"n": 1}));
+        assert_eq!(
+            value(json!({"content": [text("a"), text("b")]})),
+            json!("a\nb")
+        );
+        assert_eq!(
+            value(json!({"content": [text("a")], "structuredContent": {"n": 1}})),
+            json!({"n": 1})
+        );
         assert_eq!(value(json!({})), json!(""));
     }
 
@@ -177,18 +199,32 @@ mod tests {
         let read = |answer: Value| read(&answer, Some(&schema));
         assert!(read(json!({"structuredContent": {"n": 1}})).is_ok());
         assert!(read(json!({"content": [text("{\"n\": 1}")]})).is_ok());
-        for bad in [json!({"structuredContent": {}}), json!({"content": [text("n is 1")]}), json!({})] {
+        for bad in [
+            json!({"structuredContent": {}}),
+            json!({"content": [text("n is 1")]}),
+            json!({}),
+        ] {
             assert_eq!(read(bad).unwrap_err().code(), Code::BadOutcome);
         }
     }
 
     #[test]
     fn a_failure_has_the_servers_words_and_hides_nothing() {
-        let error = read(&json!({"isError": true, "content": [text("no\u{202e} such")]}), None).unwrap_err();
+        let error = read(
+            &json!({"isError": true, "content": [text("no\u{202e} such")]}),
+            None,
+        )
+        .unwrap_err();
         assert_eq!(error.code(), Code::GuestFailed);
         assert!(error.message().starts_with("no") && !error.message().contains('\u{202e}'));
-        let long = read(&json!({"isError": true, "content": [text(&"x".repeat(9_000))]}), None);
-        assert_eq!(long.unwrap_err().message().chars().count(), FAILURE_CHARS + 1);
+        let long = read(
+            &json!({"isError": true, "content": [text(&"x".repeat(9_000))]}),
+            None,
+        );
+        assert_eq!(
+            long.unwrap_err().message().chars().count(),
+            FAILURE_CHARS + 1
+        );
         assert!(!failed("").message().is_empty());
     }
 
@@ -199,9 +235,15 @@ mod tests {
         assert_eq!(said.files[0].bytes, [0, 1, 2]);
         assert_eq!(said.value, json!("see\n[artifact-1: image/png, 3 bytes]"));
         let many: Vec<Value> = (0..40).map(|_| image("AAEC")).collect();
-        assert_eq!(read(&json!({"content": many}), None).unwrap_err().code(), Code::TooBig);
+        assert_eq!(
+            read(&json!({"content": many}), None).unwrap_err().code(),
+            Code::TooBig
+        );
         assert!(read(&json!({"content": [image("%%")]}), None).is_err());
         let resource = json!({"type": "resource", "resource": {"uri": "x:/a", "blob": "AAEC"}});
-        assert_eq!(read(&json!({"content": [resource]}), None).unwrap().files[0].name, "x:/a");
+        assert_eq!(
+            read(&json!({"content": [resource]}), None).unwrap().files[0].name,
+            "x:/a"
+        );
     }
 }

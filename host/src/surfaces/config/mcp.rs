@@ -131,7 +131,11 @@ pub(super) fn add(
         servers.push(terms.map_err(|error| in_table(&place, &error))?);
     }
     if servers.len() > SERVERS {
-        return Err(Error::too_big("the list of MCP servers", SERVERS, servers.len()));
+        return Err(Error::too_big(
+            "the list of MCP servers",
+            SERVERS,
+            servers.len(),
+        ));
     }
     Ok(())
 }
@@ -141,8 +145,11 @@ fn terms(vault: &mut Vault, (folder, name): (&Path, &str), table: &McpTable) -> 
         ([_, ..], None) => Way::Program(program(vault, (folder, name), table)?),
         ([], Some(url)) => Way::Remote(remote(vault, (name, url), table)?),
         ([_, ..], Some(_)) | ([], None) => {
-            return Err(Error::bad_input("it has either `command` or `url`")
-                .hint(format!("[mcp.{name}]\ncommand = [\"npx\", \"-y\", \"@example/server\"]")));
+            return Err(
+                Error::bad_input("it has either `command` or `url`").hint(format!(
+                    "[mcp.{name}]\ncommand = [\"npx\", \"-y\", \"@example/server\"]"
+                )),
+            );
         }
     };
     let tools = table.tools.iter();
@@ -161,22 +168,37 @@ fn terms(vault: &mut Vault, (folder, name): (&Path, &str), table: &McpTable) -> 
 
 fn program(vault: &mut Vault, (folder, name): (&Path, &str), table: &McpTable) -> Result<Program> {
     if table.private || !table.headers.is_empty() {
-        return Err(Error::bad_input("`private` and `headers` are about a `url`, and it has a `command`"));
+        return Err(Error::bad_input(
+            "`private` and `headers` are about a `url`, and it has a `command`",
+        ));
     }
     let words = table.command.len() + table.env.len();
     if words > SERVER_WORDS {
-        return Err(Error::too_big("its command line and environment", SERVER_WORDS, words));
+        return Err(Error::too_big(
+            "its command line and environment",
+            SERVER_WORDS,
+            words,
+        ));
     }
     let is_wrong = |word: &&String| word.contains('\0');
-    if table.command.iter().any(|word| is_wrong(&word)) || table.command.first().is_some_and(String::is_empty) {
+    if table.command.iter().any(|word| is_wrong(&word))
+        || table.command.first().is_some_and(String::is_empty)
+    {
         return Err(Error::bad_input("`command` is no command line"));
     }
     refuse_secrets("`command`", &table.command.join(" "))?;
     let mut env = BTreeMap::new();
     for (variable, said) in &table.env {
-        env.insert(variable.clone(), self::variable(vault, (name, variable), said)?);
+        env.insert(
+            variable.clone(),
+            self::variable(vault, (name, variable), said)?,
+        );
     }
-    let first = table.command.first().map(String::as_str).unwrap_or_default();
+    let first = table
+        .command
+        .first()
+        .map(String::as_str)
+        .unwrap_or_default();
     let mut command = table.command.clone();
     // A path counts from the file that says it; a name is looked for.
     if let Some(program) = command.first_mut().filter(|_| first.contains('/')) {
@@ -199,15 +221,23 @@ fn path_variable() -> String {
     std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned())
 }
 
-fn variable(vault: &mut Vault, (server, name): (&str, &str), said: &VariableTable) -> Result<Variable> {
+fn variable(
+    vault: &mut Vault,
+    (server, name): (&str, &str),
+    said: &VariableTable,
+) -> Result<Variable> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    if name.is_empty() || !name.chars().all(plain) || name.starts_with(|c: char| c.is_ascii_digit()) {
-        return Err(Error::bad_input(format!("`env` has `{}`, which is no name of a variable", shown(name))));
+    if name.is_empty() || !name.chars().all(plain) || name.starts_with(|c: char| c.is_ascii_digit())
+    {
+        return Err(Error::bad_input(format!(
+            "`env` has `{}`, which is no name of a variable",
+            shown(name)
+        )));
     }
     match said {
-        VariableTable::Plain(text) if text.contains('\0') => {
-            Err(Error::bad_input(format!("`env.{name}` is no text of a variable")))
-        }
+        VariableTable::Plain(text) if text.contains('\0') => Err(Error::bad_input(format!(
+            "`env.{name}` is no text of a variable"
+        ))),
         VariableTable::Plain(text) => {
             refuse_secrets(&format!("`env.{name}`"), text)?;
             Ok(Variable::Plain(text.clone()))
@@ -216,13 +246,19 @@ fn variable(vault: &mut Vault, (server, name): (&str, &str), said: &VariableTabl
             let own = format!("mcp.{server}.env.{}", name.to_ascii_lowercase());
             secret(vault, own, (&kept.env, &kept.secret))
                 .map(Variable::Secret)
-                .ok_or_else(|| Error::bad_input(format!("`env.{name}` has either `env` or `secret`")))
+                .ok_or_else(|| {
+                    Error::bad_input(format!("`env.{name}` has either `env` or `secret`"))
+                })
         }
     }
 }
 
 /// The name of a secret that is in the environment or in the vault, if it is said which.
-fn secret(vault: &mut Vault, own: String, said: (&Option<String>, &Option<String>)) -> Option<String> {
+fn secret(
+    vault: &mut Vault,
+    own: String,
+    said: (&Option<String>, &Option<String>),
+) -> Option<String> {
     match said {
         (Some(variable), None) => {
             *vault = vault.clone().with_variable(&own, variable);
@@ -235,17 +271,26 @@ fn secret(vault: &mut Vault, own: String, said: (&Option<String>, &Option<String
 
 fn remote(vault: &mut Vault, (name, url): (&str, &str), table: &McpTable) -> Result<Remote> {
     if !table.env.is_empty() || table.folder.is_some() {
-        return Err(Error::bad_input("`env` and `folder` are about a `command`, and it has a `url`"));
+        return Err(Error::bad_input(
+            "`env` and `folder` are about a `command`, and it has a `url`",
+        ));
     }
     if table.headers.len() > TRACES_HEADERS {
-        return Err(Error::too_big("the list of `headers`", TRACES_HEADERS, table.headers.len()));
+        return Err(Error::too_big(
+            "the list of `headers`",
+            TRACES_HEADERS,
+            table.headers.len(),
+        ));
     }
     let mut headers = Vec::new();
     for (header, said) in &table.headers {
         let own = format!("mcp.{name}.headers.{}", header.to_ascii_lowercase());
         let secret = secret(vault, own, (&said.env, &said.secret)).ok_or_else(|| {
-            Error::bad_input(format!("`headers.{}` has either `env` or `secret`", shown(header)))
-                .hint("headers = { authorization = { secret = \"mail-token\", before = \"Bearer \" } }")
+            Error::bad_input(format!(
+                "`headers.{}` has either `env` or `secret`",
+                shown(header)
+            ))
+            .hint("headers = { authorization = { secret = \"mail-token\", before = \"Bearer \" } }")
         })?;
         headers.push(Header {
             name: header.clone(),
@@ -265,13 +310,26 @@ fn remote(vault: &mut Vault, (name, url): (&str, &str), table: &McpTable) -> Res
 }
 
 fn line(tool: &str, said: &McpToolTable) -> Result<Line> {
-    let both = said.steering.keys().find(|path| said.content.contains(path));
+    let both = said
+        .steering
+        .keys()
+        .find(|path| said.content.contains(path));
     if let Some(path) = both {
-        let what = format!("`{}` of `{}` steers, and is content too", shown(path), shown(tool));
+        let what = format!(
+            "`{}` of `{}` steers, and is content too",
+            shown(path),
+            shown(tool)
+        );
         return Err(Error::bad_input(what).hint("leave it in one of the two"));
     }
-    if said.timeout_ms.is_some_and(|ms| !(1..=CALL_TIMEOUT_MS_MAX).contains(&ms)) {
-        let what = format!("`timeout_ms` of `{}` is from 1 to {CALL_TIMEOUT_MS_MAX}", shown(tool));
+    if said
+        .timeout_ms
+        .is_some_and(|ms| !(1..=CALL_TIMEOUT_MS_MAX).contains(&ms))
+    {
+        let what = format!(
+            "`timeout_ms` of `{}` is from 1 to {CALL_TIMEOUT_MS_MAX}",
+            shown(tool)
+        );
         return Err(Error::bad_input(what));
     }
     Ok(Line {
@@ -302,7 +360,9 @@ fn bounds(table: McpLimitTable) -> Result<Bounds> {
         calls_at_once: table.calls_at_once.unwrap_or(usual.calls_at_once),
     };
     let wrong = |key: &str, least: u64, most: u64| {
-        Err(Error::bad_input(format!("`limits.{key}` is from {least} to {most}")))
+        Err(Error::bad_input(format!(
+            "`limits.{key}` is from {least} to {most}"
+        )))
     };
     let bytes = u64::try_from(bounds.message_bytes).unwrap_or(u64::MAX);
     let calls = u64::try_from(bounds.calls_at_once).unwrap_or(u64::MAX);
@@ -313,8 +373,18 @@ fn bounds(table: McpLimitTable) -> Result<Bounds> {
         ("call_timeout_ms", bounds.call_ms, 1, CALL_TIMEOUT_MS_MAX),
         ("stop_ms", bounds.stop_ms, 0, SERVER_MS_MAX),
         ("message_bytes", bytes, 1_024, most_bytes),
-        ("messages_per_s", bounds.messages_per_s.into(), 1, SERVER_MESSAGES_PER_S_MAX.into()),
-        ("restarts", bounds.restarts.into(), 0, SERVER_RESTARTS_MAX.into()),
+        (
+            "messages_per_s",
+            bounds.messages_per_s.into(),
+            1,
+            SERVER_MESSAGES_PER_S_MAX.into(),
+        ),
+        (
+            "restarts",
+            bounds.restarts.into(),
+            0,
+            SERVER_RESTARTS_MAX.into(),
+        ),
         ("calls_at_once", calls, 1, most_calls),
     ] {
         if !(least..=most).contains(&value) {
@@ -352,18 +422,30 @@ mod tests {
         let of = |rest: &str| format!("[mail]\ncommand = [\"x\"]\n{rest}");
         for (text, says) in [
             ("[mail]".to_owned(), "either `command` or `url`"),
-            ("[Mail]\ncommand = [\"x\"]".to_owned(), "no name for an MCP server"),
+            (
+                "[Mail]\ncommand = [\"x\"]".to_owned(),
+                "no name for an MCP server",
+            ),
             ("[mail]\ncommand = [\"\"]".to_owned(), "no command line"),
             ("[mail]\nurl = \"ftp://a\"".to_owned(), "[mcp.mail]"),
-            (of("url = \"https://a.example\""), "either `command` or `url`"),
+            (
+                of("url = \"https://a.example\""),
+                "either `command` or `url`",
+            ),
             (of("private = true"), "about a `url`"),
             (of("env = { \"A=B\" = \"x\" }"), "no name of a variable"),
             (of("env = { A = {} }"), "either `env` or `secret`"),
             (of("limits.restarts = 1000"), "limits.restarts"),
             (of("limits.message_bytes = 3"), "limits.message_bytes"),
             (of("[mail.tools.t]\ntimeout_ms = 0"), "timeout_ms"),
-            (of("[mail.tools.t]\nsteering = { a = \"mail\" }\ncontent = [\"a\"]"), "content too"),
-            (of("[mail.tools.t]\neffect = \"harmless\""), "unknown variant"),
+            (
+                of("[mail.tools.t]\nsteering = { a = \"mail\" }\ncontent = [\"a\"]"),
+                "content too",
+            ),
+            (
+                of("[mail.tools.t]\neffect = \"harmless\""),
+                "unknown variant",
+            ),
             (of("trusted = true"), "unknown field"),
         ] {
             let error = read(&text).unwrap_err();
