@@ -307,7 +307,9 @@ impl Weigher<'_> {
                 None => self.weigh_content(&leaf, &mut weighing),
             }
         }
-        if !steers && self.is_tainted(&self.about.naming) {
+        // What only looks makes nothing that would need a name: what matters of it is who is told.
+        let makes = !self.call.declared.effect.leaves_no_trace();
+        if !steers && makes && self.is_tainted(&self.about.naming) {
             self.weigh_naming(&mut weighing);
         }
         // What a server is told that came from itself, it knows.

@@ -48,6 +48,8 @@ pub(super) fn add(
     // The folder is made where there are any, and nowhere else.
     let pins = Pins::at(around.folder.clone());
     for (name, server) in servers(terms, &around) {
+        let pin = pins.of(server.terms())?;
+        catalog.add_server(server, pin.as_ref())?;
         if flows.classes.trusted_plugins.contains(&name) {
             let what = format!(
                 "[flow] `trust` names the MCP server `{name}`, and none is trusted not to make things up"
@@ -56,8 +58,6 @@ pub(super) fn add(
                 "if its outcomes are yours: [flow.classes] \"mcp:{name}\" = {{ integrity = \"trusted\", secrecy = \"private\" }}"
             )));
         }
-        let pin = pins.of(server.terms())?;
-        catalog.add_server(server, pin.as_ref())?;
         flows.classes.servers.insert(name);
     }
     for tool in catalog.tools() {

@@ -91,7 +91,15 @@ impl Link {
             }
             Way::Remote(remote) => {
                 let desk = Desk::new((terms, remote), around, ending.clone());
-                greet((desk.transport(terms), either()), &ear, &ending).await?
+                let either = (desk.clone().transport(terms), either());
+                match greet(either, &ear, &ending).await {
+                    // One of an older revision that answers what it does not know with nothing.
+                    Err(_) if !ending.is_over() => {
+                        let old = (desk.transport(terms), ClientLifecycleMode::Initialize);
+                        greet(old, &ear, &ending).await?
+                    }
+                    greeted => greeted?,
+                }
             }
         };
         let peer = running.peer().clone();
@@ -187,7 +195,7 @@ impl Link {
         };
         waiting.0 = None;
         match answer {
-            Ok(result) => value_of(&result),
+            Ok(result) => outcome_of(&result),
             Err(ServiceError::McpError(refused)) => {
                 Err(said::failed(&self.ear.scrubbed(&refused.message)))
             }
@@ -236,10 +244,6 @@ impl Waiting {
 }
 
 impl Drop for Waiting {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a call that is dropped waits for nothing more"
-    )]
     fn drop(&mut self) {
         if let (Some(handle), Ok(runtime)) = (self.0.take(), tokio::runtime::Handle::try_current())
         {
@@ -287,11 +291,13 @@ where
 
 /// What a failed beginning means. Texts of the library may hold whole messages, which are left out.
 fn refusal(error: &ClientInitializeError) -> String {
-    match error {
-        ClientInitializeError::JsonRpcError(error) => format!("it said: {}", error.message),
-        ClientInitializeError::ConnectionClosed(_) => "it closed the connection".to_owned(),
-        _ => "it does not speak the protocol".to_owned(),
+    if let ClientInitializeError::JsonRpcError(error) = error {
+        return format!("it said: {}", error.message);
     }
+    if let ClientInitializeError::ConnectionClosed(_) = error {
+        return "it closed the connection".to_owned();
+    }
+    "it does not speak the protocol".to_owned()
 }
 
 /// All tools that a server lists.
@@ -334,6 +340,19 @@ async fn list(peer: &Peer<RoleClient>, ending: &Ending) -> Result<Listed> {
         }
     }
     Ok(definition::read(&entries))
+}
+
+/// What came of a call. Nothing else is given for it than its arguments.
+fn outcome_of(result: &ServerResult) -> Result<Value> {
+    if let ServerResult::CallToolResult(_) = result {
+        return value_of(result);
+    }
+    if let ServerResult::InputRequiredResult(_) = result {
+        let what = "the server wants more than the arguments, and is given nothing more";
+        return Err(Error::new(Code::GuestFailed, what));
+    }
+    let what = "the server answered with what is no outcome of a call";
+    Err(Error::new(Code::BadOutcome, what))
 }
 
 fn value_of(result: &ServerResult) -> Result<Value> {

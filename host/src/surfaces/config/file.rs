@@ -435,7 +435,7 @@ impl ConfigFile {
         Ok(Some(Self { bytes, ..file }))
     }
 
-    /// Digest of the file, and of every component and schema that it names: what trust is pinned to.
+    /// Digest of the file, and of every component, schema and program that it names: what trust is pinned to.
     ///
     /// # Errors
     /// Never for a component that cannot be read: that one has a digest of its own, so trust ends
@@ -447,7 +447,12 @@ impl ConfigFile {
         // What an agent is told of its answer is part of what is trusted.
         let schemas = self.agents.values();
         let schemas = schemas.filter_map(|agent| agent.answer_schema.as_ref());
-        for component in self.plugins.values().chain(schemas) {
+        // So is a server's program that comes with the file; one that is looked for in `PATH` is the machine's.
+        let programs = self.mcp.values().filter_map(|server| server.command.first());
+        let programs = programs.filter(|program| program.contains('/'));
+        let programs: Vec<PathBuf> = programs.map(PathBuf::from).collect();
+        let named = self.plugins.values().chain(schemas).chain(&programs);
+        for component in named {
             let component = path.with_file_name("").join(component);
             let digest = crate::guests::plugin::PluginBytes::File(component).digest();
             all.extend_from_slice(

@@ -146,7 +146,7 @@ async fn a_run_that_is_cancelled_leaves_the_server_behind() {
 async fn a_server_that_never_reads_holds_nobody_up() {
     let rig = rig(
         "good",
-        "[mcp.mail.limits]\ncall_timeout_ms = 400\nstop_ms = 100",
+        "[mcp.mail.tools.echo]\ncontent = [\"text\"]\n[mcp.mail.limits]\ncall_timeout_ms = 400\nstop_ms = 100",
     )
     .await
     .open()
