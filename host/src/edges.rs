@@ -6,6 +6,7 @@
 pub mod egress;
 pub mod files;
 mod labels;
+pub mod mcp;
 pub mod memory;
 pub mod named;
 pub mod notes;

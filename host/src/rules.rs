@@ -43,6 +43,7 @@ pub mod script;
 pub mod scrub;
 pub mod search;
 pub mod secret;
+pub mod server;
 pub mod show;
 pub mod signature;
 pub mod spans;

@@ -20,6 +20,7 @@ pub mod replay;
 pub mod rest;
 pub mod running;
 mod script;
+pub mod served;
 pub mod session;
 pub mod traces;
 pub mod written;

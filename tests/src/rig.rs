@@ -7,16 +7,21 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lazaret::edges::egress::Names;
+use lazaret::edges::egress::{Egress, Names};
+use lazaret::edges::mcp::Server;
+use lazaret::edges::mcp::pins::Pins;
 use lazaret::edges::vault::{Backend, Secret, Vault};
 use lazaret::guests::dispatch::{Outcome, Request};
 use lazaret::guests::plugin::PluginBytes;
 use lazaret::guests::tasks::Tasks;
 use lazaret::rules::json;
+use lazaret::rules::scrub::Known;
+use lazaret::rules::server::pin::Pin;
 use lazaret::runs::audit::Audit;
 use lazaret::runs::brought::Chosen;
 use lazaret::runs::host::{Called, Goal, Host, Places, Records, Setup, With};
 use lazaret::runs::left::{Resumed, Waiting};
+use lazaret::runs::served;
 use lazaret::runs::session::{Joining, Session};
 use lazaret::surfaces::config;
 use lazaret::words::clock::Clock;
@@ -270,6 +275,42 @@ impl Rig {
     pub fn audit(&self) -> Audit {
         let setup = self.setup().expect("the policy of a test is sound");
         Audit::open(&setup.places, &setup.vault).expect("the records can be opened")
+    }
+
+    /// With what this server says of its tools now, as if a person had read it and said yes.
+    ///
+    /// # Panics
+    /// Where it does not start.
+    pub async fn trusting(self, server: &str) -> Self {
+        let setup = self.setup().expect("the policy of a test is sound");
+        let known = Known::default();
+        let egress = Egress::new(&setup.places.names, setup.vault.clone(), known.clone());
+        let around = served::around(&setup.places, (&setup.vault, &known), &egress);
+        let around = around.expect("the state folder of a test can be opened");
+        let terms = setup.servers.into_iter().find(|terms| terms.name == server);
+        let terms = terms.expect("a server of the policy");
+        let started = Server::new(terms.clone(), around.clone());
+        let listed = started.look().await.expect("the server starts");
+        started.end().await;
+        let pins = Pins::at(around.folder);
+        pins.keep(&terms, &Pin::of(&terms, &listed))
+            .expect("a pin is kept");
+        self
+    }
+
+    /// Who a server of the policy is.
+    ///
+    /// # Panics
+    /// Where there is none of that name.
+    #[must_use]
+    pub fn identity(&self, server: &str) -> String {
+        let setup = self.setup().expect("the policy of a test is sound");
+        let mut servers = setup.servers.iter();
+        let terms = servers.find(|terms| terms.name == server);
+        terms
+            .expect("a server of the policy")
+            .identity()
+            .to_string()
     }
 
     fn setup(&self) -> Result<Setup> {

@@ -49,6 +49,12 @@ pub fn read(path: &Path, what: &str, limit: usize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Whether there is a folder at `path`.
+#[must_use]
+pub fn is_folder(path: &Path) -> bool {
+    path.is_dir()
+}
+
 /// Makes a folder, and those above it.
 ///
 /// # Errors

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use super::plugin::Plugin;
+use crate::edges::mcp::Server;
 use crate::rules::flow::can_change;
 use crate::rules::flow::lines::Browse;
 use crate::rules::grant::{Grant, MountGrant, Pattern};
@@ -14,11 +15,15 @@ use crate::rules::plan::Grouping;
 use crate::rules::policy::Policy;
 use crate::rules::schema::Schema;
 use crate::rules::script;
+use crate::rules::server::definition::Definition;
+use crate::rules::server::naming;
+use crate::rules::server::pin::Pin;
 use crate::rules::signature::Listed;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
-use crate::words::id::{ToolName, shown};
+use crate::words::id::{Digest, ToolName, shown};
 use crate::words::inert::visible;
+use crate::words::label::{Sort, Source};
 use crate::words::limits::PLUGINS;
 use crate::words::message::Card;
 
@@ -48,8 +53,8 @@ pub enum Collisions {
 pub struct Tool {
     /// Its full name here.
     pub name: ToolName,
-    /// Whose it is.
-    pub plugin: Arc<Plugin>,
+    /// Who performs it.
+    pub by: By,
     /// What it declares.
     pub declared: Arc<Declared>,
     /// What its guests may touch: policy × manifest.
@@ -58,7 +63,54 @@ pub struct Tool {
     output: OnceLock<Schema>,
 }
 
+/// Who performs a tool.
+#[derive(Clone, Debug)]
+pub enum By {
+    /// A component, in the quarantine.
+    Component(Arc<Plugin>),
+    /// An MCP server, outside of it.
+    Server(Arc<Served>),
+}
+
+/// A tool of an MCP server, as a person has read it.
+#[derive(Debug)]
+pub struct Served {
+    /// Who performs it.
+    pub server: Arc<Server>,
+    /// What it said of itself then.
+    pub definition: Definition,
+    /// The same as one name.
+    pub digest: Digest,
+}
+
 impl Tool {
+    /// What it is pinned to: the bytes of its component, or what its server said of it.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        match &self.by {
+            By::Component(plugin) => plugin.digest,
+            By::Server(served) => served.digest,
+        }
+    }
+
+    /// Where it comes from, for people.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        match &self.by {
+            By::Component(plugin) => plugin.origin.shown(),
+            By::Server(served) => format!("MCP server: {}", served.server.terms().place()),
+        }
+    }
+
+    /// What its outcomes are under the influence of, whatever it is given.
+    #[must_use]
+    pub fn source(&self) -> Source {
+        match &self.by {
+            By::Component(_) => Source::new(Sort::Tool, self.name.as_str()),
+            By::Server(served) => served.server.terms().source(),
+        }
+    }
+
     /// Schema of its arguments, compiled at first use.
     ///
     /// # Errors
@@ -147,10 +199,24 @@ fn compiled<'a>(cell: &'a OnceLock<Schema>, source: &serde_json::Value) -> Resul
     Ok(cell.get_or_init(|| schema))
 }
 
+/// A server, and what of it is offered.
+#[derive(Debug)]
+pub struct Offered {
+    /// The server.
+    pub server: Arc<Server>,
+    /// All that a person has read of it, as one name; nothing, where nobody has.
+    pub digest: Option<Digest>,
+    /// How many of its tools are offered.
+    pub tools: usize,
+    /// Those that cannot be, and why.
+    pub hidden: Vec<String>,
+}
+
 /// All tools of a host.
 #[derive(Debug, Default)]
 pub struct Catalog {
     plugins: Vec<Arc<Plugin>>,
+    servers: Vec<Offered>,
     tools: BTreeMap<ToolName, Arc<Tool>>,
 }
 
@@ -217,7 +283,7 @@ impl Catalog {
             let grant = Arc::new(declared.narrow(&policy.granted(&name)));
             let tool = Tool {
                 name: name.clone(),
-                plugin: plugin.clone(),
+                by: By::Component(plugin.clone()),
                 declared: Arc::new(declared.clone()),
                 grant,
                 input: OnceLock::new(),
@@ -227,6 +293,74 @@ impl Catalog {
         }
         self.plugins.push(plugin);
         Ok(())
+    }
+
+    /// Adds a server with the tools that a person has read. What cannot be offered is left out, and said.
+    ///
+    /// # Errors
+    /// `BadInput` where its name is somebody else's, or looks like it.
+    pub fn add_server(&mut self, server: Arc<Server>, pin: Option<&Pin>) -> Result<()> {
+        let name = server.terms().name.clone();
+        let known = self.plugins.iter().map(|plugin| plugin.name.clone());
+        let mut known = known.chain([script::PLUGIN.to_owned()]);
+        let taken = known.find(|known| *known == name || naming::looks_like(known, &name));
+        if let Some(taken) = taken {
+            let what = format!(
+                "[mcp.{name}]: the plugin `{taken}` has that name, or one that looks like it"
+            );
+            return Err(Error::bad_input(what).hint("give the server another name in `[mcp]`"));
+        }
+        let mut hidden = Vec::new();
+        let mut tools = 0;
+        for definition in pin.map_or(&[][..], |pin| &pin.tools) {
+            match self.add_served(&server, definition) {
+                Ok(offered) => tools += usize::from(offered),
+                Err(error) => hidden.push(format!(
+                    "`{}`: {}",
+                    shown(&definition.remote),
+                    error.message()
+                )),
+            }
+        }
+        self.servers.push(Offered {
+            digest: pin.map(Pin::digest),
+            server,
+            tools,
+            hidden,
+        });
+        Ok(())
+    }
+
+    /// Whether one is offered that its server lists.
+    fn add_served(&mut self, server: &Arc<Server>, definition: &Definition) -> Result<bool> {
+        let terms = server.terms();
+        if !terms.choice.offers(&definition.remote) {
+            return Ok(false);
+        }
+        let line = terms.choice.line(&definition.remote);
+        let declared = definition.declared(&line, terms.bounds.call_ms)?;
+        let name = declared.full_name(&terms.name)?;
+        let tool = Tool {
+            name: name.clone(),
+            by: By::Server(Arc::new(Served {
+                server: server.clone(),
+                definition: definition.clone(),
+                digest: definition.digest(),
+            })),
+            declared: Arc::new(declared),
+            // It has no guest that could use any.
+            grant: Arc::default(),
+            input: OnceLock::new(),
+            output: OnceLock::new(),
+        };
+        self.tools.insert(name, Arc::new(tool));
+        Ok(true)
+    }
+
+    /// The servers in order of their names.
+    #[must_use]
+    pub fn servers(&self) -> &[Offered] {
+        &self.servers
     }
 
     /// The plugins in order of arrival.
@@ -272,12 +406,14 @@ impl Catalog {
         let untrusted = |tool: &&&Arc<Tool>| {
             let foreign = |grant: &MountGrant| !classes.own_mounts.contains(&*grant.mount);
             !tool.grant.fetch.is_empty()
+                || tool.declared.outside
                 || policy.flows.browse == Browse::Free
                 || tool.grant.mounts.iter().any(foreign)
                 || !classes.trusted_plugins.contains(tool.name.plugin())
         };
         let changes = |tool: &&&Arc<Tool>| {
-            let trusted = classes.trusted_plugins.contains(tool.name.plugin());
+            let trusted =
+                !tool.declared.outside && classes.trusted_plugins.contains(tool.name.plugin());
             can_change(tool.declared.effect, &tool.grant, trusted)
         };
         within.iter().any(|tool| untrusted(&tool)) && within.iter().any(|tool| changes(&tool))

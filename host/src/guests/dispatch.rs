@@ -4,6 +4,7 @@
 //! after it, and leaves a record.
 
 mod before;
+mod outside;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -16,16 +17,16 @@ use tokio::sync::Semaphore;
 use self::before::Before;
 use super::apart::{self, Done, Telling};
 use super::bindings::exports::lazaret::plugin::tool::Failure;
-use super::catalog::Tool;
+use super::catalog::{By, Tool};
 use super::guest::{Ending, Linked, LogLine, Trail, Visit};
 use super::heard::Heard;
+use super::plugin::Plugin;
 use super::repeats;
 use super::station::Station;
 use super::tasks::Tasks;
 use crate::gate::{NotPassed, Passed, Performed, Permit, denied, unfit};
 use crate::rules::call::{self, Call, Within};
 use crate::rules::caller::{Caller, Origin};
-use crate::rules::flow;
 use crate::rules::flow::apart::{Apart, fault_card, fault_in, fault_told};
 use crate::rules::flow::handles::{self, Fate, Given, Made};
 use crate::rules::json;
@@ -258,7 +259,7 @@ async fn pass(
 fn call_of(tool: &Tool, (given, args): (Given, Args), request: &Request) -> Call {
     Call {
         tool: tool.name.clone(),
-        component: tool.plugin.digest,
+        component: tool.digest(),
         declared: tool.declared.clone(),
         grant: tool.grant.clone(),
         args,
@@ -368,10 +369,7 @@ async fn perform(
 ) -> Performed<Value> {
     let seq = permit.seq();
     let (call, within) = permit.redeem();
-    let own = caller
-        .label
-        .join(&call.held)
-        .with(Source::new(Sort::Tool, call.tool.as_str()));
+    let own = caller.label.join(&call.held).with(tool.source());
     let done = match Apart::of(&call.tool) {
         Some(way) => {
             let wish = apart::Wish {
@@ -461,8 +459,15 @@ async fn visit(
     if let Some(recorded) = &station.recorded {
         return Ok(recorded.done(&caller.place).await);
     }
+    let plugin = match &tool.by {
+        By::Component(plugin) => plugin,
+        By::Server(served) => {
+            let inner = inside(caller, call, (seq, within), station.gate.policy());
+            return Ok(outside::perform((station, tasks), inner, (tool, served), call).await);
+        }
+    };
     // A component that has to be compiled does not use up the call's own time, which begins after it.
-    let linked = load(station, tasks, (caller, seq), tool).await?;
+    let linked = load(station, tasks, (caller, seq), (tool, plugin)).await?;
     let inner = inside(caller, call, (seq, within), station.gate.policy());
     let ending = run(station, tasks, inner, linked, (tool, call.args.text())).await?;
     let refused = ending.trail.refused.clone();
@@ -562,7 +567,7 @@ fn tell(
             let name = match held.hold(value, label) {
                 Ok(name) => name,
                 // It has happened, and must not look as if it had not.
-                Err(error) if flow::is_sink(call.declared.effect) => {
+                Err(error) if call.declared.is_sink() => {
                     return Ok(Some(
                         serde_json::json!({"done": true, "withheld": error.message()}),
                     ));
@@ -620,7 +625,7 @@ fn inside(caller: &Caller, call: &Call, (seq, within): (Seq, Within), policy: &P
         surface: caller.surface,
         place: Place::default(),
         // Nobody was asked about what it calls in turn.
-        known: caller.known.inside(flow::is_sink(call.declared.effect)),
+        known: caller.known.inside(call.declared.is_sink()),
         origin: Origin::Tool(call.tool.clone()),
         reach: call.grant.calls.clone().into(),
         grant: within.narrow(&call.grant),
@@ -635,9 +640,9 @@ async fn load<'a>(
     station: &Station,
     tasks: &Tasks,
     (caller, seq): (&Caller, Seq),
-    tool: &'a Tool,
+    (tool, plugin): (&Tool, &'a Plugin),
 ) -> Result<&'a Linked> {
-    if !tool.plugin.is_ready() {
+    if !plugin.is_ready() {
         let message = "loading (compiled at the first use)".to_owned();
         let tool = tool.name.to_string();
         let glimpse = Glimpse::Progress {
@@ -649,7 +654,7 @@ async fn load<'a>(
         station.gate.journal().glimpse(&caller.run, glimpse);
     }
     tasks
-        .unless_cancelled(tool.plugin.linked(&station.quarantine))
+        .unless_cancelled(plugin.linked(&station.quarantine))
         .await
 }
 

@@ -160,7 +160,7 @@ impl Call {
         }
         // Where nothing is granted to do harm with, a person is not asked about what will be refused anyway.
         let idle = caller.known.mode == Judging::Tainted && flow::is_idle(self, &policy.flows);
-        if mode == Judging::Off || idle || !flow::is_sink(self.declared.effect) {
+        if mode == Judging::Off || idle || !self.declared.is_sink() {
             return Ok((Weighing::default(), String::new()));
         }
         let released = policy

@@ -34,7 +34,7 @@ use super::grant::{Access, Destination, Grant, MountGrant};
 use super::manifest::EffectClass;
 use super::policy::Policy;
 use super::sanitise::visible;
-use super::{deny, file};
+use super::{deny, file, server};
 use crate::words::event::{Denial, Weighed};
 use crate::words::id::{QuestionId, is_hidden, shown};
 use crate::words::label::Label;
@@ -208,7 +208,7 @@ pub fn check_secret(call: &Call, caller: &Caller, policy: &Policy) -> Result<(),
     let classes = &policy.flows.classes;
     let label = caller.label.join(&call.held);
     // What a model is asked goes to whoever runs it.
-    let sends = (is_sink(call.declared.effect) && reaches_out(call))
+    let sends = (call.declared.is_sink() && reaches_out(call))
         || Apart::of(&call.tool) == Some(Apart::Consult);
     if !sends || !classes.is_secret(&label) {
         return Ok(());
@@ -244,7 +244,7 @@ pub fn weigh(call: &Call, caller: &Caller, policy: &Policy) -> Result<Weighing, 
 
 /// Whether what it is given may leave the host.
 fn reaches_out(call: &Call) -> bool {
-    let outside = call.declared.effect == EffectClass::ExternalStateful;
+    let outside = call.declared.outside || call.declared.effect == EffectClass::ExternalStateful;
     outside || !call.grant.fetch.is_empty() || !call.grant.calls.is_empty()
 }
 
@@ -269,11 +269,12 @@ fn about(call: &Call, flows: &Flows) -> ToolFlow {
 /// Whether a call of what policy trusts can change nothing, since it is granted nothing.
 #[must_use]
 pub fn is_idle(call: &Call, flows: &Flows) -> bool {
-    !can_change(call.declared.effect, &call.grant, trusts(flows, call))
+    let can = can_change(call.declared.effect, &call.grant, trusts(flows, call));
+    !can && !call.declared.outside
 }
 
 fn trusts(flows: &Flows, call: &Call) -> bool {
-    flows.classes.trusted_plugins.contains(call.tool.plugin())
+    !call.declared.outside && flows.classes.trusted_plugins.contains(call.tool.plugin())
 }
 
 /// One call, and all that it is weighed against.
@@ -306,10 +307,22 @@ impl Weigher<'_> {
                 None => self.weigh_content(&leaf, &mut weighing),
             }
         }
-        if !steers && self.is_tainted(&self.about.naming) {
+        // What only looks makes nothing that would need a name: what matters of it is who is told.
+        let makes = !self.call.declared.effect.leaves_no_trace();
+        if !steers && makes && self.is_tainted(&self.about.naming) {
             self.weigh_naming(&mut weighing);
         }
-        let private = self.policy.flows.classes.is_private(label);
+        // What a server is told that came from itself, it knows.
+        let own = self
+            .call
+            .declared
+            .outside
+            .then(|| server::source(self.call.tool.plugin()));
+        let private = self
+            .policy
+            .flows
+            .classes
+            .is_private_beside(label, own.as_ref());
         // Where a question is open already, its answer names the destination.
         let open = weighing.open.is_empty() && self.about.accepts == class::Secrecy::Public;
         if leaves_host && private && !named && open {
@@ -511,7 +524,8 @@ impl Weigher<'_> {
 
     /// Where `strict` is set, text that others read is composed like a name.
     fn weigh_content(&self, leaf: &Leaf, weighing: &mut Weighing) {
-        let others = self.call.declared.effect == EffectClass::ExternalStateful;
+        let others = self.call.declared.outside
+            || self.call.declared.effect == EffectClass::ExternalStateful;
         let tainted = self.is_tainted(&leaf.path);
         if !self.policy.flows.strict || !tainted || !others || self.composes(&leaf.text) {
             return;

@@ -66,6 +66,10 @@ pub struct Declared {
     /// Worked examples, each fitting `input`.
     #[serde(default)]
     pub examples: Vec<Example>,
+    /// Performed outside of the quarantine, by an MCP server: whatever else it does, it is told its arguments. No
+    /// manifest says so.
+    #[serde(skip)]
+    pub outside: bool,
 }
 
 /// What a tool wants of the world: wishes, each of which policy may grant.
@@ -147,7 +151,9 @@ pub struct Conduct {
 }
 
 /// What a tool does to the world (G-17a).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum EffectClass {
     /// Its outcome depends on its arguments alone.
@@ -231,7 +237,9 @@ impl Risk {
         }
     }
 
-    fn or_of(self, effect: EffectClass) -> Self {
+    /// This class, or the one that follows from an effect where nothing was declared.
+    #[must_use]
+    pub fn or_of(self, effect: EffectClass) -> Self {
         match self {
             Self::Unclassified if effect.leaves_no_trace() => Self::ReadOnly,
             Self::Unclassified => Self::HighRisk,
@@ -260,7 +268,9 @@ pub enum Visibility {
 }
 
 /// How confidential an outcome is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sensitivity {
     /// May be shown to anybody.
@@ -463,7 +473,11 @@ impl Manifest {
 }
 
 impl Declared {
-    fn check(&self) -> Result<()> {
+    /// Whether it may be offered at all.
+    ///
+    /// # Errors
+    /// `BadPlugin` with the field that is wrong.
+    pub fn check(&self) -> Result<()> {
         let wrong = |why: &str| Err(Error::bad_plugin(why));
         if !is_name(&self.name) || self.name.contains('-') {
             return wrong("its name has more than lower-case letters, digits and `_`");
@@ -505,6 +519,12 @@ impl Declared {
     #[must_use]
     pub fn is_unclassified(&self) -> bool {
         self.effect == EffectClass::SideEffecting && self.risk == Risk::HighRisk
+    }
+
+    /// Whether a call of it is a sink: it does more than look, or somebody outside is told what it is called with.
+    #[must_use]
+    pub fn is_sink(&self) -> bool {
+        self.outside || !self.effect.leaves_no_trace()
     }
 
     /// The tool's full name.

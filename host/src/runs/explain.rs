@@ -14,7 +14,7 @@ use crate::rules::caller::{Caller, Judging, Origin};
 use crate::rules::fetch::Fetch;
 use crate::rules::file::{File, FileWish, WriteMode};
 use crate::rules::flow::lines::ToolFlow;
-use crate::rules::flow::{self, shape};
+use crate::rules::flow::shape;
 use crate::rules::grant::{Access, Pattern};
 use crate::rules::manifest::Risk;
 use crate::rules::schema::{Args, Schema};
@@ -97,7 +97,7 @@ impl Host {
         let inner = Caller {
             origin: Origin::Tool(tool.name.clone()),
             grant: tool.grant.clone(),
-            known: caller.known.inside(flow::is_sink(tool.declared.effect)),
+            known: caller.known.inside(tool.declared.is_sink()),
             ..caller
         };
         foresee_all(tool, call.args.value(), "", &mut |wish| {
@@ -194,7 +194,7 @@ impl Host {
     fn judged_call(&self, call: &Call, caller: &Caller) -> Explained {
         let foreseen = foresee(caller, call, self.policy());
         let mode = caller.judging(&self.policy().flows);
-        let weighs = mode != Judging::Off && flow::is_sink(call.declared.effect);
+        let weighs = mode != Judging::Off && call.declared.is_sink();
         let judged = !matches!(foreseen.verdict, Verdict::Deny(_));
         Explained {
             subject: call.subject(),
@@ -213,7 +213,7 @@ impl Host {
 pub(super) fn call_of(tool: &Tool, args: Args) -> Call {
     Call {
         tool: tool.name.clone(),
-        component: tool.plugin.digest,
+        component: tool.digest(),
         declared: tool.declared.clone(),
         grant: tool.grant.clone(),
         args,

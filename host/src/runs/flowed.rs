@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::host::Host;
 use crate::rules::flow::class::Class;
-use crate::rules::flow::is_sink;
 use crate::rules::flow::kind::{Kind, text_of};
 use crate::rules::flow::suggest::{self, Suggestion};
 use crate::rules::flow::trace::{Origin, Trace};
@@ -70,7 +69,7 @@ impl Host {
 
     fn is_sink(&self, judged: &Judged) -> bool {
         let tool = self.catalog().resolve(&judged.subject, &[]);
-        !judged.weighed.is_empty() || tool.is_ok_and(|tool| is_sink(tool.declared.effect))
+        !judged.weighed.is_empty() || tool.is_ok_and(|tool| tool.declared.is_sink())
     }
 
     fn flowed(&self, seq: Seq, judged: &Judged, trace: &Trace<'_>) -> Flowed {

@@ -13,6 +13,7 @@ use super::known::{self, Led, typed_args, typed_in};
 use super::left::{Hold, Kept};
 use super::observe::show;
 use super::provider::{Model, Provider};
+use super::served;
 use super::session::Earlier;
 pub use super::traces::Traced;
 use super::traces::Traces;
@@ -42,6 +43,7 @@ use crate::rules::policy::Policy;
 use crate::rules::running::RunRules;
 use crate::rules::script;
 use crate::rules::scrub::{self, Scrub};
+use crate::rules::server::Terms;
 use crate::rules::show::Show;
 use crate::rules::spans::collector::Collector;
 use crate::rules::tier::Chains;
@@ -65,6 +67,8 @@ pub struct Setup {
     pub mounts: BTreeMap<Arc<str>, PathBuf>,
     /// Components beside the bundled ones, by name.
     pub plugins: BTreeMap<String, PathBuf>,
+    /// MCP servers.
+    pub servers: Vec<Terms>,
     /// What happens when two plugins have one name.
     pub collisions: Collisions,
     /// Agents by name.
@@ -148,6 +152,7 @@ impl Host {
             mut policy,
             mounts,
             plugins,
+            servers,
             collisions,
             agents,
             models,
@@ -173,14 +178,20 @@ impl Host {
             let plugin = plugin.map_err(|error| about_plugin(&name, &error))?;
             configured.insert(name, plugin);
         }
-        let catalog = Catalog::gather(bundled, configured, collisions, &policy)?;
+        let mut catalog = Catalog::gather(bundled, configured, collisions, &policy)?;
+        let known = scrub::Known::default();
+        vault.teach(&known);
+        let egress = Egress::new(&places.names, vault.clone(), known.clone());
+        if !servers.is_empty() {
+            let around = served::around(&places, (&vault, &known), &egress)?;
+            served::add(&mut catalog, servers, &mut policy.flows, around)?;
+        }
         // Of another component nobody has read anything.
         let pinned = &policy.flows.classes.pinned;
         let plugins = catalog.plugins().iter();
         let read = plugins.filter(|plugin| pinned.get(&plugin.name) == Some(&plugin.digest));
         policy.flows.classes.read = read.map(|plugin| plugin.name.clone()).collect();
-        let known = scrub::Known::default();
-        vault.teach(&known);
+        served::read(&catalog, &mut policy.flows.classes);
         let journal = journal.without(&known);
         let traces = Traces::open(&places, (&vault, &known), &models, &journal)?;
         let paths = mounts
@@ -189,7 +200,7 @@ impl Host {
         let scrub = Scrub::new(paths.collect(), known.clone());
         let station = Station {
             gate: Gate::new(Arc::new(policy), journal),
-            egress: Egress::new(&places.names, vault, known),
+            egress,
             files: open_files(&mounts, &places)?,
             notes,
             quarantine,
@@ -213,6 +224,16 @@ impl Host {
             retold: None,
             traces,
         })
+    }
+
+    /// Ends the MCP servers that were started: each is told to, and waited for. Without this they end with the process.
+    pub async fn end_servers(&self) {
+        let ends = self
+            .catalog()
+            .servers()
+            .iter()
+            .map(|offered| offered.server.end());
+        futures_util::future::join_all(ends).await;
     }
 
     /// The tools.
@@ -516,7 +537,7 @@ fn open_quarantine(places: &Places) -> Result<Quarantine> {
 
 /// Folders that are the host's own, and no tool's by any mount.
 fn own_folders(places: &Places) -> Vec<PathBuf> {
-    let below = ["cache", "engines", "begun"].map(|name| places.state.join(name));
+    let below = ["cache", "engines", "begun", "servers"].map(|name| places.state.join(name));
     let mut own = vec![places.state.clone()];
     own.extend(below);
     match &places.records {

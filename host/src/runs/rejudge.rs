@@ -21,7 +21,6 @@ use crate::rules::caller::{Caller, Known, Origin};
 use crate::rules::fetch::Fetch;
 use crate::rules::file::{File, FileWish, WriteMode};
 use crate::rules::flow::handles::Given;
-use crate::rules::flow::is_sink;
 use crate::rules::flow::lines::Browse;
 use crate::rules::grant::{Grant, Pattern};
 use crate::rules::keep::{Keep, KeepWish};
@@ -279,7 +278,7 @@ impl<'a> Again<'a> {
         let happens = matches!(verdict, Verdict::Allow { .. });
         let outer = Outer {
             grant: terms.unwrap_or_default().narrow(&call.grant),
-            weighed: is_sink(call.declared.effect),
+            weighed: call.declared.is_sink(),
             depth: caller.depth,
             tool: call.tool,
         };

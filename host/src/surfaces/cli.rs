@@ -19,6 +19,7 @@ mod runs;
 mod script;
 mod secret;
 mod serve;
+mod servers;
 mod sessions;
 mod tools;
 mod transcript;
@@ -32,6 +33,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use super::config::trust::Standing;
 use super::config::{Config, Surroundings};
+use crate::edges::mcp::process;
 use crate::edges::memory;
 use crate::guests::compile;
 use crate::rules::questions::Unattended;
@@ -103,6 +105,9 @@ enum Command {
     /// Look at plugins.
     #[command(subcommand)]
     Plugin(plugin::Plugin),
+    /// Look at MCP servers, and trust what they say of their tools.
+    #[command(subcommand)]
+    Servers(servers::Servers),
     /// Look at what has happened.
     #[command(subcommand)]
     Runs(runs::Runs),
@@ -146,6 +151,13 @@ enum Command {
         /// Most seconds of its processor time.
         cpu_seconds: u64,
     },
+    /// Become an MCP server's program (for the host itself).
+    #[command(name = process::COMMAND, hide = true)]
+    BecomeServer {
+        /// The program and its arguments.
+        #[arg(last = true)]
+        command: Vec<String>,
+    },
 }
 
 /// What every command may look at.
@@ -182,6 +194,9 @@ pub fn main() -> ExitCode {
             &mut io::stdout(),
             &mut io::stderr(),
         ));
+    }
+    if let Command::BecomeServer { command } = &arguments.command {
+        return ExitCode::from(process::become_server(command, &mut io::stderr()));
     }
     logs::begin(arguments.quiet);
     let json = arguments.json;
@@ -246,15 +261,16 @@ async fn perform(scene: &Scene, command: Command) -> Result<u8> {
         Command::Plugin(plugin) => plugin.perform(scene).await,
         Command::Runs(runs) => runs.perform(scene).await,
         Command::Sessions(sessions) => sessions.perform(scene).await,
+        Command::Servers(servers) => servers.perform(scene).await,
         Command::Secret(secret) => secret.perform(scene),
         Command::Mcp(mcp) => mcp.perform(scene).await,
         Command::Policy(policy) => policy.perform(scene).await,
         Command::Config(config) => config.perform(scene),
         Command::Serve(serve) => serve.perform(scene).await,
         Command::Doctor => doctor::perform(scene).await,
-        Command::Completions { .. } | Command::CompileComponent { .. } => {
-            Err(Error::bug("this command is done elsewhere"))
-        }
+        Command::Completions { .. }
+        | Command::CompileComponent { .. }
+        | Command::BecomeServer { .. } => Err(Error::bug("this command is done elsewhere")),
     }
 }
 

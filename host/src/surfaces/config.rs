@@ -13,6 +13,7 @@ pub mod file;
 pub mod flow;
 pub mod layer;
 pub mod lint;
+pub mod mcp;
 pub mod mcp_server;
 pub mod names;
 pub mod pace;

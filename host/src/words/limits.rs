@@ -657,6 +657,56 @@ pub const MCP_IDLE_MS: u64 = 300_000;
 pub const MCP_IDLE_MS_MAX: u64 = 86_400_000;
 /// Names that clients know tools by, beside the usual ones.
 pub const MCP_NAMES: usize = 1_000;
+/// MCP servers of one configuration.
+pub const SERVERS: usize = 64;
+/// Tools of one server that are looked at.
+pub const SERVER_TOOLS: usize = MANIFEST_TOOLS;
+/// Pages in which it lists them.
+pub const SERVER_PAGES: usize = 64;
+/// What a server says of one tool, as JSON.
+pub const SERVER_DEFINITION_BYTES: usize = 64 << 10;
+/// The pinned definitions of one server.
+pub const SERVER_PIN_BYTES: usize = 8 << 20;
+/// The part of a tool's name after the server's.
+pub const SERVER_TOOL_NAME_CHARS: usize = 48;
+/// A tool's name at its server.
+pub const SERVER_REMOTE_NAME_BYTES: usize = 256;
+/// How long a server may take to start and to list its tools, where `start_timeout_ms` does not say.
+pub const SERVER_START_MS: u64 = 30_000;
+/// How long a server has to end by itself before it is killed, where `stop_ms` does not say.
+pub const SERVER_STOP_MS: u64 = 2_000;
+/// Largest value of the times of `[mcp.NAME]`.
+pub const SERVER_MS_MAX: u64 = 600_000;
+/// One message of a server, where `message_bytes` does not say.
+pub const SERVER_MESSAGE_BYTES: usize = 4 << 20;
+/// Largest value of `message_bytes`.
+pub const SERVER_MESSAGE_BYTES_MAX: usize = 64 << 20;
+/// Messages of a server in any second, where `messages_per_s` does not say.
+pub const SERVER_MESSAGES_PER_S: u32 = 500;
+/// Largest value of `messages_per_s`.
+pub const SERVER_MESSAGES_PER_S_MAX: u32 = 100_000;
+/// Times that a server that ended is started again, where `restarts` does not say.
+pub const SERVER_RESTARTS: u32 = 3;
+/// Largest value of `restarts`.
+pub const SERVER_RESTARTS_MAX: u32 = 100;
+/// The wait before it is, the first time; then twice as long.
+pub const SERVER_RESTART_MS: u64 = 250;
+/// A server that was up for so long has never ended before.
+pub const SERVER_FORGIVEN_MS: u64 = 600_000;
+/// Calls of one server that are under way at once, where `calls_at_once` does not say.
+pub const SERVER_CALLS_AT_ONCE: usize = 16;
+/// Largest value of `calls_at_once`.
+pub const SERVER_CALLS_AT_ONCE_MAX: usize = 1_024;
+/// How long a server may leave unread what it is told.
+pub const SERVER_WRITE_MS: u64 = 5_000;
+/// Least time between two looks at what a server offers, however often it says that this has changed.
+pub const SERVER_LOOK_MS: u64 = 1_000;
+/// A line that a server writes for people; the rest of a longer one is dropped.
+pub const SERVER_LINE_BYTES: usize = 1 << 10;
+/// What is kept of such lines, to say why a server ended.
+pub const SERVER_WORDS_BYTES: usize = 2 << 10;
+/// Words and variables of one server's command line.
+pub const SERVER_WORDS: usize = 256;
 
 // Bounds that hang together.
 const _: () =

@@ -37,6 +37,7 @@ mod serve;
 mod serve_bad;
 mod serve_chat;
 mod server;
+mod servers;
 mod serving;
 mod sessions;
 mod shell;

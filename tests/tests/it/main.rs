@@ -22,6 +22,7 @@ mod keys;
 mod killed;
 mod labels;
 mod limits;
+mod mcp;
 mod nesting;
 mod numbers;
 mod observations;

@@ -65,6 +65,11 @@ impl Scene {
             folder.join("greet.wasm"),
         )
         .unwrap();
+        fs::copy(
+            root.join("examples/ferry/server.sh"),
+            folder.join("server.sh"),
+        )
+        .unwrap();
         fs::write(folder.join("policy.toml"), blocks("toml").remove(0)).unwrap();
         fs::write(folder.join("words.ts"), blocks("typescript").remove(0)).unwrap();
         // Compiling for the first time says so, which is not what the README shows.

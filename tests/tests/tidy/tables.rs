@@ -133,8 +133,9 @@ pub const DOORS: &[Door] = &[
     ),
     door(
         &["tokio::spawn", "tokio::task::spawn"],
-        &["guests/tasks"],
-        "a task belongs to the task set of its run, so that no effect outlives its record",
+        &["guests/tasks", "edges/mcp"],
+        "a task belongs to the task set of its run, so that no effect outlives its record; what ends an MCP server's group \
+         belongs to that server, which outlives runs",
     ),
     door(
         &[

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::rules::server;
 use crate::words::id::{Digest, ToolName};
 use crate::words::label::{Label, Sort, Source};
 
@@ -76,6 +77,8 @@ pub struct Classes {
     pub pinned: BTreeMap<String, Digest>,
     /// Those of them of which that component is installed.
     pub read: BTreeSet<String>,
+    /// MCP servers, by name: whatever they say, of themselves too, is theirs.
+    pub servers: BTreeSet<String>,
     /// What policy says of single sources, by their text, such as `web:https://docs.example`.
     pub said: BTreeMap<String, Class>,
 }
@@ -139,7 +142,10 @@ impl Classes {
         let unread = plugins
             .into_iter()
             .filter(|name| !self.read.contains(*name));
-        let sources = unread.map(|name| Source::new(Sort::Tool, &format!("{name}.*")));
+        let sources = unread.map(|name| match self.servers.contains(name) {
+            true => server::source(name),
+            false => Source::new(Sort::Tool, &format!("{name}.*")),
+        });
         let strangers = sources.filter(|source| self.of(source).integrity == Integrity::Untrusted);
         strangers.fold(Label::default(), |label, source| label.with(source))
     }
@@ -148,8 +154,16 @@ impl Classes {
     /// counted: it was typed to be acted upon.
     #[must_use]
     pub fn is_private(&self, label: &Label) -> bool {
+        self.is_private_beside(label, None)
+    }
+
+    /// The same, where what comes from one source is told to that source.
+    #[must_use]
+    pub fn is_private_beside(&self, label: &Label, told: Option<&Source>) -> bool {
         label.sources().any(|source| {
-            source.sort() != Sort::User && self.of(source).secrecy == Secrecy::Private
+            source.sort() != Sort::User
+                && told != Some(source)
+                && self.of(source).secrecy == Secrecy::Private
         })
     }
 
@@ -217,6 +231,7 @@ mod tests {
         Classes {
             pinned: BTreeMap::new(),
             read: BTreeSet::new(),
+            servers: BTreeSet::from(["post".to_owned()]),
             own_mounts: BTreeSet::from(["docs".to_owned()]),
             trusted_plugins: BTreeSet::from(["text".to_owned()]),
             said: BTreeMap::from([
@@ -274,6 +289,11 @@ mod tests {
         assert_eq!(classes.of_words(&names), label("tool:other.*"));
         assert!(classes.is_tainted(&label("tool:third.one")));
         assert_eq!(classes.of_words([]), Label::default());
+        // A server's words are the server's.
+        let names = [ToolName::parse("post.send").unwrap()];
+        assert_eq!(classes.of_words(&names), label("mcp:post"));
+        classes.read.insert("post".to_owned());
+        assert_eq!(classes.of_words(&names), Label::default());
     }
 
     #[test]

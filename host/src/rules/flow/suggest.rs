@@ -10,7 +10,6 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::handles::has_handle;
-use super::is_sink;
 use super::kind::Kind;
 use super::leaves::{Leaf, leaves, lies_at};
 use super::lines::{Flows, ToolFlow};
@@ -85,7 +84,7 @@ impl Suggestion {
             }
             return;
         };
-        if !is_sink(declared.effect) {
+        if !declared.is_sink() {
             return;
         }
         if declared.effect == EffectClass::Destructive {

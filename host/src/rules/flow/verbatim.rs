@@ -13,7 +13,6 @@ use foldhash::fast::RandomState;
 use icu_normalizer::ComposingNormalizerBorrowed;
 use serde_json::Value;
 
-use super::is_sink;
 use super::kind::text_of;
 use super::lines::{Flows, Guard};
 use crate::rules::call::Call;
@@ -426,7 +425,7 @@ fn arguments(value: &Value, schema: Option<&Value>, place: &str, found: &mut Vec
 pub fn guard(call: &Call, caller: &Caller, policy: &Policy) -> Result<String, Denial> {
     let flows = &policy.flows;
     let mode = caller.judging_over(flows, &call.held);
-    if flows.guards.is_empty() || mode == Judging::Off || !is_sink(call.declared.effect) {
+    if flows.guards.is_empty() || mode == Judging::Off || !call.declared.is_sink() {
         return Ok(String::new());
     }
     let Some(finding) = finding(call, caller, flows) else {

@@ -12,6 +12,7 @@ use crate::guests::recorded::Recorded;
 use crate::rules::context::rolling::HOST;
 use crate::rules::flow::apart::fault_in;
 use crate::rules::script::TOOL;
+use crate::rules::server;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
     Attempted, Content, EffectKind, End, Event, Finished, Judged, Record, Scripted, Tried, Verdict,
@@ -156,6 +157,10 @@ fn is_open(finished: &Finished) -> bool {
 /// What came of a call, as it came from its guest.
 fn done(judged: &Judged, (seq, finished): (Seq, &Finished)) -> Result<Done> {
     let own = Source::new(Sort::Tool, judged.subject.as_str());
+    let plugin = judged.subject.split('.').next().unwrap_or_default();
+    let has = |source: Source| finished.label.with(source) == finished.label;
+    // A component's words or a server's.
+    let is_heard = has(own) || has(server::source(plugin));
     let (result, telling) = match &finished.end {
         End::Done {
             content: Content::Inline(value),
@@ -179,7 +184,7 @@ fn done(judged: &Judged, (seq, finished): (Seq, &Finished)) -> Result<Done> {
             let sentence = finished.told.as_ref().and_then(fault_in);
             let telling = match sentence {
                 Some(sentence) => Telling::Sentence(sentence.to_owned()),
-                None if finished.label.with(own) == finished.label => Telling::Whole,
+                None if is_heard => Telling::Whole,
                 None => Telling::Free,
             };
             (Err(error), telling)

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::{Scene, print};
 use crate::edges::state::StateFolder;
+use crate::guests::catalog::Offered;
 use crate::guests::dispatch::Request;
 use crate::guests::engine::Allocation;
 use crate::guests::tasks::Tasks;
@@ -118,6 +119,7 @@ async fn examine(scene: &Scene) -> Vec<Finding> {
         "plugins",
         format!("{plugins} plugins with {tools} tools"),
     ));
+    findings.extend(host.catalog().servers().iter().map(server));
     findings.push(a_call(&host).await);
     let script = a_script(&host);
     let preparing = "preparing the engine of scripts (compiled once, then cached)";
@@ -174,6 +176,42 @@ fn engine(host: &Host) -> Finding {
                 .to_owned(),
             hint: "raise the limit of address space (`ulimit -v unlimited`)".to_owned(),
         },
+    }
+}
+
+/// A server, which is not started for this.
+fn server(offered: &Offered) -> Finding {
+    let terms = offered.server.terms();
+    let outside = "outside of the quarantine";
+    let (mark, text, hint) = match offered.digest {
+        None => (
+            Mark::Careful,
+            format!(
+                "{} is not trusted, so none of its tools are offered",
+                terms.name
+            ),
+            format!("lazaret servers trust {}", terms.name),
+        ),
+        Some(_) if !offered.hidden.is_empty() => (
+            Mark::Careful,
+            format!(
+                "{}, {outside}: left out {}",
+                terms.name,
+                offered.hidden.join("; ")
+            ),
+            format!("lazaret servers check {}", terms.name),
+        ),
+        Some(_) => (
+            Mark::Good,
+            format!("{}, {outside}: {} tools", terms.name, offered.tools),
+            String::new(),
+        ),
+    };
+    Finding {
+        what: "MCP server",
+        mark,
+        text,
+        hint,
     }
 }
 

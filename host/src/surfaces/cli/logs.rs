@@ -15,11 +15,12 @@ const USUAL: &str = "off,lazaret::traces=warn";
 
 /// Libraries that hold requests with their secrets in place say no more than that something failed, whatever is asked
 /// for.
-const QUIET: [&str; 7] = [
+const QUIET: [&str; 8] = [
     "h2",
     "hyper",
     "hyper_util",
     "reqwest",
+    "rmcp",
     "rustls",
     "tower",
     "tower_http",

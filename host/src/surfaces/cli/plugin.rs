@@ -7,12 +7,13 @@ use serde_json::{Value, json};
 use super::{Scene, print};
 use crate::edges::state::StateFolder;
 use crate::guests::cache::Cache;
+use crate::guests::catalog::Offered;
 use crate::guests::compile::Compiler;
 use crate::guests::plugin::{Plugin as Looked, PluginBytes};
 use crate::guests::station::Quarantine;
 use crate::rules::grant::Access;
 use crate::rules::manifest::Declared;
-use crate::surfaces::paint::{faint, foreign, good, strong, table};
+use crate::surfaces::paint::{faint, foreign, good, strong, table, warn};
 use crate::words::clock::Clock;
 use crate::words::error::{Error, Result};
 
@@ -51,16 +52,25 @@ async fn list(scene: &Scene) -> Result<u8> {
     let host = scene.open_host().await?;
     let plugins = host.catalog().plugins();
     if scene.json {
+        let servers = host.catalog().servers().iter();
+        let servers = servers.map(|offered| {
+            json!({
+                "name": offered.server.terms().name, "version": "", "digest": offered.digest,
+                "from": offered.server.terms().place(), "tools": offered.tools, "outside": true,
+            })
+        });
         let all: Vec<Value> = plugins
             .iter()
             .map(|plugin| json!({
                 "name": plugin.name, "version": plugin.manifest.version, "digest": plugin.digest,
                 "from": plugin.origin.shown(), "tools": plugin.manifest.tools.len(),
             }))
+            .chain(servers)
             .collect();
         print::value(&all.into(), true);
         return Ok(0);
     }
+    let servers = host.catalog().servers().iter().map(served);
     let rows: Vec<Vec<String>> = plugins
         .iter()
         .map(|plugin| {
@@ -72,9 +82,26 @@ async fn list(scene: &Scene) -> Result<u8> {
                 foreign(&plugin.origin.shown()),
             ]
         })
+        .chain(servers)
         .collect();
     print::line(table(&rows).trim_end());
     Ok(0)
+}
+
+/// A server among the plugins: its tools are called as theirs are.
+fn served(offered: &Offered) -> Vec<String> {
+    let terms = offered.server.terms();
+    vec![
+        strong(&terms.name),
+        warn("outside"),
+        print::counted(offered.tools, "tool"),
+        faint(
+            offered
+                .digest
+                .map_or_else(|| "not trusted".to_owned(), |digest| digest.short()),
+        ),
+        foreign(&format!("MCP server: {}", terms.place())),
+    ]
 }
 
 async fn inspect(scene: &Scene, which: &str) -> Result<u8> {

@@ -95,6 +95,7 @@ fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
         good("trusted")
     ));
     say_traces(&file);
+    say_servers(&file);
     for (name, mount) in &file.mounts {
         let access = mount.access.word();
         print::line(format!(
@@ -120,6 +121,20 @@ fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
         }
     }
     Ok(0)
+}
+
+/// Which servers its file starts or asks: that is outside of the quarantine.
+fn say_servers(file: &ConfigFile) {
+    for (name, server) in &file.mcp {
+        let how = match &server.url {
+            Some(url) => format!("asks {}", foreign(url)),
+            None => format!(
+                "starts `{}`, native code outside of the quarantine",
+                foreign(&server.command.join(" "))
+            ),
+        };
+        print::line(format!("  MCP server {} {how}", strong(foreign(name))));
+    }
 }
 
 /// Whom the file tells of runs, and with which secrets.

@@ -109,8 +109,8 @@ fn row(tool: &Tool) -> Vec<String> {
 fn described(tool: &Tool) -> Value {
     json!({
         "name": tool.name,
-        "plugin": tool.plugin.origin.shown(),
-        "digest": tool.plugin.digest,
+        "plugin": tool.origin(),
+        "digest": tool.digest(),
         "declared": *tool.declared,
     })
 }

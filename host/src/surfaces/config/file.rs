@@ -10,6 +10,7 @@ use super::budget::{BudgetTable, PriceTable};
 use super::chain::{ChainTable, TierTable};
 use super::context::ContextTable;
 use super::flow::FlowTable;
+use super::mcp::McpTable;
 use super::mcp_server::McpServerTable;
 use super::names::NamesTable;
 use super::pace::PaceTable;
@@ -57,6 +58,8 @@ pub struct ConfigFile {
     pub collisions: Collisions,
     /// Components beside the bundled ones, by name.
     pub plugins: BTreeMap<String, PathBuf>,
+    /// MCP servers, whose tools are called as others are: programs on this machine, or elsewhere.
+    pub mcp: BTreeMap<String, McpTable>,
     /// Folders that grants may speak of.
     pub mounts: BTreeMap<String, MountTable>,
     /// Who may what.
@@ -438,7 +441,7 @@ impl ConfigFile {
         Ok(Some(Self { bytes, ..file }))
     }
 
-    /// Digest of the file, and of every component and schema that it names: what trust is pinned to.
+    /// Digest of the file, and of every component, schema and program that it names: what trust is pinned to.
     ///
     /// # Errors
     /// Never for a component that cannot be read: that one has a digest of its own, so trust ends
@@ -450,7 +453,15 @@ impl ConfigFile {
         // What an agent is told of its answer is part of what is trusted.
         let schemas = self.agents.values();
         let schemas = schemas.filter_map(|agent| agent.answer_schema.as_ref());
-        for component in self.plugins.values().chain(schemas) {
+        // So is a server's program that comes with the file; one that is looked for in `PATH` is the machine's.
+        let programs = self
+            .mcp
+            .values()
+            .filter_map(|server| server.command.first());
+        let programs = programs.filter(|program| program.contains('/'));
+        let programs: Vec<PathBuf> = programs.map(PathBuf::from).collect();
+        let named = self.plugins.values().chain(schemas).chain(&programs);
+        for component in named {
             let component = path.with_file_name("").join(component);
             let digest = crate::guests::plugin::PluginBytes::File(component).digest();
             all.extend_from_slice(

@@ -69,8 +69,9 @@ pub(super) struct Layer {
 }
 
 /// Tables whose entries are things with names: a file that speaks of one defines it, whole.
-const NAMED: [&[&str]; 5] = [
+const NAMED: [&[&str]; 6] = [
     &["agents"],
+    &["mcp"],
     &["models"],
     &["mounts"],
     &["plugins"],
@@ -96,7 +97,8 @@ const ADDING: [&[&str]; 11] = [
 const WHOLE: [&[&str]; 1] = [&["agents", "*", "answer"]];
 
 /// Keys that hold a path.
-const PATHS: [&[&str]; 4] = [
+const PATHS: [&[&str]; 5] = [
+    &["mcp", "*", "folder"],
     &["plugins", "*"],
     &["mounts", "*", "path"],
     &["models", "*", "script"],

@@ -278,17 +278,25 @@ impl Look<'_> {
             || plugins.any(|known| Some(known.name.as_str()) == plugin)
     }
 
+    /// What the words of a plugin's tools, or a server's, are pinned to.
+    fn words_of(&self, name: &str) -> Option<String> {
+        let mut plugins = self.catalog.plugins().iter();
+        let plugin = plugins.find(|known| known.name == *name);
+        let mut servers = self.catalog.servers().iter();
+        let mut server = || servers.find(|offered| offered.server.terms().name == *name);
+        let digest = plugin.map(|plugin| plugin.digest);
+        let digest = digest.or_else(|| server().and_then(|offered| offered.digest));
+        digest.map(|digest| digest.to_string())
+    }
+
     /// What was read may be another component's by now.
     fn read(&mut self) {
         for (name, digest) in &self.file.flow.read {
-            let mut plugins = self.catalog.plugins().iter();
-            let plugin = plugins.find(|known| known.name == *name);
-            let Some(plugin) = plugin else {
+            let Some(now) = self.words_of(name) else {
                 let what = format!("[flow.read] `{name}` is about no plugin that is installed");
                 self.say("[flow.read]", what, "`lazaret plugin list` lists them");
                 continue;
             };
-            let now = plugin.digest.to_string();
             if now != *digest {
                 let what = format!(
                     "[flow.read] `{name}` was read in another component, and counts for nothing"

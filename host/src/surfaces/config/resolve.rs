@@ -16,6 +16,7 @@ use super::file::{
     RemoteTable, looking,
 };
 use super::flow::{self, FlowTable};
+use super::mcp;
 use super::mcp_server;
 use super::names;
 use super::pace::PaceTable;
@@ -79,6 +80,7 @@ pub(super) fn empty(origin: &str, places: Places) -> Setup {
         policy: Policy::nothing(origin),
         mounts: BTreeMap::new(),
         plugins: BTreeMap::new(),
+        servers: Vec::new(),
         collisions: Collisions::default(),
         agents: BTreeMap::new(),
         models: BTreeMap::new(),
@@ -316,6 +318,7 @@ fn add(setup: &mut Setup, path: &Path, said: &Said<'_>) -> Result<()> {
         setup.collisions = Collisions::Error;
     }
     tighten(&mut setup.policy.bounds, &file.limits).map_err(|error| in_table("limits", &error))?;
+    mcp::add(&mut setup.servers, &mut setup.vault, (folder, &file.mcp))?;
     for (name, table) in &file.mounts {
         check_mount_name(name)?;
         let path = mount_path(folder, name, &table.path)?;

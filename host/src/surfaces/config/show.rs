@@ -50,7 +50,7 @@ pub struct Shown {
 }
 
 /// Keys whose values are handed on as they are, and may be anything.
-const UNSHOWN: [&[&str]; 1] = [&["models", "*", "extra"]];
+const UNSHOWN: [&[&str]; 2] = [&["models", "*", "extra"], &["mcp", "*", "env"]];
 
 /// What holds, in the order of the keys.
 ///

@@ -6,7 +6,7 @@ use super::super::{Scene, print};
 use crate::runs::host::Host;
 use crate::surfaces::config::file::ConfigFile;
 use crate::surfaces::config::{Config, lint};
-use crate::surfaces::paint::good;
+use crate::surfaces::paint::{foreign, good};
 use crate::words::error::Result;
 
 /// Looks at the files as they would hold, so that they can be checked before they are trusted.
@@ -51,6 +51,14 @@ pub(super) async fn perform(scene: &Scene) -> Result<u8> {
     ));
     if let Some(place) = told {
         print::line(format!("traces of every run go to {place}"));
+    }
+    for offered in host.catalog().servers() {
+        let terms = offered.server.terms();
+        print::line(format!(
+            "MCP server {} is outside of the quarantine: {}",
+            terms.name,
+            foreign(&terms.place())
+        ));
     }
     for finding in findings {
         print::warning(

@@ -1,0 +1,361 @@
+//! A link to a server that is up: what it said of its tools, and calls that are under way.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rmcp::RoleClient;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientRequest, ListToolsRequest,
+    PaginatedRequestParams, ProtocolVersion, ServerResult,
+};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, Peer, PeerRequestOptions, RequestHandle,
+    RunningService, ServiceError, serve_client_with_lifecycle,
+};
+use rmcp::transport::IntoTransport;
+use serde_json::Value;
+use tokio::sync::Mutex;
+
+use super::ear::Ear;
+use super::ending::Ending;
+use super::process;
+use super::wire::Wire;
+use super::{Around, Ask, Desk};
+use crate::rules::server::definition::{self, Listed};
+use crate::rules::server::{Terms, Way, pin, said};
+use crate::words::clock::{Clock, Deadline};
+use crate::words::error::{Code, Error, Result};
+use crate::words::id::{Digest, shown};
+use crate::words::limits::{SERVER_LOOK_MS, SERVER_PAGES, SERVER_TOOLS};
+
+/// A server that is up, or was.
+pub(super) struct Link {
+    running: Mutex<Option<RunningService<RoleClient, Ear>>>,
+    peer: Peer<RoleClient>,
+    ear: Ear,
+    ending: Arc<Ending>,
+    began: Instant,
+    offers: Mutex<Offers>,
+}
+
+/// What a server says of its tools.
+struct Offers {
+    listed: Listed,
+    digests: BTreeMap<String, Digest>,
+    at: Instant,
+}
+
+impl Offers {
+    fn of(listed: Listed) -> Self {
+        Self {
+            digests: pin::digests(&listed),
+            listed,
+            at: Clock::instant(),
+        }
+    }
+}
+
+impl Link {
+    /// Starts a server, or connects to it, and asks what it offers, in so much time.
+    ///
+    /// # Errors
+    /// `FetchFailed`, `TooSlow`.
+    pub(super) async fn open(terms: &Terms, around: &Around, limit: Duration) -> Result<Self> {
+        let ending = Arc::new(Ending::default());
+        let ear = Ear::new(&terms.name, &around.known);
+        let opening = Self::begin((terms, around), ear, ending.clone());
+        let opened = tokio::time::timeout(limit, opening).await;
+        let opened = opened.unwrap_or_else(|_| {
+            let ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+            let what = format!("the start of the server `{}`", terms.name);
+            Err(Error::too_slow(&what, ms)
+                .hint("`start_timeout_ms` of `[mcp.NAME]` says how long it may take"))
+        });
+        if let Err(error) = &opened {
+            ending.end(error.message());
+        }
+        opened
+    }
+
+    async fn begin(
+        (terms, around): (&Terms, &Around),
+        ear: Ear,
+        ending: Arc<Ending>,
+    ) -> Result<Self> {
+        let running = match &terms.way {
+            Way::Program(program) => {
+                let process = process::start((terms, program), around, &ear, &ending)?;
+                let wire = Wire::new(process, terms.bounds, ear.clone(), ending.clone());
+                greet((wire, ClientLifecycleMode::Initialize), &ear, &ending).await?
+            }
+            Way::Remote(remote) => {
+                let desk = Desk::new((terms, remote), around, ending.clone());
+                let either = (desk.clone().transport(terms), either());
+                match greet(either, &ear, &ending).await {
+                    // One of an older revision that answers what it does not know with nothing.
+                    Err(_) if !ending.is_over() => {
+                        let old = (desk.transport(terms), ClientLifecycleMode::Initialize);
+                        greet(old, &ear, &ending).await?
+                    }
+                    greeted => greeted?,
+                }
+            }
+        };
+        let peer = running.peer().clone();
+        let listed = list(&peer, &ending).await?;
+        Ok(Self {
+            running: Mutex::new(Some(running)),
+            peer,
+            ear,
+            ending,
+            began: Clock::instant(),
+            offers: Mutex::new(Offers::of(listed)),
+        })
+    }
+
+    pub(super) fn is_up(&self) -> bool {
+        !self.ending.is_over() && !self.peer.is_transport_closed()
+    }
+
+    pub(super) fn why(&self) -> String {
+        self.ending.why()
+    }
+
+    pub(super) fn age(&self) -> Duration {
+        Clock::instant().duration_since(self.began)
+    }
+
+    /// What it says of its tools.
+    pub(super) async fn listed(&self) -> Listed {
+        self.offers.lock().await.listed.clone()
+    }
+
+    /// What it says of one tool now, as one name. If it has said that this has changed, it is asked; not more often
+    /// than [`SERVER_LOOK_MS`], and until then nothing that it said before counts.
+    ///
+    /// # Errors
+    /// `FetchFailed`, `TooSlow`.
+    pub(super) async fn digest_of(&self, tool: &str, deadline: Deadline) -> Result<Option<Digest>> {
+        let late = |_| {
+            Error::new(
+                Code::TooSlow,
+                "the server did not say in time what it offers",
+            )
+        };
+        let mut offers = tokio::time::timeout(deadline.rest(), self.offers.lock())
+            .await
+            .map_err(late)?;
+        if self.ear.take_changed() {
+            let looked = Clock::instant().duration_since(offers.at);
+            let wait = Duration::from_millis(SERVER_LOOK_MS).saturating_sub(looked);
+            // Until it has been asked, it stays so.
+            self.ear.changed();
+            let _ =
+                tokio::time::timeout(wait.min(deadline.rest()), std::future::pending::<()>()).await;
+            let _ = self.ear.take_changed();
+            let listing =
+                tokio::time::timeout(deadline.rest(), list(&self.peer, &self.ending)).await;
+            match listing.map_err(late).and_then(|listed| listed) {
+                Ok(listed) => *offers = Offers::of(listed),
+                Err(error) => {
+                    self.ear.changed();
+                    return Err(error);
+                }
+            }
+        }
+        Ok(offers.digests.get(tool).copied())
+    }
+
+    /// Calls a tool and waits for what comes of it.
+    ///
+    /// # Errors
+    /// `FetchFailed` where the server went away, `GuestFailed` where it says that it cannot, `TooSlow`.
+    pub(super) async fn call(&self, ask: Ask<'_>) -> Result<Value> {
+        let Value::Object(args) = ask.args.clone() else {
+            return Err(Error::bug("arguments that fit a schema are no object"));
+        };
+        let params = CallToolRequestParams::new(ask.tool.to_owned()).with_arguments(args);
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let sending = self
+            .peer
+            .send_cancellable_request(request, PeerRequestOptions::default());
+        let late = |_| Error::new(Code::TooSlow, "the server did not answer in time");
+        let gone = || self.gone().retry(ask.repeatable);
+        let handle = tokio::time::timeout(ask.deadline.rest(), sending)
+            .await
+            .map_err(late)?;
+        let handle = handle.map_err(|_| gone())?;
+        let _listening = self.ear.listen(handle.progress_token.clone(), ask.progress);
+        let mut waiting = Waiting(Some(handle));
+        let answer = tokio::select! {
+            biased;
+            answer = tokio::time::timeout(ask.deadline.rest(), waiting.answer()) => answer.map_err(late)?,
+            () = self.ending.over() => return Err(gone()),
+        };
+        waiting.0 = None;
+        match answer {
+            Ok(result) => outcome_of(&result),
+            Err(ServiceError::McpError(refused)) => {
+                Err(said::failed(&self.ear.scrubbed(&refused.message)))
+            }
+            Err(_) => Err(gone()),
+        }
+    }
+
+    fn gone(&self) -> Error {
+        let what = format!(
+            "the server `{}` went away: {}",
+            self.ear.server(),
+            self.why()
+        );
+        Error::new(Code::FetchFailed, what)
+    }
+
+    /// Ends it, and waits until it has.
+    pub(super) async fn end(&self) {
+        let running = self.running.lock().await.take();
+        self.ending.end("it was ended");
+        if let Some(running) = running {
+            // However it ends, it has.
+            let _ = running.cancel().await;
+        }
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.ending.end("it was ended");
+    }
+}
+
+/// A call that is under way. Dropping it tells the server that nobody waits.
+struct Waiting(Option<RequestHandle<RoleClient>>);
+
+impl Waiting {
+    async fn answer(&mut self) -> std::result::Result<ServerResult, ServiceError> {
+        match &mut self.0 {
+            Some(handle) => (&mut handle.rx)
+                .await
+                .unwrap_or(Err(ServiceError::TransportClosed)),
+            None => Err(ServiceError::TransportClosed),
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let (Some(handle), Ok(runtime)) = (self.0.take(), tokio::runtime::Handle::try_current())
+        {
+            let cancel = handle.cancel(Some("nobody waits for it".to_owned()));
+            // A server that does not read is not waited for.
+            runtime.spawn(tokio::time::timeout(
+                Duration::from_millis(SERVER_LOOK_MS),
+                cancel,
+            ));
+        }
+    }
+}
+
+/// A server over HTTP may be of the revision that has no greeting, or of one before it; it says so at once.
+fn either() -> ClientLifecycleMode {
+    ClientLifecycleMode::Auto {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        legacy_version: None,
+    }
+}
+
+async fn greet<T, E, A>(
+    (transport, lifecycle): (T, ClientLifecycleMode),
+    ear: &Ear,
+    ending: &Ending,
+) -> Result<RunningService<RoleClient, Ear>>
+where
+    T: IntoTransport<RoleClient, E, A>,
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let greeted = serve_client_with_lifecycle(ear.clone(), transport, lifecycle).await;
+    greeted.map_err(|error| {
+        let name = ear.server();
+        let why = if ending.is_over() {
+            ending.why()
+        } else {
+            ear.clean(&refusal(&error))
+        };
+        Error::new(
+            Code::FetchFailed,
+            format!("the server `{name}` did not start: {why}"),
+        )
+    })
+}
+
+/// What a failed beginning means. Texts of the library may hold whole messages, which are left out.
+fn refusal(error: &ClientInitializeError) -> String {
+    if let ClientInitializeError::JsonRpcError(error) = error {
+        return format!("it said: {}", error.message);
+    }
+    if let ClientInitializeError::ConnectionClosed(_) = error {
+        return "it closed the connection".to_owned();
+    }
+    "it does not speak the protocol".to_owned()
+}
+
+/// All tools that a server lists.
+async fn list(peer: &Peer<RoleClient>, ending: &Ending) -> Result<Listed> {
+    let failed = |what: &str| {
+        let why = if ending.is_over() {
+            ending.why()
+        } else {
+            what.to_owned()
+        };
+        Error::new(
+            Code::FetchFailed,
+            format!("the server did not list its tools: {why}"),
+        )
+    };
+    let (mut entries, mut cursor) = (Vec::new(), None);
+    for _ in 0..SERVER_PAGES {
+        let params = PaginatedRequestParams::default().with_cursor(cursor.take());
+        let request = ListToolsRequest::with_param(params);
+        let asking = peer.send_request(ClientRequest::ListToolsRequest(request));
+        let answer = tokio::select! {
+            biased;
+            answer = asking => answer,
+            () = ending.over() => return Err(failed("")),
+        };
+        let answer = match answer {
+            Ok(answer) => value_of(&answer)?,
+            Err(ServiceError::McpError(refused)) => return Err(failed(&shown(&refused.message))),
+            Err(_) => return Err(failed("it went away")),
+        };
+        let tools = answer.get("tools").and_then(Value::as_array);
+        entries.extend(tools.into_iter().flatten().cloned());
+        cursor = answer
+            .get("nextCursor")
+            .and_then(Value::as_str)
+            .map(str::to_owned);
+        // One more than is looked at says that there are more.
+        if cursor.is_none() || entries.len() > SERVER_TOOLS {
+            break;
+        }
+    }
+    Ok(definition::read(&entries))
+}
+
+/// What came of a call. Nothing else is given for it than its arguments.
+fn outcome_of(result: &ServerResult) -> Result<Value> {
+    if let ServerResult::CallToolResult(_) = result {
+        return value_of(result);
+    }
+    if let ServerResult::InputRequiredResult(_) = result {
+        let what = "the server wants more than the arguments, and is given nothing more";
+        return Err(Error::new(Code::GuestFailed, what));
+    }
+    let what = "the server answered with what is no outcome of a call";
+    Err(Error::new(Code::BadOutcome, what))
+}
+
+fn value_of(result: &ServerResult) -> Result<Value> {
+    serde_json::to_value(result)
+        .map_err(|error| Error::new(Code::NotJson, "the server's answer is no JSON").because(error))
+}

@@ -1,0 +1,255 @@
+//! A server's process: a session and group of its own, an environment of what was named, pipes, and an end.
+//!
+//! The host starts itself as the beginning of that process ([`become_server`]), leaves the terminal, and becomes the
+//! server's program. It is native code: what it may do is what its user may. When it ends, or its server is ended, its
+//! whole group is told to end, and then killed.
+
+use std::collections::VecDeque;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, kill_process, kill_process_group,
+    set_parent_process_death_signal, setrlimit, setsid, test_kill_process_group,
+};
+use tokio::io::{AsyncReadExt, BufReader};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::task::JoinHandle;
+
+use super::Around;
+use super::ear::Ear;
+use super::ending::Ending;
+use crate::edges::named;
+use crate::rules::server::{Program, Terms, Variable};
+use crate::words::error::{Code, Error, Result, why};
+use crate::words::limits::{SERVER_LINE_BYTES, SERVER_WORDS_BYTES};
+use crate::words::lock::lock;
+
+/// The hidden command by which the host starts itself as the beginning of a server's process.
+pub const COMMAND: &str = "become-server";
+/// Exit status where the server's program could not be started.
+const NOT_STARTED: u8 = 127;
+
+/// A process that was started.
+pub(super) struct Process {
+    pub(super) input: ChildStdin,
+    pub(super) output: ChildStdout,
+}
+
+/// Starts a server's program. From here on [`Ending`] says whether it is up; ending that ends its whole group.
+///
+/// # Errors
+/// `BadInput`, `Denied` for an environment that cannot be had; `FetchFailed` where it does not start.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this file owns the processes of servers, and the task that ends each"
+)]
+pub(super) fn start(
+    (terms, program): (&Terms, &Program),
+    around: &Around,
+    ear: &Ear,
+    ending: &Arc<Ending>,
+) -> Result<Process> {
+    let failed = |error: std::io::Error| {
+        let what = format!(
+            "the server `{}` cannot be started: {}",
+            terms.name,
+            why(error.kind())
+        );
+        Error::new(Code::FetchFailed, what).because(error)
+    };
+    let own = around
+        .folder
+        .below(&format!("{}-{}", terms.name, terms.identity().short()))?;
+    let folder = program.folder.as_deref().unwrap_or(own.path());
+    let mut command = Command::new(&around.program);
+    command
+        .arg(COMMAND)
+        .arg("--")
+        .args(&program.command)
+        .env_clear()
+        .env("PATH", &program.path)
+        .env("HOME", own.path())
+        .env("TMPDIR", own.path())
+        .envs(
+            environment(program, around)?
+                .iter()
+                .map(|(name, value)| (name, value.as_str())),
+        )
+        .current_dir(existing(folder, &terms.name)?)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    let mut child = command.spawn().map_err(failed)?;
+    let (Some(input), Some(output), Some(words)) =
+        (child.stdin.take(), child.stdout.take(), child.stderr.take())
+    else {
+        return Err(Error::bug("the process of a server has no pipes"));
+    };
+    let group = Group(
+        child
+            .id()
+            .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)),
+    );
+    let last = Arc::new(Mutex::new(VecDeque::new()));
+    let listening = tokio::spawn(listen(words, ear.clone(), last.clone()));
+    let stop = Duration::from_millis(terms.bounds.stop_ms);
+    tokio::spawn(keep(
+        (child, group),
+        (ending.clone(), ear.clone()),
+        (last, listening),
+        stop,
+    ));
+    Ok(Process { input, output })
+}
+
+/// The variables that were named, with their values.
+fn environment(
+    program: &Program,
+    around: &Around,
+) -> Result<Vec<(String, zeroize::Zeroizing<String>)>> {
+    let named = program.env.iter().map(|(name, said)| {
+        let value = match said {
+            Variable::Plain(value) => value.clone(),
+            Variable::Secret(secret) => {
+                let secret = around.vault.reveal(secret)?;
+                secret.teach(&around.known);
+                secret.expose().to_owned()
+            }
+        };
+        Ok((name.clone(), zeroize::Zeroizing::new(value)))
+    });
+    named.collect()
+}
+
+fn existing<'a>(folder: &'a Path, server: &str) -> Result<&'a Path> {
+    if named::is_folder(folder) {
+        return Ok(folder);
+    }
+    let what = format!(
+        "[mcp.{server}] `folder` is no folder: `{}`",
+        folder.display()
+    );
+    Err(Error::bad_input(what))
+}
+
+/// A process and all that it has started, as long as they stay in its group.
+struct Group(Option<Pid>);
+
+impl Group {
+    fn tell(&self, signal: Signal) {
+        if let Some(id) = self.0
+            && kill_process_group(id, signal).is_err()
+        {
+            // It has no group of its own yet, or is gone.
+            let _ = kill_process(id, signal);
+        }
+    }
+
+    fn is_there(&self) -> bool {
+        self.0.is_some_and(|id| test_kill_process_group(id).is_ok())
+    }
+}
+
+impl Drop for Group {
+    /// However this ends: a runtime that goes away drops what waits in it.
+    fn drop(&mut self) {
+        if self.is_there() {
+            self.tell(Signal::KILL);
+        }
+    }
+}
+
+/// Waits for the end of a process, or of its server, and ends all of its group.
+async fn keep(
+    (mut child, group): (Child, Group),
+    (ending, ear): (Arc<Ending>, Ear),
+    (last, listening): (Arc<Mutex<VecDeque<u8>>>, JoinHandle<()>),
+    stop: Duration,
+) {
+    tokio::select! {
+        status = child.wait() => {
+            let how = status.map_or_else(|_| "it ended".to_owned(), |status| format!("it ended ({status})"));
+            // Its last words may still be under way; what it has started may have more.
+            let _ = tokio::time::timeout(LAST_WORDS, listening).await;
+            let said: Vec<u8> = lock(&last).iter().copied().collect();
+            let said = ear.clean(String::from_utf8_lossy(&said).trim());
+            ending.end(if said.is_empty() { how } else { format!("{how}, and last wrote: {said}") });
+        }
+        () = ending.over() => {}
+    }
+    group.tell(Signal::TERM);
+    let over = async {
+        // Reaped at once, so that what is left of its group can be told.
+        let _ = child.wait().await;
+        while group.is_there() {
+            // Nobody tells when the last of a group is gone.
+            let _ = tokio::time::timeout(LOOK, std::future::pending::<()>()).await;
+        }
+    };
+    if tokio::time::timeout(stop, over).await.is_err() {
+        group.tell(Signal::KILL);
+        let _ = child.wait().await;
+    }
+}
+
+/// How long the last words of a process may take.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+/// How often it is looked whether anybody is left of a group.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Passes on what a server writes for people, line by line, and keeps the end of it.
+async fn listen(words: ChildStderr, ear: Ear, last: Arc<Mutex<VecDeque<u8>>>) {
+    let mut words = BufReader::new(words);
+    let mut line = Vec::new();
+    let mut piece = [0; 1_024];
+    while let Ok(bytes @ 1..) = words.read(&mut piece).await {
+        for byte in piece.iter().take(bytes) {
+            {
+                let mut last = lock(&last);
+                last.push_back(*byte);
+                if last.len() > SERVER_WORDS_BYTES {
+                    last.pop_front();
+                }
+            }
+            if *byte == b'\n' {
+                ear.log(&String::from_utf8_lossy(&line));
+                line.clear();
+            } else if line.len() < SERVER_LINE_BYTES {
+                line.push(*byte);
+            }
+        }
+    }
+}
+
+/// The beginning of a server's process: leaves the host's session, ends with the host, leaves no picture of its memory,
+/// and becomes `command`. Returns its exit status where it cannot.
+#[must_use]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this file owns the processes of servers"
+)]
+pub fn become_server(command: &[String], words: &mut dyn std::io::Write) -> u8 {
+    let Some((program, args)) = command.split_first() else {
+        return NOT_STARTED;
+    };
+    let none = Rlimit {
+        current: Some(0),
+        maximum: Some(0),
+    };
+    let apart = setsid()
+        .map(|_| ())
+        .and_then(|()| set_parent_process_death_signal(Some(Signal::KILL)))
+        .and_then(|()| setrlimit(Resource::Core, none));
+    let error = match apart {
+        Ok(()) => std::process::Command::new(program).args(args).exec(),
+        Err(error) => error.into(),
+    };
+    // There is nobody to tell but the pipe.
+    let _ = write!(words, "`{program}` cannot be started: {error}");
+    NOT_STARTED
+}

@@ -1,0 +1,91 @@
+//! A call of a tool that an MCP server performs: sent where a guest would have run.
+//!
+//! Everything around it is as for any call: what was judged, what is on record, what becomes of the outcome. The
+//! server's own words, of a value or of a failure, are under its influence.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::super::apart::{Done, Telling};
+use super::super::catalog::{Served, Tool};
+use super::super::guest::{Artifact, Trail};
+use super::super::station::Station;
+use super::super::tasks::Tasks;
+use crate::edges::mcp::{Ask, Progress};
+use crate::rules::call::Call;
+use crate::rules::caller::Caller;
+use crate::rules::server::said::{self, Attached, Said};
+use crate::words::clock::Clock;
+use crate::words::event::{Glimpse, Spent};
+use crate::words::id::shown;
+
+/// Has a server perform a call. `inner` is the call as a caller: its deadline is the call's.
+pub(super) async fn perform(
+    (station, tasks): (&Arc<Station>, &Tasks),
+    inner: Caller,
+    (tool, served): (&Arc<Tool>, &Served),
+    call: &Call,
+) -> Done {
+    let began = Clock::instant();
+    let mut trail = Trail {
+        label: served.server.terms().label(),
+        ..Trail::default()
+    };
+    let ask = Ask {
+        tool: &served.definition.remote,
+        read: served.digest,
+        args: call.args.value(),
+        deadline: inner.deadline,
+        repeatable: call.declared.effect.leaves_no_trace() || call.declared.conduct.idempotent,
+        progress: progress(station, &inner, tool),
+    };
+    let answer = tasks.unless_cancelled(served.server.call(ask)).await;
+    let said = answer.and_then(|mut answer| {
+        // Before anything is cut: half a secret is not recognised.
+        station.scrub.clean_value(&mut answer);
+        let promised = served.definition.output.is_some();
+        let output = if promised { Some(tool.output()?) } else { None };
+        said::read(&answer, output)
+    });
+    let result = said.map(|Said { value, files }| {
+        trail.artifacts = artifacts(station, files);
+        value
+    });
+    Done {
+        result,
+        telling: Telling::Whole,
+        trail,
+        spent: Spent::since(began),
+    }
+}
+
+fn progress(station: &Arc<Station>, inner: &Caller, tool: &Tool) -> Progress {
+    let (station, run) = (station.clone(), inner.run.clone());
+    let (of, tool) = (inner.parent, tool.name.to_string());
+    Arc::new(move |message, percent| {
+        let glimpse = Glimpse::Progress {
+            of,
+            tool: tool.clone(),
+            message: station.scrub.clean(&message),
+            percent: percent.map(f32::from),
+        };
+        station.gate.journal().glimpse(&run, glimpse);
+    })
+}
+
+/// Files of a server for whoever called: without secrets, and with names that hide nothing.
+fn artifacts(station: &Station, files: Vec<Attached>) -> Vec<Artifact> {
+    let kept = files.into_iter().enumerate().map(|(place, file)| Artifact {
+        id: format!("artifact-{}", place + 1),
+        name: shown(&station.scrub.clean(&file.name)),
+        media_type: shown(&station.scrub.clean(&file.media_type)),
+        metadata: json!({}),
+        bytes: station
+            .scrub
+            .known()
+            .clean_bytes(&file.bytes)
+            .unwrap_or(file.bytes),
+    });
+    kept.collect()
+}

@@ -1,0 +1,341 @@
+//! Definitions: what a server says of one of its tools, bounded, and what is made of it here.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::Line;
+use super::naming;
+use crate::rules::flow::lines::ToolFlow;
+use crate::rules::json;
+use crate::rules::manifest::SurfaceWord;
+use crate::rules::manifest::{
+    Conduct, Declared, EffectClass, Offer, Tier, Truncation, Visibility, Wants,
+};
+use crate::rules::sanitise::visible;
+use crate::words::error::{Error, Result};
+use crate::words::event::Surface;
+use crate::words::id::{Digest, shown};
+use crate::words::limits::{
+    CALL_TIMEOUT_MS_MAX, DESCRIPTION_BYTES, SERVER_DEFINITION_BYTES, SERVER_REMOTE_NAME_BYTES,
+    SERVER_TOOLS,
+};
+
+/// What a server says of one tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Definition {
+    /// Its name at the server, whatever that is.
+    pub remote: String,
+    /// What it is called here, after the server's name.
+    pub short: String,
+    /// For people and models.
+    pub description: String,
+    /// JSON Schema of its arguments.
+    pub input: Value,
+    /// JSON Schema of its outcome, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
+    /// What else it says, of which nothing is believed.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub hints: Value,
+}
+
+/// What a server lists, read as far as it can be.
+#[derive(Clone, Debug, Default)]
+pub struct Listed {
+    /// Its tools, in the order of their names.
+    pub tools: Vec<Definition>,
+    /// Those that cannot be offered, and why: for people.
+    pub hidden: Vec<String>,
+}
+
+impl Definition {
+    /// Everything that it says, as one name. What it is called here follows from that.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        let all = json!({
+            "name": self.remote, "description": self.description, "input": self.input,
+            "output": self.output, "hints": self.hints,
+        });
+        Digest::of(json::canonical(&all).as_bytes())
+    }
+
+    /// The tool as it is offered: what it is, the server says; what it does, the operator.
+    ///
+    /// # Errors
+    /// `BadPlugin` where its schemas or its name cannot be used.
+    pub fn declared(&self, line: &Line, call_ms: u64) -> Result<Declared> {
+        let declared = Declared {
+            name: self.short.clone(),
+            description: self.description.clone(),
+            input: without_dialect(&self.input),
+            output: self
+                .output
+                .as_ref()
+                .map_or_else(|| json!({}), without_dialect),
+            effect: line.effect,
+            risk: line.risk.or_of(line.effect),
+            wants: Wants::default(),
+            offer: Offer {
+                surfaces: Surface::ALL.into_iter().map(SurfaceWord).collect(),
+                visibility: Visibility::Public,
+                deferred: false,
+                sensitivity: line.sensitivity,
+                tier: Tier::default(),
+            },
+            conduct: Conduct {
+                timeout_ms: line.timeout_ms.unwrap_or(call_ms).min(CALL_TIMEOUT_MS_MAX),
+                retry: None,
+                idempotent: line.idempotent,
+                sequential: false,
+                needs_approval: line.needs_approval,
+                truncation: Truncation::default(),
+            },
+            flow: crate::rules::manifest::Proposal::default(),
+            examples: Vec::new(),
+            outside: true,
+        };
+        declared.check().map(|()| declared)
+    }
+}
+
+/// What is said of the arguments of a tool. Those of one that only looks, of which nobody says that they steer, are
+/// content: what matters of them is who is told.
+#[must_use]
+pub fn flow(line: &Line, input: &Value) -> ToolFlow {
+    let mut flow = line.flow.clone();
+    let is_silent = flow.steering.is_empty() && flow.content.is_empty();
+    let looks = match line.effect {
+        EffectClass::Pure | EffectClass::ReadOnly => true,
+        EffectClass::SideEffecting | EffectClass::ExternalStateful | EffectClass::Destructive => {
+            false
+        }
+    };
+    if is_silent && looks {
+        let names = input.get("properties").and_then(Value::as_object);
+        flow.content = names.into_iter().flat_map(Map::keys).cloned().collect();
+    }
+    flow
+}
+
+/// A schema says in which language it is written, and there is one here.
+fn without_dialect(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if let Value::Object(map) = &mut schema {
+        map.remove("$schema");
+    }
+    schema
+}
+
+/// Reads what a server lists, entry by entry: one that is wrong hides itself and nothing else.
+#[must_use]
+pub fn read(entries: &[Value]) -> Listed {
+    let mut listed = Listed::default();
+    let mut found: BTreeMap<String, Definition> = BTreeMap::new();
+    for entry in entries.iter().take(SERVER_TOOLS) {
+        let name = entry
+            .get("name")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let definition = one(entry)
+            .and_then(|definition| definition.declared(&Line::default(), 1).map(|_| definition));
+        match definition {
+            Ok(definition) if found.contains_key(&definition.remote) => {
+                listed
+                    .hidden
+                    .push(format!("`{}`: it is listed twice", shown(name)));
+            }
+            Ok(definition) => {
+                found.insert(definition.remote.clone(), definition);
+            }
+            Err(error) => {
+                let why = shown(error.message());
+                listed.hidden.push(format!("`{}`: {why}", shown(name)));
+            }
+        }
+    }
+    if entries.len() > SERVER_TOOLS {
+        let more = entries.len() - SERVER_TOOLS;
+        listed
+            .hidden
+            .push(format!("{more} more: at most {SERVER_TOOLS} are looked at"));
+    }
+    let shorts = naming::shorts(found.keys().map(String::as_str));
+    for (remote, mut definition) in found {
+        match shorts.get(&remote) {
+            Some(short) => {
+                definition.short.clone_from(short);
+                listed.tools.push(definition);
+            }
+            None => listed
+                .hidden
+                .push(format!("`{}`: its name is taken", shown(&remote))),
+        }
+    }
+    listed
+}
+
+fn one(entry: &Value) -> Result<Definition> {
+    let bytes = entry.to_string().len();
+    if bytes > SERVER_DEFINITION_BYTES {
+        return Err(Error::too_big(
+            "what it says of itself",
+            SERVER_DEFINITION_BYTES,
+            bytes,
+        ));
+    }
+    let wrong = |why: &str| Error::bad_plugin(why);
+    let text = |key: &str| entry.get(key).and_then(Value::as_str);
+    let remote = text("name")
+        .filter(|name| !name.is_empty())
+        .ok_or_else(|| wrong("it has no name"))?;
+    if remote.len() > SERVER_REMOTE_NAME_BYTES {
+        return Err(Error::too_big(
+            "its name",
+            SERVER_REMOTE_NAME_BYTES,
+            remote.len(),
+        ));
+    }
+    let said = [text("title"), text("description")].into_iter().flatten();
+    let said: Vec<&str> = said.filter(|text| !text.trim().is_empty()).collect();
+    let mut description = said.join("\n");
+    if description.is_empty() {
+        description = format!(
+            "The tool `{}`, of which its server says nothing.",
+            visible(remote)
+        );
+    }
+    if description.len() > DESCRIPTION_BYTES {
+        return Err(Error::too_big(
+            "its description",
+            DESCRIPTION_BYTES,
+            description.len(),
+        ));
+    }
+    let input = entry.get("inputSchema").filter(|schema| schema.is_object());
+    let output = entry.get("outputSchema").filter(|schema| !schema.is_null());
+    Ok(Definition {
+        remote: remote.to_owned(),
+        short: naming::short(remote),
+        description,
+        input: input
+            .cloned()
+            .ok_or_else(|| wrong("its `inputSchema` is no schema"))?,
+        output: output.cloned(),
+        hints: entry.get("annotations").cloned().unwrap_or_default(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool(name: &str) -> Value {
+        json!({"name": name, "description": "d", "inputSchema": {"type": "object", "properties": {"q": {}}}})
+    }
+
+    fn with(key: &str, value: Value) -> Value {
+        let mut tool = tool("t");
+        tool[key] = value;
+        tool
+    }
+
+    #[test]
+    fn one_that_is_wrong_hides_itself_alone() {
+        let mut deep = json!({"type": "string"});
+        for _ in 0..200 {
+            deep = json!({"not": deep});
+        }
+        for (bad, says) in [
+            (json!({}), "no name"),
+            (json!(7), "no name"),
+            (with("name", json!("")), "no name"),
+            (with("name", json!("x".repeat(300))), "too big"),
+            (with("inputSchema", json!(7)), "no schema"),
+            (with("inputSchema", json!({"type": "string"})), "object"),
+            (
+                with(
+                    "inputSchema",
+                    json!({"type": "object", "$ref": "http://127.0.0.1/x"}),
+                ),
+                "refers",
+            ),
+            (
+                with("inputSchema", json!({"type": "object", "$ref": "#"})),
+                "refers",
+            ),
+            (
+                with(
+                    "inputSchema",
+                    json!({"type": "object", "properties": {"a": deep}}),
+                ),
+                "deeper",
+            ),
+            (
+                with(
+                    "inputSchema",
+                    json!({"type": "object", "properties": {"a": {"pattern": "(("}}}),
+                ),
+                "JSON Schema",
+            ),
+            (
+                with("outputSchema", json!({"$ref": "file:///etc/passwd"})),
+                "refers",
+            ),
+            (with("description", json!("x".repeat(5_000))), "too big"),
+            (with("x", json!("x".repeat(70_000))), "too big"),
+        ] {
+            let listed = read(&[tool("good"), bad]);
+            let names: Vec<&str> = listed
+                .tools
+                .iter()
+                .map(|tool| tool.remote.as_str())
+                .collect();
+            assert_eq!(names, ["good"]);
+            assert!(
+                listed.hidden[0].contains(says),
+                "{says}: {:?}",
+                listed.hidden
+            );
+        }
+        let twice = read(&[tool("a"), tool("a")]);
+        assert_eq!((twice.tools.len(), twice.hidden.len()), (1, 1));
+    }
+
+    #[test]
+    fn a_word_that_changes_is_another_definition() {
+        let digest = |tool: Value| read(&[tool]).tools[0].digest();
+        let first = digest(tool("t"));
+        assert_eq!(first, digest(tool("t")));
+        for (key, value) in [
+            ("description", json!("D")),
+            ("title", json!("T")),
+            ("annotations", json!({"readOnlyHint": true})),
+            ("outputSchema", json!({"type": "object"})),
+            ("inputSchema", json!({"type": "object"})),
+        ] {
+            assert_ne!(first, digest(with(key, value)), "{key}");
+        }
+    }
+
+    #[test]
+    fn what_a_server_says_it_does_counts_for_nothing() {
+        let says = with(
+            "annotations",
+            json!({"readOnlyHint": true, "destructiveHint": false}),
+        );
+        let listed = read(&[says]);
+        let declared = listed.tools[0].declared(&Line::default(), 5).unwrap();
+        assert!(declared.is_unclassified() && declared.is_sink());
+        let looks = Line {
+            effect: EffectClass::ReadOnly,
+            ..Line::default()
+        };
+        let declared = listed.tools[0].declared(&looks, 5).unwrap();
+        assert!(declared.is_sink(), "it is told its arguments");
+        assert_eq!(flow(&looks, &declared.input).content, ["q"]);
+        assert!(flow(&Line::default(), &declared.input).is_nothing());
+    }
+}

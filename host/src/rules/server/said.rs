@@ -1,0 +1,249 @@
+//! What a server answers to a call: a value or a failure, and files beside it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use crate::rules::sanitise::visible;
+use crate::rules::schema::Schema;
+use crate::words::error::{Code, Error, Result};
+use crate::words::limits::{ARTIFACT_BYTES, ARTIFACTS, OUTCOME_BYTES};
+
+/// What came of a call at a server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Said {
+    /// The value.
+    pub value: Value,
+    /// Files: names, media types, bytes.
+    pub files: Vec<Attached>,
+}
+
+/// A file beside a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attached {
+    /// Its name, for people.
+    pub name: String,
+    /// Its media type, as the server says.
+    pub media_type: String,
+    /// Itself.
+    pub bytes: Vec<u8>,
+}
+
+/// Characters of a server's own words on why it failed.
+const FAILURE_CHARS: usize = 2_000;
+
+/// Reads the answer to a call. `output` is the schema that the tool promised, if it did.
+///
+/// # Errors
+/// `GuestFailed` in the server's words, `TooBig`, `BadOutcome`, `NotJson`.
+pub fn read(answer: &Value, output: Option<&Schema>) -> Result<Said> {
+    let blocks = answer.get("content").and_then(Value::as_array);
+    let blocks = blocks.map_or(&[][..], Vec::as_slice);
+    let mut told = Told::default();
+    for block in blocks {
+        told.take(block)?;
+    }
+    let text = told.lines.join("\n");
+    if answer.get("isError").and_then(Value::as_bool) == Some(true) {
+        return Err(failed(&text));
+    }
+    let structured = answer
+        .get("structuredContent")
+        .filter(|value| !value.is_null());
+    let value = match (structured, output) {
+        (Some(value), _) => value.clone(),
+        (None, None) => Value::String(text),
+        // Some servers write what they promised as text.
+        (None, Some(_)) => crate::rules::json::parse(&text).map_err(|_| {
+            let what = "the server promised an outcome of a form, and sent none";
+            Error::new(Code::BadOutcome, what)
+        })?,
+    };
+    let bytes = value.to_string().len();
+    if bytes > OUTCOME_BYTES {
+        return Err(Error::too_big("the outcome", OUTCOME_BYTES, bytes));
+    }
+    let issues = output.map_or_else(Vec::new, |schema| schema.issues(&value));
+    if !issues.is_empty() {
+        let what = "the tool's outcome does not fit its own output schema";
+        return Err(Error::new(Code::BadOutcome, what).issues(issues));
+    }
+    Ok(Said {
+        value,
+        files: told.files,
+    })
+}
+
+/// A failure in a server's own words, bounded.
+#[must_use]
+pub fn failed(words: &str) -> Error {
+    let words = visible(words.trim());
+    let mut message: String = words.chars().take(FAILURE_CHARS).collect();
+    if message.len() < words.len() {
+        message.push('…');
+    }
+    if message.is_empty() {
+        "the server says that it failed, and not why".clone_into(&mut message);
+    }
+    Error::new(Code::GuestFailed, message)
+}
+
+#[derive(Default)]
+struct Told {
+    lines: Vec<String>,
+    files: Vec<Attached>,
+    bytes: usize,
+}
+
+impl Told {
+    fn take(&mut self, block: &Value) -> Result<()> {
+        let text =
+            |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+        let kind = text(block, "type").unwrap_or_default();
+        match kind.as_str() {
+            "text" => self.lines.extend(text(block, "text")),
+            "image" | "audio" => {
+                let media_type = text(block, "mimeType").unwrap_or_default();
+                let encoded = text(block, "data").unwrap_or_default();
+                self.keep(&kind, &media_type, &encoded)?;
+            }
+            "resource" => {
+                let resource = block.get("resource").unwrap_or(&Value::Null);
+                self.resource(resource)?;
+            }
+            "resource_link" => {
+                let link = json!({"uri": text(block, "uri"), "name": text(block, "name")});
+                self.lines.push(format!("resource {link}"));
+            }
+            _ => self
+                .lines
+                .push("[content of a kind that is not known here]".to_owned()),
+        }
+        Ok(())
+    }
+
+    /// Contents of a resource: text is text, and bytes are a file.
+    fn resource(&mut self, resource: &Value) -> Result<()> {
+        let text = |key: &str| resource.get(key).and_then(Value::as_str);
+        match (text("text"), text("blob")) {
+            (Some(said), _) => {
+                self.lines.push(said.to_owned());
+                Ok(())
+            }
+            (None, Some(blob)) => {
+                let name = text("uri").unwrap_or("resource");
+                let media_type = text("mimeType").unwrap_or_default();
+                self.keep(name, media_type, blob)
+            }
+            (None, None) => Ok(()),
+        }
+    }
+
+    fn keep(&mut self, name: &str, media_type: &str, encoded: &str) -> Result<()> {
+        if self.files.len() >= ARTIFACTS {
+            return Err(Error::too_big(
+                "the list of artifacts",
+                ARTIFACTS,
+                self.files.len() + 1,
+            ));
+        }
+        let wrong = |_| Error::new(Code::NotJson, "the server sent bytes that are no base64");
+        let bytes = STANDARD.decode(encoded).map_err(wrong)?;
+        self.bytes = self.bytes.saturating_add(bytes.len());
+        if self.bytes > ARTIFACT_BYTES {
+            return Err(Error::too_big(
+                "the artifacts together",
+                ARTIFACT_BYTES,
+                self.bytes,
+            ));
+        }
+        let number = self.files.len() + 1;
+        self.lines.push(format!(
+            "[artifact-{number}: {media_type}, {} bytes]",
+            bytes.len()
+        ));
+        self.files.push(Attached {
+            name: name.to_owned(),
+            media_type: media_type.to_owned(),
+            bytes,
+        });
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Value {
+        json!({"type": "text", "text": text})
+    }
+
+    #[test]
+    fn text_is_joined_and_structured_content_comes_first() {
+        let value = |answer: Value| read(&answer, None).map(|said| said.value).unwrap();
+        assert_eq!(
+            value(json!({"content": [text("a"), text("b")]})),
+            json!("a\nb")
+        );
+        assert_eq!(
+            value(json!({"content": [text("a")], "structuredContent": {"n": 1}})),
+            json!({"n": 1})
+        );
+        assert_eq!(value(json!({})), json!(""));
+    }
+
+    #[test]
+    fn a_promise_is_kept_or_the_call_has_failed() {
+        let schema = Schema::compile(json!({"type": "object", "required": ["n"]})).unwrap();
+        let read = |answer: Value| read(&answer, Some(&schema));
+        assert!(read(json!({"structuredContent": {"n": 1}})).is_ok());
+        assert!(read(json!({"content": [text("{\"n\": 1}")]})).is_ok());
+        for bad in [
+            json!({"structuredContent": {}}),
+            json!({"content": [text("n is 1")]}),
+            json!({}),
+        ] {
+            assert_eq!(read(bad).unwrap_err().code(), Code::BadOutcome);
+        }
+    }
+
+    #[test]
+    fn a_failure_has_the_servers_words_and_hides_nothing() {
+        let error = read(
+            &json!({"isError": true, "content": [text("no\u{202e} such")]}),
+            None,
+        )
+        .unwrap_err();
+        assert_eq!(error.code(), Code::GuestFailed);
+        assert!(error.message().starts_with("no") && !error.message().contains('\u{202e}'));
+        let long = read(
+            &json!({"isError": true, "content": [text(&"x".repeat(9_000))]}),
+            None,
+        );
+        assert_eq!(
+            long.unwrap_err().message().chars().count(),
+            FAILURE_CHARS + 1
+        );
+        assert!(!failed("").message().is_empty());
+    }
+
+    #[test]
+    fn pictures_are_files_and_bounded() {
+        let image = |data: &str| json!({"type": "image", "mimeType": "image/png", "data": data});
+        let said = read(&json!({"content": [text("see"), image("AAEC")]}), None).unwrap();
+        assert_eq!(said.files[0].bytes, [0, 1, 2]);
+        assert_eq!(said.value, json!("see\n[artifact-1: image/png, 3 bytes]"));
+        let many: Vec<Value> = (0..40).map(|_| image("AAEC")).collect();
+        assert_eq!(
+            read(&json!({"content": many}), None).unwrap_err().code(),
+            Code::TooBig
+        );
+        assert!(read(&json!({"content": [image("%%")]}), None).is_err());
+        let resource = json!({"type": "resource", "resource": {"uri": "x:/a", "blob": "AAEC"}});
+        assert_eq!(
+            read(&json!({"content": [resource]}), None).unwrap().files[0].name,
+            "x:/a"
+        );
+    }
+}

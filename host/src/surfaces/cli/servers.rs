@@ -1,0 +1,296 @@
+//! `lazaret servers`: MCP servers, what they say of their tools, and a person's word on that.
+
+use serde_json::{Value, json};
+
+use super::{Scene, print};
+use crate::edges::egress::Egress;
+use crate::edges::mcp::Server;
+use crate::edges::mcp::pins::Pins;
+use crate::edges::state::StateFolder;
+use crate::rules::scrub::Known;
+use crate::rules::server::definition::{Definition, Listed};
+use crate::rules::server::pin::{Difference, Pin, digests};
+use crate::rules::server::{Terms, Way};
+use crate::runs::host::Setup;
+use crate::runs::served;
+use crate::surfaces::paint::{faint, foreign, good, strong, table, warn};
+use crate::words::error::{Code, Error, Result};
+use crate::words::id::Digest;
+
+/// Look at MCP servers, and trust what they say of their tools.
+#[derive(Debug, clap::Subcommand)]
+#[command(after_help = "Examples:
+  lazaret servers list             those of `[mcp.NAME]`, and whether they are trusted; starts none
+  lazaret servers check mail       start one, and show what it says of its tools now
+  lazaret servers trust mail       the same, and offer its tools from now on, exactly as they are
+  lazaret servers forget mail      offer none of them any more
+
+A server is native code, or somebody else's: it is outside of the quarantine. What it is told, it has.")]
+pub(super) enum Servers {
+    /// List the servers that are configured.
+    List,
+    /// Start a server, and show what it says of its tools, and how that differs from what was trusted.
+    Check {
+        /// Its name in `[mcp.NAME]`.
+        server: String,
+    },
+    /// Offer the tools of a server from now on, exactly as it describes them now.
+    Trust {
+        /// Its name in `[mcp.NAME]`.
+        server: String,
+        /// Only if what it says has this digest, which `check` prints.
+        #[arg(long)]
+        digest: Option<String>,
+    },
+    /// Offer none of the tools of a server any more.
+    Forget {
+        /// Its name in `[mcp.NAME]`.
+        server: String,
+    },
+}
+
+impl Servers {
+    pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
+        let setup = scene.read_config()?.setup;
+        let pins = Pins::open(&StateFolder::open(&setup.places.state)?)?;
+        match self {
+            Self::List => list(scene, &setup, &pins),
+            Self::Check { server } => check(scene, &setup, (&pins, &server)).await,
+            Self::Trust { server, digest } => trust(scene, &setup, (&pins, &server, digest)).await,
+            Self::Forget { server } => {
+                let terms = named(&setup, &server)?;
+                let was = pins.of(terms)?.is_some();
+                pins.forget(terms)?;
+                if scene.json {
+                    print::value(
+                        &json!({"ok": true, "server": server, "wasTrusted": was}),
+                        true,
+                    );
+                } else {
+                    print::line(match was {
+                        true => format!("the tools of `{server}` are no longer offered"),
+                        false => format!("`{server}` was not trusted"),
+                    });
+                }
+                Ok(0)
+            }
+        }
+    }
+}
+
+fn named<'a>(setup: &'a Setup, name: &str) -> Result<&'a Terms> {
+    let found = setup.servers.iter().find(|terms| terms.name == name);
+    found.ok_or_else(|| {
+        let known: Vec<&str> = setup
+            .servers
+            .iter()
+            .map(|terms| terms.name.as_str())
+            .collect();
+        let error = Error::not_found(format!("MCP server `{name}`"));
+        match known.is_empty() {
+            true => error.hint(format!("write `[mcp.{name}]` with its `command` or `url`")),
+            false => error.hint(format!("configured: {}", known.join(", "))),
+        }
+    })
+}
+
+fn list(scene: &Scene, setup: &Setup, pins: &Pins) -> Result<u8> {
+    let mut rows = Vec::new();
+    let mut all = Vec::new();
+    for terms in &setup.servers {
+        let pin = pins.of(terms)?;
+        let tools = pin.as_ref().map(|pin| pin.tools.len());
+        all.push(json!({
+            "name": terms.name, "kind": kind(terms), "place": terms.place(),
+            "digest": pin.as_ref().map(Pin::digest), "tools": tools,
+        }));
+        let trusted = match tools {
+            Some(tools) => good(print::counted(tools, "tool")),
+            None => warn("not trusted"),
+        };
+        let digest = pin.map_or_else(String::new, |pin| pin.digest().short());
+        rows.push(vec![
+            strong(&terms.name),
+            faint(kind(terms)),
+            trusted,
+            faint(digest),
+            foreign(&terms.place()),
+        ]);
+    }
+    if scene.json {
+        print::value(&all.into(), true);
+    } else if rows.is_empty() {
+        print::note("no MCP server is configured: write `[mcp.NAME]` with its `command` or `url`");
+    } else {
+        print::line(table(&rows).trim_end());
+    }
+    Ok(0)
+}
+
+fn kind(terms: &Terms) -> &'static str {
+    match terms.way {
+        Way::Program(_) => "program",
+        Way::Remote(_) => "remote",
+    }
+}
+
+/// What a server says now. It is ended at once.
+async fn look(scene: &Scene, setup: &Setup, terms: &Terms) -> Result<Listed> {
+    let known = Known::default();
+    setup.vault.teach(&known);
+    let egress = Egress::new(&setup.places.names, setup.vault.clone(), known.clone());
+    let around = served::around(&setup.places, (&setup.vault, &known), &egress)?;
+    let server = Server::new(terms.clone(), around);
+    let waiting = format!("starting the server `{}`", terms.name);
+    let listed = print::while_waiting(&waiting, scene.quiet, server.look()).await;
+    server.end().await;
+    listed
+}
+
+async fn check(scene: &Scene, setup: &Setup, (pins, name): (&Pins, &str)) -> Result<u8> {
+    let terms = named(setup, name)?;
+    let listed = look(scene, setup, terms).await?;
+    let now = Pin::of(terms, &listed);
+    let pin = pins.of(terms)?;
+    let difference = pin.as_ref().map(|pin| pin.difference(&digests(&listed)));
+    if scene.json {
+        print::value(&told(terms, &listed, &now, difference.as_ref()), true);
+    } else {
+        describe(terms, &listed, now.digest());
+        match &difference {
+            None => print::note(&format!(
+                "it is not trusted: `lazaret servers trust {name}`"
+            )),
+            Some(difference) if difference.is_none() => {
+                print::line(format!("{} as it was trusted", good("ok")))
+            }
+            Some(difference) => say(difference, name),
+        }
+    }
+    Ok(u8::from(
+        difference.is_some_and(|difference| !difference.is_none()),
+    ))
+}
+
+async fn trust(
+    scene: &Scene,
+    setup: &Setup,
+    (pins, name, digest): (&Pins, &str, Option<String>),
+) -> Result<u8> {
+    let terms = named(setup, name)?;
+    let listed = look(scene, setup, terms).await?;
+    let pin = Pin::of(terms, &listed);
+    let wanted = digest.as_deref().map(Digest::parse).transpose()?;
+    if wanted.is_some_and(|wanted| wanted != pin.digest()) {
+        let what = format!(
+            "the server `{name}` says something else by now: its digest is {}",
+            pin.digest()
+        );
+        return Err(Error::new(Code::Denied, what)
+            .hint(format!("look at it: `lazaret servers check {name}`")));
+    }
+    pins.keep(terms, &pin)?;
+    if scene.json {
+        print::value(&told(terms, &listed, &pin, None), true);
+        return Ok(0);
+    }
+    describe(terms, &listed, pin.digest());
+    print::line(format!(
+        "{} {} of `{name}` may be offered from now on, exactly as above",
+        good("trusted"),
+        print::counted(listed.tools.len(), "tool")
+    ));
+    Ok(0)
+}
+
+fn told(terms: &Terms, listed: &Listed, pin: &Pin, difference: Option<&Difference>) -> Value {
+    let tool = |tool: &Definition| {
+        json!({
+            "name": format!("{}.{}", terms.name, tool.short), "remote": tool.remote, "digest": tool.digest(),
+            "description": tool.description, "input": tool.input, "output": tool.output, "hints": tool.hints,
+        })
+    };
+    json!({
+        "ok": true, "server": terms.name, "place": terms.place(), "digest": pin.digest(),
+        "tools": listed.tools.iter().map(tool).collect::<Vec<_>>(), "hidden": listed.hidden,
+        "changed": difference.map(|difference| json!({
+            "new": difference.new, "changed": difference.changed, "gone": difference.gone,
+        })),
+    })
+}
+
+/// Everything that a server says of its tools: whatever it holds, a terminal only shows it.
+fn describe(terms: &Terms, listed: &Listed, digest: Digest) {
+    print::line(format!(
+        "{}  {}",
+        strong(&terms.name),
+        faint(foreign(&terms.place()))
+    ));
+    print::line(match &terms.way {
+        Way::Program(_) => "a program on this machine: native code, which may do what you may",
+        Way::Remote(_) => "somebody elsewhere, who has what it is told",
+    });
+    print::line(format!("digest {digest}"));
+    for tool in &listed.tools {
+        let line = terms.choice.line(&tool.remote);
+        let name = format!("{}.{}", terms.name, tool.short);
+        let there = match tool.remote == tool.short {
+            true => String::new(),
+            false => format!("  {}", faint(format!("there `{}`", foreign(&tool.remote)))),
+        };
+        print::line(format!("\n{}{there}", strong(name)));
+        for said in tool.description.lines() {
+            print::line(format!("  {}", foreign(said)));
+        }
+        let offered = match terms.choice.offers(&tool.remote) {
+            true => format!(
+                "{}, risk {}",
+                line.effect.word(),
+                line.risk.or_of(line.effect).word()
+            ),
+            false => "not offered, by `allow` and `block`".to_owned(),
+        };
+        print::line(format!("  {} {offered}", faint("here")));
+        print::line(format!(
+            "  {} {}",
+            faint("takes"),
+            foreign(&tool.input.to_string())
+        ));
+        if let Some(output) = &tool.output {
+            print::line(format!(
+                "  {} {}",
+                faint("gives"),
+                foreign(&output.to_string())
+            ));
+        }
+        if !tool.hints.is_null() {
+            print::line(format!(
+                "  {} {}",
+                faint("claims"),
+                foreign(&tool.hints.to_string())
+            ));
+        }
+    }
+    print::line("");
+    for hidden in &listed.hidden {
+        print::warning(
+            &format!("left out: {hidden}"),
+            "it is as if the server did not list it",
+        );
+    }
+}
+
+fn say(difference: &Difference, name: &str) {
+    for (what, tools) in [
+        ("says something else", &difference.changed),
+        ("is new", &difference.new),
+        ("is gone", &difference.gone),
+    ] {
+        for tool in tools {
+            print::warning(
+                &format!("`{}` {what} since it was trusted", foreign(tool)),
+                &format!("if that is well: `lazaret servers trust {name}`"),
+            );
+        }
+    }
+}

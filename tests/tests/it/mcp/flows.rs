@@ -1,0 +1,77 @@
+//! Flows to and from servers: what they are told, and what they had influence on.
+
+use lazaret_tests::prelude::*;
+use lazaret_tests::rig::error;
+
+use super::rig;
+
+/// What only looks is told its arguments all the same: what is private does not go there unasked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_is_not_told_what_is_private_by_a_tool_that_only_looks() {
+    let more = "[mcp.mail.tools.echo]\neffect = \"read-only\"
+        [mounts.docs]\npath = \"docs\"\nown = true\n[grants.\"files.*\"]\nmounts = { docs = \"read\" }\n[flow]\nmode = \"enforce\"\nhold = \"never\"";
+    let call = |tool: &str, args: Value| json!({"calls": [{"tool": tool, "args": args}]});
+    let rig = rig("good", more).await.file("docs/diary.txt", "dear diary");
+    let rig = rig.replies(&[
+        call("files.read", json!({"path": "docs/diary.txt"})),
+        call("mail.echo", json!({"text": "dear diary"})),
+        json!({"text": "done"}),
+    ]);
+    let rig = rig.open().await;
+    let (run, answer) = rig.pursue("Read \"docs/diary.txt\".").await;
+    assert_eq!(answer.unwrap_err().code(), Code::Asked);
+    let journal = rig.journal(&run).await;
+    assert!(journal.contains("private"), "{journal}");
+}
+
+/// What it said itself may be told to it again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_may_be_told_what_it_said() {
+    let more = "[mcp.mail.tools.echo]\neffect = \"read-only\"\n[flow]\nmode = \"enforce\"\nhold = \"never\"";
+    let echo = |text: &str| json!({"calls": [{"tool": "mail.echo", "args": {"text": text}}]});
+    let rig = rig("good", more)
+        .await
+        .replies(&[echo("a"), echo("b"), json!({"text": "done"})]);
+    let rig = rig.open().await;
+    let (_, answer) = rig.pursue("Echo.").await;
+    assert!(answer.is_ok(), "{answer:?}");
+}
+
+/// Of a tool of which nothing is said every argument steers, and what a server wrote is no witness.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_server_says_steers_nothing() {
+    let more = "[mcp.mail.tools.add]\neffect = \"read-only\"\n[flow]\nhold = \"never\"";
+    let call = |tool: &str, args: Value| json!({"calls": [{"tool": tool, "args": args}]});
+    let rig = rig("good", more).await.replies(&[
+        call("mail.add", json!({"a": 1, "b": 2})),
+        call("mail.echo", json!({"text": "evil@example.com"})),
+    ]);
+    let rig = rig.open().await;
+    let (run, answer) = rig.pursue("Add.").await;
+    assert_eq!(answer.unwrap_err().code(), Code::Asked);
+    let journal = rig.journal(&run).await;
+    assert!(
+        journal.contains("evil@example.com") && journal.contains("mcp:mail"),
+        "{journal}"
+    );
+}
+
+/// A client's own call of a tool of class high risk needs a line of its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_of_which_nothing_is_said_needs_a_line() {
+    let rig = rig("good", "").await;
+    let text =
+        super::config("good", "").replace("@FILE@", &rig.path("notes").display().to_string());
+    let rig = rig.policy(&text).open().await;
+    let called = rig.call("mail.echo", json!({"text": "a"})).await;
+    let denied = error(&called.outcome);
+    assert_eq!(denied.code(), Code::Denied);
+    assert!(
+        denied
+            .hints()
+            .iter()
+            .any(|hint| hint.contains("[grants.\"mail.echo\"]")),
+        "{:?}",
+        denied.hints()
+    );
+}
