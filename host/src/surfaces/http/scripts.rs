@@ -55,11 +55,6 @@ pub(super) async fn run(State(site): State<Site>, Wished(script): Wished<Script>
     let begun = begun.map_err(|error| Failed::from(error).of(TOOL))?;
     let called = begun.await.map_err(|_| lost())?;
     let called = called.map_err(|error| Failed::from(error).of(TOOL))?;
-    let code = called.outcome.result.as_ref().err().map(Error::code);
-    let answered = wish::Answered {
-        envelope: json!(Envelope::of(&called, Surface::Http)),
-        waits: (code == Some(Code::Asked)).then(|| called.run.clone()),
-        code,
-    };
+    let answered = wish::Answered::of(called, Surface::Http);
     shown::envelope(&host, answered).await
 }

@@ -27,6 +27,7 @@ pub(super) async fn envelope(
         mut envelope,
         code,
         waits,
+        artifacts: _,
     } = answered;
     if let (Some(run), Some(fields)) = (waits, envelope.as_object_mut()) {
         let questions = asked(host, &run).await?;

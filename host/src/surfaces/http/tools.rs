@@ -108,7 +108,7 @@ fn described(tool: &Tool) -> Value {
         "name": tool.name,
         "description": declared.description,
         "plugin": tool.name.plugin(),
-        "digest": tool.plugin.digest,
+        "digest": tool.digest(),
         "effect": declared.effect,
         "risk": declared.risk,
         "visibility": offer.visibility,
