@@ -59,7 +59,7 @@ impl Failed {
     pub(super) fn retry_after(&self) -> Option<HeaderValue> {
         let busy = matches!(self.error.code(), Code::Busy | Code::RateLimited);
         let after_ms = self.after_ms.or(busy.then_some(1_000))?;
-        HeaderValue::try_from(after_ms.div_ceil(1_000).max(1)).ok()
+        Some(HeaderValue::from(after_ms.div_ceil(1_000).max(1)))
     }
 }
 

@@ -160,14 +160,14 @@ impl Feeds {
         let watched = watched.map(|(host, over)| (host.watch(run), host, over));
         all.insert(run.clone(), sender);
         drop(all);
-        let _ = tasks::begin(async move {
+        drop(tasks::begin(async move {
             match watched {
                 Some((watcher, host, over)) => {
                     Feed { host, ..feed }.tell(watcher, is_over(over)).await;
                 }
                 None => feed.look().await,
             }
-        });
+        }));
         frames
     }
 
