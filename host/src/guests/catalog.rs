@@ -9,6 +9,7 @@ use super::plugin::Plugin;
 use crate::rules::flow::can_change;
 use crate::rules::flow::lines::Browse;
 use crate::rules::grant::{Grant, MountGrant, Pattern};
+use crate::rules::hooks::Hooks;
 use crate::rules::manifest::{Declared, Example, Risk, SurfaceWord};
 use crate::rules::plan::Grouping;
 use crate::rules::policy::Policy;
@@ -193,7 +194,26 @@ impl Catalog {
             }
             catalog.add(plugin, policy)?;
         }
+        catalog.check_hooks(&policy.hooks)?;
         Ok(catalog)
+    }
+
+    /// What policy puts around calls is there, and only looks.
+    fn check_hooks(&self, hooks: &Hooks) -> Result<()> {
+        for (key, name) in hooks.tools() {
+            let Some(tool) = self.tools.get(name) else {
+                let what = format!("`{key} = \"{name}\"` names no tool that is installed");
+                return Err(Error::bad_input(what).hint("`lazaret tools` lists them"));
+            };
+            let declared = &tool.declared;
+            let asks = declared.conduct.needs_approval || declared.requires_confirmation();
+            if !declared.effect.leaves_no_trace() || asks {
+                let effect = declared.effect.word();
+                let what = format!("`{key} = \"{name}\"` may only look, and without asking; it is {effect}");
+                return Err(Error::bad_input(what).hint("name a tool that is `pure` or `read-only`"));
+            }
+        }
+        Ok(())
     }
 
     fn has_plugin(&self, name: &str) -> bool {

@@ -3,6 +3,7 @@
 //! Resolve → surface → arguments → gate → guest → outcome. Each step's failure prevents the steps
 //! after it, and leaves a record.
 
+mod around;
 mod before;
 
 use std::future::Future;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
+use self::around::Around;
 use self::before::Before;
 use super::apart::{self, Done, Telling};
 use super::bindings::exports::lazaret::plugin::tool::Failure;
@@ -23,7 +25,7 @@ use super::repeats;
 use super::station::Station;
 use super::tasks::Tasks;
 use crate::gate::{NotPassed, Passed, Performed, Permit, denied, unfit};
-use crate::rules::call::{self, Call, Within};
+use crate::rules::call::{self, Call, Within, confirm};
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::flow;
 use crate::rules::flow::apart::{Apart, fault_card, fault_in, fault_told};
@@ -306,7 +308,8 @@ fn check<'a>(
 ) -> Result<(&'a Arc<Tool>, Given, Args), Refused> {
     let tool = station.catalog.resolve(&request.tool, &caller.reach)?;
     let offered = &tool.declared.offer.surfaces;
-    if !offered.contains(&SurfaceWord(caller.surface)) {
+    // What policy puts around calls is called by the host, on every surface.
+    if caller.origin != Origin::Host && !offered.contains(&SurfaceWord(caller.surface)) {
         let what = format!("`{}` is not offered on this surface", tool.name);
         return Err(Error::new(Code::BadSurface, what).into());
     }
@@ -336,10 +339,26 @@ fn check<'a>(
         let fits = way.check(&given);
         fits.map_err(|error| misfit(error, given.label.clone()))?;
     }
-    let args =
-        Args::given(&given, tool.input()?).and_then(|args| policy.bounds.fitting(args, &given));
+    let args = if caller.origin == Origin::Host {
+        told(tool, &given.value)
+    } else {
+        Args::given(&given, tool.input()?).and_then(|args| policy.bounds.fitting(args, &given))
+    };
     let args = args.map_err(|error| misfit(error, given.label.clone()))?;
+    if let Some(error) = confirm::unconfirmed(&tool.name, &tool.declared, caller) {
+        return Err(error.into());
+    }
     Ok((tool, given, args))
+}
+
+/// What a hook is told: it may be as long as outcomes are.
+fn told(tool: &Tool, value: &Value) -> Result<Args> {
+    let issues = tool.input()?.issues(value);
+    if issues.is_empty() {
+        return Ok(Args::own(value.clone()));
+    }
+    let what = "what this hook is told does not fit its input schema";
+    Err(Error::new(Code::BadArgs, what).issues(issues))
 }
 
 /// Arguments that do not fit, with what handles brought into them. Which handles there are is no secret.
@@ -372,30 +391,10 @@ async fn perform(
         .label
         .join(&call.held)
         .with(Source::new(Sort::Tool, call.tool.as_str()));
-    let done = match Apart::of(&call.tool) {
-        Some(way) => {
-            let wish = apart::Wish {
-                station,
-                tasks,
-                caller: &Caller {
-                    parent: seq,
-                    ..caller.clone()
-                },
-                args: call.args.value(),
-                label: &own,
-            };
-            match apart::admit(way, caller) {
-                Ok(()) => apart::perform(way, wish).await,
-                Err(error) => Done::free(error),
-            }
-        }
-        None => {
-            let visit = visit(station, tasks, (caller, seq), tool, (&call, within));
-            match repeats::made((station, tasks), caller, &call, visit).await {
-                Ok(done) => done,
-                Err(error) => return Performed::of(Err(error), own, Spent::default()),
-            }
-        }
+    let done = made((station, tasks), (caller, seq), tool, (&call, within), &own).await;
+    let done = match done {
+        Ok(done) => done,
+        Err(error) => return Performed::of(Err(error), own, Spent::default()),
     };
     if let (Err(error), Telling::Free) = (&done.result, &done.telling) {
         let error = clean_error(station, error);
@@ -426,6 +425,38 @@ async fn perform(
         told,
         spent: done.spent,
     }
+}
+
+/// Makes a call that was allowed: if its checker agrees, apart or in a guest, or as what came of it before.
+async fn made(
+    (station, tasks): (&Arc<Station>, &Tasks),
+    (caller, seq): (&Caller, Seq),
+    tool: &Arc<Tool>,
+    (call, within): (&Call, Within),
+    own: &Label,
+) -> Result<Done> {
+    let around = Around::of((station, tasks), (caller, seq), tool);
+    if let Some(refused) = around.refused(call).await {
+        return Ok(refused);
+    }
+    let Some(way) = Apart::of(&call.tool) else {
+        let visit = around.run(call, within);
+        return repeats::made((station, tasks), caller, call, visit).await;
+    };
+    let wish = apart::Wish {
+        station,
+        tasks,
+        caller: &Caller {
+            parent: seq,
+            ..caller.clone()
+        },
+        args: call.args.value(),
+        label: own,
+    };
+    Ok(match apart::admit(way, caller) {
+        Ok(()) => apart::perform(way, wish).await,
+        Err(error) => Done::free(error),
+    })
 }
 
 /// Of what is secret a failure says that it is one: the words of whoever failed are as secret as their outcome.

@@ -8,6 +8,7 @@ mod config;
 mod demo;
 mod doctor;
 mod inline;
+mod json;
 mod logs;
 mod plugin;
 mod policy;
@@ -72,6 +73,7 @@ Examples:
   lazaret tools                                    what can be called
   lazaret call text.count '{\"text\":\"a b\"}'         call a tool
   lazaret call files.read '{\"path\":\"README.md\"}'   read below the working directory
+  lazaret json < requests.jsonl                     call tools for a program
   lazaret script -e 'return 1+1'                    run a script against the tools
   lazaret policy explain web.get_page              which rule decides, and which line would allow it
   lazaret run \"Summarise docs/\" --agent writer     let an agent work
@@ -94,6 +96,8 @@ enum Command {
     Run(run::Run),
     /// Call one tool.
     Call(call::Call),
+    /// Call tools for a program: a request a line in, an envelope a line out.
+    Json(json::Json),
     /// Run a script against the configured tools.
     Script(script::Script),
     /// List the tools, or look for some.
@@ -234,6 +238,7 @@ async fn perform(scene: &Scene, command: Command) -> Result<u8> {
         Command::Demo(demo) => demo.perform(scene).await,
         Command::Run(run) => run.perform(scene).await,
         Command::Call(call) => call.perform(scene).await,
+        Command::Json(json) => json.perform(scene).await,
         Command::Script(script) => script.perform(scene).await,
         Command::Ask(ask) => ask.perform(scene).await,
         Command::Tools(tools) => tools.perform(scene).await,

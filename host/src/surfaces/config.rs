@@ -11,6 +11,7 @@ pub mod chain;
 pub mod context;
 pub mod file;
 pub mod flow;
+pub mod hooks;
 pub mod layer;
 pub mod lint;
 pub mod names;

@@ -10,6 +10,7 @@ use super::budget::{BudgetTable, PriceTable};
 use super::chain::{ChainTable, TierTable};
 use super::context::ContextTable;
 use super::flow::FlowTable;
+use super::hooks::{PermissionTable, StepTable};
 use super::names::NamesTable;
 use super::pace::PaceTable;
 use super::profile::{Profile, Version};
@@ -45,6 +46,13 @@ pub struct ConfigFile {
     pub block: Vec<Pattern>,
     /// Tools that a person is asked about before every call.
     pub ask: Vec<Pattern>,
+    /// Tools whose calls by models, scripts and tools count as confirmed, where their manifests want that; each is named
+    /// alone. A client confirms by itself.
+    pub confirmed: Vec<Pattern>,
+    /// Who may call what, beside what is granted.
+    pub permissions: Vec<PermissionTable>,
+    /// What is done around calls.
+    pub steps: Vec<StepTable>,
     /// What becomes of a question where nobody is there to be asked; absent: the run waits.
     pub unattended: Option<Unattended>,
     /// How long questions may be answered; absent: for ever.

@@ -78,9 +78,12 @@ const NAMED: [&[&str]; 5] = [
 ];
 
 /// Lists that add up.
-const ADDING: [&[&str]; 11] = [
+const ADDING: [&[&str]; 14] = [
     &["block"],
     &["ask"],
+    &["confirmed"],
+    &["permissions"],
+    &["steps"],
     &["flow", "me"],
     &["flow", "vouch"],
     &["flow", "common"],

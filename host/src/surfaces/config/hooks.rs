@@ -1,0 +1,129 @@
+//! `[[permissions]]` and `[[steps]]`: what policy puts around calls.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+use crate::rules::grant::Pattern;
+use crate::rules::hooks::{About, Hooks, Permission, Ruling, Step};
+use crate::rules::manifest::SurfaceWord;
+use crate::words::error::{Error, Result};
+use crate::words::event::Surface;
+use crate::words::id::ToolName;
+use crate::words::limits::{HOOKS_MAX, PERMISSION_CHARS};
+
+/// `[[permissions]]`: who may call what. The first line about a call decides; where there is none, it may be made.
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PermissionTable {
+    /// The tools that it is about.
+    pub tools: Pattern,
+    /// The surfaces that it is about; absent: all.
+    #[serde(default)]
+    pub surfaces: Vec<Surface>,
+    /// What it says: `true`, `false`, or why not. Either this or `checker`.
+    #[serde(default)]
+    pub verdict: Option<VerdictWord>,
+    /// A tool that is asked, and returns true, false, or why not. It may only look.
+    #[serde(default)]
+    pub checker: Option<String>,
+}
+
+/// A verdict as it is written.
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
+#[serde(untagged, expecting = "`verdict` is true, false, or a text that says why not")]
+pub enum VerdictWord {
+    /// Yes or no.
+    Flag(bool),
+    /// No, in these words.
+    Because(String),
+}
+
+/// `[[steps]]`: what is done around calls. The first one is the outermost.
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StepTable {
+    /// The tools that it is about.
+    pub tools: Pattern,
+    /// The surfaces that it is about; absent: all.
+    #[serde(default)]
+    pub surfaces: Vec<Surface>,
+    /// A tool that reads what goes in, and returns `{}`, `{"input": …}` or `{"data": …}`. It may only look.
+    #[serde(default)]
+    pub before: Option<String>,
+    /// A tool that reads what comes out, and returns it. It may only look.
+    #[serde(default)]
+    pub after: Option<String>,
+    /// Whether it only looks on: what it returns counts for nothing, and that it fails neither.
+    #[serde(default)]
+    pub observe: bool,
+}
+
+/// Adds what a file says to what is there.
+pub(super) fn add(
+    hooks: &mut Hooks,
+    permissions: &[PermissionTable],
+    steps: &[StepTable],
+) -> Result<()> {
+    for table in permissions {
+        hooks.permissions.push(permission(table)?);
+    }
+    for table in steps {
+        hooks.steps.push(step(table)?);
+    }
+    if hooks.permissions.len() > HOOKS_MAX || hooks.steps.len() > HOOKS_MAX {
+        let what = format!("there are at most {HOOKS_MAX} of [[permissions]], and of [[steps]]");
+        return Err(Error::bad_input(what));
+    }
+    Ok(())
+}
+
+fn permission(table: &PermissionTable) -> Result<Permission> {
+    let wrong = |what: String| {
+        let hint = "write `verdict = true`, `verdict = false`, `verdict = \"why not\"` or `checker = \"PLUGIN.TOOL\"`";
+        let what = format!("[[permissions]] about `{}`: {what}", table.tools);
+        Err(Error::bad_input(what).hint(hint))
+    };
+    let ruling = match (&table.verdict, &table.checker) {
+        (Some(VerdictWord::Flag(true)), None) => Ruling::May,
+        (Some(VerdictWord::Flag(false)), None) => Ruling::MayNot,
+        (Some(VerdictWord::Because(why)), None)
+            if !why.trim().is_empty() && why.chars().count() <= PERMISSION_CHARS =>
+        {
+            Ruling::Because(why.clone())
+        }
+        (Some(VerdictWord::Because(_)), None) => {
+            return wrong(format!("a text has 1 to {PERMISSION_CHARS} characters"));
+        }
+        (None, Some(tool)) => Ruling::Checker(ToolName::parse(tool)?),
+        (None, None) => return wrong("it says neither `verdict` nor `checker`".to_owned()),
+        (Some(_), Some(_)) => return wrong("it says `verdict` and `checker`".to_owned()),
+    };
+    Ok(Permission {
+        about: about(&table.tools, &table.surfaces),
+        ruling,
+    })
+}
+
+fn step(table: &StepTable) -> Result<Step> {
+    let tool = |name: &Option<String>| name.as_deref().map(ToolName::parse).transpose();
+    let (before, after) = (tool(&table.before)?, tool(&table.after)?);
+    if before.is_none() && after.is_none() {
+        let what = format!("[[steps]] about `{}` says neither `before` nor `after`", table.tools);
+        return Err(Error::bad_input(what).hint("write `before = \"PLUGIN.TOOL\"`, or `after`"));
+    }
+    Ok(Step {
+        about: about(&table.tools, &table.surfaces),
+        before,
+        after,
+        observe: table.observe,
+    })
+}
+
+fn about(tools: &Pattern, surfaces: &[Surface]) -> About {
+    let surfaces: BTreeSet<SurfaceWord> = surfaces.iter().copied().map(SurfaceWord).collect();
+    About {
+        tools: tools.clone(),
+        surfaces,
+    }
+}
