@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
+use super::crowd::Crowd;
 use super::plugin::Plugin;
 use crate::rules::flow::can_change;
 use crate::rules::flow::lines::Browse;
@@ -55,6 +56,8 @@ pub struct Tool {
     pub declared: Arc<Declared>,
     /// What its guests may touch: policy × manifest.
     pub grant: Arc<Grant>,
+    /// Its calls that are under way.
+    pub crowd: Crowd,
     input: OnceLock<Schema>,
     output: OnceLock<Schema>,
 }
@@ -209,8 +212,12 @@ impl Catalog {
             let asks = declared.conduct.needs_approval || declared.requires_confirmation();
             if !declared.effect.leaves_no_trace() || asks {
                 let effect = declared.effect.word();
-                let what = format!("`{key} = \"{name}\"` may only look, and without asking; it is {effect}");
-                return Err(Error::bad_input(what).hint("name a tool that is `pure` or `read-only`"));
+                let what = format!(
+                    "`{key} = \"{name}\"` may only look, and without asking; it is {effect}"
+                );
+                return Err(
+                    Error::bad_input(what).hint("name a tool that is `pure` or `read-only`")
+                );
             }
         }
         Ok(())
@@ -235,7 +242,10 @@ impl Catalog {
         for declared in &plugin.manifest.tools {
             let name = declared.full_name(&plugin.name)?;
             let grant = Arc::new(declared.narrow(&policy.granted(&name)));
+            let said = declared.conduct.at_once.into_iter();
+            let most = said.chain(policy.hooks.at_once(&name)).min();
             let tool = Tool {
+                crowd: Crowd::of(most),
                 name: name.clone(),
                 plugin: plugin.clone(),
                 declared: Arc::new(declared.clone()),

@@ -5,6 +5,7 @@
 
 mod around;
 mod before;
+mod said;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -16,8 +17,8 @@ use tokio::sync::Semaphore;
 
 use self::around::Around;
 use self::before::Before;
+use self::said::read_outcome;
 use super::apart::{self, Done, Telling};
-use super::bindings::exports::lazaret::plugin::tool::Failure;
 use super::catalog::Tool;
 use super::guest::{Ending, Linked, LogLine, Trail, Visit};
 use super::heard::Heard;
@@ -33,14 +34,13 @@ use crate::rules::flow::handles::{self, Fate, Given, Made};
 use crate::rules::json;
 use crate::rules::manifest::{Sensitivity, SurfaceWord};
 use crate::rules::policy::{Bounds, Policy};
-use crate::rules::sanitise::visible;
 use crate::rules::schema::Args;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Denial, EffectKind, Glimpse, Spent};
 use crate::words::id::{Place, Seq, shown};
 use crate::words::label::{Label, Sort, Source};
-use crate::words::limits::{CALL_FUEL, FETCHES_AT_ONCE, OUTCOME_BYTES};
+use crate::words::limits::{CALL_FUEL, FETCHES_AT_ONCE};
 use crate::words::message::WishedArgs;
 
 /// An unchecked wish to call a tool.
@@ -440,7 +440,10 @@ async fn made(
         return Ok(refused);
     }
     let Some(way) = Apart::of(&call.tool) else {
-        let visit = around.run(call, within);
+        let visit = async {
+            let _among = tool.crowd.join(&tool.name)?;
+            around.run(call, within).await
+        };
         return repeats::made((station, tasks), caller, call, visit).await;
     };
     let wish = apart::Wish {
@@ -712,50 +715,6 @@ async fn run(
         .call(quarantine, visit, bounds, (tool.name.short(), args))
         .await)
 }
-
-/// Reads what a guest returned: JSON of bounded size that fits the tool's own schema.
-fn read_outcome(
-    (station, tool): (&Station, &Tool),
-    said: Result<String, Failure>,
-    refused: Option<(Code, Vec<String>)>,
-) -> Result<Value> {
-    let text = said.map_err(|failure| gave_up(station, &failure, refused))?;
-    if text.len() > OUTCOME_BYTES {
-        return Err(Error::too_big("the outcome", OUTCOME_BYTES, text.len()));
-    }
-    let value = json::parse(&text).map_err(|why| {
-        Error::new(
-            Code::NotJson,
-            format!("the tool returned no JSON: {}", shown(&why)),
-        )
-    })?;
-    let issues = tool.output()?.issues(&value);
-    if issues.is_empty() {
-        return Ok(value);
-    }
-    Err(Error::new(
-        Code::BadOutcome,
-        "the tool's outcome does not fit its own output schema",
-    )
-    .issues(issues))
-}
-
-/// A guest that gives up after a refusal failed for the reason of that refusal; one that gives up
-/// by itself has failed.
-fn gave_up(station: &Station, failure: &Failure, refused: Option<(Code, Vec<String>)>) -> Error {
-    let (code, hints) = refused.unwrap_or((Code::GuestFailed, Vec::new()));
-    // Cleaned before it is cut: half a secret is not recognised.
-    let mut message = visible(&station.scrub.clean(&failure.message));
-    if message.chars().count() > FAILURE_CHARS {
-        message = message.chars().take(FAILURE_CHARS).collect();
-        message.push('…');
-    }
-    let error = Error::new(code, message).retry(failure.retryable);
-    hints.into_iter().fold(error, Error::hint)
-}
-
-/// Characters of a guest's own words on why it failed.
-const FAILURE_CHARS: usize = 2_000;
 
 /// Takes host paths and secrets out of everything that leaves.
 pub(crate) fn clean(station: &Station, result: Result<Value>) -> Result<Value> {

@@ -222,7 +222,11 @@ impl Call {
         }
         let mut lines: Vec<String> = open.iter().map(|open| open.line.clone()).collect();
         if self.declared.effect != EffectClass::Destructive {
-            let asked = policy.asks.tools.iter().find(|line| line.matches(&self.tool));
+            let asked = policy
+                .asks
+                .tools
+                .iter()
+                .find(|line| line.matches(&self.tool));
             lines.extend(asked.map(|line| format!("# leave out: ask = [\"{line}\"]")));
             if *standing == Standing::Open {
                 lines.push(format!("confirmed = [\"{}\"]", self.tool));

@@ -12,7 +12,9 @@ use serde::Serialize;
 
 use self::shape::{Direction, Shapes};
 use super::grant::Access;
-use super::manifest::{Declared, EffectClass, Manifest, Risk, Sensitivity, SurfaceWord, Visibility, Wants};
+use super::manifest::{
+    Declared, EffectClass, Manifest, Risk, Sensitivity, SurfaceWord, Visibility, Wants,
+};
 
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -123,7 +125,11 @@ fn effect_rank(effect: EffectClass) -> u8 {
 
 fn effects(changes: &mut Changes, name: &str, (old, new): (&Declared, &Declared)) {
     let (was, is) = (effect_rank(old.effect), effect_rank(new.effect));
-    let what = format!("its effect is {}, and was {}", new.effect.word(), old.effect.word());
+    let what = format!(
+        "its effect is {}, and was {}",
+        new.effect.word(),
+        old.effect.word()
+    );
     if is > was {
         changes.breaking("effect-riskier", name, what);
     } else if is < was {
@@ -192,19 +198,28 @@ fn conduct(changes: &mut Changes, name: &str, (old, new): (&Declared, &Declared)
             was: old.requires_confirmation(),
             is: new.requires_confirmation(),
             codes: ("confirmation-added", "confirmation-removed"),
-            words: ("each call has to be confirmed", "no call has to be confirmed any more"),
+            words: (
+                "each call has to be confirmed",
+                "no call has to be confirmed any more",
+            ),
         },
         Turn {
             was: old.conduct.needs_approval,
             is: new.conduct.needs_approval,
             codes: ("approval-added", "approval-removed"),
-            words: ("a person is asked before every call", "nobody is asked any more"),
+            words: (
+                "a person is asked before every call",
+                "nobody is asked any more",
+            ),
         },
         Turn {
             was: !old.conduct.idempotent,
             is: !new.conduct.idempotent,
             codes: ("idempotence-removed", "idempotence-added"),
-            words: ("a second call does more than the first", "a second call does no more"),
+            words: (
+                "a second call does more than the first",
+                "a second call does no more",
+            ),
         },
         Turn {
             was: !old.conduct.deprecated.is_empty(),
@@ -250,7 +265,12 @@ fn wishes(wants: &Wants) -> BTreeSet<String> {
     let mut all: BTreeSet<String> = BTreeSet::new();
     all.extend(wants.hosts.iter().map(|host| format!("fetch {host}")));
     all.extend(wants.calls.iter().map(|call| format!("call {call}")));
-    all.extend(wants.secrets.iter().map(|secret| format!("secret {secret}")));
+    all.extend(
+        wants
+            .secrets
+            .iter()
+            .map(|secret| format!("secret {secret}")),
+    );
     for (what, access) in [("files", wants.mounts), ("notes", wants.notes)] {
         let below = [Access::Read, Access::Create, Access::Write];
         let below = below.into_iter().filter(|below| *below <= access);

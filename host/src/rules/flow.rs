@@ -257,7 +257,10 @@ pub fn steering(call: &Call, caller: &Caller, policy: &Policy) -> Vec<(String, S
     leaves.extend(empties(call.args.value()));
     let naming = |leaf: &Leaf| lies_at(&leaf.path, &weigher.about.naming);
     leaves.retain(|leaf| weigher.kind_of(&leaf.path).is_some() || naming(leaf));
-    leaves.into_iter().map(|leaf| (leaf.path, leaf.text)).collect()
+    leaves
+        .into_iter()
+        .map(|leaf| (leaf.path, leaf.text))
+        .collect()
 }
 
 /// Whether what it is given may leave the host.

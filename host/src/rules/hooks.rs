@@ -26,6 +26,8 @@ pub struct Hooks {
     pub permissions: Vec<Permission>,
     /// What happens around a call: the first is the outermost.
     pub steps: Vec<Step>,
+    /// How many calls of one tool are made at once; the least of what is said about it holds.
+    pub at_once: Vec<(Pattern, u32)>,
 }
 
 /// Which calls a hook is about.
@@ -82,10 +84,13 @@ pub struct Step {
 impl Hooks {
     /// The tools that are called on behalf of policy, each with the key that names it.
     pub fn tools(&self) -> impl Iterator<Item = (&'static str, &ToolName)> {
-        let checkers = self.permissions.iter().filter_map(|line| match &line.ruling {
-            Ruling::Checker(tool) => Some(("checker", tool)),
-            Ruling::May | Ruling::MayNot | Ruling::Because(_) => None,
-        });
+        let checkers = self
+            .permissions
+            .iter()
+            .filter_map(|line| match &line.ruling {
+                Ruling::Checker(tool) => Some(("checker", tool)),
+                Ruling::May | Ruling::MayNot | Ruling::Because(_) => None,
+            });
         let steps = self.steps.iter().flat_map(|step| {
             let before = step.before.iter().map(|tool| ("before", tool));
             before.chain(step.after.iter().map(|tool| ("after", tool)))
@@ -116,12 +121,27 @@ impl Hooks {
 
     fn ruling(&self, tool: &ToolName, caller: &Caller) -> Option<&Ruling> {
         let mut lines = self.permissions.iter();
-        lines.find(|line| line.about.is(tool, caller)).map(|line| &line.ruling)
+        lines
+            .find(|line| line.about.is(tool, caller))
+            .map(|line| &line.ruling)
+    }
+
+    /// How many calls of a tool are made at once; nothing where no line says so.
+    #[must_use]
+    pub fn at_once(&self, tool: &ToolName) -> Option<u32> {
+        let lines = self.at_once.iter().filter(|(tools, _)| tools.matches(tool));
+        lines.map(|(_, most)| *most).min()
     }
 
     /// The steps around a call, the outermost first.
-    pub fn around<'a>(&'a self, tool: &'a ToolName, caller: &'a Caller) -> impl DoubleEndedIterator<Item = &'a Step> {
-        self.steps.iter().filter(move |step| step.about.is(tool, caller))
+    pub fn around<'a>(
+        &'a self,
+        tool: &'a ToolName,
+        caller: &'a Caller,
+    ) -> impl DoubleEndedIterator<Item = &'a Step> {
+        self.steps
+            .iter()
+            .filter(move |step| step.about.is(tool, caller))
     }
 }
 
@@ -186,7 +206,11 @@ pub fn said(value: Value) -> Result<Said> {
         (None, Some(data)) => Said::Data(data),
         (Some(_), Some(_)) => return Err(wrong()),
     };
-    if map.is_empty() { Ok(said) } else { Err(wrong()) }
+    if map.is_empty() {
+        Ok(said)
+    } else {
+        Err(wrong())
+    }
 }
 
 #[cfg(test)]
@@ -233,7 +257,7 @@ mod tests {
         let permissions = permissions.map(|(about, ruling)| Permission { about, ruling });
         Hooks {
             permissions: permissions.collect(),
-            steps: Vec::new(),
+            ..Hooks::default()
         }
     }
 
@@ -242,7 +266,10 @@ mod tests {
         let hooks = lines(vec![
             (about("text.*", &[]), Ruling::May),
             (about("files.*", &[]), Ruling::Checker(name("acl.may"))),
-            (about("*", &[Surface::Http]), Ruling::Because("quota used up".to_owned())),
+            (
+                about("*", &[Surface::Http]),
+                Ruling::Because("quota used up".to_owned()),
+            ),
             (about("web.*", &[]), Ruling::MayNot),
         ]);
         let said = |tool: &str, surface| {
@@ -256,7 +283,10 @@ mod tests {
         assert_eq!(said("web.post", Surface::Http), "quota used up");
         let http = caller(Surface::Http);
         assert_eq!(said("files.read", Surface::Http), "");
-        assert_eq!(hooks.checker(&name("files.read"), &http), Some(&name("acl.may")));
+        assert_eq!(
+            hooks.checker(&name("files.read"), &http),
+            Some(&name("acl.may"))
+        );
         assert_eq!(hooks.checker(&name("web.post"), &http), None);
     }
 
@@ -264,24 +294,48 @@ mod tests {
     fn a_checker_says_true_false_or_why_not() {
         let words = |said: Value| checked(&said).err().map(|error| error.message().to_owned());
         assert_eq!(words(json!(true)), None);
-        assert_eq!(words(json!("quota used up")).as_deref(), Some("quota used up"));
-        for said in [json!(false), json!(""), json!(1), json!(null), json!({}), json!(["true"])] {
-            assert_eq!(words(said.clone()).as_deref(), Some(NOT_AUTHORIZED), "{said}");
+        assert_eq!(
+            words(json!("quota used up")).as_deref(),
+            Some("quota used up")
+        );
+        for said in [
+            json!(false),
+            json!(""),
+            json!(1),
+            json!(null),
+            json!({}),
+            json!(["true"]),
+        ] {
+            assert_eq!(
+                words(said.clone()).as_deref(),
+                Some(NOT_AUTHORIZED),
+                "{said}"
+            );
         }
     }
 
     #[test]
     fn a_step_says_one_thing() {
         assert_eq!(said(json!({})).unwrap(), Said::Nothing);
-        assert_eq!(said(json!({"input": {"a": 1}})).unwrap(), Said::Input(json!({"a": 1})));
-        assert_eq!(said(json!({"data": null})).unwrap(), Said::Data(Value::Null));
+        assert_eq!(
+            said(json!({"input": {"a": 1}})).unwrap(),
+            Said::Input(json!({"a": 1}))
+        );
+        assert_eq!(
+            said(json!({"data": null})).unwrap(),
+            Said::Data(Value::Null)
+        );
         for wrong in [
             json!(null),
             json!([]),
             json!({"input": {}, "data": 1}),
             json!({"inptu": {}}),
         ] {
-            assert_eq!(said(wrong.clone()).unwrap_err().code(), Code::BadOutcome, "{wrong}");
+            assert_eq!(
+                said(wrong.clone()).unwrap_err().code(),
+                Code::BadOutcome,
+                "{wrong}"
+            );
         }
     }
 }

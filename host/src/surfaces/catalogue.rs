@@ -40,7 +40,9 @@ impl Shape {
 /// Tools that a model behind this surface may be told of, in order of name: no more than it may call.
 #[must_use]
 pub fn exposed(host: &Host, surface: Surface) -> Vec<&Tool> {
-    let told = host.catalog().told(&[Pattern::all()], host.policy(), surface);
+    let told = host
+        .catalog()
+        .told(&[Pattern::all()], host.policy(), surface);
     let remote = |tool: &&Tool| match tool.declared.offer.visibility {
         Visibility::Public => true,
         Visibility::Local | Visibility::Private | Visibility::User => false,

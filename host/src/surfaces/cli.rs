@@ -7,9 +7,11 @@ mod call;
 mod config;
 mod demo;
 mod doctor;
+mod examples;
 mod inline;
 mod json;
 mod logs;
+mod man;
 mod plugin;
 mod policy;
 mod print;
@@ -27,8 +29,9 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use self::examples::taught;
 use super::config::trust::Standing;
 use super::config::{Config, Surroundings};
 use crate::edges::memory;
@@ -136,6 +139,11 @@ enum Command {
         /// Which shell.
         shell: clap_complete::Shell,
     },
+    /// Print the manual page, or write the pages of all commands into a folder.
+    Man {
+        /// Where to.
+        folder: Option<PathBuf>,
+    },
     /// Compile a component from standard input to standard output (for the host itself).
     #[command(name = compile::COMMAND, hide = true)]
     CompileComponent {
@@ -161,7 +169,8 @@ struct Scene {
 #[must_use]
 pub fn main() -> ExitCode {
     memory::no_dumps();
-    let arguments = match Arguments::try_parse() {
+    let parsed = taught(Arguments::command()).try_get_matches();
+    let arguments = match parsed.and_then(|found| Arguments::from_arg_matches(&found)) {
         Ok(arguments) => arguments,
         Err(error) => {
             // A closed pipe is no reason to fail differently.
@@ -213,6 +222,9 @@ fn start(arguments: Arguments) -> Result<u8> {
         print::line(String::from_utf8_lossy(&script).trim_end());
         return Ok(0);
     }
+    if let Command::Man { folder } = &command {
+        return man::perform(&taught(Arguments::command()), folder.as_deref());
+    }
     let scene = Scene {
         around: Surroundings {
             flags: set,
@@ -249,7 +261,7 @@ async fn perform(scene: &Scene, command: Command) -> Result<u8> {
         Command::Policy(policy) => policy.perform(scene).await,
         Command::Config(config) => config.perform(scene),
         Command::Doctor => doctor::perform(scene).await,
-        Command::Completions { .. } | Command::CompileComponent { .. } => {
+        Command::Completions { .. } | Command::Man { .. } | Command::CompileComponent { .. } => {
             Err(Error::bug("this command is done elsewhere"))
         }
     }

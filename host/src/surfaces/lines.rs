@@ -148,7 +148,8 @@ pub async fn answer(host: &Host, line: Result<Vec<u8>>, tasks: &Tasks) -> Answer
         Err(error) => return Answered::refused("", surface, &error),
     };
     let what = (line.action.as_str(), line.input);
-    let mut answered = wish::call(host, (host.new_run(), surface), what, &line.options, tasks).await;
+    let mut answered =
+        wish::call(host, (host.new_run(), surface), what, &line.options, tasks).await;
     if let Value::Object(envelope) = &mut answered.envelope {
         if line.id != Value::Null {
             envelope.insert("id".to_owned(), line.id);
@@ -258,7 +259,13 @@ mod tests {
 
     #[test]
     fn the_worst_status_is_told() {
-        for (one, other, worst) in [(0, 75, 75), (75, 2, 2), (4, 3, 4), (124, 130, 130), (1, 0, 1)] {
+        for (one, other, worst) in [
+            (0, 75, 75),
+            (75, 2, 2),
+            (4, 3, 4),
+            (124, 130, 130),
+            (1, 0, 1),
+        ] {
             assert_eq!((worse(one, other), worse(other, one)), (worst, worst));
         }
     }

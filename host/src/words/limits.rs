@@ -409,6 +409,10 @@ pub const REPEATS_TTL_MS_MAX: u64 = 24 * 3_600_000;
 pub const REPEATS_BYTES: usize = 32 << 20;
 /// A key that a client gives one of its calls.
 pub const CALL_KEY_CHARS: usize = 256;
+/// What a tool says of its failure for programs, as JSON text.
+pub const FAILURE_DETAILS_BYTES: usize = 16 << 10;
+/// Of that, what is wrong place by place.
+pub const FAILURE_ISSUES: usize = 32;
 /// Lines of permission, and steps around calls.
 pub const HOOKS_MAX: usize = 256;
 /// The words of a line of permission.

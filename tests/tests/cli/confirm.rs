@@ -100,8 +100,11 @@ fn somebody_at_a_terminal_is_asked() {
 #[test]
 fn a_script_waits_where_nobody_has_confirmed_and_a_line_lifts_that() {
     let script = |station: &Station| {
-        station.write("wipe.js", "const p = ['here', 'old.txt'];
-            await tools.files.remove({path: p.join('/')}); return 'gone'");
+        station.write(
+            "wipe.js",
+            "const p = ['here', 'old.txt'];
+            await tools.files.remove({path: p.join('/')}); return 'gone'",
+        );
         station.run(&["script", "wipe.js"])
     };
     let asking = station();

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::station::{Ended, Station};
@@ -55,7 +56,11 @@ fn a_bad_line_is_answered_at_its_place_and_the_next_one_is_read() {
     assert_eq!(codes, ["", bad, bad, ""], "{ended}");
     assert_eq!(envelopes[3]["data"]["words"], 3);
     let error = &envelopes[2]["error"];
-    assert!(error["message"].to_string().contains("unknown field `user`"));
+    assert!(
+        error["message"]
+            .to_string()
+            .contains("unknown field `user`")
+    );
     assert_eq!(error["kind"], "bad_line");
     ended.ends(1);
 }
@@ -147,9 +152,7 @@ fn an_answer_comes_before_the_next_line_is_written() {
         let envelope: Value = serde_json::from_str(&line).unwrap();
         assert_eq!(envelope["data"]["words"], text.split(' ').count());
     }
-    let pid = i32::try_from(child.id()).unwrap();
-    // SAFETY: it is our own child, and nobody has waited for it yet.
-    assert_eq!(unsafe { libc::kill(pid, libc::SIGINT) }, 0);
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     drop(input);
 }

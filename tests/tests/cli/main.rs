@@ -14,6 +14,7 @@ mod denied;
 mod doctor;
 mod envelope;
 mod flows;
+mod help;
 mod hostile;
 mod inline;
 mod journal;
@@ -39,6 +40,7 @@ mod shown;
 #[path = "../shared/signed.rs"]
 mod signed;
 mod station;
+mod statuses;
 mod stop;
 mod tls;
 mod trust;

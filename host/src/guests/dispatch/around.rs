@@ -78,7 +78,7 @@ impl<'a> Around<'a> {
             Ok(said) => hooks::checked(&said).err()?,
             Err(error) => Error::new(Code::Denied, NOT_AUTHORIZED).because(anyhow::anyhow!(error)),
         };
-        let mut done = failed(error);
+        let mut done = without_guest(Err(error));
         done.trail.label = outcome.label;
         Some(done)
     }
@@ -97,11 +97,8 @@ impl<'a> Around<'a> {
                 let call = (call.as_ref(), within);
                 visit(self.station, self.tasks, place, tool, call).await?
             }
-            Ok(Begun::Data(value)) => Done {
-                result: fitting(tool, value),
-                ..failed(Error::bug("replaced"))
-            },
-            Err(error) => failed(error),
+            Ok(Begun::Data(value)) => without_guest(fitting(tool, value)),
+            Err(error) => without_guest(Err(error)),
         };
         Ok(self.after(&steps, done).await)
     }
@@ -113,7 +110,10 @@ impl<'a> Around<'a> {
 
     fn steps(&self) -> Vec<Step> {
         let hooks = &self.station.gate.policy().hooks;
-        hooks.around(&self.tool.name, self.caller).cloned().collect()
+        hooks
+            .around(&self.tool.name, self.caller)
+            .cloned()
+            .collect()
     }
 
     /// The outermost step comes first.
@@ -167,7 +167,9 @@ impl<'a> Around<'a> {
             (true, Ok(_)) => Ok(None),
             (true, Err(error)) => {
                 let code = error.code().word();
-                self.warn(format!("the step `{hook}` has failed ({code}), and only looks on"));
+                self.warn(format!(
+                    "the step `{hook}` has failed ({code}), and only looks on"
+                ));
                 Ok(None)
             }
             (false, Ok(said)) => {
@@ -228,7 +230,10 @@ impl<'a> Around<'a> {
             grant: Arc::default(),
             label: self.caller.label.join(held),
             depth: self.caller.depth.saturating_add(1),
-            deadline: self.caller.deadline.earlier(Deadline::after_ms(HOOK_TIMEOUT_MS)),
+            deadline: self
+                .caller
+                .deadline
+                .earlier(Deadline::after_ms(HOOK_TIMEOUT_MS)),
             ..self.caller.clone()
         };
         let request = Request {
@@ -239,10 +244,10 @@ impl<'a> Around<'a> {
     }
 }
 
-/// A failure without a guest.
-fn failed(error: Error) -> Done {
+/// What comes of a call that needed no guest.
+fn without_guest(result: Result<Value>) -> Done {
     Done {
-        result: Err(error),
+        result,
         telling: Telling::Whole,
         trail: Trail::default(),
         spent: Spent::default(),

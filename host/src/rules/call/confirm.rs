@@ -73,7 +73,8 @@ pub fn unconfirmed(tool: &ToolName, declared: &Declared, caller: &Caller) -> Opt
     }
     let effect = declared.effect.word();
     let what = format!("`{tool}` is {effect}, and each call of it has to be confirmed");
-    let hint = "say so with the call: `--confirm` on the command line, `\"confirm\": true` in a request";
+    let hint =
+        "say so with the call: `--confirm` on the command line, `\"confirm\": true` in a request";
     Some(Error::new(Code::Unconfirmed, what).hint(hint))
 }
 

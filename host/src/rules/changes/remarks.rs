@@ -38,7 +38,11 @@ pub fn of(manifest: &Manifest) -> Vec<Remark> {
         for (name, field) in fields.into_iter().flatten() {
             if field.get("description").is_none() && field.get("$ref").is_none() {
                 let place = format!("#input/{name}");
-                add("field-undescribed", &place, "say what it is for: a model reads no code");
+                add(
+                    "field-undescribed",
+                    &place,
+                    "say what it is for: a model reads no code",
+                );
             }
         }
     }
@@ -78,7 +82,10 @@ fn about(tool: &Declared) -> [(&'static str, &'static str, bool); 8] {
         (
             "output-any",
             "describe what it returns; a script has no types for it otherwise",
-            !tool.output.as_object().is_some_and(|schema| !schema.is_empty()),
+            !tool
+                .output
+                .as_object()
+                .is_some_and(|schema| !schema.is_empty()),
         ),
         (
             "example-missing",

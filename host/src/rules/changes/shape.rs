@@ -53,9 +53,21 @@ const REMARKS: [&str; 9] = [
     "deprecated",
 ];
 /// Bounds from below: a higher one takes less.
-const LOWER: [&str; 5] = ["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"];
+const LOWER: [&str; 5] = [
+    "minimum",
+    "exclusiveMinimum",
+    "minLength",
+    "minItems",
+    "minProperties",
+];
 /// Bounds from above.
-const UPPER: [&str; 5] = ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"];
+const UPPER: [&str; 5] = [
+    "maximum",
+    "exclusiveMaximum",
+    "maxLength",
+    "maxItems",
+    "maxProperties",
+];
 /// Words that are compared one by one below.
 const COMPARED: [&str; 7] = [
     "type",
@@ -67,7 +79,9 @@ const COMPARED: [&str; 7] = [
     "items",
 ];
 /// The types that there are; an integer is a number.
-const TYPES: [&str; 7] = ["null", "boolean", "integer", "number", "string", "array", "object"];
+const TYPES: [&str; 7] = [
+    "null", "boolean", "integer", "number", "string", "array", "object",
+];
 
 impl Shapes<'_> {
     pub(super) fn compare(&mut self, place: &str, (old, new): (&Value, &Value), depth: usize) {
@@ -95,7 +109,11 @@ impl Shapes<'_> {
             };
             let (old, new) = (said(was), said(is));
             if old != ANY || new != ANY {
-                self.compare(&format!("{place}{below}"), (&old, &new), depth.saturating_add(1));
+                self.compare(
+                    &format!("{place}{below}"),
+                    (&old, &new),
+                    depth.saturating_add(1),
+                );
             }
         }
     }
@@ -124,13 +142,25 @@ impl Shapes<'_> {
         let words = |types: &BTreeSet<&str>| types.iter().copied().collect::<Vec<_>>().join(", ");
         let gone: BTreeSet<&str> = was.difference(&is).copied().collect();
         if !gone.is_empty() {
-            let code = self.direction.code("input-type-narrowed", "output-type-narrowed");
-            self.narrows(place, code, format!("it is no longer of type {}", words(&gone)));
+            let code = self
+                .direction
+                .code("input-type-narrowed", "output-type-narrowed");
+            self.narrows(
+                place,
+                code,
+                format!("it is no longer of type {}", words(&gone)),
+            );
         }
         let come: BTreeSet<&str> = is.difference(&was).copied().collect();
         if !come.is_empty() {
-            let code = self.direction.code("input-type-widened", "output-type-widened");
-            self.widens(place, code, format!("it may be of type {} as well", words(&come)));
+            let code = self
+                .direction
+                .code("input-type-widened", "output-type-widened");
+            self.widens(
+                place,
+                code,
+                format!("it may be of type {} as well", words(&come)),
+            );
         }
     }
 
@@ -142,17 +172,25 @@ impl Shapes<'_> {
             (None, _) => false,
         };
         if missing(&is, &was) {
-            let code = self.direction.code("input-enum-narrowed", "output-enum-narrowed");
+            let code = self
+                .direction
+                .code("input-enum-narrowed", "output-enum-narrowed");
             self.narrows(place, code, "fewer values are allowed".to_owned());
         }
         if missing(&was, &is) {
-            let code = self.direction.code("input-enum-widened", "output-enum-widened");
+            let code = self
+                .direction
+                .code("input-enum-widened", "output-enum-widened");
             self.widens(place, code, "more values are allowed".to_owned());
         }
     }
 
     fn bounds(&mut self, place: &str, (was, is): (&Map<String, Value>, &Map<String, Value>)) {
-        for (key, lower) in LOWER.map(|key| (key, true)).into_iter().chain(UPPER.map(|key| (key, false))) {
+        for (key, lower) in LOWER
+            .map(|key| (key, true))
+            .into_iter()
+            .chain(UPPER.map(|key| (key, false)))
+        {
             let (old, new) = (was.get(key), is.get(key));
             if old == new {
                 continue;
@@ -184,16 +222,21 @@ impl Shapes<'_> {
             }
         }
         if was.get("default") != is.get("default") {
-            self.changes.harmless("default-changed", place, "its default is another");
+            self.changes
+                .harmless("default-changed", place, "its default is another");
         }
     }
 
     fn turned(&mut self, place: &str, (key, tighter): (&str, bool)) {
         if tighter {
-            let code = self.direction.code("input-bound-narrowed", "output-bound-narrowed");
+            let code = self
+                .direction
+                .code("input-bound-narrowed", "output-bound-narrowed");
             self.narrows(place, code, format!("`{key}` allows less"));
         } else {
-            let code = self.direction.code("input-bound-widened", "output-bound-widened");
+            let code = self
+                .direction
+                .code("input-bound-widened", "output-bound-widened");
             self.widens(place, code, format!("`{key}` allows more"));
         }
     }
@@ -221,7 +264,11 @@ impl Shapes<'_> {
         match (old.is_closed, new.is_closed) {
             (false, true) => {
                 let code = self.direction.code("input-closed", "output-closed");
-                self.narrows(place, code, "fields that it does not name are refused".to_owned());
+                self.narrows(
+                    place,
+                    code,
+                    "fields that it does not name are refused".to_owned(),
+                );
             }
             (true, false) => {
                 let code = self.direction.code("input-opened", "output-opened");
@@ -234,9 +281,12 @@ impl Shapes<'_> {
 
     /// A field is no longer named. An argument that is not named may still be taken.
     fn gone(&mut self, place: &str, is_closed: bool) {
-        let code = self.direction.code("input-field-removed", "output-field-removed");
+        let code = self
+            .direction
+            .code("input-field-removed", "output-field-removed");
         let breaking = is_closed || self.direction == Direction::Output;
-        self.changes.add(breaking, (code, place), "the field is gone".to_owned());
+        self.changes
+            .add(breaking, (code, place), "the field is gone".to_owned());
     }
 
     fn come(&mut self, place: &str, is_required: bool) {
@@ -246,10 +296,12 @@ impl Shapes<'_> {
                 self.changes.breaking("input-field-required", place, what);
             }
             (Direction::Input, false) => {
-                self.changes.harmless("input-field-added", place, "a new field may be there");
+                self.changes
+                    .harmless("input-field-added", place, "a new field may be there");
             }
             (Direction::Output, _) => {
-                self.changes.harmless("output-field-added", place, "a new field comes");
+                self.changes
+                    .harmless("output-field-added", place, "a new field comes");
             }
         }
     }
@@ -257,11 +309,15 @@ impl Shapes<'_> {
     fn required(&mut self, place: &str, was_and_is: (bool, bool)) {
         match was_and_is {
             (false, true) => {
-                let code = self.direction.code("input-field-required", "output-field-required");
+                let code = self
+                    .direction
+                    .code("input-field-required", "output-field-required");
                 self.narrows(place, code, "the field has to be there".to_owned());
             }
             (true, false) => {
-                let code = self.direction.code("input-field-optional", "output-field-optional");
+                let code = self
+                    .direction
+                    .code("input-field-optional", "output-field-optional");
                 self.widens(place, code, "the field may be missing".to_owned());
             }
             (true, true) | (false, false) => {}
@@ -289,7 +345,11 @@ impl<'a> Fields<'a> {
     }
 
     fn names(&self) -> impl Iterator<Item = &'a str> {
-        let named = self.named.into_iter().flat_map(Map::keys).map(String::as_str);
+        let named = self
+            .named
+            .into_iter()
+            .flat_map(Map::keys)
+            .map(String::as_str);
         named.chain(self.required.clone())
     }
 

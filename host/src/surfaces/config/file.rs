@@ -53,6 +53,8 @@ pub struct ConfigFile {
     pub permissions: Vec<PermissionTable>,
     /// What is done around calls.
     pub steps: Vec<StepTable>,
+    /// How many calls of one tool are made at once, by tools; a manifest may say less.
+    pub at_once: BTreeMap<String, u32>,
     /// What becomes of a question where nobody is there to be asked; absent: the run waits.
     pub unattended: Option<Unattended>,
     /// How long questions may be answered; absent: for ever.

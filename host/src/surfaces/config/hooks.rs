@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
+use super::file::ConfigFile;
 use crate::rules::grant::Pattern;
 use crate::rules::hooks::{About, Hooks, Permission, Ruling, Step};
 use crate::rules::manifest::SurfaceWord;
@@ -31,7 +32,10 @@ pub struct PermissionTable {
 
 /// A verdict as it is written.
 #[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
-#[serde(untagged, expecting = "`verdict` is true, false, or a text that says why not")]
+#[serde(
+    untagged,
+    expecting = "`verdict` is true, false, or a text that says why not"
+)]
 pub enum VerdictWord {
     /// Yes or no.
     Flag(bool),
@@ -60,19 +64,30 @@ pub struct StepTable {
 }
 
 /// Adds what a file says to what is there.
-pub(super) fn add(
-    hooks: &mut Hooks,
-    permissions: &[PermissionTable],
-    steps: &[StepTable],
-) -> Result<()> {
+pub(super) fn add(hooks: &mut Hooks, file: &ConfigFile) -> Result<()> {
+    let (permissions, steps) = (&file.permissions, &file.steps);
+    for (tools, most) in &file.at_once {
+        if *most == 0 {
+            let what = format!("[at_once] \"{tools}\" is 0, so none of them could ever be called");
+            return Err(Error::bad_input(what).hint("write `block = [\"TOOL\"]` for that"));
+        }
+        hooks
+            .at_once
+            .push((Pattern::try_from(tools.clone())?, *most));
+    }
     for table in permissions {
         hooks.permissions.push(permission(table)?);
     }
     for table in steps {
         hooks.steps.push(step(table)?);
     }
-    if hooks.permissions.len() > HOOKS_MAX || hooks.steps.len() > HOOKS_MAX {
-        let what = format!("there are at most {HOOKS_MAX} of [[permissions]], and of [[steps]]");
+    if hooks.permissions.len() > HOOKS_MAX
+        || hooks.steps.len() > HOOKS_MAX
+        || hooks.at_once.len() > HOOKS_MAX
+    {
+        let what = format!(
+            "there are at most {HOOKS_MAX} of [[permissions]], of [[steps]] and of [at_once]"
+        );
         return Err(Error::bad_input(what));
     }
     Ok(())
@@ -109,7 +124,10 @@ fn step(table: &StepTable) -> Result<Step> {
     let tool = |name: &Option<String>| name.as_deref().map(ToolName::parse).transpose();
     let (before, after) = (tool(&table.before)?, tool(&table.after)?);
     if before.is_none() && after.is_none() {
-        let what = format!("[[steps]] about `{}` says neither `before` nor `after`", table.tools);
+        let what = format!(
+            "[[steps]] about `{}` says neither `before` nor `after`",
+            table.tools
+        );
         return Err(Error::bad_input(what).hint("write `before = \"PLUGIN.TOOL\"`, or `after`"));
     }
     Ok(Step {

@@ -308,7 +308,7 @@ fn add(setup: &mut Setup, path: &Path, said: &Said<'_>) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     setup.policy.block.extend(file.block.iter().cloned());
     setup.policy.asks.tools.extend(file.ask.iter().cloned());
-    hooks::add(&mut setup.policy.hooks, &file.permissions, &file.steps)?;
+    hooks::add(&mut setup.policy.hooks, file)?;
     add_confirmed(&mut setup.policy, &file.confirmed)?;
     if let Some(risks) = &file.allow_risk {
         let risks: BTreeSet<Risk> = risks.iter().copied().collect();

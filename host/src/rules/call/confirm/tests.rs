@@ -100,7 +100,11 @@ fn what_is_destructive_inherits_it_unless_its_manifest_says_otherwise() {
         ("pure", json!(false), false),
     ] {
         let call = call(effect, said.clone());
-        assert_eq!(turned_away(&call, Surface::Json, false), asks, "{effect} {said}");
+        assert_eq!(
+            turned_away(&call, Surface::Json, false),
+            asks,
+            "{effect} {said}"
+        );
     }
 }
 
@@ -109,10 +113,16 @@ fn the_record_says_who_has_confirmed() {
     let call = call("destructive", Value::Null);
     let rule = |origin, surface| judged(&call, &caller(origin, surface), &policy());
     let (text, asked) = rule(Origin::Client, Surface::Http);
-    assert!(text.ends_with("; confirmed by the client") && !asked, "{text}");
+    assert!(
+        text.ends_with("; confirmed by the client") && !asked,
+        "{text}"
+    );
     for origin in [Origin::Client, Origin::Model] {
         let (text, asked) = rule(origin, Surface::React);
-        assert!(text.ends_with("; confirmed by the surface `react`"), "{text}");
+        assert!(
+            text.ends_with("; confirmed by the surface `react`"),
+            "{text}"
+        );
         assert!(!asked);
     }
     let plain = super::tests::call("destructive", json!(false));
@@ -130,7 +140,10 @@ fn what_nobody_has_confirmed_is_asked_and_a_line_lifts_that() {
         let mut lifted = policy();
         lifted.asks.confirmed = vec![Pattern::exactly(&call.tool)];
         let (rule, asked) = judged(&call, &caller, &lifted);
-        assert!(!asked && rule.ends_with("by `confirmed = [\"box.act\"]` in test"), "{rule}");
+        assert!(
+            !asked && rule.ends_with("by `confirmed = [\"box.act\"]` in test"),
+            "{rule}"
+        );
         // Another tool's line is none for this one.
         lifted.asks.confirmed = vec![Pattern::exactly(&ToolName::parse("box.add").unwrap())];
         assert!(judged(&call, &caller, &lifted).1);
