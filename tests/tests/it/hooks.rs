@@ -360,9 +360,9 @@ async fn a_tools_own_code_is_the_same_on_every_surface() {
             let rig = Rig::of("").component("odd", &component).open().await;
             for surface in Surface::ALL {
                 let (run, tasks) = (rig.host.new_run(), Tasks::new());
-                let what = ("odd.run", json!({}));
+                let (what, plain) = (("odd.run", json!({})), Options::default());
                 let answered =
-                    wish::call(&rig.host, (run, surface), what, &Options::default(), &tasks);
+                    wish::call(&rig.host, (run, surface), what, &plain, &tasks);
                 let envelope = answered.await.envelope;
                 let error = &envelope["error"];
                 assert_eq!(error["code"], code, "{envelope}");
