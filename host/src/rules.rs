@@ -22,7 +22,6 @@ pub mod file;
 pub mod flow;
 pub mod grant;
 pub mod health;
-pub mod hooks;
 pub mod inbound;
 pub mod json;
 pub mod keep;
@@ -49,6 +48,7 @@ pub mod show;
 pub mod signature;
 pub mod spans;
 pub mod tier;
+pub mod wards;
 
 use self::flow::Point;
 use crate::words::event::{Classes, Content, Denial, EffectKind, Weighed};

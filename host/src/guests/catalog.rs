@@ -10,13 +10,13 @@ use super::plugin::Plugin;
 use crate::rules::flow::can_change;
 use crate::rules::flow::lines::Browse;
 use crate::rules::grant::{Grant, MountGrant, Pattern};
-use crate::rules::hooks::Hooks;
 use crate::rules::manifest::{Declared, Example, Risk, SurfaceWord};
 use crate::rules::plan::Grouping;
 use crate::rules::policy::Policy;
 use crate::rules::schema::Schema;
 use crate::rules::script;
 use crate::rules::signature::Listed;
+use crate::rules::wards::Wards;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
 use crate::words::id::{ToolName, shown};
@@ -197,13 +197,13 @@ impl Catalog {
             }
             catalog.add(plugin, policy)?;
         }
-        catalog.check_hooks(&policy.hooks)?;
+        catalog.check_wards(&policy.wards)?;
         Ok(catalog)
     }
 
     /// What policy puts around calls is there, and only looks.
-    fn check_hooks(&self, hooks: &Hooks) -> Result<()> {
-        for (key, name) in hooks.tools() {
+    fn check_wards(&self, wards: &Wards) -> Result<()> {
+        for (key, name) in wards.tools() {
             let Some(tool) = self.tools.get(name) else {
                 let what = format!("`{key} = \"{name}\"` names no tool that is installed");
                 return Err(Error::bad_input(what).hint("`lazaret tools` lists them"));
@@ -243,7 +243,7 @@ impl Catalog {
             let name = declared.full_name(&plugin.name)?;
             let grant = Arc::new(declared.narrow(&policy.granted(&name)));
             let said = declared.conduct.at_once.into_iter();
-            let most = said.chain(policy.hooks.at_once(&name)).min();
+            let most = said.chain(policy.wards.at_once(&name)).min();
             let tool = Tool {
                 crowd: Crowd::of(most),
                 name: name.clone(),

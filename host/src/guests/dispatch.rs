@@ -351,13 +351,13 @@ fn check<'a>(
     Ok((tool, given, args))
 }
 
-/// What a hook is told: it may be as long as outcomes are.
+/// What a ward is told: it may be as long as outcomes are.
 fn told(tool: &Tool, value: &Value) -> Result<Args> {
     let issues = tool.input()?.issues(value);
     if issues.is_empty() {
         return Ok(Args::own(value.clone()));
     }
-    let what = "what this hook is told does not fit its input schema";
+    let what = "what this ward is told does not fit its input schema";
     Err(Error::new(Code::BadArgs, what).issues(issues))
 }
 

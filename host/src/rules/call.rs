@@ -94,7 +94,7 @@ impl Effect for Call {
                 format!("tools may call tools {CALL_DEPTH} deep, and this would be deeper"),
             ));
         }
-        policy.hooks.permit(&self.tool, caller)?;
+        policy.wards.permit(&self.tool, caller)?;
         let rule = self.check_risk(policy)?;
         flow::check_secret(self, caller, policy)?;
         let flagged = verbatim::guard(self, caller, policy)?;

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use super::flow::handles::Given;
 use super::flow::lines::Flows;
 use super::grant::{Access, Grant, MountGrant, Pattern};
-use super::hooks::Hooks;
 use super::inbound::Inbound;
 use super::manifest::Risk;
 use super::questions::AskRules;
 use super::retry::Retries;
 use super::schema::Args;
 use super::scrub::guess::Guess;
+use super::wards::Wards;
 use crate::words::error::{Error, Result};
 use crate::words::id::ToolName;
 use crate::words::label::{Sort, Source};
@@ -39,7 +39,7 @@ pub struct Policy {
     /// What is asked, and what becomes of questions.
     pub asks: AskRules,
     /// What is put around calls.
-    pub hooks: Hooks,
+    pub wards: Wards,
     /// Risk classes that need no line.
     pub risks: BTreeSet<Risk>,
     /// Bounds of every guest.
@@ -186,7 +186,7 @@ impl Policy {
             lines: Vec::new(),
             block: Vec::new(),
             asks: AskRules::default(),
-            hooks: Hooks::default(),
+            wards: Wards::default(),
             risks: RISKS.into_iter().collect(),
             bounds: Bounds::default(),
             scripts: ScriptRules::default(),

@@ -11,7 +11,6 @@ pub mod chain;
 pub mod context;
 pub mod file;
 pub mod flow;
-pub mod hooks;
 pub mod layer;
 pub mod lint;
 pub mod names;
@@ -24,6 +23,7 @@ pub mod show;
 pub mod stack;
 pub mod traces;
 pub mod trust;
+pub mod wards;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -414,11 +414,11 @@ pub const FAILURE_DETAILS_BYTES: usize = 16 << 10;
 /// Of that, what is wrong place by place.
 pub const FAILURE_ISSUES: usize = 32;
 /// Lines of permission, and steps around calls.
-pub const HOOKS_MAX: usize = 256;
+pub const WARDS_MAX: usize = 256;
 /// The words of a line of permission.
 pub const PERMISSION_CHARS: usize = 1_000;
-/// What a hook may take, whatever its manifest says.
-pub const HOOK_TIMEOUT_MS: u64 = 10_000;
+/// What a ward may take, whatever its manifest says.
+pub const WARD_TIMEOUT_MS: u64 = 10_000;
 /// One line of JSON automation.
 pub const JSON_LINE_BYTES: usize = 1 << 20;
 /// The name that such a line gives its request.

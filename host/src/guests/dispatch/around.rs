@@ -1,6 +1,6 @@
 //! What policy puts around a call, made: the checker of its permission, and the steps before and after its guest.
 //!
-//! All of it happens between the two records of the call, so that these say what came of it in the end. A hook is a
+//! All of it happens between the two records of the call, so that these say what came of it in the end. A ward is a
 //! call by the host, judged and recorded like any other, and reads what its call has read. In a replay none is made:
 //! what came of the call is what came of it with them.
 
@@ -18,17 +18,17 @@ use crate::rules::call::Call;
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::flow;
 use crate::rules::grant::Pattern;
-use crate::rules::hooks::{self, NOT_AUTHORIZED, Said, Step};
 use crate::rules::schema::Args;
+use crate::rules::wards::{self, NOT_AUTHORIZED, Said, Step};
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Spent;
 use crate::words::id::{Place, Seq, ToolName};
 use crate::words::label::Label;
-use crate::words::limits::HOOK_TIMEOUT_MS;
+use crate::words::limits::WARD_TIMEOUT_MS;
 use crate::words::message::WishedArgs;
 
-/// One call, and what its hooks have left behind so far.
+/// One call, and what its wards have left behind so far.
 pub(super) struct Around<'a> {
     station: &'a Arc<Station>,
     tasks: &'a Tasks,
@@ -67,15 +67,15 @@ impl<'a> Around<'a> {
     /// Asks the checker of a call, where its line of permission names one: what comes of the call where it may not
     /// be made, and nothing where it may.
     pub(super) async fn refused(&self, call: &Call) -> Option<Done> {
-        let hooks = &self.station.gate.policy().hooks;
+        let wards = &self.station.gate.policy().wards;
         if self.is_bare() {
             return None;
         }
-        let checker = hooks.checker(&call.tool, self.caller)?;
-        let told = hooks::told_before(call, self.caller);
+        let checker = wards.checker(&call.tool, self.caller)?;
+        let told = wards::told_before(call, self.caller);
         let outcome = self.ask(checker, told, &call.held).await;
         let error = match outcome.result {
-            Ok(said) => hooks::checked(&said).err()?,
+            Ok(said) => wards::checked(&said).err()?,
             Err(error) => Error::new(Code::Denied, NOT_AUTHORIZED).because(anyhow::anyhow!(error)),
         };
         let mut done = without_guest(Err(error));
@@ -103,14 +103,14 @@ impl<'a> Around<'a> {
         Ok(self.after(&steps, done).await)
     }
 
-    /// Whether nothing is around it: hooks have none of their own, and a replay repeats what came of them.
+    /// Whether nothing is around it: wards have none of their own, and a replay repeats what came of them.
     fn is_bare(&self) -> bool {
         self.caller.origin == Origin::Host || self.station.recorded.is_some()
     }
 
     fn steps(&self) -> Vec<Step> {
-        let hooks = &self.station.gate.policy().hooks;
-        hooks
+        let wards = &self.station.gate.policy().wards;
+        wards
             .around(&self.tool.name, self.caller)
             .cloned()
             .collect()
@@ -120,16 +120,16 @@ impl<'a> Around<'a> {
     async fn before(&mut self, steps: &[Step], call: &Call) -> Result<Begun> {
         let mut call = call.clone();
         for step in steps {
-            let Some(hook) = &step.before else { continue };
-            let told = hooks::told_before(&call, self.caller);
-            let outcome = self.ask(hook, told, &call.held).await;
-            let Some(said) = self.heard((step, hook), &outcome, outcome.result.as_ref())? else {
+            let Some(ward) = &step.before else { continue };
+            let told = wards::told_before(&call, self.caller);
+            let outcome = self.ask(ward, told, &call.held).await;
+            let Some(said) = self.heard((step, ward), &outcome, outcome.result.as_ref())? else {
                 continue;
             };
-            match hooks::said(said.clone()).map_err(|error| about(hook, &error))? {
+            match wards::said(said.clone()).map_err(|error| about(ward, &error))? {
                 Said::Nothing => {}
                 Said::Data(value) => return Ok(Begun::Data(value)),
-                Said::Input(input) => call = self.changed(&call, hook, input)?,
+                Said::Input(input) => call = self.changed(&call, ward, input)?,
             }
             call.held = call.held.join(&outcome.label);
         }
@@ -139,13 +139,13 @@ impl<'a> Around<'a> {
     /// The outermost step comes last. One that fails leaves nothing of what the tool returned.
     async fn after(mut self, steps: &[Step], mut done: Done) -> Done {
         for step in steps.iter().rev() {
-            let (Some(hook), Ok(value)) = (&step.after, &done.result) else {
+            let (Some(ward), Ok(value)) = (&step.after, &done.result) else {
                 continue;
             };
             let told = json!({"action": self.tool.name, "data": value});
             let held = self.trail.label.join(&done.trail.label);
-            let outcome = self.ask(hook, told, &held).await;
-            match self.heard((step, hook), &outcome, outcome.result.as_ref()) {
+            let outcome = self.ask(ward, told, &held).await;
+            match self.heard((step, ward), &outcome, outcome.result.as_ref()) {
                 Ok(None) => {}
                 Ok(Some(said)) => done.result = fitting(self.tool, said.clone()),
                 Err(error) => done.result = Err(error),
@@ -159,7 +159,7 @@ impl<'a> Around<'a> {
     /// What a step says that counts. One that only looks on is heard by nobody; that it failed is logged.
     fn heard<'b>(
         &mut self,
-        (step, hook): (&Step, &ToolName),
+        (step, ward): (&Step, &ToolName),
         outcome: &Outcome,
         result: Result<&'b Value, &Error>,
     ) -> Result<Option<&'b Value>> {
@@ -168,7 +168,7 @@ impl<'a> Around<'a> {
             (true, Err(error)) => {
                 let code = error.code().word();
                 self.warn(format!(
-                    "the step `{hook}` has failed ({code}), and only looks on"
+                    "the step `{ward}` has failed ({code}), and only looks on"
                 ));
                 Ok(None)
             }
@@ -178,15 +178,15 @@ impl<'a> Around<'a> {
             }
             (false, Err(error)) => {
                 self.trail.label = self.trail.label.join(&outcome.label);
-                Err(about(hook, error))
+                Err(about(ward, error))
             }
         }
     }
 
     /// The call with other arguments: they fit, and of a sink nothing changes that says where, whom or what to act on,
     /// since that was judged.
-    fn changed(&self, call: &Call, hook: &ToolName, input: Value) -> Result<Call> {
-        let args = Args::check(input, self.tool.input()?).map_err(|error| about(hook, &error))?;
+    fn changed(&self, call: &Call, ward: &ToolName, input: Value) -> Result<Call> {
+        let args = Args::check(input, self.tool.input()?).map_err(|error| about(ward, &error))?;
         let changed = Call {
             args,
             ..call.clone()
@@ -195,7 +195,7 @@ impl<'a> Around<'a> {
         let steers = |call: &Call| flow::steering(call, self.caller, policy);
         if flow::is_sink(call.declared.effect) && steers(call) != steers(&changed) {
             let what = format!(
-                "the step `{hook}` has changed what steers `{}`, after that was judged",
+                "the step `{ward}` has changed what steers `{}`, after that was judged",
                 call.tool
             );
             return Err(Error::new(Code::Denied, what));
@@ -219,25 +219,25 @@ impl<'a> Around<'a> {
         });
     }
 
-    /// Calls a hook, under the influence of all that its call knows.
-    async fn ask(&self, hook: &ToolName, told: Value, held: &Label) -> Outcome {
+    /// Calls a ward, under the influence of all that its call knows.
+    async fn ask(&self, ward: &ToolName, told: Value, held: &Label) -> Outcome {
         let caller = Caller {
             parent: self.seq,
             place: Place::default(),
             known: self.caller.known.inside(false),
             origin: Origin::Host,
-            reach: Arc::new([Pattern::exactly(hook)]),
+            reach: Arc::new([Pattern::exactly(ward)]),
             grant: Arc::default(),
             label: self.caller.label.join(held),
             depth: self.caller.depth.saturating_add(1),
             deadline: self
                 .caller
                 .deadline
-                .earlier(Deadline::after_ms(HOOK_TIMEOUT_MS)),
+                .earlier(Deadline::after_ms(WARD_TIMEOUT_MS)),
             ..self.caller.clone()
         };
         let request = Request {
-            tool: hook.to_string(),
+            tool: ward.to_string(),
             args: WishedArgs::Json(told),
         };
         dispatch(self.station.clone(), self.tasks.clone(), caller, request).await
@@ -265,8 +265,8 @@ fn fitting(tool: &Tool, value: Value) -> Result<Value> {
 }
 
 /// A failure of a step, which fails its call.
-fn about(hook: &ToolName, error: &Error) -> Error {
-    let what = format!("the step `{hook}`: {}", error.message());
+fn about(ward: &ToolName, error: &Error) -> Error {
+    let what = format!("the step `{ward}`: {}", error.message());
     Error::new(error.code(), what)
         .issues(error.issue_list().to_vec())
         .retry(error.is_retryable())

@@ -45,7 +45,8 @@ pub(super) struct Call {
     /// Confirm the call, where the tool asks for that: what it does cannot be undone.
     #[arg(long)]
     confirm: bool,
-    /// Your own name for the call: made again under it, it happens no second time.
+    /// Your own name for the call: made again under it, it happens no second time, and `usage`
+    /// of its envelope says `repeated`.
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
     /// Write the call's artifacts into this folder.

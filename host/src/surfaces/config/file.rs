@@ -10,12 +10,12 @@ use super::budget::{BudgetTable, PriceTable};
 use super::chain::{ChainTable, TierTable};
 use super::context::ContextTable;
 use super::flow::FlowTable;
-use super::hooks::{PermissionTable, StepTable};
 use super::names::NamesTable;
 use super::pace::PaceTable;
 use super::profile::{Profile, Version};
 use super::secrets::{ScrubTable, SecretTable, VaultTable};
 use super::traces::TracesTable;
+use super::wards::{StepTable, WardTable};
 use crate::edges::named;
 use crate::guests::catalog::Collisions;
 use crate::rules::candidate::{Accepts, Can};
@@ -50,7 +50,7 @@ pub struct ConfigFile {
     /// alone. A client confirms by itself.
     pub confirmed: Vec<Pattern>,
     /// Who may call what, beside what is granted.
-    pub permissions: Vec<PermissionTable>,
+    pub permissions: Vec<WardTable>,
     /// What is done around calls.
     pub steps: Vec<StepTable>,
     /// How many calls of one tool are made at once, by tools; a manifest may say less.

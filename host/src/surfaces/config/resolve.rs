@@ -17,11 +17,11 @@ use super::file::{
     RemoteTable, looking,
 };
 use super::flow::{self, FlowTable};
-use super::hooks;
 use super::names;
 use super::pace::PaceTable;
 use super::secrets;
 use super::traces;
+use super::wards;
 use crate::edges::vault::{Backend, Vault};
 use crate::guests::catalog::Collisions;
 use crate::guests::plugin;
@@ -308,7 +308,7 @@ fn add(setup: &mut Setup, path: &Path, said: &Said<'_>) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     setup.policy.block.extend(file.block.iter().cloned());
     setup.policy.asks.tools.extend(file.ask.iter().cloned());
-    hooks::add(&mut setup.policy.hooks, file)?;
+    wards::add(&mut setup.policy.wards, file)?;
     add_confirmed(&mut setup.policy, &file.confirmed)?;
     if let Some(risks) = &file.allow_risk {
         let risks: BTreeSet<Risk> = risks.iter().copied().collect();

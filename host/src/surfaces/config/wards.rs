@@ -6,17 +6,17 @@ use serde::Deserialize;
 
 use super::file::ConfigFile;
 use crate::rules::grant::Pattern;
-use crate::rules::hooks::{About, Hooks, Permission, Ruling, Step};
 use crate::rules::manifest::SurfaceWord;
+use crate::rules::wards::{About, Ruling, Step, Ward, Wards};
 use crate::words::error::{Error, Result};
 use crate::words::event::Surface;
 use crate::words::id::ToolName;
-use crate::words::limits::{HOOKS_MAX, PERMISSION_CHARS};
+use crate::words::limits::{PERMISSION_CHARS, WARDS_MAX};
 
 /// `[[permissions]]`: who may call what. The first line about a call decides; where there is none, it may be made.
 #[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct PermissionTable {
+pub struct WardTable {
     /// The tools that it is about.
     pub tools: Pattern,
     /// The surfaces that it is about; absent: all.
@@ -64,36 +64,36 @@ pub struct StepTable {
 }
 
 /// Adds what a file says to what is there.
-pub(super) fn add(hooks: &mut Hooks, file: &ConfigFile) -> Result<()> {
+pub(super) fn add(wards: &mut Wards, file: &ConfigFile) -> Result<()> {
     let (permissions, steps) = (&file.permissions, &file.steps);
     for (tools, most) in &file.at_once {
         if *most == 0 {
             let what = format!("[at_once] \"{tools}\" is 0, so none of them could ever be called");
             return Err(Error::bad_input(what).hint("write `block = [\"TOOL\"]` for that"));
         }
-        hooks
+        wards
             .at_once
             .push((Pattern::try_from(tools.clone())?, *most));
     }
     for table in permissions {
-        hooks.permissions.push(permission(table)?);
+        wards.permissions.push(permission(table)?);
     }
     for table in steps {
-        hooks.steps.push(step(table)?);
+        wards.steps.push(step(table)?);
     }
-    if hooks.permissions.len() > HOOKS_MAX
-        || hooks.steps.len() > HOOKS_MAX
-        || hooks.at_once.len() > HOOKS_MAX
+    if wards.permissions.len() > WARDS_MAX
+        || wards.steps.len() > WARDS_MAX
+        || wards.at_once.len() > WARDS_MAX
     {
         let what = format!(
-            "there are at most {HOOKS_MAX} of [[permissions]], of [[steps]] and of [at_once]"
+            "there are at most {WARDS_MAX} of [[permissions]], of [[steps]] and of [at_once]"
         );
         return Err(Error::bad_input(what));
     }
     Ok(())
 }
 
-fn permission(table: &PermissionTable) -> Result<Permission> {
+fn permission(table: &WardTable) -> Result<Ward> {
     let wrong = |what: String| {
         let hint = "write `verdict = true`, `verdict = false`, `verdict = \"why not\"` or `checker = \"PLUGIN.TOOL\"`";
         let what = format!("[[permissions]] about `{}`: {what}", table.tools);
@@ -114,7 +114,7 @@ fn permission(table: &PermissionTable) -> Result<Permission> {
         (None, None) => return wrong("it says neither `verdict` nor `checker`".to_owned()),
         (Some(_), Some(_)) => return wrong("it says `verdict` and `checker`".to_owned()),
     };
-    Ok(Permission {
+    Ok(Ward {
         about: about(&table.tools, &table.surfaces),
         ruling,
     })

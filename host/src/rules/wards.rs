@@ -1,7 +1,7 @@
-//! Hooks: what policy puts around calls beside its grants. Lines of permission (rows A-10…A-12), and steps before and
+//! Wards: what policy puts around calls beside its grants. Lines of permission (rows A-10…A-12), and steps before and
 //! after a tool (row A-13).
 //!
-//! A hook that computes is a tool like any other: it runs in a guest of its own, and only if it leaves no trace.
+//! A ward that computes is a tool like any other: it runs in a guest of its own, and only if it leaves no trace.
 
 use std::collections::BTreeSet;
 
@@ -19,18 +19,18 @@ use crate::words::id::ToolName;
 /// What is said to whoever may not, where nobody gives a reason (row A-11).
 pub const NOT_AUTHORIZED: &str = "Not authorized to perform this action.";
 
-/// All hooks of a policy, in order.
+/// All wards of a policy, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Hooks {
+pub struct Wards {
     /// Who may: the first line about a call decides.
-    pub permissions: Vec<Permission>,
+    pub permissions: Vec<Ward>,
     /// What happens around a call: the first is the outermost.
     pub steps: Vec<Step>,
     /// How many calls of one tool are made at once; the least of what is said about it holds.
     pub at_once: Vec<(Pattern, u32)>,
 }
 
-/// Which calls a hook is about.
+/// Which calls a ward is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
     /// The tools.
@@ -48,7 +48,7 @@ impl About {
 
 /// One line of permission.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Permission {
+pub struct Ward {
     /// Which calls it is about.
     pub about: About,
     /// What it says.
@@ -81,7 +81,7 @@ pub struct Step {
     pub observe: bool,
 }
 
-impl Hooks {
+impl Wards {
     /// The tools that are called on behalf of policy, each with the key that names it.
     pub fn tools(&self) -> impl Iterator<Item = (&'static str, &ToolName)> {
         let checkers = self
@@ -145,7 +145,7 @@ impl Hooks {
     }
 }
 
-/// What a hook is told of a call before it runs.
+/// What a ward is told of a call before it runs.
 #[must_use]
 pub fn told_before(call: &Call, caller: &Caller) -> Value {
     json!({
@@ -252,18 +252,18 @@ mod tests {
         }
     }
 
-    fn lines(lines: Vec<(About, Ruling)>) -> Hooks {
+    fn lines(lines: Vec<(About, Ruling)>) -> Wards {
         let permissions = lines.into_iter();
-        let permissions = permissions.map(|(about, ruling)| Permission { about, ruling });
-        Hooks {
+        let permissions = permissions.map(|(about, ruling)| Ward { about, ruling });
+        Wards {
             permissions: permissions.collect(),
-            ..Hooks::default()
+            ..Wards::default()
         }
     }
 
     #[test]
     fn the_first_line_about_a_call_decides() {
-        let hooks = lines(vec![
+        let wards = lines(vec![
             (about("text.*", &[]), Ruling::May),
             (about("files.*", &[]), Ruling::Checker(name("acl.may"))),
             (
@@ -273,7 +273,7 @@ mod tests {
             (about("web.*", &[]), Ruling::MayNot),
         ]);
         let said = |tool: &str, surface| {
-            let denied = hooks.permit(&name(tool), &caller(surface)).err();
+            let denied = wards.permit(&name(tool), &caller(surface)).err();
             denied.map_or_else(String::new, |denial| denial.reason)
         };
         assert_eq!(said("text.count", Surface::Http), "");
@@ -284,10 +284,10 @@ mod tests {
         let http = caller(Surface::Http);
         assert_eq!(said("files.read", Surface::Http), "");
         assert_eq!(
-            hooks.checker(&name("files.read"), &http),
+            wards.checker(&name("files.read"), &http),
             Some(&name("acl.may"))
         );
-        assert_eq!(hooks.checker(&name("web.post"), &http), None);
+        assert_eq!(wards.checker(&name("web.post"), &http), None);
     }
 
     #[test]

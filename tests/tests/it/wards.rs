@@ -2,8 +2,8 @@
 
 use lazaret::guests::dispatch::{Outcome, Request};
 use lazaret::rules::caller::Invocation;
-use lazaret::rules::hooks::NOT_AUTHORIZED;
 use lazaret::rules::manifest::Retry;
+use lazaret::rules::wards::NOT_AUTHORIZED;
 use lazaret::runs::written::Written;
 use lazaret::surfaces::wish::{self, Options};
 use lazaret::words::event::{Content, Event, Judged, Record, Surface};
@@ -361,8 +361,7 @@ async fn a_tools_own_code_is_the_same_on_every_surface() {
             for surface in Surface::ALL {
                 let (run, tasks) = (rig.host.new_run(), Tasks::new());
                 let (what, plain) = (("odd.run", json!({})), Options::default());
-                let answered =
-                    wish::call(&rig.host, (run, surface), what, &plain, &tasks);
+                let answered = wish::call(&rig.host, (run, surface), what, &plain, &tasks);
                 let envelope = answered.await.envelope;
                 let error = &envelope["error"];
                 assert_eq!(error["code"], code, "{envelope}");
