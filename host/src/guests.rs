@@ -10,6 +10,7 @@ mod bindings;
 pub mod cache;
 pub mod catalog;
 pub mod compile;
+pub mod crowd;
 pub mod dispatch;
 pub mod engine;
 pub mod guest;

@@ -11,6 +11,7 @@ pub mod call;
 pub mod caller;
 pub mod candidate;
 pub mod chain;
+pub mod changes;
 pub mod code_mode;
 pub mod codec;
 pub mod consult;
@@ -48,6 +49,7 @@ pub mod show;
 pub mod signature;
 pub mod spans;
 pub mod tier;
+pub mod wards;
 
 use self::flow::Point;
 use crate::words::event::{Classes, Content, Denial, EffectKind, Weighed};

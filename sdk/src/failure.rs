@@ -38,7 +38,20 @@ impl Failure {
         self
     }
 
-    /// Adds details for programs.
+    /// Says which of the reasons that every surface knows it is.
+    #[must_use]
+    pub fn because_of(mut self, reason: Reason) -> Self {
+        let mut details = match self.details.take() {
+            Some(Value::Object(details)) => details,
+            Some(other) => serde_json::Map::from_iter([("details".to_owned(), other)]),
+            None => serde_json::Map::new(),
+        };
+        details.insert("code".to_owned(), reason.as_str().into());
+        self.details = Some(Value::Object(details));
+        self
+    }
+
+    /// Adds details for programs. The fields `code` and `issues` are the host's to read.
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {
         self.details = Some(details);
@@ -65,6 +78,37 @@ impl Failure {
     /// Details for programs, if there are any.
     pub fn details(&self) -> Option<&Value> {
         self.details.as_ref()
+    }
+}
+
+/// Reasons that keep their code on every surface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// Asked for more often than may be: say as well that it is retryable.
+    RateLimited,
+    /// It clashes with how things are.
+    Conflict,
+    /// What was asked for would be unsafe.
+    Unsafe,
+    /// Too many calls at once.
+    TooManyAtOnce,
+    /// Whoever is asked does not know who asks.
+    Unauthenticated,
+    /// What is outside has failed.
+    External,
+}
+
+impl Reason {
+    /// The code, as it stands in an envelope.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::RateLimited => "RATE_LIMITED",
+            Self::Conflict => "CONFLICT",
+            Self::Unsafe => "UNSAFE_ACTION",
+            Self::TooManyAtOnce => "CONCURRENCY_LIMIT",
+            Self::Unauthenticated => "AUTHENTICATION_ERROR",
+            Self::External => "EXTERNAL_SERVICE_ERROR",
+        }
     }
 }
 

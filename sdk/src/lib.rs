@@ -64,7 +64,7 @@ pub mod notes;
 mod schema;
 mod secret;
 
-pub use failure::{Code, Failure, OrFail, Refusal};
+pub use failure::{Code, Failure, OrFail, Reason, Refusal};
 pub use lazaret_sdk_macros::{plugin, tool, value};
 pub use secret::secret;
 pub use serde_json::{Value, json};

@@ -14,6 +14,7 @@ pub mod disk;
 pub mod forge;
 pub mod golden;
 pub mod rig;
+pub mod saying;
 pub mod server;
 pub mod spell;
 pub mod typescript;

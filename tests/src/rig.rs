@@ -14,6 +14,7 @@ use lazaret::edges::vault::{Backend, Secret, Vault};
 use lazaret::guests::dispatch::{Outcome, Request};
 use lazaret::guests::plugin::PluginBytes;
 use lazaret::guests::tasks::Tasks;
+use lazaret::rules::caller::Invocation;
 use lazaret::rules::json;
 use lazaret::rules::scrub::Known;
 use lazaret::rules::server::pin::Pin;
@@ -23,6 +24,7 @@ use lazaret::runs::host::{Called, Goal, Host, Places, Records, Setup, With};
 use lazaret::runs::left::{Resumed, Waiting};
 use lazaret::runs::served;
 use lazaret::runs::session::{Joining, Session};
+use lazaret::runs::written::Written;
 use lazaret::surfaces::config;
 use lazaret::words::clock::Clock;
 use lazaret::words::error::{Error, Result};
@@ -377,8 +379,15 @@ impl Rigged {
             args: json::parse(args)
                 .map_or_else(|_| WishedArgs::Broken(args.to_owned()), WishedArgs::Json),
         };
-        let called = self.host.call(run, Surface::Cli, request, tasks).await;
-        called.expect("the journal takes the call")
+        // Where that is asked for, a person who types a call confirms it; what is said where they do not is a test of its own.
+        let tool = self.host.catalog().resolve(tool, &[]);
+        let asked = Invocation {
+            confirmed: tool.is_ok_and(|tool| tool.declared.requires_confirmation()),
+            ..Invocation::default()
+        };
+        let request = (request, &Written::Typed, asked);
+        let called = self.host.call_asked(run, Surface::Cli, request, tasks);
+        called.await.expect("the journal takes the call")
     }
 
     /// Calls a tool as a part of `run`, without records of a run around it.

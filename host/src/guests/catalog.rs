@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
+use super::crowd::Crowd;
 use super::plugin::Plugin;
 use crate::edges::mcp::Server;
 use crate::rules::flow::can_change;
@@ -19,6 +20,7 @@ use crate::rules::server::definition::Definition;
 use crate::rules::server::naming;
 use crate::rules::server::pin::Pin;
 use crate::rules::signature::Listed;
+use crate::rules::wards::Wards;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
 use crate::words::id::{Digest, ToolName, shown};
@@ -59,6 +61,8 @@ pub struct Tool {
     pub declared: Arc<Declared>,
     /// What its guests may touch: policy × manifest.
     pub grant: Arc<Grant>,
+    /// Its calls that are under way.
+    pub crowd: Crowd,
     input: OnceLock<Schema>,
     output: OnceLock<Schema>,
 }
@@ -259,7 +263,30 @@ impl Catalog {
             }
             catalog.add(plugin, policy)?;
         }
+        catalog.check_wards(&policy.wards)?;
         Ok(catalog)
+    }
+
+    /// What policy puts around calls is there, and only looks.
+    fn check_wards(&self, wards: &Wards) -> Result<()> {
+        for (key, name) in wards.tools() {
+            let Some(tool) = self.tools.get(name) else {
+                let what = format!("`{key} = \"{name}\"` names no tool that is installed");
+                return Err(Error::bad_input(what).hint("`lazaret tools` lists them"));
+            };
+            let declared = &tool.declared;
+            let asks = declared.conduct.needs_approval || declared.requires_confirmation();
+            if !declared.effect.leaves_no_trace() || asks {
+                let effect = declared.effect.word();
+                let what = format!(
+                    "`{key} = \"{name}\"` may only look, and without asking; it is {effect}"
+                );
+                return Err(
+                    Error::bad_input(what).hint("name a tool that is `pure` or `read-only`")
+                );
+            }
+        }
+        Ok(())
     }
 
     fn has_plugin(&self, name: &str) -> bool {
@@ -281,7 +308,10 @@ impl Catalog {
         for declared in &plugin.manifest.tools {
             let name = declared.full_name(&plugin.name)?;
             let grant = Arc::new(declared.narrow(&policy.granted(&name)));
+            let said = declared.conduct.at_once.into_iter();
+            let most = said.chain(policy.wards.at_once(&name)).min();
             let tool = Tool {
+                crowd: Crowd::of(most),
                 name: name.clone(),
                 by: By::Component(plugin.clone()),
                 declared: Arc::new(declared.clone()),
@@ -299,7 +329,12 @@ impl Catalog {
     ///
     /// # Errors
     /// `BadInput` where its name is somebody else's, or looks like it.
-    pub fn add_server(&mut self, server: Arc<Server>, pin: Option<&Pin>) -> Result<()> {
+    pub fn add_server(
+        &mut self,
+        server: Arc<Server>,
+        pin: Option<&Pin>,
+        policy: &Policy,
+    ) -> Result<()> {
         let name = server.terms().name.clone();
         let known = self.plugins.iter().map(|plugin| plugin.name.clone());
         let mut known = known.chain([script::PLUGIN.to_owned()]);
@@ -313,7 +348,7 @@ impl Catalog {
         let mut hidden = Vec::new();
         let mut tools = 0;
         for definition in pin.map_or(&[][..], |pin| &pin.tools) {
-            match self.add_served(&server, definition) {
+            match self.add_served(&server, definition, policy) {
                 Ok(offered) => tools += usize::from(offered),
                 Err(error) => hidden.push(format!(
                     "`{}`: {}",
@@ -332,7 +367,12 @@ impl Catalog {
     }
 
     /// Whether one is offered that its server lists.
-    fn add_served(&mut self, server: &Arc<Server>, definition: &Definition) -> Result<bool> {
+    fn add_served(
+        &mut self,
+        server: &Arc<Server>,
+        definition: &Definition,
+        policy: &Policy,
+    ) -> Result<bool> {
         let terms = server.terms();
         if !terms.choice.offers(&definition.remote) {
             return Ok(false);
@@ -340,6 +380,7 @@ impl Catalog {
         let line = terms.choice.line(&definition.remote);
         let declared = definition.declared(&line, terms.bounds.call_ms)?;
         let name = declared.full_name(&terms.name)?;
+        let most = policy.wards.at_once(&name);
         let tool = Tool {
             name: name.clone(),
             by: By::Server(Arc::new(Served {
@@ -350,6 +391,7 @@ impl Catalog {
             declared: Arc::new(declared),
             // It has no guest that could use any.
             grant: Arc::default(),
+            crowd: Crowd::of(most),
             input: OnceLock::new(),
             output: OnceLock::new(),
         };

@@ -3,8 +3,10 @@
 //! Resolve → surface → arguments → gate → guest → outcome. Each step's failure prevents the steps
 //! after it, and leaves a record.
 
+mod around;
 mod before;
 mod outside;
+mod said;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,9 +16,10 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
+use self::around::Around;
 use self::before::Before;
+use self::said::read_outcome;
 use super::apart::{self, Done, Telling};
-use super::bindings::exports::lazaret::plugin::tool::Failure;
 use super::catalog::{By, Tool};
 use super::guest::{Ending, Linked, LogLine, Trail, Visit};
 use super::heard::Heard;
@@ -25,21 +28,20 @@ use super::repeats;
 use super::station::Station;
 use super::tasks::Tasks;
 use crate::gate::{NotPassed, Passed, Performed, Permit, denied, unfit};
-use crate::rules::call::{self, Call, Within};
+use crate::rules::call::{self, Call, Within, confirm};
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::flow::apart::{Apart, fault_card, fault_in, fault_told};
 use crate::rules::flow::handles::{self, Fate, Given, Made};
 use crate::rules::json;
 use crate::rules::manifest::{Sensitivity, SurfaceWord};
 use crate::rules::policy::{Bounds, Policy};
-use crate::rules::sanitise::visible;
 use crate::rules::schema::Args;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Denial, EffectKind, Glimpse, Spent};
 use crate::words::id::{Place, Seq, shown};
 use crate::words::label::{Label, Sort, Source};
-use crate::words::limits::{CALL_FUEL, FETCHES_AT_ONCE, OUTCOME_BYTES};
+use crate::words::limits::{CALL_FUEL, FETCHES_AT_ONCE};
 use crate::words::message::WishedArgs;
 
 /// An unchecked wish to call a tool.
@@ -307,7 +309,8 @@ fn check<'a>(
 ) -> Result<(&'a Arc<Tool>, Given, Args), Refused> {
     let tool = station.catalog.resolve(&request.tool, &caller.reach)?;
     let offered = &tool.declared.offer.surfaces;
-    if !offered.contains(&SurfaceWord(caller.surface)) {
+    // What policy puts around calls is called by the host, on every surface.
+    if caller.origin != Origin::Host && !offered.contains(&SurfaceWord(caller.surface)) {
         let what = format!("`{}` is not offered on this surface", tool.name);
         return Err(Error::new(Code::BadSurface, what).into());
     }
@@ -337,10 +340,26 @@ fn check<'a>(
         let fits = way.check(&given);
         fits.map_err(|error| misfit(error, given.label.clone()))?;
     }
-    let args =
-        Args::given(&given, tool.input()?).and_then(|args| policy.bounds.fitting(args, &given));
+    let args = if caller.origin == Origin::Host {
+        told(tool, &given.value)
+    } else {
+        Args::given(&given, tool.input()?).and_then(|args| policy.bounds.fitting(args, &given))
+    };
     let args = args.map_err(|error| misfit(error, given.label.clone()))?;
+    if let Some(error) = confirm::unconfirmed(&tool.name, &tool.declared, caller) {
+        return Err(error.into());
+    }
     Ok((tool, given, args))
+}
+
+/// What a ward is told: it may be as long as outcomes are.
+fn told(tool: &Tool, value: &Value) -> Result<Args> {
+    let issues = tool.input()?.issues(value);
+    if issues.is_empty() {
+        return Ok(Args::own(value.clone()));
+    }
+    let what = "what this ward is told does not fit its input schema";
+    Err(Error::new(Code::BadArgs, what).issues(issues))
 }
 
 /// Arguments that do not fit, with what handles brought into them. Which handles there are is no secret.
@@ -370,30 +389,10 @@ async fn perform(
     let seq = permit.seq();
     let (call, within) = permit.redeem();
     let own = caller.label.join(&call.held).with(tool.source());
-    let done = match Apart::of(&call.tool) {
-        Some(way) => {
-            let wish = apart::Wish {
-                station,
-                tasks,
-                caller: &Caller {
-                    parent: seq,
-                    ..caller.clone()
-                },
-                args: call.args.value(),
-                label: &own,
-            };
-            match apart::admit(way, caller) {
-                Ok(()) => apart::perform(way, wish).await,
-                Err(error) => Done::free(error),
-            }
-        }
-        None => {
-            let visit = visit(station, tasks, (caller, seq), tool, (&call, within));
-            match repeats::made((station, tasks), caller, &call, visit).await {
-                Ok(done) => done,
-                Err(error) => return Performed::of(Err(error), own, Spent::default()),
-            }
-        }
+    let done = made((station, tasks), (caller, seq), tool, (&call, within), &own).await;
+    let done = match done {
+        Ok(done) => done,
+        Err(error) => return Performed::of(Err(error), own, Spent::default()),
     };
     if let (Err(error), Telling::Free) = (&done.result, &done.telling) {
         let error = clean_error(station, error);
@@ -424,6 +423,41 @@ async fn perform(
         told,
         spent: done.spent,
     }
+}
+
+/// Makes a call that was allowed: if its checker agrees, apart or in a guest, or as what came of it before.
+async fn made(
+    (station, tasks): (&Arc<Station>, &Tasks),
+    (caller, seq): (&Caller, Seq),
+    tool: &Arc<Tool>,
+    (call, within): (&Call, Within),
+    own: &Label,
+) -> Result<Done> {
+    let around = Around::of((station, tasks), (caller, seq), tool);
+    if let Some(refused) = around.refused(call).await {
+        return Ok(refused);
+    }
+    let Some(way) = Apart::of(&call.tool) else {
+        let visit = async {
+            let _among = tool.crowd.join(&tool.name)?;
+            around.run(call, within).await
+        };
+        return repeats::made((station, tasks), caller, call, visit).await;
+    };
+    let wish = apart::Wish {
+        station,
+        tasks,
+        caller: &Caller {
+            parent: seq,
+            ..caller.clone()
+        },
+        args: call.args.value(),
+        label: own,
+    };
+    Ok(match apart::admit(way, caller) {
+        Ok(()) => apart::perform(way, wish).await,
+        Err(error) => Done::free(error),
+    })
 }
 
 /// Of what is secret a failure says that it is one: the words of whoever failed are as secret as their outcome.
@@ -686,50 +720,6 @@ async fn run(
         .call(quarantine, visit, bounds, (tool.name.short(), args))
         .await)
 }
-
-/// Reads what a guest returned: JSON of bounded size that fits the tool's own schema.
-fn read_outcome(
-    (station, tool): (&Station, &Tool),
-    said: Result<String, Failure>,
-    refused: Option<(Code, Vec<String>)>,
-) -> Result<Value> {
-    let text = said.map_err(|failure| gave_up(station, &failure, refused))?;
-    if text.len() > OUTCOME_BYTES {
-        return Err(Error::too_big("the outcome", OUTCOME_BYTES, text.len()));
-    }
-    let value = json::parse(&text).map_err(|why| {
-        Error::new(
-            Code::NotJson,
-            format!("the tool returned no JSON: {}", shown(&why)),
-        )
-    })?;
-    let issues = tool.output()?.issues(&value);
-    if issues.is_empty() {
-        return Ok(value);
-    }
-    Err(Error::new(
-        Code::BadOutcome,
-        "the tool's outcome does not fit its own output schema",
-    )
-    .issues(issues))
-}
-
-/// A guest that gives up after a refusal failed for the reason of that refusal; one that gives up
-/// by itself has failed.
-fn gave_up(station: &Station, failure: &Failure, refused: Option<(Code, Vec<String>)>) -> Error {
-    let (code, hints) = refused.unwrap_or((Code::GuestFailed, Vec::new()));
-    // Cleaned before it is cut: half a secret is not recognised.
-    let mut message = visible(&station.scrub.clean(&failure.message));
-    if message.chars().count() > FAILURE_CHARS {
-        message = message.chars().take(FAILURE_CHARS).collect();
-        message.push('…');
-    }
-    let error = Error::new(code, message).retry(failure.retryable);
-    hints.into_iter().fold(error, Error::hint)
-}
-
-/// Characters of a guest's own words on why it failed.
-const FAILURE_CHARS: usize = 2_000;
 
 /// Takes host paths and secrets out of everything that leaves.
 pub(crate) fn clean(station: &Station, result: Result<Value>) -> Result<Value> {

@@ -170,11 +170,12 @@ impl Wisher {
 /// A closed code in the guest's terms.
 fn code_of(code: Code) -> types::Code {
     match code {
-        Code::BadInput | Code::BadArgs => types::Code::BadInput,
+        Code::BadInput | Code::BadArgs | Code::BadLine => types::Code::BadInput,
         Code::Denied
         | Code::Asked
         | Code::Unconfirmed
         | Code::Unauthenticated
+        | Code::Unsafe
         | Code::BadSurface => types::Code::Denied,
         Code::UnknownTool | Code::NotFound => types::Code::NotFound,
         Code::TooBig => types::Code::TooBig,
@@ -184,6 +185,7 @@ fn code_of(code: Code) -> types::Code {
         }
         Code::Cancelled => types::Code::Cancelled,
         Code::BadPlugin
+        | Code::Conflict
         | Code::Trapped
         | Code::GuestFailed
         | Code::Stalled

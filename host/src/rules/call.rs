@@ -1,10 +1,13 @@
 //! Rule for calls: may this tool run, for this caller, with these arguments?
 
+pub mod confirm;
+
 use std::mem;
 use std::sync::Arc;
 
 use serde_json::Value;
 
+use self::confirm::Standing;
 use super::caller::{Caller, Judging, Origin};
 use super::flow::handles::ADOPT;
 use super::flow::{self, Point, Weighing, verbatim};
@@ -91,13 +94,15 @@ impl Effect for Call {
                 format!("tools may call tools {CALL_DEPTH} deep, and this would be deeper"),
             ));
         }
+        policy.wards.permit(&self.tool, caller)?;
         let rule = self.check_risk(policy)?;
         flow::check_secret(self, caller, policy)?;
         let flagged = verbatim::guard(self, caller, policy)?;
         let (mut weighing, notice) = self.weigh(caller, policy)?;
         let mut open = mem::take(&mut weighing.open);
-        let lines = self.last_lines(policy, &open);
-        let asked_by = self.asked_by(policy, &open);
+        let standing = Standing::of(self, caller, policy);
+        let lines = self.last_lines(policy, &open, &standing);
+        let asked_by = self.asked_by(policy, &open, &standing);
         if asked_by.is_some() && self.tool.as_str() != ADOPT {
             open.extend(flow::handed(self, caller));
         }
@@ -114,7 +119,7 @@ impl Effect for Call {
             create_in: weighing.create_in,
         };
         Ok(Allowed {
-            rule: format!("{rule}{notice}{flagged}"),
+            rule: format!("{rule}{notice}{flagged}{standing}"),
             terms,
             consent,
             weighed: weighing.weighed,
@@ -197,29 +202,35 @@ impl Call {
 
     /// Whose wish it is that a person says so as well. The tool's own comes first: it stands whatever becomes of
     /// the others.
-    fn asked_by(&self, policy: &Policy, open: &[Point]) -> Option<String> {
+    fn asked_by(&self, policy: &Policy, open: &[Point], standing: &Standing) -> Option<String> {
         if self.declared.conduct.needs_approval {
             return Some("`needs_approval` of its manifest".to_owned());
         }
         match (policy.ask_line(&self.tool), open.is_empty()) {
             (Some(line), _) => Some(line),
             (None, false) => Some(format!("`[flow]` in {}", policy.origin)),
+            (None, true) if *standing == Standing::Open => Some(confirm::RULE.to_owned()),
             (None, true) => None,
         }
     }
 
     /// Lines that would make a question the last of its kind. What cannot be undone is asked about each time, so
     /// none is offered for it; and no line is an answer to what the tool itself asks for.
-    fn last_lines(&self, policy: &Policy, open: &[Point]) -> Vec<String> {
+    fn last_lines(&self, policy: &Policy, open: &[Point], standing: &Standing) -> Vec<String> {
         if self.declared.conduct.needs_approval {
             return Vec::new();
         }
         let mut lines: Vec<String> = open.iter().map(|open| open.line.clone()).collect();
-        let asked = policy.ask.iter().find(|line| line.matches(&self.tool));
-        if let Some(line) = asked
-            && self.declared.effect != EffectClass::Destructive
-        {
-            lines.push(format!("# leave out: ask = [\"{line}\"]"));
+        if self.declared.effect != EffectClass::Destructive {
+            let asked = policy
+                .asks
+                .tools
+                .iter()
+                .find(|line| line.matches(&self.tool));
+            lines.extend(asked.map(|line| format!("# leave out: ask = [\"{line}\"]")));
+            if *standing == Standing::Open {
+                lines.push(format!("confirmed = [\"{}\"]", self.tool));
+            }
         }
         lines.retain(|line| !line.is_empty());
         lines.dedup();
@@ -332,10 +343,13 @@ fn check_reach(tool: &ToolName, caller: &Caller) -> Result<(), Denial> {
 fn check_visibility(tool: &ToolName, declared: &Declared, caller: &Caller) -> Result<(), Denial> {
     let remote = caller.surface.is_remote();
     let (open, why) = match (declared.offer.visibility, &caller.origin) {
-        (Visibility::Public, _) | (Visibility::Private, Origin::Tool(_)) => (true, ""),
+        // The host itself calls the tools that policy puts around calls.
+        (Visibility::Public, _) | (Visibility::Private, Origin::Tool(_) | Origin::Host) => {
+            (true, "")
+        }
         (Visibility::Local, _) => (!remote, "is only for this machine, not for HTTP or MCP"),
         // A script speaks for whoever wrote it: a model, or a person.
-        (Visibility::Private, Origin::Client | Origin::Model | Origin::Script | Origin::Host) => {
+        (Visibility::Private, Origin::Client | Origin::Model | Origin::Script) => {
             (false, "is only for other tools to call")
         }
         // What comes over MCP some model wrote, whoever sits before it.

@@ -25,7 +25,7 @@ pub mod names;
 mod ollama;
 mod openai;
 mod responses;
-mod schemas;
+pub(crate) mod schemas;
 pub mod sse;
 
 use serde_json::{Map, Value};

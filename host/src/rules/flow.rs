@@ -242,6 +242,27 @@ pub fn weigh(call: &Call, caller: &Caller, policy: &Policy) -> Result<Weighing, 
     weigher.weigh(&label, leaves_host)
 }
 
+/// The values of a call that say where, whom or what to act on, by their paths.
+#[must_use]
+pub fn steering(call: &Call, caller: &Caller, policy: &Policy) -> Vec<(String, String)> {
+    let ledger = caller.known.ledger();
+    let weigher = Weigher {
+        call,
+        caller,
+        policy,
+        about: about(call, &policy.flows),
+        ledger: &ledger,
+    };
+    let mut leaves = leaves(call.args.value(), &call.declared.input);
+    leaves.extend(empties(call.args.value()));
+    let naming = |leaf: &Leaf| lies_at(&leaf.path, &weigher.about.naming);
+    leaves.retain(|leaf| weigher.kind_of(&leaf.path).is_some() || naming(leaf));
+    leaves
+        .into_iter()
+        .map(|leaf| (leaf.path, leaf.text))
+        .collect()
+}
+
 /// Whether what it is given may leave the host.
 fn reaches_out(call: &Call) -> bool {
     let outside = call.declared.outside || call.declared.effect == EffectClass::ExternalStateful;

@@ -145,6 +145,15 @@ pub struct Conduct {
     /// A person is asked before every call, whatever policy says: a manifest may make stricter (G-15).
     #[serde(default)]
     pub needs_approval: bool,
+    /// Whoever calls has to confirm each call; where it says nothing, only what is destructive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requires_confirmation: Option<bool>,
+    /// Calls of it that are made at once; as many as come where it says nothing (A-18c).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_once: Option<u32>,
+    /// What to use instead; empty for a tool that is not on its way out (A-13a).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub deprecated: String,
     /// What to keep of an outcome that is too long for a model.
     #[serde(default)]
     pub truncation: Truncation,
@@ -492,6 +501,12 @@ impl Declared {
         if retry.retries > CALL_RETRIES_MAX || retry.delay_ms > CALL_RETRY_DELAY_MS_MAX {
             return wrong("`retry` asks for more than 5 retries or 60000 ms");
         }
+        if self.conduct.at_once == Some(0) {
+            return wrong("`at_once` is 0, so it could never be called");
+        }
+        if self.conduct.deprecated.len() > DESCRIPTION_BYTES {
+            return wrong("`deprecated` is too long");
+        }
         if self.examples.len() > MANIFEST_EXAMPLES {
             return wrong("it has more than 5 examples");
         }
@@ -525,6 +540,13 @@ impl Declared {
     #[must_use]
     pub fn is_sink(&self) -> bool {
         self.outside || !self.effect.leaves_no_trace()
+    }
+
+    /// Whether whoever calls it has to confirm each call.
+    #[must_use]
+    pub fn requires_confirmation(&self) -> bool {
+        let said = self.conduct.requires_confirmation;
+        said.unwrap_or(self.effect == EffectClass::Destructive)
     }
 
     /// The tool's full name.
@@ -599,7 +621,7 @@ fn narrower(one: &Pattern, other: &Pattern) -> Option<Pattern> {
 
 /// `deny_unknown_fields` has no effect beside `flatten`, so the names are checked here.
 fn refuse_unknown_fields(manifest: &Value) -> std::result::Result<(), String> {
-    const FIELDS: [&str; 25] = [
+    const FIELDS: [&str; 28] = [
         "flow",
         "name",
         "description",
@@ -622,6 +644,9 @@ fn refuse_unknown_fields(manifest: &Value) -> std::result::Result<(), String> {
         "idempotent",
         "sequential",
         "needs_approval",
+        "requires_confirmation",
+        "at_once",
+        "deprecated",
         "truncation",
         "examples",
         "version",

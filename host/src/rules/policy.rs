@@ -16,6 +16,7 @@ use super::questions::AskRules;
 use super::retry::Retries;
 use super::schema::Args;
 use super::scrub::guess::Guess;
+use super::wards::Wards;
 use crate::words::error::{Error, Result};
 use crate::words::id::ToolName;
 use crate::words::label::{Sort, Source};
@@ -35,10 +36,10 @@ pub struct Policy {
     pub lines: Vec<Line>,
     /// Tools that nobody may call: before everything else.
     pub block: Vec<Pattern>,
-    /// Tools that a person is asked about before every call.
-    pub ask: Vec<Pattern>,
-    /// What becomes of questions.
+    /// What is asked, and what becomes of questions.
     pub asks: AskRules,
+    /// What is put around calls.
+    pub wards: Wards,
     /// Risk classes that need no line.
     pub risks: BTreeSet<Risk>,
     /// Bounds of every guest.
@@ -184,8 +185,8 @@ impl Policy {
             mounts: BTreeMap::new(),
             lines: Vec::new(),
             block: Vec::new(),
-            ask: Vec::new(),
             asks: AskRules::default(),
+            wards: Wards::default(),
             risks: RISKS.into_iter().collect(),
             bounds: Bounds::default(),
             scripts: ScriptRules::default(),
@@ -236,8 +237,15 @@ impl Policy {
     /// The line by which a person is asked before each call of this tool, in words.
     #[must_use]
     pub fn ask_line(&self, tool: &ToolName) -> Option<String> {
-        let line = self.ask.iter().find(|line| line.matches(tool))?;
+        let line = self.asks.tools.iter().find(|line| line.matches(tool))?;
         Some(format!("`ask = [\"{line}\"]` in {}", self.origin))
+    }
+
+    /// The line by which calls of this tool count as confirmed, in words.
+    #[must_use]
+    pub fn confirmed_line(&self, tool: &ToolName) -> Option<String> {
+        let line = self.asks.confirmed.iter().find(|line| line.matches(tool))?;
+        Some(format!("`confirmed = [\"{line}\"]` in {}", self.origin))
     }
 
     /// A text without the place of the policy's own file: guests and models learn no paths of the

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::budget::is_overspending;
+use super::grant::Pattern;
 use crate::words::event::{Answer, Content, EffectKind, Event, Judged, Question, Record, Verdict};
 use crate::words::id::{Place, QuestionId, RunId};
 use crate::words::label::Label;
@@ -48,8 +49,12 @@ impl Unattended {
 }
 
 /// What policy says about questions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AskRules {
+    /// Tools that a person is asked about before every call.
+    pub tools: Vec<Pattern>,
+    /// Tools whose calls by models, scripts and tools count as confirmed, each named alone.
+    pub confirmed: Vec<Pattern>,
     /// What becomes of a question where nobody is there to be asked.
     pub unattended: Unattended,
     /// How long the questions of a run that begins may be answered; for ever where it says nothing.

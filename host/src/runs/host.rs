@@ -184,7 +184,7 @@ impl Host {
         let egress = Egress::new(&places.names, vault.clone(), known.clone());
         if !servers.is_empty() {
             let around = served::around(&places, (&vault, &known), &egress)?;
-            served::add(&mut catalog, servers, &mut policy.flows, around)?;
+            served::add(&mut catalog, servers, &mut policy, around)?;
         }
         // Of another component nobody has read anything.
         let pinned = &policy.flows.classes.pinned;

@@ -322,6 +322,13 @@ impl<'a> Again<'a> {
                 Err("its arguments were not kept".to_owned())
             };
         };
+        // Whether its client would confirm it is no matter of policy.
+        if let Verdict::Deny(denial) = &judged.verdict
+            && denial.rule == Code::Unconfirmed.envelope()
+            && tool.declared.requires_confirmation()
+        {
+            return Ok(Err(judged.verdict.clone()));
+        }
         let schema = tool.input().map_err(|error| error.message().to_owned())?;
         let given = match caller.origin {
             Origin::Model | Origin::Script => Given::resolve(args, &self.known.handles()),

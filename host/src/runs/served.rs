@@ -7,7 +7,7 @@ use crate::edges::state::StateFolder;
 use crate::edges::vault::Vault;
 use crate::guests::catalog::{By, Catalog};
 use crate::rules::flow::class::Classes;
-use crate::rules::flow::lines::Flows;
+use crate::rules::policy::Policy;
 use crate::rules::scrub::Known;
 use crate::rules::server::{Terms, definition};
 use crate::words::error::{Error, Result};
@@ -42,15 +42,15 @@ pub fn around(
 pub(super) fn add(
     catalog: &mut Catalog,
     terms: Vec<Terms>,
-    flows: &mut Flows,
+    policy: &mut Policy,
     around: Around,
 ) -> Result<()> {
     // The folder is made where there are any, and nowhere else.
     let pins = Pins::at(around.folder.clone());
     for (name, server) in servers(terms, &around) {
         let pin = pins.of(server.terms())?;
-        catalog.add_server(server, pin.as_ref())?;
-        if flows.classes.trusted_plugins.contains(&name) {
+        catalog.add_server(server, pin.as_ref(), policy)?;
+        if policy.flows.classes.trusted_plugins.contains(&name) {
             let what = format!(
                 "[flow] `trust` names the MCP server `{name}`, and none is trusted not to make things up"
             );
@@ -58,14 +58,14 @@ pub(super) fn add(
                 "if its outcomes are yours: [flow.classes] \"mcp:{name}\" = {{ integrity = \"trusted\", secrecy = \"private\" }}"
             )));
         }
-        flows.classes.servers.insert(name);
+        policy.flows.classes.servers.insert(name);
     }
     for tool in catalog.tools() {
         if let By::Server(served) = &tool.by {
             let line = served.server.terms().choice.line(&served.definition.remote);
             let said = definition::flow(&line, &tool.declared.input);
             if !said.is_nothing() {
-                flows.tools.entry(tool.name.clone()).or_insert(said);
+                policy.flows.tools.entry(tool.name.clone()).or_insert(said);
             }
         }
     }

@@ -7,8 +7,11 @@ mod call;
 mod config;
 mod demo;
 mod doctor;
+mod examples;
 mod inline;
+mod json;
 mod logs;
+mod man;
 mod mcp;
 mod plugin;
 mod policy;
@@ -29,8 +32,9 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use self::examples::taught;
 use super::config::trust::Standing;
 use super::config::{Config, Surroundings};
 use crate::edges::mcp::process;
@@ -76,6 +80,7 @@ Examples:
   lazaret tools                                    what can be called
   lazaret call text.count '{\"text\":\"a b\"}'         call a tool
   lazaret call files.read '{\"path\":\"README.md\"}'   read below the working directory
+  lazaret json < requests.jsonl                     call tools for a program
   lazaret script -e 'return 1+1'                    run a script against the tools
   lazaret policy explain web.get_page              which rule decides, and which line would allow it
   lazaret run \"Summarise docs/\" --agent writer     let an agent work
@@ -98,6 +103,8 @@ enum Command {
     Run(run::Run),
     /// Call one tool.
     Call(call::Call),
+    /// Call tools for a program: a request a line in, an envelope a line out.
+    Json(json::Json),
     /// Run a script against the configured tools.
     Script(script::Script),
     /// List the tools, or look for some.
@@ -143,6 +150,11 @@ enum Command {
         /// Which shell.
         shell: clap_complete::Shell,
     },
+    /// Print the manual page, or write the pages of all commands into a folder.
+    Man {
+        /// Where to.
+        folder: Option<PathBuf>,
+    },
     /// Compile a component from standard input to standard output (for the host itself).
     #[command(name = compile::COMMAND, hide = true)]
     CompileComponent {
@@ -175,7 +187,8 @@ struct Scene {
 #[must_use]
 pub fn main() -> ExitCode {
     memory::no_dumps();
-    let arguments = match Arguments::try_parse() {
+    let parsed = taught(Arguments::command()).try_get_matches();
+    let arguments = match parsed.and_then(|found| Arguments::from_arg_matches(&found)) {
         Ok(arguments) => arguments,
         Err(error) => {
             // A closed pipe is no reason to fail differently.
@@ -230,6 +243,9 @@ fn start(arguments: Arguments) -> Result<u8> {
         print::line(String::from_utf8_lossy(&script).trim_end());
         return Ok(0);
     }
+    if let Command::Man { folder } = &command {
+        return man::perform(&taught(Arguments::command()), folder.as_deref());
+    }
     let scene = Scene {
         around: Surroundings {
             flags: set,
@@ -255,6 +271,7 @@ async fn perform(scene: &Scene, command: Command) -> Result<u8> {
         Command::Demo(demo) => demo.perform(scene).await,
         Command::Run(run) => run.perform(scene).await,
         Command::Call(call) => call.perform(scene).await,
+        Command::Json(json) => json.perform(scene).await,
         Command::Script(script) => script.perform(scene).await,
         Command::Ask(ask) => ask.perform(scene).await,
         Command::Tools(tools) => tools.perform(scene).await,
@@ -269,6 +286,7 @@ async fn perform(scene: &Scene, command: Command) -> Result<u8> {
         Command::Serve(serve) => serve.perform(scene).await,
         Command::Doctor => doctor::perform(scene).await,
         Command::Completions { .. }
+        | Command::Man { .. }
         | Command::CompileComponent { .. }
         | Command::BecomeServer { .. } => Err(Error::bug("this command is done elsewhere")),
     }

@@ -26,6 +26,7 @@ pub mod show;
 pub mod stack;
 pub mod traces;
 pub mod trust;
+pub mod wards;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -35,6 +35,12 @@ pub enum Code {
     Unauthenticated,
     /// Asked for more often than may be; later it may.
     RateLimited,
+    /// A line of JSON automation that is no request (row A-26).
+    BadLine,
+    /// It clashes with how things are, as a tool says (row A-26a).
+    Conflict,
+    /// A tool will not do what would be unsafe (row A-26a).
+    Unsafe,
     /// A budget is spent: turns, calls, tokens, money.
     OverBudget,
     /// A size limit was passed.
@@ -90,6 +96,9 @@ impl Code {
             Self::TooSlow => 124,
             Self::Cancelled => 130,
             Self::BadPlugin
+            | Self::BadLine
+            | Self::Conflict
+            | Self::Unsafe
             | Self::OverBudget
             | Self::TooBig
             | Self::OutOfFuel
@@ -116,6 +125,9 @@ impl Code {
             Self::Asked | Self::Unconfirmed => "CONFIRMATION_REQUIRED",
             Self::Unauthenticated => "AUTHENTICATION_ERROR",
             Self::RateLimited => "RATE_LIMITED",
+            Self::BadLine => "INVALID_JSON_RUNNER_PAYLOAD",
+            Self::Conflict => "CONFLICT",
+            Self::Unsafe => "UNSAFE_ACTION",
             Self::TooSlow => "TIMEOUT",
             Self::Cancelled => "CANCELLED",
             Self::NotJson => "OUTPUT_SERIALIZATION_ERROR",
@@ -144,11 +156,11 @@ impl Code {
     pub fn http_status(self) -> u16 {
         match self {
             Self::Asked => 202,
-            Self::BadInput | Self::BadArgs => 400,
+            Self::BadInput | Self::BadArgs | Self::BadLine => 400,
             Self::Unauthenticated => 401,
-            Self::Denied => 403,
+            Self::Denied | Self::Unsafe => 403,
             Self::UnknownTool | Self::BadSurface | Self::NotFound => 404,
-            Self::Unconfirmed | Self::Diverged | Self::InDoubt => 409,
+            Self::Unconfirmed | Self::Conflict | Self::Diverged | Self::InDoubt => 409,
             Self::TooBig => 413,
             Self::OverBudget | Self::Busy | Self::RateLimited => 429,
             Self::Cancelled => 499,
@@ -188,6 +200,9 @@ impl Code {
             | Self::RateLimited => true,
             Self::BadInput
             | Self::BadArgs
+            | Self::BadLine
+            | Self::Conflict
+            | Self::Unsafe
             | Self::UnknownTool
             | Self::BadSurface
             | Self::BadPlugin
@@ -228,6 +243,9 @@ impl Code {
             | Self::Bug => false,
             Self::BadInput
             | Self::BadArgs
+            | Self::BadLine
+            | Self::Conflict
+            | Self::Unsafe
             | Self::UnknownTool
             | Self::BadSurface
             | Self::BadPlugin

@@ -302,7 +302,7 @@ impl Narrowed {
 }
 
 /// A way in and out (row A-04).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Surface {
     /// The command line.
@@ -339,6 +339,20 @@ impl Surface {
         match self {
             Self::Http | Self::Mcp | Self::AiSdk => true,
             Self::Cli | Self::Json | Self::React | Self::Dev => false,
+        }
+    }
+
+    /// The surface as it stands in a manifest.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Cli => "cli",
+            Self::Json => "json",
+            Self::Http => "http",
+            Self::Mcp => "mcp",
+            Self::React => "react",
+            Self::Dev => "dev",
+            Self::AiSdk => "ai-sdk",
         }
     }
 }

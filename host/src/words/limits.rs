@@ -409,6 +409,22 @@ pub const REPEATS_TTL_MS_MAX: u64 = 24 * 3_600_000;
 pub const REPEATS_BYTES: usize = 32 << 20;
 /// A key that a client gives one of its calls.
 pub const CALL_KEY_CHARS: usize = 256;
+/// What a tool says of its failure for programs, as JSON text.
+pub const FAILURE_DETAILS_BYTES: usize = 16 << 10;
+/// Of that, what is wrong place by place.
+pub const FAILURE_ISSUES: usize = 32;
+/// Lines of permission, and steps around calls.
+pub const WARDS_MAX: usize = 256;
+/// The words of a line of permission.
+pub const PERMISSION_CHARS: usize = 1_000;
+/// What a ward may take, whatever its manifest says.
+pub const WARD_TIMEOUT_MS: u64 = 10_000;
+/// One line of JSON automation.
+pub const JSON_LINE_BYTES: usize = 1 << 20;
+/// The name that such a line gives its request.
+pub const JSON_LINE_ID_CHARS: usize = 256;
+/// Requests of JSON automation that are made at once.
+pub const JSON_LINE_JOBS_MAX: usize = 64;
 /// Largest value of `[abort] grace_ms`.
 pub const CANCEL_GRACE_MS_MAX: u64 = 60_000;
 /// Files that one run is given to look at (gateway.attachments of the seed),

@@ -48,6 +48,9 @@ use proc_macro::TokenStream;
 /// | `timeout_ms` | 1 to 600000 |
 /// | `retry` | `retry(retries = 2, delay_ms = 500)` |
 /// | `idempotent`, `sequential`, `deferred` | a bare word, or `= true` and `= false` |
+/// | `requires_confirmation` | a bare word: whoever calls confirms each call; `= false` for a destructive tool that need not be |
+/// | `at_once` | calls of it that are made at once, such as `2` |
+/// | `deprecated` | what to use instead: each call logs a warning |
 /// | `needs_approval` | a bare word: a person is asked before every call, and no line of policy lifts it |
 /// | `truncation` | `"middle"`, `"tail"`, `"head"`, `"head-tail"`, `"spill"`, `"summarise"` |
 /// | `tier` | `"fast"`, `"balanced"`, `"smart"` |

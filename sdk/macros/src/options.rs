@@ -10,10 +10,11 @@ use syn::{Error, Ident, LitBool, LitInt, LitStr, Result, Token, bracketed, paren
 
 const KEYS: &str = "`name`, `effect`, `risk`, `hosts`, `mounts`, `notes`, `calls`, `secrets`, \
     `sensitivity`, `surfaces`, `visibility`, `timeout_ms`, `retry`, `idempotent`, `sequential`, \
-    `needs_approval`, `deferred`, `truncation`, `tier`, `steers`, `content`, `naming`, `new` and `example`";
+    `needs_approval`, `requires_confirmation`, `at_once`, `deprecated`, `deferred`, `truncation`, `tier`, `steers`, `content`, `naming`, `new` and `example`";
 const EXAMPLES_MAX: usize = 5;
 const TIMEOUT_MS_MAX: u64 = 600_000;
 const RETRIES_MAX: u64 = 5;
+const AT_ONCE_MAX: u64 = 1_000_000;
 const RETRY_DELAY_MS_MAX: u64 = 60_000;
 
 /// The words that a key allows, or nothing if the key does not hold one word.
@@ -106,7 +107,16 @@ impl Options {
                 equals(input, &word, "30000")?;
                 number(input, 1, TIMEOUT_MS_MAX)?.into()
             }
-            "idempotent" | "sequential" | "needs_approval" | "deferred" => switch(input)?,
+            "idempotent"
+            | "sequential"
+            | "needs_approval"
+            | "requires_confirmation"
+            | "deferred" => switch(input)?,
+            "at_once" => {
+                equals(input, &word, "2")?;
+                number(input, 1, AT_ONCE_MAX)?.into()
+            }
+            "deprecated" => text(input, &word)?.value().into(),
             "hosts" => list(
                 input,
                 &word,

@@ -63,7 +63,7 @@ fn a_high_risk_tool_needs_a_line_about_it_alone() {
     let station = Station::new();
     station.write("a.txt", "kept");
     station
-        .run(&["call", "files.remove", r#"{"path":"a.txt"}"#])
+        .run(&["call", "files.remove", r#"{"path":"a.txt"}"#, "--confirm"])
         .ends(3)
         .says(&[
             "error: `files.remove` is of class high_risk, and no line of the built-in policy is about it alone",

@@ -104,7 +104,7 @@ fn codes_of_failures_are_the_catalogues() {
             false,
         ),
     ] {
-        let ended = station.run(&["call", tool, args, "--json"]);
+        let ended = station.run(&["call", tool, args, "--json", "--confirm"]);
         let envelope = ended.json();
         let error = &envelope["error"];
         assert_eq!(envelope["ok"], false, "{tool}");

@@ -252,7 +252,7 @@ fn the_advice_about_posting_works() {
 fn the_advice_about_removing_works() {
     let station = Station::with("[mounts.\".\"]\npath = \".\"\n");
     station.write("a.txt", "x");
-    let call = ["call", "files.remove", r#"{"path":"a.txt"}"#];
+    let call = ["call", "files.remove", r#"{"path":"a.txt"}"#, "--confirm"];
     assert!(follow_until_allowed(&station, &call) > 0);
     assert!(!station.workspace().join("a.txt").exists());
 }

@@ -234,12 +234,15 @@ fn http_error(error: &Error) -> HttpError {
         | Code::Asked
         | Code::Unconfirmed
         | Code::Unauthenticated
+        | Code::Unsafe
         | Code::BadSurface => HttpError::HttpRequestDenied,
         Code::TooBig => HttpError::HttpResponseBodySize(None),
         Code::TooSlow => HttpError::HttpResponseTimeout,
         Code::OverBudget | Code::Busy | Code::RateLimited => HttpError::ConnectionLimitReached,
         Code::BadInput
         | Code::BadArgs
+        | Code::BadLine
+        | Code::Conflict
         | Code::UnknownTool
         | Code::BadPlugin
         | Code::OutOfFuel

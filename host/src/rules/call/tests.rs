@@ -118,7 +118,7 @@ fn what_must_not_happen_twice_is_synced() {
 /// What is asked about a call that a line of the policy names.
 fn asked(call: &Call) -> (Vec<String>, Vec<String>) {
     let mut policy = policy();
-    policy.ask.push(box_line());
+    policy.asks.tools.push(box_line());
     match call.judge(&caller(), &policy).unwrap().consent {
         Consent::Needed {
             bound_to, lines, ..

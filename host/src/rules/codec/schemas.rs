@@ -11,7 +11,7 @@ use crate::words::limits::{SCHEMA_LOWERED_DEPTH, SCHEMA_LOWERED_NODES};
 
 /// A schema of arguments: of an object that names its properties, even where it has none, and that
 /// is not a choice between others.
-pub(super) fn of_object(schema: &Value) -> Cow<'_, Value> {
+pub(crate) fn of_object(schema: &Value) -> Cow<'_, Value> {
     let Some(known) = schema.as_object() else {
         return Cow::Owned(json!({"type": "object", "properties": {}}));
     };

@@ -206,6 +206,8 @@ fn declared(tool: &str) -> Declared {
     let manifest = json!({
         "name": tool, "description": "", "input": {"properties": properties}, "output": {},
         "effect": effect, "risk": "high_risk", "flow": {"content": ["text"], "steering": {"to": "mail"}},
+        // What its manifest asks for is another matter than flows; see `rules/call/confirm`.
+        "requires_confirmation": false,
     });
     serde_json::from_value(manifest).unwrap()
 }

@@ -28,6 +28,7 @@ use crate::words::message::WishedArgs;
 #[command(after_help = "Examples:
   lazaret call text.count '{\"text\":\"a b\"}'
   lazaret call text.csv_to_json @table.json --json
+  lazaret call files.remove '{\"path\":\"old.txt\"}' --confirm
   echo '{\"path\":\"README.md\"}' | lazaret call files.read -")]
 pub(super) struct Call {
     /// The tool's full name, such as `text.count`.
@@ -41,6 +42,13 @@ pub(super) struct Call {
     /// How often it is made again after a failure that may pass, if the tool changes nothing twice.
     #[arg(long, value_name = "N")]
     retries: Option<u32>,
+    /// Confirm the call, where the tool asks for that: what it does cannot be undone.
+    #[arg(long)]
+    confirm: bool,
+    /// Your own name for the call: made again under it, it happens no second time, and `usage`
+    /// of its envelope says `repeated`.
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
     /// Write the call's artifacts into this folder.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
@@ -52,38 +60,16 @@ impl Call {
         let broken = matches!(args, WishedArgs::Broken(_));
         let host = scene.open_host().await?;
         let written = written(&host, &self.args)?;
-        let run = host.new_run();
-        let mut watcher = host.watch(&run);
-        let tasks = host.tasks();
         let request = Request {
             tool: self.tool.clone(),
             args,
         };
-        let spinner = Spinner::new(scene.quiet || scene.json);
-        let mut work = std::pin::pin!(until_cancelled(
-            &tasks,
-            host.call_asked(run, Surface::Cli, (request, &written, self.asked()), &tasks)
-        ));
-        let mut announced = false;
-        let mut called = loop {
-            let next = async {
-                tokio::select! {
-                    biased;
-                    called = &mut work => Next::Done(called),
-                    sight = watcher.next() => Next::Sight(sight),
-                }
-            };
-            match tokio::time::timeout(print::ANNOUNCED_AFTER, next).await {
-                Ok(Next::Done(called)) => break called?,
-                Ok(Next::Sight(sight)) => announced |= progress(&spinner, &sight),
-                Err(_) if announced => {}
-                Err(_) => {
-                    spinner.say(&format!("running {}", self.tool));
-                    announced = true;
-                }
-            }
-        };
-        drop(spinner);
+        let mut called = self
+            .made(scene, &host, (&request, &written), self.confirm)
+            .await?;
+        if inline::confirms(scene, &host, &request, &called).await? {
+            called = self.made(scene, &host, (&request, &written), true).await?;
+        }
         called = inline::settled(&host, scene, called).await?;
         if broken {
             called.outcome.result = called.outcome.result.map_err(|error| error.hint(QUOTING));
@@ -103,15 +89,54 @@ impl Call {
 }
 
 impl Call {
+    /// Makes the call, and says what is going on meanwhile.
+    async fn made(
+        &self,
+        scene: &Scene,
+        host: &Host,
+        (request, written): (&Request, &Written),
+        confirmed: bool,
+    ) -> Result<Called> {
+        let run = host.new_run();
+        let mut watcher = host.watch(&run);
+        let tasks = host.tasks();
+        let spinner = Spinner::new(scene.quiet || scene.json);
+        let asked = (request.clone(), written, self.asked(confirmed));
+        let mut work = std::pin::pin!(until_cancelled(
+            &tasks,
+            host.call_asked(run, Surface::Cli, asked, &tasks)
+        ));
+        let mut announced = false;
+        loop {
+            let next = async {
+                tokio::select! {
+                    biased;
+                    called = &mut work => Next::Done(called),
+                    sight = watcher.next() => Next::Sight(sight),
+                }
+            };
+            match tokio::time::timeout(print::ANNOUNCED_AFTER, next).await {
+                Ok(Next::Done(called)) => return called,
+                Ok(Next::Sight(sight)) => announced |= progress(&spinner, &sight),
+                Err(_) if announced => {}
+                Err(_) => {
+                    spinner.say(&format!("running {}", self.tool));
+                    announced = true;
+                }
+            }
+        }
+    }
+
     /// What is asked of this one call.
-    fn asked(&self) -> Invocation {
+    fn asked(&self, confirmed: bool) -> Invocation {
         Invocation {
+            key: self.idempotency_key.as_deref().map(Into::into),
+            confirmed,
             timeout_ms: self.timeout_ms,
             retry: self.retries.map(|retries| Retry {
                 retries,
                 ..Retry::default()
             }),
-            ..Invocation::default()
         }
     }
 }

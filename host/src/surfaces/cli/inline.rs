@@ -10,6 +10,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::runs::time;
 use super::{Scene, print, script};
 use crate::gate::{all_asked, asked};
+use crate::guests::dispatch::Request;
+use crate::rules::call::confirm::RULE;
+use crate::rules::call::wished;
+use crate::rules::manifest::Declared;
 use crate::rules::questions::Unattended;
 use crate::runs::host::{Called, Host};
 use crate::runs::left::Waiting;
@@ -17,7 +21,7 @@ use crate::surfaces::config::NAME;
 use crate::surfaces::paint::{faint, foreign, strong, warn};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Answer, Content};
-use crate::words::id::{RunId, shown};
+use crate::words::id::{RunId, ToolName, shown};
 
 /// What a person has said at the prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +65,56 @@ pub(super) async fn settled(host: &Host, scene: &Scene, mut called: Called) -> R
         }
     }
     Ok(called)
+}
+
+/// Whether a person confirms here what its client has not: a call of a kind that has to be confirmed.
+pub(super) async fn confirms(
+    scene: &Scene,
+    host: &Host,
+    request: &Request,
+    called: &Called,
+) -> Result<bool> {
+    let result = &called.outcome.result;
+    let unconfirmed = matches!(result, Err(error) if error.code() == Code::Unconfirmed);
+    if !unconfirmed || !may_ask(scene) {
+        return Ok(false);
+    }
+    let tool = host.catalog().resolve(&request.tool, &[])?;
+    let content = wished(&request.args);
+    print::note(confirmation(&tool.name, &tool.declared, &content));
+    loop {
+        prompt(&faint("y / n / show (full arguments) / q (leave it) >"));
+        let Some(line) = line().await? else {
+            print::note("");
+            return Ok(false);
+        };
+        match read(&line, false) {
+            Some(Said::Answer(answer)) => return Ok(answer != Answer::Deny),
+            Some(Said::Show) => print::note(in_full(&content)),
+            Some(Said::Leave) => return Ok(false),
+            None => {}
+        }
+    }
+}
+
+/// What is to be done, for whoever confirms it.
+fn confirmation(tool: &ToolName, declared: &Declared, content: &Content) -> String {
+    let mut text = format!(
+        "{} shall `{}` be called? {}",
+        warn("?"),
+        strong(foreign(tool.as_str())),
+        faint(format!("(asked by {RULE})"))
+    );
+    for (path, value) in arguments(content) {
+        let line = format!("\n    {} = {}", foreign(&path), strong(foreign(&value)));
+        text.push_str(&line);
+    }
+    let (effect, risk) = (declared.effect.word(), declared.risk.word());
+    text.push_str(&format!(
+        "\n  {} {effect}, risk {risk}",
+        faint("the tool is")
+    ));
+    text
 }
 
 /// What came of asking at the terminal.

@@ -1,5 +1,7 @@
 //! `lazaret plugin`: what a component is, wants and could do, before it may do anything.
 
+mod diff;
+
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -13,6 +15,7 @@ use crate::guests::plugin::{Plugin as Looked, PluginBytes};
 use crate::guests::station::Quarantine;
 use crate::rules::grant::Access;
 use crate::rules::manifest::Declared;
+use crate::runs::host::Host;
 use crate::surfaces::paint::{faint, foreign, good, strong, table, warn};
 use crate::words::clock::Clock;
 use crate::words::error::{Error, Result};
@@ -22,7 +25,9 @@ use crate::words::error::{Error, Result};
 #[command(after_help = "Examples:
   lazaret plugin list
   lazaret plugin inspect web              what it declares, and what it could ask for at all
-  lazaret plugin check my-plugin.wasm     whether this host would take it")]
+  lazaret plugin check my-plugin.wasm     whether this host would take it
+  lazaret plugin manifest web             all that it declares, as JSON
+  lazaret plugin diff old.wasm new.wasm --fail-on breaking")]
 pub(super) enum Plugin {
     /// List the plugins that are installed.
     List,
@@ -36,6 +41,13 @@ pub(super) enum Plugin {
         /// A `.wasm` file.
         file: PathBuf,
     },
+    /// Print the manifest of a plugin, or of all that are installed, as JSON.
+    Manifest {
+        /// A `.wasm` file, a manifest in a `.json` file, or the name of an installed plugin.
+        plugin: Option<String>,
+    },
+    /// Say what has changed from one manifest to another, and what may break whoever calls its tools.
+    Diff(diff::Diff),
 }
 
 impl Plugin {
@@ -44,6 +56,8 @@ impl Plugin {
             Self::List => list(scene).await,
             Self::Inspect { plugin } => inspect(scene, &plugin).await,
             Self::Check { file } => check(scene, &file).await,
+            Self::Manifest { plugin } => diff::manifests(scene, plugin.as_deref()).await,
+            Self::Diff(diff) => diff.perform(scene).await,
         }
     }
 }
@@ -114,24 +128,21 @@ async fn inspect(scene: &Scene, which: &str) -> Result<u8> {
         return Ok(0);
     }
     let host = scene.open_host().await?;
-    let found = host
-        .catalog()
-        .plugins()
-        .iter()
-        .find(|plugin| plugin.name == which);
-    let Some(plugin) = found else {
-        let names: Vec<&str> = host
-            .catalog()
-            .plugins()
-            .iter()
-            .map(|plugin| plugin.name.as_str())
-            .collect();
-        let hint = format!("installed: {}; or name a `.wasm` file", names.join(", "));
-        return Err(Error::not_found(format!("plugin `{which}`")).hint(hint));
-    };
+    let plugin = installed(&host, which)?;
     let imports = plugin.imports(host.quarantine()).await?;
     describe(scene, plugin, &imports);
     Ok(0)
+}
+
+/// The plugin of that name.
+fn installed<'a>(host: &'a Host, name: &str) -> Result<&'a Looked> {
+    let plugins = host.catalog().plugins().iter();
+    let found = plugins.clone().find(|plugin| plugin.name == name);
+    found.map(AsRef::as_ref).ok_or_else(|| {
+        let names: Vec<&str> = plugins.map(|plugin| plugin.name.as_str()).collect();
+        let hint = format!("installed: {}; or name a `.wasm` file", names.join(", "));
+        Error::not_found(format!("plugin `{name}`")).hint(hint)
+    })
 }
 
 async fn check(scene: &Scene, file: &Path) -> Result<u8> {

@@ -1,5 +1,7 @@
 //! `lazaret tools`: what can be called.
 
+use std::sync::Arc;
+
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
@@ -10,6 +12,7 @@ use crate::rules::grant::Pattern;
 use crate::rules::manifest::Risk;
 use crate::rules::signature;
 use crate::runs::host::Host;
+use crate::surfaces::catalogue::{Shape, exposed, list};
 use crate::surfaces::paint::{faint, foreign, strong};
 use crate::words::error::Result;
 use crate::words::event::Surface;
@@ -19,7 +22,8 @@ use crate::words::event::Surface;
 #[command(after_help = "Examples:
   lazaret tools                     all of them
   lazaret tools page links          those that speak of both words
-  lazaret tools --format openai     as a model is told of them
+  lazaret tools --format anthropic  as a model of Anthropic's is told of them
+  lazaret tools --format mcp        as an MCP server lists them
   lazaret tools web --format ts     as a script calls them")]
 pub(super) struct Tools {
     /// Words to look for.
@@ -35,8 +39,14 @@ enum Format {
     Text,
     /// Names, schemas and declarations.
     Json,
-    /// As OpenAI's `tools`.
+    /// As OpenAI's `tools`: those that a model may be told of, as in all that follow.
     Openai,
+    /// As Anthropic's `tools`.
+    Anthropic,
+    /// As MCP's `tools/list` answers.
+    Mcp,
+    /// As the AI SDK's `tools`, by name.
+    AiSdk,
     /// As declarations of TypeScript.
     Ts,
 }
@@ -64,7 +74,10 @@ impl Tools {
                 &tools.iter().map(|tool| described(tool)).collect(),
                 scene.json,
             ),
-            Format::Openai => print::value(&tools.iter().map(|tool| openai(tool)).collect(), false),
+            Format::Openai => told(&host, &tools, (Shape::OpenAi, scene.quiet)),
+            Format::Anthropic => told(&host, &tools, (Shape::Anthropic, scene.quiet)),
+            Format::Mcp => told(&host, &tools, (Shape::Mcp, scene.quiet)),
+            Format::AiSdk => told(&host, &tools, (Shape::AiSdk, scene.quiet)),
             Format::Ts => {
                 let listed: Vec<_> = tools.iter().map(|tool| tool.listed()).collect();
                 let mut text = signature::module(&listed);
@@ -75,8 +88,8 @@ impl Tools {
                 print::line(text.trim_end());
             }
         }
-        let is_data = matches!(format, Format::Json | Format::Openai);
-        if tools.is_empty() && !is_data && !scene.quiet {
+        let is_text = matches!(format, Format::Text | Format::Ts);
+        if tools.is_empty() && is_text && !scene.quiet {
             print::note("no tool has all these words");
         }
         Ok(0)
@@ -99,9 +112,14 @@ fn row(tool: &Tool) -> Vec<String> {
         Risk::ExternalWrite => faint("changes"),
         Risk::HighRisk | Risk::Unclassified => faint("high risk"),
     };
-    let asks = match tool.declared.conduct.needs_approval {
-        true => format!("{risk}{}", faint(", asks first")),
-        false => risk,
+    let declared = &tool.declared;
+    let asks = match (
+        declared.conduct.needs_approval,
+        declared.requires_confirmation(),
+    ) {
+        (true, _) => format!("{risk}{}", faint(", asks first")),
+        (false, true) => format!("{risk}{}", faint(", to be confirmed")),
+        (false, false) => risk,
     };
     vec![strong(&tool.name), asks, foreign(first)]
 }
@@ -112,12 +130,23 @@ fn described(tool: &Tool) -> Value {
         "plugin": tool.origin(),
         "digest": tool.digest(),
         "declared": *tool.declared,
+        "requiresConfirmation": tool.declared.requires_confirmation(),
     })
 }
 
-fn openai(tool: &Tool) -> Value {
-    let card = tool.card();
-    json!({"type": "function", "function": {
-        "name": card.name.replace('.', "__"), "description": card.description, "parameters": card.input,
-    }})
+/// Prints those of these tools that a model may be told of, and says which ones are left out.
+fn told(host: &Host, tools: &[&Arc<Tool>], (shape, quiet): (Shape, bool)) {
+    let exposed = exposed(host, shape.surface());
+    let is_told = |tool: &&Arc<Tool>| exposed.iter().any(|one| one.name == tool.name);
+    let (told, left): (Vec<&Arc<Tool>>, Vec<&Arc<Tool>>) = tools.iter().copied().partition(is_told);
+    let told: Vec<&Tool> = told.into_iter().map(AsRef::as_ref).collect();
+    print::value(&list(&told, shape), false);
+    if !left.is_empty() && !quiet {
+        let names: Vec<&str> = left.iter().map(|tool| tool.name.as_str()).collect();
+        print::note(format!(
+            "{}: {}",
+            faint("left out, since a model may not call them here"),
+            foreign(&names.join(", "))
+        ));
+    }
 }

@@ -18,6 +18,7 @@ use super::profile::{Profile, Version};
 use super::secrets::{ScrubTable, SecretTable, VaultTable};
 use super::serve::ServeTable;
 use super::traces::TracesTable;
+use super::wards::{StepTable, WardTable};
 use crate::edges::named;
 use crate::guests::catalog::Collisions;
 use crate::rules::candidate::{Accepts, Can};
@@ -48,6 +49,15 @@ pub struct ConfigFile {
     pub block: Vec<Pattern>,
     /// Tools that a person is asked about before every call.
     pub ask: Vec<Pattern>,
+    /// Tools whose calls by models, scripts and tools count as confirmed, where their manifests want that; each is named
+    /// alone. A client confirms by itself.
+    pub confirmed: Vec<Pattern>,
+    /// Who may call what, beside what is granted.
+    pub permissions: Vec<WardTable>,
+    /// What is done around calls.
+    pub steps: Vec<StepTable>,
+    /// How many calls of one tool are made at once, by tools; a manifest may say less.
+    pub at_once: BTreeMap<String, u32>,
     /// What becomes of a question where nobody is there to be asked; absent: the run waits.
     pub unattended: Option<Unattended>,
     /// How long questions may be answered; absent: for ever.

@@ -79,9 +79,12 @@ const NAMED: [&[&str]; 6] = [
 ];
 
 /// Lists that add up.
-const ADDING: [&[&str]; 11] = [
+const ADDING: [&[&str]; 14] = [
     &["block"],
     &["ask"],
+    &["confirmed"],
+    &["permissions"],
+    &["steps"],
     &["flow", "me"],
     &["flow", "vouch"],
     &["flow", "common"],

@@ -85,6 +85,7 @@ impl Look<'_> {
         let lists = [
             ("block", String::new(), &file.block),
             ("ask", String::new(), &file.ask),
+            ("confirmed", String::new(), &file.confirmed),
             ("release", "[flow]".to_owned(), &file.flow.release),
         ];
         let agents = file.agents.iter();

@@ -4,6 +4,7 @@
 //! that only tighten; where both name one thing, the user's own words win.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ use super::names;
 use super::pace::PaceTable;
 use super::secrets;
 use super::traces;
+use super::wards;
 use crate::edges::vault::{Backend, Vault};
 use crate::guests::catalog::Collisions;
 use crate::guests::plugin;
@@ -132,7 +134,7 @@ pub(super) fn resolve(mut setup: Setup, files: &[(&Path, &ConfigFile)]) -> Resul
         setup.policy.bounds.retries.silent.delay_ms = delay_ms;
     }
     setup.policy.scripts = script_rules(files)?;
-    setup.policy.asks = ask_rules(files)?;
+    setup.policy.asks = ask_rules(mem::take(&mut setup.policy.asks), files)?;
     setup.policy.inbound = inbound(files);
     setup.rules = RunRules {
         abort: abort(files)?,
@@ -205,7 +207,7 @@ fn script_rules(files: &[(&Path, &ConfigFile)]) -> Result<ScriptRules> {
 }
 
 /// Questions: whoever denies has their way, and the shortest time holds.
-fn ask_rules(files: &[(&Path, &ConfigFile)]) -> Result<AskRules> {
+fn ask_rules(asks: AskRules, files: &[(&Path, &ConfigFile)]) -> Result<AskRules> {
     let files = || files.iter().map(|(_, file)| file);
     let expires_s = files().filter_map(|file| file.ask_expires_s).min();
     Ok(AskRules {
@@ -214,6 +216,7 @@ fn ask_rules(files: &[(&Path, &ConfigFile)]) -> Result<AskRules> {
             .max()
             .unwrap_or_default(),
         expires_ms: expires_s.map(expires_ms).transpose()?,
+        ..asks
     })
 }
 
@@ -309,7 +312,9 @@ fn add(setup: &mut Setup, path: &Path, said: &Said<'_>) -> Result<()> {
     let file = said.file;
     let folder = path.parent().unwrap_or(Path::new("."));
     setup.policy.block.extend(file.block.iter().cloned());
-    setup.policy.ask.extend(file.ask.iter().cloned());
+    setup.policy.asks.tools.extend(file.ask.iter().cloned());
+    wards::add(&mut setup.policy.wards, file)?;
+    add_confirmed(&mut setup.policy, &file.confirmed)?;
     if let Some(risks) = &file.allow_risk {
         let risks: BTreeSet<Risk> = risks.iter().copied().collect();
         setup.policy.risks = setup.policy.risks.intersection(&risks).copied().collect();
@@ -370,6 +375,16 @@ fn add(setup: &mut Setup, path: &Path, said: &Said<'_>) -> Result<()> {
                 .map_err(|error| in_table(&format!("models.{name}"), &error))?;
         }
     }
+    Ok(())
+}
+
+/// What counts as confirmed is named tool by tool: a pattern would speak of tools that are not there yet.
+fn add_confirmed(policy: &mut Policy, lines: &[Pattern]) -> Result<()> {
+    if let Some(line) = lines.iter().find(|line| !line.is_exact()) {
+        let what = format!("`confirmed = [\"{line}\"]` names no tool alone");
+        return Err(Error::bad_input(what).hint("write a full name, such as `files.remove`"));
+    }
+    policy.asks.confirmed.extend(lines.iter().cloned());
     Ok(())
 }
 

@@ -3,7 +3,6 @@
 use axum::extract::State;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::answer::{Answered, Failed};
 use super::body::Wished;
@@ -11,9 +10,8 @@ use super::shown::{self, lost};
 use super::site::Site;
 use crate::rules::script::TOOL;
 use crate::runs::left::Program;
-use crate::surfaces::envelope::Envelope;
 use crate::surfaces::wish::{self, Options};
-use crate::words::error::{Code, Error};
+use crate::words::error::Error;
 use crate::words::event::Surface;
 use crate::words::limits::SCRIPT_CHARS;
 

@@ -102,8 +102,6 @@ pub(super) async fn call(
 fn described(tool: &Tool) -> Value {
     let declared = &tool.declared;
     let offer = &declared.offer;
-    // With the rest of what a manifest says, whatever that comes to be.
-    let said = json!(**declared);
     json!({
         "name": tool.name,
         "description": declared.description,
@@ -114,7 +112,7 @@ fn described(tool: &Tool) -> Value {
         "visibility": offer.visibility,
         "surfaces": offer.surfaces,
         "needsApproval": declared.conduct.needs_approval,
-        "requiresConfirmation": said.get("requires_confirmation").unwrap_or(&Value::Bool(false)),
+        "requiresConfirmation": declared.requires_confirmation(),
         "input": declared.input,
         "output": declared.output,
         "examples": declared.examples,

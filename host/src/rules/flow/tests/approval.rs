@@ -45,7 +45,7 @@ fn no_line_of_policy_lifts_it() {
     assert_eq!(asked(&scene, "other.act", false), None, "it is released");
     assert_eq!(asked(&scene, "other.act", true).unwrap().0, RULE);
     // Where policy asks as well, the line to leave out would not make it the last.
-    scene.policy.ask = vec![Pattern::all()];
+    scene.policy.asks.tools = vec![Pattern::all()];
     let (rule, _, lines) = asked(&scene, "other.act", false).unwrap();
     assert_eq!(rule, "`ask = [\"*\"]` in test");
     assert_eq!(lines, ["# leave out: ask = [\"*\"]"]);

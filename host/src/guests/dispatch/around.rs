@@ -1,0 +1,273 @@
+//! What policy puts around a call, made: the checker of its permission, and the steps before and after its guest.
+//!
+//! All of it happens between the two records of the call, so that these say what came of it in the end. A ward is a
+//! call by the host, judged and recorded like any other, and reads what its call has read. In a replay none is made:
+//! what came of the call is what came of it with them.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::super::apart::{Done, Telling};
+use super::super::catalog::Tool;
+use super::super::guest::{LogLine, Trail};
+use super::super::station::Station;
+use super::super::tasks::Tasks;
+use super::{Outcome, Request, Within, dispatch, visit};
+use crate::rules::call::Call;
+use crate::rules::caller::{Caller, Origin};
+use crate::rules::flow;
+use crate::rules::grant::Pattern;
+use crate::rules::schema::Args;
+use crate::rules::wards::{self, NOT_AUTHORIZED, Said, Step};
+use crate::words::clock::Deadline;
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::Spent;
+use crate::words::id::{Place, Seq, ToolName};
+use crate::words::label::Label;
+use crate::words::limits::WARD_TIMEOUT_MS;
+use crate::words::message::WishedArgs;
+
+/// One call, and what its wards have left behind so far.
+pub(super) struct Around<'a> {
+    station: &'a Arc<Station>,
+    tasks: &'a Tasks,
+    caller: &'a Caller,
+    /// The record of the call.
+    seq: Seq,
+    tool: &'a Arc<Tool>,
+    trail: Trail,
+}
+
+/// What the steps before a call have made of it.
+enum Begun {
+    /// It runs like this.
+    Call(Box<Call>),
+    /// It does not run, and this came of it.
+    Data(Value),
+}
+
+impl<'a> Around<'a> {
+    /// Of a call that was allowed.
+    pub(super) fn of(
+        (station, tasks): (&'a Arc<Station>, &'a Tasks),
+        (caller, seq): (&'a Caller, Seq),
+        tool: &'a Arc<Tool>,
+    ) -> Self {
+        Self {
+            station,
+            tasks,
+            caller,
+            seq,
+            tool,
+            trail: Trail::default(),
+        }
+    }
+
+    /// Asks the checker of a call, where its line of permission names one: what comes of the call where it may not
+    /// be made, and nothing where it may.
+    pub(super) async fn refused(&self, call: &Call) -> Option<Done> {
+        let wards = &self.station.gate.policy().wards;
+        if self.is_bare() {
+            return None;
+        }
+        let checker = wards.checker(&call.tool, self.caller)?;
+        let told = wards::told_before(call, self.caller);
+        let outcome = self.ask(checker, told, &call.held).await;
+        let error = match outcome.result {
+            Ok(said) => wards::checked(&said).err()?,
+            Err(error) => Error::new(Code::Denied, NOT_AUTHORIZED).because(anyhow::anyhow!(error)),
+        };
+        let mut done = without_guest(Err(error));
+        done.trail.label = outcome.label;
+        Some(done)
+    }
+
+    /// Runs a call with all of its steps around it.
+    pub(super) async fn run(mut self, call: &Call, within: Within) -> Result<Done> {
+        let (place, tool) = ((self.caller, self.seq), self.tool);
+        let deprecated = !self.tool.declared.conduct.deprecated.is_empty();
+        let steps = self.steps();
+        if self.is_bare() || (steps.is_empty() && !deprecated) {
+            return visit(self.station, self.tasks, place, tool, (call, within)).await;
+        }
+        self.warn_of_age();
+        let done = match self.before(&steps, call).await {
+            Ok(Begun::Call(call)) => {
+                let call = (call.as_ref(), within);
+                visit(self.station, self.tasks, place, tool, call).await?
+            }
+            Ok(Begun::Data(value)) => without_guest(fitting(tool, value)),
+            Err(error) => without_guest(Err(error)),
+        };
+        Ok(self.after(&steps, done).await)
+    }
+
+    /// Whether nothing is around it: wards have none of their own, and a replay repeats what came of them.
+    fn is_bare(&self) -> bool {
+        self.caller.origin == Origin::Host || self.station.recorded.is_some()
+    }
+
+    fn steps(&self) -> Vec<Step> {
+        let wards = &self.station.gate.policy().wards;
+        wards
+            .around(&self.tool.name, self.caller)
+            .cloned()
+            .collect()
+    }
+
+    /// The outermost step comes first.
+    async fn before(&mut self, steps: &[Step], call: &Call) -> Result<Begun> {
+        let mut call = call.clone();
+        for step in steps {
+            let Some(ward) = &step.before else { continue };
+            let told = wards::told_before(&call, self.caller);
+            let outcome = self.ask(ward, told, &call.held).await;
+            let Some(said) = self.heard((step, ward), &outcome, outcome.result.as_ref())? else {
+                continue;
+            };
+            match wards::said(said.clone()).map_err(|error| about(ward, &error))? {
+                Said::Nothing => {}
+                Said::Data(value) => return Ok(Begun::Data(value)),
+                Said::Input(input) => call = self.changed(&call, ward, input)?,
+            }
+            call.held = call.held.join(&outcome.label);
+        }
+        Ok(Begun::Call(Box::new(call)))
+    }
+
+    /// The outermost step comes last. One that fails leaves nothing of what the tool returned.
+    async fn after(mut self, steps: &[Step], mut done: Done) -> Done {
+        for step in steps.iter().rev() {
+            let (Some(ward), Ok(value)) = (&step.after, &done.result) else {
+                continue;
+            };
+            let told = json!({"action": self.tool.name, "data": value});
+            let held = self.trail.label.join(&done.trail.label);
+            let outcome = self.ask(ward, told, &held).await;
+            match self.heard((step, ward), &outcome, outcome.result.as_ref()) {
+                Ok(None) => {}
+                Ok(Some(said)) => done.result = fitting(self.tool, said.clone()),
+                Err(error) => done.result = Err(error),
+            }
+        }
+        done.trail.label = done.trail.label.join(&self.trail.label);
+        done.trail.logs.splice(0..0, self.trail.logs);
+        done
+    }
+
+    /// What a step says that counts. One that only looks on is heard by nobody; that it failed is logged.
+    fn heard<'b>(
+        &mut self,
+        (step, ward): (&Step, &ToolName),
+        outcome: &Outcome,
+        result: Result<&'b Value, &Error>,
+    ) -> Result<Option<&'b Value>> {
+        match (step.observe, result) {
+            (true, Ok(_)) => Ok(None),
+            (true, Err(error)) => {
+                let code = error.code().word();
+                self.warn(format!(
+                    "the step `{ward}` has failed ({code}), and only looks on"
+                ));
+                Ok(None)
+            }
+            (false, Ok(said)) => {
+                self.trail.label = self.trail.label.join(&outcome.label);
+                Ok(Some(said))
+            }
+            (false, Err(error)) => {
+                self.trail.label = self.trail.label.join(&outcome.label);
+                Err(about(ward, error))
+            }
+        }
+    }
+
+    /// The call with other arguments: they fit, and of a sink nothing changes that says where, whom or what to act on,
+    /// since that was judged.
+    fn changed(&self, call: &Call, ward: &ToolName, input: Value) -> Result<Call> {
+        let args = Args::check(input, self.tool.input()?).map_err(|error| about(ward, &error))?;
+        let changed = Call {
+            args,
+            ..call.clone()
+        };
+        let policy = self.station.gate.policy();
+        let steers = |call: &Call| flow::steering(call, self.caller, policy);
+        if flow::is_sink(call.declared.effect) && steers(call) != steers(&changed) {
+            let what = format!(
+                "the step `{ward}` has changed what steers `{}`, after that was judged",
+                call.tool
+            );
+            return Err(Error::new(Code::Denied, what));
+        }
+        Ok(changed)
+    }
+
+    fn warn_of_age(&mut self) {
+        let instead = &self.tool.declared.conduct.deprecated;
+        if !instead.is_empty() {
+            self.warn(format!("`{}` is deprecated: {instead}", self.tool.name));
+        }
+    }
+
+    fn warn(&mut self, message: String) {
+        self.trail.keep_line(LogLine {
+            level: "warn",
+            message,
+            fields: json!({}),
+            time: self.station.gate.journal().clock().now_ms(),
+        });
+    }
+
+    /// Calls a ward, under the influence of all that its call knows.
+    async fn ask(&self, ward: &ToolName, told: Value, held: &Label) -> Outcome {
+        let caller = Caller {
+            parent: self.seq,
+            place: Place::default(),
+            known: self.caller.known.inside(false),
+            origin: Origin::Host,
+            reach: Arc::new([Pattern::exactly(ward)]),
+            grant: Arc::default(),
+            label: self.caller.label.join(held),
+            depth: self.caller.depth.saturating_add(1),
+            deadline: self
+                .caller
+                .deadline
+                .earlier(Deadline::after_ms(WARD_TIMEOUT_MS)),
+            ..self.caller.clone()
+        };
+        let request = Request {
+            tool: ward.to_string(),
+            args: WishedArgs::Json(told),
+        };
+        dispatch(self.station.clone(), self.tasks.clone(), caller, request).await
+    }
+}
+
+/// What comes of a call that needed no guest.
+fn without_guest(result: Result<Value>) -> Done {
+    Done {
+        result,
+        telling: Telling::Whole,
+        trail: Trail::default(),
+        spent: Spent::default(),
+    }
+}
+
+/// What stands for a tool's outcome fits the tool's own schema.
+fn fitting(tool: &Tool, value: Value) -> Result<Value> {
+    let issues = tool.output()?.issues(&value);
+    if issues.is_empty() {
+        return Ok(value);
+    }
+    let what = "what a step has made of the outcome does not fit the tool's output schema";
+    Err(Error::new(Code::BadOutcome, what).issues(issues))
+}
+
+/// A failure of a step, which fails its call.
+fn about(ward: &ToolName, error: &Error) -> Error {
+    let what = format!("the step `{ward}`: {}", error.message());
+    Error::new(error.code(), what)
+        .issues(error.issue_list().to_vec())
+        .retry(error.is_retryable())
+}

@@ -1,0 +1,146 @@
+//! What a guest has said at its end: an outcome that fits its own schema, or why there is none.
+
+use serde_json::Value;
+
+use super::super::bindings::exports::lazaret::plugin::tool::Failure;
+use super::super::catalog::Tool;
+use super::super::station::Station;
+use crate::rules::json;
+use crate::rules::sanitise::visible;
+use crate::words::error::{Code, Error, Issue, Result};
+use crate::words::id::shown;
+use crate::words::limits::{FAILURE_DETAILS_BYTES, FAILURE_ISSUES, OUTCOME_BYTES};
+
+/// Reads what a guest returned: JSON of bounded size that fits the tool's own schema.
+pub(super) fn read_outcome(
+    (station, tool): (&Station, &Tool),
+    said: Result<String, Failure>,
+    refused: Option<(Code, Vec<String>)>,
+) -> Result<Value> {
+    let text = said.map_err(|failure| gave_up(station, &failure, refused))?;
+    if text.len() > OUTCOME_BYTES {
+        return Err(Error::too_big("the outcome", OUTCOME_BYTES, text.len()));
+    }
+    let value = json::parse(&text).map_err(|why| {
+        Error::new(
+            Code::NotJson,
+            format!("the tool returned no JSON: {}", shown(&why)),
+        )
+    })?;
+    let issues = tool.output()?.issues(&value);
+    if issues.is_empty() {
+        return Ok(value);
+    }
+    Err(Error::new(
+        Code::BadOutcome,
+        "the tool's outcome does not fit its own output schema",
+    )
+    .issues(issues))
+}
+
+/// A guest that gives up after a refusal failed for the reason of that refusal; one that gives up by itself has failed,
+/// for one of the reasons that a tool may name (row A-26a).
+fn gave_up(station: &Station, failure: &Failure, refused: Option<(Code, Vec<String>)>) -> Error {
+    let (named, issues) = details(&failure.details);
+    let own = (named.unwrap_or(Code::GuestFailed), Vec::new());
+    let (code, hints) = refused.unwrap_or(own);
+    // Cleaned before it is cut: half a secret is not recognised.
+    let message = cut(
+        visible(&station.scrub.clean(&failure.message)),
+        FAILURE_CHARS,
+    );
+    let issues = issues.into_iter().map(|issue| Issue {
+        path: cut(visible(&station.scrub.clean(&issue.path)), FAILURE_CHARS),
+        message: cut(visible(&station.scrub.clean(&issue.message)), FAILURE_CHARS),
+    });
+    let error = Error::new(code, message).issues(issues.collect());
+    hints
+        .into_iter()
+        .fold(error.retry(failure.retryable), Error::hint)
+}
+
+/// What the details of a failure say that a host understands: its code, and what is wrong place by place.
+fn details(text: &str) -> (Option<Code>, Vec<Issue>) {
+    if text.is_empty() || text.len() > FAILURE_DETAILS_BYTES {
+        return (None, Vec::new());
+    }
+    let Ok(said) = json::parse(text) else {
+        return (None, Vec::new());
+    };
+    let code = said.get("code").and_then(Value::as_str).and_then(code_of);
+    let issues = said.get("issues").and_then(Value::as_array);
+    let issues = issues.into_iter().flatten().take(FAILURE_ISSUES);
+    let issue = |issue: &Value| serde_json::from_value(issue.clone()).ok();
+    (code, issues.filter_map(issue).collect())
+}
+
+/// The codes that a tool may fail with by its own word. None of them is the host's verdict about it.
+fn code_of(word: &str) -> Option<Code> {
+    let codes = [
+        Code::RateLimited,
+        Code::Conflict,
+        Code::Unsafe,
+        Code::Busy,
+        Code::Unauthenticated,
+        Code::FetchFailed,
+    ];
+    codes.into_iter().find(|code| code.envelope() == word)
+}
+
+fn cut(mut text: String, chars: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(chars) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
+/// Characters of a guest's own words on why it failed.
+const FAILURE_CHARS: usize = 2_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_names_one_of_a_few_reasons() {
+        let code = |word: &str| details(&format!(r#"{{"code":"{word}"}}"#)).0;
+        for (word, named) in [
+            ("RATE_LIMITED", Some(Code::RateLimited)),
+            ("CONFLICT", Some(Code::Conflict)),
+            ("UNSAFE_ACTION", Some(Code::Unsafe)),
+            ("CONCURRENCY_LIMIT", Some(Code::Busy)),
+            ("AUTHENTICATION_ERROR", Some(Code::Unauthenticated)),
+            ("EXTERNAL_SERVICE_ERROR", Some(Code::FetchFailed)),
+            // Verdicts and mishaps of the host are not a tool's to claim.
+            ("AUTHORIZATION_ERROR", None),
+            ("CONFIRMATION_REQUIRED", None),
+            ("CANCELLED", None),
+            ("INTERNAL_ERROR", None),
+            ("too-slow", None),
+        ] {
+            assert_eq!(code(word), named, "{word}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_comes_place_by_place_and_nothing_else_counts() {
+        let one = r#"{"issues":[{"path":"/a","message":"m"},{"path":1},"x"],"more":true}"#;
+        let issue = Issue {
+            path: "/a".to_owned(),
+            message: "m".to_owned(),
+        };
+        assert_eq!(details(one), (None, vec![issue]));
+        for nothing in ["", "{", "[]", "3", r#"{"code":7,"issues":{}}"#] {
+            assert_eq!(details(nothing), (None, Vec::new()), "{nothing}");
+        }
+        let many = vec![r#"{"path":"","message":"m"}"#; 100].join(",");
+        let (_, issues) = details(&format!(r#"{{"issues":[{many}]}}"#));
+        assert_eq!(issues.len(), FAILURE_ISSUES);
+        let long = format!(
+            r#"{{"code":"CONFLICT","x":"{}"}}"#,
+            "x".repeat(FAILURE_DETAILS_BYTES)
+        );
+        assert_eq!(details(&long).0, None);
+    }
+}

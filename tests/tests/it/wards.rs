@@ -1,0 +1,403 @@
+//! What policy puts around calls: lines of permission, checkers, steps; and what tools say of themselves.
+
+use lazaret::guests::dispatch::{Outcome, Request};
+use lazaret::rules::caller::Invocation;
+use lazaret::rules::manifest::Retry;
+use lazaret::rules::wards::NOT_AUTHORIZED;
+use lazaret::runs::written::Written;
+use lazaret::surfaces::wish::{self, Options};
+use lazaret::words::event::{Content, Event, Judged, Record, Surface};
+use lazaret::words::message::WishedArgs;
+use lazaret_tests::prelude::*;
+use lazaret_tests::rig;
+use lazaret_tests::saying;
+use lazaret_tests::verdict::check_records;
+
+async fn called(
+    rig: &Rigged,
+    surface: Surface,
+    (tool, args): (&str, Value),
+) -> (Vec<Record>, Outcome) {
+    let request = Request {
+        tool: tool.to_owned(),
+        args: WishedArgs::Json(args),
+    };
+    let once = Invocation {
+        retry: Some(Retry::default()),
+        ..Invocation::default()
+    };
+    let (run, tasks) = (rig.host.new_run(), Tasks::new());
+    let asked = (request, &Written::Typed, once);
+    let called = rig.host.call_asked(run.clone(), surface, asked, &tasks);
+    let called = called.await.expect("the journal takes the call");
+    let records = rig.records(&run).await;
+    assert_eq!(check_records(&records), Vec::<String>::new());
+    (records, called.outcome)
+}
+
+/// Code and message of a failure; nothing where there is none.
+fn failure(outcome: &Outcome) -> Option<(Code, &str)> {
+    let error = outcome.result.as_ref().err()?;
+    Some((error.code(), error.message()))
+}
+
+fn judged(records: &[Record]) -> Vec<&Judged> {
+    let judged = records.iter().filter_map(|record| match &record.event {
+        Event::Judged(judged) if judged.subject != "envelope" => Some(judged),
+        _ => None,
+    });
+    judged.collect()
+}
+
+const COUNT: fn() -> (&'static str, Value) = || ("text.count", json!({"text": "a b"}));
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_line_of_permission_says_yes_no_or_why_not() {
+    let policy = r#"
+        [[permissions]]
+        tools = "text.count"
+        surfaces = ["cli"]
+        verdict = true
+        [[permissions]]
+        tools = "text.count"
+        verdict = false
+        [[permissions]]
+        tools = "text.d*"
+        verdict = "quota used up"
+    "#;
+    let rig = Rig::of(policy).open().await;
+    let (_, outcome) = called(&rig, Surface::Cli, COUNT()).await;
+    assert_eq!(rig::value(&outcome)["words"], 2);
+    let (records, outcome) = called(&rig, Surface::Http, COUNT()).await;
+    assert_eq!(failure(&outcome), Some((Code::Denied, NOT_AUTHORIZED)));
+    assert_eq!(judged(&records)[0].verdict.word(), "deny");
+    let diff = ("text.diff", json!({"old": "a", "new": "b"}));
+    let (_, outcome) = called(&rig, Surface::Cli, diff).await;
+    assert_eq!(failure(&outcome), Some((Code::Denied, "quota used up")));
+    // A model is told the same, and no line of a file.
+    assert!(rig::error(&outcome).hints().is_empty());
+}
+
+const CHECKED: &str = "[[permissions]]\ntools = \"text.*\"\nchecker = \"acl.run\"";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_checker_has_the_last_word_and_none_is_a_no() {
+    let private = json!({"visibility": "private", "surfaces": ["mcp"]});
+    for (component, expected) in [
+        (saying::component("acl", &private, "true"), None),
+        (
+            saying::component("acl", &private, "false"),
+            Some(NOT_AUTHORIZED),
+        ),
+        (
+            saying::component("acl", &private, "\"quota used up\""),
+            Some("quota used up"),
+        ),
+        (
+            saying::component("acl", &private, "3"),
+            Some(NOT_AUTHORIZED),
+        ),
+        (
+            saying::component("acl", &private, "no json"),
+            Some(NOT_AUTHORIZED),
+        ),
+        (
+            saying::failing("acl", &private, false, &json!({"code": "CONFLICT"})),
+            Some(NOT_AUTHORIZED),
+        ),
+    ] {
+        let rig = Rig::of(CHECKED).component("acl", &component).open().await;
+        let (_, outcome) = called(&rig, Surface::Cli, COUNT()).await;
+        let expected = expected.map(|message| (Code::Denied, message));
+        assert_eq!(failure(&outcome), expected);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_checker_sees_the_validated_input_and_who_asks() {
+    let echo = saying::echo("acl", &json!({}));
+    let rig = Rig::of(CHECKED).component("acl", &echo).open().await;
+    let (records, _) = called(&rig, Surface::Http, COUNT()).await;
+    let judged = judged(&records);
+    assert_eq!(judged[1].subject, "acl.run");
+    assert_eq!(judged[1].origin, "host");
+    let Content::Inline(told) = &judged[1].content else {
+        panic!("{:?}", judged[1]);
+    };
+    assert_eq!(told["action"], "text.count");
+    assert_eq!(told["input"], json!({"text": "a b"}));
+    let context = &told["context"];
+    assert_eq!(
+        (&context["surface"], &context["origin"]),
+        (&json!("http"), &json!("client"))
+    );
+    // What does not fit is never seen.
+    let wrong = ("text.count", json!({"text": 3}));
+    let (records, outcome) = called(&rig, Surface::Http, wrong).await;
+    assert_eq!(rig::error(&outcome).code(), Code::BadArgs);
+    assert!(
+        records
+            .iter()
+            .all(|record| !format!("{record:?}").contains("acl.run"))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_stands_around_calls_only_looks() {
+    for (key, more, says) in [
+        (
+            "checker",
+            json!({"effect": "side-effecting"}),
+            "it is side-effecting",
+        ),
+        ("checker", json!({"needs_approval": true}), "without asking"),
+        (
+            "before",
+            json!({"effect": "destructive"}),
+            "it is destructive",
+        ),
+        (
+            "after",
+            json!({"requires_confirmation": true}),
+            "without asking",
+        ),
+    ] {
+        let table = if key == "checker" {
+            "permissions"
+        } else {
+            "steps"
+        };
+        let policy = format!("[[{table}]]\ntools = \"*\"\n{key} = \"acl.run\"");
+        let rig = Rig::of(&policy).component("acl", &saying::component("acl", &more, "true"));
+        let error = rig.try_open().await.map(|_| ()).unwrap_err();
+        assert!(error.message().contains(says), "{error}");
+        let missing = Rig::of(&policy).try_open().await.map(|_| ()).unwrap_err();
+        assert!(
+            missing
+                .message()
+                .contains("names no tool that is installed"),
+            "{missing}"
+        );
+    }
+}
+
+fn step(more: &str) -> String {
+    format!("[[steps]]\ntools = \"text.count\"\n{more}\n")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_changes_what_goes_in_or_stands_in_for_the_tool() {
+    let counts = json!({"bytes": 0, "characters": 0, "lines": 0, "words": 77});
+    for (says, expected) in [
+        (json!({}), Ok(json!(2))),
+        (json!({"input": {"text": "a b c"}}), Ok(json!(3))),
+        (json!({"data": counts}), Ok(json!(77))),
+        (json!({"input": {"text": 3}}), Err(Code::BadArgs)),
+        (json!({"data": {"words": 1}}), Err(Code::BadOutcome)),
+        (json!({"other": 1}), Err(Code::BadOutcome)),
+    ] {
+        let component = saying::component("pre", &json!({}), &says.to_string());
+        let rig = Rig::of(&step("before = \"pre.run\""))
+            .component("pre", &component)
+            .open()
+            .await;
+        let (_, outcome) = called(&rig, Surface::Cli, COUNT()).await;
+        let words = outcome.result.as_ref().map(|value| value["words"].clone());
+        assert_eq!(words.map_err(|error| error.code()), expected, "{says}");
+        // Whoever had a say stands in the label.
+        assert!(
+            outcome.label.to_string().contains("tool:pre.run"),
+            "{}",
+            outcome.label
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_changes_what_comes_out() {
+    let counts = json!({"bytes": 0, "characters": 0, "lines": 0, "words": 77}).to_string();
+    for (component, expected) in [
+        (
+            saying::component("post", &json!({}), &counts),
+            Ok(json!(77)),
+        ),
+        (
+            saying::component("post", &json!({}), "{}"),
+            Err(Code::BadOutcome),
+        ),
+        (
+            saying::failing("post", &json!({}), true, &json!({"code": "CONFLICT"})),
+            Err(Code::Conflict),
+        ),
+    ] {
+        let rig = Rig::of(&step("after = \"post.run\""))
+            .component("post", &component)
+            .open()
+            .await;
+        let (_, outcome) = called(&rig, Surface::Cli, COUNT()).await;
+        let words = outcome.result.as_ref().map(|value| value["words"].clone());
+        assert_eq!(words.map_err(|error| error.code()), expected);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_outermost_step_comes_first_and_last() {
+    let around = |name: &str| {
+        step(&format!(
+            "before = \"{name}.run\"\nafter = \"{name}.run\"\nobserve = true"
+        ))
+    };
+    let policy = format!("{}{}", around("outer"), around("inner"));
+    let rig = Rig::of(&policy)
+        .component("outer", &saying::component("outer", &json!({}), "{}"))
+        .component("inner", &saying::component("inner", &json!({}), "{}"));
+    let rig = rig.open().await;
+    let (records, outcome) = called(&rig, Surface::Cli, COUNT()).await;
+    assert_eq!(rig::value(&outcome)["words"], 2);
+    let subjects: Vec<&str> = judged(&records)
+        .iter()
+        .map(|judged| judged.subject.as_str())
+        .collect();
+    assert_eq!(
+        subjects,
+        [
+            "text.count",
+            "outer.run",
+            "inner.run",
+            "inner.run",
+            "outer.run"
+        ]
+    );
+    // Who only looks on has no part in what comes of it.
+    assert!(
+        !outcome.label.to_string().contains("outer"),
+        "{}",
+        outcome.label
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_that_looks_on_breaks_nothing() {
+    let failing = saying::failing("watch", &json!({}), false, &json!({}));
+    let policy = step("before = \"watch.run\"\nafter = \"watch.run\"\nobserve = true");
+    let rig = Rig::of(&policy).component("watch", &failing).open().await;
+    let (_, outcome) = called(&rig, Surface::Cli, COUNT()).await;
+    assert_eq!(rig::value(&outcome)["words"], 2);
+    let warnings = outcome
+        .trail
+        .logs
+        .iter()
+        .filter(|line| line.level == "warn");
+    let warnings: Vec<&str> = warnings.map(|line| line.message.as_str()).collect();
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(
+        warnings[0].contains("`watch.run` has failed (guest_failed)"),
+        "{warnings:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_step_changes_where_something_goes_after_that_was_judged() {
+    for (input, expected) in [
+        (
+            json!({"path": "out/evil.txt", "content": "x"}),
+            Err(Code::Denied),
+        ),
+        (
+            json!({"path": "out/a.txt", "content": "changed"}),
+            Ok("changed"),
+        ),
+    ] {
+        let policy = "[[steps]]\ntools = \"files.write\"\nbefore = \"pre.run\"
+            [mounts.out]\npath = \"out\"\naccess = \"write\"\nown = true\nworkspace = true
+            [grants.\"files.*\"]\nmounts = { out = \"write\" }";
+        let says = json!({"input": input}).to_string();
+        let component = saying::component("pre", &json!({}), &says);
+        let rig = Rig::of(policy).component("pre", &component).open().await;
+        let write = (
+            "files.write",
+            json!({"path": "out/a.txt", "content": "mine"}),
+        );
+        let (_, outcome) = called(&rig, Surface::Cli, write).await;
+        let done = outcome
+            .result
+            .as_ref()
+            .map(|_| ())
+            .map_err(|error| error.code());
+        assert_eq!(done, expected.map(|_| ()));
+        assert!(!rig.path("out/evil.txt").exists());
+        let written = std::fs::read_to_string(rig.path("out/a.txt")).ok();
+        assert_eq!(written.as_deref(), expected.ok());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_on_its_way_out_says_so() {
+    let component = saying::component("old", &json!({"deprecated": "use new.run"}), "1");
+    let rig = Rig::of("").component("old", &component).open().await;
+    let (_, outcome) = called(&rig, Surface::Cli, ("old.run", json!({}))).await;
+    assert_eq!(*rig::value(&outcome), 1);
+    let line = &outcome.trail.logs[0];
+    assert_eq!(
+        (line.level, line.message.as_str()),
+        ("warn", "`old.run` is deprecated: use new.run")
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tools_own_code_is_the_same_on_every_surface() {
+    for code in [
+        "RATE_LIMITED",
+        "CONFLICT",
+        "UNSAFE_ACTION",
+        "CONCURRENCY_LIMIT",
+        "AUTHENTICATION_ERROR",
+        "EXTERNAL_SERVICE_ERROR",
+    ] {
+        let details = json!({"code": code, "issues": [{"path": "/a", "message": "taken"}]});
+        for retryable in [false, true] {
+            let component = saying::failing("odd", &json!({"retry": false}), retryable, &details);
+            let rig = Rig::of("").component("odd", &component).open().await;
+            for surface in Surface::ALL {
+                let (run, tasks) = (rig.host.new_run(), Tasks::new());
+                let (what, plain) = (("odd.run", json!({})), Options::default());
+                let answered = wish::call(&rig.host, (run, surface), what, &plain, &tasks);
+                let envelope = answered.await.envelope;
+                let error = &envelope["error"];
+                assert_eq!(error["code"], code, "{envelope}");
+                assert_eq!(error["message"], "it did not work");
+                assert_eq!(error["retryable"], retryable);
+                assert_eq!(error["issues"], details["issues"]);
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_call_more_than_may_be_made_at_once_is_refused_and_may_come_again() {
+    let server = Server::start().await;
+    server.say(vec![Answer {
+        path: "/".to_owned(),
+        body: "page".to_owned(),
+        ..Answer::default()
+    }]);
+    server.answer(false);
+    let url = format!("http://127.0.0.1:{}/", server.port());
+    let policy = format!(
+        "[at_once]\n\"web.*\" = 1\n[grants.\"web.*\"]\nfetch = [{{ url = \"{url}\", private = true }}]"
+    );
+    let rig = Rig::of(&policy).open().await;
+    let get = || ("web.get_page", json!({"url": url}));
+    let second = async {
+        server.arrived(1).await;
+        let (_, outcome) = called(&rig, Surface::Cli, get()).await;
+        let error = rig::error(&outcome);
+        assert_eq!((error.code(), error.is_retryable()), (Code::Busy, true));
+        assert_eq!(error.code().envelope(), "CONCURRENCY_LIMIT");
+        server.answer(true);
+    };
+    let ((_, first), ()) = tokio::join!(called(&rig, Surface::Cli, get()), second);
+    assert!(first.result.is_ok(), "{first:?}");
+    let (_, third) = called(&rig, Surface::Cli, get()).await;
+    assert!(third.result.is_ok(), "{third:?}");
+}
