@@ -12,12 +12,14 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Scene, print};
+use crate::edges::state::StateFolder;
+use crate::surfaces::http::Token;
 use crate::surfaces::mcp::desk::Desk;
 use crate::surfaces::mcp::http::{Clients, bearer};
 use crate::surfaces::mcp::stdio;
 use crate::surfaces::paint::{faint, strong};
 use crate::words::error::{Error, Result, why};
-use crate::words::key::HostKey;
+use crate::words::id::Digest;
 
 /// Serve the tools to a client of MCP, such as a desktop app or an editor.
 ///
@@ -43,11 +45,11 @@ impl Mcp {
         let config = scene.read_config()?;
         let serving = config.mcp_server()?;
         let host = Arc::new(scene.open(config.setup).await?);
-        let key = host.journal().key().clone();
+        let token = Token::of(&StateFolder::open(&scene.around.state)?)?;
         let desk = Desk::of(host, serving)?;
         match self.listen {
             None => stdio::serve(desk, ended()?).await?,
-            Some(address) => listen(desk, address, (&key, scene)).await?,
+            Some(address) => listen(desk, address, (&token, scene)).await?,
         }
         Ok(0)
     }
@@ -71,7 +73,7 @@ fn ended() -> Result<impl Future<Output = ()>> {
 async fn listen(
     desk: Arc<Desk>,
     address: SocketAddr,
-    (key, scene): (&HostKey, &Scene),
+    (token, scene): (&Token, &Scene),
 ) -> Result<()> {
     if !address.ip().is_loopback() {
         let what = format!("`{address}` is no address of this machine alone");
@@ -83,27 +85,24 @@ async fn listen(
     };
     let listener = TcpListener::bind(address).await.map_err(at)?;
     let address = listener.local_addr().map_err(at)?;
-    let token = token(key);
     print::line(format!("http://{address}/mcp"));
     if !scene.quiet {
         print::note(format!(
             "{}: Authorization: Bearer {}",
             faint("every request needs"),
-            strong(&token)
+            strong(token.text())
         ));
     }
     let clients = Clients::new(desk.clone());
     let door = Door {
         clients: clients.clone(),
-        key: key.clone(),
+        token: token.digest(),
     };
     let come = move |request: Request| door.clone().come(request);
     let router = Router::new().route("/mcp", any(come));
-    let stopping = desk.clone();
     let ended = ended()?;
     let stop = async move {
         ended.await;
-        stopping.close();
         clients.close();
     };
     let served = axum::serve(listener, router).with_graceful_shutdown(stop);
@@ -115,15 +114,14 @@ async fn listen(
 #[derive(Clone)]
 struct Door {
     clients: Clients,
-    key: HostKey,
+    token: Digest,
 }
 
 impl Door {
     async fn come(self, request: Request) -> Response {
         let shown = bearer(request.headers()).unwrap_or_default();
-        // Compared as authentications of both, so that the time tells nothing of either.
-        let proof = self.key.mac("comparison", &[token(&self.key).as_bytes()]);
-        if self.key.made(&proof, "comparison", &[shown.as_bytes()]) {
+        // How long it takes to compare two digests says nothing of what they are of.
+        if Digest::of(shown.as_bytes()) == self.token {
             return self.clients.answer(request).await;
         }
         let asks = [(header::WWW_AUTHENTICATE, "Bearer")];
@@ -131,9 +129,4 @@ impl Door {
             "every request needs `Authorization: Bearer TOKEN`; `lazaret mcp --listen` prints it";
         (StatusCode::UNAUTHORIZED, asks, what).into_response()
     }
-}
-
-/// The token of this user's host: always the same, and written down nowhere.
-fn token(key: &HostKey) -> String {
-    key.mac("token of MCP over HTTP", &[]).to_string()
 }

@@ -16,6 +16,8 @@ use crate::runs::host::Host;
 use crate::runs::rest;
 use crate::surfaces::config::Config;
 use crate::surfaces::http::{Names, Served, Site, Token, serve};
+use crate::surfaces::mcp::desk::Desk;
+use crate::surfaces::mcp::http::Clients;
 use crate::surfaces::paint::{faint, strong};
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::id::shown;
@@ -74,6 +76,7 @@ impl Serve {
             also: rules.hosts.clone(),
         };
         let site = Site::new(host, rules, (names, &token));
+        let clients = Clients::new(Desk::following(site.hosts(), config.mcp_server()?)?);
         say(&listener, &token, scene)?;
         let looking = Looking {
             config,
@@ -82,7 +85,7 @@ impl Serve {
         };
         let (tell, told) = watch::channel(0);
         let served = tokio::select! {
-            served = serve(listener, site, told) => served?,
+            served = serve(listener, (site, clients), told) => served?,
             never = looking.look(scene) => match never {},
             never = signals.count(tell) => match never {},
         };

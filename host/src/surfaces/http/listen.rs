@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 
 use super::router::router;
 use super::site::Site;
+use crate::surfaces::mcp::http::Clients;
 use crate::words::error::Result;
 use crate::words::limits::SERVE_HEAD_BYTES;
 
@@ -32,7 +33,7 @@ pub enum Served {
 /// `DiskFailed` where the last records cannot be kept.
 pub async fn serve(
     listener: TcpListener,
-    site: Site,
+    (site, clients): (Site, Clients),
     mut told: watch::Receiver<u32>,
 ) -> Result<Served> {
     let mut hurry = told.clone();
@@ -42,7 +43,7 @@ pub async fn serve(
     };
     let mut connections = JoinSet::new();
     let seats = Arc::new(Semaphore::new(site.rules().connections));
-    let router = router(&site);
+    let router = router(&site, &clients);
     let mut ending = std::pin::pin!(ending);
     loop {
         // Before the next is taken: those that wait do so in the system's own queue, which is bounded.
@@ -73,7 +74,7 @@ pub async fn serve(
     let hurry = async {
         let _ = hurry.wait_for(|count| *count > 1).await;
     };
-    end(&site, connections, hurry).await
+    end((&site, &clients), connections, hurry).await
 }
 
 /// One connection, to its end.
@@ -96,7 +97,7 @@ where
 }
 
 async fn end(
-    site: &Site,
+    (site, clients): (&Site, &Clients),
     mut connections: JoinSet<()>,
     hurry: impl Future<Output = ()>,
 ) -> Result<Served> {
@@ -104,6 +105,7 @@ async fn end(
     let grace = Duration::from_millis(site.rules().grace_ms);
     let whole = async {
         site.underway().emptied().await;
+        clients.close();
         // Their answers are on the way.
         while connections.join_next().await.is_some() {}
     };

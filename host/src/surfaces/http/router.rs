@@ -1,13 +1,15 @@
 //! Which request goes where. Every route of the server stands here once, and each of them in the document of the API.
 
 use axum::Router;
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::middleware;
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{MethodRouter, any, get, post};
 
 use super::answer::{Answered, Failed, ok};
 use super::site::Site;
 use super::{agents, chat, console, door, events, openapi, questions, runs, scripts, tools};
+use crate::surfaces::mcp::http::Clients;
 use crate::words::error::Error;
 
 /// A route: how and where it is asked, and what it does.
@@ -40,14 +42,19 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// The whole of the server, behind its door. Other ways in that speak HTTP, such as `/mcp`, are further routes here
-/// (`route_service`), before the door is laid around all of them.
-pub(super) fn router(site: &Site) -> Router {
+/// Where clients of MCP come.
+const MCP: &str = "/mcp";
+
+/// The whole of the server, behind its door.
+pub(super) fn router(site: &Site, clients: &Clients) -> Router {
     let mut router = Router::new();
     for (_, path, methods) in routes() {
         router = router.route(path, methods);
     }
+    let clients = clients.clone();
+    let mcp = move |request: Request| async move { clients.answer(request).await };
     router
+        .route(MCP, any(mcp))
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(site.clone(), door::pass))

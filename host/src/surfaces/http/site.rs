@@ -1,6 +1,6 @@
 //! The site: what all requests share.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use tokio::sync::watch;
 
@@ -11,7 +11,6 @@ use super::token::Token;
 use super::underway::Underway;
 use crate::runs::host::Host;
 use crate::surfaces::config::serve::ServeRules;
-use crate::words::lock::lock;
 
 /// What all requests share. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -20,7 +19,7 @@ pub struct Site(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     /// Whom new runs belong to; those under way keep theirs.
-    host: Mutex<Arc<Host>>,
+    host: watch::Sender<Arc<Host>>,
     rules: ServeRules,
     door: Door,
     underway: Underway,
@@ -37,7 +36,7 @@ impl Site {
             failures: rules.failures_per_minute,
         };
         Self(Arc::new(Inner {
-            host: Mutex::new(host),
+            host: watch::Sender::new(host),
             door: Door::new(names, token.digest(), rates),
             underway: Underway::new(rules.runs),
             feeds: Feeds::new(rules.watchers),
@@ -49,14 +48,19 @@ impl Site {
     /// Whom runs that begin now belong to.
     #[must_use]
     pub fn host(&self) -> Arc<Host> {
-        lock(&self.0.host).clone()
+        self.0.host.borrow().clone()
+    }
+
+    /// The same, as it changes.
+    #[must_use]
+    pub fn hosts(&self) -> watch::Receiver<Arc<Host>> {
+        self.0.host.subscribe()
     }
 
     /// From now on runs that begin belong to this host.
     pub fn renew_host(&self, host: Arc<Host>) {
-        let before = std::mem::replace(&mut *lock(&self.0.host), host);
-        // Not under the lock: the last of its runs may have ended, and then it closes its journal.
-        drop(before);
+        // The last of its runs may have ended: then the one before closes its journal here.
+        drop(self.0.host.send_replace(host));
     }
 
     /// From now on this is the token.

@@ -24,6 +24,7 @@ pub struct Clients {
     sessions: Arc<LocalSessionManager>,
     most: usize,
     stop: StreamableHttpServerConfig,
+    desk: Arc<Desk>,
 }
 
 impl std::fmt::Debug for Clients {
@@ -52,8 +53,9 @@ impl Clients {
             .enforce_origin_validation()
             .with_max_request_body_bytes(MCP_FRAME_BYTES);
         let most = desk.serving.sessions;
+        let before = desk.clone();
         let inner = StreamableHttpService::new(
-            move || Ok(Session::new(desk.clone())),
+            move || Ok(Session::new(before.clone())),
             sessions.clone(),
             config.clone(),
         );
@@ -62,11 +64,13 @@ impl Clients {
             sessions,
             most,
             stop: config,
+            desk,
         }
     }
 
-    /// Ends all sessions.
+    /// Ends all sessions; calls are given up.
     pub fn close(&self) {
+        self.desk.close();
         self.stop.cancellation_token.cancel();
     }
 
