@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use super::router::router;
 use super::site::Site;
 use crate::words::error::Result;
-use crate::words::limits::SERVE_HEAD_BYTES;
+use crate::words::limits::{SERVE_HEAD_BYTES, SERVE_LAST_MS};
 
 /// How the server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +113,9 @@ async fn end(
     }
     let left = site.underway().leave().await?;
     site.host().journal().sync().await?;
+    // Whoever watches is being told that it ends; whoever does not listen is not waited for.
+    let told = async { while connections.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(Duration::from_millis(SERVE_LAST_MS), told).await;
     Ok(match left {
         0 => Served::Whole,
         _ => Served::Left,
