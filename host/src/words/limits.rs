@@ -615,6 +615,8 @@ pub const SERVE_RUNS: usize = 128;
 pub const SERVE_WATCHERS: usize = 256;
 /// How long what is under way may take when the server ends, where `[serve] grace_ms` does not say.
 pub const SERVE_GRACE_MS: u64 = 5_000;
+/// How long the end waits for answers that are on the way, once nothing is under way any more.
+pub const SERVE_LAST_MS: u64 = 500;
 /// Largest value of the times there.
 pub const SERVE_MS_MAX: u64 = 600_000;
 /// Largest value of the counts there.

@@ -218,6 +218,7 @@ impl Feed {
             tokio::select! {
                 () = rest::until(journal.clock(), due) => {}
                 () = &mut over => break,
+                () = self.site.ended() => break,
             }
         }
         let mut draft = Draft::default();

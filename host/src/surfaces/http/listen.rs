@@ -15,7 +15,7 @@ use super::router::router;
 use super::site::Site;
 use crate::surfaces::mcp::http::Clients;
 use crate::words::error::Result;
-use crate::words::limits::SERVE_HEAD_BYTES;
+use crate::words::limits::{SERVE_HEAD_BYTES, SERVE_LAST_MS};
 
 /// How the server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +115,9 @@ async fn end(
     }
     let left = site.underway().leave().await?;
     site.host().journal().sync().await?;
+    // Whoever watches is being told that it ends; whoever does not listen is not waited for.
+    let told = async { while connections.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(Duration::from_millis(SERVE_LAST_MS), told).await;
     Ok(match left {
         0 => Served::Whole,
         _ => Served::Left,
