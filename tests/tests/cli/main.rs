@@ -50,6 +50,7 @@ mod signed;
 mod station;
 mod statuses;
 mod stop;
+mod surfaces;
 mod tls;
 mod trust;
 mod two_files;
