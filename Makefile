@@ -50,7 +50,7 @@ test:
 # Chromium, Node and two libraries, where they are missing; pictures of every page are left in target/console/shots.
 console: plugins
 	@cargo build -p lazaret
-	@browser="$$(tests/console/setup.sh)" && node tests/console/run.mjs target/debug/lazaret "$$browser"
+	@browser="$$(tests/console/setup.sh)" && node tests/console/run.mjs "$$PWD/target/debug/lazaret" "$$browser"
 
 # tests/mutants has the list; FLIPS=1 turns each condition of the rules into its opposite instead, and asks unit tests alone.
 # The compiler of plugins in the tests is the host as it is.

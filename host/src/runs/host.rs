@@ -167,18 +167,8 @@ impl Host {
         let kept = Kept::open(&places)?;
         let quarantine = open_quarantine(&places)?;
         let (journal, notes) = open_records(&places)?;
-        let bundled = look_at_all(&quarantine, plugin::bundled()).await?;
-        // They come with this host, and no other plugin can have their names.
-        let own = bundled.iter().map(|plugin| plugin.name.clone());
-        let own = own.chain([script::PLUGIN.to_owned()]);
-        policy.flows.classes.trusted_plugins.extend(own);
-        let mut configured = BTreeMap::new();
-        for (name, path) in plugins {
-            let plugin = Plugin::look(&quarantine, PluginBytes::File(path)).await;
-            let plugin = plugin.map_err(|error| about_plugin(&name, &error))?;
-            configured.insert(name, plugin);
-        }
-        let mut catalog = Catalog::gather(bundled, configured, collisions, &policy)?;
+        let plugins = (plugins, collisions);
+        let mut catalog = gather(&quarantine, plugins, &mut policy).await?;
         let known = scrub::Known::default();
         vault.teach(&known);
         let egress = Egress::new(&places.names, vault.clone(), known.clone());
@@ -601,6 +591,26 @@ pub(super) fn open_journal(places: &Places) -> Result<Journal> {
             Journal::open(&path, clock, key)
         }
     }
+}
+
+/// The bundled plugins and those of the configuration. The bundled ones come with this host, and no other plugin can have
+/// their names: so they are trusted.
+async fn gather(
+    quarantine: &Quarantine,
+    (plugins, collisions): (BTreeMap<String, PathBuf>, Collisions),
+    policy: &mut Policy,
+) -> Result<Catalog> {
+    let bundled = look_at_all(quarantine, plugin::bundled()).await?;
+    let own = bundled.iter().map(|plugin| plugin.name.clone());
+    let own = own.chain([script::PLUGIN.to_owned()]);
+    policy.flows.classes.trusted_plugins.extend(own);
+    let mut configured = BTreeMap::new();
+    for (name, path) in plugins {
+        let plugin = Plugin::look(quarantine, PluginBytes::File(path)).await;
+        let plugin = plugin.map_err(|error| about_plugin(&name, &error))?;
+        configured.insert(name, plugin);
+    }
+    Catalog::gather(bundled, configured, collisions, policy)
 }
 
 async fn look_at_all(quarantine: &Quarantine, bundled: &[PluginBytes]) -> Result<Vec<Plugin>> {

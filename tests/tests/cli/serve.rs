@@ -107,6 +107,10 @@ fn tools_are_listed_described_and_called() {
         .fails(404, "ACTION_NOT_FOUND");
     server
         .call("files.remove", json!({"path": "here/x"}))
+        .fails(409, "CONFIRMATION_REQUIRED");
+    let confirmed = json!({"input": {"path": "here/x"}, "confirm": true});
+    server
+        .post("/v1/tools/files.remove/call", &confirmed)
         .fails(403, "AUTHORIZATION_ERROR");
 }
 

@@ -218,11 +218,14 @@ fn a_script_that_goes_on_does_not_ask_the_server_twice() {
     station.run(&["servers", "trust", "mail"]).ends(0);
     let script = "const sum = await tools.mail.add({a: 1, b: 2}); const n = await tools.text.count({text: 'a'}); \
         return [sum, n.words]";
-    station.run(&["script", "-e", script]).ends(75);
-    let waiting: Vec<Value> = station.run(&["ask", "list", "--json"]).ends(0).lines();
-    let id = waiting[0]["question"].as_str().unwrap();
-    station.run(&["ask", "allow", id]).ends(0);
-    let went_on = station.run(&["runs", "resume", "--json"]);
+    let mut went_on = station.run(&["script", "-e", script, "--json"]).ends(75);
+    // The server is told something, and another tool is asked about: one life for each question.
+    while went_on.status == 75 {
+        let waiting: Vec<Value> = station.run(&["ask", "list", "--json"]).ends(0).lines();
+        let id = waiting[0]["question"].as_str().unwrap();
+        station.run(&["ask", "allow", id]).ends(0);
+        went_on = station.run(&["runs", "resume", "--json"]);
+    }
     assert!(went_on.out.contains("\"sum\""), "{went_on}");
     assert_eq!(notes(&station).matches("called add").count(), 1);
 }

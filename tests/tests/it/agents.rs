@@ -166,8 +166,7 @@ async fn calls_that_only_look_are_under_way_together() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_that_changes_something_is_alone_and_in_its_place() {
-    let policy =
-        "flow.mode = \"off\"\n[grants.\"hostile.write_here\"]\n[grants.\"hostile.destroy\"]";
+    let policy = "confirmed = [\"hostile.destroy\"]\nflow.mode = \"off\"\n[grants.\"hostile.write_here\"]\n[grants.\"hostile.destroy\"]";
     let reply = calls(json!([
         {"tool": "hostile.destroy"}, {"tool": "hostile.echo", "args": {"text": "a"}},
         {"tool": "hostile.write_here"}, {"tool": "text.count", "args": {"text": "a"}},

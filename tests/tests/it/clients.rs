@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 struct Client {
     read: BufReader<ReadHalf<DuplexStream>>,
     write: WriteHalf<DuplexStream>,
-    serving: JoinHandle<Result<()>>,
+    serving: JoinHandle<lazaret::words::error::Result<()>>,
 }
 
 impl Client {

@@ -1,5 +1,8 @@
 //! The whole host at work: attacks, journals, agents, limits. One binary, since each links the engine.
 
+// What a session of MCP holds is a type of many parts.
+#![recursion_limit = "256"]
+
 mod agents;
 mod apart;
 mod approval;

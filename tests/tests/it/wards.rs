@@ -62,7 +62,7 @@ async fn a_line_of_permission_says_yes_no_or_why_not() {
         tools = "text.count"
         verdict = false
         [[permissions]]
-        tools = "text.d*"
+        tools = "text.*"
         verdict = "quota used up"
     "#;
     let rig = Rig::of(policy).open().await;

@@ -82,10 +82,9 @@ fn about(tool: &Declared) -> [(&'static str, &'static str, bool); 8] {
         (
             "output-any",
             "describe what it returns; a script has no types for it otherwise",
-            !tool
-                .output
+            tool.output
                 .as_object()
-                .is_some_and(|schema| !schema.is_empty()),
+                .is_none_or(serde_json::Map::is_empty),
         ),
         (
             "example-missing",

@@ -85,6 +85,8 @@ async fn listen(
     };
     let listener = TcpListener::bind(address).await.map_err(at)?;
     let address = listener.local_addr().map_err(at)?;
+    // Before anybody is told where it is, and may end it.
+    let ended = ended()?;
     print::line(format!("http://{address}/mcp"));
     if !scene.quiet {
         print::note(format!(
@@ -100,7 +102,6 @@ async fn listen(
     };
     let come = move |request: Request| door.clone().come(request);
     let router = Router::new().route("/mcp", any(come));
-    let ended = ended()?;
     let stop = async move {
         ended.await;
         clients.close();

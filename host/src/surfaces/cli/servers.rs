@@ -28,13 +28,18 @@ use crate::words::id::Digest;
 A server is native code, or somebody else's: it is outside of the quarantine. What it is told, it has.")]
 pub(super) enum Servers {
     /// List the servers that are configured.
+    #[command(after_help = "Examples:\n  lazaret servers list --json")]
     List,
     /// Start a server, and show what it says of its tools, and how that differs from what was trusted.
+    #[command(after_help = "Examples:\n  lazaret servers check mail")]
     Check {
         /// Its name in `[mcp.NAME]`.
         server: String,
     },
     /// Offer the tools of a server from now on, exactly as it describes them now.
+    #[command(
+        after_help = "Examples:\n  lazaret servers trust mail\n  lazaret servers trust mail --digest 5f2b…     only if it still says what `check` showed"
+    )]
     Trust {
         /// Its name in `[mcp.NAME]`.
         server: String,
@@ -43,6 +48,7 @@ pub(super) enum Servers {
         digest: Option<String>,
     },
     /// Offer none of the tools of a server any more.
+    #[command(after_help = "Examples:\n  lazaret servers forget mail")]
     Forget {
         /// Its name in `[mcp.NAME]`.
         server: String,
@@ -158,9 +164,7 @@ async fn check(scene: &Scene, setup: &Setup, (pins, name): (&Pins, &str)) -> Res
     } else {
         describe(terms, &listed, now.digest());
         match &difference {
-            None => print::note(&format!(
-                "it is not trusted: `lazaret servers trust {name}`"
-            )),
+            None => print::note(format!("it is not trusted: `lazaret servers trust {name}`")),
             Some(difference) if difference.is_none() => {
                 print::line(format!("{} as it was trusted", good("ok")))
             }

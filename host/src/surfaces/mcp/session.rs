@@ -67,7 +67,7 @@ impl Session {
         let Some(mut hosts) = self.desk.changes() else {
             return;
         };
-        hosts.mark_unchanged();
+        // Whoever has missed a change is told of it now; once too often is better than never.
         let mut here = self.here.subscribe();
         let telling = async move {
             while next(&mut hosts, &mut here).await {

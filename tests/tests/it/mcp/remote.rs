@@ -81,13 +81,37 @@ async fn serve(mut stream: TcpStream, manner: &str, sent: Arc<Mutex<Vec<String>>
     let _ = stream.shutdown().await;
 }
 
+fn whole(status: &str, headers: &str, body: &str) -> String {
+    format!(
+        "HTTP/1.1 {status}\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// Of a server that does not answer itself.
+fn refusal(manner: &str, head: &str) -> Option<String> {
+    if !head.starts_with("POST") {
+        return Some(whole("405 Method Not Allowed", "", ""));
+    }
+    match manner {
+        "elsewhere" => Some(whole(
+            "307 Temporary Redirect",
+            "location: http://127.0.0.1:1/stolen\r\n",
+            "",
+        )),
+        "who" => Some(whole(
+            "401 Unauthorized",
+            "www-authenticate: Bearer resource_metadata=\"http://127.0.0.1:1/\"\r\n",
+            "",
+        )),
+        _ => None,
+    }
+}
+
 fn answer(manner: &str, head: &str, body: &str) -> String {
-    let whole = |status: &str, headers: &str, body: &str| {
-        format!(
-            "HTTP/1.1 {status}\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n{body}",
-            body.len()
-        )
-    };
+    if let Some(refusal) = refusal(manner, head) {
+        return refusal;
+    }
     let json = |value: &Value| {
         whole(
             "200 OK",
@@ -95,26 +119,6 @@ fn answer(manner: &str, head: &str, body: &str) -> String {
             &value.to_string(),
         )
     };
-    if !head.starts_with("POST") {
-        return whole("405 Method Not Allowed", "", "");
-    }
-    match manner {
-        "elsewhere" => {
-            return whole(
-                "307 Temporary Redirect",
-                "location: http://127.0.0.1:1/stolen\r\n",
-                "",
-            );
-        }
-        "who" => {
-            return whole(
-                "401 Unauthorized",
-                "www-authenticate: Bearer resource_metadata=\"http://127.0.0.1:1/\"\r\n",
-                "",
-            );
-        }
-        _ => {}
-    }
     let message: Value = serde_json::from_str(body).unwrap_or_default();
     let result = |result: Value| json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
     match message["method"].as_str().unwrap_or_default() {

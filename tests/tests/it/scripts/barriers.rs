@@ -62,8 +62,7 @@ async fn eight_calls_that_look_run_together_and_the_ninth_waits() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_that_changes_something_is_alone_and_in_its_place() {
-    let policy =
-        "[flow]\nmode = \"off\"\n[grants.\"hostile.write_here\"]\n[grants.\"hostile.destroy\"]";
+    let policy = "confirmed = [\"hostile.destroy\"]\n[flow]\nmode = \"off\"\n[grants.\"hostile.write_here\"]\n[grants.\"hostile.destroy\"]";
     let rig = Rig::of(policy).guest("hostile").open().await;
     let source = "
         await Promise.all([

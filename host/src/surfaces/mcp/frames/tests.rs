@@ -1,3 +1,5 @@
+//! What frames do with bytes of any kind.
+
 use super::*;
 
 /// What comes of these bytes: the messages' methods or ids, and what was said of bad lines.
