@@ -177,6 +177,7 @@ impl Scene {
             policy: Policy::nothing("bench"),
             mounts: BTreeMap::new(),
             plugins,
+            servers: Vec::new(),
             collisions: Collisions::default(),
             agents: BTreeMap::new(),
             models: BTreeMap::new(),

@@ -32,11 +32,11 @@ impl Got {
 
     /// The last message of a stream, or the one of a plain answer.
     fn message(&self) -> Value {
-        let data = self
+        let mut data = self
             .body
             .lines()
             .filter_map(|line| line.strip_prefix("data: "));
-        let last = data.filter(|data| !data.is_empty()).last();
+        let last = data.rfind(|data| !data.is_empty());
         serde_json::from_str(last.unwrap_or(&self.body))
             .unwrap_or_else(|why| panic!("{why}: {}", self.body))
     }

@@ -34,6 +34,10 @@ fn main() {
     stranger.note("started");
     if stranger.manner == "forks" {
         // It stays in the group, and knows nothing of pipes.
+        #[expect(
+            clippy::zombie_processes,
+            reason = "it outlives this program on purpose, until its group is killed"
+        )]
         let child = Command::new("sleep").arg("1000").spawn().expect("a child");
         stranger.note(&format!("child {}", child.id()));
     }
