@@ -454,9 +454,9 @@ impl Catalog {
                 || !classes.trusted_plugins.contains(tool.name.plugin())
         };
         let changes = |tool: &&&Arc<Tool>| {
-            let trusted =
-                !tool.declared.outside && classes.trusted_plugins.contains(tool.name.plugin());
-            can_change(tool.declared.effect, &tool.grant, trusted)
+            let trusted = classes.trusted_plugins.contains(tool.name.plugin());
+            // Whoever is outside is told what it is called with, whatever it says that it does.
+            tool.declared.outside || can_change(tool.declared.effect, &tool.grant, trusted)
         };
         within.iter().any(|tool| untrusted(&tool)) && within.iter().any(|tool| changes(&tool))
     }

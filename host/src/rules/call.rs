@@ -135,6 +135,10 @@ impl Effect for Call {
 
     fn durability(&self) -> Durability {
         match self.declared.effect {
+            // What somebody outside was told stands on record before.
+            EffectClass::Pure | EffectClass::ReadOnly if self.declared.outside => {
+                Durability::Committed
+            }
             EffectClass::Pure | EffectClass::ReadOnly => Durability::Batched,
             EffectClass::SideEffecting
             | EffectClass::ExternalStateful

@@ -193,7 +193,7 @@ impl<'a> Around<'a> {
         };
         let policy = self.station.gate.policy();
         let steers = |call: &Call| flow::steering(call, self.caller, policy);
-        if flow::is_sink(call.declared.effect) && steers(call) != steers(&changed) {
+        if call.declared.is_sink() && steers(call) != steers(&changed) {
             let what = format!(
                 "the step `{ward}` has changed what steers `{}`, after that was judged",
                 call.tool

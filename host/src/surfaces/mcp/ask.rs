@@ -180,10 +180,7 @@ fn described(always: bool) -> &'static str {
     }
 }
 
-/// Arguments that are shown; the question's own sentence says more where there are more.
-const ARGUMENTS: usize = 12;
-
-/// What is asked, with what, and why; hidden characters are shown.
+/// What is asked, with what, and why; hidden characters are shown. Nothing is cut: whoever agrees agrees to all of it.
 fn text(waiting: &Waiting) -> String {
     let asked = &waiting.question;
     let mut lines = vec![
@@ -195,15 +192,9 @@ fn text(waiting: &Waiting) -> String {
             let value = value
                 .as_str()
                 .map_or_else(|| value.to_string(), str::to_owned);
-            format!("  {} = {}", shown(key), shown(&value))
+            format!("  {} = {}", visible(key), visible(&value))
         };
-        lines.extend(args.iter().take(ARGUMENTS).map(line));
-        if args.len() > ARGUMENTS {
-            lines.push(format!(
-                "  and {} more",
-                args.len().saturating_sub(ARGUMENTS)
-            ));
-        }
+        lines.extend(args.iter().map(line));
     }
     lines.extend(
         asked

@@ -210,7 +210,7 @@ pub fn of_tool(tool: &Tool, browse: Browse) -> ToolAnnotations {
     };
     let free = browse == Browse::Free && declared.effect != EffectClass::Pure;
     let reaches = !tool.grant.fetch.is_empty() || !tool.grant.calls.is_empty();
-    let others = declared.effect == EffectClass::ExternalStateful;
+    let others = declared.outside || declared.effect == EffectClass::ExternalStateful;
     let told = annotations(declared.effect, outside || free || reaches || others);
     match declared.conduct.idempotent {
         true => told.idempotent(true),

@@ -90,12 +90,13 @@ export function field(name, control, remark) {
 
 /** Whether all that was put into these fields was typed. What was pasted or dropped was written by nobody knows whom, so its
  * words are no witnesses (the server is told). */
-export function typing(form) {
-  let typed = true;
-  const remark = h("p", { class: "note", hidden: true }, "Something was pasted: its words do not count as yours, so more may be asked.");
+export function typing(form, pasted = false) {
+  let typed = !pasted;
+  const remark = h("p", { class: "note", hidden: typed }, "Something was pasted: its words do not count as yours, so more may be asked.");
   const taint = () => { typed = false; remark.hidden = false; };
   form.addEventListener("paste", taint);
   form.addEventListener("drop", taint);
-  form.addEventListener("reset", () => { typed = true; remark.hidden = true; });
-  return { remark, get typed() { return typed; } };
+  const forget = () => { typed = true; remark.hidden = true; };
+  form.addEventListener("reset", forget);
+  return { remark, forget, get typed() { return typed; } };
 }

@@ -5,6 +5,7 @@ import { failure, field, fill, h, typing } from "./dom.js";
 import { outcome } from "./tools.js";
 
 const KEPT = "lazaret-script";
+const PASTED = "lazaret-script-pasted";
 const FIRST = "// The body of an async function, in JavaScript or TypeScript. What it returns is shown.\nconst text = \"one two three\";\nreturn await tools.text.count({ text });\n";
 
 export async function scripts(main) {
@@ -12,10 +13,19 @@ export async function scripts(main) {
   source.value = sessionStorage.getItem(KEPT) ?? FIRST;
   const end = h("div", { class: "outcome" });
   const form = h("form", { class: "card" });
-  const typed = typing(form);
+  // A text that comes back comes as it was: what was pasted stays pasted.
+  const typed = typing(form, sessionStorage.getItem(PASTED) !== null);
+  form.addEventListener("paste", () => sessionStorage.setItem(PASTED, "yes"));
+  form.addEventListener("drop", () => sessionStorage.setItem(PASTED, "yes"));
   const go = h("button", { class: "main" }, "Run");
   form.append(field("Script", source, "Ctrl+Enter runs it; Tab leaves it"), typed.remark, h("p", { class: "acts" }, go), end);
-  source.addEventListener("input", () => sessionStorage.setItem(KEPT, source.value));
+  source.addEventListener("input", () => {
+    sessionStorage.setItem(KEPT, source.value);
+    if (source.value === "") {
+      sessionStorage.removeItem(PASTED);
+      typed.forget();
+    }
+  });
   source.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
   });

@@ -91,7 +91,7 @@ function resolved(schema, root) {
 function control(schema, required) {
   const options = schema.enum ?? (schema.const === undefined ? undefined : [schema.const]);
   if (options) {
-    const input = h("select", {}, !required && h("option", { value: "" }, ""), options.map((option, at) => h("option", { value: String(at) }, String(option))));
+    const input = h("select", { required }, h("option", { value: "" }, ""), options.map((option, at) => h("option", { value: String(at) }, String(option))));
     return { input, read: () => (input.value === "" ? undefined : options[Number(input.value)]) };
   }
   const type = [schema.type].flat().find((type) => type !== "null");
