@@ -299,6 +299,18 @@ impl Gate {
         (subject, content): (String, Content),
         (weighed, verdict): (Vec<Weighed>, Verdict),
     ) -> Result<Stamp> {
+        let wished = Wished {
+            subject,
+            content,
+            weighed,
+            verdict,
+        };
+        let Wished {
+            subject,
+            content,
+            weighed,
+            verdict,
+        } = self.kept(caller, wished);
         let judged = Judged {
             effect,
             component,
@@ -314,11 +326,47 @@ impl Gate {
             .append(&caller.run, caller.parent, Event::Judged(judged))
     }
 
+    /// What stands on record of a wish: of what a guest or a ward that knows a secret says, how much it is (G-32). What
+    /// a model, a script or a client wishes, it has said itself.
+    fn kept(&self, caller: &Caller, mut wished: Wished) -> Wished {
+        if !self.knows_secret(caller) {
+            return wished;
+        }
+        // The name of a tool is none of what it was given; a path or an address may be.
+        if !matches!(wished.content, Content::Inline(_)) {
+            wished.subject = SECRET.to_owned();
+        }
+        for value in &mut wished.weighed {
+            value.value = String::new();
+        }
+        if let Verdict::Deny(denial) = &mut wished.verdict {
+            denial.reason = SECRET.to_owned();
+            denial.allow.clear();
+        }
+        if let Content::Inline(value) = &wished.content {
+            let bytes = value.to_string().len();
+            wished.content = Content::Size { bytes };
+        }
+        wished
+    }
+
+    /// Whether it is a guest or a ward that knows a secret.
+    fn knows_secret(&self, caller: &Caller) -> bool {
+        let inside = match caller.origin {
+            Origin::Tool(_) | Origin::Host => true,
+            Origin::Client | Origin::Model | Origin::Script => false,
+        };
+        inside && self.policy.flows.classes.is_secret(&caller.label)
+    }
+
     fn finish<T>(&self, caller: &Caller, of: Seq, performed: &Performed<T>) -> Result<Stamp> {
         let end = match &performed.result {
             Ok(_) => End::Done {
                 content: performed.content.clone(),
             },
+            Err(error) if self.knows_secret(caller) => {
+                failed(&Error::new(error.code(), SECRET).retry(error.is_retryable()))
+            }
             Err(error) => failed(error),
         };
         let finished = Finished {
@@ -331,6 +379,17 @@ impl Gate {
         self.journal
             .append(&caller.run, of, Event::Finished(finished))
     }
+}
+
+/// What stands on record in place of the words of whoever knows a secret.
+const SECRET: &str = "secret";
+
+/// What stands on record of a wish.
+struct Wished {
+    subject: String,
+    content: Content,
+    weighed: Vec<Weighed>,
+    verdict: Verdict,
 }
 
 /// Which of the five effects it is, and by which component.

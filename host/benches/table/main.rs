@@ -131,7 +131,7 @@ fn table() {
     fs::remove_dir_all(scene.folder.path()).unwrap();
 }
 
-fn turned(scene: &Scene, runtime: &tokio::runtime::Runtime) {
+fn turned(scene: &'static Scene, runtime: &tokio::runtime::Runtime) {
     turns::all(scene, runtime);
     turns::crowd_row(scene);
 }

@@ -18,7 +18,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use crate::rows::{goal, median, quantile, row, shown};
-use crate::{SAMPLES, Scene, WARM_UP};
+use crate::{SAMPLES, Scene, WARM_UP, on_worker};
 
 /// Turns with a call, of the run that is measured.
 const TURNS: u32 = 8;
@@ -28,15 +28,15 @@ const TURNS_EACH: usize = 5;
 /// Pieces of the reply that streams.
 const DELTAS: u32 = 5_000;
 
-pub(crate) fn all(scene: &Scene, runtime: &tokio::runtime::Runtime) {
-    let in_memory = runtime.block_on(turns(scene, Records::InMemory));
+pub(crate) fn all(scene: &'static Scene, runtime: &tokio::runtime::Runtime) {
+    let in_memory = on_worker(runtime, turns(scene, Records::InMemory));
     row(
         "turn: one call of a pure tool, journal in memory",
         &in_memory.each,
         &goal(median(&in_memory.each), Duration::from_micros(150)),
     );
     let folder = scene.folder.path().join("turns");
-    let durable = runtime.block_on(turns(scene, Records::Folder(folder)));
+    let durable = on_worker(runtime, turns(scene, Records::Folder(folder)));
     row("turn: the same, durable", &durable.each, "");
     println!(
         "{:<58} {:>10.2}",

@@ -19,7 +19,7 @@ use rustix::fs::{OFlags, RenameFlags, renameat_with};
 use self::written::{Written, no_room};
 use super::labels::{FileLabels, Known};
 use crate::gate::{Performed, Permit};
-use crate::rules::file::{File, FileWish, Place, Places, WriteMode};
+use crate::rules::file::{File, FileWish, KEPT, Place, Places, WriteMode, is_kept, kept};
 use crate::rules::policy::Policy;
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result, why};
@@ -281,6 +281,9 @@ impl Files {
     fn perform_one(&self, path: &str, wish: FileWish, place: &Place) -> Result<FileOutcome> {
         let dir = self.dir(place)?;
         self.check_own(dir, path, place)?;
+        if changes(&wish) {
+            self.check_kept(path, place)?;
+        }
         let explain = |error: std::io::Error| explain(path, &error);
         match wish {
             FileWish::List => list(dir, &relative(place))
@@ -324,6 +327,15 @@ impl Files {
         let dir = self.dir(from)?;
         self.check_own(dir, path, from)?;
         self.check_own(dir, path, to)?;
+        self.check_kept(path, from)?;
+        self.check_kept(path, to)?;
+        let moved = relative(from);
+        if KEPT
+            .iter()
+            .any(|kept| dir.symlink_metadata(moved.join(kept)).is_ok())
+        {
+            return Err(Error::new(Code::Denied, kept(path)));
+        }
         let (from_folder, from_name) = folder_of(dir, path, from, Missing::Refuse)?;
         let (to_folder, to_name) = folder_of(dir, path, to, Missing::Create)?;
         renameat_with(
@@ -356,6 +368,26 @@ impl Files {
         Ok(())
     }
 
+    /// Refuses to change what no tool changes, where links or the mount itself lead there under another name. No tool makes
+    /// a link, so what is found here stays so.
+    fn check_kept(&self, path: &str, place: &Place) -> Result<()> {
+        let Some(root) = self.roots.get(&place.mount) else {
+            return Err(Error::bug("a granted mount has no place"));
+        };
+        let way = place
+            .names
+            .iter()
+            .fold(root.clone(), |way, name| way.join(name));
+        // What is not there yet is made below what is.
+        let there = way.ancestors().find_map(|way| resolved(way).ok());
+        let leads = there.iter().flat_map(|there| there.components());
+        let mut names = leads.filter_map(|part| part.as_os_str().to_str());
+        match names.any(is_kept) {
+            true => Err(Error::new(Code::Denied, kept(path))),
+            false => Ok(()),
+        }
+    }
+
     fn dir(&self, place: &Place) -> Result<&Dir> {
         self.mounts
             .get(&place.mount)
@@ -385,6 +417,22 @@ fn is_plain_refusal(error: &Error) -> bool {
 )]
 fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// Where a path leads, links followed.
+#[expect(clippy::disallowed_methods, reason = "where the links of a mount lead")]
+fn resolved(path: &Path) -> std::io::Result<PathBuf> {
+    path.canonicalize()
+}
+
+fn changes(wish: &FileWish) -> bool {
+    match wish {
+        FileWish::List | FileWish::Stat | FileWish::Read { .. } => false,
+        FileWish::Write { .. }
+        | FileWish::Move { .. }
+        | FileWish::Remove
+        | FileWish::MakeFolder => true,
+    }
 }
 
 /// What a file that the user named is, whatever it is called.

@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::io::{ErrorKind, Read, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::words::error::{Code, Error, Result, why};
@@ -20,6 +20,9 @@ pub struct StateFolder(PathBuf);
 pub struct Held {
     path: PathBuf,
     file: fs::File,
+    /// How long it was when it was opened.
+    was: u64,
+    removed: bool,
 }
 
 /// Behind a text in a file that is held.
@@ -54,11 +57,15 @@ impl Held {
     /// `DiskFailed`.
     pub fn write(&self, text: &str) -> Result<()> {
         let write = || {
-            let mut file = &self.file;
             let whole = format!("{text}{END}");
-            file.rewind()?;
-            file.write_all(whole.as_bytes())?;
-            file.set_len(u64::try_from(whole.len()).unwrap_or(u64::MAX))
+            self.file.write_all_at(whole.as_bytes(), 0)?;
+            match self.was {
+                // What is left of an older text stands behind the end of this one, and is never much.
+                0 => Ok(()),
+                _ => self
+                    .file
+                    .set_len(u64::try_from(whole.len()).unwrap_or(u64::MAX)),
+            }
         };
         let written = write();
         written.map_err(|error| disk(&self.path, "cannot be written", error))
@@ -69,9 +76,9 @@ impl Held {
         clippy::disallowed_methods,
         reason = "this file owns what the host keeps on disk"
     )]
-    pub fn remove(self) {
+    pub fn remove(mut self) {
         // What would be left behind is a file that nobody holds.
-        let _ = fs::remove_file(&self.path);
+        self.removed = fs::remove_file(&self.path).is_ok();
     }
 }
 
@@ -82,6 +89,9 @@ impl Drop for Held {
         reason = "this file owns what the host keeps on disk"
     )]
     fn drop(&mut self) {
+        if self.removed {
+            return;
+        }
         let there = fs::symlink_metadata(&self.path);
         if let (Ok(mine), Ok(there)) = (self.file.metadata(), there)
             && mine.len() == 0
@@ -121,6 +131,25 @@ impl StateFolder {
             return Err(Error::new(Code::Denied, what).hint("remove it; lazaret makes a new one"));
         }
         Ok(Self(path.to_owned()))
+    }
+
+    /// Keeps what is in a workspace's folder out of its repository, unless somebody has said otherwise there.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub fn ignored(self) -> Result<Self> {
+        let path = self.0.join(".gitignore");
+        let made = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&path);
+        let written = match made {
+            Ok(mut file) => file.write_all(b"*\n"),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            Err(error) => Err(error),
+        };
+        written.map_err(|error| disk(&path, "cannot be written", error))?;
+        Ok(self)
     }
 
     /// The folder's path.
@@ -265,9 +294,15 @@ impl StateFolder {
                 Err(fs::TryLockError::Error(error)) => return Err(failed(error)),
             }
             // Whoever held it before may have removed the file that was opened here.
-            let mine = file.metadata().map_err(failed)?.ino();
-            if fs::symlink_metadata(&path).is_ok_and(|found| found.ino() == mine) {
-                return Ok(Some(Held { path, file }));
+            let mine = file.metadata().map_err(failed)?;
+            if fs::symlink_metadata(&path).is_ok_and(|found| found.ino() == mine.ino()) {
+                let was = mine.len();
+                return Ok(Some(Held {
+                    path,
+                    file,
+                    was,
+                    removed: false,
+                }));
             }
         }
     }

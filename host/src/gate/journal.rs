@@ -1,7 +1,7 @@
 //! The journal: all records of all runs, append-only, the only truth.
 //!
-//! Appending puts a record into the open batch and costs no input or output. One thread owns the
-//! database; it writes a batch in one transaction when somebody needs it committed (or synced), or
+//! Appending puts a record into the open batch and costs no input or output. The writer has the
+//! database; a batch is written in one transaction when somebody needs it committed (or synced), or
 //! when it has grown. After a write has failed the journal refuses everything: what was not
 //! written must not be acted upon.
 //!
@@ -49,7 +49,8 @@ pub struct Journal(Arc<Inner>);
 struct Inner {
     batch: Arc<Mutex<Batch>>,
     orders: mpsc::Sender<Order>,
-    writer: Mutex<Option<thread::JoinHandle<()>>>,
+    writer: Arc<Mutex<Writer>>,
+    thread: Mutex<Option<thread::JoinHandle<()>>>,
     watches: Watches,
     clock: Clock,
     key: HostKey,
@@ -79,7 +80,7 @@ enum Order {
     Nudge,
 }
 
-/// Something that the writer does between two batches.
+/// Something that the writer's thread does between two batches.
 type Question = dyn FnOnce(&mut Connection, &mut Chains) + Send;
 
 /// The place and time of a record.
@@ -121,19 +122,24 @@ impl Journal {
             batch.clone(),
             checkpoints,
         );
+        let writer = Arc::new(Mutex::new(writer));
         let thread = thread::Builder::new().name("journal".to_owned());
-        let writer = thread.spawn(move || writer.write_until_closed(inbox));
-        if let Err(error) = &writer {
+        let thread = {
+            let writer = writer.clone();
+            thread.spawn(move || Writer::write_until_closed(&writer, inbox))
+        };
+        if let Err(error) = &thread {
             lock(&batch).broken = Some((
                 Code::DiskFailed,
                 format!("the journal's thread did not start: {error}"),
             ));
         }
-        let writer = Mutex::new(writer.ok());
+        let thread = Mutex::new(thread.ok());
         Self(Arc::new(Inner {
             batch,
             orders,
             writer,
+            thread,
             watches: Watches::default(),
             clock,
             key,
@@ -224,7 +230,11 @@ impl Journal {
     /// # Errors
     /// `DiskFailed`; then it is not safe to act on what was appended.
     pub async fn commit(&self) -> Result<()> {
-        self.write(false).await
+        let now = Writer::free(&self.0.writer).and_then(|mut writer| writer.commit_now());
+        match now {
+            Some(committed) => committed,
+            None => self.write(false).await,
+        }
     }
 
     /// Returns when everything that was appended before is on the disk: it survives this machine.
@@ -242,7 +252,10 @@ impl Journal {
     /// `DiskFailed`; then it is not safe to act on what was appended.
     pub async fn commit_after(&self, run: &RunId, seq: Seq) -> Result<()> {
         let safe = lock(&self.0.batch).is_safe(run, seq);
-        self.write(!safe).await
+        match safe {
+            true => self.commit().await,
+            false => self.write(true).await,
+        }
     }
 
     /// How often the disk was waited for since the journal was opened; checkpoints apart.
@@ -518,8 +531,8 @@ impl Drop for Inner {
     fn drop(&mut self) {
         let (closed, _) = mpsc::channel(1);
         drop(std::mem::replace(&mut self.orders, closed));
-        if let Some(writer) = lock(&self.writer).take() {
-            let _ = writer.join();
+        if let Some(thread) = lock(&self.thread).take() {
+            let _ = thread.join();
         }
     }
 }

@@ -216,6 +216,12 @@ pub struct Offered {
     pub hidden: Vec<String>,
 }
 
+impl Offered {
+    fn is(&self, name: &str) -> bool {
+        self.server.terms().name.as_str() == name
+    }
+}
+
 /// All tools of a host.
 #[derive(Debug, Default)]
 pub struct Catalog {
@@ -429,6 +435,16 @@ impl Catalog {
                 Code::UnknownTool,
                 format!("there is no tool `{}`", shown(name)),
             );
+            let plugin = name.split('.').next().unwrap_or_default();
+            if self
+                .servers
+                .iter()
+                .any(|one| one.is(plugin) && one.digest.is_none())
+            {
+                return error.hint(format!(
+                    "nobody trusts the MCP server `{plugin}` yet: lazaret servers trust {plugin}"
+                ));
+            }
             let near = self.near(name, reach).into_iter();
             let near: Vec<String> = near.map(|name| format!("`{name}`")).collect();
             if near.is_empty() {

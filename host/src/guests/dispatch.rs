@@ -398,17 +398,19 @@ async fn perform(
         let error = clean_error(station, error);
         return Performed::of(Err(error), caller.label.clone(), done.spent);
     }
-    let label = own.join(&done.trail.label);
+    let label = of_outcome(tool, own.join(&done.trail.label));
     *trail = done.trail;
-    let label = match tool.declared.offer.sensitivity {
-        Sensitivity::Secret => label.with(Source::new(Sort::Secret, tool.name.as_str())),
-        Sensitivity::Public | Sensitivity::Internal => label,
-    };
     let result = unsaid(station, clean(station, done.result), &label);
     hear(station, caller, &label, &result);
     let content = recorded(station, &result, &label);
     let told = match &result {
-        Ok(value) => tell(station, caller, &call, (value, &label), trail),
+        Ok(value) => tell(
+            station,
+            caller,
+            &call,
+            (value, &label, done.spent.altered),
+            trail,
+        ),
         Err(error) => tell_fault(station, caller, &call, (error, &done.telling), &label),
     };
     let (result, told) = match told {
@@ -425,6 +427,14 @@ async fn perform(
     }
 }
 
+/// The label of a tool's outcome: what it is under the influence of, and whether the tool says that it is secret.
+fn of_outcome(tool: &Tool, label: Label) -> Label {
+    match tool.declared.offer.sensitivity {
+        Sensitivity::Secret => label.with(Source::new(Sort::Secret, tool.name.as_str())),
+        Sensitivity::Public | Sensitivity::Internal => label,
+    }
+}
+
 /// Makes a call that was allowed: if its checker agrees, apart or in a guest, or as what came of it before.
 async fn made(
     (station, tasks): (&Arc<Station>, &Tasks),
@@ -433,7 +443,7 @@ async fn made(
     (call, within): (&Call, Within),
     own: &Label,
 ) -> Result<Done> {
-    let around = Around::of((station, tasks), (caller, seq), tool);
+    let around = Around::of((station, tasks), (caller, seq), (tool, own));
     if let Some(refused) = around.refused(call).await {
         return Ok(refused);
     }
@@ -573,12 +583,14 @@ fn tell(
     station: &Station,
     caller: &Caller,
     call: &Call,
-    (value, label): (&Value, &Label),
+    (value, label, altered): (&Value, &Label, bool),
     trail: &mut Trail,
 ) -> Result<Option<Value>> {
     let flows = &station.gate.policy().flows;
     let args = call.args.value();
-    caller.known.ledger().saw(flows, &call.tool, args, value);
+    if !altered {
+        caller.known.ledger().saw(flows, &call.tool, args, value);
+    }
     let given = (args, call.places.as_slice());
     let fate = match caller.origin {
         Origin::Model | Origin::Script => {
@@ -608,7 +620,11 @@ fn tell(
                 }
                 Err(error) => return Err(error),
             };
-            let what = (value, Made::of(&call.places));
+            let made = match altered {
+                true => Made::OfHandles,
+                false => Made::of(&call.places),
+            };
+            let what = (value, made);
             let call = (&call.tool, name.as_str());
             Ok(Some(handles::card(flows, call, what, label)))
         }

@@ -7,6 +7,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -190,6 +191,14 @@ impl Tasks {
 #[expect(clippy::disallowed_methods, reason = "this file owns tasks")]
 pub fn begin<T: Send + 'static>(run: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
     tokio::spawn(run)
+}
+
+/// The same, in this runtime, from wherever it is called; a runtime that has ended drops it.
+pub fn begin_in<T: Send + 'static>(
+    runtime: &Handle,
+    run: impl Future<Output = T> + Send + 'static,
+) -> JoinHandle<T> {
+    runtime.spawn(run)
 }
 
 impl Default for Tasks {

@@ -13,6 +13,7 @@ use super::flow::Point;
 use super::policy::Policy;
 use super::{Allowed, Consent, Durability, Effect};
 use crate::words::budget::{Budgeted, Over};
+use crate::words::error::Error;
 use crate::words::event::{Content, Denial, EffectKind, Event, Judged, Record, Verdict};
 use crate::words::limits::REPLY_TOKENS_AHEAD;
 use crate::words::message::Usage;
@@ -247,6 +248,18 @@ impl Effect for Overspend {
     fn durability(&self) -> Durability {
         Durability::Batched
     }
+}
+
+/// A cap that nobody can check is none, and better said before the run than in it.
+#[must_use]
+pub fn without_price(agent: &str, model: &str) -> Error {
+    let what =
+        format!("agent `{agent}` has a budget of cost, and its model `{model}` has no price");
+    let price = format!("[models.{model}]\nprice = {{ input = 3.0, output = 15.0 }}");
+    let unpriced = format!("[agents.{agent}.budget]\nunpriced = \"allow\"");
+    Error::bad_input(what)
+        .hint(format!("write what a million tokens cost:\n{price}"))
+        .hint(format!("or do not count it:\n{unpriced}"))
 }
 
 #[cfg(test)]

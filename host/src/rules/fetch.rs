@@ -201,6 +201,9 @@ impl Fetch {
 
     /// No line is about this request: nobody grants the place, or nobody the method there.
     fn not_granted(&self, caller: &Caller) -> Denial {
+        if self.written_range() == Range::Metadata {
+            return self.metadata();
+        }
         let grant = &caller.grant.fetch;
         let reason = if grant.iter().any(|line| line.matches_place(&self.url)) {
             Reason::MethodNotGranted
@@ -218,14 +221,19 @@ impl Fetch {
         deny_unless(reason.word(), what, &lines)
     }
 
+    fn metadata(&self) -> Denial {
+        let host = shown(self.url.host_str().unwrap_or_default());
+        let what = format!("{host} is a cloud's metadata service, which no line opens");
+        deny(Reason::MetadataAddress.word(), what)
+    }
+
     /// An address that is written out is judged before there is a permit: it tells the guest nothing that it did
     /// not say itself.
     fn check_written(&self, caller: &Caller, lines: &[&Destination]) -> Result<(), Denial> {
         let host = shown(self.url.host_str().unwrap_or_default());
         let range = self.written_range();
         if range == Range::Metadata {
-            let what = format!("{host} is a cloud's metadata service, which no line opens");
-            return Err(deny(Reason::MetadataAddress.word(), what));
+            return Err(self.metadata());
         }
         if range != Range::Public && !lines.iter().any(|line| line.private) {
             let line = lines.first().map(ToString::to_string).unwrap_or_default();

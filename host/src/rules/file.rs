@@ -250,6 +250,7 @@ impl File {
             return Err(self.only_reading((caller, policy), path, &place.mount, granted));
         }
         if self.wish.access() > Access::Read {
+            check_kept(path, &place.names)?;
             check_looking(caller, policy)?;
         }
         let rule = format!(
@@ -274,9 +275,10 @@ impl File {
         }
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let reason = format!(
-            "`{}` lies in no mount that is granted to `{}`",
+            "`{}` lies in no mount that is granted to `{}`{}",
             shown(&self.path),
-            caller.origin
+            caller.origin,
+            begins(caller)
         );
         deny_unless("mount_not_granted", reason, &lines)
     }
@@ -319,6 +321,42 @@ impl File {
         };
         deny_unless("mount_read_only", reason, &lines)
     }
+}
+
+/// How paths begin that are granted, for whoever has left that out.
+fn begins(caller: &Caller) -> String {
+    let mounts = caller.grant.mounts.iter();
+    let below: Vec<String> = mounts.map(|grant| format!("`{}/`", grant.mount)).collect();
+    match below.is_empty() {
+        true => String::new(),
+        false => format!("; paths that are begin with {}", below.join(" or ")),
+    }
+}
+
+/// Whoever changes these changes what others run, or what tools may do: no mount is for that.
+fn check_kept(path: &str, names: &[String]) -> Result<(), Denial> {
+    match names.iter().any(|name| is_kept(name)) {
+        true => Err(deny("kept", kept(path))),
+        false => Ok(()),
+    }
+}
+
+/// What no tool changes, and the names by which it is known: also where a link leads there.
+pub const KEPT: [&str; 2] = [".git", "lazaret.toml"];
+
+/// Whether something of this name is changed by no tool.
+#[must_use]
+pub fn is_kept(name: &str) -> bool {
+    KEPT.iter().any(|kept| name.eq_ignore_ascii_case(kept))
+}
+
+/// What is said of that.
+#[must_use]
+pub fn kept(path: &str) -> String {
+    format!(
+        "`{}` may be read and is changed by no tool: what stands there decides what is run, or what tools may do",
+        shown(path)
+    )
 }
 
 /// A tool that says that it only looks was not weighed when it was called; under somebody's influence it must

@@ -104,6 +104,8 @@ pub struct Point {
 pub struct Weighing {
     /// Each value that steers, and its witness.
     pub weighed: Vec<Weighed>,
+    /// How many of them have a witness that is not enough for what cannot be undone.
+    pub weak: usize,
     /// What no witness was found for.
     pub open: Vec<Point>,
     /// The mount in which it may only make new files.
@@ -445,6 +447,9 @@ impl Weigher<'_> {
             weighing.open.push(self.open_value(leaf, kind, strong));
             return false;
         };
+        if !witness.is_strong(kind) {
+            weighing.weak = weighing.weak.saturating_add(1);
+        }
         match witness {
             _ if kind == Kind::Value => false,
             Witness::Typed | Witness::Policy | Witness::Titled(_) | Witness::Answered => true,
@@ -501,11 +506,11 @@ impl Weigher<'_> {
         if self.ledger.words().has(kind, value) && (!common || listed.is_some()) {
             return Some(Witness::Typed);
         }
-        if let Some(title) = self.ledger.titled(kind, value) {
-            return Some(Witness::Titled(title.to_owned()));
-        }
         if self.ledger.is_answered(&self.value_id(kind, leaf)) {
             return Some(Witness::Answered);
+        }
+        if let Some(title) = self.ledger.titled(kind, value) {
+            return Some(Witness::Titled(title.to_owned()));
         }
         if let Some(tool) = listed {
             return Some(Witness::Vouched(tool.to_string()));

@@ -1,5 +1,5 @@
-//! Rule for showing: text that reaches the run's own user is never asked about, but it is recorded,
-//! and everything it was derived from is committed before.
+//! Rule for showing: text that reaches the run's own user is never asked about, but it is recorded. Everything it
+//! was derived from is committed before it reaches them, when its run ends: whoever ends a run sees to that.
 
 use super::caller::Caller;
 use super::policy::Policy;
@@ -37,6 +37,6 @@ impl Effect for Show {
     }
 
     fn durability(&self) -> Durability {
-        Durability::Committed
+        Durability::Batched
     }
 }

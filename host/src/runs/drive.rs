@@ -251,6 +251,8 @@ impl Drive<'_> {
         if let (Step::Answer(_), Err(error)) = (plan.next(nothing), &answer) {
             plan.failed(error);
         }
+        // Whoever watches sees the end, with the answer, when it is appended.
+        self.station.gate.journal().commit().await?;
         self.stop(&mut plan, &answer)?;
         self.station.gate.journal().sync().await?;
         Ok(answer)
@@ -336,7 +338,7 @@ impl Drive<'_> {
         Deadline::after_ms(ms.min(rest))
     }
 
-    /// Everything that an answer rests on is committed before it is shown.
+    /// Everything that an answer rests on is committed before it is shown, which is at the end of the run.
     async fn show(&self, plan: &Plan, text: String) -> Result<String> {
         let caller = self.caller_of_model(plan.label().clone());
         let show = Show {

@@ -15,11 +15,13 @@ use super::session::{Earlier, check_names};
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
 use crate::rules::answer;
+use crate::rules::budget::{Unpriced, without_price};
 use crate::rules::caller::Known;
 use crate::rules::flow::handles::{PLUGIN, READ};
 use crate::rules::flow::lines::Holding;
 use crate::rules::grant::Pattern;
 use crate::rules::manifest::Truncation;
+use crate::rules::price::Priced;
 use crate::rules::schema::Schema;
 use crate::words::attachment::Attachment;
 use crate::words::error::{Code, Error, Result};
@@ -180,7 +182,14 @@ impl Host {
                     .hint(names_of("models", self.models.keys()))
             })?);
         }
-        Ok((agent, models))
+        let blind = agent.caps.cost_micros > 0 && agent.caps.unpriced == Unpriced::Fail;
+        let mut unpriced = models
+            .iter()
+            .filter(|model| model.priced == Priced::Unknown);
+        match unpriced.next() {
+            Some(model) if blind => Err(without_price(&agent.name, &model.name)),
+            Some(_) | None => Ok((agent, models)),
+        }
     }
 
     /// Pursues a goal from where its records leave it. What is returned inside is the run's own end, or

@@ -591,7 +591,9 @@ pub(super) fn open_journal(places: &Places) -> Result<Journal> {
     match &places.records {
         Records::InMemory => Journal::in_memory(clock, key),
         Records::Folder(path) => {
-            let path = StateFolder::open(path)?.plain_file("journal.db")?;
+            let path = StateFolder::open(path)?
+                .ignored()?
+                .plain_file("journal.db")?;
             Journal::open(&path, clock, key)
         }
     }

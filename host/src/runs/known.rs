@@ -285,7 +285,9 @@ fn learned(
             _ => Ok(Given::plain(args.clone())),
         };
         let given = given.unwrap_or_else(|_| Given::plain(args.clone()));
-        ledger.saw(flows, tool, &given.value, outcome);
+        if !finished.spent.altered {
+            ledger.saw(flows, tool, &given.value, outcome);
+        }
         match &finished.told {
             Some(_) if tool.as_str() == ADOPT => {
                 ledger.typed(outcome.as_str().unwrap_or_default());

@@ -8,6 +8,7 @@ mod config;
 mod demo;
 mod doctor;
 mod examples;
+mod init;
 mod inline;
 mod json;
 mod logs;
@@ -77,6 +78,7 @@ struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   lazaret demo                                     see everything at work: no key, no network
+  lazaret init                                     write a policy to begin with
   lazaret tools                                    what can be called
   lazaret call text.count '{\"text\":\"a b\"}'         call a tool
   lazaret call files.read '{\"path\":\"README.md\"}'   read below the working directory
@@ -99,6 +101,8 @@ fn parse_unattended(text: &str) -> std::result::Result<Unattended, String> {
 enum Command {
     /// Show the bundled run: a scripted model, real components, real files, no key, no network.
     Demo(demo::Demo),
+    /// Write a `lazaret.toml` to begin with.
+    Init(init::Init),
     /// Let an agent pursue a goal.
     Run(run::Run),
     /// Call one tool.
@@ -173,6 +177,7 @@ enum Command {
 }
 
 /// What every command may look at.
+#[derive(Clone)]
 struct Scene {
     around: Surroundings,
     config: Option<PathBuf>,
@@ -269,6 +274,7 @@ fn start(arguments: Arguments) -> Result<u8> {
 async fn perform(scene: &Scene, command: Command) -> Result<u8> {
     match command {
         Command::Demo(demo) => demo.perform(scene).await,
+        Command::Init(init) => init.perform(scene),
         Command::Run(run) => run.perform(scene).await,
         Command::Call(call) => call.perform(scene).await,
         Command::Json(json) => json.perform(scene).await,
@@ -295,7 +301,17 @@ async fn perform(scene: &Scene, command: Command) -> Result<u8> {
 impl Scene {
     /// Reads the configuration, and says so if a workspace's file does not count.
     fn read_config(&self) -> Result<Config> {
-        let config = Config::read(&self.around, self.config.as_deref())?;
+        Config::read(&self.around, self.config.as_deref())
+            .inspect(|config| self.say_standing(config))
+    }
+
+    /// The same for what only looks at it.
+    fn look_at_config(&self) -> Result<Config> {
+        Config::look(&self.around, self.config.as_deref())
+            .inspect(|config| self.say_standing(config))
+    }
+
+    fn say_standing(&self, config: &Config) {
         if let (Some((path, standing)), false) = (&config.workspace, self.quiet) {
             let shown = path.display();
             match standing {
@@ -312,7 +328,6 @@ impl Scene {
                 ),
             }
         }
-        Ok(config)
     }
 
     /// Opens the host. Compiling takes a while the first time, and says so.

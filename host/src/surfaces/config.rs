@@ -37,7 +37,7 @@ use crate::edges::state::StateFolder;
 use crate::rules::policy::Policy;
 use crate::runs::host::{Places, Records, Setup};
 use crate::words::clock::Clock;
-use crate::words::error::{Error, Result};
+use crate::words::error::{Code, Error, Result};
 use crate::words::id::Digest;
 use crate::words::limits::CONFIG_BYTES;
 
@@ -78,8 +78,11 @@ type Seen = (PathBuf, Option<Digest>);
 /// Whether a workspace's file counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Counting {
-    /// If it is pinned.
+    /// If it is pinned. One that was and has changed is an error, as is one that the user named: what it denies must not
+    /// end with a change of it.
     Pinned,
+    /// If it is pinned; it is left out otherwise.
+    Left,
     /// In any case.
     Everything,
 }
@@ -97,6 +100,8 @@ pub struct Surroundings {
     pub variables: Vec<(OsString, OsString)>,
     /// What was said by `--set`.
     pub flags: Vec<String>,
+    /// The user's home, where there is one.
+    pub home: Option<PathBuf>,
     /// The user's own state folder.
     pub state: PathBuf,
     /// This program.
@@ -140,6 +145,7 @@ impl Surroundings {
             system_file: var(SYSTEM_VARIABLE).unwrap_or_else(|| PathBuf::from(SYSTEM_FILE)),
             variables: variables.collect(),
             flags: Vec::new(),
+            home: var("HOME"),
             user_file: below_home("XDG_CONFIG_HOME", ".config")?
                 .join("lazaret")
                 .join(NAME),
@@ -149,13 +155,49 @@ impl Surroundings {
     }
 }
 
+impl Surroundings {
+    /// The folder whose files are read where nothing is configured; nothing where that is a whole home or system: tools
+    /// read a project, and no keys.
+    fn readable(&self) -> Option<&Path> {
+        let here = resolved(&self.folder);
+        let home = [&self.state, &self.user_file].into_iter().chain(&self.home);
+        let mut home = home.map(|path| resolved(path));
+        let whole = here.parent().is_none() || home.any(|path| path.starts_with(&here));
+        (!whole).then_some(&*self.folder)
+    }
+}
+
+/// Where a path leads, links followed as far as it is there.
+#[expect(clippy::disallowed_methods, reason = "a home may be a link")]
+fn resolved(path: &Path) -> PathBuf {
+    let there = path
+        .ancestors()
+        .find_map(|above| Some((above, above.canonicalize().ok()?)));
+    match there {
+        Some((above, real)) => match path.strip_prefix(above) {
+            Ok(rest) => real.join(rest),
+            Err(_) => real,
+        },
+        None => path.to_owned(),
+    }
+}
+
 impl Config {
     /// Reads the configuration that holds here. `named` is a file that the user named.
     ///
     /// # Errors
-    /// `BadInput` with line and column, `NotFound` for a named file that is not there.
+    /// `BadInput` with line and column, `NotFound` for a named file that is not there; `Denied` for one that has changed
+    /// since it was trusted, and for a named one that nobody trusts.
     pub fn read(around: &Surroundings, named: Option<&Path>) -> Result<Self> {
         Self::read_as(around, named, Counting::Pinned)
+    }
+
+    /// The same for whoever looks at it and does nothing by it: a file that is not trusted as it is now is left out.
+    ///
+    /// # Errors
+    /// As [`Config::read`], but for trust.
+    pub fn look(around: &Surroundings, named: Option<&Path>) -> Result<Self> {
+        Self::read_as(around, named, Counting::Left)
     }
 
     /// Reads what would hold if the workspace's file were trusted: to say what is wrong with it before
@@ -201,20 +243,27 @@ impl Config {
         };
         let state = StateFolder::open(&around.state)?;
         let pins = Pins::read(&state)?;
+        if counting == Counting::Pinned && named.is_none() {
+            check_nearest(&pins, &around.folder, workspace.as_deref())?;
+        }
         let workspace = match workspace {
             None => None,
             Some(path) => {
                 let file = ConfigFile::read(&path)?;
                 let standing = pins.standing(&path, &file)?;
+                if counting == Counting::Pinned {
+                    check_standing(&path, standing, named.is_some())?;
+                }
                 if standing == Standing::Trusted || counting == Counting::Everything {
                     sources.workspace = Some(Sources::file(&path, &file)?);
                 }
                 Some((path, standing))
             }
         };
-        let records = match &sources.workspace {
-            Some((path, _)) => path.with_file_name(".lazaret"),
-            None => around.state.join("runs"),
+        // What has changed since it was trusted is where its runs are.
+        let records = match &workspace {
+            Some((path, Standing::Trusted | Standing::Changed)) => path.with_file_name(".lazaret"),
+            Some((_, Standing::New)) | None => around.state.join("runs"),
         };
         let places = Places {
             state: around.state.clone(),
@@ -224,7 +273,7 @@ impl Config {
             clock: Clock::system(),
             collector: None,
         };
-        let (setup, stack) = sources.setup(&around.folder, &places)?;
+        let (setup, stack) = sources.setup(around.readable(), &places)?;
         let path = |source: Option<(PathBuf, Layer)>| source.map(|(path, _)| path);
         Ok(Self {
             setup,
@@ -250,6 +299,46 @@ impl Config {
     pub fn policy_of_nothing() -> Policy {
         Policy::nothing("built-in")
     }
+}
+
+/// A policy that somebody relies on does not end because its file is gone, or because one that came with a repository lies
+/// nearer.
+fn check_nearest(pins: &Pins, folder: &Path, found: Option<&Path>) -> Result<()> {
+    let Some(pinned) = pins.above(folder) else {
+        return Ok(());
+    };
+    let shown = pinned.display();
+    let what = match found {
+        Some(found) if pins.is_pinned(found) => return Ok(()),
+        Some(found) => format!(
+            "`{}` is not trusted, and lies before `{shown}`, which is: nothing goes by either",
+            found.display()
+        ),
+        None => format!("`{shown}` is gone, which was trusted, so nothing goes by it"),
+    };
+    Err(Error::new(Code::Denied, what)
+        .hint("read what is there, then run `lazaret policy trust`; with `--revoke`, what is found first is forgotten"))
+}
+
+/// A file that nobody trusts is somebody's words; one that was trusted is a policy that somebody relies on, and so is one
+/// that was named.
+fn check_standing(path: &Path, standing: Standing, named: bool) -> Result<()> {
+    let shown = path.display();
+    let (what, hint) = match (standing, named) {
+        (Standing::Trusted, _) | (Standing::New, false) => return Ok(()),
+        (Standing::New, true) => (
+            format!("`{shown}` is not trusted, so it is no policy to go by"),
+            format!("read it, then run `lazaret policy trust --config {shown}`"),
+        ),
+        (Standing::Changed, _) => (
+            format!(
+                "`{shown}` or a component in it has changed since it was trusted, so nothing goes by it"
+            ),
+            "look at what changed, then run `lazaret policy trust`; with `--revoke` it is left out"
+                .to_owned(),
+        ),
+    };
+    Err(Error::new(Code::Denied, what).hint(hint))
 }
 
 /// The workspace's file: the one that was named, or the nearest.
@@ -285,7 +374,7 @@ pub fn setup_of(path: &Path, places: Places) -> Result<Setup> {
         ..Sources::default()
     };
     let folder = path.parent().unwrap_or(Path::new("."));
-    Ok(sources.setup(folder, &places)?.0)
+    Ok(sources.setup(Some(folder), &places)?.0)
 }
 
 /// The nearest file upward from `folder`.

@@ -7,6 +7,7 @@ use crate::guests::guest::{Artifact, LogLine};
 use crate::runs::host::Called;
 use crate::words::error::{Code, Error, Issue};
 use crate::words::event::{Spent, Surface};
+use crate::words::id::RunId;
 use crate::words::label::Label;
 
 /// What a client gets of one call. Its fields stand in the order of the rows.
@@ -15,6 +16,9 @@ pub struct Envelope<'a> {
     ok: bool,
     #[serde(flatten)]
     end: Ended<'a>,
+    /// The run that waits for an answer; nothing where none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<&'a RunId>,
     artifacts: Vec<Value>,
     logs: &'a [LogLine],
     meta: Meta<'a>,
@@ -73,9 +77,11 @@ impl<'a> Envelope<'a> {
             Ok(data) => Ended::Data(data),
             Err(error) => Ended::Error(Failure::of(error)),
         };
+        let waits = matches!(&outcome.result, Err(error) if error.code() == Code::Asked);
         Self {
             ok: outcome.result.is_ok(),
             end,
+            run: waits.then_some(&called.run),
             artifacts: outcome.trail.artifacts.iter().map(artifact).collect(),
             logs: &outcome.trail.logs,
             meta: Meta {

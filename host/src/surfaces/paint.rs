@@ -41,13 +41,20 @@ fn paint(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
+/// How wide a cell is to the eye: what paints it takes no room.
+fn wide(cell: &str) -> usize {
+    anstream::adapter::strip_str(cell)
+        .map(|part| part.chars().count())
+        .sum()
+}
+
 /// Rows as columns, each as wide as its widest cell; the last one runs on.
 pub(super) fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         rows.iter()
             .filter_map(|row| row.get(column))
-            .map(|cell| cell.chars().count())
+            .map(|cell| wide(cell))
             .max()
     };
     let widths: Vec<usize> = (0..columns)
@@ -57,7 +64,8 @@ pub(super) fn table(rows: &[Vec<String>]) -> String {
     for row in rows {
         let mut line = String::new();
         for (cell, width) in row.iter().zip(&widths) {
-            line.push_str(&format!("{cell:width$}  "));
+            let missing = width.saturating_sub(wide(cell));
+            line.push_str(&format!("{cell}{:missing$}  ", ""));
         }
         out.push_str(line.trim_end());
         out.push('\n');

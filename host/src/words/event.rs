@@ -644,6 +644,10 @@ pub struct Spent {
     /// Whether nothing was done: the same had been done before, and this is what came of it (U-18).
     #[serde(default, skip_serializing_if = "is_false")]
     pub repeated: bool,
+    /// Whether a step of policy had a hand in it: then it is not the tool's own outcome for its arguments, and vouches for
+    /// nothing.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub altered: bool,
 }
 
 impl Spent {

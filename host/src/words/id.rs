@@ -36,13 +36,15 @@ impl From<RunId> for String {
 const NAME_CHARS: usize = 64;
 
 impl RunId {
-    /// A new name at the clock's time.
+    /// A new name at the clock's time. Names are in the order of their milliseconds, so that what is kept by them
+    /// grows at its end.
     #[must_use]
     pub fn new(clock: &Clock) -> Self {
-        let at = i64::try_from(clock.now_ms()).unwrap_or(0);
+        let now = clock.now_ms();
+        let at = i64::try_from(now).unwrap_or(0);
         let stamp = jiff::Timestamp::from_millisecond(at).unwrap_or_default();
-        let tail = random_tail();
-        Self(format!("{}-{tail:08x}", stamp.strftime("%Y%m%d-%H%M%S")).into())
+        let tail = (now % 1_000) << RANDOM_BITS | random_tail();
+        Self(format!("{}-{tail:012x}", stamp.strftime("%Y%m%d-%H%M%S")).into())
     }
 
     /// Takes a name that was written down, without asking whether there is such a run. What no name of ours
@@ -65,14 +67,17 @@ impl RunId {
     }
 }
 
-/// Thirty-two bits that two runs of one second do not share: a keyed hash of a counter, keyed by
-/// the process's own random state. They are a name, not a secret.
-fn random_tail() -> u32 {
+/// Of the 48 bits at the end of a run's name; those before them are the milliseconds of its second.
+const RANDOM_BITS: u32 = 38;
+
+/// Bits that two runs of one millisecond do not share: a keyed hash of a counter, keyed by the process's own random
+/// state. They are a name, not a secret.
+fn random_tail() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let hash = RandomState::new().hash_one((count, std::process::id()));
-    u32::try_from(hash >> 32).unwrap_or(0)
+    hash >> (u64::BITS - RANDOM_BITS)
 }
 
 impl fmt::Display for RunId {
@@ -397,6 +402,12 @@ mod tests {
         let clock = Clock::set(1_700_000_000_000);
         let names: std::collections::BTreeSet<_> = (0..200).map(|_| RunId::new(&clock)).collect();
         assert_eq!(names.len(), 200);
+        let later = RunId::new(&Clock::set(1_700_000_000_001));
+        assert!(
+            names
+                .iter()
+                .all(|name| *name < later && name.as_str().len() == later.as_str().len())
+        );
         assert!(
             names
                 .iter()

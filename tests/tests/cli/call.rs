@@ -222,3 +222,52 @@ fn a_call_is_made_again_as_often_as_its_caller_says() {
     ended.ends(1).says(&["answered with status 503"]);
     assert_eq!(asked, 1);
 }
+
+#[test]
+fn what_a_tool_takes_is_printed_and_nothing_is_called() {
+    let station = Station::new();
+    let schema = station
+        .run(&["call", "text.count", "--schema"])
+        .ends(0)
+        .json();
+    assert_eq!(schema["properties"]["text"]["type"], "string", "{schema}");
+    station
+        .run(&["call", "text.cuont", "--schema"])
+        .ends(4)
+        .says(&["did you mean `text.count`?"]);
+    station
+        .run(&["call", "text.count", "--schema", "--confirm"])
+        .ends(2);
+    station.run(&["runs", "list"]).ends(0).never("text.");
+}
+
+#[test]
+fn events_come_one_a_line_and_the_envelope_is_the_last() {
+    let station = Station::new();
+    let ended = station
+        .run(&["call", "text.count", r#"{"text":"a b"}"#, "--ndjson"])
+        .ends(0);
+    let lines = ended.says_only("").lines();
+    let (envelope, events) = lines.split_last().expect("lines");
+    assert_eq!(envelope["data"]["words"], 2, "{envelope}");
+    let words: Vec<&str> = events
+        .iter()
+        .filter_map(|event| event["event"].as_str())
+        .collect();
+    assert_eq!(words.len(), events.len());
+    assert_eq!(
+        (words.first(), words.last()),
+        (Some(&"started"), Some(&"stopped")),
+        "{words:?}"
+    );
+    let failed = station
+        .run(&["call", "text.count", "{}", "--ndjson"])
+        .ends(2)
+        .lines();
+    let (envelope, events) = failed.split_last().expect("lines");
+    assert_eq!(envelope["error"]["code"], "VALIDATION_ERROR", "{envelope}");
+    assert_eq!(
+        events.last().map(|event| &event["event"]),
+        Some(&json!("stopped"))
+    );
+}

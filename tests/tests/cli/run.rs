@@ -212,3 +212,25 @@ fn nothing_in_an_answer_loads_by_itself_or_hides_where_it_leads() {
     let shown = events.iter().find(|event| event["subject"] == "answer");
     assert_eq!(shown.unwrap()["label"], json!(["user"]));
 }
+
+#[test]
+fn a_prompt_says_something() {
+    let station = Station::scripted("[]", &[r#"{"text":"Done."}"#], "");
+    for prompt in ["", "  \n"] {
+        let ended = station.run(&["run", prompt]).ends(2);
+        ended.says_only("error: the prompt is empty\nhint: lazaret run \"what it shall do\"");
+    }
+}
+
+#[test]
+fn what_a_run_may_cost_needs_a_price() {
+    let station = Station::with(
+        "[agents.a]\nmodels = [\"m\"]\n[models.m]\nprovider = \"openai\"\nurl = \"http://127.0.0.1:9/v1\"\nmodel = \"x\"\nprivate = true\n",
+    );
+    let ended = station.run(&["run", "x", "--max-cost", "0.1"]).ends(2);
+    ended.says(&[
+        "error: agent `a` has a budget of cost, and its model `m` has no price",
+        "price = { input = 3.0, output = 15.0 }",
+    ]);
+    station.run(&["runs", "list"]).ends(0).never("a\n");
+}

@@ -1,6 +1,6 @@
 //! `lazaret serve` as a program meets it: tools, runs, questions, scripts and streams over real HTTP.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 
 use rustix::process::Signal;
@@ -482,4 +482,53 @@ fn the_console_is_one_page_that_speaks_to_nobody_else() {
         let again = [("host", &*serving.address), ("if-none-match", &tag)];
         assert_eq!(serving.bare("GET", path, &again, "").status, 304);
     }
+}
+
+#[test]
+fn a_policy_that_has_changed_and_that_nobody_trusts_is_none() {
+    let station = Station::with("block = [\"text.count\"]\n");
+    let serving = Serving::start(&station);
+    let count = |token: &str| {
+        let client = lazaret_tests::client::Client {
+            token: token.to_owned(),
+            ..(*serving).clone()
+        };
+        client.get("/v1/tools/text.count").status
+    };
+    assert_eq!(count(&serving.token), 404);
+    station.write("lazaret.toml", "");
+    // Both are looked at together: by the second new token the file has been looked at as well.
+    let mut token = serving.token.clone();
+    for _ in 0..2 {
+        let before = token;
+        let renewed = station.run(&["serve", "--new-token"]).ends(0).out;
+        token = renewed.trim().to_owned();
+        while count(&before) != 401 {}
+    }
+    assert_eq!(count(&token), 404);
+}
+
+#[test]
+fn what_needs_no_token_may_be_asked_for_without_its_body() {
+    let station = Station::new();
+    let serving = Serving::start(&station);
+    let head = |path: &str| {
+        let mut stream = std::net::TcpStream::connect(&serving.address).expect("a server");
+        let request = format!(
+            "HEAD {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n",
+            serving.address
+        );
+        stream.write_all(request.as_bytes()).expect("it reads");
+        let mut told = String::new();
+        stream.read_to_string(&mut told).expect("it writes text");
+        told
+    };
+    for path in ["/", "/healthz", "/openapi.json"] {
+        let told = head(path);
+        assert!(
+            told.starts_with("HTTP/1.1 200 ") && told.ends_with("\r\n\r\n"),
+            "{told}"
+        );
+    }
+    assert!(head("/v1/tools").starts_with("HTTP/1.1 401 "));
 }

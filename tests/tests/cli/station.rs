@@ -191,7 +191,7 @@ impl Station {
         static NAMES: OnceLock<[(Regex, &str); 2]> = OnceLock::new();
         let names = NAMES.get_or_init(|| {
             [
-                (r"\d{8}-\d{6}-[0-9a-f]{8}", "[RUN]"),
+                (r"\d{8}-\d{6}-[0-9a-f]{12}", "[RUN]"),
                 (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", "[TIME]"),
             ]
             .map(|(pattern, name)| (Regex::new(pattern).unwrap(), name))

@@ -71,10 +71,19 @@ fn a_change_of_one_byte_ends_it() {
     let station = cloned();
     station.trust();
     station.write("lazaret.toml", format!("{CONFIG}#"));
-    write(&station).ends(3).says(&[
-        "warning: `[HERE]/lazaret.toml` or a component in it has changed since it was trusted, so nothing in it counts
-hint: look at what changed, then run `lazaret policy trust`",
-    ]);
+    write(&station).ends(3).says_only(
+        "error: `[HERE]/lazaret.toml` or a component in it has changed since it was trusted, so nothing goes by it
+hint: look at what changed, then run `lazaret policy trust`; with `--revoke` it is left out",
+    );
+    // Whoever only looks still may.
+    station
+        .run(&["config", "show", "limits.calls"])
+        .ends(0)
+        .says(&["so nothing in it counts"]);
+    station
+        .run(&["policy", "check"])
+        .ends(0)
+        .says(&["has changed since it was trusted"]);
     // The same bytes are trusted again.
     station.write("lazaret.toml", CONFIG);
     write(&station).ends(0).never("warning");
@@ -87,7 +96,7 @@ fn a_change_of_a_component_that_it_names_ends_it() {
     station.write("twin.wasm", fs::read(bundled("text")).unwrap());
     write(&station)
         .ends(3)
-        .says(&["or a component in it has changed"]);
+        .says(&["or a component in it has changed since it was trusted, so nothing goes by it"]);
     fs::remove_file(station.workspace().join("twin.wasm")).unwrap();
     write(&station)
         .ends(3)
@@ -131,13 +140,230 @@ fn the_warning_is_no_data() {
 }
 
 #[test]
+fn what_a_policy_denies_does_not_end_with_a_change_of_it() {
+    let station = Station::with("block = [\"text.count\"]\n");
+    let count = ["call", "text.count", r#"{"text":"a"}"#, "--quiet"];
+    station.run(&count).ends(3).says(&["is blocked by"]);
+    station.write("lazaret.toml", "");
+    station
+        .run(&count)
+        .ends(3)
+        .says(&["has changed since it was trusted"]);
+}
+
+#[test]
+fn what_a_policy_denies_does_not_end_where_its_file_goes_or_is_hidden() {
+    let station = Station::with("block = [\"text.count\"]\n");
+    let count = ["call", "text.count", r#"{"text":"a"}"#, "--quiet"];
+    station.write("sub/lazaret.toml", "");
+    station
+        .run_in("sub", &count)
+        .ends(3)
+        .says(&["is not trusted, and lies before `[HERE]/lazaret.toml`, which is"]);
+    station.run_in("sub", &["policy", "trust"]).ends(0);
+    station.run_in("sub", &count).ends(0);
+    station
+        .run_in("sub", &["policy", "trust", "--revoke"])
+        .ends(0);
+    fs::remove_file(station.workspace().join("sub/lazaret.toml")).unwrap();
+    station
+        .run_in("sub", &count)
+        .ends(3)
+        .says(&["is blocked by"]);
+    fs::remove_file(station.workspace().join("lazaret.toml")).unwrap();
+    for folder in [".", "sub"] {
+        station
+            .run_in(folder, &count)
+            .ends(3)
+            .says(&["`[HERE]/lazaret.toml` is gone, which was trusted"]);
+    }
+    station
+        .run(&["policy", "trust", "--revoke"])
+        .ends(0)
+        .prints(&["no longer counts"]);
+    station.run(&count).ends(0);
+}
+
+#[test]
+fn a_link_is_not_trusted_for_what_it_leads_to() {
+    let station = Station::with("block = [\"text.count\"]\n");
+    std::fs::create_dir(station.workspace().join("clone")).unwrap();
+    std::os::unix::fs::symlink(
+        "../lazaret.toml",
+        station.workspace().join("clone/lazaret.toml"),
+    )
+    .unwrap();
+    let count = ["call", "text.count", r#"{"text":"a"}"#];
+    station
+        .run_in("clone", &count)
+        .ends(3)
+        .says(&["`[HERE]/clone/lazaret.toml` is not trusted"]);
+}
+
+#[test]
+fn runs_of_a_policy_that_has_changed_are_still_looked_at_and_ended() {
+    let station = Station::with("ask = [\"text.count\"]\n");
+    station
+        .run(&["call", "text.count", r#"{"text":"a"}"#, "--no-ask"])
+        .ends(75);
+    station.write("lazaret.toml", "ask = []\n");
+    station
+        .run(&["runs", "list"])
+        .ends(0)
+        .prints(&["text.count"]);
+    station
+        .run(&["runs", "resume", "last"])
+        .ends(3)
+        .says(&["has changed since it was trusted"]);
+    station.run(&["runs", "cancel", "last"]).ends(0);
+    station
+        .run(&["runs", "list"])
+        .ends(0)
+        .prints(&["cancelled"]);
+}
+
+#[test]
+fn a_file_that_is_named_is_the_policy_or_nothing_is() {
+    let station = Station::new();
+    station.write("own.toml", "block = [\"text.count\"]\n");
+    let count = [
+        "call",
+        "text.count",
+        r#"{"text":"a"}"#,
+        "--config",
+        "own.toml",
+    ];
+    station.run(&count).ends(3).says_only(
+        "error: `[HERE]/own.toml` is not trusted, so it is no policy to go by
+hint: read it, then run `lazaret policy trust --config [HERE]/own.toml`",
+    );
+    station
+        .run(&["policy", "trust", "--config", "own.toml"])
+        .ends(0);
+    station.run(&count).ends(3).says(&["is blocked by"]);
+}
+
+#[test]
+fn what_is_trusted_and_cannot_be_used_is_said_so() {
+    let station = Station::new();
+    station.write("lazaret.toml", "block = [\"text.cuont\"]\n[at_once]\n\"wbe.*\" = 1\n[[permissions]]\ntools = \"txt.*\"\nverdict = false\n");
+    let trusted = station.run(&["policy", "trust"]).ends(0);
+    trusted.says(&[
+        "`block = [\"text.cuont\"]` is about no tool that is installed\nhint: did you mean `text.count`?",
+        "[at_once] `wbe.*` is about no tool",
+        "[[permissions]] `txt.*` is about no tool",
+    ]);
+    station.write(
+        "lazaret.toml",
+        "[mounts.gone]\npath = \"gone\"\naccess = \"read\"\n",
+    );
+    let trusted = station.run(&["policy", "trust"]).ends(0);
+    trusted.says(&[
+        "gone",
+        "warning: it is trusted, and cannot be used as it is",
+    ]);
+}
+
+#[test]
+fn no_tool_changes_the_policy_or_what_git_runs() {
+    let config = "[mounts.\".\"]\npath = \".\"\naccess = \"write\"\n[grants.\"files.*\"]\nmounts = { \".\" = \"write\" }\n[grants.\"files.remove\"]\nmounts = { \".\" = \"write\" }\n";
+    let station = Station::with(config);
+    station.write("sub/.git/config", "[core]");
+    station.write("far/.git/hooks/a", "x");
+    std::os::unix::fs::symlink("far/.git/hooks", station.workspace().join("link")).unwrap();
+    let write = |path: &str| {
+        let args = format!(r#"{{"path":"{path}","content":"x","mode":"replace"}}"#);
+        station.run(&["call", "files.write", &args])
+    };
+    for path in [
+        "lazaret.toml",
+        "sub/Lazaret.toml",
+        ".git/hooks/pre-commit",
+        "sub/.git/config",
+        "link/pre-commit",
+        "lazaret.toml/x",
+    ] {
+        write(path).ends(3).says(&["is changed by no tool"]);
+    }
+    let args = r#"{"path":"lazaret.toml"}"#;
+    station
+        .run(&["call", "files.remove", args, "--confirm"])
+        .ends(3)
+        .says(&["is changed by no tool"]);
+    station.run(&["call", "files.read", args]).ends(0);
+    let args = r#"{"from":"sub","to":"other"}"#;
+    station
+        .run(&["call", "files.move", args])
+        .ends(3)
+        .says(&["is changed by no tool"]);
+    write("sub/toml").ends(0);
+    assert_eq!(station.read("lazaret.toml"), config);
+}
+
+#[test]
+fn a_whole_home_is_not_read_where_nothing_is_configured() {
+    let station = Station::new();
+    station.write("a.txt", "mine");
+    let read = ["call", "files.read", r#"{"path":"a.txt"}"#];
+    station.run(&read).ends(0);
+    let args = r#"{"path":"ws/a.txt"}"#;
+    station
+        .run_in("..", &["call", "files.read", args])
+        .ends(3)
+        .says(&["lies in no mount"]);
+}
+
+#[test]
+fn what_init_writes_grants_what_is_built_in_and_holds_as_it_is() {
+    let station = Station::new();
+    station.write("a.txt", "mine");
+    station
+        .run(&["init"])
+        .ends(0)
+        .prints(&["made `[HERE]/lazaret.toml`"]);
+    station
+        .run(&["policy", "check"])
+        .ends(0)
+        .prints(&["1 grant, 1 mount"])
+        .never("about no tool");
+    let trusted = station.run(&["policy", "trust"]).ends(0);
+    trusted.says_only("");
+    station
+        .run(&["call", "files.read", r#"{"path":"a.txt"}"#])
+        .ends(0);
+    let kept = station.read("lazaret.toml");
+    station
+        .run(&["init"])
+        .ends(1)
+        .says(&["there is something of that name already", "stays as it is"]);
+    assert_eq!(station.read("lazaret.toml"), kept);
+    // All that it shows in comments is a configuration too.
+    let shown: String = kept
+        .lines()
+        .map(|line| {
+            format!(
+                "{}\n",
+                line.strip_prefix("# ")
+                    .filter(|line| line.contains(" = ") || line.starts_with('['))
+                    .unwrap_or(line)
+            )
+        })
+        .collect();
+    std::fs::create_dir(station.workspace().join("out")).unwrap();
+    let shown = shown.replace("[plugins]\nshout = \"shout.wasm\"", "");
+    station.write("lazaret.toml", &shown);
+    station
+        .run(&["policy", "check"])
+        .ends(0)
+        .prints(&["3 grants, 2 mounts"])
+        .never("about no tool");
+}
+
+#[test]
 fn without_a_file_there_is_nothing_to_trust() {
-    Station::new()
-        .run(&["policy", "trust"])
-        .ends(4)
-        .says_only(
-            "error: there is no `lazaret.toml` here or above\nhint: write one; `lazaret demo` shows an example",
-        );
+    Station::new().run(&["policy", "trust"]).ends(4).says_only(
+        "error: there is no `lazaret.toml` here or above\nhint: `lazaret init` writes one",
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Tools as other frameworks are told of them, against the shapes that these take.
 
 use lazaret::surfaces::catalogue::{Shape, exposed, list, names};
-use lazaret::words::event::Surface;
+use lazaret::words::event::{Event, Surface};
 use lazaret_tests::prelude::*;
 use lazaret_tests::saying;
 
@@ -175,5 +175,50 @@ async fn no_model_is_told_of_what_it_may_not_call() {
                     .all(|tool| tool.name.as_str() != "files.remove")
             );
         }
+    }
+}
+
+/// Row A-13b: who is told of a tool, by what its manifest says and what policy grants.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_is_told_of_what_is_not_for_them() {
+    for (says, granted, expected) in [
+        (json!({}), false, "http mcp model"),
+        (json!({"effect": "destructive"}), false, ""),
+        (json!({"effect": "destructive"}), true, "http mcp model"),
+        (json!({"visibility": "user"}), false, "http"),
+        (json!({"visibility": "local"}), false, "model"),
+        (json!({"visibility": "private"}), false, ""),
+        (json!({"surfaces": ["http"]}), false, "http"),
+        (json!({"surfaces": ["mcp", "cli"]}), false, "mcp model"),
+    ] {
+        let grant = if granted { "[grants.\"box.run\"]" } else { "" };
+        let rig = Rig::of(grant).component("box", &saying::component("box", &says, "1"));
+        let rig = rig.replies(&[json!({"text": "Done."})]).open().await;
+        let (run, _) = rig.pursue("Look.").await;
+        let records = rig.records(&run).await;
+        let prompted = records.iter().any(|record| {
+            matches!(&record.event, Event::Prompted { tools, .. } if tools.iter().any(|tool| tool == "box.run"))
+        });
+        let host = &rig.host;
+        let callable = host.catalog().callable(host.policy(), Surface::Http);
+        let told = [
+            (
+                "http",
+                callable.iter().any(|tool| tool.name.as_str() == "box.run"),
+            ),
+            (
+                "mcp",
+                exposed(host, Surface::Mcp)
+                    .iter()
+                    .any(|tool| tool.name.as_str() == "box.run"),
+            ),
+            ("model", prompted),
+        ];
+        let told: Vec<&str> = told
+            .iter()
+            .filter(|(_, is)| *is)
+            .map(|(who, _)| *who)
+            .collect();
+        assert_eq!(told.join(" "), expected, "{says} {granted}");
     }
 }

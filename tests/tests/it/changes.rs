@@ -36,6 +36,7 @@ fn what_changes_is_seen_and_what_is_broken_does_not_hold() {
         system_file: folder.path().join("system.toml"),
         variables: Vec::new(),
         flags: Vec::new(),
+        home: None,
         state: folder.path().join("state"),
         program: folder.path().join("none"),
     };

@@ -203,6 +203,7 @@ fn holding(folder: &Path, text: &str) -> Vec<Held> {
         system_file: folder.join("none"),
         variables: Vec::new(),
         flags: Vec::new(),
+        home: None,
         state: folder.join("state"),
         program: folder.join("none"),
     };

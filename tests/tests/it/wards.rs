@@ -204,6 +204,9 @@ async fn a_step_changes_what_goes_in_or_stands_in_for_the_tool() {
         let (_, outcome) = called(&rig, Surface::Cli, COUNT()).await;
         let words = outcome.result.as_ref().map(|value| value["words"].clone());
         assert_eq!(words.map_err(|error| error.code()), expected, "{says}");
+        let altered = expected.is_ok() && says != json!({});
+        assert!(!altered || outcome.spent.altered, "{says}");
+        assert!(says != json!({}) || !outcome.spent.altered);
         // Whoever had a say stands in the label.
         assert!(
             outcome.label.to_string().contains("tool:pre.run"),
@@ -291,7 +294,7 @@ async fn a_step_that_looks_on_breaks_nothing() {
     let warnings: Vec<&str> = warnings.map(|line| line.message.as_str()).collect();
     assert_eq!(warnings.len(), 2, "{warnings:?}");
     assert!(
-        warnings[0].contains("`watch.run` has failed (guest_failed)"),
+        warnings[0].contains("`watch.run` has failed, and only looks on"),
         "{warnings:?}"
     );
 }
@@ -328,6 +331,126 @@ async fn no_step_changes_where_something_goes_after_that_was_judged() {
         assert!(!rig.path("out/evil.txt").exists());
         let written = std::fs::read_to_string(rig.path("out/a.txt")).ok();
         assert_eq!(written.as_deref(), expected.ok());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_step_has_changed_is_judged_again_as_what_it_has_become() {
+    let changed = json!({"input": {"path": "out/a.txt", "content": "changed"}});
+    let named = "Save it as \"out/a.txt\".";
+    for (says, goal, trusted, expected) in [
+        // Nobody has named the file, and whoever wrote what stands in it by now is not trusted.
+        (&changed, "Save it.", "", None),
+        (&changed, "Save it.", "\"pre\"", Some("changed")),
+        (&changed, named, "", Some("changed")),
+        (&json!({}), "Save it.", "", Some("mine")),
+    ] {
+        let policy = format!(
+            "flow.trust = [\"files\", {trusted}]
+            [[steps]]\ntools = \"files.write\"\nbefore = \"pre.run\"
+            [mounts.out]\npath = \"out\"\naccess = \"write\"\nown = true
+            [grants.\"files.*\"]\nmounts = {{ out = \"write\" }}"
+        );
+        let write = json!({"path": "out/a.txt", "content": "mine"});
+        let replies = [
+            json!({"calls": [{"tool": "files.write", "args": write}]}),
+            json!({"text": "Done."}),
+        ];
+        let component = saying::component("pre", &json!({}), &says.to_string());
+        let rig = Rig::of(&policy).component("pre", &component);
+        let rig = rig.replies(&replies).open().await;
+        let (run, _) = rig.pursue(goal).await;
+        let journal = rig.journal(&run).await;
+        let refused = journal.contains("and as it stands now it may not be made");
+        assert_eq!(refused, expected.is_none(), "{journal}");
+        let found = std::fs::read_to_string(rig.path("out/a.txt")).ok();
+        assert_eq!(found.as_deref(), expected, "{journal}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_step_makes_of_an_outcome_vouches_for_nothing() {
+    let after = "[[steps]]\ntools = \"book.run\"\nafter = \"post.run\"\n";
+    for (step, expected) in [
+        (String::new(), "allow"),
+        (after.to_owned(), "ask"),
+        (format!("{after}observe = true"), "allow"),
+    ] {
+        let policy = format!(
+            "{step}
+            [flow]\nmode = \"enforce\"\nhold = \"never\"
+            [flow.tools.\"book.run\".records]\nown = true\nvouches = {{ mail = \"mail\" }}
+            [flow.tools.\"mail.run\"]\nsteering = {{ to = \"mail\" }}
+            [grants.\"mail.run\"]"
+        );
+        let to = "a@own.test";
+        let sink = json!({"effect": "side-effecting", "risk": "external_write"});
+        let replies = [
+            json!({"calls": [{"tool": "book.run", "args": {}}]}),
+            json!({"calls": [{"tool": "mail.run", "args": {"to": to}}]}),
+            json!({"text": "Done."}),
+        ];
+        let said = |more: Value| json!({"mail": to, "more": more}).to_string();
+        let rig = Rig::of(&policy)
+            .component(
+                "book",
+                &saying::component("book", &json!({}), &said(json!(1))),
+            )
+            .component(
+                "post",
+                &saying::component("post", &json!({}), &said(json!(2))),
+            )
+            .component("mail", &saying::component("mail", &sink, "1"));
+        let rig = rig.replies(&replies).open().await;
+        let (run, _) = rig.pursue("Write to Ann.").await;
+        let records = rig.records(&run).await;
+        let mail = judged(&records)
+            .into_iter()
+            .find(|judged| judged.subject == "mail.run")
+            .expect("a judgement");
+        assert_eq!(mail.verdict.word(), expected, "{step}: {mail:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_checker_is_asked_again_about_what_a_step_has_changed() {
+    let policy = "[[permissions]]\ntools = \"text.count\"\nchecker = \"acl.run\"
+        [[steps]]\ntools = \"text.count\"\nbefore = \"pre.run\"";
+    for (says, asked) in [(json!({}), 1), (json!({"input": {"text": "a b c"}}), 2)] {
+        let rig = Rig::of(policy)
+            .component("acl", &saying::component("acl", &json!({}), "true"))
+            .component(
+                "pre",
+                &saying::component("pre", &json!({}), &says.to_string()),
+            );
+        let rig = rig.open().await;
+        let (records, outcome) = called(&rig, Surface::Cli, COUNT()).await;
+        assert!(outcome.result.is_ok(), "{outcome:?}");
+        let all = judged(&records);
+        let times = all.iter().filter(|judged| judged.subject == "acl.run");
+        assert_eq!(times.count(), asked);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_after_a_secret_tool_knows_a_secret_and_no_record_does() {
+    for observe in [true, false] {
+        let policy =
+            format!("[[steps]]\ntools = \"safe.run\"\nafter = \"post.run\"\nobserve = {observe}");
+        let secret = json!({"sensitivity": "secret"});
+        let rig = Rig::of(&policy)
+            .component("safe", &saying::component("safe", &secret, "\"canary\""))
+            .component("post", &saying::echo("post", &json!({})));
+        let rig = rig.open().await;
+        let (records, outcome) = called(&rig, Surface::Cli, ("safe.run", json!({}))).await;
+        assert!(rig::value(&outcome).to_string().contains("canary"));
+        let step = judged(&records)[1];
+        assert_eq!(step.subject, "post.run");
+        for source in ["secret:safe.run", "tool:safe.run"] {
+            assert!(step.label.to_string().contains(source), "{}", step.label);
+        }
+        let text = format!("{records:?}");
+        assert!(!text.contains("canary"), "{text}");
     }
 }
 

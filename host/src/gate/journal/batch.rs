@@ -15,6 +15,14 @@ const ENDED_RUNS: usize = 1_024;
 /// refused.
 const BATCH_BYTES: usize = 4 << 20;
 const BATCH_BYTES_MAX: usize = 256 << 20;
+/// What is written on the spot takes a worker of the runtime for no longer than the change to another thread would.
+const COMMIT_NOW_RECORDS: usize = 32;
+const COMMIT_NOW_BYTES: usize = 64 << 10;
+
+/// Records, and the large contents that they name.
+pub(super) type Taken = (Vec<Record>, Vec<(Digest, String)>);
+/// Why nothing is written any more.
+pub(super) type Broken = (Code, String);
 
 #[derive(Default)]
 pub(super) struct Batch {
@@ -27,7 +35,7 @@ pub(super) struct Batch {
     ended: Ended,
     /// Runs that were read, and that were imported: nothing is appended to them.
     imported: Ended,
-    pub(super) broken: Option<(Code, String)>,
+    pub(super) broken: Option<Broken>,
     /// Of a replay: the run, and how many records it may have.
     pub(super) cut: Option<(RunId, Seq)>,
     /// How often the disk was waited for.
@@ -114,8 +122,16 @@ impl Batch {
         self.records.len() == BATCH_RECORDS || self.bytes > BATCH_BYTES
     }
 
+    /// Whether it is small, and holds records of one run alone.
+    pub(super) fn is_of_one_run(&self) -> bool {
+        let mut records = self.records.iter();
+        let first = records.next().map(|first| &first.run);
+        let one = records.all(|record| Some(&record.run) == first);
+        one && self.records.len() <= COMMIT_NOW_RECORDS && self.bytes <= COMMIT_NOW_BYTES
+    }
+
     /// What there is to write.
-    pub(super) fn take(&mut self) -> (Vec<Record>, Vec<(Digest, String)>) {
+    pub(super) fn take(&mut self) -> Taken {
         self.bytes = 0;
         (
             std::mem::take(&mut self.records),

@@ -191,7 +191,7 @@ fn migrate(database: &mut Connection) -> rusqlite::Result<()> {
 
 /// Writes records; how many bytes they came to.
 pub(super) fn write(
-    database: &mut Connection,
+    database: &Connection,
     chains: &mut Chains,
     (records, contents): (&[Record], &[(Digest, String)]),
     sync: bool,
@@ -200,7 +200,7 @@ pub(super) fn write(
 }
 
 fn write_all(
-    database: &mut Connection,
+    database: &Connection,
     chains: &mut Chains,
     (records, contents): (&[Record], &[(Digest, String)]),
     sync: bool,
@@ -208,9 +208,31 @@ fn write_all(
     if records.is_empty() && !sync {
         return Ok(0);
     }
-    // With FULL the commit returns only when the log is on the disk.
-    database.pragma_update(None, "synchronous", if sync { "FULL" } else { "NORMAL" })?;
-    let writing = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let mut write = || write_now(database, chains, (records, contents));
+    if sync {
+        on_disk(database, write)
+    } else {
+        write()
+    }
+}
+
+/// Whatever is committed in `write` is on the disk when this returns.
+fn on_disk<T>(
+    database: &Connection,
+    write: impl FnOnce() -> rusqlite::Result<T>,
+) -> rusqlite::Result<T> {
+    database.pragma_update(None, "synchronous", "FULL")?;
+    let written = write();
+    database.pragma_update(None, "synchronous", "NORMAL")?;
+    written
+}
+
+fn write_now(
+    database: &Connection,
+    chains: &mut Chains,
+    (records, contents): (&[Record], &[(Digest, String)]),
+) -> rusqlite::Result<usize> {
+    let writing = begin(database)?;
     if records.is_empty() {
         // Earlier commits must reach the disk, and a transaction that changes nothing syncs nothing.
         writing.execute(
@@ -218,6 +240,35 @@ fn write_all(
             [],
         )?;
     }
+    write_and_commit(writing, chains, (records, contents))
+}
+
+fn begin(database: &Connection) -> rusqlite::Result<Transaction<'_>> {
+    Transaction::new_unchecked(database, TransactionBehavior::Immediate)
+}
+
+/// Begins to write without a wait for the disk; nothing where another process writes, or anything else is amiss.
+pub(super) fn begin_now(database: &Connection) -> Option<Transaction<'_>> {
+    database.busy_timeout(Duration::ZERO).ok()?;
+    let begun = begin(database).ok();
+    let wait = Duration::from_millis(JOURNAL_WAIT_MS);
+    database.busy_timeout(wait).ok().and(begun)
+}
+
+/// As [`write`], in a transaction that has begun.
+pub(super) fn write_in(
+    writing: Transaction<'_>,
+    chains: &mut Chains,
+    what: (&[Record], &[(Digest, String)]),
+) -> Result<usize> {
+    write_and_commit(writing, chains, what).map_err(explain_read)
+}
+
+fn write_and_commit(
+    writing: Transaction<'_>,
+    chains: &mut Chains,
+    (records, contents): (&[Record], &[(Digest, String)]),
+) -> rusqlite::Result<usize> {
     write_contents(&writing, contents)?;
     let bytes = write_records(&writing, chains, records, Provenance::Here)?;
     writing.commit()?;
@@ -227,7 +278,7 @@ fn write_all(
 
 /// Writes the records of a run that was exported, all or none of them.
 pub(super) fn import(
-    database: &mut Connection,
+    database: &Connection,
     chains: &mut Chains,
     (records, contents): (&[Record], &[(Digest, String)]),
     provenance: Provenance,
@@ -236,9 +287,8 @@ pub(super) fn import(
     let Some(run) = records.first().map(|first| first.run.clone()) else {
         return Err(Error::bad_input("an exported run has records"));
     };
-    let mut write = || {
-        database.pragma_update(None, "synchronous", "FULL")?;
-        let writing = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let write = || {
+        let writing = begin(database)?;
         let known: i64 = writing.query_row(KNOWN, params![run.as_str()], |row| row.get(0))?;
         if known > 0 {
             return Ok(false);
@@ -250,7 +300,7 @@ pub(super) fn import(
         write_records(&writing, chains, records, provenance)?;
         writing.commit().map(|()| true)
     };
-    match write().map_err(explain_read)? {
+    match on_disk(database, write).map_err(explain_read)? {
         true => Ok(()),
         false => Err(
             Error::bad_input(format!("the run `{run}` is in the journal already"))

@@ -1,17 +1,19 @@
-//! The writer: the one thread that owns the database. What waits is written together, in one transaction
-//! and with one wait for the disk, whichever runs it is of.
+//! The writer, who owns the database. What waits is written together, in one transaction and with one wait for the
+//! disk, whichever runs it is of: a thread sees to that. What is of one run and has nobody to wait for is written on
+//! the spot, which spares two changes of thread.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LockResult, Mutex, MutexGuard, TryLockError};
 
 use rusqlite::Connection;
 use tokio::sync::mpsc;
 
-use super::batch::Batch;
+use super::batch::{Batch, Broken, Taken};
 use super::chain::Chains;
 use super::checkpoint::Checkpoints;
 use super::{Order, store};
 use crate::words::error::{Code, Error, Result};
+use crate::words::event::Record;
 use crate::words::id::{RunId, Seq};
 use crate::words::limits::CHAINS_REMEMBERED;
 use crate::words::lock::lock;
@@ -45,7 +47,7 @@ impl Writer {
     }
 
     /// Does what is ordered until nobody can order anything more.
-    pub(super) fn write_until_closed(mut self, mut inbox: mpsc::Receiver<Order>) {
+    pub(super) fn write_until_closed(writer: &Mutex<Self>, mut inbox: mpsc::Receiver<Order>) {
         while let Some(first) = inbox.blocking_recv() {
             let mut waiting = Vec::new();
             let mut asks = Vec::new();
@@ -62,30 +64,86 @@ impl Writer {
                 }
                 order = inbox.try_recv().ok();
             }
-            let outcome = self.write(sync);
+            let mut writer = Self::sound(writer.lock());
+            let outcome = writer.write(sync);
             for done in waiting {
-                let _ = done.send(outcome.clone().map_err(|(code, why)| Error::new(code, why)));
+                let _ = done.send(outcome.clone().map_err(broken_by));
             }
+            let Writer {
+                database, chains, ..
+            } = &mut *writer;
             for ask in asks {
-                ask(&mut self.database, &mut self.chains);
+                ask(database, chains);
             }
         }
-        let _ = self.write(false);
+        let _ = Self::sound(writer.lock()).write(false);
+    }
+
+    /// The writer, where nobody has it.
+    pub(super) fn free(writer: &Mutex<Self>) -> Option<MutexGuard<'_, Self>> {
+        match writer.try_lock() {
+            Ok(writer) => Some(writer),
+            Err(TryLockError::Poisoned(writer)) => Some(Self::sound(Err(writer))),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// The writer; one that somebody panicked with may have lost what it had taken, and writes nothing more.
+    fn sound(writer: LockResult<MutexGuard<'_, Self>>) -> MutexGuard<'_, Self> {
+        writer.unwrap_or_else(|poisoned| {
+            let writer = poisoned.into_inner();
+            let why = "the journal's writer panicked, so nothing more is done; this is a mistake of the host's";
+            let broken = (Code::Bug, why.to_owned());
+            lock(&writer.batch).broken.get_or_insert(broken);
+            writer
+        })
+    }
+
+    /// Commits the open batch on the spot, where that waits for nobody: no other process writes, and no other run has
+    /// anything in it that would be gathered. For the disk it waits where the log begins anew, and nowhere else. Nothing
+    /// where it does not commit.
+    pub(super) fn commit_now(&mut self) -> Option<Result<()>> {
+        {
+            let open = lock(&self.batch);
+            if let Some(broken) = &open.broken {
+                return Some(Err(broken_by(broken.clone())));
+            }
+            if open.records.is_empty() {
+                return Some(Ok(()));
+            }
+            if !open.is_of_one_run() {
+                return None;
+            }
+        }
+        let writing = store::begin_now(&self.database)?;
+        let (records, contents) = match taken(&self.batch) {
+            Ok(taken) => taken,
+            Err(broken) => return Some(Err(broken_by(broken))),
+        };
+        let written = store::write_in(
+            writing,
+            &mut self.chains,
+            (records.as_slice(), contents.as_slice()),
+        );
+        Some(self.wrote(written, records, false).map_err(broken_by))
     }
 
     /// Writes the open batch. After a failure nothing is ever written again: what may or may not be on the disk
     /// must not be followed by more, and nobody acts on what was not written.
-    fn write(&mut self, sync: bool) -> Result<(), (Code, String)> {
-        let (records, contents) = {
-            let mut open = lock(&self.batch);
-            if let Some(broken) = &open.broken {
-                return Err(broken.clone());
-            }
-            open.take()
-        };
+    fn write(&mut self, sync: bool) -> Result<(), Broken> {
+        let (records, contents) = taken(&self.batch)?;
         let sync = sync && (self.unsynced || !records.is_empty());
         let what = (records.as_slice(), contents.as_slice());
-        let written = store::write(&mut self.database, &mut self.chains, what, sync);
+        let written = store::write(&self.database, &mut self.chains, what, sync);
+        self.wrote(written, records, sync)
+    }
+
+    fn wrote(
+        &mut self,
+        written: Result<usize>,
+        records: Vec<Record>,
+        sync: bool,
+    ) -> Result<(), Broken> {
         let bytes = match written {
             Ok(bytes) => bytes,
             Err(error) => {
@@ -117,4 +175,18 @@ impl Writer {
         }
         Ok(())
     }
+}
+
+/// What there is to write, unless nothing may be written any more.
+fn taken(batch: &Mutex<Batch>) -> Result<Taken, Broken> {
+    let mut open = lock(batch);
+    match &open.broken {
+        Some(broken) => Err(broken.clone()),
+        None => Ok(open.take()),
+    }
+}
+
+/// Why nothing is written any more.
+fn broken_by((code, why): Broken) -> Error {
+    Error::new(code, why)
 }

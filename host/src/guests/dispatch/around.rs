@@ -13,16 +13,18 @@ use super::super::catalog::Tool;
 use super::super::guest::{LogLine, Trail};
 use super::super::station::Station;
 use super::super::tasks::Tasks;
-use super::{Outcome, Request, Within, dispatch, visit};
+use super::{Outcome, Request, Within, dispatch, of_outcome, visit};
+use crate::gate::{Foreseen, foresee};
 use crate::rules::call::Call;
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::flow;
+use crate::rules::flow::handles::Given;
 use crate::rules::grant::Pattern;
 use crate::rules::schema::Args;
 use crate::rules::wards::{self, NOT_AUTHORIZED, Said, Step};
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::Spent;
+use crate::words::event::{Spent, Verdict};
 use crate::words::id::{Place, Seq, ToolName};
 use crate::words::label::Label;
 use crate::words::limits::WARD_TIMEOUT_MS;
@@ -36,13 +38,17 @@ pub(super) struct Around<'a> {
     /// The record of the call.
     seq: Seq,
     tool: &'a Arc<Tool>,
+    /// What the guest is under the influence of, and itself.
+    own: &'a Label,
+    /// Whether a step had a hand in what comes of it.
+    altered: bool,
     trail: Trail,
 }
 
 /// What the steps before a call have made of it.
 enum Begun {
-    /// It runs like this.
-    Call(Box<Call>),
+    /// It runs like this, under these terms.
+    Call(Box<Call>, Within),
     /// It does not run, and this came of it.
     Data(Value),
 }
@@ -52,7 +58,7 @@ impl<'a> Around<'a> {
     pub(super) fn of(
         (station, tasks): (&'a Arc<Station>, &'a Tasks),
         (caller, seq): (&'a Caller, Seq),
-        tool: &'a Arc<Tool>,
+        (tool, own): (&'a Arc<Tool>, &'a Label),
     ) -> Self {
         Self {
             station,
@@ -60,6 +66,8 @@ impl<'a> Around<'a> {
             caller,
             seq,
             tool,
+            own,
+            altered: false,
             trail: Trail::default(),
         }
     }
@@ -92,8 +100,8 @@ impl<'a> Around<'a> {
             return visit(self.station, self.tasks, place, tool, (call, within)).await;
         }
         self.warn_of_age();
-        let done = match self.before(&steps, call).await {
-            Ok(Begun::Call(call)) => {
+        let done = match self.before(&steps, (call, within)).await {
+            Ok(Begun::Call(call, within)) => {
                 let call = (call.as_ref(), within);
                 visit(self.station, self.tasks, place, tool, call).await?
             }
@@ -117,8 +125,8 @@ impl<'a> Around<'a> {
     }
 
     /// The outermost step comes first.
-    async fn before(&mut self, steps: &[Step], call: &Call) -> Result<Begun> {
-        let mut call = call.clone();
+    async fn before(&mut self, steps: &[Step], (first, within): (&Call, Within)) -> Result<Begun> {
+        let mut call = first.clone();
         for step in steps {
             let Some(ward) = &step.before else { continue };
             let told = wards::told_before(&call, self.caller);
@@ -128,12 +136,53 @@ impl<'a> Around<'a> {
             };
             match wards::said(said.clone()).map_err(|error| about(ward, &error))? {
                 Said::Nothing => {}
-                Said::Data(value) => return Ok(Begun::Data(value)),
+                Said::Data(value) => {
+                    self.altered = true;
+                    return Ok(Begun::Data(value));
+                }
                 Said::Input(input) => call = self.changed(&call, ward, input)?,
             }
             call.held = call.held.join(&outcome.label);
         }
-        Ok(Begun::Call(Box::new(call)))
+        let within = if call.args.value() == first.args.value() {
+            within
+        } else {
+            self.altered = true;
+            self.judge_again(&call).await?
+        };
+        Ok(Begun::Call(Box::new(call), within))
+    }
+
+    /// What steps have changed is judged as it stands now, under their influence. What would be asked about comes too
+    /// late for a question, so that an answer to the call as it was is none to what it has become.
+    async fn judge_again(&mut self, call: &Call) -> Result<Within> {
+        if let Some(refused) = self.refused(call).await {
+            self.trail.label = self.trail.label.join(&refused.trail.label);
+            return refused.result.map(|_| Within::default());
+        }
+        let caller = Caller {
+            label: self.caller.label.join(&call.held),
+            ..self.caller.clone()
+        };
+        let Foreseen { verdict, terms, .. } = foresee(&caller, call, self.station.gate.policy());
+        let by_flow = matches!(&verdict, Verdict::Ask(question) if !question.reasons.is_empty());
+        let why = match (verdict, terms) {
+            (_, Some(terms)) => return Ok(terms),
+            (Verdict::Deny(denial), None) => denial.reason,
+            (Verdict::Ask(question), None) => format!("a person would be asked: {}", question.text),
+            (Verdict::Allow { rule }, None) => rule,
+        };
+        let what = format!(
+            "the steps before `{}` have changed it, and as it stands now it may not be made: {why}",
+            call.tool
+        );
+        let denied = Error::new(Code::Denied, what);
+        Err(match by_flow {
+            true => denied.hint(
+                "a plugin of steps that makes nothing up is trusted by `[flow] trust = [\"NAME\"]`",
+            ),
+            false => denied,
+        })
     }
 
     /// The outermost step comes last. One that fails leaves nothing of what the tool returned.
@@ -143,14 +192,19 @@ impl<'a> Around<'a> {
                 continue;
             };
             let told = json!({"action": self.tool.name, "data": value});
-            let held = self.trail.label.join(&done.trail.label);
+            let held = self.own.join(&self.trail.label).join(&done.trail.label);
+            let held = of_outcome(self.tool, held);
             let outcome = self.ask(ward, told, &held).await;
             match self.heard((step, ward), &outcome, outcome.result.as_ref()) {
                 Ok(None) => {}
-                Ok(Some(said)) => done.result = fitting(self.tool, said.clone()),
+                Ok(Some(said)) => {
+                    self.altered |= said != value;
+                    done.result = fitting(self.tool, said.clone());
+                }
                 Err(error) => done.result = Err(error),
             }
         }
+        done.spent.altered = self.altered;
         done.trail.label = done.trail.label.join(&self.trail.label);
         done.trail.logs.splice(0..0, self.trail.logs);
         done
@@ -165,11 +219,9 @@ impl<'a> Around<'a> {
     ) -> Result<Option<&'b Value>> {
         match (step.observe, result) {
             (true, Ok(_)) => Ok(None),
-            (true, Err(error)) => {
-                let code = error.code().word();
-                self.warn(format!(
-                    "the step `{ward}` has failed ({code}), and only looks on"
-                ));
+            (true, Err(_)) => {
+                // How it failed is in its own record, under its own label.
+                self.warn(format!("the step `{ward}` has failed, and only looks on"));
                 Ok(None)
             }
             (false, Ok(said)) => {
@@ -186,7 +238,11 @@ impl<'a> Around<'a> {
     /// The call with other arguments: they fit, and of a sink nothing changes that says where, whom or what to act on,
     /// since that was judged.
     fn changed(&self, call: &Call, ward: &ToolName, input: Value) -> Result<Call> {
-        let args = Args::check(input, self.tool.input()?).map_err(|error| about(ward, &error))?;
+        let given = Given::plain(input);
+        let bounds = &self.station.gate.policy().bounds;
+        let args = Args::given(&given, self.tool.input()?);
+        let args = args.and_then(|args| bounds.fitting(args, &given));
+        let args = args.map_err(|error| about(ward, &error))?;
         let changed = Call {
             args,
             ..call.clone()

@@ -1,8 +1,8 @@
 //! Who confirms a call of a kind that has to be confirmed (rows ).
 //!
 //! A client says so with the call, where its surface has no way to ask by itself. A call of a model or a script is
-//! confirmed by the words of the user: where each value that steers it has a witness (design §5), they have said what
-//! is to be done, and to ask would be to ask twice. Everything else is asked, unless a line of policy says that it
+//! confirmed by the words of the user: where each value that steers it has a witness that is enough for what cannot
+//! be undone (design §5), they have said what is to be done, and to ask would be to ask twice. Everything else is asked, unless a line of policy says that it
 //! counts as confirmed.
 
 use std::fmt;
@@ -86,12 +86,11 @@ fn asks_by_itself(surface: Surface) -> bool {
     }
 }
 
-/// Whether there are values that steer, and somebody stands up for each: whatever is done with flows otherwise.
+/// Whether there are values that steer, and each has a witness that is enough for what cannot be undone: whatever is
+/// done with flows otherwise. That an id stands in a list says nothing of whether it may go.
 fn is_witnessed(call: &Call, caller: &Caller, policy: &Policy) -> bool {
     flow::weigh(call, caller, policy).is_ok_and(|weighing| {
-        let weighed = &weighing.weighed;
-        let all = weighed.iter().all(|value| !value.witness.is_empty());
-        all && !weighed.is_empty() && weighing.open.is_empty()
+        !weighing.weighed.is_empty() && weighing.weak == 0 && weighing.open.is_empty()
     })
 }
 

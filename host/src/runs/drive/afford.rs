@@ -136,10 +136,14 @@ impl Drive<'_> {
     fn over_budget(&self, over: &Over) -> Error {
         let (agent, key) = (&self.agent.name, over.budget.key());
         let what = format!("the budget of this run is used up: {over}");
-        Error::new(Code::OverBudget, what).hint(format!(
-            "write in `lazaret.toml`:\n[agents.{agent}.budget]\n{key} = {}",
-            over.line()
-        ))
+        let line = over.line();
+        Error::new(Code::OverBudget, what)
+            .hint(format!(
+                "write in `lazaret.toml`:\n[agents.{agent}.budget]\n{key} = {line}"
+            ))
+            .hint(format!(
+                "or, where this run alone was given less: --max-{key} {line}"
+            ))
     }
 }
 

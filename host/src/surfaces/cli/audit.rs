@@ -208,7 +208,7 @@ pub(super) async fn export(
     (run, format): (&str, Format),
     output: Option<&Path>,
 ) -> Result<u8> {
-    let setup = scene.read_config()?.setup;
+    let setup = scene.look_at_config()?.setup;
     let audit = Audit::open(&setup.places, &setup.vault)?;
     let run = audit.journal().find(run).await?;
     let lines = match format {

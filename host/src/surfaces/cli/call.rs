@@ -10,6 +10,7 @@ use super::{Scene, inline, run::until_cancelled};
 use crate::edges::named;
 use crate::guests::dispatch::Request;
 use crate::rules::caller::Invocation;
+use crate::rules::grant::Pattern;
 use crate::rules::json;
 use crate::rules::manifest::Retry;
 use crate::runs::host::{Called, Host};
@@ -28,7 +29,9 @@ use crate::words::message::WishedArgs;
 #[command(after_help = "Examples:
   lazaret call text.count '{\"text\":\"a b\"}'
   lazaret call text.csv_to_json @table.json --json
+  lazaret call text.count --schema
   lazaret call files.remove '{\"path\":\"old.txt\"}' --confirm
+  lazaret call web.get_page '{\"url\":\"https://example.com/\"}' --ndjson
   echo '{\"path\":\"README.md\"}' | lazaret call files.read -")]
 pub(super) struct Call {
     /// The tool's full name, such as `text.count`.
@@ -52,10 +55,26 @@ pub(super) struct Call {
     /// Write the call's artifacts into this folder.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
+    /// Print what happens meanwhile as well, one event a line as `run --json` has them; the last line is the envelope.
+    #[arg(long)]
+    ndjson: bool,
+    /// Print what the tool takes, as JSON Schema, and call nothing.
+    #[arg(long, conflicts_with_all = ["timeout_ms", "retries", "confirm", "idempotency_key", "out", "ndjson"])]
+    schema: bool,
 }
 
 impl Call {
     pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
+        if self.schema {
+            let host = scene.open_host().await?;
+            let tool = host.catalog().resolve(&self.tool, &[Pattern::all()])?;
+            print::value(&tool.declared.input, scene.json);
+            return Ok(0);
+        }
+        let scene = &Scene {
+            json: scene.json || self.ndjson,
+            ..scene.clone()
+        };
         let args = read_args(&self.args)?;
         let broken = matches!(args, WishedArgs::Broken(_));
         let host = scene.open_host().await?;
@@ -116,8 +135,14 @@ impl Call {
                 }
             };
             match tokio::time::timeout(print::ANNOUNCED_AFTER, next).await {
-                Ok(Next::Done(called)) => return called,
-                Ok(Next::Sight(sight)) => announced |= progress(&spinner, &sight),
+                Ok(Next::Done(called)) => {
+                    // What was seen after the last look, and is there already.
+                    while let Some(sight) = watcher.seen().await {
+                        self.see(&spinner, &sight);
+                    }
+                    return called;
+                }
+                Ok(Next::Sight(sight)) => announced |= self.see(&spinner, &sight),
                 Err(_) if announced => {}
                 Err(_) => {
                     spinner.say(&format!("running {}", self.tool));
@@ -125,6 +150,14 @@ impl Call {
                 }
             }
         }
+    }
+
+    /// Shows what happens; whether there was anything to show.
+    fn see(&self, spinner: &Spinner, sight: &Sight) -> bool {
+        if self.ndjson {
+            print::compact(sight);
+        }
+        self.ndjson || progress(spinner, sight)
     }
 
     /// What is asked of this one call.

@@ -52,7 +52,7 @@ impl Config {
 
 impl Show {
     fn perform(self, scene: &Scene) -> Result<u8> {
-        let mut all = shown(&scene.read_config()?)?;
+        let mut all = shown(&scene.look_at_config()?)?;
         if let Some(key) = &self.key {
             let known = nearest(&all, key);
             all.retain(|shown| shown.is_below(key));

@@ -77,7 +77,7 @@ async fn examine(scene: &Scene) -> Vec<Finding> {
         Ok(state) => findings.push(fine("state", state.path().display().to_string())),
         Err(error) => findings.push(broken("state", &error)),
     }
-    let mut config = match Config::read(&scene.around, scene.config.as_deref()) {
+    let mut config = match Config::look(&scene.around, scene.config.as_deref()) {
         Ok(config) => config,
         Err(error) => {
             findings.push(broken("configuration", &error));

@@ -51,22 +51,24 @@ impl Policy {
             Self::Explain(explain) => explain.perform(scene).await,
             Self::Test(test) => test.perform(scene).await,
             Self::Suggest(suggest) => suggest.perform(scene).await,
-            Self::Trust { revoke } => trust(scene, revoke),
+            Self::Trust { revoke } => trust(scene, revoke).await,
         }
     }
 }
 
-fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
-    let path = match &scene.config {
-        Some(path) => scene.around.folder.join(path),
-        None => find_upward(&scene.around.folder).ok_or_else(|| {
-            Error::not_found(format!("`{NAME}` here or above"))
-                .hint("write one; `lazaret demo` shows an example")
-        })?,
-    };
-    let file = ConfigFile::read(&path)?;
+async fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
     let state = StateFolder::open(&scene.around.state)?;
     let pins = Pins::read(&state)?;
+    let path = match &scene.config {
+        Some(path) => scene.around.folder.join(path),
+        // One that is gone can still be forgotten.
+        None => find_upward(&scene.around.folder)
+            .or_else(|| pins.above(&scene.around.folder).filter(|_| revoke))
+            .ok_or_else(|| {
+                Error::not_found(format!("`{NAME}` here or above"))
+                    .hint("`lazaret init` writes one")
+            })?,
+    };
     let shown = path.display();
     if revoke {
         let was = pins.unpin(&state, &path)?;
@@ -81,21 +83,47 @@ fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
         });
         return Ok(0);
     }
-    let digest = file.digest(&path).short();
+    let file = ConfigFile::read(&path)?;
+    let digest = file.digest(&path);
     pins.pin(&state, &path, &file)?;
+    let looked = check::look(scene).await;
     if scene.json {
+        let (findings, unusable) = match &looked {
+            Ok(looked) => (looked.findings.as_slice(), None),
+            Err(error) => (&[][..], Some(error.message())),
+        };
         print::value(
-            &json!({"ok": true, "path": path, "digest": file.digest(&path)}),
+            &json!({
+                "ok": true, "path": path, "digest": digest,
+                "findings": findings, "unusable": unusable,
+            }),
             true,
         );
         return Ok(0);
     }
     print::line(format!(
-        "{} `{shown}` counts from now on, exactly as it is ({digest})",
-        good("trusted")
+        "{} `{shown}` counts from now on, exactly as it is ({})",
+        good("trusted"),
+        digest.short()
     ));
     say_traces(&file);
     say_servers(&file);
+    say_grants(&file);
+    match looked {
+        Ok(looked) => check::say(&looked.findings),
+        Err(error) => {
+            print::note(print::described(&error));
+            print::warning(
+                "it is trusted, and cannot be used as it is",
+                "mend it, then trust it once more",
+            );
+        }
+    }
+    Ok(0)
+}
+
+/// What the file gives to whom.
+fn say_grants(file: &ConfigFile) {
     for (name, mount) in &file.mounts {
         let access = mount.access.word();
         print::line(format!(
@@ -120,7 +148,6 @@ fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
             ));
         }
     }
-    Ok(0)
 }
 
 /// Which servers its file starts or asks: that is outside of the quarantine.

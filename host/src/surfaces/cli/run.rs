@@ -141,6 +141,7 @@ impl Run {
             Some(text) => text,
             None => read_goal()?,
         };
+        check_prompt(&text)?;
         let host = scene.open_host().await?;
         let agent = match self.agent {
             Some(agent) => agent,
@@ -321,12 +322,16 @@ fn read_goal() -> Result<String> {
     if text.len() > GOAL_BYTES {
         return Err(Error::too_big("the prompt", GOAL_BYTES, text.len()));
     }
-    if text.trim().is_empty() {
-        return Err(
-            Error::bad_input("the prompt is empty").hint("lazaret run \"what it shall do\"")
-        );
-    }
     Ok(text)
+}
+
+fn check_prompt(text: &str) -> Result<()> {
+    match text.trim().is_empty() {
+        true => {
+            Err(Error::bad_input("the prompt is empty").hint("lazaret run \"what it shall do\""))
+        }
+        false => Ok(()),
+    }
 }
 
 fn only_agent(host: &Host) -> Result<String> {

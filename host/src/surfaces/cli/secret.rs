@@ -59,7 +59,7 @@ impl Secret {
     pub(super) fn perform(self, scene: &Scene) -> Result<u8> {
         // Nothing below needs what this forbids.
         memory::hide();
-        let setup = scene.read_config()?.setup;
+        let setup = scene.look_at_config()?.setup;
         match self {
             Self::Set { name, stdin } => set(scene, &setup, &name, stdin),
             Self::List => list(scene, &setup),

@@ -1,6 +1,7 @@
 //! `lazaret serve`: tools, runs, questions and the console over HTTP.
 
 use std::convert::Infallible;
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -98,7 +99,11 @@ impl Serve {
 
     /// Where to listen.
     fn address(&self, listen: &str) -> Result<SocketAddr> {
-        let address: SocketAddr = listen.parse().map_err(|_| {
+        let numbers = match listen.strip_prefix("localhost:") {
+            Some(port) => format!("127.0.0.1:{port}"),
+            None => listen.to_owned(),
+        };
+        let address: SocketAddr = numbers.parse().map_err(|_| {
             let what = format!("`{}` is no address and port", shown(listen));
             Error::bad_input(what).hint("lazaret serve --listen 127.0.0.1:7420")
         })?;
@@ -126,7 +131,10 @@ async fn open(config: &Config, scene: &Scene) -> Result<Host> {
 
 async fn bind(address: SocketAddr) -> Result<TcpListener> {
     TcpListener::bind(address).await.map_err(|error| {
-        let what = format!("`{address}` cannot be listened on: {}", why(error.kind()));
+        let what = match error.kind() == ErrorKind::AddrInUse {
+            true => format!("another program listens on `{address}` already"),
+            false => format!("`{address}` cannot be listened on: {}", why(error.kind())),
+        };
         Error::new(Code::Busy, what)
             .hint("lazaret serve --listen 127.0.0.1:0   # any port that is free")
             .because(error)

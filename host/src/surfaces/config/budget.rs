@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::rules::budget::{Caps, OnExceed, Unpriced};
+use crate::rules::budget::{self, Caps, OnExceed, Unpriced};
 use crate::rules::price::{Price, Priced, micros};
 use crate::runs::host::Setup;
 use crate::words::error::{Error, Result};
@@ -92,14 +92,10 @@ pub(super) fn check(setup: &Setup) -> Result<()> {
 
 fn without_price(setup: &Setup, agent: &str, model: &str) -> Error {
     let origin = &setup.policy.origin;
-    let what = format!(
-        "{origin}: agent `{agent}` has a budget of cost, and its model `{model}` has no price"
-    );
-    let price = format!("[models.{model}]\nprice = {{ input = 3.0, output = 15.0 }}");
-    let unpriced = format!("[agents.{agent}.budget]\nunpriced = \"allow\"");
-    Error::bad_input(what)
-        .hint(format!("write what a million tokens cost:\n{price}"))
-        .hint(format!("or do not count it:\n{unpriced}"))
+    let error = budget::without_price(agent, model);
+    let what = format!("{origin}: {}", error.message());
+    let hints = error.hints().iter().cloned();
+    hints.fold(Error::bad_input(what), Error::hint)
 }
 
 fn amount(key: &str, amount: f64) -> Result<u64> {

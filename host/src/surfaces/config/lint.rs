@@ -53,6 +53,7 @@ pub fn findings(
             found: Vec::new(),
         };
         look.patterns();
+        look.wards();
         look.grants();
         look.flow();
         all.append(&mut look.found);
@@ -92,22 +93,45 @@ impl Look<'_> {
         let agents =
             agents.map(|(name, agent)| ("tools", format!("[agents.{name}]"), &agent.tools));
         for (key, table, patterns) in lists.into_iter().chain(agents) {
-            for pattern in patterns
-                .iter()
-                .filter(|pattern| !self.has_tool(pattern))
-                .cloned()
-                .collect::<Vec<_>>()
-            {
-                let place = if table.is_empty() {
-                    String::new()
-                } else {
-                    format!("{table} ")
-                };
-                let what =
-                    format!("{place}`{key} = [\"{pattern}\"]` is about no tool that is installed");
-                self.say(&table, what, LISTED);
+            let place = if table.is_empty() {
+                String::new()
+            } else {
+                format!("{table} ")
+            };
+            for pattern in patterns {
+                let line = format!("{place}`{key} = [\"{pattern}\"]`");
+                self.about_nothing(&table, &line, pattern);
             }
         }
+    }
+
+    /// What policy puts around calls of tools that are not there.
+    fn wards(&mut self) {
+        let file = self.file;
+        let permissions = file.permissions.iter().map(|line| &line.tools);
+        let permissions = permissions.map(|tools| ("[[permissions]]", tools.clone()));
+        let steps = file.steps.iter().map(|line| &line.tools);
+        let steps = steps.map(|tools| ("[[steps]]", tools.clone()));
+        let at_once = file.at_once.keys().cloned().map(Pattern::try_from);
+        let at_once = at_once.flatten().map(|tools| ("[at_once]", tools));
+        for (table, tools) in permissions.chain(steps).chain(at_once) {
+            self.about_nothing(table, &format!("{table} `{tools}`"), &tools);
+        }
+    }
+
+    /// Says so where a line is about no tool.
+    fn about_nothing(&mut self, table: &str, line: &str, tools: &Pattern) {
+        if self.has_tool(tools) {
+            return;
+        }
+        let unknown = self
+            .catalog
+            .resolve(&tools.to_string(), &[Pattern::all()])
+            .err();
+        let near = unknown.as_ref().and_then(|error| error.hints().first());
+        let fix = near.map_or(LISTED, String::as_str);
+        let what = format!("{line} is about no tool that is installed");
+        self.say(table, what, fix);
     }
 
     fn grants(&mut self) {

@@ -46,10 +46,11 @@ use crate::words::limits::{
     SCRIPT_CALLS_MAX, SCRIPT_CHARS, SCRIPT_CPU_MS_MAX, SEARCH_HITS_MAX,
 };
 
-/// What holds where nothing is configured: pure tools, and reading the working directory.
-pub(super) fn default(folder: &Path, origin: &str, places: Places) -> Setup {
+/// What holds where nothing is configured: pure tools, and reading the working directory, where there is one to read.
+pub(super) fn default(folder: Option<&Path>, origin: &str, places: Places) -> Setup {
     let root: Arc<str> = ".".into();
     let mut setup = empty(origin, places);
+    let Some(folder) = folder else { return setup };
     let policy = &mut setup.policy;
     policy.mounts.insert(
         root.clone(),

@@ -64,11 +64,11 @@ impl Sources {
         file.map(|file| Self::file(path, &file)).transpose()
     }
 
-    /// What they are made of, as a host and as a stack.
+    /// What they are made of, as a host and as a stack. `folder` is what tools read where nothing is configured.
     ///
     /// # Errors
     /// `BadInput`, and the variable or flag that it is about.
-    pub(super) fn setup(&self, folder: &Path, places: &Places) -> Result<(Setup, Stack)> {
+    pub(super) fn setup(&self, folder: Option<&Path>, places: &Places) -> Result<(Setup, Stack)> {
         self.made(folder, places)
             .map_err(|error| self.blamed(folder, places, error))
     }
@@ -80,7 +80,7 @@ impl Sources {
         first.map_or(Path::new(""), |(path, _)| path)
     }
 
-    fn made(&self, folder: &Path, places: &Places) -> Result<(Setup, Stack)> {
+    fn made(&self, folder: Option<&Path>, places: &Places) -> Result<(Setup, Stack)> {
         let mut stack = self.stack()?;
         let (own, workspace) = (stack.own.file()?, stack.workspace.file()?);
         stack.serve = serve::rules(&[&own.serve, &workspace.serve])?;
@@ -99,7 +99,7 @@ impl Sources {
     }
 
     /// The variable, flag or file of the system without which there would be no error is what it is about.
-    fn blamed(&self, folder: &Path, places: &Places, error: Error) -> Error {
+    fn blamed(&self, folder: Option<&Path>, places: &Places, error: Error) -> Error {
         for (index, layer) in self.assigned.iter().enumerate().rev() {
             let mut others = self.clone();
             others.assigned.remove(index);

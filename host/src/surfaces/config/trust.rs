@@ -4,7 +4,7 @@
 //! digest of the file and of the components that it names; any change ends the trust.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::file::ConfigFile;
 use crate::edges::state::StateFolder;
@@ -57,6 +57,20 @@ impl Pins {
         })
     }
 
+    /// The nearest file that is pinned in this folder or above, whether it is still there or not.
+    #[must_use]
+    pub fn above(&self, folder: &Path) -> Option<PathBuf> {
+        let folder = real(folder).ok()?;
+        let mut files = folder.ancestors().map(|folder| folder.join(super::NAME));
+        files.find(|file| self.0.contains_key(&file.display().to_string()))
+    }
+
+    /// Whether a file was ever pinned, as it is now or otherwise.
+    #[must_use]
+    pub fn is_pinned(&self, path: &Path) -> bool {
+        name_of(path).is_ok_and(|name| self.0.contains_key(&name))
+    }
+
     /// Pins a file as it is now.
     ///
     /// # Errors
@@ -83,14 +97,20 @@ impl Pins {
     }
 }
 
+/// The name of a file among the pins: where it lies, and not where a link leads. A link that came with a repository
+/// would be trusted for what it leads to, and mean something else here.
+fn name_of(path: &Path) -> Result<String> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(Error::bad_input(format!("`{}` is no file", path.display())));
+    };
+    Ok(real(folder)?.join(name).display().to_string())
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "one file has one name among the pins"
 )]
-fn name_of(path: &Path) -> Result<String> {
-    let real = path.canonicalize();
-    let real = real.map_err(|error| {
-        Error::bad_input(format!("`{}`: {}", path.display(), why(error.kind())))
-    })?;
-    Ok(real.display().to_string())
+fn real(folder: &Path) -> Result<PathBuf> {
+    let real = folder.canonicalize();
+    real.map_err(|error| Error::bad_input(format!("`{}`: {}", folder.display(), why(error.kind()))))
 }

@@ -40,7 +40,7 @@ struct Course {
     run: RunId,
     agent: String,
     watcher: Watcher,
-    work: JoinHandle<Result<String>>,
+    work: JoinHandle<Option<Result<String>>>,
 }
 
 /// `POST /v1/chat/completions`.
@@ -107,7 +107,7 @@ async fn begin(
         run,
         agent,
         watcher,
-        work,
+        work: work.apart(),
     })
 }
 
@@ -121,7 +121,7 @@ async fn whole(course: Course) -> Answered {
         watcher,
     } = course;
     drop(watcher);
-    let answer = work.await.map_err(|_| lost())?;
+    let answer = work.await.ok().flatten().ok_or_else(lost)?;
     let told = Told::of(&host, run, agent, answer).await?;
     ok(&told.completion())
 }

@@ -70,7 +70,8 @@ impl Door {
     fn admits(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Failed> {
         let host = self.named(uri, headers)?;
         let path = uri.path();
-        let open = *method == Method::GET && (OPEN.contains(&path) || path.starts_with(PARTS));
+        let looks = [Method::GET, Method::HEAD].contains(method);
+        let open = looks && (OPEN.contains(&path) || path.starts_with(PARTS));
         check_page(headers, host, open)?;
         if open {
             return Ok(());

@@ -125,7 +125,7 @@ pub(super) async fn start(
             };
             answer.map(drop)
         })?;
-    has_begun(watcher, work).await
+    has_begun(watcher, work.apart()).await
 }
 
 /// Goes on with a run that was left, and returns once it does.
@@ -135,11 +135,14 @@ pub(super) async fn go_on(site: &Site, host: &Arc<Host>, run: &RunId) -> Result<
     let work = site.underway().begin(host, run, |host, tasks| async move {
         host.resume(&of, &tasks).await.map(drop)
     })?;
-    has_begun(watcher, work).await
+    has_begun(watcher, work.apart()).await
 }
 
 /// A run that has a record has begun, and what becomes of it stands there; one that has none has failed.
-async fn has_begun(mut watcher: Watcher, mut work: JoinHandle<Result<()>>) -> Result<(), Failed> {
+async fn has_begun(
+    mut watcher: Watcher,
+    mut work: JoinHandle<Option<Result<()>>>,
+) -> Result<(), Failed> {
     loop {
         tokio::select! {
             biased;
@@ -147,7 +150,7 @@ async fn has_begun(mut watcher: Watcher, mut work: JoinHandle<Result<()>>) -> Re
                 return Ok(());
             },
             done = &mut work => {
-                let done = done.map_err(|_| lost())?;
+                let done = done.ok().flatten().ok_or_else(lost)?;
                 while let Some(sight) = watcher.seen().await {
                     if matches!(sight, Sight::Record(_)) {
                         return Ok(());

@@ -51,7 +51,7 @@ pub(super) async fn run(State(site): State<Site>, Wished(script): Wished<Script>
             host.program(run, Surface::Http, program, &tasks).await
         });
     let begun = begun.map_err(|error| Failed::from(error).of(TOOL))?;
-    let called = begun.await.map_err(|_| lost())?;
+    let called = begun.await.ok_or_else(lost)?;
     let called = called.map_err(|error| Failed::from(error).of(TOOL))?;
     let answered = wish::Answered::of(called, Surface::Http);
     shown::envelope(&host, answered).await

@@ -31,7 +31,6 @@ pub(super) async fn envelope(
     } = answered;
     if let (Some(run), Some(fields)) = (waits, envelope.as_object_mut()) {
         let questions = asked(host, &run).await?;
-        fields.insert("run".to_owned(), run.as_str().into());
         fields.insert("questions".to_owned(), questions.into());
     }
     let status = code.map_or(StatusCode::OK, status_of);

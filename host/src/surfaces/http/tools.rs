@@ -94,7 +94,7 @@ pub(super) async fn call(
             wish::call(&host, (run, Surface::Http), wish, &options, &tasks).await
         });
     let begun = begun.map_err(|error| Failed::from(error).of(&named))?;
-    let answered = begun.await.map_err(|_| lost())?;
+    let answered = begun.await.ok_or_else(lost)?;
     shown::envelope(&host, answered).await
 }
 

@@ -2,10 +2,16 @@
 //! away changes nothing; and each is here once, so one run is not taken up twice.
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 
+use futures_util::FutureExt;
+use futures_util::future::{AbortHandle, abortable};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tokio::task::{AbortHandle, JoinHandle};
+use tokio::task::JoinHandle;
 
 use crate::guests::tasks::{self, Tasks};
 use crate::runs::host::Host;
@@ -40,6 +46,46 @@ struct Course {
     over: watch::Sender<()>,
 }
 
+/// Work that goes on where its client waits for it, and by itself once nobody does. What comes of it is nothing where it
+/// was left, or has panicked.
+pub(super) struct Work<T: Send + 'static> {
+    /// Nothing once it is over.
+    work: Option<Pin<Box<dyn Future<Output = Option<T>> + Send>>>,
+    runtime: Handle,
+}
+
+impl<T: Send + 'static> Work<T> {
+    /// Goes on by itself from now on, however slow its client is.
+    pub(super) fn apart(mut self) -> JoinHandle<Option<T>> {
+        let work = self.work.take();
+        let work = async move { work?.await };
+        tasks::begin_in(&self.runtime, work)
+    }
+}
+
+impl<T: Send + 'static> Future for Work<T> {
+    type Output = Option<T>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        let Some(work) = &mut self.work else {
+            return Poll::Ready(None);
+        };
+        let done = work.as_mut().poll(context);
+        if done.is_ready() {
+            self.work = None;
+        }
+        done
+    }
+}
+
+impl<T: Send + 'static> Drop for Work<T> {
+    fn drop(&mut self) {
+        if let Some(work) = self.work.take() {
+            tasks::begin_in(&self.runtime, work);
+        }
+    }
+}
+
 /// Takes a course out when its work is over, however it ends.
 struct Leaving(Underway, RunId);
 
@@ -72,7 +118,7 @@ impl Underway {
         host: &Arc<Host>,
         run: &RunId,
         work: impl FnOnce(Arc<Host>, Tasks) -> W,
-    ) -> Result<JoinHandle<T>>
+    ) -> Result<Work<T>>
     where
         W: Future<Output = T> + Send + 'static,
         T: Send + 'static,
@@ -82,20 +128,23 @@ impl Underway {
         let tasks = host.tasks();
         let work = work(host.clone(), tasks.clone());
         let leaving = Leaving(self.clone(), run.clone());
-        let work = tasks::begin(async move {
+        let (work, abort) = abortable(async move {
             let _leaving = leaving;
             work.await
         });
         let course = Course {
             host: host.clone(),
             tasks,
-            abort: work.abort_handle(),
+            abort,
             over: watch::Sender::new(()),
         };
-        // Under the lock, so that work which is over at once finds itself here.
         courses.all.insert(run.clone(), course);
         self.0.count.send_replace(courses.all.len());
-        Ok(work)
+        let work = AssertUnwindSafe(work).catch_unwind();
+        Ok(Work {
+            work: Some(Box::pin(work.map(|over| over.ok()?.ok()))),
+            runtime: Handle::current(),
+        })
     }
 
     /// Whether a run is under way here.

@@ -1,11 +1,14 @@
 //! Who has to confirm what: origins, surfaces, manifests.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::rules::caller::{Budget, Invocation, Known};
+use crate::rules::flow::kind::Kind;
+use crate::rules::flow::lines::ToolFlow;
 use crate::rules::grant::Pattern;
 use crate::rules::manifest::Risk;
 use crate::rules::schema::Args;
@@ -167,6 +170,33 @@ fn the_words_of_the_user_confirm_what_they_name() {
     let caller = caller(Origin::Model, Surface::Cli);
     caller.known.ledger().typed("Remove everything.");
     assert!(judged(&empty, &caller, &policy()).1);
+}
+
+#[test]
+fn that_a_value_stands_in_a_list_confirms_nothing() {
+    let call = call("destructive", Value::Null);
+    let list = ToolName::parse("box.list").unwrap();
+    let path = || BTreeMap::from([("path".to_owned(), Kind::File)]);
+    let mut vouching = ToolFlow::default();
+    vouching.records.own = true;
+    vouching.records.vouches = path();
+    let steering = ToolFlow {
+        steering: path(),
+        ..ToolFlow::default()
+    };
+    let mut policy = policy();
+    policy.flows.tools = [(list.clone(), vouching), (call.tool.clone(), steering)].into();
+    let caller = caller(Origin::Model, Surface::Cli);
+    let listed = json!({"path": "old.txt"});
+    caller
+        .known
+        .ledger()
+        .saw(&policy.flows, &list, &json!({}), &listed);
+    let weighing = flow::weigh(&call, &caller, &policy).unwrap();
+    assert_eq!(weighing.weighed[0].witness, "vouched for by `box.list`");
+    assert_eq!(judged(&call, &caller, &policy), (RULE.to_owned(), true));
+    caller.known.ledger().typed("Remove \"old.txt\".");
+    assert!(!judged(&call, &caller, &policy).1);
 }
 
 #[test]

@@ -5,13 +5,21 @@ use serde_json::json;
 use super::super::{Scene, print};
 use crate::runs::host::Host;
 use crate::surfaces::config::file::ConfigFile;
+use crate::surfaces::config::lint::Finding;
 use crate::surfaces::config::{Config, lint};
 use crate::surfaces::paint::{foreign, good};
 use crate::words::error::Result;
 
+/// What was seen of the files as they would hold.
+pub(super) struct Looked {
+    host: Host,
+    pub(super) findings: Vec<Finding>,
+    /// Who is told of runs.
+    told: Option<String>,
+}
+
 /// Looks at the files as they would hold, so that they can be checked before they are trusted.
-pub(super) async fn perform(scene: &Scene) -> Result<u8> {
-    scene.read_config()?;
+pub(super) async fn look(scene: &Scene) -> Result<Looked> {
     let mut preview = Config::preview(&scene.around, scene.config.as_deref())?;
     let files = files(&preview)?;
     // Nobody is told of what is only looked at.
@@ -19,6 +27,31 @@ pub(super) async fn perform(scene: &Scene) -> Result<u8> {
     let told = told.map(|collector| collector.place());
     let opening = Host::open(preview.setup);
     let host = print::while_waiting("looking at plugins", scene.quiet, opening).await?;
+    let findings = lint::findings(&files, host.catalog(), host.policy());
+    Ok(Looked {
+        host,
+        findings,
+        told,
+    })
+}
+
+/// Prints what is worth a word.
+pub(super) fn say(findings: &[Finding]) {
+    for finding in findings {
+        print::warning(
+            &format!("`{}`: {}", finding.file, finding.what),
+            &finding.fix,
+        );
+    }
+}
+
+pub(super) async fn perform(scene: &Scene) -> Result<u8> {
+    scene.look_at_config()?;
+    let Looked {
+        host,
+        findings,
+        told,
+    } = look(scene).await?;
     let policy = host.policy();
     let unused: Vec<String> = policy
         .lines
@@ -31,7 +64,6 @@ pub(super) async fn perform(scene: &Scene) -> Result<u8> {
         })
         .map(|line| line.tools.to_string())
         .collect();
-    let findings = lint::findings(&files, host.catalog(), policy);
     if scene.json {
         print::value(
             &json!({
@@ -60,12 +92,7 @@ pub(super) async fn perform(scene: &Scene) -> Result<u8> {
             foreign(&terms.place())
         ));
     }
-    for finding in findings {
-        print::warning(
-            &format!("`{}`: {}", finding.file, finding.what),
-            &finding.fix,
-        );
-    }
+    say(&findings);
     Ok(0)
 }
 

@@ -94,6 +94,7 @@ impl Explain {
         } else {
             0
         };
+        let confirmed = self.is_to_be_confirmed(&host, tool);
         // A script touches nothing: what it calls is judged call by call.
         let (touches, said) = if tool == script::TOOL {
             (Vec::new(), ToolFlow::default())
@@ -104,12 +105,17 @@ impl Explain {
             let verdicts: Vec<Value> = explained.iter().map(as_json).collect();
             let policy = &host.policy().origin;
             print::value(
-                &json!({"verdicts": verdicts, "mayTouch": touches, "flow": said, "policy": policy}),
+                &json!({
+                    "verdicts": verdicts, "toBeConfirmed": confirmed, "mayTouch": touches, "flow": said, "policy": policy,
+                }),
                 true,
             );
             return Ok(status);
         }
         explained.iter().for_each(describe);
+        if confirmed {
+            print::line("it has to be confirmed: `lazaret call … --confirm`");
+        }
         print::line("its guest may touch:");
         if touches.is_empty() {
             print::line("  nothing but its arguments");
@@ -121,6 +127,12 @@ impl Explain {
             arguments(&said);
         }
         Ok(status)
+    }
+
+    /// Whether a client who calls the tool has to say that it is wanted.
+    fn is_to_be_confirmed(&self, host: &Host, tool: &str) -> bool {
+        let tool = host.catalog().resolve(tool, &[]);
+        self.by != "model" && tool.is_ok_and(|tool| tool.declared.requires_confirmation())
     }
 }
 

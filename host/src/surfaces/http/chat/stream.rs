@@ -75,7 +75,7 @@ impl Stream {
                 tokio::select! {
                     biased;
                     sight = course.watcher.next() => Ok(sight),
-                    answer = &mut course.work => Err(answer),
+                    answer = &mut course.work => Err(answer.ok().flatten()),
                 }
             };
             let sight = match tokio::time::timeout(pulse, next).await {
@@ -87,8 +87,8 @@ impl Stream {
                         host, run, agent, ..
                     } = self.course.take()?;
                     let told = match answer {
-                        Ok(answer) => Told::of(&host, run, agent, answer).await,
-                        Err(_) => return Some(failure(lost())),
+                        Some(answer) => Told::of(&host, run, agent, answer).await,
+                        None => return Some(failure(lost())),
                     };
                     return Some(match told {
                         Ok(told) => self.end(rest, &told),
