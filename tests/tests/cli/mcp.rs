@@ -381,8 +381,8 @@ fn without_elicitation_a_question_waits_on_record() {
     assert_eq!(code(&outcome), "CONFIRMATION_REQUIRED");
     let envelope = outcome["structuredContent"].clone();
     assert_eq!(envelope["error"]["kind"], "asked");
-    let (run, id) = (
-        envelope["run"].clone(),
+    let (resume, id) = (
+        envelope["resume"].clone(),
         envelope["questions"][0]["question"].as_str().unwrap(),
     );
     assert!(
@@ -393,23 +393,27 @@ fn without_elicitation_a_question_waits_on_record() {
         text(&outcome).contains("then call `resume_run` with {\"run\":"),
         "{outcome}"
     );
-    let still = client.call("resume_run", json!({"run": run}));
+    let still = client.call("resume_run", resume.clone());
     assert_eq!(still["structuredContent"]["questions"][0]["question"], id);
     assert_eq!(log(&station), "");
 
     station.run(&["ask", "allow", id]).ends(0);
-    let done = client.call("resume_run", json!({"run": run}));
+    let done = client.call("resume_run", resume.clone());
     assert_eq!(
         (done["isError"].clone(), log(&station).as_str()),
         (json!(false), "one\n"),
         "{done}"
     );
     assert_eq!(done["structuredContent"]["meta"]["action"], "files.write");
-    // It happened once, and cannot be made to happen again.
-    let again = client.call("resume_run", json!({"run": run}));
+    // It happened once, and cannot be made to happen again: what is told again is what came of it.
+    let again = client.call("resume_run", resume);
     assert_eq!(
-        (again["isError"].clone(), log(&station).as_str()),
-        (json!(true), "one\n")
+        (
+            again["structuredContent"]["data"].clone(),
+            log(&station).as_str()
+        ),
+        (done["structuredContent"]["data"].clone(), "one\n"),
+        "{again}"
     );
 
     let outcome = client.call("files__write", line());
@@ -421,11 +425,79 @@ fn without_elicitation_a_question_waits_on_record() {
             envelope["questions"][0]["question"].as_str().unwrap(),
         ])
         .ends(0);
-    let denied = client.call("resume_run", json!({"run": envelope["run"]}));
+    let denied = client.call("resume_run", envelope["resume"].clone());
     assert_eq!(
         (code(&denied), log(&station).as_str()),
         ("AUTHORIZATION_ERROR", "one\n")
     );
+}
+
+/// A run that ended where nobody of MCP was: whoever was told of it learns how.
+#[test]
+fn how_a_run_ended_elsewhere_is_told() {
+    let station = Station::with(WRITES);
+    let mut client = Client::start(&station);
+    let waits = |client: &mut Client<'_>, tool: &str, args: Value| {
+        let told = client.call(tool, args)["structuredContent"].clone();
+        let run = told["run"].as_str().expect("a run").to_owned();
+        let question = told["questions"][0]["question"].as_str().expect("an id");
+        (run, question.to_owned(), told["resume"].clone())
+    };
+    let (run, question, resume) = waits(&mut client, "files__write", line());
+    station.run(&["ask", "allow", &question]).ends(0);
+    station.run(&["runs", "resume", &run]).ends(0);
+    let told = client.call("resume_run", resume);
+    assert_eq!(told["isError"], false, "{told}");
+    let envelope = &told["structuredContent"];
+    assert_eq!(envelope["data"]["bytes"], 4, "{told}");
+    assert_eq!(envelope["meta"]["action"], "files.write");
+    assert!(
+        envelope["meta"]["invocationId"]
+            .as_str()
+            .expect("an id")
+            .starts_with(&run),
+        "{told}"
+    );
+    assert_eq!(log(&station), "one\n");
+
+    let source = format!("return (await tools.files.write({})).bytes", line());
+    let (run, question, resume) = waits(&mut client, "run_script", json!({"source": source}));
+    station.run(&["ask", "allow", &question]).ends(0);
+    station.run(&["runs", "resume", &run]).ends(0);
+    let told = client.call("resume_run", resume);
+    assert_eq!(told["structuredContent"]["data"], 4, "{told}");
+
+    let (run, _, resume) = waits(&mut client, "files__write", line());
+    station.run(&["runs", "cancel", &run]).ends(0);
+    let told = client.call("resume_run", resume);
+    assert_eq!(
+        told["structuredContent"]["error"]["kind"], "cancelled",
+        "{told}"
+    );
+    assert_eq!(log(&station), "one\none\n");
+}
+
+/// A run's name opens nothing. What does is the ticket that its client was told, also for a client that comes back later.
+#[test]
+fn a_run_is_gone_on_with_by_its_ticket_alone() {
+    let station = Station::with(WRITES);
+    let mut client = Client::start(&station);
+    let told = client.call("files__write", line())["structuredContent"].clone();
+    let question = told["questions"][0]["question"].as_str().expect("an id");
+    station.run(&["ask", "allow", question]).ends(0);
+    let ticket = told["resume"]["run"].as_str().expect("a ticket").to_owned();
+    let run = told["run"].as_str().expect("a run");
+    client.end().ends(0);
+    let other = format!("{run}.{}", "0".repeat(16));
+    let mut client = Client::start(&station);
+    for guess in [run, &other, &ticket[..ticket.len() - 1], &format!("{run}.")] {
+        let outcome = client.call("resume_run", json!({"run": guess}));
+        assert_eq!(code(&outcome), "NOT_FOUND", "{guess}");
+    }
+    assert_eq!(log(&station), "");
+    let done = client.call("resume_run", json!({"run": ticket}));
+    assert_eq!(done["isError"], false, "{done}");
+    assert_eq!(log(&station), "one\n");
 }
 
 /// A run that somebody else began is not gone on with from here, answered or not.
@@ -582,6 +654,126 @@ fn an_operator_may_keep_questions_from_clients() {
         "CONFIRMATION_REQUIRED"
     );
     assert_eq!(client.said(FORM).len(), 0);
+}
+
+const REMOVES: &str = r#"
+[mounts.here]
+path = "."
+access = "write"
+own = true
+[grants."files.remove"]
+mounts = { here = "write" }
+[flow]
+mode = "off"
+"#;
+
+/// A call that has to be confirmed: the client's user is asked, about all of it, and only a yes confirms.
+#[test]
+fn what_has_to_be_confirmed_the_clients_user_confirms() {
+    let station = Station::with(REMOVES);
+    station.write("old.txt", "old");
+    let call = || json!({"name": "files__remove", "arguments": {"path": "here/old.txt"}});
+    let is_there = || station.workspace().join("old.txt").exists();
+    let mut client = Client::offering(&station, json!({"elicitation": {"form": {}}}));
+    for (said, expected) in [
+        (json!({"action": "decline"}), "CONFIRMATION_REQUIRED"),
+        (json!({"action": "cancel"}), "CONFIRMATION_REQUIRED"),
+        (
+            json!({"action": "accept", "content": {"answer": "deny"}}),
+            "CONFIRMATION_REQUIRED",
+        ),
+        (
+            json!({"action": "accept", "content": {"answer": "always"}}),
+            "CONFIRMATION_REQUIRED",
+        ),
+        (
+            json!({"action": "accept", "content": {"answer": "allow"}}),
+            "",
+        ),
+    ] {
+        assert!(is_there());
+        let id = client.request("tools/call", call());
+        let asked = client.until(|message| message["method"] == FORM);
+        let words = asked["params"]["message"].as_str().unwrap();
+        for part in [
+            "Is `files.remove` to be called?",
+            "  path = here/old.txt",
+            "destructive",
+        ] {
+            assert!(words.contains(part), "{part}: {asked}");
+        }
+        client.tell(json!({"jsonrpc": "2.0", "id": asked["id"], "result": said}));
+        let outcome = client.answer(id)["result"].clone();
+        match expected {
+            "" => assert_eq!(outcome["isError"], false, "{outcome}"),
+            expected => assert_eq!(code(&outcome), expected, "{said}: {outcome}"),
+        }
+    }
+    assert!(!is_there());
+    let rule = station.records()[1]["verdict"]["rule"].clone();
+    assert!(
+        rule.as_str()
+            .unwrap()
+            .ends_with("; confirmed by the client"),
+        "{rule}"
+    );
+    client.end().ends(0);
+    // Whoever cannot ask is told, as ever.
+    let mut client = Client::start(&station);
+    let refused = client.ask("tools/call", call())["result"].clone();
+    assert_eq!(code(&refused), "CONFIRMATION_REQUIRED");
+    assert_eq!(client.said(FORM).len(), 0);
+}
+
+/// The same where a call is made again with what was said: of this call, and no other.
+#[test]
+fn the_newest_version_confirms_in_a_call_that_is_made_again() {
+    let station = Station::with(REMOVES);
+    station.write("old.txt", "old");
+    station.write("new.txt", "new");
+    let mut client = Client::of(&station);
+    let call = |path: &str, more: Value| {
+        let mut params = json!({"name": "files__remove", "arguments": {"path": path}, "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
+        }});
+        for (key, value) in more.as_object().unwrap() {
+            params[key] = value.clone();
+        }
+        params
+    };
+    let asked = client.ask("tools/call", call("here/old.txt", json!({})))["result"].clone();
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    assert_eq!(asked["inputRequests"]["confirm"]["method"], FORM);
+    let state = asked["requestState"].clone();
+    let again = |answer: &str| {
+        json!({"requestState": state, "inputResponses": {
+            "confirm": {"action": "accept", "content": {"answer": answer}}}})
+    };
+    let other = client.ask("tools/call", call("here/new.txt", again("allow")));
+    assert_eq!(other["error"]["code"], -32602, "{other}");
+    let no = client.ask("tools/call", call("here/old.txt", again("deny")))["result"].clone();
+    assert_eq!(code(&no), "CONFIRMATION_REQUIRED");
+    assert!(station.workspace().join("old.txt").exists());
+    let yes = client.ask("tools/call", call("here/old.txt", again("allow")))["result"].clone();
+    assert_eq!(yes["isError"], false, "{yes}");
+    assert!(!station.workspace().join("old.txt").exists());
+    assert!(station.workspace().join("new.txt").exists());
+}
+
+/// Whatever is said while a call is under way hides nothing from whoever reads it.
+#[test]
+fn words_on_the_way_hide_nothing() {
+    let station = Station::new();
+    let mut client = Client::start(&station);
+    let source = "console.log('a\\u202eb\\u001b[2J'); return 1";
+    client.call("run_script", json!({"source": source}));
+    let said = client.said("notifications/message");
+    assert_eq!(
+        said[0]["params"]["data"], "a\\u{202e}b\\u{1b}[2J",
+        "{said:?}"
+    );
 }
 
 /// The newest version has no requests of the server's: a call is answered with its questions, and made again with what
