@@ -39,6 +39,7 @@ mod secret;
 mod serve;
 mod serve_bad;
 mod serve_chat;
+mod served;
 mod server;
 mod servers;
 mod serving;
