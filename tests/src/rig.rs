@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lazaret::edges::egress::{Egress, Names};
-use lazaret::edges::mcp::{Around, Server};
 use lazaret::edges::mcp::pins::Pins;
+use lazaret::edges::mcp::{Around, Server};
 use lazaret::edges::vault::{Backend, Secret, Vault};
 use lazaret::guests::dispatch::{Outcome, Request};
 use lazaret::guests::plugin::PluginBytes;

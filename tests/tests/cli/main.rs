@@ -23,6 +23,7 @@ mod json;
 mod layers;
 mod left;
 mod mcp;
+mod mcp_asked;
 mod mcp_http;
 mod own;
 mod piped;

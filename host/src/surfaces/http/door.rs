@@ -75,7 +75,11 @@ impl Door {
         let path = uri.path();
         let open = *method == Method::GET && (OPEN.contains(&path) || path.starts_with(PARTS));
         check_page(headers, host, open)?;
-        if open && !self.is_token(token_in(headers)) {
+        if open {
+            // Whoever has the token is not kept out by those who have none.
+            if self.is_token(token_in(headers)) {
+                return Ok(());
+            }
             let what = "there were too many requests without a token";
             return self.count(&self.opened, self.rates.open, what);
         }

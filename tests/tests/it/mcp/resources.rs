@@ -79,7 +79,8 @@ async fn what_cannot_be_read_is_said() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_resource_is_held_and_read_by_its_handle() {
     let call = |tool: &str, args: Value| json!({"calls": [{"tool": tool, "args": args}]});
-    let rig = rig("shelf", ALLOWED).await.replies(&[
+    let more = format!("{ALLOWED}[flow]\nmode = \"enforce\"\n");
+    let rig = rig("shelf", &more).await.replies(&[
         call("mail.resources_read", json!({"uri": "shelf:/letter"})),
         call("handle.read", json!({"value": {"$handle": "h1"}})),
         json!({"text": "done"}),
