@@ -76,13 +76,16 @@ fn a_page_of_another_server_may_not_ask() {
 
 #[test]
 fn nobody_comes_in_without_the_token_and_whoever_guesses_is_slowed_down() {
-    let station = Station::with("[serve]\nfailures_per_minute = 3\n");
+    let station = Station::with("[serve]\nfailures_per_minute = 4\n");
     let server = Serving::start(&station);
     let host = ("host", server.address.as_str());
     let knock = |said: &str| server.bare("GET", "/v1/runs", &[host, ("authorization", said)], "");
     let told = server.bare("GET", "/v1/tools", &[host], "");
     told.fails(401, "AUTHENTICATION_ERROR");
     assert_eq!(told.header("www-authenticate"), Some("Bearer"));
+    // Whoever is turned away has no connection to keep, whatever it says of that.
+    let stays = format!("GET /v1/tools HTTP/1.1\r\nhost: {}\r\n\r\n", server.address);
+    let told = server.raw(stays.as_bytes());
     assert_eq!(told.header("connection"), Some("close"));
     let almost = format!("Bearer {}", &server.token[..server.token.len() - 1]);
     knock(&almost).fails(401, "AUTHENTICATION_ERROR");
