@@ -1,4 +1,4 @@
-//! Every file of `tests/attack/served`: requests to `lazaret serve` as bytes, and what each must be answered with.
+//! Every file of `tests/served`: requests to `lazaret serve` as bytes, and what each must be answered with.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ struct Sent {
 }
 
 fn all() -> Vec<Attack> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("attack/served");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("served");
     let entries = std::fs::read_dir(folder).expect("the folder of attacks");
     let read = |entry: std::io::Result<std::fs::DirEntry>| {
         let text = std::fs::read_to_string(entry.expect("an attack").path());

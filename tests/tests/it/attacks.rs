@@ -37,7 +37,7 @@ fn every_row_of_servers_has_a_file() {
         .iter()
         .map(|(_, path)| std::fs::read_to_string(path).expect("an attack"))
         .collect();
-    let served = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("attack/served");
+    let served = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("served");
     for entry in std::fs::read_dir(served).expect("the folder of attacks") {
         texts.push(std::fs::read_to_string(entry.expect("an attack").path()).expect("an attack"));
     }

@@ -25,6 +25,10 @@ pub fn read(params: &Value) -> Option<Value> {
     let uri = params["uri"].as_str().unwrap_or_default();
     let content = match uri {
         "shelf:/letter" => json!({"uri": uri, "mimeType": "text/plain", "text": "a long\nletter"}),
+        "shelf:/book" => {
+            let lines: Vec<String> = (1..=20_000).map(|line| format!("line {line}")).collect();
+            json!({"uri": uri, "mimeType": "text/plain", "text": lines.join("\n")})
+        }
         "shelf:/picture" => json!({"uri": uri, "mimeType": "image/png", "blob": "iVBORw0KGgo="}),
         "shelf:/big" => json!({"uri": uri, "text": "x".repeat(3 << 20)}),
         "shelf:/lie" => return Some(json!({"tools": []})),
