@@ -75,35 +75,6 @@ async fn what_cannot_be_read_is_said() {
     assert_eq!(notes(rig.folder()).matches("started").count(), 2);
 }
 
-/// What is more than a model reads at once is kept under a handle, and read by it part by part, under the same influence.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_large_resource_is_read_by_its_handle() {
-    let call = |tool: &str, args: Value| json!({"calls": [{"tool": tool, "args": args}]});
-    let part = json!({"value": {"$handle": "h1"}, "unit": "lines", "from": 9_999, "to": 10_001});
-    let rig = rig("shelf", ALLOWED).await.replies(&[
-        call("mail.resources_read", json!({"uri": "shelf:/book"})),
-        call("handle.read", part),
-        json!({"text": "done"}),
-    ]);
-    let rig = rig.open().await;
-    let (run, answer) = rig.pursue("Read \"shelf:/book\".").await;
-    assert_eq!(answer.expect("an answer"), "done");
-    let seen = crate::page::observed(&rig.records(&run).await);
-    assert!(
-        seen[0].0.contains("\"$handle\":\"h1\"") && !seen[0].0.contains("line 10000"),
-        "{}",
-        seen[0].0
-    );
-    assert!(
-        seen[1].0.contains("line 10000\nline 10001"),
-        "{}",
-        seen[1].0
-    );
-    for (_, read) in &seen {
-        assert!(read.covers(&label("mcp:mail")), "{read}");
-    }
-}
-
 /// Which servers have resources a person has read, as with any tool.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_without_resources_is_not_asked_for_any() {
