@@ -6,6 +6,7 @@ pub mod brought;
 mod chain;
 mod consult;
 mod drive;
+mod ended;
 pub mod explain;
 pub mod flowed;
 pub mod goal;

@@ -13,7 +13,7 @@ import { parse } from "yaml";
 import { FOLDER, SUITE, ended } from "./suite.mjs";
 
 const REVISIONS = ["2025-11-25", "2026-07-28"];
-const SIDES = { server: "./server.mjs" };
+const SIDES = { server: "./server.mjs", client: "./client.mjs" };
 
 const skipped = JSON.parse(readFileSync(join(FOLDER, "skipped.json"), "utf8"));
 const required = (revision) => parse(readFileSync(join(SUITE, "requirements", `${revision}.yaml`), "utf8"));

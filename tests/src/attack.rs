@@ -1,6 +1,7 @@
 //! Attacks as data: `tests/attack/NAME.toml` says what is given and what must come of it.
 //!
-//! In the whole file `{port}` is the test's server, `{folder}` its folder on the host. A file with `variants` is as
+//! In the whole file `{port}` is the test's server, `{folder}` its folder on the host, `{stranger}` an MCP server that
+//! behaves as its first argument says (`tests/src/bin/stranger`). A file with `variants` is as
 //! many attacks, which differ in the text that stands for `{variant}`: what comes of them is the same.
 
 use std::path::{Path, PathBuf};
@@ -62,6 +63,12 @@ pub struct Attack {
     /// What the server says.
     #[serde(default)]
     pub server: Vec<Answer>,
+    /// MCP servers of the policy that a person has read and trusted before.
+    #[serde(default)]
+    pub trusting: Vec<String>,
+    /// Instead of a call: that MCP server is looked at, as `lazaret servers check` does.
+    #[serde(default)]
+    pub look: Option<String>,
     /// Where names lead.
     #[serde(default)]
     pub names: std::collections::BTreeMap<String, Vec<String>>,
@@ -243,6 +250,7 @@ async fn run_one(text: &str, place: usize) -> Vec<String> {
     let (rig, server) = (Rig::of(""), Server::start().await);
     let text = text.replace("{port}", &server.port().to_string());
     let text = text.replace("{folder}", &rig.folder().display().to_string());
+    let text = text.replace("{stranger}", &stranger());
     let mut table = match toml::from_str(&text) {
         Ok(table) => toml::Value::Table(table),
         Err(error) => return vec![error.to_string()],
@@ -258,10 +266,21 @@ async fn run_one(text: &str, place: usize) -> Vec<String> {
     server.say(attack.server.clone());
     let rig = rig.file("outside/secret.txt", CANARY);
     let (mut rig, mut wrong) = prepare(rig, &attack);
-    if attack.restart || !attack.answers.is_empty() {
+    if attack.restart || !attack.answers.is_empty() || attack.has_servers() {
         rig = rig.kept().await;
     }
+    for name in &attack.trusting {
+        rig = rig.trusting(name).await;
+    }
+    let looked = match &attack.look {
+        Some(name) => Some(rig.look(name).await.map(drop)),
+        None => None,
+    };
     match rig.try_open().await {
+        Ok(host) if attack.look.is_some() => {
+            let end = looked.and_then(Result::err);
+            wrong.extend(check_look(&attack.expect, end.as_ref(), (&host, &server)));
+        }
         Ok(mut host) => {
             let mut with = Vec::new();
             for source in &attack.before {
@@ -295,6 +314,34 @@ async fn run_one(text: &str, place: usize) -> Vec<String> {
             .iter_mut()
             .for_each(|text| text.insert_str(0, &format!("{variant:?}: ")));
     }
+    wrong
+}
+
+impl Attack {
+    fn has_servers(&self) -> bool {
+        self.look.is_some() || !self.trusting.is_empty()
+    }
+}
+
+/// The program of that name, beside the tests.
+fn stranger() -> String {
+    let program = std::env::current_exe().expect("this program has a path");
+    let above = program.ancestors().nth(2).expect("it is in a folder");
+    above.join("stranger").display().to_string()
+}
+
+/// What came of looking at an MCP server.
+fn check_look(
+    expect: &Expect,
+    end: Option<&lazaret::words::error::Error>,
+    (host, server): (&Rigged, &Server),
+) -> Vec<String> {
+    let said = end.map(said).unwrap_or_default();
+    let mut wrong = check_answer(expect, end.map(|error| error.code()), &said);
+    wrong.extend(check_shown(expect, &said, host));
+    wrong.extend(check_nowhere(expect, &said, host));
+    wrong.extend(check_wire(expect, server));
+    wrong.extend(check_outside(expect, host, server));
     wrong
 }
 

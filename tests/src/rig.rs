@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lazaret::edges::egress::{Egress, Names};
-use lazaret::edges::mcp::Server;
 use lazaret::edges::mcp::pins::Pins;
+use lazaret::edges::mcp::{Around, Server};
 use lazaret::edges::vault::{Backend, Secret, Vault};
 use lazaret::guests::dispatch::{Outcome, Request};
 use lazaret::guests::plugin::PluginBytes;
@@ -17,6 +17,8 @@ use lazaret::guests::tasks::Tasks;
 use lazaret::rules::caller::Invocation;
 use lazaret::rules::json;
 use lazaret::rules::scrub::Known;
+use lazaret::rules::server::Terms;
+use lazaret::rules::server::definition::Listed;
 use lazaret::rules::server::pin::Pin;
 use lazaret::runs::audit::Audit;
 use lazaret::runs::brought::Chosen;
@@ -284,6 +286,23 @@ impl Rig {
     /// # Panics
     /// Where it does not start.
     pub async fn trusting(self, server: &str) -> Self {
+        let (listed, terms, around) = self.read(server).await;
+        let listed = listed.expect("the server starts");
+        let pins = Pins::at(around.folder);
+        pins.keep(&terms, &Pin::of(&terms, &listed))
+            .expect("a pin is kept");
+        self
+    }
+
+    /// What a server of the policy says of itself, as `lazaret servers check` asks.
+    ///
+    /// # Errors
+    /// Why it says nothing.
+    pub async fn look(&self, server: &str) -> Result<Listed> {
+        self.read(server).await.0
+    }
+
+    async fn read(&self, server: &str) -> (Result<Listed>, Terms, Around) {
         let setup = self.setup().expect("the policy of a test is sound");
         let known = Known::default();
         let egress = Egress::new(&setup.places.names, setup.vault.clone(), known.clone());
@@ -292,12 +311,9 @@ impl Rig {
         let terms = setup.servers.into_iter().find(|terms| terms.name == server);
         let terms = terms.expect("a server of the policy");
         let started = Server::new(terms.clone(), around.clone());
-        let listed = started.look().await.expect("the server starts");
+        let listed = started.look().await;
         started.end().await;
-        let pins = Pins::at(around.folder);
-        pins.keep(&terms, &Pin::of(&terms, &listed))
-            .expect("a pin is kept");
-        self
+        (listed, terms, around)
     }
 
     /// Who a server of the policy is.

@@ -29,6 +29,7 @@ use crate::edges::vault::Vault;
 use crate::rules::scrub::Known;
 use crate::rules::server::Terms;
 use crate::rules::server::definition::Listed;
+use crate::rules::server::resources::Act;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::{Digest, shown};
@@ -73,6 +74,8 @@ struct State {
 pub struct Ask<'a> {
     /// The tool's name at the server.
     pub tool: &'a str,
+    /// What that is asked for.
+    pub act: Act,
     /// What it said of itself when a person read it.
     pub read: Digest,
     /// With what.

@@ -326,10 +326,11 @@ impl File {
 /// How paths begin that are granted, for whoever has left that out.
 fn begins(caller: &Caller) -> String {
     let mounts = caller.grant.mounts.iter();
+    let mounts = mounts.filter(|grant| &*grant.mount != ".");
     let below: Vec<String> = mounts.map(|grant| format!("`{}/`", grant.mount)).collect();
     match below.is_empty() {
         true => String::new(),
-        false => format!("; paths that are begin with {}", below.join(" or ")),
+        false => format!("; granted paths begin with {}", below.join(" or ")),
     }
 }
 

@@ -6,6 +6,7 @@
 pub mod definition;
 pub mod naming;
 pub mod pin;
+pub mod resources;
 pub mod said;
 
 use std::collections::BTreeMap;

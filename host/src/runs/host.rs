@@ -542,7 +542,7 @@ fn own_folders(places: &Places) -> Vec<PathBuf> {
 }
 
 /// A client may see what its script has returned, handles and all: it is the run's own user.
-fn show_held(caller: &Caller, outcome: Outcome) -> Result<Outcome> {
+pub(super) fn show_held(caller: &Caller, outcome: Outcome) -> Result<Outcome> {
     let value = match &outcome.result {
         Ok(value) if has_handle(value) => value,
         Ok(_) | Err(_) => return Ok(outcome),

@@ -451,7 +451,7 @@ fn call_in(run: &RunId, started: &Started, records: &[Record]) -> Result<Wished>
 }
 
 /// The judgement of a call, if the record is one.
-fn judged_call(record: &Record) -> Option<&Judged> {
+pub(super) fn judged_call(record: &Record) -> Option<&Judged> {
     let Event::Judged(judged) = &record.event else {
         return None;
     };

@@ -12,11 +12,14 @@
 
 mod ask;
 mod call;
+mod confirm;
 pub mod desk;
 mod frames;
 pub mod http;
 mod live;
 mod session;
+mod sessions;
 pub mod stdio;
+mod ticket;
 mod told;
 pub mod tools;

@@ -597,6 +597,8 @@ pub const SERVE_BODY_BYTES_MAX: usize = 64 << 20;
 pub const SERVE_BODY_MS: u64 = 10_000;
 /// How long the head of a request may take, and how long a connection may be idle, where `[serve] head_ms` does not say.
 pub const SERVE_HEAD_MS: u64 = 30_000;
+/// How long a client may leave unread what it is sent, where `[serve] write_ms` does not say.
+pub const SERVE_WRITE_MS: u64 = 30_000;
 /// The head of a request, address and all.
 pub const SERVE_HEAD_BYTES: usize = 32 << 10;
 /// A name in the path of a request, and what is looked for.
@@ -607,6 +609,8 @@ pub const SERVE_QUESTION_CHARS: usize = 12;
 pub const SERVE_CONNECTIONS: usize = 512;
 /// Requests of a minute, where `[serve] requests_per_minute` does not say: a program that has run wild, and no load.
 pub const SERVE_REQUESTS_PER_MINUTE: u32 = 1_200_000;
+/// Requests of a minute for what needs no token, all clients together: pages and their parts, and no flood of them.
+pub const SERVE_OPEN_PER_MINUTE: u32 = 6_000;
 /// Wrong tokens of a minute, where `[serve] failures_per_minute` does not say.
 pub const SERVE_FAILURES_PER_MINUTE: u32 = 60;
 /// Runs, calls and scripts at once, where `[serve] runs` does not say.
@@ -683,6 +687,12 @@ pub const SERVER_TOOLS: usize = MANIFEST_TOOLS;
 pub const SERVER_PAGES: usize = 64;
 /// What a server says of one tool, as JSON.
 pub const SERVER_DEFINITION_BYTES: usize = 64 << 10;
+/// Resources of one page of a server's list.
+pub const SERVER_RESOURCES: usize = 1_000;
+/// The address of a resource.
+pub const SERVER_ADDRESS_BYTES: usize = 4 << 10;
+/// What a page of their list begins at.
+pub const SERVER_CURSOR_BYTES: usize = 4 << 10;
 /// The pinned definitions of one server.
 pub const SERVER_PIN_BYTES: usize = 8 << 20;
 /// The part of a tool's name after the server's.

@@ -234,7 +234,7 @@ fn what_a_tool_takes_is_printed_and_nothing_is_called() {
     station
         .run(&["call", "text.cuont", "--schema"])
         .ends(4)
-        .says(&["did you mean `text.count`?"]);
+        .says(&["did you mean `text.count`"]);
     station
         .run(&["call", "text.count", "--schema", "--confirm"])
         .ends(2);

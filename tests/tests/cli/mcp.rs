@@ -24,35 +24,16 @@ fn with_fixture(more: &str) -> Station {
     Station::with(&format!("{more}\n[plugins]\nconformance = {path:?}\n"))
 }
 
-const WRITES: &str = r#"
-ask = ["files.write"]
-[mounts.here]
-path = "."
-access = "write"
-[grants."files.write"]
-mounts = { here = "write" }
-[flow]
-mode = "off"
-"#;
-
-fn line() -> Value {
-    json!({"path": "here/log.txt", "content": "one\n", "mode": "append"})
-}
-
-fn log(station: &Station) -> String {
-    std::fs::read_to_string(station.workspace().join("log.txt")).unwrap_or_default()
-}
-
 /// The code of an outcome that is a failure.
 #[track_caller]
-fn code(outcome: &Value) -> &str {
+pub fn code(outcome: &Value) -> &str {
     assert_eq!(outcome["isError"], true, "{outcome}");
     assert_eq!(outcome["structuredContent"]["ok"], false, "{outcome}");
     let code = outcome["structuredContent"]["error"]["code"].as_str();
     code.unwrap_or_else(|| panic!("{outcome}"))
 }
 
-fn text(outcome: &Value) -> &str {
+pub fn text(outcome: &Value) -> &str {
     outcome["content"][0]["text"].as_str().unwrap_or_default()
 }
 
@@ -371,272 +352,17 @@ fn progress_and_logs_are_told_while_a_call_is_under_way() {
     assert_eq!(wrong["error"]["code"], -32602, "{wrong}");
 }
 
-/// A client that cannot ask its user: the question waits on record, anybody at this machine answers it, and the client
-/// goes on with its call.
+/// Whatever is said while a call is under way hides nothing from whoever reads it.
 #[test]
-fn without_elicitation_a_question_waits_on_record() {
-    let station = Station::with(WRITES);
+fn words_on_the_way_hide_nothing() {
+    let station = Station::new();
     let mut client = Client::start(&station);
-    let outcome = client.call("files__write", line());
-    assert_eq!(code(&outcome), "CONFIRMATION_REQUIRED");
-    let envelope = outcome["structuredContent"].clone();
-    assert_eq!(envelope["error"]["kind"], "asked");
-    let (run, id) = (
-        envelope["run"].clone(),
-        envelope["questions"][0]["question"].as_str().unwrap(),
-    );
-    assert!(
-        text(&outcome).contains(&format!("lazaret ask allow {}", &id[..12])),
-        "{outcome}"
-    );
-    assert!(
-        text(&outcome).contains("then call `resume_run` with {\"run\":"),
-        "{outcome}"
-    );
-    let still = client.call("resume_run", json!({"run": run}));
-    assert_eq!(still["structuredContent"]["questions"][0]["question"], id);
-    assert_eq!(log(&station), "");
-
-    station.run(&["ask", "allow", id]).ends(0);
-    let done = client.call("resume_run", json!({"run": run}));
+    let source = "console.log('a\\u202eb\\u001b[2J'); return 1";
+    client.call("run_script", json!({"source": source}));
+    let said = client.said("notifications/message");
     assert_eq!(
-        (done["isError"].clone(), log(&station).as_str()),
-        (json!(false), "one\n"),
-        "{done}"
-    );
-    assert_eq!(done["structuredContent"]["meta"]["action"], "files.write");
-    // It happened once, and cannot be made to happen again.
-    let again = client.call("resume_run", json!({"run": run}));
-    assert_eq!(
-        (again["isError"].clone(), log(&station).as_str()),
-        (json!(true), "one\n")
-    );
-
-    let outcome = client.call("files__write", line());
-    let envelope = &outcome["structuredContent"];
-    station
-        .run(&[
-            "ask",
-            "deny",
-            envelope["questions"][0]["question"].as_str().unwrap(),
-        ])
-        .ends(0);
-    let denied = client.call("resume_run", json!({"run": envelope["run"]}));
-    assert_eq!(
-        (code(&denied), log(&station).as_str()),
-        ("AUTHORIZATION_ERROR", "one\n")
-    );
-}
-
-/// A run that somebody else began is not gone on with from here, answered or not.
-#[test]
-fn a_client_goes_on_with_runs_of_clients_alone() {
-    let station = Station::with(WRITES);
-    station
-        .run(&["call", "files.write", &line().to_string()])
-        .ends(75);
-    let waiting = station.run(&["ask", "list", "--json"]).lines();
-    station
-        .run(&["ask", "allow", waiting[0]["question"].as_str().unwrap()])
-        .ends(0);
-    let listed = station
-        .command(&["runs", "list", "--json"])
-        .output()
-        .unwrap();
-    let first: Value =
-        serde_json::from_slice(listed.stdout.split(|byte| *byte == b'\n').next().unwrap()).unwrap();
-    let mut client = Client::start(&station);
-    for run in [
-        first["run"].clone(),
-        json!("20260101-000000-00000000"),
-        json!("../x"),
-        json!(""),
-    ] {
-        let outcome = client.call("resume_run", json!({"run": run}));
-        assert_eq!(code(&outcome), "NOT_FOUND", "{run}");
-    }
-    assert_eq!(log(&station), "");
-    assert_eq!(
-        code(&client.call("resume_run", json!({}))),
-        "VALIDATION_ERROR"
-    );
-}
-
-const FORM: &str = "elicitation/create";
-
-/// A client that can: its user is asked, in the host's words, and the call goes on.
-#[test]
-fn with_elicitation_the_clients_user_is_asked() {
-    let station = Station::with(WRITES);
-    let mut client = Client::offering(&station, json!({"elicitation": {"form": {}}}));
-    for (action, content, written, expected) in [
-        ("accept", json!({"answer": "allow"}), "one\n", ""),
-        (
-            "accept",
-            json!({"answer": "deny"}),
-            "one\n",
-            "AUTHORIZATION_ERROR",
-        ),
-        ("decline", Value::Null, "one\n", "AUTHORIZATION_ERROR"),
-        ("cancel", Value::Null, "one\n", "CONFIRMATION_REQUIRED"),
-        (
-            "accept",
-            json!({"answer": "always"}),
-            "one\n",
-            "CONFIRMATION_REQUIRED",
-        ),
-        (
-            "accept",
-            json!({"nonsense": true}),
-            "one\n",
-            "CONFIRMATION_REQUIRED",
-        ),
-    ] {
-        let id = client.request(
-            "tools/call",
-            json!({"name": "files__write", "arguments": line()}),
-        );
-        let asked = client.until(|message| message["method"] == FORM);
-        let words = asked["params"]["message"].as_str().unwrap();
-        assert!(
-            words.contains("May `files.write` be called?") && words.contains("path = here/log.txt"),
-            "{asked}"
-        );
-        assert_eq!(
-            asked["params"]["requestedSchema"]["properties"]["answer"]["enum"],
-            json!(["allow", "deny"])
-        );
-        let mut said = json!({"action": action});
-        if !content.is_null() {
-            said["content"] = content;
-        }
-        client.tell(json!({"jsonrpc": "2.0", "id": asked["id"], "result": said}));
-        let outcome = client.answer(id)["result"].clone();
-        match expected {
-            "" => assert_eq!(outcome["isError"], false, "{outcome}"),
-            expected => assert_eq!(code(&outcome), expected, "{action}: {outcome}"),
-        }
-        assert_eq!(log(&station), written, "{action}");
-    }
-    // An error in place of an answer is none either.
-    let id = client.request(
-        "tools/call",
-        json!({"name": "files__write", "arguments": line()}),
-    );
-    let asked = client.until(|message| message["method"] == FORM);
-    client
-        .tell(json!({"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -1, "message": "no"}}));
-    assert_eq!(code(&client.answer(id)["result"]), "CONFIRMATION_REQUIRED");
-    client.end().ends(0);
-}
-
-/// A script asks in its middle, and goes on where it was.
-#[test]
-fn a_script_asks_the_clients_user_too() {
-    let station = Station::with(WRITES);
-    let mut client = Client::offering(&station, json!({"elicitation": {}}));
-    let source = format!(
-        "const done = await tools.files.write({}); return done.bytes",
-        line()
-    );
-    let id = client.request(
-        "tools/call",
-        json!({"name": "run_script", "arguments": {"source": source}}),
-    );
-    let asked = client.until(|message| message["method"] == FORM);
-    client.tell(json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept", "content": {"answer": "allow"}}}));
-    let outcome = client.answer(id)["result"].clone();
-    assert_eq!(
-        (
-            outcome["structuredContent"]["data"].clone(),
-            log(&station).as_str()
-        ),
-        (json!(4), "one\n"),
-        "{outcome}"
-    );
-}
-
-/// Where a question is about values as well, its answer may be for all of the run: then that is offered.
-#[test]
-fn always_is_offered_where_the_host_offers_it() {
-    let station = Station::with(&WRITES.replace("\"off\"", "\"enforce\""));
-    let mut client = Client::offering(&station, json!({"elicitation": {}}));
-    let call = json!({"name": "files__write", "arguments": line()});
-    let id = client.request("tools/call", call);
-    let asked = client.until(|message| message["method"] == FORM);
-    let answers = &asked["params"]["requestedSchema"]["properties"]["answer"]["enum"];
-    assert_eq!(answers, &json!(["allow", "deny", "always"]));
-    let said = json!({"action": "accept", "content": {"answer": "always"}});
-    client.tell(json!({"jsonrpc": "2.0", "id": asked["id"], "result": said}));
-    let outcome = client.answer(id)["result"].clone();
-    assert_eq!(outcome["isError"], false, "{outcome}");
-    assert_eq!(log(&station), "one\n");
-}
-
-#[test]
-fn an_operator_may_keep_questions_from_clients() {
-    let station = Station::with(&format!("{WRITES}\n[mcp_server]\nelicitation = false\n"));
-    let mut client = Client::offering(&station, json!({"elicitation": {"form": {}}}));
-    assert_eq!(
-        code(&client.call("files__write", line())),
-        "CONFIRMATION_REQUIRED"
-    );
-    assert_eq!(client.said(FORM).len(), 0);
-}
-
-/// The newest version has no requests of the server's: a call is answered with its questions, and made again with what
-/// was said.
-#[test]
-fn the_newest_version_makes_a_call_again_with_its_answers() {
-    let station = Station::with(WRITES);
-    let mut client = Client::of(&station);
-    let call = |more: Value| {
-        let mut params = json!({"name": "files__write", "arguments": line(), "_meta": {
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
-        }});
-        for (key, value) in more.as_object().unwrap() {
-            params[key] = value.clone();
-        }
-        params
-    };
-    let asked = client.ask("tools/call", call(json!({})))["result"].clone();
-    assert_eq!(asked["resultType"], "input_required", "{asked}");
-    let (id, form) = asked["inputRequests"]
-        .as_object()
-        .unwrap()
-        .iter()
-        .next()
-        .unwrap();
-    assert_eq!(form["method"], FORM);
-    let answers = json!({id: {"action": "accept", "content": {"answer": "allow"}}});
-    let state = asked["requestState"].as_str().unwrap();
-    let again = |state: &str| json!({"requestState": state, "inputResponses": answers});
-    // Of another call, or forged, it is nothing.
-    for (state, args) in [
-        (state, json!({"path": "here/other.txt", "content": "x"})),
-        (&state[..state.len() - 1], line()),
-        ("x", line()),
-    ] {
-        let mut params = call(again(state));
-        params["arguments"] = args;
-        assert_eq!(client.ask("tools/call", params)["error"]["code"], -32602);
-    }
-    let missing = client.ask("tools/call", call(json!({"requestState": state})))["result"].clone();
-    assert_eq!(missing["resultType"], "input_required", "{missing}");
-    assert_eq!(log(&station), "");
-    let done = client.ask("tools/call", call(again(state)))["result"].clone();
-    assert_eq!(
-        (done["isError"].clone(), log(&station).as_str()),
-        (json!(false), "one\n"),
-        "{done}"
-    );
-    let twice = client.ask("tools/call", call(again(state)))["result"].clone();
-    assert_eq!(
-        (twice["isError"].clone(), log(&station).as_str()),
-        (json!(true), "one\n"),
-        "{twice}"
+        said[0]["params"]["data"], "a\\u{202e}b\\u{1b}[2J",
+        "{said:?}"
     );
 }
 

@@ -206,6 +206,60 @@ fn a_session_calls_and_ends() {
     server.end();
 }
 
+/// What begins a session is what is asked, and no name of a version in the head. Of those that come at once, one gets it.
+#[test]
+fn sessions_are_counted_whatever_version_is_named() {
+    let station = Station::with("[mcp_server]\nsessions = 1\n");
+    let server = Server::of(&station);
+    let newest = BEGIN.replace("2025-11-25", "2026-07-28");
+    let newest = (
+        &["MCP-Protocol-Version: 2026-07-28", "Mcp-Method: initialize"][..],
+        newest.as_str(),
+    );
+    let usual = (&[][..], BEGIN);
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let begun: Vec<_> = [newest, usual, newest, usual, newest, usual]
+            .map(|(lines, body)| scope.spawn(|| server.post(lines, body).status))
+            .into_iter()
+            .collect();
+        begun.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    let count = |status| statuses.iter().filter(|had| **had == status).count();
+    assert_eq!((count(200), count(503)), (1, 5), "{statuses:?}");
+    for (lines, body) in [newest, usual] {
+        assert_eq!(server.post(lines, body).status, 503);
+    }
+    server.end();
+}
+
+/// The bounds of `[serve]` hold here as well.
+#[test]
+fn what_is_sent_too_slowly_is_not_waited_for() {
+    let station = Station::with("[serve]\nbody_ms = 200\nhead_ms = 200\n");
+    let server = Server::of(&station);
+    let begun = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nContent-Length: 100\r\n\r\n{{",
+        server.token
+    );
+    for (sent, status) in [
+        (begun.as_str(), " 408 "),
+        ("POST /mcp HTTP/1.1\r\nHost: ", ""),
+    ] {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+        stream
+            .set_read_timeout(Some(std::time::Duration::from_secs(60)))
+            .unwrap();
+        stream.write_all(sent.as_bytes()).unwrap();
+        let mut told = [0; 4096];
+        let count = stream.read(&mut told).expect("it ends");
+        let told = String::from_utf8_lossy(&told[..count]);
+        assert!(told.contains(status), "{told}");
+    }
+    assert_eq!(server.post(&[], BEGIN).status, 200);
+    server.end();
+}
+
 #[test]
 fn the_newest_version_has_no_sessions() {
     let station = Station::with("[mcp_server]\nsessions = 1\n");

@@ -76,13 +76,17 @@ fn a_page_of_another_server_may_not_ask() {
 
 #[test]
 fn nobody_comes_in_without_the_token_and_whoever_guesses_is_slowed_down() {
-    let station = Station::with("[serve]\nfailures_per_minute = 3\n");
+    let station = Station::with("[serve]\nfailures_per_minute = 4\n");
     let server = Serving::start(&station);
     let host = ("host", server.address.as_str());
     let knock = |said: &str| server.bare("GET", "/v1/runs", &[host, ("authorization", said)], "");
     let told = server.bare("GET", "/v1/tools", &[host], "");
     told.fails(401, "AUTHENTICATION_ERROR");
     assert_eq!(told.header("www-authenticate"), Some("Bearer"));
+    // Whoever is turned away has no connection to keep, whatever it says of that.
+    let stays = format!("GET /v1/tools HTTP/1.1\r\nhost: {}\r\n\r\n", server.address);
+    let told = server.raw(stays.as_bytes());
+    assert_eq!(told.header("connection"), Some("close"));
     let almost = format!("Bearer {}", &server.token[..server.token.len() - 1]);
     knock(&almost).fails(401, "AUTHENTICATION_ERROR");
     knock(&format!("Basic {}", server.token)).fails(401, "AUTHENTICATION_ERROR");
@@ -196,6 +200,11 @@ fn what_is_sent_too_slowly_is_not_waited_for() {
         server.address, server.token
     );
     server.raw(slow.as_bytes()).fails(408, "VALIDATION_ERROR");
+    let accepts = "accept: application/json, text/event-stream\r\ncontent-length";
+    let slow = slow
+        .replace("/v1/scripts", "/mcp")
+        .replace("content-length", accepts);
+    assert_eq!(server.raw(slow.as_bytes()).status, 408);
     // A head that never ends: the connection does.
     let mut stream = server.connect();
     stream
@@ -204,6 +213,27 @@ fn what_is_sent_too_slowly_is_not_waited_for() {
     let mut all = Vec::new();
     let _ = stream.read_to_end(&mut all);
     server.get("/healthz").is(200);
+}
+
+/// A client that asks and never reads loses its place, with a token or without.
+#[test]
+fn whoever_does_not_read_has_no_seat_to_keep() {
+    let station = Station::with("[serve]\nconnections = 1\nwrite_ms = 300\n");
+    let server = Serving::start(&station);
+    let ask = format!(
+        "GET /openapi.json HTTP/1.1\r\nhost: {}\r\n\r\n",
+        server.address
+    );
+    let mut stream = server.connect();
+    // More than the system keeps for a client that is slow, and fewer than are counted.
+    stream
+        .write_all(ask.repeat(2_000).as_bytes())
+        .expect("it takes them");
+    server.get("/healthz").is(200);
+    let mut all = Vec::new();
+    let _ = stream.read_to_end(&mut all);
+    let told = String::from_utf8_lossy(&all).matches("HTTP/1.1 ").count();
+    assert!((1..2_000).contains(&told), "{told}");
 }
 
 #[test]

@@ -164,6 +164,18 @@ fn a_server_that_does_not_start_says_why() {
     dies.run(&["servers", "check", "mail"])
         .ends(5)
         .says(&["did not start", "out of cheese"]);
+    let knows = "env = { TOKEN = { secret = \"mail-token\" } }";
+    let grudge = station("grudge", knows);
+    grudge
+        .run_with_input(&["secret", "set", "mail-token"], b"sesame-open-9431\n")
+        .ends(0);
+    grudge
+        .run(&["servers", "check", "mail"])
+        .ends(5)
+        .says(&["did not list its tools: ", "no tools for\\u{202e}"])
+        .never("sesame-open-9431")
+        .never("\u{1b}[2J")
+        .never("\u{202e}");
     let missing = Station::with("[mcp.mail]\ncommand = [\"no-such-program-here\"]\n");
     missing
         .run(&["servers", "check", "mail"])

@@ -249,7 +249,7 @@ fn what_is_trusted_and_cannot_be_used_is_said_so() {
     station.write("lazaret.toml", "block = [\"text.cuont\"]\n[at_once]\n\"wbe.*\" = 1\n[[permissions]]\ntools = \"txt.*\"\nverdict = false\n");
     let trusted = station.run(&["policy", "trust"]).ends(0);
     trusted.says(&[
-        "`block = [\"text.cuont\"]` is about no tool that is installed\nhint: did you mean `text.count`?",
+        "`block = [\"text.cuont\"]` is about no tool that is installed\nhint: did you mean `text.count`",
         "[at_once] `wbe.*` is about no tool",
         "[[permissions]] `txt.*` is about no tool",
     ]);
@@ -291,7 +291,7 @@ fn no_tool_changes_the_policy_or_what_git_runs() {
         .ends(3)
         .says(&["is changed by no tool"]);
     station.run(&["call", "files.read", args]).ends(0);
-    let args = r#"{"from":"sub","to":"other"}"#;
+    let args = r#"{"source":"sub","target":"other"}"#;
     station
         .run(&["call", "files.move", args])
         .ends(3)

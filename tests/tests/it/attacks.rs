@@ -29,3 +29,24 @@ async fn every_attack_ends_as_its_file_says() {
     let wrong = wrong.concat();
     assert!(wrong.is_empty(), "{wrong}");
 }
+
+/// What is said of strangers' servers and of our own (rows 105 to 113) stands in files, each row in one at least.
+#[test]
+fn every_row_of_servers_has_a_file() {
+    let mut texts: Vec<String> = attack::all()
+        .iter()
+        .map(|(_, path)| std::fs::read_to_string(path).expect("an attack"))
+        .collect();
+    let served = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("served");
+    for entry in std::fs::read_dir(served).expect("the folder of attacks") {
+        texts.push(std::fs::read_to_string(entry.expect("an attack").path()).expect("an attack"));
+    }
+    let rows: std::collections::BTreeSet<i64> = texts
+        .iter()
+        .filter_map(|text| text.lines().find_map(|line| line.strip_prefix("rows = ")))
+        .flat_map(|rows| serde_json::from_str::<Vec<i64>>(rows).expect("numbers"))
+        .collect();
+    for row in [105, 106, 107, 108, 110, 111, 112, 113] {
+        assert!(rows.contains(&row), "no file stands for row {row}");
+    }
+}

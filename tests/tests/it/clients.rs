@@ -101,6 +101,29 @@ async fn clients_are_told_when_another_host_comes() {
     client.end().await;
 }
 
+/// A change is told to whoever listens, also where it came first: what was listed before may be another's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_that_came_before_is_told_too() {
+    let (other, tell, desk) = following("block = [\"text.count\"]").await;
+    let mut client = Client::of(desk);
+    tell.send(Arc::new(other.host)).unwrap();
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let listen = json!({"notifications": {"toolsListChanged": true}, "_meta": meta});
+    client
+        .tell(
+            json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": listen}),
+        )
+        .await;
+    client
+        .until(|message| message["method"] == "notifications/tools/list_changed")
+        .await;
+    client.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn clients_of_the_newest_version_ask_to_be_told() {
     let (other, tell, desk) = following("block = [\"text.count\"]").await;

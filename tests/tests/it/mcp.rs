@@ -4,6 +4,7 @@ mod attacks;
 mod flows;
 mod lives;
 mod remote;
+mod resources;
 
 use std::path::Path;
 use std::time::Duration;

@@ -349,7 +349,8 @@ async fn what_a_step_has_changed_is_judged_again_as_what_it_has_become() {
             "flow.trust = [\"files\", {trusted}]
             [[steps]]\ntools = \"files.write\"\nbefore = \"pre.run\"
             [mounts.out]\npath = \"out\"\naccess = \"write\"\nown = true
-            [grants.\"files.*\"]\nmounts = {{ out = \"write\" }}"
+            [grants.\"files.*\"]\nmounts = {{ out = \"write\" }}
+            [agents.agent]\ntools = [\"files.write\"]"
         );
         let write = json!({"path": "out/a.txt", "content": "mine"});
         let replies = [

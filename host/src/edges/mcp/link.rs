@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use rmcp::RoleClient;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, ListToolsRequest,
-    PaginatedRequestParams, ProtocolVersion, ServerResult,
+    CallToolRequest, CallToolRequestParams, ClientRequest, ListResourcesRequest, ListToolsRequest,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceRequest, ReadResourceRequestParams,
+    ServerResult,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, Peer, PeerRequestOptions, RequestHandle,
@@ -23,10 +24,11 @@ use super::process;
 use super::wire::Wire;
 use super::{Around, Ask, Desk};
 use crate::rules::server::definition::{self, Listed};
+use crate::rules::server::resources::{self, Act};
 use crate::rules::server::{Terms, Way, pin, said};
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Code, Error, Result};
-use crate::words::id::{Digest, shown};
+use crate::words::id::Digest;
 use crate::words::limits::{SERVER_LOOK_MS, SERVER_PAGES, SERVER_TOOLS};
 
 /// A server that is up, or was.
@@ -103,7 +105,7 @@ impl Link {
             }
         };
         let peer = running.peer().clone();
-        let listed = list(&peer, &ending).await?;
+        let listed = list(&peer, (&ear, &ending)).await?;
         Ok(Self {
             running: Mutex::new(Some(running)),
             peer,
@@ -155,7 +157,8 @@ impl Link {
                 tokio::time::timeout(wait.min(deadline.rest()), std::future::pending::<()>()).await;
             let _ = self.ear.take_changed();
             let listing =
-                tokio::time::timeout(deadline.rest(), list(&self.peer, &self.ending)).await;
+                tokio::time::timeout(deadline.rest(), list(&self.peer, (&self.ear, &self.ending)))
+                    .await;
             match listing.map_err(late).and_then(|listed| listed) {
                 Ok(listed) => *offers = Offers::of(listed),
                 Err(error) => {
@@ -172,11 +175,7 @@ impl Link {
     /// # Errors
     /// `FetchFailed` where the server went away, `GuestFailed` where it says that it cannot, `TooSlow`.
     pub(super) async fn call(&self, ask: Ask<'_>) -> Result<Value> {
-        let Value::Object(args) = ask.args.clone() else {
-            return Err(Error::bug("arguments that fit a schema are no object"));
-        };
-        let params = CallToolRequestParams::new(ask.tool.to_owned()).with_arguments(args);
-        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let request = request_of(&ask)?;
         let sending = self
             .peer
             .send_cancellable_request(request, PeerRequestOptions::default());
@@ -195,7 +194,7 @@ impl Link {
         };
         waiting.0 = None;
         match answer {
-            Ok(result) => outcome_of(&result),
+            Ok(result) => outcome_of(ask.act, &result),
             Err(ServiceError::McpError(refused)) => {
                 Err(said::failed(&self.ear.scrubbed(&refused.message)))
             }
@@ -301,7 +300,7 @@ fn refusal(error: &ClientInitializeError) -> String {
 }
 
 /// All tools that a server lists.
-async fn list(peer: &Peer<RoleClient>, ending: &Ending) -> Result<Listed> {
+async fn list(peer: &Peer<RoleClient>, (ear, ending): (&Ear, &Ending)) -> Result<Listed> {
     let failed = |what: &str| {
         let why = if ending.is_over() {
             ending.why()
@@ -325,7 +324,9 @@ async fn list(peer: &Peer<RoleClient>, ending: &Ending) -> Result<Listed> {
         };
         let answer = match answer {
             Ok(answer) => value_of(&answer)?,
-            Err(ServiceError::McpError(refused)) => return Err(failed(&shown(&refused.message))),
+            Err(ServiceError::McpError(refused)) => {
+                return Err(failed(&ear.clean(&refused.message)));
+            }
             Err(_) => return Err(failed("it went away")),
         };
         let tools = answer.get("tools").and_then(Value::as_array);
@@ -339,13 +340,48 @@ async fn list(peer: &Peer<RoleClient>, ending: &Ending) -> Result<Listed> {
             break;
         }
     }
-    Ok(definition::read(&entries))
+    let info = peer.peer_info();
+    let has_resources = info.is_some_and(|info| info.capabilities.resources.is_some());
+    let own = if has_resources {
+        resources::tools().to_vec()
+    } else {
+        Vec::new()
+    };
+    Ok(definition::read_beside(&entries, own))
+}
+
+/// What is asked for by a call.
+fn request_of(ask: &Ask<'_>) -> Result<ClientRequest> {
+    let word = |key: &str| ask.args.get(key).and_then(Value::as_str);
+    Ok(match ask.act {
+        Act::Call => {
+            let Value::Object(args) = ask.args.clone() else {
+                return Err(Error::bug("arguments that fit a schema are no object"));
+            };
+            let params = CallToolRequestParams::new(ask.tool.to_owned()).with_arguments(args);
+            ClientRequest::CallToolRequest(CallToolRequest::new(params))
+        }
+        Act::ListResources => {
+            let cursor = word("cursor").map(str::to_owned);
+            let params = PaginatedRequestParams::default().with_cursor(cursor);
+            ClientRequest::ListResourcesRequest(ListResourcesRequest::with_param(params))
+        }
+        Act::ReadResource => {
+            let params = ReadResourceRequestParams::new(word("uri").unwrap_or_default());
+            ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params))
+        }
+    })
 }
 
 /// What came of a call. Nothing else is given for it than its arguments.
-fn outcome_of(result: &ServerResult) -> Result<Value> {
-    if let ServerResult::CallToolResult(_) = result {
-        return value_of(result);
+fn outcome_of(act: Act, result: &ServerResult) -> Result<Value> {
+    let fits = match act {
+        Act::Call => matches!(result, ServerResult::CallToolResult(_)),
+        Act::ListResources => matches!(result, ServerResult::ListResourcesResult(_)),
+        Act::ReadResource => matches!(result, ServerResult::ReadResourceResult(_)),
+    };
+    if fits {
+        return value_of(result).map(|said| resources::answer(act, &said));
     }
     if let ServerResult::InputRequiredResult(_) = result {
         let what = "the server wants more than the arguments, and is given nothing more";

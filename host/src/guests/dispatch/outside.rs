@@ -34,6 +34,7 @@ pub(super) async fn perform(
     };
     let ask = Ask {
         tool: &served.definition.remote,
+        act: served.definition.act,
         read: served.digest,
         args: call.args.value(),
         deadline: inner.deadline,

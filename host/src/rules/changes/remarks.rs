@@ -50,7 +50,7 @@ pub fn of(manifest: &Manifest) -> Vec<Remark> {
 }
 
 fn about(tool: &Declared) -> [(&'static str, &'static str, bool); 8] {
-    let sinks = !tool.effect.leaves_no_trace();
+    let sinks = tool.is_sink();
     let silent = tool.flow.steering.is_empty() && tool.flow.content.is_empty();
     let waived = tool.conduct.requires_confirmation == Some(false);
     [
@@ -97,4 +97,30 @@ fn about(tool: &Declared) -> [(&'static str, &'static str, bool); 8] {
             !tool.conduct.deprecated.is_empty(),
         ),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::server::{Line, definition};
+    use serde_json::json;
+
+    /// Whoever performs elsewhere is told the arguments, so also of a tool that only looks it is said what they are.
+    #[test]
+    fn a_tool_that_somebody_else_performs_is_a_sink() {
+        let entry = json!({"name": "look", "description": "d", "inputSchema": {"type": "object"}});
+        let looks = Line {
+            effect: EffectClass::ReadOnly,
+            ..Line::default()
+        };
+        let listed = definition::read(&[entry]);
+        let mut tool = listed.tools[0].declared(&looks, 5).unwrap();
+        let said = |tool: &Declared| {
+            let mut all = about(tool).into_iter();
+            all.any(|(code, _, is_so)| code == "steering-unsaid" && is_so)
+        };
+        assert!(said(&tool));
+        tool.outside = false;
+        assert!(!said(&tool));
+    }
 }

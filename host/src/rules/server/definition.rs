@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::Line;
 use super::naming;
+use super::resources::Act;
 use crate::rules::flow::lines::ToolFlow;
 use crate::rules::json;
 use crate::rules::manifest::SurfaceWord;
@@ -40,6 +41,9 @@ pub struct Definition {
     /// What else it says, of which nothing is believed.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub hints: Value,
+    /// What the server is asked for when it is called.
+    #[serde(default, skip_serializing_if = "Act::is_call")]
+    pub act: Act,
 }
 
 /// What a server lists, read as far as it can be.
@@ -55,10 +59,13 @@ impl Definition {
     /// Everything that it says, as one name. What it is called here follows from that.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        let all = json!({
+        let mut all = json!({
             "name": self.remote, "description": self.description, "input": self.input,
             "output": self.output, "hints": self.hints,
         });
+        if let (Value::Object(all), false) = (&mut all, self.act.is_call()) {
+            all.insert("act".to_owned(), json!(self.act));
+        }
         Digest::of(json::canonical(&all).as_bytes())
     }
 
@@ -135,8 +142,15 @@ fn without_dialect(schema: &Value) -> Value {
 /// Reads what a server lists, entry by entry: one that is wrong hides itself and nothing else.
 #[must_use]
 pub fn read(entries: &[Value]) -> Listed {
+    read_beside(entries, Vec::new())
+}
+
+/// The same beside tools of ours, whose names are taken.
+#[must_use]
+pub fn read_beside(entries: &[Value], own: Vec<Definition>) -> Listed {
     let mut listed = Listed::default();
-    let mut found: BTreeMap<String, Definition> = BTreeMap::new();
+    let own = own.into_iter().map(|tool| (tool.remote.clone(), tool));
+    let mut found: BTreeMap<String, Definition> = own.collect();
     for entry in entries.iter().take(SERVER_TOOLS) {
         let name = entry
             .get("name")
@@ -148,7 +162,7 @@ pub fn read(entries: &[Value]) -> Listed {
             Ok(definition) if found.contains_key(&definition.remote) => {
                 listed
                     .hidden
-                    .push(format!("`{}`: it is listed twice", shown(name)));
+                    .push(format!("`{}`: its name is another's", shown(name)));
             }
             Ok(definition) => {
                 found.insert(definition.remote.clone(), definition);
@@ -228,6 +242,7 @@ fn one(entry: &Value) -> Result<Definition> {
             .ok_or_else(|| wrong("its `inputSchema` is no schema"))?,
         output: output.cloned(),
         hints: entry.get("annotations").cloned().unwrap_or_default(),
+        act: Act::Call,
     })
 }
 
@@ -303,6 +318,14 @@ mod tests {
                 listed.hidden
             );
         }
+        let own = super::super::resources::tools().to_vec();
+        let taken = read_beside(&[tool("resources/read"), tool("a")], own);
+        assert_eq!((taken.tools.len(), taken.hidden.len()), (3, 1));
+        let reads = taken
+            .tools
+            .iter()
+            .find(|tool| tool.act == Act::ReadResource);
+        assert_eq!(reads.unwrap().short, "resources_read");
         let twice = read(&[tool("a"), tool("a")]);
         assert_eq!((twice.tools.len(), twice.hidden.len()), (1, 1));
     }

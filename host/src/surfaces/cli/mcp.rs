@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
@@ -10,16 +11,19 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
 
 use super::{Scene, print};
 use crate::edges::state::StateFolder;
-use crate::surfaces::http::Token;
+use crate::surfaces::config::serve::ServeRules;
+use crate::surfaces::http::{Token, accept};
 use crate::surfaces::mcp::desk::Desk;
 use crate::surfaces::mcp::http::{Clients, bearer};
 use crate::surfaces::mcp::stdio;
 use crate::surfaces::paint::{faint, strong};
 use crate::words::error::{Error, Result, why};
 use crate::words::id::Digest;
+use crate::words::limits::SERVE_LAST_MS;
 
 /// Serve the tools to a client of MCP, such as a desktop app or an editor.
 ///
@@ -44,12 +48,13 @@ impl Mcp {
     pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
         let config = scene.read_config()?;
         let serving = config.mcp_server()?;
+        let rules = config.stack.serve.clone();
         let host = Arc::new(scene.open(config.setup).await?);
         let token = Token::of(&StateFolder::open(&scene.around.state)?)?;
         let desk = Desk::of(host, serving)?;
         match self.listen {
             None => stdio::serve(desk, ended()?).await?,
-            Some(address) => listen(desk, address, (&token, scene)).await?,
+            Some(address) => listen(desk, (address, rules), (&token, scene)).await?,
         }
         Ok(0)
     }
@@ -72,7 +77,7 @@ fn ended() -> Result<impl Future<Output = ()>> {
 
 async fn listen(
     desk: Arc<Desk>,
-    address: SocketAddr,
+    (address, rules): (SocketAddr, ServeRules),
     (token, scene): (&Token, &Scene),
 ) -> Result<()> {
     if !address.ip().is_loopback() {
@@ -95,20 +100,23 @@ async fn listen(
             strong(token.text())
         ));
     }
-    let clients = Clients::new(desk.clone());
+    let clients = Clients::new(desk.clone(), rules.body_ms);
     let door = Door {
         clients: clients.clone(),
         token: token.digest(),
     };
     let come = move |request: Request| door.clone().come(request);
     let router = Router::new().route("/mcp", any(come));
-    let stop = async move {
-        ended.await;
-        clients.close();
-    };
-    let served = axum::serve(listener, router).with_graceful_shutdown(stop);
-    served.await.map_err(at)?;
-    desk.drained().await
+    let (tell, ending) = watch::channel(false);
+    // Connections have the bounds of `[serve]`.
+    let mut connections = accept(listener, (&rules, router, ending), ended).await;
+    clients.close();
+    tell.send_replace(true);
+    let drained = desk.drained().await;
+    // Their answers are on the way; whoever does not read is not waited for.
+    let last = async { while connections.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(Duration::from_millis(SERVE_LAST_MS), last).await;
+    drained
 }
 
 /// Who may come in: whoever has the token.

@@ -76,8 +76,10 @@ impl Serve {
             remote: self.allow_remote,
             also: rules.hosts.clone(),
         };
+        let body_ms = rules.body_ms;
         let site = Site::new(host, rules, (names, &token));
-        let clients = Clients::new(Desk::following(site.hosts(), config.mcp_server()?)?);
+        let desk = Desk::following(site.hosts(), config.mcp_server()?)?;
+        let clients = Clients::new(desk, body_ms);
         say(&listener, &token, scene)?;
         let looking = Looking {
             config,

@@ -8,6 +8,7 @@ use crate::words::limits::{
     SERVE_BODY_BYTES, SERVE_BODY_BYTES_MAX, SERVE_BODY_MS, SERVE_CONNECTIONS, SERVE_COUNT_MAX,
     SERVE_FAILURES_PER_MINUTE, SERVE_GRACE_MS, SERVE_HEAD_MS, SERVE_HOSTS, SERVE_MS_MAX,
     SERVE_NAME_CHARS, SERVE_RATE_MAX, SERVE_REQUESTS_PER_MINUTE, SERVE_RUNS, SERVE_WATCHERS,
+    SERVE_WRITE_MS,
 };
 
 /// Where the server listens, where nobody says.
@@ -27,6 +28,8 @@ pub struct ServeTable {
     pub body_ms: Option<u64>,
     /// How long the head of a request may take to arrive, and how long a connection may be idle.
     pub head_ms: Option<u64>,
+    /// How long a client may leave unread what it is sent.
+    pub write_ms: Option<u64>,
     /// Requests with the token.
     pub requests_per_minute: Option<u32>,
     /// Requests with a wrong one.
@@ -54,6 +57,8 @@ pub struct ServeRules {
     pub body_ms: u64,
     /// How long the head of a request may take, and how long a connection may be idle.
     pub head_ms: u64,
+    /// How long a client may leave unread what it is sent.
+    pub write_ms: u64,
     /// Requests with the token.
     pub requests_per_minute: u32,
     /// Requests with a wrong one.
@@ -76,6 +81,7 @@ impl Default for ServeRules {
             body_bytes: SERVE_BODY_BYTES,
             body_ms: SERVE_BODY_MS,
             head_ms: SERVE_HEAD_MS,
+            write_ms: SERVE_WRITE_MS,
             requests_per_minute: SERVE_REQUESTS_PER_MINUTE,
             failures_per_minute: SERVE_FAILURES_PER_MINUTE,
             connections: SERVE_CONNECTIONS,
@@ -98,6 +104,7 @@ pub(super) fn rules(tables: &[&ServeTable]) -> Result<ServeRules> {
         body_bytes: first(tables, |table| table.body_bytes, usual.body_bytes),
         body_ms: first(tables, |table| table.body_ms, usual.body_ms),
         head_ms: first(tables, |table| table.head_ms, usual.head_ms),
+        write_ms: first(tables, |table| table.write_ms, usual.write_ms),
         requests_per_minute: first(
             tables,
             |table| table.requests_per_minute,
@@ -134,6 +141,7 @@ fn check(rules: &ServeRules) -> Result<()> {
         ),
         ("body_ms", rules.body_ms, 1, SERVE_MS_MAX),
         ("head_ms", rules.head_ms, 1, SERVE_MS_MAX),
+        ("write_ms", rules.write_ms, 1, SERVE_MS_MAX),
         (
             "requests_per_minute",
             rules.requests_per_minute.into(),

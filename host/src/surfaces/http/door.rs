@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, HOST, ORIGIN, WWW_AUTHENTICATE};
+use axum::http::header::{AUTHORIZATION, CONNECTION, HOST, ORIGIN, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response as Answer};
@@ -29,9 +29,10 @@ pub(super) struct Door {
     names: Names,
     token: Mutex<Digest>,
     began: Instant,
-    /// What came in, and what had a wrong token.
+    /// What came in, what had a wrong token, and what needed none.
     passed: Mutex<Minute>,
     failed: Mutex<Minute>,
+    opened: Mutex<Minute>,
     rates: Rates,
 }
 
@@ -40,6 +41,7 @@ pub(super) struct Door {
 pub(super) struct Rates {
     pub(super) requests: u32,
     pub(super) failures: u32,
+    pub(super) open: u32,
 }
 
 impl Door {
@@ -50,6 +52,7 @@ impl Door {
             began: Clock::instant(),
             passed: Mutex::default(),
             failed: Mutex::default(),
+            opened: Mutex::default(),
             rates,
         }
     }
@@ -74,15 +77,25 @@ impl Door {
         let open = looks && (OPEN.contains(&path) || path.starts_with(PARTS));
         check_page(headers, host, open)?;
         if open {
-            return Ok(());
+            // Whoever has the token is not kept out by those who have none.
+            if self.is_token(token_in(headers)) {
+                return Ok(());
+            }
+            let what = "there were too many requests without a token";
+            return self.count(&self.opened, self.rates.open, what);
         }
         self.check_token(headers)?;
+        let what = "there were too many requests";
+        self.count(&self.passed, self.rates.requests, what)
+    }
+
+    fn count(&self, minute: &Mutex<Minute>, most: u32, what: &str) -> Result<(), Failed> {
         let now_ms = self.now_ms();
-        let mut passed = lock(&self.passed);
-        passed
-            .admits(now_ms, self.rates.requests)
-            .map_err(|after_ms| too_often("there were too many requests", after_ms))?;
-        passed.count(now_ms);
+        let mut minute = lock(minute);
+        minute
+            .admits(now_ms, most)
+            .map_err(|after_ms| too_often(what, after_ms))?;
+        minute.count(now_ms);
         Ok(())
     }
 
@@ -107,22 +120,12 @@ impl Door {
 
     /// Whoever brings the right token comes in, however many others bring wrong ones.
     fn check_token(&self, headers: &HeaderMap) -> Result<(), Failed> {
-        let mut said = headers.get_all(AUTHORIZATION).iter();
-        let token = match (said.next().map(HeaderValue::to_str), said.next()) {
-            (Some(Ok(said)), None) => bearer(said),
-            (Some(_) | None, _) => None,
-        };
-        if let Some(token) = token
-            && Digest::of(token.as_bytes()) == *lock(&self.token)
-        {
+        let token = token_in(headers);
+        if self.is_token(token) {
             return Ok(());
         }
-        let now_ms = self.now_ms();
-        let mut failed = lock(&self.failed);
-        failed
-            .admits(now_ms, self.rates.failures)
-            .map_err(|after_ms| too_often("there were too many wrong tokens", after_ms))?;
-        failed.count(now_ms);
+        let many = "there were too many wrong tokens";
+        self.count(&self.failed, self.rates.failures, many)?;
         let what = match token {
             Some(_) => "this is not the token",
             None => "a token is needed",
@@ -131,6 +134,19 @@ impl Door {
             .hint("authorization: Bearer TOKEN")
             .hint("`lazaret serve --show-token` prints it")
             .into())
+    }
+
+    fn is_token(&self, said: Option<&str>) -> bool {
+        said.is_some_and(|token| Digest::of(token.as_bytes()) == *lock(&self.token))
+    }
+}
+
+/// The token that a request brings, if it brings one.
+fn token_in(headers: &HeaderMap) -> Option<&str> {
+    let mut said = headers.get_all(AUTHORIZATION).iter();
+    match (said.next().map(HeaderValue::to_str), said.next()) {
+        (Some(Ok(said)), None) => bearer(said),
+        (Some(_) | None, _) => None,
     }
 }
 
@@ -178,6 +194,9 @@ pub(super) async fn pass(State(site): State<Site>, request: Request, next: Next)
                 let bearer = HeaderValue::from_static("Bearer");
                 answer.headers_mut().insert(WWW_AUTHENTICATE, bearer);
             }
+            // Whoever is turned away has no seat to keep.
+            let close = HeaderValue::from_static("close");
+            answer.headers_mut().insert(CONNECTION, close);
             answer
         }
     }
@@ -188,7 +207,11 @@ mod tests {
     use super::*;
 
     fn door(requests: u32, failures: u32) -> Door {
-        let rates = Rates { requests, failures };
+        let rates = Rates {
+            requests,
+            failures,
+            open: 2,
+        };
         Door::new(Names::default(), Digest::of(b"right"), rates)
     }
 
@@ -276,6 +299,19 @@ mod tests {
         let codes = [1, 2, 3].map(|_| knock(&door, "/v1/tools", &[US, RIGHT]));
         assert_eq!(codes, [None, None, Some(Code::RateLimited)]);
         assert_eq!(knock(&door, "/healthz", &[US]), None);
+    }
+
+    #[test]
+    fn what_needs_no_token_is_counted_by_itself() {
+        let door = door(100, 100);
+        let codes = [1, 2, 3].map(|_| knock(&door, "/", &[US]));
+        assert_eq!(codes, [None, None, Some(Code::RateLimited)]);
+        assert_eq!(
+            knock(&door, "/console/app.js", &[US]),
+            Some(Code::RateLimited)
+        );
+        assert_eq!(knock(&door, "/", &[US, RIGHT]), None);
+        assert_eq!(knock(&door, "/v1/tools", &[US, RIGHT]), None);
     }
 
     #[test]

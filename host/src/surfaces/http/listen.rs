@@ -10,9 +10,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
+use tokio_io_timeout::TimeoutStream;
 
 use super::router::router;
 use super::site::Site;
+use crate::surfaces::config::serve::ServeRules;
 use crate::surfaces::mcp::http::Clients;
 use crate::words::error::Result;
 use crate::words::limits::{SERVE_HEAD_BYTES, SERVE_LAST_MS};
@@ -37,24 +39,38 @@ pub async fn serve(
     mut told: watch::Receiver<u32>,
 ) -> Result<Served> {
     let mut hurry = told.clone();
-    let ending = async {
+    let stop = async {
         // Nobody who could tell is left: then it ends as well.
         let _ = told.wait_for(|count| *count > 0).await;
     };
-    let mut connections = JoinSet::new();
-    let seats = Arc::new(Semaphore::new(site.rules().connections));
     let router = router(&site, &clients);
-    let mut ending = std::pin::pin!(ending);
+    let connections = accept(listener, (site.rules(), router, site.ending()), stop).await;
+    let hurry = async {
+        let _ = hurry.wait_for(|count| *count > 1).await;
+    };
+    end((&site, &clients), connections, hurry).await
+}
+
+/// Takes connections until `stop` returns, so many at once; what is left then are those under way, which end once
+/// `ending` says so.
+pub(in crate::surfaces) async fn accept(
+    listener: TcpListener,
+    (rules, router, ending): (&ServeRules, axum::Router, watch::Receiver<bool>),
+    stop: impl Future<Output = ()>,
+) -> JoinSet<()> {
+    let mut connections = JoinSet::new();
+    let seats = Arc::new(Semaphore::new(rules.connections));
+    let mut stop = std::pin::pin!(stop);
     loop {
         // Before the next is taken: those that wait do so in the system's own queue, which is bounded.
         let seat = tokio::select! {
             biased;
-            () = &mut ending => break,
+            () = &mut stop => return connections,
             seat = seats.clone().acquire_owned() => seat,
         };
         let stream = tokio::select! {
             biased;
-            () = &mut ending => break,
+            () = &mut stop => return connections,
             accepted = listener.accept() => accepted,
         };
         // One that is gone before it was taken is no reason to end; nor is a system that has no more files for now.
@@ -64,34 +80,54 @@ pub async fn serve(
         };
         let _ = stream.set_nodelay(true);
         while connections.try_join_next().is_some() {}
-        let (site, router) = (site.clone(), router.clone());
+        let (times, router, ending) = (Times::of(rules), router.clone(), ending.clone());
         connections.spawn(async move {
             let _seat = seat;
-            connection(stream, &site, router).await;
+            connection(stream, times, (router, ending)).await;
         });
     }
-    drop(listener);
-    let hurry = async {
-        let _ = hurry.wait_for(|count| *count > 1).await;
-    };
-    end((&site, &clients), connections, hurry).await
 }
 
-/// One connection, to its end.
-async fn connection<S>(stream: S, site: &Site, router: axum::Router)
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+/// How long a client may take.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    /// For the head of a request, and with the next one.
+    head: Duration,
+    /// Until it reads on.
+    write: Duration,
+}
+
+impl Times {
+    fn of(rules: &ServeRules) -> Self {
+        Self {
+            head: Duration::from_millis(rules.head_ms),
+            write: Duration::from_millis(rules.write_ms),
+        }
+    }
+}
+
+/// One connection, to its end. A client that does not take what it is sent has gone: the system holds some of it for
+/// a client that is slow, so a byte now and then is no reading.
+async fn connection<S>(
+    stream: S,
+    times: Times,
+    (router, mut ending): (axum::Router, watch::Receiver<bool>),
+) where
+    S: AsyncRead + AsyncWrite + Send + 'static,
 {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
-        .header_read_timeout(Duration::from_millis(site.rules().head_ms))
+        .header_read_timeout(times.head)
         .max_header_size(SERVE_HEAD_BYTES);
     let asked = TowerToHyperService::new(router);
-    let mut connection = std::pin::pin!(http.serve_connection(TokioIo::new(stream), asked));
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(times.write));
+    let stream = TokioIo::new(Box::pin(stream));
+    let mut connection = std::pin::pin!(http.serve_connection(stream, asked));
     // What a client does wrong on the wire is answered by the library, and is none of ours.
     tokio::select! {
         _ = connection.as_mut() => return,
-        () = site.ended() => connection.as_mut().graceful_shutdown(),
+        _ = ending.wait_for(|ending| *ending) => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
 }
@@ -122,4 +158,34 @@ async fn end(
         0 => Served::Whole,
         _ => Served::Left,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::body::{Body, Bytes};
+    use axum::routing::get;
+    use futures_util::stream;
+    use std::convert::Infallible;
+    use tokio::io::AsyncWriteExt;
+
+    /// A stream that never ends, such as one of events, and a client that never reads it.
+    #[tokio::test]
+    async fn a_client_that_does_not_read_has_gone() {
+        let event = || Ok::<_, Infallible>(Bytes::from_static(b"data: x\n\n"));
+        let endless = move || async move { Body::from_stream(stream::repeat_with(event)) };
+        let router = axum::Router::new().route("/", get(endless));
+        let times = Times {
+            head: Duration::from_secs(60),
+            write: Duration::from_millis(50),
+        };
+        let (_tell, ending) = watch::channel(false);
+        let (mut client, server) = tokio::io::duplex(1 << 10);
+        let ask = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
+        client.write_all(ask).await.unwrap();
+        let served = connection(server, times, (router, ending));
+        let limit = Duration::from_secs(30);
+        tokio::time::timeout(limit, served).await.expect("it ends");
+        drop(client);
+    }
 }

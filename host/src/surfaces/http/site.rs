@@ -11,6 +11,7 @@ use super::token::Token;
 use super::underway::Underway;
 use crate::runs::host::Host;
 use crate::surfaces::config::serve::ServeRules;
+use crate::words::limits::SERVE_OPEN_PER_MINUTE;
 
 /// What all requests share. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -34,6 +35,7 @@ impl Site {
         let rates = Rates {
             requests: rules.requests_per_minute,
             failures: rules.failures_per_minute,
+            open: SERVE_OPEN_PER_MINUTE,
         };
         Self(Arc::new(Inner {
             host: watch::Sender::new(host),
@@ -95,6 +97,11 @@ impl Site {
     /// Whether the server ends.
     pub(super) fn is_ending(&self) -> bool {
         *self.0.ending.borrow()
+    }
+
+    /// Says when the server ends.
+    pub(super) fn ending(&self) -> watch::Receiver<bool> {
+        self.0.ending.subscribe()
     }
 
     /// Returns when the server ends.

@@ -10,11 +10,11 @@ use rmcp::model::{
     CallToolResponse, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
     ElicitationSchema, ErrorData, InputRequest, InputRequests, InputRequiredResult, InputResponses,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::call::Call;
 use super::session::is_newest;
-use super::told;
+use super::{ticket, told};
 use crate::rules::json;
 use crate::runs::left::Waiting;
 use crate::surfaces::wish::Answered;
@@ -26,7 +26,7 @@ use crate::words::limits::MCP_ASK_ROUNDS;
 
 /// How a client's user can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+pub(super) enum Way {
     /// By a request of ours, which is answered while the call waits.
     Request,
     /// In the answer to the call, which the client then makes again with what its user said.
@@ -35,7 +35,8 @@ enum Way {
     None,
 }
 
-fn way(call: &Call<'_>) -> Way {
+/// How the user of the client of a call can be asked.
+pub(super) fn way(call: &Call<'_>) -> Way {
     let offers = call.context.client_capabilities();
     let form = offers.and_then(|offers| offers.elicitation);
     // Nothing said of the mode is the form of old.
@@ -67,7 +68,7 @@ pub(super) async fn settled(
                     return left(call, &answered, &run).await;
                 }
             }
-            Way::None => return Ok(told::pending(&answered, &waiting).into()),
+            Way::None => return Ok(pending(call, &answered, &waiting)),
             // Somebody else has answered meanwhile.
             Way::Again | Way::Request => {}
         }
@@ -85,7 +86,14 @@ async fn left(
     run: &RunId,
 ) -> Result<CallToolResponse, ErrorData> {
     let waiting = open(call, run).await;
-    Ok(told::pending(answered, &waiting).into())
+    Ok(pending(call, answered, &waiting))
+}
+
+/// What a client is told that goes on later, and by what.
+fn pending(call: &Call<'_>, answered: &Answered, waiting: &[Waiting]) -> CallToolResponse {
+    let run = answered.waits.as_ref();
+    let run = run.map(|run| (run, ticket::of(call.host(), run)));
+    told::pending(answered, waiting, run).into()
 }
 
 /// The questions that a run waits for.
@@ -129,8 +137,12 @@ async fn record(call: &Call<'_>, waiting: &Waiting, answer: Answer) -> Result<()
     }
 }
 
-/// What a client's user has said; nothing where they have not decided.
-fn read(said: &ElicitResult, waiting: &Waiting) -> Option<Answer> {
+fn read(from: &ElicitResult, waiting: &Waiting) -> Option<Answer> {
+    said(from, !waiting.question.values.is_empty())
+}
+
+/// What a client's user has said; nothing where they have not decided. `always` is an answer where it was offered.
+pub(super) fn said(said: &ElicitResult, always: bool) -> Option<Answer> {
     if said.action == ElicitationAction::Decline {
         return Some(Answer::Deny);
     }
@@ -141,7 +153,7 @@ fn read(said: &ElicitResult, waiting: &Waiting) -> Option<Answer> {
     match answer {
         "allow" => Some(Answer::Allow),
         "deny" => Some(Answer::Deny),
-        "always" if !waiting.question.values.is_empty() => Some(Answer::Always),
+        "always" if always => Some(Answer::Always),
         _ => None,
     }
 }
@@ -152,6 +164,11 @@ fn form(waiting: &Waiting) -> ElicitRequestParams {
     if !waiting.question.values.is_empty() {
         answers.push("always");
     }
+    form_of(text(waiting), &answers)
+}
+
+/// A form with one field, which takes one of these answers.
+pub(super) fn form_of(message: String, answers: &[&str]) -> ElicitRequestParams {
     let schema = json!({
         "type": "object",
         "properties": {"answer": {
@@ -166,7 +183,7 @@ fn form(waiting: &Waiting) -> ElicitRequestParams {
     let schema = serde_json::from_value::<ElicitationSchema>(schema);
     ElicitRequestParams::FormElicitationParams {
         meta: None,
-        message: text(waiting),
+        message,
         requested_schema: schema.unwrap_or_else(|_| ElicitationSchema::new([].into())),
     }
 }
@@ -188,13 +205,7 @@ fn text(waiting: &Waiting) -> String {
         visible(&asked.text),
     ];
     if let Content::Inline(Value::Object(args)) = &waiting.content {
-        let line = |(key, value): (&String, &Value)| {
-            let value = value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned);
-            format!("  {} = {}", visible(key), visible(&value))
-        };
-        lines.extend(args.iter().map(line));
+        lines.extend(args_of(args));
     }
     lines.extend(
         asked
@@ -214,6 +225,16 @@ fn text(waiting: &Waiting) -> String {
     lines.join("\n")
 }
 
+/// Arguments, one a line and whole.
+pub(super) fn args_of(args: &Map<String, Value>) -> impl Iterator<Item = String> {
+    args.iter().map(|(key, value)| {
+        let value = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        format!("  {} = {}", visible(key), visible(&value))
+    })
+}
+
 /// The answer to a call that its client is to make again, with what its user said.
 fn again(call: &Call<'_>, run: &RunId, waiting: &[Waiting]) -> CallToolResponse {
     let asked = |one: &Waiting| {
@@ -224,29 +245,22 @@ fn again(call: &Call<'_>, run: &RunId, waiting: &[Waiting]) -> CallToolResponse 
         )
     };
     let requests: InputRequests = waiting.iter().map(asked).collect();
-    let state = format!("{run}.{}", mac(call, run));
+    let state = format!("{run}.{}", mac(call, (PURPOSE, run.as_str())));
     InputRequiredResult::new(Some(requests), Some(state)).into()
 }
 
-/// What a call that is made again is: that run, and no other call's.
-fn mac(call: &Call<'_>, run: &RunId) -> Digest {
+/// What a call that is made again is: that call, and no other, of that run, where it has one.
+pub(super) fn mac(call: &Call<'_>, (purpose, run): (&str, &str)) -> Digest {
     let input = json::canonical(&call.input);
-    let parts = [
-        run.as_str().as_bytes(),
-        call.name.as_bytes(),
-        input.as_bytes(),
-    ];
-    call.host().journal().key().mac(PURPOSE, &parts)
+    let parts = [run.as_bytes(), call.name.as_bytes(), input.as_bytes()];
+    call.host().journal().key().mac(purpose, &parts)
 }
 
-fn is_of(call: &Call<'_>, run: &RunId, made: &Digest) -> bool {
+/// Whether this host has said so of that call.
+pub(super) fn is_made(call: &Call<'_>, (purpose, run): (&str, &str), made: &Digest) -> bool {
     let input = json::canonical(&call.input);
-    let parts = [
-        run.as_str().as_bytes(),
-        call.name.as_bytes(),
-        input.as_bytes(),
-    ];
-    call.host().journal().key().made(made, PURPOSE, &parts)
+    let parts = [run.as_bytes(), call.name.as_bytes(), input.as_bytes()];
+    call.host().journal().key().made(made, purpose, &parts)
 }
 
 const PURPOSE: &str = "state of a call over MCP";
@@ -259,22 +273,22 @@ pub(super) enum Taken {
     Left(CallToolResponse),
 }
 
+/// The state of a call that this host did not give it.
+pub(super) fn forged() -> ErrorData {
+    let what = "`requestState` is not what this call was answered with";
+    ErrorData::invalid_params(what, None)
+}
+
 /// Takes what a client's user said of a call that was answered with [`again`], and goes on with it.
 pub(super) async fn taken(
     call: &Call<'_>,
     state: &str,
     responses: &InputResponses,
 ) -> Result<Taken, ErrorData> {
-    let forged = || {
-        ErrorData::invalid_params(
-            "`requestState` is not what this call was answered with",
-            None,
-        )
-    };
     let (run, made) = state.rsplit_once('.').ok_or_else(forged)?;
     let run = RunId::known(run);
     let made = Digest::parse(made).map_err(|_| forged())?;
-    if !is_of(call, &run, &made) {
+    if !is_made(call, (PURPOSE, run.as_str()), &made) {
         return Err(forged());
     }
     if let Err(error) = call.check_own(&run).await {
@@ -307,7 +321,7 @@ fn undecided(call: &Call<'_>, run: &RunId, waiting: &[Waiting]) -> CallToolRespo
     let error = Error::new(Code::Asked, "this call waits for a person's answer");
     let mut answered = call.refused(&error);
     answered.waits = Some(run.clone());
-    told::pending(&answered, waiting).into()
+    pending(call, &answered, waiting)
 }
 
 #[cfg(test)]

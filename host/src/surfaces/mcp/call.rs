@@ -7,11 +7,10 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorData};
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 
-use super::ask;
 use super::live::Ears;
 use super::session::{Session, refused};
-use super::told;
 use super::tools::{Offered, RESUME_RUN, Which, told as listed};
+use super::{ask, confirm, ticket, told};
 use crate::guests::tasks::Tasks;
 use crate::rules::code_mode::{
     RUN_SCRIPT, SEARCH_TOOLS, answer, fitting, run_script_card, search_args, search_tools_card,
@@ -64,15 +63,31 @@ pub(super) async fn call(
         name: request.name.into_owned(),
         input: Value::Object(request.arguments.unwrap_or_default()),
     };
+    let responses = request.input_responses.unwrap_or_default();
     let answered = match &request.request_state {
-        Some(state) => {
-            let responses = request.input_responses.unwrap_or_default();
-            match ask::taken(&call, state, &responses).await? {
-                ask::Taken::Answered(answered) => answered,
-                ask::Taken::Left(response) => return Ok(response),
+        Some(state) if confirm::is_state(state) => {
+            let confirmed = confirm::taken(&call, state, &responses)?;
+            let answered = call.make(confirmed).await;
+            if !confirmed {
+                return call.tell(&answered).await;
+            }
+            answered
+        }
+        Some(state) => match ask::taken(&call, state, &responses).await? {
+            ask::Taken::Answered(answered) => answered,
+            ask::Taken::Left(response) => return Ok(response),
+        },
+        None => {
+            let answered = call.make(false).await;
+            match answered.code {
+                Some(Code::Unconfirmed) => match confirm::ask(&call).await {
+                    confirm::Asked::Yes => call.make(true).await,
+                    confirm::Asked::No => answered,
+                    confirm::Asked::Again(response) => return Ok(response),
+                },
+                Some(_) | None => answered,
             }
         }
-        None => call.make().await,
     };
     ask::settled(&call, answered).await
 }
@@ -82,15 +97,15 @@ impl Call<'_> {
         &self.offered.host
     }
 
-    /// Makes it for the first time.
-    async fn make(&self) -> Answered {
+    /// Makes it for the first time, or once its user has confirmed it.
+    async fn make(&self, confirmed: bool) -> Answered {
         let made = match self.offered.which(&self.name) {
-            Some(Which::Tool(tool)) => self.tool(tool.as_str()).await,
+            Some(Which::Tool(tool)) => self.tool(tool.as_str(), confirmed).await,
             Some(Which::Script) => self.script().await,
             Some(Which::Search) => self.search(),
             Some(Which::Resume) => self.resume().await,
             // It is a wish all the same, and stands on record; what is near it the host says.
-            None => self.tool(&shown(&self.name)).await,
+            None => self.tool(&shown(&self.name), confirmed).await,
         };
         made.unwrap_or_else(|error| self.refused(&error))
     }
@@ -99,8 +114,9 @@ impl Call<'_> {
         Answered::refused(&shown(&self.name), Surface::Mcp, error)
     }
 
-    async fn tool(&self, tool: &str) -> Result<Answered> {
-        let options = self.options()?;
+    async fn tool(&self, tool: &str, confirmed: bool) -> Result<Answered> {
+        let mut options = self.options()?;
+        options.confirm |= confirmed;
         let host = self.host();
         let (run, tasks) = (host.new_run(), host.tasks());
         let wished = (tool, self.input.clone());
@@ -174,9 +190,15 @@ impl Call<'_> {
             Error::new(Code::BadArgs, "Invalid action input.")
                 .hint(format!("{RESUME_RUN} {}", json!({"run": "RUN"})))
         })?;
-        let run = RunId::known(run);
+        let unknown = || Error::not_found(format!("run `{}` of this client", shown(run)));
+        let run = ticket::run_of(self.host(), run).ok_or_else(|| {
+            unknown().hint("`resume.run` of the answer that said that the call waits, as it is")
+        })?;
         self.check_own(&run).await?;
-        Ok(self.go_on(&run).await)
+        match self.host().ended(&run).await? {
+            Some(called) => Ok(self.answered(&self.name, Ok(called))),
+            None => Ok(self.go_on(&run).await),
+        }
     }
 
     /// Whether a run was begun by a client of MCP: another's is not gone on with from here.

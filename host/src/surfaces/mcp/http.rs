@@ -6,23 +6,24 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, Method, Request, StatusCode, header};
-use rmcp::model::ProtocolVersion;
-use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
+use http::{HeaderMap, Request, StatusCode, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use rmcp::transport::streamable_http_server::session::local::SessionConfig;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
 use super::desk::Desk;
 use super::session::Session;
+use super::sessions::Sessions;
 use crate::words::limits::MCP_FRAME_BYTES;
 
 /// Clients of MCP over HTTP.
 #[derive(Clone)]
 pub struct Clients {
-    inner: StreamableHttpService<Session, LocalSessionManager>,
-    sessions: Arc<LocalSessionManager>,
-    most: usize,
+    inner: StreamableHttpService<Session, Sessions>,
+    /// How long a body may take to arrive.
+    body: Duration,
     stop: StreamableHttpServerConfig,
     desk: Arc<Desk>,
 }
@@ -39,30 +40,26 @@ const HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 const ORIGINS: [&str; 3] = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
 
 impl Clients {
-    /// Clients that come to this desk.
+    /// Clients that come to this desk, and how long the body of a request of theirs may take to arrive.
     #[must_use]
-    pub fn new(desk: Arc<Desk>) -> Self {
+    pub fn new(desk: Arc<Desk>, body_ms: u64) -> Self {
         let mut session = SessionConfig::default();
         session.keep_alive = Some(Duration::from_millis(desk.serving.idle_ms));
-        let mut sessions = LocalSessionManager::default();
-        sessions.session_config = session;
-        let sessions = Arc::new(sessions);
+        let sessions = Arc::new(Sessions::new(desk.serving.sessions, session));
         let config = StreamableHttpServerConfig::default()
             .with_allowed_hosts(HOSTS)
             .with_allowed_origins(ORIGINS)
             .enforce_origin_validation()
             .with_max_request_body_bytes(MCP_FRAME_BYTES);
-        let most = desk.serving.sessions;
         let before = desk.clone();
         let inner = StreamableHttpService::new(
             move || Ok(Session::new(before.clone())),
-            sessions.clone(),
+            sessions,
             config.clone(),
         );
         Self {
             inner,
-            sessions,
-            most,
+            body: Duration::from_millis(body_ms),
             stop: config,
             desk,
         }
@@ -76,24 +73,38 @@ impl Clients {
 
     /// Answers one request of a client that the door has let in.
     pub async fn answer(&self, request: Request<Body>) -> Response {
-        if begins(&request) && self.sessions.sessions.read().await.len() >= self.most {
+        let (head, body) = request.into_parts();
+        let body = match tokio::time::timeout(self.body, whole(body)).await {
+            Ok(Ok(body)) => body,
+            Ok(Err(refused)) => return refused,
+            Err(_) => {
+                let what = "the body of the request did not arrive in time";
+                return (StatusCode::REQUEST_TIMEOUT, what).into_response();
+            }
+        };
+        let request = Request::from_parts(head, Body::from(body));
+        let (answer, full) = Sessions::telling(self.inner.handle(request)).await;
+        if full {
             let what = "there are as many sessions as may be; end one, or come again";
             return (StatusCode::SERVICE_UNAVAILABLE, what).into_response();
         }
-        self.inner.handle(request).await.map(Body::new)
+        answer.map(Body::new)
     }
 }
 
-/// Whether a request may begin a session: those of the newest version have none.
-fn begins(request: &Request<Body>) -> bool {
-    let version = |headers: &HeaderMap| {
-        let said = headers.get("mcp-protocol-version")?.to_str().ok()?;
-        Some(said >= ProtocolVersion::NO_INITIALIZE.as_str())
-    };
-    let headers = request.headers();
-    request.method() == Method::POST
-        && !headers.contains_key("mcp-session-id")
-        && version(headers) != Some(true)
+/// A body, whole, if it is a message that may be.
+async fn whole(body: Body) -> Result<Bytes, Response> {
+    match Limited::new(body, MCP_FRAME_BYTES).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => {
+            let what = format!("a message has at most {MCP_FRAME_BYTES} bytes");
+            Err((StatusCode::PAYLOAD_TOO_LARGE, what).into_response())
+        }
+        Err(_) => {
+            let what = "the body ended before its end";
+            Err((StatusCode::BAD_REQUEST, what).into_response())
+        }
+    }
 }
 
 /// The token of a request, as it was sent.

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use crate::runs::host::Host;
 use crate::words::event::{Glimpse, Sight};
 use crate::words::id::RunId;
+use crate::words::inert::{one_line, visible};
 use crate::words::limits::MCP_LAST_WORDS_MS;
 use crate::words::lock::lock;
 
@@ -122,7 +123,7 @@ impl Ears {
                 ..
             } => self.progress(&format!("{tool}: {message}"), *percent).await,
             Glimpse::Said { level, message } => {
-                self.log(level, "script", Value::String(message.clone()))
+                self.log(level, "script", Value::String(visible(message)))
                     .await;
             }
             Glimpse::Step(_) | Glimpse::Text { .. } | Glimpse::Thought { .. } => {}
@@ -136,7 +137,8 @@ impl Ears {
         let (progress, total) = lock(&self.far).next(percent);
         let mut said = ProgressNotificationParam::new(token.clone(), progress);
         said.total = total;
-        said.message = Some(message.to_owned());
+        // A tool's own words, and a server's: a client shows them to its user, or to its model.
+        said.message = Some(one_line(message));
         // A client that has gone hears nothing.
         let _ = self.peer.notify_progress(said).await;
     }
@@ -151,7 +153,7 @@ impl Ears {
             if fields.get("type").is_some_and(|sort| sort == "progress") {
                 continue;
             }
-            let said = json!({"message": word("message"), "fields": fields});
+            let said = json!({"message": visible(word("message")), "fields": fields});
             self.log(word("level"), action.unwrap_or_default(), said)
                 .await;
         }

@@ -208,10 +208,10 @@ impl ServerHandler for Session {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        // As above: what came between its being told that it listens and now would else be lost.
         let Some(mut hosts) = self.desk.changes() else {
             return Ok(());
         };
-        hosts.mark_unchanged();
         loop {
             tokio::select! {
                 changed = hosts.changed() => {

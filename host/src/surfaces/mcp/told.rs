@@ -16,6 +16,7 @@ use crate::surfaces::listed;
 use crate::surfaces::wish::Answered;
 use crate::words::error::Error;
 use crate::words::event::Surface;
+use crate::words::id::RunId;
 use crate::words::inert::visible;
 use crate::words::limits::MCP_FRAME_BYTES;
 
@@ -49,8 +50,13 @@ pub(super) fn told(answered: &Answered) -> CallToolResult {
     with(vec![ContentBlock::text(text(&refused))], refused)
 }
 
-/// What a client is told of a call that waits for a person whom it cannot ask.
-pub(super) fn pending(answered: &Answered, waiting: &[Waiting]) -> CallToolResult {
+/// What a client is told of a call that waits for a person whom it cannot ask: of which run, and by which ticket it goes
+/// on with that.
+pub(super) fn pending(
+    answered: &Answered,
+    waiting: &[Waiting],
+    run: Option<(&RunId, String)>,
+) -> CallToolResult {
     let mut envelope = answered.envelope.clone();
     let mut lines = vec![text(&envelope)];
     for one in waiting {
@@ -60,13 +66,11 @@ pub(super) fn pending(answered: &Answered, waiting: &[Waiting]) -> CallToolResul
             visible(&one.question.text)
         ));
     }
-    if let (Some(map), Some(run)) = (envelope.as_object_mut(), &answered.waits) {
-        lines.push(format!(
-            "then call `{}` with {}",
-            RESUME_RUN,
-            json!({"run": run})
-        ));
+    if let (Some(map), Some((run, ticket))) = (envelope.as_object_mut(), run) {
+        let args = json!({"run": ticket});
+        lines.push(format!("then call `{RESUME_RUN}` with {args}"));
         map.insert("run".to_owned(), json!(run));
+        map.insert("resume".to_owned(), args);
         map.insert(
             "questions".to_owned(),
             waiting.iter().map(listed::question).collect(),
@@ -144,9 +148,12 @@ fn block(artifact: &Artifact, call: &str) -> ContentBlock {
         return ContentBlock::audio(encoded(), mime);
     }
     let uri = format!("lazaret:artifact/{call}/{}", artifact.id);
-    ContentBlock::resource(match std::str::from_utf8(&artifact.bytes) {
-        Ok(text) => ResourceContents::text(text, uri).with_mime_type(mime),
-        Err(_) => ResourceContents::blob(encoded(), uri).with_mime_type(mime),
+    // A model reads text: what hides in it stays in bytes, which nobody reads by chance, and which are whole.
+    let text = std::str::from_utf8(&artifact.bytes).ok();
+    let text = text.filter(|text| visible(text) == *text);
+    ContentBlock::resource(match text {
+        Some(text) => ResourceContents::text(text, uri).with_mime_type(mime),
+        None => ResourceContents::blob(encoded(), uri).with_mime_type(mime),
     })
 }
 
@@ -218,5 +225,9 @@ mod tests {
             json!({"uri": "lazaret:artifact/r:1/1", "mimeType": "text/csv", "text": "a,b"})
         );
         assert_eq!(of("application/pdf", &[0xff])["resource"]["blob"], "/w==");
+        // Text with something hidden in it is no text for a model.
+        let hidden = of("text/plain", "a\u{202e}b".as_bytes());
+        assert_eq!(hidden["resource"]["blob"], STANDARD.encode("a\u{202e}b"));
+        assert_eq!(hidden["resource"].get("text"), None);
     }
 }

@@ -183,14 +183,14 @@ fn resume_run_card() -> Card {
         name: RESUME_RUN.to_owned(),
         description:
             "Goes on with a call that had to wait for a person's answer, once that was given with \
-            `lazaret ask`, and returns its outcome. While the answer is missing, it says so."
+            `lazaret ask`, and returns its outcome, also where that has gone on elsewhere. While the answer is missing, it says so."
                 .to_owned(),
         input: json!({
             "type": "object",
             "properties": {"run": {
                 "type": "string",
                 "maxLength": 64,
-                "description": "The `run` that the call which waits was answered with.",
+                "description": "The `resume.run` that the call which waits was answered with.",
             }},
             "required": ["run"],
             "additionalProperties": false,

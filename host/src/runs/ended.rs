@@ -1,0 +1,105 @@
+//! Runs that have ended, read back: what came of one, for whoever was not there.
+
+use super::host::{Called, Host, show_held};
+use super::left::{judged_call, wished_in};
+use super::observe::show;
+use crate::guests::dispatch::Outcome;
+use crate::guests::guest::Trail;
+use crate::rules::caller::Caller;
+use crate::rules::script::is_life;
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::{Content, End, Event, Finished, Record, Spent, Started, Stopped};
+use crate::words::id::{Place, RunId, Seq};
+
+impl Host {
+    /// What came of a run of one call or script, wherever it has ended; nothing where it has not, or is an agent's. Logs
+    /// and files that came with the outcome are in no record, and are not told again.
+    ///
+    /// # Errors
+    /// `NotFound`; `Denied` where its record was changed; `Corrupt`, `DiskFailed`.
+    pub async fn ended(&self, run: &RunId) -> Result<Option<Called>> {
+        let (records, verified) = self.journal().verified(run).await?;
+        verified.check()?;
+        let began = records.first().map(|first| &first.event);
+        let last = records.last().map(|last| &last.event);
+        let (Some(Event::Started(started)), Some(Event::Stopped(stopped))) = (began, last) else {
+            return Ok(None);
+        };
+        if !started.subject.contains('.') {
+            return Ok(None);
+        }
+        let outcome = outcome_in(&records, started, stopped);
+        let typed = wished_in(run, &records).map(|wish| wish.typed());
+        let caller = Caller {
+            known: self.knows(&typed.unwrap_or_default(), &records),
+            ..self.client(run.clone(), started.surface, started.label.clone())
+        };
+        let mut outcome = show_held(&caller, outcome)?;
+        // What is known to be a secret now may not have been then.
+        if let Ok(value) = &mut outcome.result {
+            self.station.scrub.clean_value(value);
+        }
+        show(&mut outcome, self.policy().guess);
+        let run = run.clone();
+        Ok(Some(Called { run, outcome }))
+    }
+}
+
+/// The outcome of the call that a run was: of its last attempt, or of its script's last life.
+fn outcome_in(records: &[Record], started: &Started, stopped: &Stopped) -> Outcome {
+    let found = finished_in(records);
+    let (seq, at, label, spent) = match found {
+        Some((at, finished)) => (finished.of, at, finished.label.clone(), finished.spent),
+        None => (0, 0, started.label.clone(), Spent::default()),
+    };
+    let end = match (&stopped.end, found) {
+        (End::Done { .. }, Some((_, finished))) => &finished.end,
+        (end, _) => end,
+    };
+    Outcome {
+        tool: started.subject.clone(),
+        seq,
+        at,
+        result: result_of(end),
+        label,
+        trail: Trail::default(),
+        spent,
+    }
+}
+
+/// The end of that call, and when it was.
+fn finished_in(records: &[Record]) -> Option<(u64, &Finished)> {
+    let place = Place::default();
+    let own = |seq: Seq| {
+        let record = records.iter().find(|record| record.seq == seq);
+        record.and_then(judged_call).is_some_and(|judged| {
+            is_life(judged, &place) || judged.place.position_in(&place) == Some(0)
+        })
+    };
+    records.iter().rev().find_map(|record| {
+        let Event::Finished(finished) = &record.event else {
+            return None;
+        };
+        own(finished.of).then_some((record.at, finished))
+    })
+}
+
+fn result_of(end: &End) -> Result<serde_json::Value> {
+    match end {
+        End::Done {
+            content: Content::Inline(value),
+        } => Ok(value.clone()),
+        End::Done { .. } => {
+            let what = "the run has ended well, and its outcome is not on record";
+            Err(Error::new(Code::NotFound, what))
+        }
+        End::Failed {
+            code,
+            message,
+            issues,
+            retryable,
+        } => Err(Error::new(*code, message.clone())
+            .issues(issues.clone())
+            .retry(*retryable)),
+    }
+}

@@ -1,0 +1,106 @@
+//! Calls that have to be confirmed: a client confirms in its request, or its user is asked, where it can do that.
+//!
+//! What is asked is this call with these arguments, all of them, in the host's words. Only a yes confirms; everything
+//! else leaves the call as it is, not made.
+
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolResponse, ElicitRequest, ElicitResult, ErrorData, InputRequest, InputRequests,
+    InputRequiredResult, InputResponses,
+};
+use serde_json::Value;
+
+use super::ask::{Way, args_of, forged, form_of, is_made, mac, way};
+use super::call::Call;
+use super::tools::Which;
+use crate::words::event::Answer;
+use crate::words::id::{Digest, shown};
+
+/// What the state of a call that is to be confirmed begins with.
+const STATE: &str = "confirm.";
+const PURPOSE: &str = "state of a call over MCP that is to be confirmed";
+/// The name of the one question.
+const ASKED: &str = "confirm";
+
+/// What came of asking.
+pub(super) enum Asked {
+    /// Somebody said yes.
+    Yes,
+    /// Nobody did.
+    No,
+    /// The client is to make the call again, with what its user says.
+    Again(CallToolResponse),
+}
+
+/// Asks a client's user to confirm a call.
+pub(super) async fn ask(call: &Call<'_>) -> Asked {
+    let form = form_of(text(call), &["allow", "deny"]);
+    match way(call) {
+        Way::None => Asked::No,
+        Way::Again => {
+            let request = InputRequest::Elicitation(ElicitRequest::new(form));
+            let requests: InputRequests = [(ASKED.to_owned(), request)].into_iter().collect();
+            let state = format!("{STATE}{}", mac(call, (PURPOSE, "")));
+            Asked::Again(InputRequiredResult::new(Some(requests), Some(state)).into())
+        }
+        Way::Request => {
+            let limit = Duration::from_millis(call.session.desk.serving.answer_ms);
+            let peer = &call.context.peer;
+            let asking = peer.create_elicitation_with_timeout(form, Some(limit));
+            let said = tokio::select! {
+                said = asking => said,
+                () = call.given_up() => return Asked::No,
+            };
+            match said.is_ok_and(|said| is_yes(&said)) {
+                true => Asked::Yes,
+                false => Asked::No,
+            }
+        }
+    }
+}
+
+/// Whether a state is of a call that is to be confirmed.
+pub(super) fn is_state(state: &str) -> bool {
+    state.starts_with(STATE)
+}
+
+/// Whether a client's user has confirmed a call that is made again.
+pub(super) fn taken(
+    call: &Call<'_>,
+    state: &str,
+    responses: &InputResponses,
+) -> Result<bool, ErrorData> {
+    let made = state.strip_prefix(STATE).ok_or_else(forged)?;
+    let made = Digest::parse(made).map_err(|_| forged())?;
+    if !is_made(call, (PURPOSE, ""), &made) {
+        return Err(forged());
+    }
+    let said = responses.get(ASKED);
+    let said = said.and_then(|said| serde_json::from_value::<ElicitResult>(said.clone()).ok());
+    Ok(said.is_some_and(|said| is_yes(&said)))
+}
+
+fn is_yes(said: &ElicitResult) -> bool {
+    super::ask::said(said, false) == Some(Answer::Allow)
+}
+
+/// What is to be confirmed, and why.
+fn text(call: &Call<'_>) -> String {
+    let name = match call.offered.which(&call.name) {
+        Some(Which::Tool(tool)) => tool.to_string(),
+        Some(Which::Script | Which::Search | Which::Resume) | None => call.name.clone(),
+    };
+    let mut lines = vec![format!("Is `{}` to be called?", shown(&name))];
+    if let Value::Object(args) = &call.input {
+        lines.extend(args_of(args));
+    }
+    let tool = call.host().catalog().resolve(&name, &[]);
+    if let Ok(tool) = tool {
+        let declared = &tool.declared;
+        let (effect, risk) = (declared.effect.word(), declared.risk.word());
+        lines.push(format!("the tool is {effect}, risk {risk}"));
+    }
+    lines.push("each call of it has to be confirmed".to_owned());
+    lines.join("\n")
+}

@@ -1,0 +1,87 @@
+//! Resources of a server: read like any outcome of it, by an address that it was told, bounded, under its influence.
+
+use lazaret_tests::prelude::*;
+use lazaret_tests::rig::{error, value};
+
+use super::{label, notes, rig};
+
+const ALLOWED: &str = "[mcp.mail.tools.find]\neffect = \"read-only\"
+    [mcp.mail.tools.\"resources/read\"]\neffect = \"read-only\"
+    [grants.\"mail.find\"]\n[grants.\"mail.resources_list\"]\n[grants.\"mail.resources_read\"]\n";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_outcome_links_to_can_be_read() {
+    let rig = rig("shelf", ALLOWED).await.open().await;
+    let found = rig.call("mail.find", json!({})).await;
+    let found = value(&found.outcome).as_str().unwrap().to_owned();
+    // What is embedded is there, and what is linked is an address.
+    assert!(found.contains("dear reader"), "{found}");
+    assert!(found.contains("\"uri\":\"shelf:/letter\""), "{found}");
+    let read = rig
+        .call("mail.resources_read", json!({"uri": "shelf:/letter"}))
+        .await;
+    assert_eq!(value(&read.outcome), &json!("a long\nletter"));
+    assert!(
+        read.outcome.label.covers(&label("mcp:mail")),
+        "{}",
+        read.outcome.label
+    );
+    let picture = rig
+        .call("mail.resources_read", json!({"uri": "shelf:/picture"}))
+        .await;
+    let files = &picture.outcome.trail.artifacts;
+    assert_eq!(
+        (files.len(), files[0].media_type.as_str()),
+        (1, "image/png")
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_list_comes_page_by_page() {
+    let rig = rig("shelf", ALLOWED).await.open().await;
+    let listed = rig.call("mail.resources_list", json!({})).await;
+    let listed = value(&listed.outcome).clone();
+    assert_eq!(listed["resources"][0]["uri"], "shelf:/letter");
+    let next = rig
+        .call(
+            "mail.resources_list",
+            json!({"cursor": listed["nextCursor"]}),
+        )
+        .await;
+    assert_eq!(
+        value(&next.outcome),
+        &json!({"resources": [{"uri": "shelf:/picture", "name": "picture"}]})
+    );
+}
+
+/// Neither what is too big nor what is not there is an outcome, and no argument beside the address is handed on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_read_is_said() {
+    let rig = rig("shelf", ALLOWED).await.open().await;
+    for (args, code) in [
+        (json!({"uri": "shelf:/big"}), Code::TooBig),
+        (json!({"uri": "shelf:/none"}), Code::GuestFailed),
+        (json!({"uri": "shelf:/lie"}), Code::BadOutcome),
+        (json!({"uri": "x".repeat(5_000)}), Code::BadArgs),
+        (json!({"uri": "shelf:/letter", "as": "root"}), Code::BadArgs),
+        (json!({}), Code::BadArgs),
+    ] {
+        let called = rig.call("mail.resources_read", args.clone()).await;
+        let failed = error(&called.outcome);
+        assert_eq!(failed.code(), code, "{args}: {failed}");
+        assert!(!failed.message().contains('\u{202e}'), "{failed}");
+    }
+    // Whoever serves the next call is the same server.
+    assert_eq!(notes(rig.folder()).matches("started").count(), 2);
+}
+
+/// Which servers have resources a person has read, as with any tool.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_without_resources_is_not_asked_for_any() {
+    let rig = rig("good", "[grants.\"mail.resources_read\"]").await;
+    let rig = rig.open().await;
+    let called = rig
+        .call("mail.resources_read", json!({"uri": "shelf:/letter"}))
+        .await;
+    assert_eq!(error(&called.outcome).code(), Code::UnknownTool);
+}
