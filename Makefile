@@ -94,7 +94,8 @@ bench:
 # The host as it is shipped; so that the engine is not built again, all else is as for the tests.
 load: plugins
 	@cargo build --profile dev --config 'profile.dev.package.lazaret.opt-level=3' -p lazaret
-	@cargo run -q --profile dev --config 'profile.dev.package.lazaret.opt-level=3' -p lazaret-tests --bin load -- target/debug/lazaret
+	@cargo run -q --profile dev --config 'profile.dev.package.lazaret.opt-level=3' \
+		--config 'profile.dev.package.lazaret-tests.opt-level=3' -p lazaret-tests --bin load -- target/debug/lazaret
 
 clean:
 	@rm -rf target plugins/dist

@@ -3,10 +3,10 @@
 use super::host::{Called, Host, show_held};
 use super::left::{judged_call, wished_in};
 use super::observe::show;
-use crate::guests::dispatch::Outcome;
+use crate::guests::dispatch::{Outcome, clean};
 use crate::guests::guest::Trail;
 use crate::rules::caller::Caller;
-use crate::rules::script::is_life;
+use crate::rules::script::{TOOL, is_life};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, End, Event, Finished, Record, Spent, Started, Stopped};
 use crate::words::id::{Place, RunId, Seq};
@@ -36,9 +36,7 @@ impl Host {
         };
         let mut outcome = show_held(&caller, outcome)?;
         // What is known to be a secret now may not have been then.
-        if let Ok(value) = &mut outcome.result {
-            self.station.scrub.clean_value(value);
-        }
+        outcome.result = clean(&self.station, outcome.result);
         show(&mut outcome, self.policy().guess);
         let run = run.clone();
         Ok(Some(Called { run, outcome }))
@@ -47,7 +45,7 @@ impl Host {
 
 /// The outcome of the call that a run was: of its last attempt, or of its script's last life.
 fn outcome_in(records: &[Record], started: &Started, stopped: &Stopped) -> Outcome {
-    let found = finished_in(records);
+    let found = finished_in(records, started.subject == TOOL);
     let (seq, at, label, spent) = match found {
         Some((at, finished)) => (finished.of, at, finished.label.clone(), finished.spent),
         None => (0, 0, started.label.clone(), Spent::default()),
@@ -68,12 +66,16 @@ fn outcome_in(records: &[Record], started: &Started, stopped: &Stopped) -> Outco
 }
 
 /// The end of that call, and when it was.
-fn finished_in(records: &[Record]) -> Option<(u64, &Finished)> {
+fn finished_in(records: &[Record], is_script: bool) -> Option<(u64, &Finished)> {
     let place = Place::default();
     let own = |seq: Seq| {
         let record = records.iter().find(|record| record.seq == seq);
         record.and_then(judged_call).is_some_and(|judged| {
-            is_life(judged, &place) || judged.place.position_in(&place) == Some(0)
+            // The first call of a script has the place of a call that is a run.
+            match is_script {
+                true => is_life(judged, &place),
+                false => judged.place.position_in(&place) == Some(0),
+            }
         })
     };
     records.iter().rev().find_map(|record| {

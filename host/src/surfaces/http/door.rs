@@ -77,8 +77,8 @@ impl Door {
         let open = looks && (OPEN.contains(&path) || path.starts_with(PARTS));
         check_page(headers, host, open)?;
         if open {
-            // Whoever has the token is not kept out by those who have none.
-            if self.is_token(token_in(headers)) {
+            // Whoever has the token is not kept out by those who have none, nor is the console by another page.
+            if self.is_token(token_in(headers)) || is_of_browser(headers) {
                 return Ok(());
             }
             let what = "there were too many requests without a token";
@@ -166,10 +166,17 @@ fn check_page(headers: &HeaderMap, host: &str, open: bool) -> Result<(), Failed>
     });
     let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
     let elsewhere = matches!(site, Some(b"cross-site" | b"same-site"));
-    if foreign || (elsewhere && !open) {
+    let leads = headers.get("sec-fetch-mode").map(HeaderValue::as_bytes) == Some(b"navigate");
+    if foreign || (elsewhere && !(open && leads)) {
         return Err(denied("a page of another server may not ask this one").into());
     }
     Ok(())
+}
+
+/// Whether a browser says that a person or a page of ours asks, which no page can say of itself.
+fn is_of_browser(headers: &HeaderMap) -> bool {
+    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+    matches!(site, Some(b"none" | b"same-origin"))
 }
 
 fn denied(what: &str) -> Error {
@@ -312,6 +319,23 @@ mod tests {
         );
         assert_eq!(knock(&door, "/", &[US, RIGHT]), None);
         assert_eq!(knock(&door, "/v1/tools", &[US, RIGHT]), None);
+    }
+
+    #[test]
+    fn another_page_leads_a_person_to_the_console_and_keeps_nobody_out() {
+        let door = door(100, 100);
+        let (cross, mode) = (("sec-fetch-site", "cross-site"), "sec-fetch-mode");
+        for _ in 0..5 {
+            let code = knock(&door, "/healthz", &[US, cross, (mode, "no-cors")]);
+            assert_eq!(code, Some(Code::Denied));
+        }
+        for _ in 0..5 {
+            let own = ("sec-fetch-site", "same-origin");
+            assert_eq!(knock(&door, "/console/app.js", &[US, own]), None);
+        }
+        assert_eq!(knock(&door, "/", &[US, cross, (mode, "navigate")]), None);
+        let api = knock(&door, "/v1/tools", &[US, RIGHT, cross, (mode, "navigate")]);
+        assert_eq!(api, Some(Code::Denied));
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub enum Served {
 /// once more.
 ///
 /// # Errors
-/// `DiskFailed` where the last records cannot be kept.
+/// `DiskFailed` where the last records cannot be kept; `Busy` where a call over MCP does not end.
 pub async fn serve(
     listener: TcpListener,
     (site, clients): (Site, Clients),
@@ -149,11 +149,15 @@ async fn end(
         _ = tokio::time::timeout(grace, whole) => {}
         () = hurry => {}
     }
+    // However it came here: what clients of MCP have begun is given up, and comes to its record.
+    clients.close();
+    let drained = clients.drained().await;
     let left = site.underway().leave().await?;
     site.host().journal().sync().await?;
     // Whoever watches is being told that it ends; whoever does not listen is not waited for.
     let told = async { while connections.join_next().await.is_some() {} };
     let _ = tokio::time::timeout(Duration::from_millis(SERVE_LAST_MS), told).await;
+    drained?;
     Ok(match left {
         0 => Served::Whole,
         _ => Served::Left,

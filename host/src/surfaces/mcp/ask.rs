@@ -230,9 +230,17 @@ pub(super) fn args_of(args: &Map<String, Value>) -> impl Iterator<Item = String>
     args.iter().map(|(key, value)| {
         let value = value
             .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned);
-        format!("  {} = {}", visible(key), visible(&value))
+            .map_or_else(|| value.to_string(), on_one_line);
+        format!("  {} = {}", visible(&on_one_line(key)), visible(&value))
     })
+}
+
+/// A text that has lines is quoted: none of them passes for one of the host's.
+fn on_one_line(text: &str) -> String {
+    match text.contains(['\n', '\r']) {
+        true => Value::from(text).to_string(),
+        false => text.to_owned(),
+    }
 }
 
 /// The answer to a call that its client is to make again, with what its user said.

@@ -66,12 +66,10 @@ pub(super) async fn call(
     let responses = request.input_responses.unwrap_or_default();
     let answered = match &request.request_state {
         Some(state) if confirm::is_state(state) => {
-            let confirmed = confirm::taken(&call, state, &responses)?;
-            let answered = call.make(confirmed).await;
-            if !confirmed {
-                return call.tell(&answered).await;
+            if !confirm::taken(&call, state, &responses)? {
+                return call.tell(&confirm::refused(&call)).await;
             }
-            answered
+            call.make(true).await
         }
         Some(state) => match ask::taken(&call, state, &responses).await? {
             ask::Taken::Answered(answered) => answered,

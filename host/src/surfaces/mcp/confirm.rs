@@ -14,7 +14,9 @@ use serde_json::Value;
 use super::ask::{Way, args_of, forged, form_of, is_made, mac, way};
 use super::call::Call;
 use super::tools::Which;
-use crate::words::event::Answer;
+use crate::surfaces::wish::Answered;
+use crate::words::error::{Code, Error};
+use crate::words::event::{Answer, Surface};
 use crate::words::id::{Digest, shown};
 
 /// What the state of a call that is to be confirmed begins with.
@@ -81,6 +83,16 @@ pub(super) fn taken(
     Ok(said.is_some_and(|said| is_yes(&said)))
 }
 
+/// What a call comes to that its user has not confirmed: it is not made.
+pub(super) fn refused(call: &Call<'_>) -> Answered {
+    let what = format!(
+        "`{}` was not confirmed, so it was not called",
+        shown(&call.name)
+    );
+    let error = Error::new(Code::Unconfirmed, what);
+    Answered::refused(&shown(&call.name), Surface::Mcp, &error)
+}
+
 fn is_yes(said: &ElicitResult) -> bool {
     super::ask::said(said, false) == Some(Answer::Allow)
 }
@@ -92,15 +104,15 @@ fn text(call: &Call<'_>) -> String {
         Some(Which::Script | Which::Search | Which::Resume) | None => call.name.clone(),
     };
     let mut lines = vec![format!("Is `{}` to be called?", shown(&name))];
-    if let Value::Object(args) = &call.input {
-        lines.extend(args_of(args));
-    }
     let tool = call.host().catalog().resolve(&name, &[]);
     if let Ok(tool) = tool {
         let declared = &tool.declared;
         let (effect, risk) = (declared.effect.word(), declared.risk.word());
         lines.push(format!("the tool is {effect}, risk {risk}"));
     }
-    lines.push("each call of it has to be confirmed".to_owned());
+    lines.push("each call of it has to be confirmed; it is called with:".to_owned());
+    if let Value::Object(args) = &call.input {
+        lines.extend(args_of(args));
+    }
     lines.join("\n")
 }

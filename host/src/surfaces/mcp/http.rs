@@ -16,6 +16,7 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use super::desk::Desk;
 use super::session::Session;
 use super::sessions::Sessions;
+use crate::words::error::Error;
 use crate::words::limits::MCP_FRAME_BYTES;
 
 /// Clients of MCP over HTTP.
@@ -44,7 +45,9 @@ impl Clients {
     #[must_use]
     pub fn new(desk: Arc<Desk>, body_ms: u64) -> Self {
         let mut session = SessionConfig::default();
-        session.keep_alive = Some(Duration::from_millis(desk.serving.idle_ms));
+        // A person who is asked may take longer than a client may be silent.
+        let silent = desk.serving.idle_ms.max(desk.serving.answer_ms);
+        session.keep_alive = Some(Duration::from_millis(silent));
         let sessions = Arc::new(Sessions::new(desk.serving.sessions, session));
         let config = StreamableHttpServerConfig::default()
             .with_allowed_hosts(HOSTS)
@@ -69,6 +72,14 @@ impl Clients {
     pub fn close(&self) {
         self.desk.close();
         self.stop.cancellation_token.cancel();
+    }
+
+    /// Returns when no call is under way.
+    ///
+    /// # Errors
+    /// `Busy` where one does not end.
+    pub async fn drained(&self) -> Result<(), Error> {
+        self.desk.drained().await
     }
 
     /// Answers one request of a client that the door has let in.

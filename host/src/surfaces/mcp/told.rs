@@ -150,7 +150,7 @@ fn block(artifact: &Artifact, call: &str) -> ContentBlock {
     let uri = format!("lazaret:artifact/{call}/{}", artifact.id);
     // A model reads text: what hides in it stays in bytes, which nobody reads by chance, and which are whole.
     let text = std::str::from_utf8(&artifact.bytes).ok();
-    let text = text.filter(|text| visible(text) == *text);
+    let text = text.filter(|text| visible(text) == text.replace("\r\n", "\n"));
     ContentBlock::resource(match text {
         Some(text) => ResourceContents::text(text, uri).with_mime_type(mime),
         None => ResourceContents::blob(encoded(), uri).with_mime_type(mime),
@@ -225,6 +225,8 @@ mod tests {
             json!({"uri": "lazaret:artifact/r:1/1", "mimeType": "text/csv", "text": "a,b"})
         );
         assert_eq!(of("application/pdf", &[0xff])["resource"]["blob"], "/w==");
+        let lines = of("text/csv", b"a,b\r\n1,2\r\n");
+        assert_eq!(lines["resource"]["text"], "a,b\r\n1,2\r\n");
         // Text with something hidden in it is no text for a model.
         let hidden = of("text/plain", "a\u{202e}b".as_bytes());
         assert_eq!(hidden["resource"]["blob"], STANDARD.encode("a\u{202e}b"));
