@@ -467,7 +467,8 @@ fn the_newest_version_makes_a_call_again_with_its_answers() {
     let twice = client.ask("tools/call", call(again(state)))["result"].clone();
     assert_eq!(
         (twice["isError"].clone(), log(&station).as_str()),
-        (json!(true), "one\n"),
+        (json!(false), "one\n"),
         "{twice}"
     );
+    assert_eq!(twice["structuredContent"], done["structuredContent"]);
 }

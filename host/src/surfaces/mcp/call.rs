@@ -193,10 +193,7 @@ impl Call<'_> {
             unknown().hint("`resume.run` of the answer that said that the call waits, as it is")
         })?;
         self.check_own(&run).await?;
-        match self.host().ended(&run).await? {
-            Some(called) => Ok(self.answered(&self.name, Ok(called))),
-            None => Ok(self.go_on(&run).await),
-        }
+        Ok(self.go_on(&run).await)
     }
 
     /// Whether a run was begun by a client of MCP: another's is not gone on with from here.
@@ -213,9 +210,13 @@ impl Call<'_> {
         }
     }
 
-    /// Goes on with a run that was left.
+    /// Goes on with a run that was left; of one that has ended meanwhile, what came of it: a client that did not hear that
+    /// asks again, and what it asks for happens no second time.
     pub(super) async fn go_on(&self, run: &RunId) -> Answered {
         let host = self.host();
+        if let Some(ended) = host.ended(run).await.transpose() {
+            return self.answered(&self.name, ended);
+        }
         let tasks = host.tasks();
         let work = async {
             match Box::pin(host.resume(run, &tasks)).await? {
