@@ -47,6 +47,8 @@ struct Whole {
     value: Value,
     /// Everything that the guest has read.
     label: Label,
+    /// Whether a step of policy had a hand in it.
+    altered: bool,
     at: u64,
 }
 
@@ -150,6 +152,7 @@ pub(super) async fn made(
         *held = Some(Whole {
             value: value.clone(),
             label: done.trail.label.clone(),
+            altered: done.spent.altered,
             at: now,
         });
         repeats.grown(key, value.to_string().len());
@@ -168,6 +171,7 @@ impl Whole {
             },
             spent: Spent {
                 repeated: true,
+                altered: self.altered,
                 ..Spent::default()
             },
         }

@@ -387,7 +387,8 @@ async fn what_a_step_makes_of_an_outcome_vouches_for_nothing() {
         let to = "a@own.test";
         let sink = json!({"effect": "side-effecting", "risk": "external_write"});
         let replies = [
-            json!({"calls": [{"tool": "book.run", "args": {}}]}),
+            // The second one is told what came of the first.
+            json!({"calls": [{"tool": "book.run", "args": {}}, {"tool": "book.run", "args": {}}]}),
             json!({"calls": [{"tool": "mail.run", "args": {"to": to}}]}),
             json!({"text": "Done."}),
         ];

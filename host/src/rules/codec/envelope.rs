@@ -61,7 +61,7 @@ fn mended(text: &str) -> Option<String> {
     found.then_some(out)
 }
 
-/// The number of an escape whose text after the backslash is `uXXXX`.
+/// The number of an escape of four hexadecimal digits, whose text after the backslash begins with `u`.
 fn unit(escape: &str) -> Option<u32> {
     let digits = escape.strip_prefix('u')?.get(..4)?;
     let hexadecimal = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
