@@ -85,16 +85,38 @@ pub struct Classes {
 
 impl Classes {
     /// The class of a source. One that stands for many (`web:*`) has no line of its own: it may be any of
-    /// them, so it is the least trusted of its sort.
+    /// them, so it is as little trusted, and as secret, as any of its sort.
     #[must_use]
     pub fn of(&self, source: &Source) -> Class {
         // Most policies say nothing here, and this is asked for every source of every wish.
-        if !self.said.is_empty()
-            && !source.is_many()
-            && let Some(said) = self.said.get(&source.to_string())
-        {
-            return *said;
+        if self.said.is_empty() {
+            return self.usual(source);
         }
+        if source.is_many() {
+            return self.of_many(source);
+        }
+        let said = self.said.get(&source.to_string());
+        said.copied().unwrap_or_else(|| self.usual(source))
+    }
+
+    /// What policy says of one of them holds for all. A scalar may have been taken from whatever there is.
+    fn of_many(&self, source: &Source) -> Class {
+        let sort = source.sort();
+        let of_sort = |text: &str| text.split(':').next() == Some(sort.word());
+        let said = self.said.iter();
+        let said = said.filter(|(text, _)| sort == Sort::Scalar || of_sort(text));
+        let mut class = self.usual(source);
+        for (_, said) in said {
+            class.secrecy = class.secrecy.max(said.secrecy);
+            if sort != Sort::Scalar {
+                class.integrity = class.integrity.max(said.integrity);
+            }
+        }
+        class
+    }
+
+    /// The table of design §5.
+    fn usual(&self, source: &Source) -> Class {
         let (integrity, secrecy) = match source.sort() {
             Sort::Operator => (Integrity::Trusted, Secrecy::Public),
             Sort::User => (Integrity::Trusted, Secrecy::Private),
@@ -252,7 +274,7 @@ mod tests {
             ("tool:*", true, false, false),
             ("web:https://a.test", true, false, false),
             ("web:https://own.test", false, true, false),
-            ("web:*", true, false, false),
+            ("web:*", true, true, false),
             ("file:docs", false, true, false),
             ("file:downloads", true, true, false),
             ("file:*", true, true, false),
@@ -276,6 +298,40 @@ mod tests {
             assert_eq!(classes.is_private(&label), private, "{sources}");
             assert_eq!(classes.is_secret(&label), secret, "{sources}");
         }
+    }
+
+    /// What a policy says of one source must not be lost when there are too many beside it to name it.
+    #[test]
+    fn many_are_as_secret_and_as_little_trusted_as_any_of_them() {
+        let class = |integrity, secrecy| Class { integrity, secrecy };
+        let classes = Classes {
+            said: BTreeMap::from([
+                (
+                    "note:notes/salary".to_owned(),
+                    class(Integrity::Trusted, Secrecy::Secret),
+                ),
+                (
+                    "note:notes/inbox".to_owned(),
+                    class(Integrity::Untrusted, Secrecy::Public),
+                ),
+            ]),
+            ..classes()
+        };
+        let many = (0..100).map(|number| Source::new(Sort::Note, &format!("notes/{number}")));
+        let salary = Source::new(Sort::Note, "notes/salary");
+        let label = many.fold(Label::of(salary), |label, source| label.with(source));
+        assert_eq!(label.to_string(), "note:*");
+        assert!(classes.is_secret(&label) && classes.is_tainted(&label));
+        // What was taken from any of them, and what is of another sort.
+        let many = |sort| Source::new(sort, "*");
+        assert_eq!(
+            classes.of(&many(Sort::Scalar)),
+            class(Integrity::Trusted, Secrecy::Secret)
+        );
+        assert_eq!(
+            classes.of(&many(Sort::Web)),
+            class(Integrity::Untrusted, Secrecy::Public)
+        );
     }
 
     #[test]
