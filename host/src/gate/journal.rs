@@ -10,6 +10,7 @@
 mod batch;
 mod chain;
 mod checkpoint;
+mod keyed;
 mod said;
 mod sessions;
 mod store;
@@ -52,6 +53,8 @@ struct Inner {
     writer: Arc<Mutex<Writer>>,
     thread: Mutex<Option<thread::JoinHandle<()>>>,
     watches: Watches,
+    /// Whether it is on a disk, which is what there is to wait for.
+    is_on_disk: bool,
     clock: Clock,
     key: HostKey,
     /// What stands in no record.
@@ -116,6 +119,7 @@ impl Journal {
     fn start(database: Connection, second: Option<Connection>, clock: Clock, key: HostKey) -> Self {
         let batch = Arc::new(Mutex::new(Batch::default()));
         let (orders, inbox) = mpsc::channel(ORDERS);
+        let is_on_disk = second.is_some();
         let checkpoints = second.map(|second| Checkpoints::start(second, batch.clone()));
         let writer = Writer::new(
             (database, Chains::new(key.clone())),
@@ -141,6 +145,7 @@ impl Journal {
             writer,
             thread,
             watches: Watches::default(),
+            is_on_disk,
             clock,
             key,
             known: OnceLock::new(),
@@ -242,7 +247,10 @@ impl Journal {
     /// # Errors
     /// `DiskFailed`; then it is not safe to act on what was appended.
     pub async fn sync(&self) -> Result<()> {
-        self.write(true).await
+        match self.0.is_on_disk {
+            true => self.write(true).await,
+            false => self.commit().await,
+        }
     }
 
     /// Returns when everything that was appended before is committed, and the record at `seq` is on the disk.
@@ -254,7 +262,7 @@ impl Journal {
         let safe = lock(&self.0.batch).is_safe(run, seq);
         match safe {
             true => self.commit().await,
-            false => self.write(true).await,
+            false => self.sync().await,
         }
     }
 

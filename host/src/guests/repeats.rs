@@ -2,8 +2,10 @@
 //!
 //! Two kinds of calls ask here, after their judgement and before their guest. A model's call that only looks, for as
 //! long as its turn lasts and nothing was changed; and a client's write that came before under the same key. Whoever
-//! asks while the first is under way waits for it. Only successes are kept, and only for calls with the same
+//! asks while the first is under way waits for it; of a key, what other processes have recorded counts as well. Only successes are kept, and only for calls with the same
 //! arguments under the same influence: a cached value is never what a call under another label would not have got.
+
+mod recorded;
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -144,6 +146,13 @@ pub(super) async fn made(
         return Ok(whole.done());
     }
     *held = None;
+    if let (Origin::Client, Some(key)) = (&caller.origin, &caller.known.asked.key) {
+        let named = (&**key, repeats.ttl_ms);
+        *held = recorded::before(station, (caller, call), named).await?;
+        if let Some(whole) = held.as_ref() {
+            return Ok(whole.done());
+        }
+    }
     let done = visit.await?;
     // Files for whoever called are theirs; another call has none.
     if let Ok(value) = &done.result

@@ -104,6 +104,7 @@ impl Effect for Call {
         let lines = self.last_lines(policy, &open, &standing);
         let asked_by = self.asked_by(policy, &open, &standing);
         if asked_by.is_some() && self.tool.as_str() != ADOPT {
+            flow::check_handed(self)?;
             open.extend(flow::handed(self, caller));
         }
         let consent = match asked_by {

@@ -63,12 +63,13 @@ enum Witness {
 
 impl Witness {
     /// Whether it is enough for what cannot be undone. An id from a list is not; and who wrote the title of a
-    /// letter to have it answered has not said that it may go.
+    /// letter to have it answered has not said that it may go. A person who has answered for a value for good was asked
+    /// about another call, which could be undone: about each that cannot be, they are asked anew.
     fn is_strong(&self, kind: Kind) -> bool {
         match self {
             Self::Titled(_) => kind != Kind::Id,
-            Self::Typed | Self::Policy | Self::Answered => true,
-            Self::Vouched(_) | Self::Replied | Self::Workspace => false,
+            Self::Typed | Self::Policy => true,
+            Self::Answered | Self::Vouched(_) | Self::Replied | Self::Workspace => false,
         }
     }
 
@@ -171,12 +172,26 @@ pub fn adopting(call: &Call, caller: &Caller) -> Result<Point, Denial> {
     })
 }
 
+/// Refuses a question about more handles than a person is shown.
+///
+/// # Errors
+/// The denial.
+pub fn check_handed(call: &Call) -> Result<(), Denial> {
+    if call.places.len() <= HANDED {
+        return Ok(());
+    }
+    let reason = format!(
+        "a call of `{}` would ask a person about what more than {HANDED} handles hold",
+        call.tool
+    );
+    Err(deny("flow_size", reason))
+}
+
 /// What a person reads of what handles bring into a call that they are asked about: to say yes to a name is to say
 /// yes to anything.
 #[must_use]
 pub fn handed(call: &Call, caller: &Caller) -> Vec<Point> {
-    let shown = call.places.iter().take(HANDED);
-    let points = shown.filter_map(|place| {
+    let points = call.places.iter().filter_map(|place| {
         let value = call.args.value().pointer(place)?;
         let text = value
             .as_str()
@@ -506,11 +521,11 @@ impl Weigher<'_> {
         if self.ledger.words().has(kind, value) && (!common || listed.is_some()) {
             return Some(Witness::Typed);
         }
-        if self.ledger.is_answered(&self.value_id(kind, leaf)) {
-            return Some(Witness::Answered);
-        }
         if let Some(title) = self.ledger.titled(kind, value) {
             return Some(Witness::Titled(title.to_owned()));
+        }
+        if self.ledger.is_answered(&self.value_id(kind, leaf)) {
+            return Some(Witness::Answered);
         }
         if let Some(tool) = listed {
             return Some(Witness::Vouched(tool.to_string()));

@@ -116,7 +116,7 @@ pub const CONSULT_FAULT_BITS: u32 = 3;
 pub const BROUGHT: usize = 64;
 /// Values of one trusted field that it shows of each.
 pub const HANDLE_VALUES: usize = 16;
-/// Handles in a call of which a person who is asked about it reads what they hold, and how much of each.
+/// Handles in a call that a person can be asked about, who reads what they hold; a call with more is refused.
 pub const HANDED: usize = 8;
 /// Characters of each.
 pub const HANDED_CHARS: usize = 500;
@@ -401,6 +401,8 @@ pub const REPEATS_TTL_MS: u64 = 120_000;
 pub const KEYED_CALLS: usize = 1_000;
 /// How long.
 pub const KEYED_TTL_MS: u64 = 300_000;
+/// Runs under one key that are looked at for an earlier call.
+pub const KEYED_LOOKED_AT: u32 = 100;
 /// Largest values of the numbers in `[cache]`.
 pub const REPEATS_MAX: usize = 100_000;
 /// Largest values of the times there.

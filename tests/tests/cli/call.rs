@@ -271,3 +271,48 @@ fn events_come_one_a_line_and_the_envelope_is_the_last() {
         Some(&json!("stopped"))
     );
 }
+
+/// A key is kept in the journal, so that another process knows it as well.
+#[test]
+fn what_was_made_under_a_key_happens_no_second_time() {
+    let station = Station::with(
+        "[mounts.out]\npath = \"out\"\naccess = \"write\"\n[grants.\"files.*\"]\nmounts = { out = \"write\" }\n",
+    );
+    station.write("out/other.md", "");
+    let append = |line: &str, key: &str| {
+        let args = json!({"path": "out/log.md", "content": format!("{line}\n"), "mode": "append"});
+        let call = [
+            "call",
+            "files.write",
+            &args.to_string(),
+            "--idempotency-key",
+            key,
+            "--json",
+        ];
+        station.run(&call).ends(0).json()
+    };
+    let first = append("paid", "pay-1");
+    let again = append("paid", "pay-1");
+    assert_eq!(station.read("out/log.md"), "paid\n");
+    assert_eq!(first["data"], again["data"]);
+    assert_eq!(first["meta"]["usage"]["repeated"], json!(null));
+    assert_eq!(again["meta"]["usage"]["repeated"], true);
+    // A repeat of a repeat is one of the first.
+    append("paid", "pay-1");
+    // Another key, other arguments, another surface: another call (A-18b).
+    append("paid", "pay-2");
+    append("paid more", "pay-1");
+    assert_eq!(station.read("out/log.md"), "paid\npaid\npaid more\n");
+    // Whoever has the journal cannot make up what came of it.
+    let journal = station.workspace().join(".lazaret/journal.db");
+    let database = rusqlite::Connection::open(&journal).unwrap();
+    let forged = "UPDATE records SET event = replace(event, 'paid more', 'paid less')";
+    assert!(database.execute(forged, []).unwrap() > 0);
+    drop(database);
+    let args =
+        json!({"path": "out/log.md", "content": "paid more\n", "mode": "append"}).to_string();
+    station
+        .run(&["call", "files.write", &args, "--idempotency-key", "pay-1"])
+        .never("repeated");
+    assert_eq!(station.read("out/log.md"), "paid\npaid\npaid more\n");
+}

@@ -8,7 +8,7 @@ use rusqlite::{
 };
 
 use super::chain::{Chains, Provenance};
-use super::sessions;
+use super::{keyed, sessions};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Event, Record};
 use crate::words::id::{Digest, RunId, Seq};
@@ -113,8 +113,10 @@ fn prepare(mut database: Connection, path: &Path) -> Result<Connection> {
     } else if version < VERSION {
         migrate(&mut database).map_err(failed)?;
     }
-    // An older lazaret keeps it as it is: it holds nothing of its own.
-    database.execute_batch(sessions::INDEX).map_err(failed)?;
+    // An older lazaret keeps them as they are: they hold nothing of their own.
+    for index in [sessions::INDEX, keyed::INDEX] {
+        database.execute_batch(index).map_err(failed)?;
+    }
     Ok(database)
 }
 

@@ -48,8 +48,9 @@ pub(super) struct Call {
     /// Confirm the call, where the tool asks for that: what it does cannot be undone.
     #[arg(long)]
     confirm: bool,
-    /// Your own name for the call: made again under it, it happens no second time, and `usage`
-    /// of its envelope says `repeated`.
+    /// Your own name for a call that changes something: made again under it with the same arguments within
+    /// `cache.keyed_ttl_ms` (5 minutes), also by another process, it happens no second time, and `usage` of its
+    /// envelope says `repeated`.
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
     /// Write the call's artifacts into this folder.

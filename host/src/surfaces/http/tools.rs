@@ -34,7 +34,8 @@ pub(super) struct Call {
     timeout_ms: Option<u64>,
     /// How often it is made again after a failure that may pass.
     retries: Option<u32>,
-    /// The client's own name for the call: sent again under it, it happens no second time.
+    /// The client's own name for a call that changes something: sent again under it with the same arguments within
+    /// `cache.keyed_ttl_ms`, also after the server was started anew, it happens no second time.
     idempotency_key: Option<String>,
     /// A person typed the arguments with their own hands.
     typed: bool,

@@ -3,7 +3,7 @@
 use super::super::adopting;
 use super::super::lines::Guard;
 use super::*;
-use crate::words::limits::ADOPTED_CHARS;
+use crate::words::limits::{ADOPTED_CHARS, HANDED};
 
 /// A call in which handles stood at `places`, all of this label.
 fn call(tool: &str, args: Value, places: &[&str], held: &str) -> Call {
@@ -54,6 +54,27 @@ fn a_value_out_of_a_handle_is_under_the_influence_of_what_it_holds() {
         "{reasons:?}"
     );
     assert!(reasons[0].contains("an id from a list is none"));
+}
+
+#[test]
+fn nobody_is_asked_about_more_handles_than_they_are_shown() {
+    let scene = scene(&[], CLEAN);
+    let post = |count: usize| {
+        let texts: Vec<String> = (0..count).map(|number| format!("text {number}")).collect();
+        let places: Vec<String> = (0..count).map(|number| format!("/text/{number}")).collect();
+        let places: Vec<&str> = places.iter().map(String::as_str).collect();
+        call("site.post", json!({"text": texts}), &places, OWN)
+    };
+    let reasons = asked(&scene, &post(HANDED));
+    for number in 0..HANDED {
+        let shown = format!("“text {number}”");
+        assert!(
+            reasons.iter().any(|reason| reason.contains(&shown)),
+            "{reasons:?}"
+        );
+    }
+    let denied = post(HANDED + 1).judge(&scene.caller(Grant::default()), &scene.policy);
+    assert_eq!(denied.unwrap_err().rule, "flow_size");
 }
 
 #[test]

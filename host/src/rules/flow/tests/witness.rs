@@ -377,3 +377,16 @@ fn for_what_cannot_be_undone_nobody_answers_for_all_times() {
     assert!(scene.asked("mail.delete", json!({"id": "m1"})).is_empty());
     assert_eq!(scene.asked("mail.send", json!({"to": "a@x.com"})).len(), 1);
 }
+
+#[test]
+fn who_has_answered_for_a_value_for_good_has_not_said_that_it_may_go() {
+    let write = json!({"path": "docs/a.md", "content": "x", "mode": "replace"});
+    scene(&[], WEB)
+        .answered("files.write", write.clone())
+        .check("files.write", write, Allow(&[("path", "answered for")]))
+        .check(
+            "files.remove",
+            json!({"path": "docs/a.md"}),
+            Ask(&["what cannot be undone needs the user's own words"]),
+        );
+}

@@ -1,0 +1,123 @@
+//! What the journal says of a call that came before under the same key: of another process, or of this one before it was
+//! started anew.
+
+use super::Whole;
+use crate::guests::station::Station;
+use crate::rules::call::Call;
+use crate::rules::caller::Caller;
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::{Content, EffectKind, End, Event, Finished, Judged, Record, Verdict};
+use crate::words::id::{RunId, Seq};
+
+/// What came of the same call under this key; nothing where none was made in that time, or each has failed.
+///
+/// # Errors
+/// `Busy` where its end is not on record, `InDoubt` where nobody saw it, `Conflict` where what came of it was not kept.
+pub(super) async fn before(
+    station: &Station,
+    (caller, call): (&Caller, &Call),
+    (key, ttl_ms): (&str, u64),
+) -> Result<Option<Whole>> {
+    let journal = station.gate.journal();
+    let since = journal.clock().now_ms().saturating_sub(ttl_ms);
+    let earlier = journal.keyed(key, since).await?;
+    // Of two that begin at the same time, the later one waits for nothing and says so.
+    for run in earlier.iter().take_while(|run| **run != caller.run) {
+        let (records, verified) = journal.verified(run).await?;
+        verified.check()?;
+        let Some(judged) = made(station, (caller, call), &records) else {
+            continue;
+        };
+        match end_of(&records, judged) {
+            None => return Err(open(key, run)),
+            Some((finished, at)) => {
+                if let Some(whole) = whole(key, run, (finished, at))? {
+                    return Ok(Some(whole));
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The last judgement that let the same call begin.
+fn made(station: &Station, (caller, call): (&Caller, &Call), records: &[Record]) -> Option<Seq> {
+    let Some(Event::Started(started)) = records.first().map(|first| &first.event) else {
+        return None;
+    };
+    if started.surface != caller.surface {
+        return None;
+    }
+    // As it would stand there.
+    let mut args = call.args.value().clone();
+    station.scrub.known().clean_value(&mut args);
+    let args = Content::Inline(args);
+    let is_same = |judged: &Judged| {
+        let allowed = matches!(judged.verdict, Verdict::Allow { .. });
+        let same = judged.subject == call.tool.as_str() && judged.component == Some(call.component);
+        allowed
+            && same
+            && judged.effect == EffectKind::Call
+            && judged.place == caller.place
+            && judged.label == caller.label
+            && judged.content == args
+    };
+    let mut all = records.iter().rev();
+    all.find_map(|record| {
+        let Event::Judged(judged) = &record.event else {
+            return None;
+        };
+        is_same(judged).then_some(record.seq)
+    })
+}
+
+fn end_of(records: &[Record], of: Seq) -> Option<(&Finished, u64)> {
+    records.iter().find_map(|record| {
+        let Event::Finished(finished) = &record.event else {
+            return None;
+        };
+        (finished.of == of).then_some((finished, record.at))
+    })
+}
+
+/// What came of it; nothing of a failure, after which it is made again, and of what was a repeat itself.
+fn whole(key: &str, run: &RunId, (finished, at): (&Finished, u64)) -> Result<Option<Whole>> {
+    if finished.spent.repeated {
+        return Ok(None);
+    }
+    match &finished.end {
+        End::Done {
+            content: Content::Inline(value),
+        } => Ok(Some(Whole {
+            value: value.clone(),
+            label: finished.label.clone(),
+            altered: finished.spent.altered,
+            at,
+        })),
+        End::Done { .. } => {
+            let what = format!(
+                "the call under the key `{key}` was made in run {run}, and what came of it was not kept"
+            );
+            Err(Error::new(Code::Conflict, what).hint(format!("lazaret runs show {run}")))
+        }
+        End::Failed {
+            code: Code::InDoubt,
+            ..
+        } => {
+            let what = format!("nobody saw the end of the call under the key `{key}` in run {run}");
+            Err(Error::new(Code::InDoubt, what).hint(format!("lazaret runs show {run}")))
+        }
+        End::Failed { .. } => Ok(None),
+    }
+}
+
+fn open(key: &str, run: &RunId) -> Error {
+    let what = format!(
+        "a call under the key `{key}` has begun in run {run}, and its end is not on record"
+    );
+    Error::new(Code::Busy, what)
+        .hint("try again when it has ended")
+        .hint(format!(
+            "if its process was killed: lazaret runs resume {run}"
+        ))
+}
