@@ -160,13 +160,7 @@ impl Vault {
                     missing().hint(format!("set the environment variable `{variable}`"))
                 });
         }
-        let found = match &self.store {
-            Store::None => Ok(None),
-            Store::File(file) => file.reveal(name),
-            Store::Keyring(keyring) => keyring.reveal(name),
-            Store::Environment => environment::reveal(name),
-        };
-        match found {
+        match self.kept(name) {
             Ok(Some(secret)) => Ok(secret),
             Ok(None) => Err(missing().hint(self.how_to_set(name))),
             Err(error) => {
@@ -174,6 +168,22 @@ impl Vault {
                 Err(error.hints().iter().cloned().fold(missing, Error::hint))
             }
         }
+    }
+
+    /// The value that is kept under this name; nothing where there is none.
+    fn kept(&self, name: &str) -> Result<Option<Secret>> {
+        match &self.store {
+            Store::None => Ok(None),
+            Store::File(file) => file.reveal(name),
+            Store::Keyring(keyring) => keyring.reveal(name),
+            Store::Environment => environment::reveal(name),
+        }
+    }
+
+    /// Why a secret that is kept cannot be read; nothing where it can be.
+    #[must_use]
+    pub fn trouble(&self, name: &str) -> Option<Error> {
+        self.kept(name).err()
     }
 
     fn how_to_set(&self, name: &str) -> String {
@@ -190,16 +200,37 @@ impl Vault {
         }
     }
 
-    /// Tells `known` every value that there is, so that none is seen. What cannot be read cannot be used
-    /// either.
-    pub(crate) fn teach(&self, known: &Known) {
-        let kept = self.names().unwrap_or_default();
-        for name in kept.iter().chain(self.variables.keys()) {
-            if let Ok(secret) = self.reveal(name) {
-                secret.teach(known);
+    /// Tells `known` every value that there is, so that none is seen. What can be read is told also where something
+    /// cannot be.
+    ///
+    /// # Errors
+    /// `Denied` where a secret that is kept cannot be read: nobody could keep it out of requests and records.
+    pub(crate) fn teach(&self, known: &Known) -> Result<()> {
+        let variables = self.variables.values();
+        for value in variables.filter_map(|variable| environment::read(variable)) {
+            Secret::unchecked(value).teach(known);
+        }
+        let mut taught = Ok(());
+        for name in self.names()? {
+            match self.kept(&name) {
+                Ok(Some(secret)) => secret.teach(known),
+                Ok(None) => {}
+                Err(error) => taught = taught.and_then(|()| Err(unseen(&name, &error))),
             }
         }
+        taught
     }
+}
+
+/// Nothing goes on beside a secret that nobody can recognise.
+fn unseen(name: &str, error: &Error) -> Error {
+    let what = format!(
+        "the secret `{name}` cannot be read, so nobody could keep it out of requests and records: {}",
+        error.message()
+    );
+    let unseen = Error::new(Code::Denied, what);
+    let unseen = error.hints().iter().cloned().fold(unseen, Error::hint);
+    unseen.hint(format!("or forget it: lazaret secret remove {name}"))
 }
 
 /// Refuses what is no name of a secret.

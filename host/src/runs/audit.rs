@@ -60,7 +60,10 @@ impl Audit {
     /// As [`Journal::open`].
     pub fn open(places: &Places, vault: &Vault) -> Result<Self> {
         let known = Known::default();
-        vault.teach(&known);
+        // Records are free of what was known when they were kept.
+        if let Err(error) = vault.teach(&known) {
+            tracing::warn!(%error, "what is shown may hold a secret that was kept since");
+        }
         Ok(Self {
             journal: open_journal(places)?.without(&known),
             kept: Kept::open(places)?,

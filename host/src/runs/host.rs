@@ -170,7 +170,7 @@ impl Host {
         let plugins = (plugins, collisions);
         let mut catalog = gather(&quarantine, plugins, &mut policy).await?;
         let known = scrub::Known::default();
-        vault.teach(&known);
+        vault.teach(&known)?;
         let egress = Egress::new(&places.names, vault.clone(), known.clone());
         if !servers.is_empty() {
             let around = served::around(&places, (&vault, &known), &egress)?;

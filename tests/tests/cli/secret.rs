@@ -217,12 +217,27 @@ fn a_passphrase_locks_the_vault() {
     assert!(!station.state().join("vault.key").exists());
     let args = send(&server);
     let call = ["call", "hostile.send_each", &args];
-    // Locked, or with another key: as if there were none.
-    for phrase in ["", "correct house"] {
-        with(&call, phrase, "")
+    // Locked, or with another key: nobody could keep the value out of requests and records, so nothing is called.
+    let count = ["call", "text.count", &json!({"text": CANARY}).to_string()];
+    for (phrase, why) in [
+        ("", "locked with a passphrase"),
+        ("correct house", "another key"),
+    ] {
+        for call in [&call, &count] {
+            with(call, phrase, "").ends(3).says(&[
+                "the secret `canary` cannot be read, so nobody could keep it out",
+                why,
+                "lazaret secret remove canary",
+            ]);
+        }
+        with(&["secret", "list"], phrase, "")
             .ends(0)
-            .prints(&["there is no secret `canary` for this request"]);
+            .prints(&["canary", "cannot be read"]);
+        with(&["secret", "set", "second"], phrase, "x y z").ends(3);
+        // What was recorded can be looked at.
+        with(&["runs", "list"], phrase, "").ends(0);
     }
+    holds_nothing(&station.workspace());
     with(&call, "correct horse", "")
         .ends(0)
         .prints(&["reached"]);

@@ -87,6 +87,7 @@ impl SealedFile {
                 return Err(Error::too_big("the vault", SECRETS, SECRETS + 1));
             }
             let key = self.key(folder, &stored.key)?;
+            check_key(&key, name, stored)?;
             stored
                 .secrets
                 .insert(name.to_owned(), seal(&key, name, value)?);
@@ -200,6 +201,28 @@ impl SealedFile {
     }
 }
 
+/// Refuses a key that opens none of the others: under two keys, half of the secrets could not be read by either.
+fn check_key(key: &Key, name: &str, stored: &Stored) -> Result<()> {
+    let mut others = stored.secrets.iter().filter(|(other, _)| *other != name);
+    let opens = |(other, sealed): (&String, &Sealed)| unseal(key, other, sealed).is_ok();
+    if others.clone().next().is_none() || others.any(opens) {
+        return Ok(());
+    }
+    let (what, hint) = match stored.key {
+        KeyFrom::Passphrase(_) => (
+            "the passphrase is not the one that the vault was made with",
+            "set `LAZARET_VAULT_PASSPHRASE` to that one",
+        ),
+        KeyFrom::File => (
+            "the vault's key is not the one that its secrets were kept with",
+            "put the `vault.key` back that lay beside it",
+        ),
+    };
+    Err(Error::new(Code::Denied, what)
+        .hint(hint)
+        .hint("or remove what is kept: `lazaret secret list` shows it"))
+}
+
 /// How the key of a vault that holds nothing yet is made.
 fn fresh() -> Result<KeyFrom> {
     if environment::passphrase().is_none() {
@@ -288,6 +311,22 @@ mod tests {
         assert!(file.remove("a").unwrap() && !file.remove("a").unwrap());
         assert!(file.reveal("a").unwrap().is_none());
         assert!(!kept.has(LOCK));
+    }
+
+    #[test]
+    fn a_vault_has_one_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = SealedFile::new(&folder.path().join("state"));
+        file.store("a", &secret("canary-7f3a9c")).unwrap();
+        let state = StateFolder::open(&folder.path().join("state")).unwrap();
+        let key = state.key_of(KEY).unwrap();
+        state.remove(KEY).unwrap();
+        // The only one may be set anew, and that is its key from then on.
+        file.store("a", &secret("canary-8e4b0d")).unwrap();
+        let error = |name| file.store(name, &secret("canary-9d5c1e")).unwrap_err();
+        state.write(KEY, &key).unwrap();
+        assert_eq!(error("b").code(), Code::Denied);
+        assert!(!file.names().unwrap().contains("b"));
     }
 
     #[test]

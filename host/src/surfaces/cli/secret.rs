@@ -134,7 +134,11 @@ fn list(scene: &Scene, setup: &Setup) -> Result<u8> {
             let granted: Vec<Value> = granted
                 .map(|(tools, place)| json!({"tools": tools, "place": place}))
                 .collect();
-            json!({"name": name, "backend": place, "set": kept.contains(name), "granted": granted})
+            let trouble = setup.vault.trouble(name);
+            let trouble = trouble.as_ref().map(Error::message);
+            json!({
+                "name": name, "backend": place, "set": kept.contains(name), "granted": granted, "trouble": trouble,
+            })
         };
         let own = setup.vault.variables().iter().map(
             |(name, variable)| json!({"name": name, "backend": "variable", "variable": variable}),
@@ -144,10 +148,10 @@ fn list(scene: &Scene, setup: &Setup) -> Result<u8> {
     }
     let mut rows = Vec::new();
     for name in &names {
-        let state = if kept.contains(name) {
-            faint(place)
-        } else {
-            bad("not set")
+        let state = match (kept.contains(name), setup.vault.trouble(name)) {
+            (true, None) => faint(place),
+            (true, Some(_)) => bad("cannot be read"),
+            (false, _) => bad("not set"),
         };
         let granted = grants.get(name.as_str()).cloned().unwrap_or_default();
         let mut granted = granted

@@ -143,7 +143,7 @@ fn kind(terms: &Terms) -> &'static str {
 /// What a server says now. It is ended at once.
 async fn look(scene: &Scene, setup: &Setup, terms: &Terms) -> Result<Listed> {
     let known = Known::default();
-    setup.vault.teach(&known);
+    setup.vault.teach(&known)?;
     let egress = Egress::new(&setup.places.names, setup.vault.clone(), known.clone());
     let around = served::around(&setup.places, (&setup.vault, &known), &egress)?;
     let server = Server::new(terms.clone(), around);
