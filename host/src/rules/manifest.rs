@@ -429,7 +429,7 @@ impl Manifest {
         let mut manifest: Self =
             serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
         for tool in &mut manifest.tools {
-            tool.risk = tool.risk.or_of(tool.effect);
+            tool.risk = tool.classified();
         }
         manifest.check().map_err(|error| error.retry(false))?;
         Ok(manifest)
@@ -444,7 +444,7 @@ impl Manifest {
             Error::new(Code::Corrupt, "a stored manifest cannot be read").because(error)
         })?;
         for tool in &mut manifest.tools {
-            tool.risk = tool.risk.or_of(tool.effect);
+            tool.risk = tool.classified();
         }
         Ok(manifest)
     }
@@ -482,6 +482,17 @@ impl Manifest {
 }
 
 impl Declared {
+    /// Its class, whatever it says: what wants to reach a server, or a secret for one, does not look at what is here
+    /// alone.
+    fn classified(&self) -> Risk {
+        let risk = self.risk.or_of(self.effect);
+        let reaches = !self.wants.hosts.is_empty() || !self.wants.secrets.is_empty();
+        if risk == Risk::ReadOnly && reaches {
+            return Risk::NetworkRead;
+        }
+        risk
+    }
+
     /// Whether it may be offered at all.
     ///
     /// # Errors
@@ -696,6 +707,18 @@ mod tests {
         assert_eq!(manifest.tools[0].risk, Risk::HighRisk);
         let pure = read(&[with("effect", json!("pure"))]).unwrap();
         assert_eq!(pure.tools[0].risk, Risk::ReadOnly);
+        // Whatever it says: it wants to reach a server.
+        for (key, wants) in [
+            ("hosts", json!(["GET https://a.test/"])),
+            ("secrets", json!(["token"])),
+        ] {
+            for risk in ["read_only", "network_read"] {
+                let mut tool = with("effect", json!("read-only"));
+                (tool[key], tool["risk"]) = (wants.clone(), risk.into());
+                let manifest = read(&[tool]).unwrap();
+                assert_eq!(manifest.tools[0].risk, Risk::NetworkRead, "{key} {risk}");
+            }
+        }
     }
 
     #[test]

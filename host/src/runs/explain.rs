@@ -1,26 +1,28 @@
 //! Explaining: what the gate would say, without anything happening.
 
+mod foreseen;
+
 use serde_json::Value;
 
+use self::foreseen::{Wish, foresee_all};
 use super::host::Host;
 use super::known::typed_in;
 use super::offer::Offer;
 use super::written::Written;
-use crate::gate::foresee;
+use crate::gate::{foresee, unfit};
 use crate::guests::catalog::Tool;
 use crate::rules::agent::Agent;
 use crate::rules::call::Call;
 use crate::rules::caller::{Caller, Judging, Origin};
-use crate::rules::fetch::Fetch;
-use crate::rules::file::{File, FileWish, WriteMode};
+use crate::rules::file::File;
 use crate::rules::flow::lines::ToolFlow;
 use crate::rules::flow::shape;
-use crate::rules::grant::{Access, Pattern};
-use crate::rules::manifest::Risk;
+use crate::rules::grant::Pattern;
+use crate::rules::manifest::SurfaceWord;
 use crate::rules::schema::{Args, Schema};
 use crate::rules::{Effect, script};
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Surface, Verdict, Weighed};
+use crate::words::event::{Denial, Surface, Verdict, Weighed};
 use crate::words::id::RunId;
 use crate::words::label::{Label, Source};
 use crate::words::message::WishedArgs;
@@ -38,9 +40,22 @@ pub struct Explained {
     pub content: Vec<String>,
 }
 
+impl Explained {
+    fn of(subject: String, verdict: Verdict) -> Self {
+        Self {
+            subject,
+            verdict,
+            weighed: Vec::new(),
+            content: Vec::new(),
+        }
+    }
+}
+
 /// Who would wish, and under which influence.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Influence {
+    /// By which way in.
+    pub surface: Surface,
     /// Whether a model would, and not a person at the command line, who types arguments with their own hands.
     pub by_model: bool,
     /// Whose model, by the name of its agent; any of the configuration where it says nothing.
@@ -93,6 +108,23 @@ impl Host {
         };
         let caller = self.wisher(under, args.value())?;
         let call = call_of(tool, args);
+        if !tool
+            .declared
+            .offer
+            .surfaces
+            .contains(&SurfaceWord(under.surface))
+        {
+            let reason = format!(
+                "it is not offered on the surface `{}`",
+                under.surface.word()
+            );
+            let denial = Denial {
+                rule: Code::BadSurface.envelope().to_owned(),
+                reason,
+                allow: Vec::new(),
+            };
+            return Ok(vec![Explained::of(call.subject(), Verdict::Deny(denial))]);
+        }
         let mut all = vec![self.judged_call(&call, &caller)];
         let inner = Caller {
             origin: Origin::Tool(tool.name.clone()),
@@ -100,16 +132,14 @@ impl Host {
             known: caller.known.inside(tool.declared.is_sink()),
             ..caller
         };
-        foresee_all(tool, call.args.value(), "", &mut |wish| {
-            let (subject, verdict) = match wish {
-                Wish::Fetch(fetch) => (fetch.subject(), self.verdict(&fetch, &inner)),
-                Wish::File(file) => (file.subject(), self.verdict(&file, &inner)),
-            };
-            all.push(Explained {
-                subject,
-                verdict,
-                weighed: Vec::new(),
-                content: Vec::new(),
+        foresee_all(tool, call.args.value(), &mut |wish| {
+            all.extend(match wish {
+                Wish::Fetch(fetch) => {
+                    let verdict = self.verdict(&fetch, &inner);
+                    Some(Explained::of(fetch.subject(), verdict))
+                }
+                Wish::File(files) => self.verdict_of_any(&files, &inner),
+                Wish::Unfit(text, error) => Some(Explained::of(text, Verdict::Deny(unfit(&error)))),
             });
         });
         Ok(all)
@@ -153,7 +183,7 @@ impl Host {
         if under.by_model {
             label = label.join(&self.words_of_tools(under.agent.as_deref())?);
         }
-        let caller = self.client(run, Surface::Cli, label);
+        let caller = self.client(run, under.surface, label);
         Ok(Caller {
             origin: if under.by_model {
                 Origin::Model
@@ -185,6 +215,20 @@ impl Host {
             .into_iter()
             .map(|agent| Offer::new(&self.station, agent, Surface::Cli));
         Ok(offers.fold(Label::default(), |label, offer| label.join(offer.label())))
+    }
+
+    /// The first of several ways that is allowed; where none is, what is said of the first.
+    fn verdict_of_any(&self, files: &[File], caller: &Caller) -> Option<Explained> {
+        let mut judged = files
+            .iter()
+            .map(|file| Explained::of(file.subject(), self.verdict(file, caller)));
+        let first = judged.next();
+        let is_denied = |one: &Explained| matches!(one.verdict, Verdict::Deny(_));
+        let allowed = match &first {
+            Some(first) if is_denied(first) => judged.find(|one| !is_denied(one)),
+            Some(_) | None => None,
+        };
+        allowed.or(first)
     }
 
     fn verdict<E: Effect>(&self, effect: &E, caller: &Caller) -> Verdict {
@@ -222,58 +266,3 @@ pub(super) fn call_of(tool: &Tool, args: Args) -> Call {
         wish: None,
     }
 }
-
-/// An effect that a call's arguments make likely.
-enum Wish {
-    Fetch(Fetch),
-    File(File),
-}
-
-/// Finds addresses among the arguments, and paths where the tool wants files.
-fn foresee_all(tool: &Tool, value: &Value, key: &str, see: &mut impl FnMut(Wish)) {
-    let declared = &tool.declared;
-    match value {
-        Value::String(text)
-            if declared.risk != Risk::ReadOnly
-                && (text.starts_with("http://") || text.starts_with("https://")) =>
-        {
-            let method = if declared.effect.leaves_no_trace() {
-                "GET"
-            } else {
-                "POST"
-            };
-            if let Ok(fetch) = Fetch::new(method, text, Vec::new(), Vec::new()) {
-                see(Wish::Fetch(fetch));
-            }
-        }
-        Value::String(text)
-            if PATH_KEYS.contains(&key) && declared.wants.mounts != Access::None =>
-        {
-            let wish = match declared.wants.mounts {
-                Access::Create | Access::Write => FileWish::Write {
-                    bytes: Vec::new(),
-                    mode: WriteMode::Replace,
-                },
-                Access::None | Access::Read => FileWish::Read {
-                    offset: 0,
-                    length: 0,
-                },
-            };
-            see(Wish::File(File {
-                path: text.clone(),
-                label: Label::of(Source::user()),
-                wish,
-            }));
-        }
-        Value::Array(items) => items
-            .iter()
-            .for_each(|item| foresee_all(tool, item, key, see)),
-        Value::Object(map) => map
-            .iter()
-            .for_each(|(key, item)| foresee_all(tool, item, key, see)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
-/// Names by which tools call their paths.
-const PATH_KEYS: [&str; 7] = ["path", "paths", "file", "folder", "source", "target", "to"];

@@ -14,6 +14,8 @@ mod demo;
 mod denied;
 mod doctor;
 mod envelope;
+mod errors;
+mod explained;
 mod flows;
 mod help;
 mod hostile;

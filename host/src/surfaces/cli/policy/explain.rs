@@ -13,7 +13,7 @@ use crate::runs::host::Host;
 use crate::surfaces::config::NAME;
 use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Verdict, Weighed};
+use crate::words::event::{Surface, Verdict, Weighed};
 use crate::words::label::Source;
 
 /// Say which rule decides about a call, or what has flowed in a run.
@@ -26,7 +26,7 @@ pub(in super::super) struct Explain {
     #[arg(value_name = "JSON|@FILE|-")]
     args: Option<String>,
     /// Say instead what steered each sink of a run, and where it came from.
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["tool", "args", "by", "agent", "influence", "goal", "vouch"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["tool", "args", "by", "agent", "surface", "influence", "goal", "vouch"])]
     run: Option<String>,
     /// Who would wish it: a model, or you with your own hands.
     #[arg(long = "as", value_name = "model|client", default_value = "client", value_parser = ["model", "client"], requires = "args")]
@@ -34,6 +34,9 @@ pub(in super::super) struct Explain {
     /// Whose model: one that is shown the tools of this agent; each of the configuration where it is left out.
     #[arg(long, value_name = "AGENT", requires = "args")]
     agent: Option<String>,
+    /// By which way in: lines of `[[permissions]]` and manifests may tell them apart.
+    #[arg(long, value_name = "SURFACE", default_value = "cli", value_parser = parse_surface, requires = "args")]
+    surface: Surface,
     /// A source that has had influence, such as `web:https://evil.test`.
     #[arg(long, value_name = "SOURCE", value_parser = parse_source, requires = "args")]
     influence: Vec<Source>,
@@ -57,6 +60,14 @@ fn parse_source(text: &str) -> std::result::Result<Source, String> {
     })
 }
 
+fn parse_surface(text: &str) -> std::result::Result<Surface, String> {
+    let mut all = Surface::ALL.into_iter();
+    all.find(|surface| surface.word() == text).ok_or_else(|| {
+        let words = Surface::ALL.map(Surface::word);
+        format!("the surfaces are {}", words.join(", "))
+    })
+}
+
 impl Explain {
     pub(in super::super) async fn perform(self, scene: &Scene) -> Result<u8> {
         match (&self.run, &self.tool) {
@@ -75,6 +86,7 @@ impl Explain {
         let host = scene.open_host().await?;
         let given = self.args.as_deref().unwrap_or_default();
         let under = Influence {
+            surface: self.surface,
             written: written(&host, given)?,
             by_model: self.by == "model",
             agent: self.agent.clone(),

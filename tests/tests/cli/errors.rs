@@ -1,0 +1,391 @@
+//! Every kind of error as a person reads it: `tests/golden/errors.txt`, to be read aloud. A kind is shown by a command that
+//! ends with it, or stands in [`elsewhere`] with the reason why no command of one line does.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use lazaret::words::error::Code;
+use lazaret_tests::golden::assert_golden;
+use lazaret_tests::saying;
+use serde_json::{Value, json};
+
+use crate::station::{Ended, Station, hostile};
+
+/// A kind, what a user has written, and the command that ends so.
+struct Case {
+    code: Code,
+    what: &'static str,
+    config: String,
+    command: Vec<&'static str>,
+    /// Makes whatever else there has to be.
+    before: fn(&Station),
+}
+
+fn case<const N: usize>(
+    code: Code,
+    what: &'static str,
+    config: &str,
+    command: [&'static str; N],
+) -> Case {
+    Case {
+        code,
+        what,
+        config: config.to_owned(),
+        command: command.to_vec(),
+        before: |_| {},
+    }
+}
+
+/// All kinds; a new one does not build before [`elsewhere`] has answered.
+const ALL: [Code; 33] = [
+    Code::BadInput,
+    Code::BadArgs,
+    Code::UnknownTool,
+    Code::BadSurface,
+    Code::BadPlugin,
+    Code::Denied,
+    Code::Asked,
+    Code::Unconfirmed,
+    Code::Unauthenticated,
+    Code::RateLimited,
+    Code::BadLine,
+    Code::Conflict,
+    Code::Unsafe,
+    Code::OverBudget,
+    Code::TooBig,
+    Code::TooSlow,
+    Code::OutOfFuel,
+    Code::OutOfMemory,
+    Code::Trapped,
+    Code::GuestFailed,
+    Code::Stalled,
+    Code::Diverged,
+    Code::NotJson,
+    Code::BadOutcome,
+    Code::FetchFailed,
+    Code::ProviderFailed,
+    Code::DiskFailed,
+    Code::Busy,
+    Code::NotFound,
+    Code::InDoubt,
+    Code::Cancelled,
+    Code::Corrupt,
+    Code::Bug,
+];
+
+/// Kinds that no command of one line ends with, and where they are shown.
+fn elsewhere(code: Code) -> Option<&'static str> {
+    let place = match code {
+        Code::Unauthenticated | Code::RateLimited => {
+            "of HTTP: `serve_bad`; and a tool's own: `statuses`"
+        }
+        Code::BadLine => "an envelope of `lazaret json`: `json`",
+        Code::Conflict | Code::Unsafe => "a tool's own: `statuses`",
+        Code::Diverged | Code::InDoubt => "of runs that go on: `it scripts`, `crash`",
+        Code::Cancelled => "needs a signal: `hostile`",
+        Code::Busy => "needs another process: `journal`",
+        Code::ProviderFailed => "needs a server: `provider`",
+        Code::Bug => "there should be none",
+        Code::BadInput
+        | Code::BadArgs
+        | Code::UnknownTool
+        | Code::BadSurface
+        | Code::BadPlugin
+        | Code::Denied
+        | Code::Asked
+        | Code::Unconfirmed
+        | Code::OverBudget
+        | Code::TooBig
+        | Code::TooSlow
+        | Code::OutOfFuel
+        | Code::OutOfMemory
+        | Code::Trapped
+        | Code::GuestFailed
+        | Code::Stalled
+        | Code::NotJson
+        | Code::BadOutcome
+        | Code::FetchFailed
+        | Code::DiskFailed
+        | Code::NotFound
+        | Code::Corrupt => return None,
+    };
+    Some(place)
+}
+
+fn plugin(name: &str) -> String {
+    format!("[plugins]\n{name} = \"{name}.wasm\"\n")
+}
+
+fn guests() -> Vec<Case> {
+    let hostile = format!("[plugins]\nhostile = {:?}\n", hostile());
+    let limited = |limits: &str| format!("[limits]\n{limits}\n{hostile}");
+    let call = |tool| ["call", tool];
+    vec![
+        case(
+            Code::BadSurface,
+            "a tool that is for another surface",
+            &hostile,
+            call("hostile.only_http"),
+        ),
+        case(
+            Code::TooSlow,
+            "a tool that does not end",
+            &limited("timeout_ms = 50"),
+            call("hostile.sleep"),
+        ),
+        case(
+            Code::TooSlow,
+            "a tool that computes for too long",
+            &limited("cpu_ms = 50"),
+            call("hostile.spin"),
+        ),
+        case(
+            Code::OutOfFuel,
+            "a tool that works too much",
+            &limited("fuel = 1000000"),
+            call("hostile.spin"),
+        ),
+        case(
+            Code::OutOfMemory,
+            "a tool that takes too much memory",
+            &limited("memory_mib = 8"),
+            call("hostile.hoard"),
+        ),
+        case(
+            Code::Trapped,
+            "a tool that traps",
+            &hostile,
+            call("hostile.traps"),
+        ),
+        case(
+            Code::TooBig,
+            "a tool that returns too much",
+            &limited("memory_mib = 256"),
+            ["call", "hostile.text", r#"{"bytes":100000000}"#],
+        ),
+        Case {
+            before: |station| {
+                let says = saying::failing("odd", &json!({}), false, &json!({}));
+                station.write("odd.wasm", says);
+            },
+            ..case(
+                Code::GuestFailed,
+                "a tool that fails",
+                &plugin("odd"),
+                call("odd.run"),
+            )
+        },
+        Case {
+            before: |station| {
+                station.write("odd.wasm", saying::component("odd", &json!({}), "NaN"));
+            },
+            ..case(
+                Code::NotJson,
+                "a tool that returns no JSON",
+                &plugin("odd"),
+                call("odd.run"),
+            )
+        },
+        Case {
+            before: |station| {
+                let more = json!({"output": {"type": "string"}});
+                station.write("odd.wasm", saying::component("odd", &more, "3"));
+            },
+            ..case(
+                Code::BadOutcome,
+                "a tool that returns what it did not promise",
+                &plugin("odd"),
+                call("odd.run"),
+            )
+        },
+        Case {
+            before: |station| {
+                station.write("odd.wasm", "(module)");
+            },
+            ..case(
+                Code::BadPlugin,
+                "a file that is no plugin",
+                &plugin("odd"),
+                call("odd.run"),
+            )
+        },
+    ]
+}
+
+fn scripts() -> Vec<Case> {
+    let script = |source| ["script", "-e", source];
+    vec![
+        case(
+            Code::BadInput,
+            "a script that is no program",
+            "",
+            script("return 1 +"),
+        ),
+        case(
+            Code::GuestFailed,
+            "a script that throws",
+            "",
+            script("const all = [];\nreturn all[0].name"),
+        ),
+        case(
+            Code::Stalled,
+            "a script that waits for nothing",
+            "",
+            script("await new Promise(() => {})"),
+        ),
+        case(
+            Code::OutOfFuel,
+            "a script that does not end",
+            "[limits]\nscript_cpu_ms = 50\n",
+            script("for (;;);"),
+        ),
+        case(
+            Code::OutOfMemory,
+            "a script that takes too much memory",
+            "",
+            script("let all = []; for (;;) all.push(new Uint8Array(1 << 20).fill(1))"),
+        ),
+        case(
+            Code::OverBudget,
+            "a script that calls too often",
+            "[limits]\nscript_calls = 1\n",
+            script("await tools.text.count({ text: 'a' }); await tools.text.count({ text: 'b' })"),
+        ),
+        case(
+            Code::TooBig,
+            "a script that returns too much",
+            "",
+            script("return 'a'.repeat(3 << 20)"),
+        ),
+    ]
+}
+
+fn wishes() -> Vec<Case> {
+    vec![
+        case(
+            Code::BadInput,
+            "a command that is none",
+            "",
+            ["cal", "text.count"],
+        ),
+        case(
+            Code::BadArgs,
+            "arguments that do not fit",
+            "",
+            ["call", "text.count", r#"{"txt":"a"}"#],
+        ),
+        case(
+            Code::BadArgs,
+            "arguments that are no JSON",
+            "",
+            ["call", "text.count", "{text: a}"],
+        ),
+        case(
+            Code::UnknownTool,
+            "a tool that is not there",
+            "",
+            ["call", "text.cuont", r#"{"text":"a"}"#],
+        ),
+        case(
+            Code::Unconfirmed,
+            "a call to be confirmed",
+            "",
+            ["call", "files.remove", r#"{"path":"a"}"#],
+        ),
+        case(
+            Code::Denied,
+            "a call that is not granted",
+            "",
+            ["call", "web.get_json", r#"{"url":"https://example.com/"}"#],
+        ),
+        case(
+            Code::Asked,
+            "a call that a person is asked about",
+            "ask = [\"text.count\"]\n",
+            ["call", "text.count", r#"{"text":"a"}"#],
+        ),
+        case(
+            Code::FetchFailed,
+            "a server that is not there",
+            "[grants.\"web.get_json\"]\nfetch = [{ url = \"http://127.0.0.1:9/\", private = true }]\n",
+            ["call", "web.get_json", r#"{"url":"http://127.0.0.1:9/"}"#],
+        ),
+        case(
+            Code::NotFound,
+            "a run that is not there",
+            "",
+            ["runs", "show", "20200101-000000-000000000000"],
+        ),
+        Case {
+            before: |station| {
+                station
+                    .run(&["call", "text.count", r#"{"text":"a"}"#])
+                    .ends(0);
+                let journal = station.workspace().join(".lazaret/journal.db");
+                fs::write(journal, "no journal").unwrap();
+            },
+            ..case(
+                Code::Corrupt,
+                "a journal that is damaged",
+                "",
+                ["runs", "list"],
+            )
+        },
+        Case {
+            before: |station| {
+                station.write(".lazaret", "a file where the folder should be");
+            },
+            ..case(
+                Code::DiskFailed,
+                "a place that cannot be written",
+                "",
+                ["call", "text.count", r#"{"text":"a"}"#],
+            )
+        },
+    ]
+}
+
+/// The kind that a command says it ended with, where it can be asked for JSON.
+fn kind(station: &Station, command: &[&str]) -> Option<String> {
+    let ended = station.run(&[command, &["--json", "--quiet"]].concat());
+    let said = |text: &str| {
+        let value: Value = serde_json::from_str(text.lines().last()?).ok()?;
+        Some(value["error"]["kind"].as_str()?.to_owned())
+    };
+    said(&ended.out).or_else(|| said(&ended.err))
+}
+
+#[test]
+fn every_kind_of_error_reads_as_it_did() {
+    let mut text = String::new();
+    let mut shown = Vec::new();
+    for case in wishes().into_iter().chain(guests()).chain(scripts()) {
+        let station = Station::new();
+        (case.before)(&station);
+        if !case.config.is_empty() {
+            station.write("lazaret.toml", &case.config);
+            station.trust();
+        }
+        let Ended { status, out, err } = station.run(&case.command);
+        let line = case.command.join(" ");
+        writeln!(
+            text,
+            "== {}: {}\n$ lazaret {line}",
+            case.code.word(),
+            case.what
+        )
+        .unwrap();
+        writeln!(text, "{out}{err}exit {status}\n").unwrap();
+        assert_ne!(status, 0, "{line}: {out}{err}");
+        assert!(err.starts_with("error: "), "{line}: {err}");
+        if let Some(kind) = kind(&station, &case.command) {
+            assert_eq!(kind, case.code.word(), "{line}");
+        }
+        shown.push(case.code);
+    }
+    for code in ALL {
+        let is_shown = shown.contains(&code);
+        assert_ne!(is_shown, elsewhere(code).is_some(), "{code:?}");
+    }
+    assert_golden("errors", &text);
+}
