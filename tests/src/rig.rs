@@ -24,6 +24,7 @@ use lazaret::runs::audit::Audit;
 use lazaret::runs::brought::Chosen;
 use lazaret::runs::host::{Called, Goal, Host, Places, Records, Setup, With};
 use lazaret::runs::left::{Resumed, Waiting};
+use lazaret::runs::replay::Replayed;
 use lazaret::runs::served;
 use lazaret::runs::session::{Joining, Session};
 use lazaret::runs::written::Written;
@@ -377,6 +378,18 @@ impl Rig {
 }
 
 impl Rigged {
+    /// Runs a run again from its records.
+    ///
+    /// # Panics
+    /// Where it cannot be.
+    pub async fn replay(&self, run: &RunId) -> Replayed {
+        let records = self.records(run).await;
+        let earlier = self.host.before(&records).await.expect("a session");
+        let setup = self.rig.setup().expect("the policy of a test is sound");
+        let replayed = Host::replay(setup, (&records, earlier), None).await;
+        replayed.expect("all that it takes was kept")
+    }
+
     /// Calls a tool as a person on the command line would.
     pub async fn call(&self, tool: &str, args: Value) -> Called {
         self.call_text(tool, &args.to_string()).await

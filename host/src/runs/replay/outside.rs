@@ -1,6 +1,6 @@
 //! The outside of a run that is replayed: what its records hold of outcomes and replies.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Mutex, OnceLock};
@@ -29,6 +29,8 @@ pub(super) struct Outside {
     replies: Mutex<VecDeque<Result<Reply>>>,
     summaries: Mutex<VecDeque<Result<(String, Usage)>>>,
     scripted: BTreeMap<Place, Scripted>,
+    /// The ends of rests.
+    rested: BTreeSet<Seq>,
     /// Where the run is recorded again.
     again: OnceLock<(Journal, RunId)>,
 }
@@ -65,6 +67,7 @@ impl Outside {
             replies: Mutex::new(replies(records)),
             summaries: Mutex::new(summaries(records)),
             scripted: scripted(records),
+            rested: rested(records),
             again: OnceLock::new(),
         })
     }
@@ -109,6 +112,11 @@ impl Recorded for Outside {
 
     fn scripted(&self, place: &Place) -> Option<Scripted> {
         self.scripted.get(place).cloned()
+    }
+
+    fn rested(&self) -> bool {
+        let again = self.again.get();
+        again.is_some_and(|(journal, run)| self.rested.contains(&journal.placed(run)))
     }
 
     fn summary(&self) -> Result<(String, Usage)> {
@@ -282,6 +290,13 @@ fn failure(finished: &Finished) -> Option<Error> {
         return None;
     };
     Some(Error::new(*code, message.clone()).retry(*retryable))
+}
+
+/// Where the ends of rests stand.
+fn rested(records: &[Record]) -> BTreeSet<Seq> {
+    let ends = records.iter();
+    let ends = ends.filter(|record| matches!(record.event, Event::Rested { .. }));
+    ends.map(|record| record.seq).collect()
 }
 
 /// How each script first began.

@@ -446,14 +446,9 @@ impl<'a> Life<'a> {
     /// What happens while no call runs: a short rest is sat out, a long one needs no guest, and for an
     /// answer by a person the run is left.
     fn idle(&self, due: Option<(u32, u64)>) -> Result<Option<Next>> {
-        let now = self.script.station.gate.journal().clock().now_ms();
-        // Running it again costs what it has cost so far, so a busy script keeps its guest for longer.
-        let again_ms = self.spent.fuel / SCRIPT_FUEL_PER_MS;
-        let sat_out_ms = SCRIPT_IDLE_MS.max(again_ms.saturating_mul(SCRIPT_IDLE_PER_WORK));
-        let soon = now.saturating_add(sat_out_ms);
         let end = self.wall().unwrap_or(u64::MAX);
         match due {
-            Some((_, due)) if due.min(end) <= soon => Ok(None),
+            Some((_, due)) if self.is_sat_out(due.min(end)) => Ok(None),
             _ if !self.calling.asked.is_empty() => Err(self.waits()),
             Some((_, due)) => Ok(Some(Next::Rest {
                 until: due.min(end),
@@ -463,6 +458,19 @@ impl<'a> Life<'a> {
                 "the script waits, and nothing that it waits for is under way",
             )),
         }
+    }
+
+    /// Whether the guest stays meanwhile. When it is replayed, it stays where it did: no time passes then.
+    fn is_sat_out(&self, until: u64) -> bool {
+        let station = self.script.station;
+        if let Some(recorded) = &station.recorded {
+            return recorded.rested();
+        }
+        let now = station.gate.journal().clock().now_ms();
+        // Running it again costs what it has cost so far, so a busy script keeps its guest for longer.
+        let again_ms = self.spent.fuel / SCRIPT_FUEL_PER_MS;
+        let sat_out_ms = SCRIPT_IDLE_MS.max(again_ms.saturating_mul(SCRIPT_IDLE_PER_WORK));
+        until <= now.saturating_add(sat_out_ms)
     }
 
     /// When the script must be over, in milliseconds since 1970.

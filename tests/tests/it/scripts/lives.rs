@@ -328,4 +328,8 @@ async fn a_script_that_rests_for_long_has_no_guest_until_then() {
         .filter(|word| **word == "rested")
         .count();
     assert_eq!(rests, 1);
+    // No time passes in a replay, and it goes the same way.
+    let replayed = rig.replay(&run).await;
+    assert!(replayed.diverged.is_none(), "{replayed:?}");
+    assert!(replayed.same > 5);
 }
