@@ -247,9 +247,8 @@ async fn pass(
     station
         .gate
         .pass(caller, call, async |permit| {
-            if caller.origin == Origin::Model {
-                // All calls of a group are judged before one of them begins: their starts are up front, and in
-                // their order (U-14).
+            if caller.known.beside {
+                // Their starts are up front, and in their order (U-14).
                 tokio::task::yield_now().await;
             }
             perform(station, tasks, caller, tool, permit, trail).await

@@ -118,6 +118,8 @@ pub struct Known {
     chain: Arc<Mutex<Chain>>,
     /// What whoever calls says of this one call.
     pub asked: Invocation,
+    /// Whether it is one of several calls of a model that are made at once: all of them are judged before one begins.
+    pub beside: bool,
 }
 
 /// What a client says of one call, beside what it is: before the manifest, and never past policy.
@@ -250,6 +252,7 @@ impl Known {
             consults: Arc::default(),
             chain: Arc::default(),
             asked: Invocation::default(),
+            beside: false,
         }
     }
 
@@ -297,6 +300,7 @@ impl Known {
             questions: Arc::default(),
             weighed,
             asked: Invocation::default(),
+            beside: false,
             ..self.clone()
         }
     }

@@ -69,9 +69,12 @@ impl Drive<'_> {
                 continue;
             }
             let label = plan.label();
+            let beside = calls.len() > 1;
             let doing = calls.iter().map(|(call, place)| {
                 let way = self.way(offer, call, (place, &turn));
-                self.one(call, (place.clone(), label.clone()), way, &turn)
+                let mut caller = self.caller_of_model(label.clone());
+                (caller.place, caller.known.beside) = (place.clone(), beside);
+                self.one(call, caller, way, &turn)
             });
             let outcomes = join_all(doing).await;
             for ((call, place), (outcome, found)) in calls.iter().zip(outcomes) {
@@ -191,12 +194,10 @@ impl Drive<'_> {
     async fn one(
         &self,
         call: &ToolCall,
-        (place, label): (Place, Label),
+        caller: Caller,
         way: Way,
         turn: &Turn<'_>,
     ) -> (Outcome, Vec<ToolName>) {
-        let mut caller = self.caller_of_model(label);
-        caller.place = place;
         let found = match &way {
             Way::Search(_, names) => names.clone(),
             Way::Tool | Way::Script(_) | Way::Nowhere(_) => Vec::new(),
