@@ -17,7 +17,7 @@ help:
 	@echo '  make peers    compare the codecs with the providers'\'' own SDKs; needs Python 3.11 or newer, and PyPI the first time'
 	@echo '  make conformance  run the official suite of MCP; needs npm, and its packages the first time'
 	@echo '  make bench    measure, and print one table'
-	@echo '  make load     measure the server: calls over HTTP and two hundred who watch a run; needs wrk, a package of that name'
+	@echo '  make load     measure the server: calls over HTTP and MCP, and two hundred who watch a run; needs wrk, a package of that name'
 	@echo '  make plugins  only compile the plugins, into plugins/dist/NAME.wasm'
 	@echo '  make setup    only make this machine able to compile plugins'
 	@echo '  make clean    remove everything that was built'
@@ -94,8 +94,9 @@ bench:
 # The host as it is shipped; so that the engine is not built again, all else is as for the tests.
 load: plugins
 	@cargo build --profile dev --config 'profile.dev.package.lazaret.opt-level=3' -p lazaret
-	@cargo run -q --profile dev --config 'profile.dev.package.lazaret.opt-level=3' \
-		--config 'profile.dev.package.lazaret-tests.opt-level=3' -p lazaret-tests --bin load -- target/debug/lazaret
+	@for program in load trips; do \
+		cargo run -q --profile dev --config 'profile.dev.package.lazaret.opt-level=3' \
+			--config 'profile.dev.package.lazaret-tests.opt-level=3' -p lazaret-tests --bin $$program -- target/debug/lazaret || exit; done
 
 clean:
 	@rm -rf target plugins/dist

@@ -1,11 +1,19 @@
-//! `lazaret serve` under load: `make load`. Calls of a tool that only looks, by `wrk` over connections that are kept, and
-//! a script with two hundred clients who watch it beside the same script without.
+//! `lazaret serve` under load: `make load`. Calls of a tool that only looks, by `wrk` over connections that are kept, beside
+//! the same calls without a surface; and a script with two hundred clients who watch it beside the same script without.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use lazaret::edges::egress::Names;
+use lazaret::guests::dispatch::Request;
+use lazaret::runs::host::{Host, Places, Records};
+use lazaret::surfaces::config;
+use lazaret::words::clock::Clock;
+use lazaret::words::event::Surface;
+use lazaret::words::message::WishedArgs;
 use lazaret_tests::client::Client;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -15,6 +23,9 @@ const CALLS: usize = 200;
 const WATCHERS: usize = 200;
 /// Runs with and without them, by turns.
 const ROUNDS: usize = 7;
+/// Calls without a surface.
+const DIRECT: usize = 2_000;
+const TOOL: &str = "text.count";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -27,13 +38,15 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     let scene = Scene::start(Path::new(program));
-    scene.calls();
+    let direct = scene.direct();
+    scene.calls(direct);
     scene.watched();
     ExitCode::SUCCESS
 }
 
 /// A server of its own, in a folder of its own.
 struct Scene {
+    program: PathBuf,
     folder: tempfile::TempDir,
     child: Child,
     client: Client,
@@ -89,36 +102,65 @@ impl Scene {
             heard: Arc::default(),
         };
         Self {
+            program,
             folder,
             child,
             client,
         }
     }
 
+    /// The same call by a host in this process, as a whole run that is committed to the disk: dispatch without a surface.
+    fn direct(&self) -> Duration {
+        let folder = self.folder.path().join("direct");
+        std::fs::create_dir(&folder).expect("a folder");
+        let path = folder.join(config::NAME);
+        std::fs::write(&path, "").expect("a file");
+        let places = Places {
+            state: folder.join("state"),
+            records: Records::Folder(folder.join("records")),
+            program: self.program.clone(),
+            names: Names::System,
+            clock: Clock::system(),
+            collector: None,
+        };
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        let calling = runtime.spawn(async move {
+            let setup = config::setup_of(&path, places).expect("a configuration");
+            let host = Host::open(setup).await.expect("a host");
+            let mut took = Vec::with_capacity(DIRECT);
+            for _ in 0..DIRECT {
+                let (run, tasks) = (host.new_run(), host.tasks());
+                let request = Request {
+                    tool: TOOL.to_owned(),
+                    args: WishedArgs::Json(input()),
+                };
+                let began = Instant::now();
+                let called = host.call(run, Surface::Http, request, &tasks).await;
+                took.push(began.elapsed());
+                called.expect("a journal").outcome.result.expect("a count");
+            }
+            took.sort_unstable();
+            took[took.len() / 2]
+        });
+        runtime.block_on(calling).expect("a median")
+    }
+
     /// Calls of a tool that only looks.
-    fn calls(&self) {
-        let input = json!({"text": "a b"});
-        let mut within: Vec<u64> = (0..200)
-            .map(|_| {
-                let told = self.client.call("text.count", input.clone()).is(200);
-                told["meta"]["usage"]["us"].as_u64().expect("a time")
-            })
-            .collect();
-        within.sort_unstable();
+    fn calls(&self, direct: Duration) {
         println!(
-            "call of text.count, its guest alone, median      {:>9} us",
-            within[within.len() / 2]
+            "call of {TOOL} without a surface, median      {:>9} us",
+            direct.as_micros()
         );
         let script = self.folder.path().join("call.lua");
         let text = format!(
             "wrk.method = \"POST\"\nwrk.headers[\"authorization\"] = \"Bearer {}\"\n\
              wrk.headers[\"content-type\"] = \"application/json\"\nwrk.body = '{}'\n",
             self.client.token,
-            json!({"input": input})
+            json!({"input": input()})
         );
         std::fs::write(&script, text).expect("a file");
         for connections in [1, 8, 64] {
-            let url = format!("http://{}/v1/tools/text.count/call", self.client.address);
+            let url = format!("http://{}/v1/tools/{TOOL}/call", self.client.address);
             let output = Command::new("wrk")
                 .args(["-t1", "-d5s", "--latency"])
                 .arg(format!("-c{connections}"))
@@ -140,6 +182,10 @@ impl Scene {
                 said("50%"),
                 said("99%")
             );
+            if connections == 1 {
+                let beyond = micros(&said("50%")) - direct.as_secs_f64() * 1e6;
+                println!("      of that, beyond the same without a surface  {beyond:>9.0} us");
+            }
         }
     }
 
@@ -203,6 +249,19 @@ impl Scene {
             .map(|(ended, began)| ended - began)
             .expect("calls")
     }
+}
+
+fn input() -> Value {
+    json!({"text": "a b"})
+}
+
+/// A time as `wrk` writes it, in microseconds.
+fn micros(text: &str) -> f64 {
+    let number = |unit: &str| text.strip_suffix(unit)?.parse::<f64>().ok();
+    let long = || Some(number("ms")? * 1e3);
+    number("us")
+        .or_else(long)
+        .expect("a time of less than a second")
 }
 
 /// So many who watch a run to its end, on one thread, so that they take as little as they can from the cores that the

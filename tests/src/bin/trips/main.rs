@@ -1,4 +1,4 @@
-//! How long a round trip over MCP takes, over standard input and output: `cargo run -p lazaret-tests --bin trips [N]`.
+//! How long a round trip over MCP takes, over standard input and output: `make load`, or `trips PROGRAM [N]`.
 //!
 //! `ping` is what two processes, two pipes and the protocol take by themselves; a call is all gates, its guest, and its
 //! record on the disk.
@@ -81,11 +81,14 @@ impl Server {
 }
 
 fn main() {
-    let times = std::env::args()
-        .nth(1)
+    let mut arguments = std::env::args().skip(1);
+    let program = arguments
+        .next()
+        .expect("which program? `make load` says it");
+    let program = PathBuf::from(program).canonicalize().expect("a program");
+    let times = arguments
+        .next()
         .map_or(2_000, |times| times.parse().expect("a number"));
-    let own = std::env::current_exe().expect("this program has a place");
-    let program = own.with_file_name("lazaret");
     let home = tempfile::tempdir().expect("there is a place for files");
     let mut server = Server::begin(&program, home.path());
     let offers = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
