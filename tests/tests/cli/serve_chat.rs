@@ -1,5 +1,6 @@
 //! An agent as programs know a model: `/v1/chat/completions` and `/v1/models`.
 
+use lazaret_tests::client::Client;
 use serde_json::{Value, json};
 
 use crate::provider;
@@ -191,4 +192,11 @@ fn what_an_agent_cannot_do_is_refused_in_words_that_clients_know() {
     failing["messages"] =
         json!([{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]);
     assert_eq!(ask(failing), invalid(400));
+    // Who is not let in reads why, as well.
+    let mut stranger = Client::clone(&server);
+    stranger.token = "wrong".to_owned();
+    for path in ["/v1/models", "/v1/models/a"] {
+        let told = stranger.get(path).is(401);
+        assert_eq!(told["error"]["type"], "authentication_error", "{told}");
+    }
 }

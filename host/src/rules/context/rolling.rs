@@ -106,14 +106,17 @@ impl Rolling {
     /// The host's own summary of these messages, which takes the last one in: a line each, the newest last.
     #[must_use]
     pub fn summary(&self, before: &str, messages: &[Message]) -> String {
-        let mut left_out = 0;
+        // What stands there may be a model's own words.
+        let mut left_out = 0_usize;
         let mut lines: Vec<String> = Vec::new();
         for line in before.lines() {
             match line
                 .strip_prefix(LEFT_OUT)
                 .and_then(|rest| rest.split_whitespace().next())
             {
-                Some(number) => left_out += number.parse().unwrap_or(0),
+                Some(number) => {
+                    left_out = left_out.saturating_add(number.parse().unwrap_or(0));
+                }
                 None => lines.push(cut(line, self.entry_chars)),
             }
         }
@@ -130,7 +133,7 @@ impl Rolling {
         while chars(lines.get(from..).unwrap_or_default()) > self.all_chars {
             from += 1;
         }
-        left_out += from;
+        left_out = left_out.saturating_add(from);
         let kept = lines.split_off(from.min(lines.len()));
         let first = (left_out > 0).then(|| format!("{LEFT_OUT}{left_out} lines before"));
         first.into_iter().chain(kept).collect::<Vec<_>>().join("\n")
@@ -264,6 +267,13 @@ mod tests {
         assert_eq!(two, "… 1 lines before\nuser: b\nuser: c");
         let three = summary(&rolling, &two, &["d"]);
         assert_eq!(three, "… 2 lines before\nuser: c\nuser: d");
+    }
+
+    #[test]
+    fn a_count_that_a_model_made_up_is_no_more_than_a_count() {
+        let most = format!("{LEFT_OUT}{} lines before", usize::MAX);
+        let text = summary(&Rolling::default(), &format!("{most}\n{most}"), &["a"]);
+        assert_eq!(text, format!("{most}\nuser: a"));
     }
 
     proptest! {

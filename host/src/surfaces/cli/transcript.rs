@@ -269,7 +269,8 @@ fn line_of_stop(stopped: &Stopped) -> String {
         End::Done { .. } => good("done"),
         End::Failed { message, .. } => format!("{}: {}", bad("failed"), foreign(message)),
     };
-    let tokens = stopped.usage.input_tokens + stopped.usage.output_tokens;
+    let usage = &stopped.usage;
+    let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
     let cost = match (tokens, stopped.usage.cost) {
         (0, _) => String::new(),
         (_, cost) if cost.micros == 0 => format!(", {tokens} tokens"),

@@ -43,6 +43,15 @@ struct Course {
     work: JoinHandle<Option<Result<String>>>,
 }
 
+/// Why a client is turned away that was not let in, in the form that it reads.
+pub(super) fn turned_away(path: &str, failed: Failed) -> Answer {
+    let theirs = path == "/v1/chat/completions" || path == "/v1/models";
+    match theirs || path.starts_with("/v1/models/") {
+        true => Refused(failed).into_response(),
+        false => failed.into_response(),
+    }
+}
+
 /// `POST /v1/chat/completions`.
 pub(super) async fn complete(
     State(site): State<Site>,

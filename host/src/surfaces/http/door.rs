@@ -7,9 +7,10 @@ use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CONNECTION, HOST, ORIGIN, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response as Answer};
+use axum::response::Response as Answer;
 
 use super::answer::Failed;
+use super::chat;
 use super::names::Names;
 use super::site::Site;
 use crate::rules::rate::Minute;
@@ -196,7 +197,7 @@ pub(super) async fn pass(State(site): State<Site>, request: Request, next: Next)
     match admitted {
         Ok(()) => next.run(request).await,
         Err(failed) => {
-            let mut answer = failed.into_response();
+            let mut answer = chat::turned_away(request.uri().path(), failed);
             if answer.status() == StatusCode::UNAUTHORIZED {
                 let bearer = HeaderValue::from_static("Bearer");
                 answer.headers_mut().insert(WWW_AUTHENTICATE, bearer);

@@ -320,11 +320,11 @@ impl Operation {
                 content.insert((*media).to_owned(), json!({"schema": reference(schema)}));
             }
         }
-        let failure =
-            match self.path.starts_with("/v1/chat") || self.path.starts_with("/v1/models/") {
-                true => json!({"anyOf": [reference("Failure"), reference("Refusal")]}),
-                false => reference("Failure"),
-            };
+        let failure = match self.path.starts_with("/v1/chat") || self.path.starts_with("/v1/models")
+        {
+            true => json!({"anyOf": [reference("Failure"), reference("Refusal")]}),
+            false => reference("Failure"),
+        };
         let failed = json!({
             "description": "It is not done; `error.code` says why.",
             "headers": {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}},
