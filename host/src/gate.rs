@@ -18,7 +18,8 @@ use crate::rules::questions::{Said, Unattended};
 use crate::rules::{Consent, Durability, Effect};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
-    Content, Denial, EffectKind, End, Event, Finished, Judged, Question, Spent, Verdict, Weighed,
+    Content, Denial, EffectKind, End, Event, Finished, Judged, Question, Remade, Spent, Verdict,
+    Weighed,
 };
 use crate::words::id::{Digest, QuestionId, Seq};
 use crate::words::label::Label;
@@ -70,6 +71,8 @@ pub struct Performed<T> {
     pub label: Label,
     /// What is told in place of the content.
     pub told: Option<Value>,
+    /// Of a call: what steps have made of it.
+    pub remade: Option<Box<Remade>>,
     /// What it took.
     pub spent: Spent,
 }
@@ -83,6 +86,7 @@ impl<T> Performed<T> {
             content: Content::Empty,
             label,
             told: None,
+            remade: None,
             spent,
         }
     }
@@ -276,6 +280,7 @@ impl Gate {
             end: failed(error),
             label: caller.label.clone(),
             told: None,
+            remade: None,
             spent: Spent::default(),
         };
         let event = Event::Finished(finished);
@@ -336,18 +341,26 @@ impl Gate {
         if !matches!(wished.content, Content::Inline(_)) {
             wished.subject = SECRET.to_owned();
         }
-        for value in &mut wished.weighed {
-            value.value = String::new();
-        }
-        if let Verdict::Deny(denial) = &mut wished.verdict {
-            denial.reason = SECRET.to_owned();
-            denial.allow.clear();
-        }
-        if let Content::Inline(value) = &wished.content {
-            let bytes = value.to_string().len();
-            wished.content = Content::Size { bytes };
-        }
+        hush(
+            &mut wished.content,
+            &mut wished.weighed,
+            &mut wished.verdict,
+        );
         wished
+    }
+
+    /// What stands on record of what steps have made of a call: of what is secret, how much it is.
+    fn kept_remade(&self, caller: &Caller, remade: Option<Box<Remade>>) -> Option<Box<Remade>> {
+        let mut remade = remade?;
+        let classes = &self.policy.flows.classes;
+        if classes.is_secret(&remade.label) || self.knows_secret(caller) {
+            hush(
+                &mut remade.content,
+                &mut remade.weighed,
+                &mut remade.verdict,
+            );
+        }
+        Some(remade)
     }
 
     /// Whether it is a guest or a ward that knows a secret.
@@ -374,6 +387,7 @@ impl Gate {
             end,
             label: performed.label.clone(),
             told: performed.told.clone(),
+            remade: self.kept_remade(caller, performed.remade.clone()),
             spent: performed.spent,
         };
         self.journal
@@ -383,6 +397,21 @@ impl Gate {
 
 /// What stands on record in place of the words of whoever knows a secret.
 const SECRET: &str = "secret";
+
+/// Takes out of what stands on record what somebody says who knows a secret.
+fn hush(content: &mut Content, weighed: &mut [Weighed], verdict: &mut Verdict) {
+    for value in weighed {
+        value.value = String::new();
+    }
+    if let Verdict::Deny(denial) = verdict {
+        denial.reason = SECRET.to_owned();
+        denial.allow.clear();
+    }
+    if let Content::Inline(value) = content {
+        let bytes = value.to_string().len();
+        *content = Content::Size { bytes };
+    }
+}
 
 /// What stands on record of a wish.
 struct Wished {
@@ -420,6 +449,65 @@ pub(crate) fn foresee<E: Effect>(
         weighed,
         terms: decided.ok().map(|(_, terms)| terms),
     }
+}
+
+/// What would be decided of an effect that was allowed before, and has been changed since by what the operator has put
+/// around it. Where a person has said yes to it as it was, nobody is there to be asked again, and their yes covers what
+/// it has become if it would be asked for the same, and nothing speaks against it that they did not know. Whether a
+/// yes may cover the change at all is for whoever knows what has changed.
+pub(crate) fn foresee_after<E: Effect>(
+    (caller, first): (&Caller, &E),
+    (by_then, effect): (&Caller, &E),
+    policy: &Policy,
+) -> Foreseen<E::Terms> {
+    let answered = answered(caller, first, policy);
+    let now = effect.judge(by_then, policy);
+    if let (Some(answered), Ok(now)) = (answered, now)
+        && let Consent::Needed { rule, open, .. } = &now.consent
+        && *rule == answered.line
+        && open
+            .iter()
+            .all(|point| answered.reasons.contains(&point.reason))
+    {
+        let rule = format!(
+            "{rule}; question {} was answered with yes, before steps changed the call",
+            answered.id
+        );
+        return Foreseen {
+            verdict: Verdict::Allow { rule },
+            weighed: now.weighed,
+            terms: Some(now.terms),
+        };
+    }
+    foresee(by_then, effect, policy)
+}
+
+/// A question that a person has answered with yes.
+struct Answered {
+    id: QuestionId,
+    line: String,
+    reasons: Vec<String>,
+}
+
+/// The question about an effect, where it was asked and answered with yes.
+fn answered<E: Effect>(caller: &Caller, effect: &E, policy: &Policy) -> Option<Answered> {
+    let Consent::Needed {
+        rule,
+        bound_to,
+        open,
+        ..
+    } = effect.judge(caller, policy).ok()?.consent
+    else {
+        return None;
+    };
+    let reasons: Vec<&str> = open.iter().map(|open| open.reason.as_str()).collect();
+    let (id, wish) = named(caller, &bound_to, &reasons);
+    let said = caller.known.questions.said((&id, &wish), &reasons);
+    (said == Some(Said::Yes)).then(|| Answered {
+        id,
+        line: rule,
+        reasons: open.into_iter().map(|open| open.reason).collect(),
+    })
 }
 
 /// The rule and the terms, or why not; and what was weighed.

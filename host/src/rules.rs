@@ -71,6 +71,11 @@ pub trait Effect: sealed::Sealed + Send + Sync {
     fn component(&self) -> Option<Digest> {
         None
     }
+    /// Whether whoever wishes it passes something on that stays, or that somebody else works with, beside asking: a
+    /// file that is written, a note that is kept, another tool that is called. A request asks, whatever it says.
+    fn passes_on(&self) -> bool {
+        false
+    }
     /// Decides. Pure, and total: what no rule allows is denied.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use lazaret::edges::egress::{Egress, Names};
 use lazaret::edges::mcp::pins::Pins;
-use lazaret::edges::mcp::{Around, Server};
+use lazaret::edges::mcp::{Around, Server, parts};
 use lazaret::edges::vault::{Backend, Secret, Vault};
 use lazaret::guests::dispatch::{Outcome, Request};
 use lazaret::guests::plugin::PluginBytes;
@@ -26,7 +26,7 @@ use lazaret::runs::host::{Called, Goal, Host, Places, Records, Setup, With};
 use lazaret::runs::left::{Resumed, Waiting};
 use lazaret::runs::replay::Replayed;
 use lazaret::runs::served;
-use lazaret::runs::session::{Joining, Session};
+use lazaret::runs::session::{Earlier, Joining, Session};
 use lazaret::runs::written::Written;
 use lazaret::surfaces::config;
 use lazaret::words::clock::Clock;
@@ -272,6 +272,16 @@ impl Rig {
         })
     }
 
+    /// Runs these records again, with the policy of now.
+    ///
+    /// # Panics
+    /// Where not all was kept that this takes.
+    pub async fn replay(&self, records: &[Record]) -> Replayed {
+        let setup = self.setup().expect("the policy of a test is sound");
+        let replayed = Host::replay(setup, (records, Earlier::default()), None).await;
+        replayed.expect("all is on record that a replay takes")
+    }
+
     /// Looks at the records that are kept here, with no host around them.
     ///
     /// # Panics
@@ -289,8 +299,9 @@ impl Rig {
     pub async fn trusting(self, server: &str) -> Self {
         let (listed, terms, around) = self.read(server).await;
         let listed = listed.expect("the server starts");
+        let parts = parts(&terms, &around).expect("its files can be read");
         let pins = Pins::at(around.folder);
-        pins.keep(&terms, &Pin::of(&terms, &listed))
+        pins.keep(&terms, &Pin::of(&terms, &listed, parts))
             .expect("a pin is kept");
         self
     }

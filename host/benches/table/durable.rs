@@ -183,6 +183,7 @@ async fn long_run(path: &Path) {
             },
             label: Label::of(Source::user()),
             told: None,
+            remade: None,
             spent: Spent::default(),
         });
         journal.append(&run, 0, done).unwrap();

@@ -105,6 +105,7 @@ impl Egress {
             content: Content::Size { bytes },
             label,
             told: None,
+            remade: None,
             spent: Spent::since(began),
         }
     }

@@ -4,6 +4,7 @@
 //! so that a link that leads out, or is swapped between check and use, leads nowhere. Only regular
 //! files are read or written: never a device, pipe or socket.
 
+mod kept;
 mod written;
 
 use std::collections::BTreeMap;
@@ -16,10 +17,13 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File as OpenFile, Metadata, MetadataExt, OpenOptions, OpenOptionsExt};
 use rustix::fs::{OFlags, RenameFlags, renameat_with};
 
+use self::kept::check_moved;
 use self::written::{Written, no_room};
 use super::labels::{FileLabels, Known};
 use crate::gate::{Performed, Permit};
-use crate::rules::file::{File, FileWish, KEPT, Place, Places, WriteMode, is_kept, kept};
+use crate::rules::file::{
+    File, FileWish, Place, Places, WriteMode, is_kept, is_repository, kept, repository,
+};
 use crate::rules::policy::Policy;
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result, why};
@@ -149,6 +153,7 @@ impl Files {
             content: Content::Size { bytes },
             label: label.unwrap_or_default(),
             told: None,
+            remade: None,
             spent,
         }
     }
@@ -329,13 +334,7 @@ impl Files {
         self.check_own(dir, path, to)?;
         self.check_kept(path, from)?;
         self.check_kept(path, to)?;
-        let moved = relative(from);
-        if KEPT
-            .iter()
-            .any(|kept| dir.symlink_metadata(moved.join(kept)).is_ok())
-        {
-            return Err(Error::new(Code::Denied, kept(path)));
-        }
+        check_moved(dir, path, &relative(from))?;
         let (from_folder, from_name) = folder_of(dir, path, from, Missing::Refuse)?;
         let (to_folder, to_name) = folder_of(dir, path, to, Missing::Create)?;
         renameat_with(
@@ -379,11 +378,22 @@ impl Files {
             .iter()
             .fold(root.clone(), |way, name| way.join(name));
         // What is not there yet is made below what is.
-        let there = way.ancestors().find_map(|way| resolved(way).ok());
-        let leads = there.iter().flat_map(|there| there.components());
-        let mut names = leads.filter_map(|part| part.as_os_str().to_str());
-        match names.any(is_kept) {
-            true => Err(Error::new(Code::Denied, kept(path))),
+        let led = way.ancestors().find_map(|above| {
+            let there = resolved(above).ok()?;
+            let made = way.strip_prefix(above).ok()?;
+            Some(there.join(made))
+        });
+        let Some(led) = led else {
+            return Ok(());
+        };
+        let mut names = led
+            .components()
+            .filter_map(|part| part.as_os_str().to_str());
+        if names.any(is_kept) {
+            return Err(Error::new(Code::Denied, kept(path)));
+        }
+        match is_in_repository(&led) {
+            true => Err(Error::new(Code::Denied, repository(path))),
             false => Ok(()),
         }
     }
@@ -423,6 +433,19 @@ fn canonical(path: &Path) -> PathBuf {
 #[expect(clippy::disallowed_methods, reason = "where the links of a mount lead")]
 fn resolved(path: &Path) -> std::io::Result<PathBuf> {
     path.canonicalize()
+}
+
+/// Whether a path lies in what Git takes for a repository, or what is made there would make it one.
+fn is_in_repository(path: &Path) -> bool {
+    let folders = path.ancestors().skip(1).zip(path.ancestors());
+    folders
+        .into_iter()
+        .filter_map(|(folder, made)| Some((folder, made.file_name()?)))
+        .any(|(folder, made)| {
+            is_repository(|mark| {
+                made.eq_ignore_ascii_case(mark) || folder.join(mark).symlink_metadata().is_ok()
+            })
+        })
 }
 
 fn changes(wish: &FileWish) -> bool {

@@ -7,6 +7,7 @@
 mod ear;
 mod ending;
 mod link;
+mod parts;
 pub mod pins;
 pub mod process;
 mod remote;
@@ -14,7 +15,7 @@ mod wire;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -22,6 +23,7 @@ use tokio::sync::{Mutex, Semaphore};
 
 pub use self::ear::Progress;
 use self::link::Link;
+pub use self::parts::parts;
 use self::remote::Desk;
 use crate::edges::egress::Egress;
 use crate::edges::state::StateFolder;
@@ -29,6 +31,7 @@ use crate::edges::vault::Vault;
 use crate::rules::scrub::Known;
 use crate::rules::server::Terms;
 use crate::rules::server::definition::Listed;
+use crate::rules::server::pin::{Parts, changed};
 use crate::rules::server::resources::Act;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
@@ -57,6 +60,8 @@ pub struct Around {
 pub struct Server {
     terms: Terms,
     around: Around,
+    /// The files that its command named when a person read it.
+    read: OnceLock<Parts>,
     state: Mutex<State>,
     at_once: Semaphore,
 }
@@ -96,6 +101,7 @@ impl Server {
         Self {
             terms,
             around,
+            read: OnceLock::new(),
             state: Mutex::default(),
             at_once,
         }
@@ -105,6 +111,35 @@ impl Server {
     #[must_use]
     pub fn terms(&self) -> &Terms {
         &self.terms
+    }
+
+    /// It is started only with these files.
+    pub fn as_read(&self, parts: &Parts) {
+        // Who it is was read once.
+        let _ = self.read.set(parts.clone());
+    }
+
+    /// A server is started only as it was read.
+    async fn check_parts(&self) -> Result<()> {
+        let Some(read) = self.read.get() else {
+            return Ok(());
+        };
+        let (terms, around) = (self.terms.clone(), self.around.clone());
+        let now = tokio::task::spawn_blocking(move || parts(&terms, &around)).await;
+        let now = now.map_err(|_| Error::bug("looking at a server's files panicked"))??;
+        let name = &self.terms.name;
+        let Some(part) = changed(read, &now).into_iter().next() else {
+            return Ok(());
+        };
+        let what = format!(
+            "the file `{}`, which `command` of the server `{name}` names, is not what it was when you trusted it",
+            shown(&part)
+        );
+        let error = Error::bad_plugin(what).retry(false);
+        Err(error.hint(format!(
+            "look at what changed, then run `lazaret servers trust {name}`; if it is no program, write \
+             `data = [\"{part}\"]` in `[mcp.{name}]`"
+        )))
     }
 
     /// What it says of its tools now.
@@ -200,6 +235,7 @@ impl Server {
             // Running out is what this is for.
             let _ = tokio::time::timeout(wait, std::future::pending::<()>()).await;
         }
+        self.check_parts().await?;
         let start = Duration::from_millis(self.terms.bounds.start_ms).min(deadline.rest());
         match Link::open(&self.terms, &self.around, start).await {
             Ok(link) => {

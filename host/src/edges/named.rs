@@ -13,6 +13,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
 use crate::words::error::{Code, Error, Result, why};
+use crate::words::id::{Digest, Digesting};
 
 /// The bytes of the file at `path`, at most `limit`. `what` says what it is, for people.
 ///
@@ -53,6 +54,39 @@ pub fn read(path: &Path, what: &str, limit: usize) -> Result<Vec<u8>> {
 #[must_use]
 pub fn is_folder(path: &Path) -> bool {
     path.is_dir()
+}
+
+/// Whether there is a regular file at `path`.
+#[must_use]
+pub fn is_file(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// What the file at `path` holds, which is at most `limit` bytes. `what` says what it is, for people.
+///
+/// # Errors
+/// `TooBig`, `DiskFailed`.
+pub fn digest(path: &Path, what: &str, limit: u64) -> Result<Digest> {
+    let shown = path.display();
+    let failed = |error: std::io::Error| {
+        let what = format!("{what} `{shown}` cannot be read: {}", why(error.kind()));
+        Error::new(Code::DiskFailed, what).because(error)
+    };
+    let file = File::open(path).map_err(failed)?;
+    let mut file = file.take(limit.saturating_add(1));
+    let (mut digest, mut piece, mut read) = (Digesting::default(), vec![0; 64 << 10], 0_u64);
+    loop {
+        let count = file.read(&mut piece).map_err(failed)?;
+        let Some(some) = piece.get(..count).filter(|some| !some.is_empty()) else {
+            return Ok(digest.end());
+        };
+        read = read.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
+        if read > limit {
+            let what = format!("{what} `{shown}` has more than {} MiB", limit >> 20);
+            return Err(Error::new(Code::TooBig, what));
+        }
+        digest.add(some);
+    }
 }
 
 /// Makes a folder, and those above it.

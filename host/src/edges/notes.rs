@@ -101,6 +101,7 @@ impl Notes {
             content: Content::Size { bytes },
             label,
             told: None,
+            remade: None,
             spent,
         }
     }

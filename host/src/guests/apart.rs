@@ -17,7 +17,7 @@ use crate::rules::flow::apart::Apart;
 use crate::rules::json;
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Glimpse, ScriptBounds, Spent};
+use crate::words::event::{Glimpse, Remade, ScriptBounds, Spent};
 use crate::words::id::Digest;
 use crate::words::label::Label;
 use crate::words::limits::{
@@ -33,6 +33,8 @@ pub struct Done {
     pub telling: Telling,
     /// Lines that it has written.
     pub trail: Trail,
+    /// What steps had made of the call.
+    pub remade: Option<Box<Remade>>,
     /// What it took.
     pub spent: Spent,
 }
@@ -56,6 +58,7 @@ impl Done {
             result: Err(error),
             telling: Telling::Free,
             trail: Trail::default(),
+            remade: None,
             spent: Spent::default(),
         }
     }
@@ -182,6 +185,7 @@ impl Isolated<'_> {
             result,
             telling,
             trail,
+            remade: None,
             spent,
         };
         (done, is_program)

@@ -422,16 +422,23 @@ async fn perform(
         content,
         label,
         told,
+        remade: done.remade,
         spent: done.spent,
     }
 }
 
 /// The label of a tool's outcome: what it is under the influence of, and whether the tool says that it is secret.
 fn of_outcome(tool: &Tool, label: Label) -> Label {
-    match tool.declared.offer.sensitivity {
-        Sensitivity::Secret => label.with(Source::new(Sort::Secret, tool.name.as_str())),
-        Sensitivity::Public | Sensitivity::Internal => label,
+    match own_secret(tool) {
+        Some(secret) => label.with(secret),
+        None => label,
     }
+}
+
+/// The source that a tool adds which says of its outcomes that they are secret.
+fn own_secret(tool: &Tool) -> Option<Source> {
+    let is_secret = tool.declared.offer.sensitivity == Sensitivity::Secret;
+    is_secret.then(|| Source::new(Sort::Secret, tool.name.as_str()))
 }
 
 /// Makes a call that was allowed: if its checker agrees, apart or in a guest, or as what came of it before.
@@ -519,6 +526,7 @@ async fn visit(
         result: said.and_then(|said| read_outcome((station, tool), said, refused)),
         telling: Telling::Whole,
         trail: ending.trail,
+        remade: None,
         spent: ending.spent,
     })
 }
@@ -727,7 +735,7 @@ async fn run(
         station,
         tasks,
         caller,
-        heard: Heard::default(),
+        heard: Heard::of(own_secret(tool)),
         requests: Arc::new(Semaphore::new(FETCHES_AT_ONCE)),
         trail: Trail::default(),
     };

@@ -27,6 +27,7 @@ use crate::rules::caller::Caller;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Content;
+use crate::words::label::Label;
 use crate::words::limits::{EFFECT_TIMEOUT_MS, EFFECTS_PER_CALL};
 
 impl types::Host for Inside {}
@@ -57,11 +58,6 @@ impl Inside {
 }
 
 impl Visit {
-    /// The guest as a caller, under the influence of all that it has read so far.
-    fn caller(&self) -> Caller {
-        self.wisher().caller()
-    }
-
     /// What of the visit it takes to hand an effect over.
     fn wisher(&self) -> Wisher {
         Wisher {
@@ -98,12 +94,17 @@ struct Wisher {
 
 impl Wisher {
     /// The guest as a caller, under the influence of all that it has read so far, beside that of its own code and of
-    /// what it was given. What it writes is under the same.
-    fn caller(&self) -> Caller {
+    /// what it was given. `passes_on` says of its wish what [`Effect::passes_on`] does.
+    fn caller(&self, passes_on: bool) -> Caller {
         Caller {
-            label: self.caller.label.join(&self.heard.label()),
+            label: self.caller.label.join(&self.heard.brings(passes_on)),
             ..self.caller.clone()
         }
+    }
+
+    /// What whatever it writes is under the influence of.
+    fn written(&self) -> Label {
+        self.caller(true).label
     }
 
     /// Hands an effect over, and says what came of it in the guest's terms.
@@ -137,7 +138,8 @@ impl Wisher {
         F: FnOnce(Arc<Station>, Permit<E>, Deadline) -> Fut + Send + 'static,
         Fut: Future<Output = Performed<T>> + Send + 'static,
     {
-        let (station, caller) = (self.station.clone(), self.caller());
+        let passes_on = effect.as_ref().is_ok_and(E::passes_on);
+        let (station, caller) = (self.station.clone(), self.caller(passes_on));
         let effect = effect.map_err(|error| {
             let what = ("malformed".to_owned(), Content::Empty);
             let why = (unfit(&error), error);

@@ -178,6 +178,7 @@ impl Whole {
                 label: self.label.clone(),
                 ..Trail::default()
             },
+            remade: None,
             spent: Spent {
                 repeated: true,
                 altered: self.altered,

@@ -86,6 +86,10 @@ impl Effect for Call {
         Content::Inline(self.wish.as_ref().unwrap_or(self.args.value()).clone())
     }
 
+    fn passes_on(&self) -> bool {
+        true
+    }
+
     fn judge(&self, caller: &Caller, policy: &Policy) -> Result<Allowed<Within>, Denial> {
         admits(&self.tool, &self.declared, caller, policy)?;
         if caller.depth >= CALL_DEPTH {
@@ -105,13 +109,13 @@ impl Effect for Call {
         let asked_by = self.asked_by(policy, &open, &standing);
         if asked_by.is_some() && self.tool.as_str() != ADOPT {
             flow::check_handed(self)?;
-            open.extend(flow::handed(self, caller));
+            open.extend(flow::handed(self, caller, &policy.flows.classes));
         }
         let consent = match asked_by {
             None => Consent::NotNeeded,
             Some(line) => Consent::Needed {
                 rule: line,
-                bound_to: self.bound_to(),
+                bound_to: self.bound_to(policy),
                 open,
                 lines,
             },
@@ -161,7 +165,7 @@ impl Call {
     fn weigh(&self, caller: &Caller, policy: &Policy) -> Result<(Weighing, String), Denial> {
         let mode = caller.judging_over(&policy.flows, &self.held);
         if self.tool.as_str() == ADOPT {
-            let open = vec![flow::adopting(self, caller)?];
+            let open = vec![flow::adopting(self, caller, &policy.flows.classes)?];
             let weighing = Weighing {
                 open,
                 ..Weighing::default()
@@ -243,11 +247,16 @@ impl Call {
     }
 
     /// All that an answer is bound to, beside the run and the place in it.
-    fn bound_to(&self) -> Vec<String> {
+    fn bound_to(&self, policy: &Policy) -> Vec<String> {
+        // A digest of what is secret stands in no record: a name of a handle stands for one value in its run.
+        let args = match &self.wish {
+            Some(wish) if policy.flows.classes.is_secret(&self.held) => wish,
+            Some(_) | None => self.args.value(),
+        };
         vec![
             self.tool.to_string(),
             self.component.to_string(),
-            super::json::canonical(self.args.value()),
+            super::json::canonical(args),
         ]
     }
 

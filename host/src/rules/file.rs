@@ -156,6 +156,10 @@ impl Effect for File {
         }
     }
 
+    fn passes_on(&self) -> bool {
+        self.wish.access() > Access::Read
+    }
+
     fn judge(&self, caller: &Caller, policy: &Policy) -> Result<Allowed<Places>, Denial> {
         let names = split(&self.path)?;
         if names.is_empty() && !has_root_mount(caller) {
@@ -351,7 +355,24 @@ pub fn is_kept(name: &str) -> bool {
     KEPT.iter().any(|kept| name.eq_ignore_ascii_case(kept))
 }
 
+/// Whether Git takes a folder for a repository that has these entries, whatever its name is: it would run what the
+/// folder's `config` and `hooks` say, for whoever calls it in there.
+#[must_use]
+pub fn is_repository(has: impl Fn(&str) -> bool) -> bool {
+    has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
+}
+
 /// What is said of that.
+#[must_use]
+pub fn repository(path: &str) -> String {
+    format!(
+        "`{}` lies in what Git takes for a repository (`HEAD` beside `objects` and `refs`), or would make one: it may be read and is \
+         changed by no tool, since what stands there decides what is run",
+        shown(path)
+    )
+}
+
+/// What is said of what is kept.
 #[must_use]
 pub fn kept(path: &str) -> String {
     format!(

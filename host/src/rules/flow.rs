@@ -23,6 +23,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use self::apart::Apart;
+use self::class::Classes;
 use self::kind::Kind;
 use self::leaves::{Leaf, empties, leaves, lies_at, texts_at};
 use self::ledger::Ledger;
@@ -147,8 +148,15 @@ fn whole(text: &str) -> String {
 /// What a person reads who is to make a text their own words.
 ///
 /// # Errors
-/// The denial, for a text that is too long to be read in a question.
-pub fn adopting(call: &Call, caller: &Caller) -> Result<Point, Denial> {
+/// The denial, for a text that is too long to be read in a question, or secret.
+pub fn adopting(call: &Call, caller: &Caller, classes: &Classes) -> Result<Point, Denial> {
+    if classes.is_secret(&call.held) {
+        let reason = format!(
+            "what comes from {} stands in no question, and who has not read it cannot make it their own words",
+            classes.suspects(&call.held).join(", ")
+        );
+        return Err(deny("flow_secret", reason));
+    }
     let text = call.args.value().get("value").and_then(Value::as_str);
     let Some(text) = text.filter(|_| call.places == ["/value"]) else {
         let reason = "only what a handle holds can be made somebody's own words, and only a text";
@@ -188,11 +196,22 @@ pub fn check_handed(call: &Call) -> Result<(), Denial> {
 }
 
 /// What a person reads of what handles bring into a call that they are asked about: to say yes to a name is to say
-/// yes to anything.
+/// yes to anything. Of what is secret they read where it comes from: a question stands on record.
 #[must_use]
-pub fn handed(call: &Call, caller: &Caller) -> Vec<Point> {
+pub fn handed(call: &Call, caller: &Caller, classes: &Classes) -> Vec<Point> {
     let points = call.places.iter().filter_map(|place| {
         let value = call.args.value().pointer(place)?;
+        if classes.is_secret(&call.held) {
+            return Some(Point {
+                reason: format!(
+                    "`{}` is what a handle holds, from {}, and is not shown, since it is secret",
+                    visible(&named(place)),
+                    caller.label.join(&call.held)
+                ),
+                value: None,
+                line: String::new(),
+            });
+        }
         let text = value
             .as_str()
             .map_or_else(|| value.to_string(), str::to_owned);
@@ -202,11 +221,10 @@ pub fn handed(call: &Call, caller: &Caller) -> Vec<Point> {
             0 => String::new(),
             more => format!(" and {more} characters more"),
         };
-        let name = place.trim_start_matches('/').replace('/', ".");
         Some(Point {
             reason: format!(
                 "`{}` is what a handle holds, from {}: “{}”{more}",
-                visible(&name),
+                visible(&named(place)),
                 caller.label.join(&call.held),
                 visible(&begins)
             ),
@@ -215,6 +233,14 @@ pub fn handed(call: &Call, caller: &Caller) -> Vec<Point> {
         })
     });
     points.collect()
+}
+
+/// The place of an argument, for people.
+fn named(place: &str) -> String {
+    match place.trim_start_matches('/') {
+        "" => "all arguments".to_owned(),
+        place => place.replace('/', "."),
+    }
 }
 
 /// Nothing secret leaves, ever: not in shadow, not where flows are not judged, and nobody is asked.
@@ -386,7 +412,7 @@ impl Weigher<'_> {
         if let Some(leaf) = long.next() {
             let reason = format!(
                 "`{}` of `{}` steers, and is longer than {STEERING_CHARS} characters",
-                shown(&leaf.path),
+                shown(&self.path(leaf)),
                 self.call.tool
             );
             return Err(deny("flow_size", reason));
@@ -401,16 +427,36 @@ impl Weigher<'_> {
         Ok(())
     }
 
+    /// Where the handle stood that a value comes from, if it comes from one: one may stand for all arguments.
+    fn handle_at(&self, path: &str) -> Option<&str> {
+        let places = self.call.places.iter();
+        let mut places = places.map(|place| place.trim_start_matches('/'));
+        places.find(|place| {
+            let rest = path.strip_prefix(place);
+            place.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    }
+
     /// What is behind a value: what its caller has read, and where a handle stood, what that holds.
     fn behind(&self, path: &str) -> Label {
-        let inside = |place: &String| {
-            let rest = path.strip_prefix(place.trim_start_matches('/'));
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        if self.call.places.iter().any(inside) {
-            self.caller.label.join(&self.call.held)
-        } else {
-            self.caller.label.clone()
+        match self.handle_at(path) {
+            Some(_) => self.caller.label.join(&self.call.held),
+            None => self.caller.label.clone(),
+        }
+    }
+
+    /// Whether a value stands in no question and no record, since a handle that holds a secret brought it. Which of
+    /// several handles that is, their label does not say.
+    fn veils(&self, path: &str) -> bool {
+        let secret = self.policy.flows.classes.is_secret(&self.call.held);
+        secret && self.handle_at(path).is_some()
+    }
+
+    /// The path of a value, for people: in what is secret, keys are as secret as values.
+    fn path(&self, leaf: &Leaf) -> String {
+        match self.handle_at(&leaf.path) {
+            Some(place) if self.veils(&leaf.path) => named(place),
+            Some(_) | None => leaf.path.clone(),
         }
     }
 
@@ -453,8 +499,11 @@ impl Weigher<'_> {
             weighing.create_in = workspace;
         }
         weighing.weighed.push(Weighed {
-            argument: leaf.path.clone(),
-            value: shown(&leaf.text),
+            argument: self.path(leaf),
+            value: match self.veils(&leaf.path) {
+                true => String::new(),
+                false => shown(&leaf.text),
+            },
             kind: kind.word().to_owned(),
             witness: found.as_ref().map(Witness::words).unwrap_or_default(),
         });
@@ -483,10 +532,15 @@ impl Weigher<'_> {
         } else {
             "a value that steers needs the user's own words, or somebody who vouches for it"
         };
-        // In full: the end of a value says as much as its beginning.
-        let value = whole(&leaf.text);
-        // What cannot be undone is answered for once, and each time.
+        let veiled = self.veils(&leaf.path);
+        let value = match veiled {
+            true => "that a handle holds and that is secret".to_owned(),
+            // In full: the end of a value says as much as its beginning.
+            false => format!("`{}`", whole(&leaf.text)),
+        };
+        // What cannot be undone is answered for once, and each time; so is what nobody has seen.
         let (id, line) = match self.call.declared.effect {
+            _ if veiled => (None, String::new()),
             EffectClass::Destructive => (None, String::new()),
             EffectClass::Pure
             | EffectClass::ReadOnly
@@ -498,8 +552,8 @@ impl Weigher<'_> {
         };
         Point {
             reason: format!(
-                "`{}` of `{}` is the {} `{value}`, chosen under the influence of {}: {rule}",
-                leaf.path,
+                "`{}` of `{}` is the {} {value}, chosen under the influence of {}: {rule}",
+                self.path(leaf),
                 self.call.tool,
                 kind.word(),
                 sources.join(", "),
@@ -575,7 +629,7 @@ impl Weigher<'_> {
             reason: format!(
                 "`{}` of `{}` is a text that others read, written under the influence of {}: it has \
                  words that the user did not write (`strict = true`)",
-                leaf.path,
+                self.path(leaf),
                 self.call.tool,
                 self.suspects(),
             ),
@@ -594,7 +648,12 @@ impl Weigher<'_> {
         if !names.is_empty() && names.iter().all(own) {
             return;
         }
+        let veiled = self.policy.flows.classes.is_secret(&self.call.held);
         let what = match names.first() {
+            Some(_) if veiled => format!(
+                "`{}` of `{}` is not the user's, and is not shown, since the call holds a secret",
+                self.about.naming, self.call.tool
+            ),
             Some(name) => format!(
                 "`{}` of `{}` is `{}`, which has words that are not the user's",
                 self.about.naming,

@@ -93,6 +93,10 @@ impl Effect for Keep {
         }
     }
 
+    fn passes_on(&self) -> bool {
+        self.wish.access() > Access::Read
+    }
+
     fn judge(&self, caller: &Caller, policy: &Policy) -> Result<Allowed<()>, Denial> {
         let owner = matches!(&caller.origin, Origin::Tool(tool) if tool.plugin() == self.shelf);
         if !owner {

@@ -610,6 +610,7 @@ mod tests {
             end,
             label: Label::default(),
             told: None,
+            remade: None,
             spent: Spent::default(),
         })
     }

@@ -24,7 +24,7 @@ use crate::words::error::Result;
 use crate::words::id::Digest;
 use crate::words::label::{Label, Sort, Source};
 use crate::words::limits::{
-    CALL_TIMEOUT_MS, SERVER_CALLS_AT_ONCE, SERVER_MESSAGE_BYTES, SERVER_MESSAGES_PER_S,
+    CALL_TIMEOUT_MS, PATH_BYTES, SERVER_CALLS_AT_ONCE, SERVER_MESSAGE_BYTES, SERVER_MESSAGES_PER_S,
     SERVER_RESTARTS, SERVER_START_MS, SERVER_STOP_MS,
 };
 
@@ -61,6 +61,29 @@ pub struct Program {
     pub path: String,
     /// Where it is run; a folder of its own where nothing is said.
     pub folder: Option<PathBuf>,
+    /// Files that its command names and that are no part of it: they may change.
+    pub data: Vec<String>,
+}
+
+impl Program {
+    /// What of its command may be the path of a file that is a part of it: its program, where that is not looked for, and
+    /// each argument, or what an option is set to.
+    #[must_use]
+    pub fn parts(&self) -> Vec<&str> {
+        let (program, args) = match self.command.split_first() {
+            Some((program, args)) => (Some(program.as_str()), args),
+            None => (None, &[][..]),
+        };
+        let program = program.filter(|program| program.contains('/'));
+        let args = args.iter().flat_map(|word| {
+            let set = word.split_once('=').map(|(_, set)| set);
+            [Some(word.as_str()), set].into_iter().flatten()
+        });
+        let mut parts: Vec<&str> = program.into_iter().chain(args).collect();
+        let is_data = |part: &str| self.data.iter().any(|data| data == part);
+        parts.retain(|part| !part.is_empty() && part.len() <= PATH_BYTES && !is_data(part));
+        parts
+    }
 }
 
 /// A variable of a server's environment.
@@ -265,6 +288,7 @@ mod tests {
                 env: BTreeMap::new(),
                 path: String::new(),
                 folder: None,
+                data: Vec::new(),
             }),
             choice: Choice::default(),
             bounds: Bounds::default(),
@@ -272,6 +296,30 @@ mod tests {
         assert_eq!(terms(&["a", "b"]).identity(), terms(&["a", "b"]).identity());
         assert_ne!(terms(&["a", "b"]).identity(), terms(&["a b"]).identity());
         assert_eq!(terms(&["a"]).label().to_string(), "mcp:mail");
+    }
+
+    #[test]
+    fn what_a_command_names_may_be_a_part_of_it() {
+        let program = |command: &[&str], data: &[&str]| Program {
+            command: command.iter().map(|word| (*word).to_owned()).collect(),
+            env: BTreeMap::new(),
+            path: String::new(),
+            folder: None,
+            data: data.iter().map(|word| (*word).to_owned()).collect(),
+        };
+        for (command, data, expected) in [
+            (&["node", "server.js"][..], &[][..], &["server.js"][..]),
+            (&["/opt/mail", "-v"], &[], &["/opt/mail", "-v"]),
+            (&["node", "-r=./a.js", ""], &[], &["-r=./a.js", "./a.js"]),
+            (
+                &["node", "s.js", "db=x.db", "y.db"],
+                &["x.db", "y.db"],
+                &["s.js", "db=x.db"],
+            ),
+            (&["npx"], &[], &[]),
+        ] {
+            assert_eq!(program(command, data).parts(), expected, "{command:?}");
+        }
     }
 
     #[test]

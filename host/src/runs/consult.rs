@@ -61,6 +61,7 @@ impl Models {
             result,
             telling,
             trail: Trail::default(),
+            remade: None,
             spent: Spent {
                 usage,
                 ..Spent::since(began)

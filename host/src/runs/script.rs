@@ -138,6 +138,7 @@ impl Script<'_> {
             content,
             label,
             told: None,
+            remade: None,
             spent,
         }
     }

@@ -49,6 +49,9 @@ pub(super) fn add(
     let pins = Pins::at(around.folder.clone());
     for (name, server) in servers(terms, &around) {
         let pin = pins.of(server.terms())?;
+        if let Some(pin) = &pin {
+            server.as_read(&pin.parts);
+        }
         catalog.add_server(server, pin.as_ref(), policy)?;
         if policy.flows.classes.trusted_plugins.contains(&name) {
             let what = format!(

@@ -17,6 +17,7 @@ pub mod desk;
 mod frames;
 pub mod http;
 mod live;
+mod open;
 mod session;
 mod sessions;
 pub mod stdio;

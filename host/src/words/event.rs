@@ -5,6 +5,7 @@
 
 pub mod asked;
 pub mod attempted;
+mod remade;
 pub mod session;
 mod step;
 pub mod texts;
@@ -16,6 +17,7 @@ use serde_json::Value;
 
 pub use self::asked::CallAsked;
 pub use self::attempted::{Attempted, Onward, Tried};
+pub use self::remade::Remade;
 pub use self::session::{Cause, Compacted, InSession};
 pub use self::step::{Doing, Step};
 use super::attachment::Attachment;
@@ -531,6 +533,9 @@ pub struct Finished {
     /// that left one. Nothing where it was told the content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<Value>,
+    /// Of a call that steps of policy have changed: what they have made of it, as it was judged again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remade: Option<Box<Remade>>,
     /// What it took.
     pub spent: Spent,
 }

@@ -168,6 +168,23 @@ pub fn is_name(text: &str) -> bool {
 #[serde(try_from = "String", into = "String")]
 pub struct Digest([u8; 32]);
 
+/// A digest of what comes piece by piece.
+#[derive(Debug, Default)]
+pub struct Digesting(Sha256);
+
+impl Digesting {
+    /// The next piece.
+    pub fn add(&mut self, piece: &[u8]) {
+        self.0.update(piece);
+    }
+
+    /// That of all pieces, one after the other.
+    #[must_use]
+    pub fn end(self) -> Digest {
+        Digest(self.0.finalize().into())
+    }
+}
+
 impl Digest {
     /// Of `bytes`.
     #[must_use]

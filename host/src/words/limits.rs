@@ -242,6 +242,15 @@ pub const MOUNT_MIB_MAX: u64 = 1 << 20;
 pub const MOUNT_RUNS: usize = 4_096;
 /// Entries that a folder's listing shows.
 pub const FILE_ENTRIES: usize = 10_000;
+/// How long whoever ends a session of MCP waits for its task.
+pub const MCP_SESSION_END_MS: u64 = 1_000;
+/// What of a question over MCP its user is shown.
+pub const MCP_QUESTION_CHARS: usize = 16_384;
+/// Calls over MCP that wait for a confirmation and are to be made again, of all clients of a process.
+pub const MCP_OPEN: usize = 1_024;
+/// Steps that are taken to see whether something lies in a folder that no tool moves: one for each entry, and one for each
+/// name on the way to a folder.
+pub const MOVED_ENTRIES: usize = 20_000;
 
 /// A note's key.
 pub const NOTE_KEY_CHARS: usize = 256;
@@ -687,6 +696,8 @@ pub const SERVERS: usize = 64;
 pub const SERVER_TOOLS: usize = MANIFEST_TOOLS;
 /// Pages in which it lists them.
 pub const SERVER_PAGES: usize = 64;
+/// A file that the command of a server names.
+pub const SERVER_PART_BYTES: u64 = 512 << 20;
 /// What a server says of one tool, as JSON.
 pub const SERVER_DEFINITION_BYTES: usize = 64 << 10;
 /// Resources of one page of a server's list.

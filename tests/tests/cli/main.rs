@@ -23,6 +23,7 @@ mod inline;
 mod journal;
 mod json;
 mod layers;
+mod leaving;
 mod left;
 mod mcp;
 mod mcp_asked;

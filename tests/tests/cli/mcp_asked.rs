@@ -400,20 +400,59 @@ fn the_newest_version_confirms_in_a_call_that_is_made_again() {
     let asked = client.ask("tools/call", call("here/old.txt", json!({})))["result"].clone();
     assert_eq!(asked["resultType"], "input_required", "{asked}");
     assert_eq!(asked["inputRequests"]["confirm"]["method"], FORM);
-    let state = asked["requestState"].clone();
-    let again = |answer: &str| {
-        json!({"requestState": state, "inputResponses": {
+    let again = |asked: &Value, answer: &str| {
+        json!({"requestState": asked["requestState"], "inputResponses": {
             "confirm": {"action": "accept", "content": {"answer": answer}}}})
     };
-    let other = client.ask("tools/call", call("here/new.txt", again("allow")));
+    let other = client.ask("tools/call", call("here/new.txt", again(&asked, "allow")));
     assert_eq!(other["error"]["code"], -32602, "{other}");
-    let no = client.ask("tools/call", call("here/old.txt", again("deny")))["result"].clone();
+    let no = call("here/old.txt", again(&asked, "deny"));
+    let no = client.ask("tools/call", no)["result"].clone();
     assert_eq!(code(&no), "CONFIRMATION_REQUIRED");
+    // What was asked is answered: its user is asked anew.
+    let yes = call("here/old.txt", again(&asked, "allow"));
+    let anew = client.ask("tools/call", yes)["result"].clone();
+    assert_eq!(anew["resultType"], "input_required", "{anew}");
     assert!(station.workspace().join("old.txt").exists());
-    let yes = client.ask("tools/call", call("here/old.txt", again("allow")))["result"].clone();
-    assert_eq!(yes["isError"], false, "{yes}");
+    let yes = call("here/old.txt", again(&anew, "allow"));
+    let done = client.ask("tools/call", yes.clone())["result"].clone();
+    assert_eq!(done["isError"], false, "{done}");
     assert!(!station.workspace().join("old.txt").exists());
     assert!(station.workspace().join("new.txt").exists());
+    // A yes is for one call: what has come back since is not removed by whoever sends it again.
+    station.write("old.txt", "old");
+    let twice = client.ask("tools/call", yes)["result"].clone();
+    assert_eq!(twice["resultType"], "input_required", "{twice}");
+    assert!(station.workspace().join("old.txt").exists());
+}
+
+/// A yes counts as long as its user had for it.
+#[test]
+fn a_confirmation_that_comes_too_late_is_none() {
+    let station = Station::with(&format!("[mcp_server]\nanswer_ms = 1\n{REMOVES}"));
+    station.write("old.txt", "old");
+    let mut client = Client::of(&station);
+    let call = |more: Value| {
+        let mut params = json!({"name": "files__remove", "arguments": {"path": "here/old.txt"}, "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
+        }});
+        for (key, value) in more.as_object().unwrap() {
+            params[key] = value.clone();
+        }
+        params
+    };
+    let asked = client.ask("tools/call", call(json!({})))["result"].clone();
+    // So many answers take more than a millisecond.
+    for _ in 0..20 {
+        client.ask("tools/call", call(json!({})));
+    }
+    let yes = json!({"requestState": asked["requestState"], "inputResponses": {
+        "confirm": {"action": "accept", "content": {"answer": "allow"}}}});
+    let late = client.ask("tools/call", call(yes))["result"].clone();
+    assert_eq!(late["resultType"], "input_required", "{late}");
+    assert!(station.workspace().join("old.txt").exists());
 }
 
 /// The newest version has no requests of the server's: a call is answered with its questions, and made again with what

@@ -17,7 +17,9 @@ fn write(station: &Station, manner: &str, more: &str) {
     let stranger = env!("CARGO_BIN_EXE_stranger");
     station.write(
         "lazaret.toml",
-        format!("[mcp.mail]\ncommand = [{stranger:?}, {manner:?}, {notes:?}]\n{more}\n"),
+        format!(
+            "[mcp.mail]\ncommand = [{stranger:?}, {manner:?}, {notes:?}]\ndata = [{notes:?}]\n{more}\n"
+        ),
     );
 }
 

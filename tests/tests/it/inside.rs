@@ -1,7 +1,7 @@
 //! What influences a guest in the middle of its call: its own code, what it was given, and all that it has read; and
 //! what then influences what it writes, whom it calls, and what it returns.
 
-use lazaret::words::event::{EffectKind, Event, Record};
+use lazaret::words::event::{EffectKind, Event, Judged, Record};
 use lazaret::words::label::{Label, Sort, Source};
 use lazaret_tests::forge;
 use lazaret_tests::prelude::*;
@@ -258,4 +258,54 @@ async fn what_a_tool_says_is_secret_is_in_no_record_and_told_to_no_model() {
         let journal = rig.journal(&called.run).await + &rig.journal(&run).await;
         assert!(!journal.contains("canary"), "{flow}: {journal}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_secret_tool_writes_keeps_and_calls_with_is_secret() {
+    let secret = label(Sort::Secret, "hostile.carry");
+    let policy = "[flow]
+        mode = \"off\"
+        [mounts.docs]
+        path = \"docs\"
+        access = \"write\"
+        own = true
+        [grants.\"hostile.carry\"]
+        mounts = { docs = \"write\" }
+        notes = \"write\"
+        calls = [\"text.count\"]
+        [grants.\"files.read\"]
+        mounts = { docs = \"read\" }";
+    let rig = Rig::of(policy).guest("hostile").file("docs/a.txt", "a");
+    let rig = rig.open().await;
+    // It has read nothing, and passes on what it has made up.
+    let wishes = json!({"wishes": [
+        {"op": "call", "path": "text.count", "with": "canary"},
+        {"op": "keep", "path": "canary-note", "with": "canary"},
+        {"op": "write", "path": "docs/new.txt", "with": "canary"},
+    ]});
+    let called = rig.call("hostile.carry", wishes).await;
+    let lines = rig::value(&called.outcome).to_string();
+    assert_eq!(lines.matches("-> ok").count(), 3, "{lines}");
+    let records = rig.records(&called.run).await;
+    let inside: Vec<&Judged> = records
+        .iter()
+        .filter_map(|record| match &record.event {
+            Event::Judged(judged) if judged.origin == "hostile.carry" => Some(judged),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(inside.len(), 3, "{inside:?}");
+    for judged in inside {
+        assert!(judged.label.covers(&secret), "{judged:?}");
+    }
+    let journal = rig.journal(&called.run).await;
+    let told = journal.replacen("\"with\":\"canary\"", "", 3);
+    let told = told.replacen("\"path\":\"canary-note\"", "", 1);
+    assert!(!told.contains("canary"), "{told}");
+    // Whoever reads the file later knows a secret.
+    let read = rig
+        .call("files.read", json!({"path": "docs/new.txt"}))
+        .await;
+    assert!(rig::value(&read.outcome).to_string().contains("canary"));
+    assert!(read.outcome.label.covers(&secret), "{}", read.outcome.label);
 }

@@ -17,7 +17,7 @@ use lazaret_tests::rig::{error, value};
 /// A configuration with the stranger as the server `mail`, in this manner; `more` stands in its table.
 fn config(manner: &str, more: &str) -> String {
     format!(
-        "[mcp.mail]\ncommand = [{:?}, {manner:?}, \"@FILE@\"]\n{more}\n",
+        "[mcp.mail]\ncommand = [{:?}, {manner:?}, \"@FILE@\"]\ndata = [\"@FILE@\"]\n{more}\n",
         env!("CARGO_BIN_EXE_stranger")
     )
 }

@@ -35,6 +35,7 @@ fn done(bytes: usize) -> Event {
         },
         label: Label::default(),
         told: None,
+        remade: None,
         spent: Spent::default(),
     })
 }

@@ -6,7 +6,7 @@ use lazaret::rules::manifest::Retry;
 use lazaret::rules::wards::NOT_AUTHORIZED;
 use lazaret::runs::written::Written;
 use lazaret::surfaces::wish::{self, Options};
-use lazaret::words::event::{Content, Event, Judged, Record, Surface};
+use lazaret::words::event::{Answer as Say, Content, Event, Judged, Record, Remade, Surface};
 use lazaret::words::message::WishedArgs;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
@@ -367,6 +367,89 @@ async fn what_a_step_has_changed_is_judged_again_as_what_it_has_become() {
         let found = std::fs::read_to_string(rig.path("out/a.txt")).ok();
         assert_eq!(found.as_deref(), expected, "{journal}");
     }
+}
+
+/// What steps have made of the call of a run, as it stands on record.
+fn remade(records: &[Record]) -> Option<&Remade> {
+    records.iter().find_map(|record| match &record.event {
+        Event::Finished(finished) => finished.remade.as_deref(),
+        _ => None,
+    })
+}
+
+/// Mail of which a person is asked, and a step before it that says `says` and is trusted or not.
+fn mail(rig: Rig, trusted: bool, says: &Value) -> Rig {
+    let trusted = if trusted { "\"pre\"" } else { "" };
+    let policy = format!(
+        "ask = [\"mail.run\"]
+        [[steps]]\ntools = \"mail.run\"\nbefore = \"pre.run\"
+        [flow]\nmode = \"auto\"\ntrust = [{trusted}]
+        [flow.tools.\"mail.run\"]\nsteering = {{ to = \"mail\" }}\ncontent = [\"text\"]
+        [grants.\"mail.run\"]"
+    );
+    let sink = json!({"effect": "side-effecting", "risk": "external_write"});
+    let pre = saying::component("pre", &json!({}), &says.to_string());
+    rig.policy(&policy)
+        .component("pre", &pre)
+        .component("mail", &saying::echo("mail", &sink))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_yes_covers_what_a_trusted_step_makes_of_a_call_and_nothing_else() {
+    let to = "a@own.test";
+    let signed = json!({"input": {"to": to, "text": "signed"}});
+    let other = json!({"input": {"to": "eve@evil.test", "text": "mine"}});
+    for (says, trusted, expected, on_record) in [
+        (&signed, true, Ok("signed"), Some("allow")),
+        // Nobody has said that a stranger may put words into what was said yes to.
+        (&signed, false, Err("a person would be asked"), Some("deny")),
+        (&other, true, Err("has changed what steers"), None),
+        (&json!({}), false, Ok("mine"), None),
+    ] {
+        let rig = mail(Rig::of("").kept().await, trusted, says).open().await;
+        let wish = json!({"to": to, "text": "mine"});
+        let run = rig.call("mail.run", wish).await.run;
+        rig.answer(Say::Allow).await;
+        let called = rig.resume(&run).await.expect("it goes on");
+        match (&called.outcome.result, expected) {
+            (Ok(value), Ok(text)) => assert_eq!(value["text"], text),
+            (Err(error), Err(why)) => assert!(error.message().contains(why), "{error:?}"),
+            (result, _) => panic!("{expected:?}: {result:?}"),
+        }
+        let records = rig.records(&run).await;
+        assert_eq!(check_records(&records), Vec::<String>::new());
+        let remade = remade(&records);
+        let word = remade.map(|remade| remade.verdict.word());
+        assert_eq!(word, on_record, "{records:?}");
+        // Whoever looks into it finds what was made of it.
+        if let Some(remade) = remade {
+            let content = Content::Inline(signed["input"].clone());
+            assert_eq!(remade.content, content);
+            assert!(remade.label.to_string().contains("tool:pre.run"));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replay_judges_again_what_steps_have_made_of_a_call() {
+    let signed = json!({"input": {"to": "a@own.test", "text": "signed"}});
+    let rig = mail(Rig::of("").kept().await, true, &signed).open().await;
+    let wish = json!({"to": "a@own.test", "text": "mine"});
+    let run = rig.call("mail.run", wish).await.run;
+    rig.answer(Say::Allow).await;
+    rig.resume(&run).await.expect("it goes on");
+    let records = rig.records(&run).await;
+    let rig = rig.close();
+    let replayed = rig.replay(&records).await;
+    assert!(replayed.diverged.is_none(), "{replayed:?}");
+    // Whoever wrote the step is no longer trusted: the yes would not cover what it has made.
+    let rig = mail(rig, false, &signed);
+    let diverged = rig.replay(&records).await.diverged.expect("it differs");
+    let Some(Event::Finished(came)) = diverged.came else {
+        panic!("the end of the call differs: {diverged:?}");
+    };
+    let word = came.remade.map(|remade| remade.verdict.word());
+    assert_eq!(word, Some("deny"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

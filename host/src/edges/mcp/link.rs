@@ -313,7 +313,7 @@ async fn list(peer: &Peer<RoleClient>, (ear, ending): (&Ear, &Ending)) -> Result
         )
     };
     let (mut entries, mut cursor) = (Vec::new(), None);
-    for _ in 0..SERVER_PAGES {
+    for page in 1..=SERVER_PAGES {
         let params = PaginatedRequestParams::default().with_cursor(cursor.take());
         let request = ListToolsRequest::with_param(params);
         let asking = peer.send_request(ClientRequest::ListToolsRequest(request));
@@ -338,6 +338,12 @@ async fn list(peer: &Peer<RoleClient>, (ear, ending): (&Ear, &Ending)) -> Result
         // One more than is looked at says that there are more.
         if cursor.is_none() || entries.len() > SERVER_TOOLS {
             break;
+        }
+        // Else what is on the pages that are not read would be missing, and nobody would know.
+        if page == SERVER_PAGES {
+            return Err(failed(&format!(
+                "its list has more than {SERVER_PAGES} pages"
+            )));
         }
     }
     let info = peer.peer_info();
@@ -381,7 +387,7 @@ fn outcome_of(act: Act, result: &ServerResult) -> Result<Value> {
         Act::ReadResource => matches!(result, ServerResult::ReadResourceResult(_)),
     };
     if fits {
-        return value_of(result).map(|said| resources::answer(act, &said));
+        return value_of(result).and_then(|said| resources::answer(act, &said));
     }
     if let ServerResult::InputRequiredResult(_) = result {
         let what = "the server wants more than the arguments, and is given nothing more";

@@ -22,6 +22,7 @@ use tokio::task::JoinHandle;
 use super::Around;
 use super::ear::Ear;
 use super::ending::Ending;
+use super::parts::own_folder;
 use crate::edges::named;
 use crate::rules::server::{Program, Terms, Variable};
 use crate::words::error::{Code, Error, Result, why};
@@ -61,9 +62,7 @@ pub(super) fn start(
         );
         Error::new(Code::FetchFailed, what).because(error)
     };
-    let own = around
-        .folder
-        .below(&format!("{}-{}", terms.name, terms.identity().short()))?;
+    let own = around.folder.below(&own_folder(terms))?;
     let folder = program.folder.as_deref().unwrap_or(own.path());
     let mut command = Command::new(&around.program);
     command

@@ -190,3 +190,96 @@ fn taken(batch: &Mutex<Batch>) -> Result<Taken, Broken> {
 fn broken_by((code, why): Broken) -> Error {
     Error::new(code, why)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+    use crate::words::event::Event;
+    use crate::words::key::HostKey;
+
+    fn run() -> RunId {
+        RunId::known("r")
+    }
+
+    /// A writer to a database in this folder, what is open before it, and where that is.
+    fn writer(folder: &Path) -> (Writer, Arc<Mutex<Batch>>, PathBuf) {
+        let path = folder.join("journal.db");
+        let batch = Arc::new(Mutex::new(Batch::default()));
+        let chains = Chains::new(HostKey::new(&[7; 32]));
+        let database = store::open(&path).unwrap();
+        (
+            Writer::new((database, chains), batch.clone(), None),
+            batch,
+            path,
+        )
+    }
+
+    fn open(batch: &Mutex<Batch>, seq: Seq) {
+        lock(batch).records.push(Record {
+            run: run(),
+            seq,
+            at: 0,
+            parent: seq,
+            event: Event::Resumed,
+        });
+    }
+
+    fn why(committed: Option<Result<()>>) -> String {
+        let error = committed.expect("it is said").expect_err("it fails");
+        error.message().to_owned()
+    }
+
+    #[test]
+    fn while_another_connection_writes_nothing_is_committed_on_the_spot_and_nothing_is_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut writer, batch, path) = writer(folder.path());
+        let other = store::open_again(&path).unwrap();
+        open(&batch, 0);
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        assert!(writer.commit_now().is_none(), "it would have to wait");
+        assert_eq!(lock(&batch).records.len(), 1, "it is still to be written");
+        assert!(store::records(&other, &run()).is_err());
+        other.execute_batch("COMMIT").unwrap();
+        assert!(matches!(writer.commit_now(), Some(Ok(()))));
+        assert_eq!(store::records(&other, &run()).unwrap().len(), 1);
+        assert!(lock(&batch).records.is_empty());
+    }
+
+    #[test]
+    fn after_a_failure_nothing_is_committed_on_the_spot_though_it_could_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut writer, batch, path) = writer(folder.path());
+        let other = store::open_again(&path).unwrap();
+        let refusing = "CREATE TRIGGER refusing BEFORE INSERT ON records
+            BEGIN SELECT RAISE(ABORT, 'no'); END";
+        other.execute_batch(refusing).unwrap();
+        open(&batch, 0);
+        let said = why(writer.commit_now());
+        assert!(said.contains("so nothing more is done"), "{said}");
+        other.execute_batch("DROP TRIGGER refusing").unwrap();
+        open(&batch, 1);
+        assert_eq!(why(writer.commit_now()), said);
+        assert!(writer.write(true).is_err());
+        assert!(store::records(&other, &run()).is_err(), "there is nothing");
+    }
+
+    #[test]
+    fn a_writer_with_which_somebody_panicked_commits_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (writer, batch, path) = writer(folder.path());
+        let writer = Arc::new(Mutex::new(writer));
+        let held = writer.clone();
+        let panicked = std::thread::spawn(move || {
+            let _held = held.lock();
+            panic!("in the middle of it");
+        });
+        assert!(panicked.join().is_err());
+        open(&batch, 0);
+        let said = why(Writer::free(&writer).unwrap().commit_now());
+        assert!(said.contains("the journal's writer panicked"), "{said}");
+        let other = store::open_again(&path).unwrap();
+        assert!(store::records(&other, &run()).is_err());
+    }
+}

@@ -14,9 +14,10 @@ use super::super::guest::{LogLine, Trail};
 use super::super::station::Station;
 use super::super::tasks::Tasks;
 use super::{Outcome, Request, Within, dispatch, of_outcome, visit};
-use crate::gate::{Foreseen, foresee};
+use crate::gate::{Foreseen, foresee, foresee_after};
 use crate::rules::call::Call;
 use crate::rules::caller::{Caller, Origin};
+use crate::rules::deny;
 use crate::rules::flow;
 use crate::rules::flow::handles::Given;
 use crate::rules::grant::Pattern;
@@ -24,11 +25,14 @@ use crate::rules::schema::Args;
 use crate::rules::wards::{self, NOT_AUTHORIZED, Said, Step};
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Spent, Verdict};
+use crate::words::event::{Content, Remade, Spent, Verdict};
 use crate::words::id::{Place, Seq, ToolName};
 use crate::words::label::Label;
 use crate::words::limits::WARD_TIMEOUT_MS;
 use crate::words::message::WishedArgs;
+
+/// The rule of a checker that does not agree with what steps have made of its call.
+const CHECKER: &str = "checker";
 
 /// One call, and what its wards have left behind so far.
 pub(super) struct Around<'a> {
@@ -42,6 +46,8 @@ pub(super) struct Around<'a> {
     own: &'a Label,
     /// Whether a step had a hand in what comes of it.
     altered: bool,
+    /// What the steps before it have made of it.
+    remade: Option<Box<Remade>>,
     trail: Trail,
 }
 
@@ -68,6 +74,7 @@ impl<'a> Around<'a> {
             tool,
             own,
             altered: false,
+            remade: None,
             trail: Trail::default(),
         }
     }
@@ -97,7 +104,8 @@ impl<'a> Around<'a> {
         let deprecated = !self.tool.declared.conduct.deprecated.is_empty();
         let steps = self.steps();
         if self.is_bare() || (steps.is_empty() && !deprecated) {
-            return visit(self.station, self.tasks, place, tool, (call, within)).await;
+            let done = visit(self.station, self.tasks, place, tool, (call, within)).await?;
+            return Ok(self.again(call, done));
         }
         self.warn_of_age();
         let done = match self.before(&steps, (call, within)).await {
@@ -114,6 +122,37 @@ impl<'a> Around<'a> {
     /// Whether nothing is around it: wards have none of their own, and a replay repeats what came of them.
     fn is_bare(&self) -> bool {
         self.caller.origin == Origin::Host || self.station.recorded.is_some()
+    }
+
+    /// In a replay: what was made of the call is judged again by the policy of now.
+    fn again(&self, first: &Call, mut done: Done) -> Done {
+        let Some(remade) = done.remade.take() else {
+            return done;
+        };
+        // What a checker said, and what was not kept, is only on record.
+        let args = match (&remade.content, &remade.verdict) {
+            (_, Verdict::Deny(denial)) if denial.rule == CHECKER => None,
+            (Content::Inline(args), _) => Some(args.clone()),
+            (Content::Empty | Content::Size { .. } | Content::Stored { .. }, _) => None,
+        };
+        done.remade = Some(match args {
+            Some(args) => {
+                let call = Call {
+                    args: Args::own(args),
+                    ..first.clone()
+                };
+                let Foreseen {
+                    verdict, weighed, ..
+                } = self.foreseen(first, (&call, &remade.label));
+                Box::new(Remade {
+                    weighed,
+                    verdict: settled(&call, verdict),
+                    ..*remade
+                })
+            }
+            None => remade,
+        });
+        done
     }
 
     fn steps(&self) -> Vec<Step> {
@@ -148,41 +187,75 @@ impl<'a> Around<'a> {
             within
         } else {
             self.altered = true;
-            self.judge_again(&call).await?
+            self.judge_again(first, &call).await?
         };
         Ok(Begun::Call(Box::new(call), within))
     }
 
-    /// What steps have changed is judged as it stands now, under their influence. What would be asked about comes too
-    /// late for a question, so that an answer to the call as it was is none to what it has become.
-    async fn judge_again(&mut self, call: &Call) -> Result<Within> {
+    /// What steps have changed is judged as it stands now, under their influence, and that stands on record beside what
+    /// comes of the call.
+    async fn judge_again(&mut self, first: &Call, call: &Call) -> Result<Within> {
+        let label = self.caller.label.join(&call.held);
+        let mut remade = Remade {
+            content: Content::Inline(call.args.value().clone()),
+            label: label.clone(),
+            weighed: Vec::new(),
+            verdict: Verdict::Deny(deny(CHECKER, NOT_AUTHORIZED)),
+        };
         if let Some(refused) = self.refused(call).await {
             self.trail.label = self.trail.label.join(&refused.trail.label);
+            self.remade = Some(Box::new(remade));
             return refused.result.map(|_| Within::default());
         }
-        let caller = Caller {
-            label: self.caller.label.join(&call.held),
+        let Foreseen {
+            verdict,
+            weighed,
+            terms,
+        } = self.foreseen(first, (call, &label));
+        let by_flow = matches!(&verdict, Verdict::Ask(question) if !question.reasons.is_empty());
+        remade.weighed = weighed;
+        remade.verdict = settled(call, verdict);
+        let denied = match &remade.verdict {
+            Verdict::Deny(denial) => Some(Error::new(Code::Denied, denial.reason.clone())),
+            Verdict::Allow { .. } | Verdict::Ask(_) => None,
+        };
+        self.remade = Some(Box::new(remade));
+        match (denied, terms) {
+            (None, Some(terms)) => Ok(terms),
+            (None, None) => Err(Error::bug("an allowance without terms")),
+            (Some(denied), _) if by_flow => Err(denied.hint(
+                "a plugin of steps that makes nothing up is trusted by `[flow] trust = [\"NAME\"]`",
+            )),
+            (Some(denied), _) => Err(denied),
+        }
+    }
+
+    /// What would be said to what steps have made of a call, which is under this influence by then.
+    fn foreseen(&self, first: &Call, (call, label): (&Call, &Label)) -> Foreseen<Within> {
+        let policy = self.station.gate.policy();
+        let by_then = Caller {
+            label: label.clone(),
             ..self.caller.clone()
         };
-        let Foreseen { verdict, terms, .. } = foresee(&caller, call, self.station.gate.policy());
-        let by_flow = matches!(&verdict, Verdict::Ask(question) if !question.reasons.is_empty());
-        let why = match (verdict, terms) {
-            (_, Some(terms)) => return Ok(terms),
-            (Verdict::Deny(denial), None) => denial.reason,
-            (Verdict::Ask(question), None) => format!("a person would be asked: {}", question.text),
-            (Verdict::Allow { rule }, None) => rule,
-        };
-        let what = format!(
-            "the steps before `{}` have changed it, and as it stands now it may not be made: {why}",
-            call.tool
-        );
-        let denied = Error::new(Code::Denied, what);
-        Err(match by_flow {
-            true => denied.hint(
-                "a plugin of steps that makes nothing up is trusted by `[flow] trust = [\"NAME\"]`",
-            ),
-            false => denied,
-        })
+        if self.is_covered(first, (call, label)) {
+            foresee_after((self.caller, first), (&by_then, call), policy)
+        } else {
+            foresee(&by_then, call, policy)
+        }
+    }
+
+    /// Whether what a person has said to a call may hold for what steps have made of it: it says the same of where, whom
+    /// and what to act on, and nobody had a hand in it since but what the operator trusts, with nothing that is
+    /// anybody's own.
+    fn is_covered(&self, first: &Call, (call, label): (&Call, &Label)) -> bool {
+        let policy = self.station.gate.policy();
+        let classes = &policy.flows.classes;
+        let steers = |call: &Call| flow::steering(call, self.caller, policy);
+        let added = label.without(&self.caller.label.join(&first.held));
+        let harmless = !classes.is_tainted(&added)
+            && !classes.is_private(&added)
+            && !classes.is_secret(&added);
+        harmless && steers(first) == steers(call)
     }
 
     /// The outermost step comes last. One that fails leaves nothing of what the tool returned.
@@ -205,6 +278,7 @@ impl<'a> Around<'a> {
             }
         }
         done.spent.altered = self.altered;
+        done.remade = self.remade;
         done.trail.label = done.trail.label.join(&self.trail.label);
         done.trail.logs.splice(0..0, self.trail.logs);
         done
@@ -300,12 +374,31 @@ impl<'a> Around<'a> {
     }
 }
 
+/// What is said to a call that steps have changed, and that is being made: what would be asked about comes too late
+/// for a question.
+fn settled(call: &Call, verdict: Verdict) -> Verdict {
+    let (rule, why) = match verdict {
+        Verdict::Allow { rule } => return Verdict::Allow { rule },
+        Verdict::Deny(denial) => (denial.rule, denial.reason),
+        Verdict::Ask(question) => (
+            "ask".to_owned(),
+            format!("a person would be asked: {}", question.text),
+        ),
+    };
+    let what = format!(
+        "the steps before `{}` have changed it, and as it stands now it may not be made: {why}",
+        call.tool
+    );
+    Verdict::Deny(deny(&rule, what))
+}
+
 /// What comes of a call that needed no guest.
 fn without_guest(result: Result<Value>) -> Done {
     Done {
         result,
         telling: Telling::Whole,
         trail: Trail::default(),
+        remade: None,
         spent: Spent::default(),
     }
 }

@@ -57,6 +57,7 @@ pub(super) async fn perform(
         result,
         telling: Telling::Whole,
         trail,
+        remade: None,
         spent: Spent::since(began),
     }
 }

@@ -10,7 +10,7 @@ use crate::words::error::{Code, Error};
 impl Host for Inside {
     async fn invoke(&mut self, tool: String, args: String) -> Result<String, Refusal> {
         let visit = self.visit()?;
-        let mut caller: Caller = visit.caller();
+        let mut caller: Caller = visit.wisher().caller(true);
         caller.depth += 1;
         if !caller.budget.take_call() {
             let error = Error::new(

@@ -80,7 +80,7 @@ impl Wisher {
     pub(super) async fn file(&self, path: String, wish: FileWish) -> Result<FileOutcome, Refusal> {
         let perform =
             |station: Arc<Station>, permit, _| async move { station.files.perform(permit).await };
-        let label = self.caller().label;
+        let label = self.written();
         self.ask(Ok(File { path, wish, label }), perform).await
     }
 }

@@ -14,7 +14,7 @@ impl Host for Inside {
         let known = visit.station.scrub.known();
         let text = known.clean(&text).unwrap_or(text);
         let key = known.clean(&key).unwrap_or(key);
-        let label = visit.caller().label;
+        let label = visit.wisher().written();
         self.keep(key, KeepWish::Put { text, label })
             .await
             .map(|_| ())

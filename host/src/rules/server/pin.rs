@@ -1,6 +1,6 @@
 //! Pins: what a person has read of a server, and said yes to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,13 @@ pub struct Pin {
     pub identity: Digest,
     /// Its tools.
     pub tools: Vec<Definition>,
+    /// The files that its command names, as they were.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: Parts,
 }
+
+/// Files that the command of a server names, by that name, each as what it holds.
+pub type Parts = BTreeMap<String, Digest>;
 
 /// How what a server says now differs from what was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,6 +36,8 @@ pub struct Difference {
     pub changed: Vec<String>,
     /// Those that are no longer there.
     pub gone: Vec<String>,
+    /// Files that its command names, and that are not what they were.
+    pub parts: Vec<String>,
 }
 
 impl Difference {
@@ -43,11 +51,12 @@ impl Difference {
 impl Pin {
     /// What a person has just read.
     #[must_use]
-    pub fn of(terms: &Terms, listed: &Listed) -> Self {
+    pub fn of(terms: &Terms, listed: &Listed, parts: Parts) -> Self {
         Self {
             server: terms.name.clone(),
             identity: terms.identity(),
             tools: listed.tools.clone(),
+            parts,
         }
     }
 
@@ -81,10 +90,13 @@ impl Pin {
         Digest::of(all.as_bytes())
     }
 
-    /// How what it says now differs.
+    /// How what it says now differs, and the files that its command names.
     #[must_use]
-    pub fn difference(&self, now: &BTreeMap<String, Digest>) -> Difference {
-        let mut difference = Difference::default();
+    pub fn difference(&self, now: &BTreeMap<String, Digest>, parts: &Parts) -> Difference {
+        let mut difference = Difference {
+            parts: changed(&self.parts, parts),
+            ..Difference::default()
+        };
         for tool in &self.tools {
             match now.get(&tool.remote) {
                 Some(digest) if *digest == tool.digest() => {}
@@ -96,6 +108,14 @@ impl Pin {
         difference.new = now.keys().filter(|name| !known(name)).cloned().collect();
         difference
     }
+}
+
+/// Files that are not what they were, that have come, or that have gone.
+#[must_use]
+pub fn changed(was: &Parts, is: &Parts) -> Vec<String> {
+    let names: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
+    let other = |name: &&String| was.get(*name) != is.get(*name);
+    names.into_iter().filter(other).cloned().collect()
 }
 
 /// What each tool says now, by its name there.
@@ -127,16 +147,20 @@ mod tests {
             server: "s".to_owned(),
             identity: Digest::of(b""),
             tools: listed(&[("a", "1"), ("b", "1"), ("c", "1")]).tools,
+            parts: Parts::default(),
         };
-        assert!(
-            pin.difference(&digests(&listed(&[("c", "1"), ("b", "1"), ("a", "1")])))
-                .is_none()
-        );
+        let same = digests(&listed(&[("c", "1"), ("b", "1"), ("a", "1")]));
+        assert!(pin.difference(&same, &Parts::default()).is_none());
         let now = digests(&listed(&[("a", "1"), ("b", "2"), ("d", "1")]));
-        let difference = pin.difference(&now);
+        let difference = pin.difference(&now, &Parts::default());
         assert_eq!(difference.changed, ["b"]);
         assert_eq!(difference.gone, ["c"]);
         assert_eq!(difference.new, ["d"]);
+        // What was kept before there were files in it is read, and says that there were none.
+        let parts = [("s.js".to_owned(), Digest::of(b"1"))]
+            .into_iter()
+            .collect();
+        assert_eq!(pin.difference(&same, &parts).parts, ["s.js"]);
         let kept = Pin::read(pin.text().unwrap().as_bytes()).unwrap();
         assert_eq!((kept.digest(), kept), (pin.digest(), pin));
     }

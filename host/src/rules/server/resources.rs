@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::definition::Definition;
 use super::naming;
+use crate::words::error::{Code, Error, Result};
 use crate::words::limits::{
     DESCRIPTION_BYTES, SERVER_ADDRESS_BYTES, SERVER_CURSOR_BYTES, SERVER_RESOURCES,
 };
@@ -71,13 +72,15 @@ pub fn tools() -> [Definition; 2] {
 }
 
 /// What a server answered, as the answer to a call.
-#[must_use]
-pub fn answer(act: Act, said: &Value) -> Value {
-    match act {
+///
+/// # Errors
+/// `BadOutcome` for a list that nobody could read on.
+pub fn answer(act: Act, said: &Value) -> Result<Value> {
+    Ok(match act {
         Act::Call => said.clone(),
-        Act::ListResources => json!({"structuredContent": listed(said)}),
+        Act::ListResources => json!({"structuredContent": listed(said)?}),
         Act::ReadResource => json!({"content": contents(said)}),
-    }
+    })
 }
 
 fn contents(said: &Value) -> Vec<Value> {
@@ -87,7 +90,7 @@ fn contents(said: &Value) -> Vec<Value> {
 }
 
 /// A page of the list: what is said of each resource, where that has bounds.
-fn listed(said: &Value) -> Value {
+fn listed(said: &Value) -> Result<Value> {
     let entries = said.get("resources").and_then(Value::as_array);
     let entries = entries.map_or(&[][..], Vec::as_slice);
     let resources: Vec<Value> = entries
@@ -101,11 +104,18 @@ fn listed(said: &Value) -> Value {
     if left_out > 0 {
         page.insert("leftOut".to_owned(), left_out.into());
     }
-    let next = said.get("nextCursor").and_then(Value::as_str);
-    if let Some(next) = next.filter(|next| next.len() <= SERVER_CURSOR_BYTES) {
+    if let Some(next) = said.get("nextCursor").and_then(Value::as_str) {
+        // Without it the list would look as if it ended here.
+        if next.len() > SERVER_CURSOR_BYTES {
+            let what = format!(
+                "the server says that its list goes on at a cursor of {} bytes, and one has at most {SERVER_CURSOR_BYTES}",
+                next.len()
+            );
+            return Err(Error::new(Code::BadOutcome, what));
+        }
         page.insert("nextCursor".to_owned(), next.into());
     }
-    page.into()
+    Ok(page.into())
 }
 
 fn one(entry: &Value) -> Option<Value> {
@@ -152,29 +162,37 @@ mod tests {
             ],
             "nextCursor": "2",
         });
-        let told = &answer(Act::ListResources, &said)["structuredContent"];
+        let told = &answer(Act::ListResources, &said).unwrap()["structuredContent"];
         assert_eq!(
             told,
             &json!({"resources": [{"uri": "a:/1", "name": "one", "size": 7}], "leftOut": 3, "nextCursor": "2"})
         );
         let many = vec![json!({"uri": "a:/1"}); SERVER_RESOURCES + 5];
-        let told = answer(Act::ListResources, &json!({"resources": many}));
+        let told = answer(Act::ListResources, &json!({"resources": many})).unwrap();
         assert_eq!(told["structuredContent"]["leftOut"], 5);
         assert_eq!(
-            answer(Act::ListResources, &json!(7))["structuredContent"],
+            answer(Act::ListResources, &json!(7)).unwrap()["structuredContent"],
             json!({"resources": []})
         );
+    }
+
+    #[test]
+    fn a_list_that_nobody_could_read_on_is_none() {
+        let page = |bytes: usize| json!({"resources": [], "nextCursor": "x".repeat(bytes)});
+        assert!(answer(Act::ListResources, &page(SERVER_CURSOR_BYTES)).is_ok());
+        let error = answer(Act::ListResources, &page(SERVER_CURSOR_BYTES + 1)).unwrap_err();
+        assert_eq!(error.code(), Code::BadOutcome);
     }
 
     #[test]
     fn contents_are_blocks_of_an_outcome() {
         let said =
             json!({"contents": [{"uri": "a:/1", "text": "t"}, {"uri": "a:/1", "blob": "AA=="}]});
-        let told = answer(Act::ReadResource, &said);
+        let told = answer(Act::ReadResource, &said).unwrap();
         assert_eq!(told["content"][0]["resource"]["text"], "t");
         assert_eq!(told["content"][1]["resource"]["blob"], "AA==");
         assert_eq!(
-            answer(Act::ReadResource, &json!({})),
+            answer(Act::ReadResource, &json!({})).unwrap(),
             json!({"content": []})
         );
     }

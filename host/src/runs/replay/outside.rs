@@ -204,6 +204,7 @@ fn done(judged: &Judged, (seq, finished): (Seq, &Finished)) -> Result<Done> {
         result,
         telling,
         trail,
+        remade: finished.remade.clone(),
         spent: finished.spent,
     })
 }

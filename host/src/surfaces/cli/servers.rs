@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use super::{Scene, print};
 use crate::edges::egress::Egress;
-use crate::edges::mcp::Server;
 use crate::edges::mcp::pins::Pins;
+use crate::edges::mcp::{Server, parts};
 use crate::edges::state::StateFolder;
 use crate::rules::scrub::Known;
 use crate::rules::server::definition::{Definition, Listed};
-use crate::rules::server::pin::{Difference, Pin, digests};
+use crate::rules::server::pin::{Difference, Parts, Pin, digests};
 use crate::rules::server::{Terms, Way};
 use crate::runs::host::Setup;
 use crate::runs::served;
@@ -140,25 +140,30 @@ fn kind(terms: &Terms) -> &'static str {
     }
 }
 
-/// What a server says now. It is ended at once.
-async fn look(scene: &Scene, setup: &Setup, terms: &Terms) -> Result<Listed> {
+/// What a server says now, and the files that its command names. It is ended at once.
+async fn look(scene: &Scene, setup: &Setup, terms: &Terms) -> Result<(Listed, Parts)> {
     let known = Known::default();
     setup.vault.teach(&known)?;
     let egress = Egress::new(&setup.places.names, setup.vault.clone(), known.clone());
     let around = served::around(&setup.places, (&setup.vault, &known), &egress)?;
+    // Before it is started, or it could say what it was that was started.
+    let parts = parts(terms, &around)?;
     let server = Server::new(terms.clone(), around);
+    server.as_read(&parts);
     let waiting = format!("starting the server `{}`", terms.name);
     let listed = print::while_waiting(&waiting, scene.quiet, server.look()).await;
     server.end().await;
-    listed
+    Ok((listed?, parts))
 }
 
 async fn check(scene: &Scene, setup: &Setup, (pins, name): (&Pins, &str)) -> Result<u8> {
     let terms = named(setup, name)?;
-    let listed = look(scene, setup, terms).await?;
-    let now = Pin::of(terms, &listed);
+    let (listed, parts) = look(scene, setup, terms).await?;
+    let now = Pin::of(terms, &listed, parts);
     let pin = pins.of(terms)?;
-    let difference = pin.as_ref().map(|pin| pin.difference(&digests(&listed)));
+    let difference = pin
+        .as_ref()
+        .map(|pin| pin.difference(&digests(&listed), &now.parts));
     if scene.json {
         print::value(&told(terms, &listed, &now, difference.as_ref()), true);
     } else {
@@ -182,8 +187,8 @@ async fn trust(
     (pins, name, digest): (&Pins, &str, Option<String>),
 ) -> Result<u8> {
     let terms = named(setup, name)?;
-    let listed = look(scene, setup, terms).await?;
-    let pin = Pin::of(terms, &listed);
+    let (listed, parts) = look(scene, setup, terms).await?;
+    let pin = Pin::of(terms, &listed, parts);
     let wanted = digest.as_deref().map(Digest::parse).transpose()?;
     if wanted.is_some_and(|wanted| wanted != pin.digest()) {
         let what = format!(
@@ -217,8 +222,9 @@ fn told(terms: &Terms, listed: &Listed, pin: &Pin, difference: Option<&Differenc
     json!({
         "ok": true, "server": terms.name, "place": terms.place(), "digest": pin.digest(),
         "tools": listed.tools.iter().map(tool).collect::<Vec<_>>(), "hidden": listed.hidden,
+        "files": pin.parts,
         "changed": difference.map(|difference| json!({
-            "new": difference.new, "changed": difference.changed, "gone": difference.gone,
+            "new": difference.new, "changed": difference.changed, "gone": difference.gone, "files": difference.parts,
         })),
     })
 }
@@ -289,6 +295,7 @@ fn say(difference: &Difference, name: &str) {
         ("says something else", &difference.changed),
         ("is new", &difference.new),
         ("is gone", &difference.gone),
+        ("is another file", &difference.parts),
     ] {
         for tool in tools {
             print::warning(

@@ -369,7 +369,12 @@ fn line_of_call_end(subject: &str, finished: &Finished) -> String {
         } => (good("←"), String::new()),
         End::Failed { message, .. } => (bad("←"), short(message)),
     };
-    format!("  {mark} {subject} {}", faint(format!("{text} ({us} µs)")))
+    let steps = match finished.remade {
+        Some(_) => ", changed by steps",
+        None => "",
+    };
+    let text = faint(format!("{text} ({us} µs{steps})"));
+    format!("  {mark} {subject} {text}")
 }
 
 /// A text on one line, inert and cut.

@@ -32,6 +32,8 @@ pub struct McpTable {
     pub env: BTreeMap<String, VariableTable>,
     /// Where it is run, relative to this file; absent: in a folder of its own.
     pub folder: Option<PathBuf>,
+    /// Files that the command names and that are no part of the program: they may change without being trusted again.
+    pub data: Vec<String>,
     /// In place of a program: where the server is asked over HTTP.
     pub url: Option<String>,
     /// Whether that may be at an address that is not public, such as `localhost`.
@@ -209,6 +211,7 @@ fn program(vault: &mut Vault, (folder, name): (&Path, &str), table: &McpTable) -
         env,
         path: path_variable(),
         folder: table.folder.as_ref().map(|path| folder.join(path)),
+        data: table.data.clone(),
     })
 }
 
@@ -270,9 +273,9 @@ fn secret(
 }
 
 fn remote(vault: &mut Vault, (name, url): (&str, &str), table: &McpTable) -> Result<Remote> {
-    if !table.env.is_empty() || table.folder.is_some() {
+    if !table.env.is_empty() || table.folder.is_some() || !table.data.is_empty() {
         return Err(Error::bad_input(
-            "`env` and `folder` are about a `command`, and it has a `url`",
+            "`env`, `folder` and `data` are about a `command`, and it has a `url`",
         ));
     }
     if table.headers.len() > TRACES_HEADERS {

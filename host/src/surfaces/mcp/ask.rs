@@ -22,7 +22,7 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Answer, Content};
 use crate::words::id::{Digest, RunId, shown};
 use crate::words::inert::visible;
-use crate::words::limits::MCP_ASK_ROUNDS;
+use crate::words::limits::{MCP_ASK_ROUNDS, MCP_QUESTION_CHARS};
 
 /// How a client's user can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,11 +138,12 @@ async fn record(call: &Call<'_>, waiting: &Waiting, answer: Answer) -> Result<()
 }
 
 fn read(from: &ElicitResult, waiting: &Waiting) -> Option<Answer> {
-    said(from, !waiting.question.values.is_empty())
+    let (_, answers) = put(text(waiting), (answers(waiting), ""));
+    said(from, &answers)
 }
 
-/// What a client's user has said; nothing where they have not decided. `always` is an answer where it was offered.
-pub(super) fn said(said: &ElicitResult, always: bool) -> Option<Answer> {
+/// What a client's user has said; nothing where they have not decided. Only what was offered is an answer.
+pub(super) fn said(said: &ElicitResult, answers: &[&str]) -> Option<Answer> {
     if said.action == ElicitationAction::Decline {
         return Some(Answer::Deny);
     }
@@ -151,20 +152,46 @@ pub(super) fn said(said: &ElicitResult, always: bool) -> Option<Answer> {
     }
     let answer = said.content.as_ref()?.get("answer")?.as_str()?;
     match answer {
+        _ if !answers.contains(&answer) => None,
         "allow" => Some(Answer::Allow),
         "deny" => Some(Answer::Deny),
-        "always" if always => Some(Answer::Always),
+        "always" => Some(Answer::Always),
         _ => None,
     }
 }
 
 /// The form of a question.
 fn form(waiting: &Waiting) -> ElicitRequestParams {
+    let whole = format!("lazaret ask show {}", waiting.question.id);
+    let (message, answers) = put(text(waiting), (answers(waiting), &whole));
+    form_of(message, &answers)
+}
+
+/// What a question may be answered with, where all of it is read.
+fn answers(waiting: &Waiting) -> Vec<&'static str> {
     let mut answers = vec!["allow", "deny"];
     if !waiting.question.values.is_empty() {
         answers.push("always");
     }
-    form_of(text(waiting), &answers)
+    answers
+}
+
+/// A question as it is put to a client's user, and what it may be answered with there. One that is too long is cut, and
+/// says so; and whoever has read a part of it may say no to it and nothing else.
+pub(super) fn put(
+    text: String,
+    (answers, whole): (Vec<&'static str>, &str),
+) -> (String, Vec<&'static str>) {
+    let count = text.chars().count();
+    if count <= MCP_QUESTION_CHARS {
+        return (text, answers);
+    }
+    let shown: String = text.chars().take(MCP_QUESTION_CHARS).collect();
+    let message = format!(
+        "{shown}…\n[cut: {} of {count} characters are left out, so this may only be denied here; in full: {whole}]",
+        count.saturating_sub(MCP_QUESTION_CHARS)
+    );
+    (message, vec!["deny"])
 }
 
 /// A form with one field, which takes one of these answers.
@@ -174,7 +201,7 @@ pub(super) fn form_of(message: String, answers: &[&str]) -> ElicitRequestParams 
         "properties": {"answer": {
             "type": "string",
             "title": "Answer",
-            "description": described(answers.len() > 2),
+            "description": described(answers),
             "enum": answers,
         }},
         "required": ["answer"],
@@ -188,16 +215,17 @@ pub(super) fn form_of(message: String, answers: &[&str]) -> ElicitRequestParams 
     }
 }
 
-fn described(always: bool) -> &'static str {
-    match always {
-        true => {
+fn described(answers: &[&str]) -> &'static str {
+    match answers.len() {
+        0 | 1 => "deny: not this call.",
+        2 => "allow: this call, once. deny: not this call.",
+        _ => {
             "allow: this call. deny: not this call. always: also whatever else uses these values in this run."
         }
-        false => "allow: this call, once. deny: not this call.",
     }
 }
 
-/// What is asked, with what, and why; hidden characters are shown. Nothing is cut: whoever agrees agrees to all of it.
+/// What is asked, with what, and why; hidden characters are shown. Whoever agrees agrees to all of it.
 fn text(waiting: &Waiting) -> String {
     let asked = &waiting.question;
     let mut lines = vec![
@@ -380,6 +408,27 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn a_question_that_is_too_long_is_cut_and_may_only_be_denied() {
+        let mut waiting = waiting(1);
+        waiting.question.reasons = vec!["x".repeat(MCP_QUESTION_CHARS)];
+        let form = json!(form(&waiting));
+        let text = form["message"].as_str().unwrap();
+        assert!(text.chars().count() < MCP_QUESTION_CHARS + 300, "{text}");
+        assert!(
+            text.contains("characters are left out") && text.contains("lazaret ask show "),
+            "{text}"
+        );
+        let offered = &form["requestedSchema"]["properties"]["answer"]["enum"];
+        assert_eq!(*offered, json!(["deny"]));
+        let accept = |answer: &str| {
+            ElicitResult::new(ElicitationAction::Accept).with_content(json!({"answer": answer}))
+        };
+        assert_eq!(read(&accept("allow"), &waiting), None);
+        assert_eq!(read(&accept("always"), &waiting), None);
+        assert_eq!(read(&accept("deny"), &waiting), Some(Answer::Deny));
     }
 
     #[test]

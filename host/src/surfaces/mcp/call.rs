@@ -66,10 +66,11 @@ pub(super) async fn call(
     let responses = request.input_responses.unwrap_or_default();
     let answered = match &request.request_state {
         Some(state) if confirm::is_state(state) => {
-            if !confirm::taken(&call, state, &responses)? {
-                return call.tell(&confirm::refused(&call)).await;
+            match confirm::taken(&call, state, &responses).await? {
+                confirm::Asked::Yes => call.make(true).await,
+                confirm::Asked::No => return call.tell(&confirm::refused(&call)).await,
+                confirm::Asked::Again(response) => return Ok(response),
             }
-            call.make(true).await
         }
         Some(state) => match ask::taken(&call, state, &responses).await? {
             ask::Taken::Answered(answered) => answered,

@@ -1,7 +1,8 @@
 //! Calls that have to be confirmed: a client confirms in its request, or its user is asked, where it can do that.
 //!
 //! What is asked is this call with these arguments, all of them, in the host's words. Only a yes confirms; everything
-//! else leaves the call as it is, not made.
+//! else leaves the call as it is, not made. What a client shows with a call that is made again counts once, in this process,
+//! and as long as its user has for an answer; after that they are asked anew.
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use rmcp::model::{
 };
 use serde_json::Value;
 
-use super::ask::{Way, args_of, forged, form_of, is_made, mac, way};
+use super::ask::{Way, args_of, forged, form_of, is_made, mac, put, way};
 use super::call::Call;
 use super::tools::Which;
 use crate::surfaces::wish::Answered;
@@ -37,13 +38,14 @@ pub(super) enum Asked {
 
 /// Asks a client's user to confirm a call.
 pub(super) async fn ask(call: &Call<'_>) -> Asked {
-    let form = form_of(text(call), &["allow", "deny"]);
+    let (message, answers) = question(call);
+    let form = form_of(message, &answers);
     match way(call) {
         Way::None => Asked::No,
         Way::Again => {
             let request = InputRequest::Elicitation(ElicitRequest::new(form));
             let requests: InputRequests = [(ASKED.to_owned(), request)].into_iter().collect();
-            let state = format!("{STATE}{}", mac(call, (PURPOSE, "")));
+            let state = state(call);
             Asked::Again(InputRequiredResult::new(Some(requests), Some(state)).into())
         }
         Way::Request => {
@@ -54,7 +56,7 @@ pub(super) async fn ask(call: &Call<'_>) -> Asked {
                 said = asking => said,
                 () = call.given_up() => return Asked::No,
             };
-            match said.is_ok_and(|said| is_yes(&said)) {
+            match said.is_ok_and(|said| is_yes(&said, &answers)) {
                 true => Asked::Yes,
                 false => Asked::No,
             }
@@ -67,20 +69,45 @@ pub(super) fn is_state(state: &str) -> bool {
     state.starts_with(STATE)
 }
 
-/// Whether a client's user has confirmed a call that is made again.
-pub(super) fn taken(
+/// A new state: of this call, until its user's time is over, and like no other.
+fn state(call: &Call<'_>) -> String {
+    let clock = call.host().journal().clock();
+    let desk = &call.session.desk;
+    let (now, most) = (clock.now_ms(), desk.serving.answer_ms);
+    let until = now.saturating_add(most);
+    let number = desk.open.open((now, until));
+    let said = format!("{until}.{number}");
+    format!("{STATE}{said}.{}", mac(call, (PURPOSE, &said)))
+}
+
+/// What a client's user has said to a call that is made again; asks them anew where that comes too late, or a second
+/// time.
+pub(super) async fn taken(
     call: &Call<'_>,
     state: &str,
     responses: &InputResponses,
-) -> Result<bool, ErrorData> {
-    let made = state.strip_prefix(STATE).ok_or_else(forged)?;
+) -> Result<Asked, ErrorData> {
+    let state = state.strip_prefix(STATE).ok_or_else(forged)?;
+    let (said, made) = state.rsplit_once('.').ok_or_else(forged)?;
     let made = Digest::parse(made).map_err(|_| forged())?;
-    if !is_made(call, (PURPOSE, ""), &made) {
+    if !is_made(call, (PURPOSE, said), &made) {
         return Err(forged());
+    }
+    let (until, number) = said.split_once('.').ok_or_else(forged)?;
+    let (Ok(until), Ok(number)) = (until.parse(), number.parse()) else {
+        return Err(forged());
+    };
+    let now = call.host().journal().clock().now_ms();
+    if !call.session.desk.open.take((now, until), number) {
+        return Ok(ask(call).await);
     }
     let said = responses.get(ASKED);
     let said = said.and_then(|said| serde_json::from_value::<ElicitResult>(said.clone()).ok());
-    Ok(said.is_some_and(|said| is_yes(&said)))
+    let (_, answers) = question(call);
+    Ok(match said.is_some_and(|said| is_yes(&said, &answers)) {
+        true => Asked::Yes,
+        false => Asked::No,
+    })
 }
 
 /// What a call comes to that its user has not confirmed: it is not made.
@@ -93,8 +120,14 @@ pub(super) fn refused(call: &Call<'_>) -> Answered {
     Answered::refused(&shown(&call.name), Surface::Mcp, &error)
 }
 
-fn is_yes(said: &ElicitResult) -> bool {
-    super::ask::said(said, false) == Some(Answer::Allow)
+fn is_yes(said: &ElicitResult, answers: &[&str]) -> bool {
+    super::ask::said(said, answers) == Some(Answer::Allow)
+}
+
+/// What a client's user is asked, and may answer.
+fn question(call: &Call<'_>) -> (String, Vec<&'static str>) {
+    let whole = "the client's own request";
+    put(text(call), (vec!["allow", "deny"], whole))
 }
 
 /// What is to be confirmed, and why.

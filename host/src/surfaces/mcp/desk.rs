@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::{Semaphore, watch};
 
+use super::open::Open;
 use super::tools::Offered;
 use crate::runs::host::Host;
 use crate::words::error::{Code, Error, Result};
@@ -60,6 +61,8 @@ pub struct Desk {
     may_change: bool,
     pub(super) serving: Serving,
     pub(super) calls: Arc<Semaphore>,
+    /// Calls that are to be made again once they are confirmed.
+    pub(super) open: Open,
     closing: Arc<watch::Sender<bool>>,
     offered: Mutex<Option<Arc<Offered>>>,
 }
@@ -92,6 +95,7 @@ impl Desk {
             hosts,
             may_change,
             calls: Arc::new(Semaphore::new(calls)),
+            open: Open::default(),
             closing: Arc::new(watch::Sender::new(false)),
             offered: Mutex::default(),
             serving: Serving { calls, ..serving },

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Content, End, Event, Tried, Verdict};
+use super::{Content, End, Event, Tried, Verdict, Weighed};
 use crate::words::message::{Reply, WishedArgs};
 
 /// What changes a text, and what changes a value.
@@ -34,19 +34,17 @@ impl Event {
             Self::Judged(judged) => {
                 (with.text)(&mut judged.subject);
                 clean_content(&mut judged.content, with);
-                for weighed in &mut judged.weighed {
-                    let texts = [
-                        &mut weighed.argument,
-                        &mut weighed.value,
-                        &mut weighed.witness,
-                    ];
-                    texts.into_iter().for_each(with.text);
-                }
+                clean_weighed(&mut judged.weighed, with);
                 clean_verdict(&mut judged.verdict, with);
             }
             Self::Finished(finished) => {
                 clean_end(&mut finished.end, with);
                 finished.told.iter_mut().for_each(with.value);
+                if let Some(remade) = &mut finished.remade {
+                    clean_content(&mut remade.content, with);
+                    clean_weighed(&mut remade.weighed, with);
+                    clean_verdict(&mut remade.verdict, with);
+                }
             }
             Self::Compacted(compacted) => {
                 (with.text)(&mut compacted.summary);
@@ -91,6 +89,17 @@ fn clean_content(content: &mut Content, with: &Cleaning<'_>) {
     match content {
         Content::Inline(value) => (with.value)(value),
         Content::Empty | Content::Stored { .. } | Content::Size { .. } => {}
+    }
+}
+
+fn clean_weighed(weighed: &mut [Weighed], with: &Cleaning<'_>) {
+    for weighed in weighed {
+        let texts = [
+            &mut weighed.argument,
+            &mut weighed.value,
+            &mut weighed.witness,
+        ];
+        texts.into_iter().for_each(with.text);
     }
 }
 

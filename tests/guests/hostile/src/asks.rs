@@ -109,6 +109,42 @@ pub fn file_each(
     wishes.into_iter().map(do_one).collect()
 }
 
+/// Does one thing after the other and says what came of each, and that this is secret. Beside what can be done with
+/// files: `fetch`, `keep` a note, `call` a tool with a text.
+#[tool(
+    effect = "side-effecting",
+    risk = "read_only",
+    mounts = "write",
+    notes = "write",
+    calls = ["*"],
+    sensitivity = "secret"
+)]
+pub fn carry(
+    /// What to do.
+    wishes: Vec<FileWish>,
+) -> Vec<String> {
+    let carry_one = |wish: FileWish| match wish.op.as_str() {
+        "fetch" => {
+            let answer = Request::new("GET", wish.path.as_str()).send();
+            line("fetch", answer.map(|answer| answer.status().to_string()))
+        }
+        "keep" => {
+            let kept = notes::put(&wish.path, &wish.with);
+            line("keep", kept.map(|()| "done".to_owned()))
+        }
+        "call" => {
+            let args = std::collections::BTreeMap::from([("text", wish.with.as_str())]);
+            let answer: Result<Value, Failure> = call::invoke(&wish.path, &args);
+            match answer {
+                Ok(value) => format!("call -> ok: {value}"),
+                Err(failure) => format!("call -> failed: {}", failure.message()),
+            }
+        }
+        _ => do_one(wish),
+    };
+    wishes.into_iter().map(carry_one).collect()
+}
+
 fn zeros(count: &str) -> Vec<u8> {
     vec![0; count.parse().expect("a number of bytes")]
 }

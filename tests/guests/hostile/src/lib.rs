@@ -22,6 +22,7 @@ plugin! {
         asks::file_each,
         asks::note_each,
         asks::call_each,
+        asks::carry,
         asks::fetch_body,
         asks::give_up_after,
         burns::spin,

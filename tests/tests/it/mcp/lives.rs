@@ -54,7 +54,49 @@ async fn a_server_that_cannot_be_used_says_why() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_list_without_an_end_is_not_read_for_ever() {
     let said = refused("endless", "").await;
-    assert!(said.contains("is no longer offered"), "{said}");
+    assert!(said.contains("its list has more than 64 pages"), "{said}");
+}
+
+/// A script that `command` names is a part of the server: with another one there it is not even started, until a person
+/// has trusted it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_is_not_started_with_another_script_than_was_read() {
+    let rig = Rig::of("").kept().await;
+    let notes_file = rig.path("notes");
+    let script = |more: &str| {
+        format!(
+            "{more}exec {:?} good {:?}\n",
+            env!("CARGO_BIN_EXE_stranger"),
+            notes_file
+        )
+    };
+    let rig = rig.file("bin/server.sh", &script(""));
+    let path = rig.path("bin/server.sh");
+    let policy = format!("[mcp.mail]\ncommand = [\"sh\", {path:?}]\n{ALLOWED}");
+    let rig = rig.policy(&policy).trusting("mail").await.open().await;
+    let call = async |rig: &Rigged| {
+        let called = rig.call("mail.echo", json!({"text": "a"})).await;
+        called.outcome.result.map_err(|error| error.to_string())
+    };
+    let began = || notes(rig.folder()).matches("started").count();
+    assert_eq!(began(), 1);
+    std::fs::write(&path, script("echo evil >&2\n")).unwrap();
+    let refused = call(&rig).await.unwrap_err();
+    assert!(
+        refused.contains("is not what it was when you trusted it"),
+        "{refused}"
+    );
+    assert_eq!(began(), 1, "nothing was started");
+    // As it was it is what was read.
+    std::fs::write(&path, script("")).unwrap();
+    assert_eq!(call(&rig).await, Ok(json!("a")));
+    assert_eq!(began(), 2);
+    rig.host.end_servers().await;
+    // One that was read again is trusted as it is now.
+    std::fs::write(&path, script("# later\n")).unwrap();
+    let rig = rig.close().trusting("mail").await.open().await;
+    assert_eq!(call(&rig).await, Ok(json!("a")));
+    rig.host.end_servers().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -175,7 +217,7 @@ async fn nothing_of_a_server_is_left() {
     let rig = Rig::of("").kept().await;
     let notes_file = rig.path("notes").display().to_string();
     let shell = format!(
-        "[mcp.mail]\ncommand = [\"sh\", \"-c\", \"trap '' TERM; exec \\\"$0\\\" \\\"$@\\\"\", {:?}, \"forks\", {notes_file:?}]\n{stubborn}\n{ALLOWED}",
+        "[mcp.mail]\ncommand = [\"sh\", \"-c\", \"trap '' TERM; exec \\\"$0\\\" \\\"$@\\\"\", {:?}, \"forks\", {notes_file:?}]\ndata = [{notes_file:?}]\n{stubborn}\n{ALLOWED}",
         env!("CARGO_BIN_EXE_stranger")
     );
     let rig = rig.policy(&shell).trusting("mail").await.open().await;

@@ -106,18 +106,20 @@ fn a_name_out_of_a_handle_is_nobodys_and_says_whose() {
 
 #[test]
 fn what_is_adopted_says_whose_words_it_was_and_can_be_read() {
-    let caller = scene(&[], CLEAN).caller(Grant::default());
+    let scene = scene(&[], CLEAN);
+    let caller = scene.caller(Grant::default());
+    let classes = scene.policy.flows.classes.clone();
     let adopt = |text: &str, places| call("other.act", json!({"value": text}), places, WEB);
-    let point = adopting(&adopt("Go on.", &["/value"]), &caller).unwrap();
+    let point = adopting(&adopt("Go on.", &["/value"]), &caller, &classes).unwrap();
     assert!(
         point.reason.contains("web:https://evil.test"),
         "{}",
         point.reason
     );
     let longest = "x".repeat(ADOPTED_CHARS);
-    assert!(adopting(&adopt(&longest, &["/value"]), &caller).is_ok());
+    assert!(adopting(&adopt(&longest, &["/value"]), &caller, &classes).is_ok());
     for (text, places) in [(&*format!("{longest}x"), &["/value"][..]), ("Go on.", &[])] {
-        let denial = adopting(&adopt(text, places), &caller).unwrap_err();
+        let denial = adopting(&adopt(text, places), &caller, &classes).unwrap_err();
         assert_eq!(denial.rule, "flow_adopt");
     }
 }
@@ -168,4 +170,67 @@ fn the_guard_against_the_three_together_looks_into_handles() {
         "{}",
         denial.reason
     );
+}
+
+#[test]
+fn one_handle_may_stand_for_all_arguments_and_for_a_key_with_a_slash() {
+    let listed = json!({"letters": [{"id": "m1", "from": "eve@evil.test"}]});
+    let scene = scene(&[], CLEAN).saw("mail.list", json!({}), listed);
+    for (args, place) in [
+        (json!({"id": "m1"}), ""),
+        (json!({"id": {"a/b~c": "m1"}}), "/id/a~1b~0c"),
+    ] {
+        let reasons = asked(&scene, &call("mail.delete", args, &[place], WEB)).concat();
+        assert!(
+            reasons.contains("the influence of web:https://evil.test"),
+            "{place}: {reasons}"
+        );
+    }
+}
+
+/// What a person is asked, and what stands on record, of a call in which a handle holds `swordfish`.
+fn told(scene: &Scene, call: &Call) -> String {
+    let allowed = call.judge(&scene.caller(Grant::default()), &scene.policy);
+    let allowed = allowed.unwrap();
+    format!("{:?} {:?}", allowed.consent, allowed.weighed)
+}
+
+#[test]
+fn what_a_secret_handle_holds_stands_in_no_question_and_no_record() {
+    let mut scene = scene(&[], WEB);
+    scene.policy.flows.strict = true;
+    for (tool, args, place) in [
+        ("files.write", json!({"path": "swordfish"}), "/path"),
+        ("files.remove", json!({"path": "swordfish"}), "/path"),
+        ("files.write", json!({"path": {"swordfish": 1}}), "/path"),
+        (
+            "files.write",
+            json!({"path": "a", "content": "swordfish"}),
+            "/content",
+        ),
+        ("cal.add", json!({"title": "swordfish"}), "/title"),
+        ("cal.add", json!({"title": "swordfish"}), ""),
+    ] {
+        let bare = |label| Call {
+            wish: Some(json!({"$handle": "h1"})),
+            grant: Arc::default(),
+            ..call(tool, args.clone(), &[place], label)
+        };
+        let secret = told(&scene, &bare(SECRET));
+        assert!(!secret.contains("swordfish"), "{tool} {args}: {secret}");
+        assert!(secret.contains("is not shown"), "{tool} {args}: {secret}");
+        // The same of what is not secret is shown.
+        let open = told(&scene, &bare(WEB));
+        assert!(open.contains("swordfish"), "{tool} {args}: {open}");
+    }
+    let adopt = call(
+        "other.act",
+        json!({"value": "swordfish"}),
+        &["/value"],
+        SECRET,
+    );
+    let classes = &scene.policy.flows.classes;
+    let denial = adopting(&adopt, &scene.caller(Grant::default()), classes).unwrap_err();
+    assert_eq!(denial.rule, "flow_secret");
+    assert!(!denial.reason.contains("swordfish"));
 }
