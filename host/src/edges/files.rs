@@ -4,6 +4,8 @@
 //! so that a link that leads out, or is swapped between check and use, leads nowhere. Only regular
 //! files are read or written: never a device, pipe or socket.
 
+mod labelled;
+mod turn;
 mod written;
 
 use std::collections::BTreeMap;
@@ -16,11 +18,11 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File as OpenFile, Metadata, MetadataExt, OpenOptions, OpenOptionsExt};
 use rustix::fs::{OFlags, RenameFlags, renameat_with};
 
+use self::turn::{Doing, Turn, Turns};
 use self::written::{Written, no_room};
 use super::labels::{FileLabels, Known};
 use crate::gate::{Performed, Permit};
 use crate::rules::file::{File, FileWish, KEPT, Place, Places, WriteMode, is_kept, kept};
-use crate::rules::policy::Policy;
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{Content, Spent};
@@ -35,6 +37,7 @@ pub struct Files {
     /// Where each mount lies, for the labels of its files; nothing is opened by these.
     roots: Arc<BTreeMap<Arc<str>, PathBuf>>,
     labels: FileLabels,
+    turns: Turns,
     own: Arc<[Identity]>,
     written: Written,
 }
@@ -115,6 +118,7 @@ impl Files {
             }
             open.insert(name.clone(), dir);
         }
+        let turns = Turns::beside(labels);
         let labels = match labels {
             Some(path) => FileLabels::open(path)?,
             None => FileLabels::in_memory()?,
@@ -124,6 +128,7 @@ impl Files {
             mounts: Arc::new(open),
             roots: Arc::new(mounts.iter().map(root).collect()),
             labels,
+            turns,
             own,
             written: Written::default(),
         })
@@ -153,89 +158,12 @@ impl Files {
         }
     }
 
-    /// Does it, and says what influenced the outcome: nothing where a change was made as it was wished.
-    fn perform_labelled(&self, file: File, places: Places) -> (Result<FileOutcome>, Option<Label>) {
-        let mount = label_of(&places);
-        let stored = match self.label_before(&file, &places) {
-            Ok(stored) => stored,
-            Err(error) => return (Err(error), Some(mount)),
-        };
-        let after = match (&file.wish, &places) {
-            (FileWish::Write { mode, .. }, Places::One(place)) => {
-                let label = match mode {
-                    WriteMode::Create | WriteMode::Replace => file.label.clone(),
-                    WriteMode::Append | WriteMode::At(_) => file.label.join(&stored),
-                };
-                Some((place.clone(), label))
-            }
-            (FileWish::Move { .. }, Places::Two(from, _)) => {
-                Some((from.clone(), file.label.clone()))
-            }
-            // The name of a folder is written by whoever made it.
-            (FileWish::MakeFolder, Places::One(place)) => Some((place.clone(), file.label.clone())),
-            _ => None,
-        };
-        let (relabel, writes) = (places.clone(), matches!(file.wish, FileWish::Write { .. }));
-        let performed = self.perform_now(file, places);
-        if writes && matches!(&performed, Err(error) if is_plain_refusal(error)) {
-            // Nothing was written, so nothing is labelled. Where this fails, the label says too much.
-            let _ = self.restore(&relabel, &stored);
-        }
-        let result = performed.and_then(|outcome| {
-            self.label_after(&relabel, after, &outcome)?;
-            Ok(outcome)
-        });
-        match result {
-            Ok(FileOutcome::Done) => (result, None),
-            Ok(_) | Err(_) => (result, Some(mount.join(&stored))),
-        }
-    }
-
-    /// What is stored of the places; of a file that is about to be written, joined by its writer's label first.
-    fn label_before(&self, file: &File, places: &Places) -> Result<Label> {
-        let (Places::One(place) | Places::Two(place, _)) = places else {
-            return Ok(Label::default());
-        };
-        let known = self.known(place)?;
-        let mut stored = self.labels.of(&known)?;
-        if matches!(file.wish, FileWish::List) {
-            stored = stored.join(&self.labels.below(&known.path)?);
-        }
-        if matches!(file.wish, FileWish::Write { .. }) {
-            self.labels.put(&known, &stored.join(&file.label))?;
-        }
-        Ok(stored)
-    }
-
-    fn label_after(
-        &self,
-        places: &Places,
-        written: Option<(Place, Label)>,
-        outcome: &FileOutcome,
-    ) -> Result<()> {
-        match (places, written, outcome) {
-            (Places::One(_), Some((place, label)), _) => {
-                self.labels.put(&self.known(&place)?, &label)
-            }
-            (Places::Two(from, to), Some((_, mover)), FileOutcome::Done) => {
-                let to = self.known(to)?;
-                self.labels.moved(&self.known(from)?.path, &to.path)?;
-                // The new name was chosen by whoever moved it.
-                let label = self.labels.of(&to)?.join(&mover);
-                self.labels.put(&to, &label)
-            }
-            (Places::One(place), None, FileOutcome::Done) => {
-                self.labels.forget(&self.known(place)?)
-            }
-            (Places::Root(_) | Places::One(_) | Places::Two(..), _, _) => Ok(()),
-        }
-    }
-
-    fn restore(&self, places: &Places, stored: &Label) -> Result<()> {
-        match places {
-            Places::One(place) => self.labels.put(&self.known(place)?, stored),
-            Places::Root(_) | Places::Two(..) => Ok(()),
-        }
+    /// Until what is returned is dropped, no tool changes a file: what is read has the label that is looked up for it.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub(crate) fn still(&self) -> Result<Turn<'_>> {
+        self.turns.take(Doing::Looks)
     }
 
     /// The mounts in which a file lies that the user has named, the innermost and any beside it; and what influenced
@@ -253,21 +181,6 @@ impl Files {
         let mounts = mounts.map(|(name, _)| name.clone()).collect();
         let stored = self.labels.of(&Known { path, identity })?;
         Ok((mounts, stored))
-    }
-
-    /// A place as its label knows it.
-    fn known(&self, place: &Place) -> Result<Known> {
-        let root = self
-            .roots
-            .get(&place.mount)
-            .ok_or_else(|| Error::bug("a granted mount has no place"))?;
-        let found = self.dir(place)?.metadata(relative(place)).ok();
-        let mut path = root.clone();
-        path.extend(&place.names);
-        Ok(Known {
-            path,
-            identity: found.map(|found| (found.dev(), found.ino())),
-        })
     }
 
     fn perform_now(&self, file: File, places: Places) -> Result<FileOutcome> {
@@ -393,21 +306,6 @@ impl Files {
             .get(&place.mount)
             .ok_or_else(|| Error::bug("a granted mount is not open"))
     }
-}
-
-fn label_of(places: &Places) -> Label {
-    match places {
-        Places::Root(_) => Label::default(),
-        Places::One(place) | Places::Two(place, _) => Label::of(Policy::mount_source(&place.mount)),
-    }
-}
-
-/// Whether a failure says that nothing was touched. A disk that failed may have taken half of the bytes.
-fn is_plain_refusal(error: &Error) -> bool {
-    matches!(
-        error.code(),
-        Code::BadInput | Code::NotFound | Code::Denied | Code::TooBig
-    )
 }
 
 /// The one path of a folder, whatever links lead to it.
