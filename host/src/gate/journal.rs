@@ -10,6 +10,7 @@
 mod batch;
 mod chain;
 mod checkpoint;
+pub(crate) mod planted;
 mod said;
 mod sessions;
 mod store;
