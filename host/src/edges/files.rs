@@ -250,6 +250,8 @@ impl Files {
             return Err(Error::new(Code::Denied, kept(path)));
         }
         let (from_folder, from_name) = folder_of(dir, path, from, Missing::Refuse)?;
+        // Whoever moves nothing makes no folders.
+        from_folder.symlink_metadata(from_name).map_err(explain)?;
         let (to_folder, to_name) = folder_of(dir, path, to, Missing::Create)?;
         renameat_with(
             &from_folder,

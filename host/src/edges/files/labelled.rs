@@ -1,9 +1,12 @@
 //! Files and their labels together: what is stored of a place before anything is done there, and what is stored after.
 
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
 use cap_std::fs::MetadataExt;
 
 use super::turn::Doing;
-use super::{FileOutcome, Files, changes, relative};
+use super::{FileOutcome, Files, changes, relative, resolved};
 use crate::edges::labels::Known;
 use crate::rules::file::{File, FileWish, Place, Places, WriteMode};
 use crate::rules::policy::Policy;
@@ -30,8 +33,11 @@ impl Files {
 
     fn perform_in_turn(&self, file: File, places: Places) -> (Result<FileOutcome>, Option<Label>) {
         let mount = label_of(&places);
-        let stored = match self.label_before(&file, &places) {
-            Ok(stored) => stored,
+        let before = self
+            .label_before(&file, &places)
+            .and_then(|stored| Ok((stored, self.label_way(&file, &places)?)));
+        let (stored, way) = match before {
+            Ok(before) => before,
             Err(error) => return (Err(error), Some(mount)),
         };
         let after = match (&file.wish, &places) {
@@ -50,7 +56,10 @@ impl Files {
             _ => None,
         };
         let (relabel, writes) = (places.clone(), matches!(file.wish, FileWish::Write { .. }));
+        let wisher = file.label.clone();
         let performed = self.perform_now(file, places);
+        // Where this fails, labels say too much.
+        let _ = self.settle_way(&way, &wisher);
         if writes && matches!(&performed, Err(error) if is_plain_refusal(error)) {
             // Nothing was written, so nothing is labelled. Where this fails, the label says too much.
             let _ = self.restore(&relabel, &stored);
@@ -72,8 +81,14 @@ impl Files {
         };
         let known = self.known(place)?;
         let mut stored = self.labels.of(&known)?;
-        if matches!(file.wish, FileWish::List) {
-            stored = stored.join(&self.labels.below(&known.path)?);
+        if !changes(&file.wish) {
+            // Whoever looks is led on by a link.
+            let path = self.led(place, &place.names)?;
+            if matches!(file.wish, FileWish::List) {
+                stored = stored.join(&self.labels.below(&path)?);
+            }
+            let identity = known.identity;
+            stored = stored.join(&self.labels.of(&Known { path, identity })?);
         }
         if matches!(file.wish, FileWish::Write { .. }) {
             self.labels.put(&known, &stored.join(&file.label))?;
@@ -112,19 +127,74 @@ impl Files {
         }
     }
 
-    /// A place as its label knows it.
+    /// Labels the folders that are not there and may be made on the way: whoever wishes so has chosen their names, and
+    /// they stay, whatever comes of the rest.
+    fn label_way(&self, file: &File, places: &Places) -> Result<Vec<Place>> {
+        let place = match (&file.wish, places) {
+            (FileWish::Write { .. } | FileWish::MakeFolder, Places::One(place)) => place,
+            (FileWish::Move { .. }, Places::Two(_, to)) => to,
+            _ => return Ok(Vec::new()),
+        };
+        let makes_it = matches!(file.wish, FileWish::MakeFolder);
+        let mut made = Vec::new();
+        for length in 1..place.names.len() + usize::from(makes_it) {
+            let names = place.names.get(..length).unwrap_or_default().to_vec();
+            let above = Place {
+                names,
+                ..place.clone()
+            };
+            if self.is_missing(&above)? {
+                self.labels.put(&self.known(&above)?, &file.label)?;
+                made.push(above);
+            }
+        }
+        Ok(made)
+    }
+
+    /// What was made is known by what it is from now on, and what was not has no label.
+    fn settle_way(&self, way: &[Place], wisher: &Label) -> Result<()> {
+        for above in way {
+            let known = self.known(above)?;
+            match self.is_missing(above)? {
+                true => self.labels.forget(&known)?,
+                false => self.labels.put(&known, wisher)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn is_missing(&self, place: &Place) -> Result<bool> {
+        let found = self.dir(place)?.symlink_metadata(relative(place));
+        Ok(matches!(found, Err(error) if error.kind() == ErrorKind::NotFound))
+    }
+
+    /// A place as its label knows it: by its own name in the folder that its path leads to, and by what it is.
     fn known(&self, place: &Place) -> Result<Known> {
-        let root = self
-            .roots
-            .get(&place.mount)
-            .ok_or_else(|| Error::bug("a granted mount has no place"))?;
+        let path = match place.names.split_last() {
+            Some((name, above)) => self.led(place, above)?.join(name),
+            None => self.led(place, &[])?,
+        };
         let found = self.dir(place)?.metadata(relative(place)).ok();
-        let mut path = root.clone();
-        path.extend(&place.names);
         Ok(Known {
             path,
             identity: found.map(|found| (found.dev(), found.ino())),
         })
+    }
+
+    /// Where names of a place's mount lead on the host, links followed. What is not there lies below what is.
+    fn led(&self, place: &Place, names: &[String]) -> Result<PathBuf> {
+        let root = self
+            .roots
+            .get(&place.mount)
+            .ok_or_else(|| Error::bug("a granted mount has no place"))?;
+        let mut way = root.clone();
+        way.extend(names);
+        let led = way.ancestors().find_map(|above| {
+            let mut there = resolved(above).ok()?;
+            there.extend(way.strip_prefix(above).ok()?);
+            Some(there)
+        });
+        Ok(led.unwrap_or(way))
     }
 }
 
@@ -253,5 +323,89 @@ mod tests {
             let (text, label) = read(&one, path);
             assert!(text.contains("EVIL") && label.covers(&web()), "{label}");
         }
+    }
+
+    fn list(files: &Files, path: &str) -> Label {
+        let (result, label) = perform(files, FileWish::List, path, Label::default());
+        result.unwrap();
+        label
+    }
+
+    #[test]
+    fn folders_that_are_made_on_the_way_have_the_label_of_whoever_chose_their_names() {
+        let temp = tempfile::tempdir().unwrap();
+        let mount = tempfile::tempdir().unwrap();
+        let files = open(mount.path(), &temp.path().join("files.db"));
+        let wish = |mode| FileWish::Write {
+            bytes: Vec::new(),
+            mode,
+        };
+        // What is not there cannot be written over; the folder stays.
+        let (refused, _) = perform(&files, wish(WriteMode::At(0)), "a/OBEY ME/x.txt", web());
+        assert_eq!(refused.unwrap_err().code(), Code::NotFound);
+        assert!(list(&files, "a").covers(&web()));
+        write(&files, "b/c.txt", WriteMode::Create, "clean");
+        perform(&files, wish(WriteMode::Create), "b/OBEY ME/x.txt", web())
+            .0
+            .unwrap();
+        perform(&files, FileWish::Remove, "b/OBEY ME/x.txt", web())
+            .0
+            .unwrap();
+        assert!(list(&files, "b").covers(&web()));
+        perform(&files, FileWish::Remove, "b/OBEY ME", web())
+            .0
+            .unwrap();
+        assert!(!list(&files, "b").covers(&web()));
+        // Where nothing was made, nothing is labelled.
+        let big = FileWish::Write {
+            bytes: vec![0; (2 * MIB).try_into().unwrap()],
+            mode: WriteMode::Create,
+        };
+        perform(&files, big, "b/d/x.txt", web()).0.unwrap_err();
+        assert!(!list(&files, "b").covers(&web()));
+    }
+
+    #[test]
+    fn a_move_of_nothing_makes_nothing() {
+        let temp = tempfile::tempdir().unwrap();
+        let mount = tempfile::tempdir().unwrap();
+        let files = open(mount.path(), &temp.path().join("files.db"));
+        write(&files, "a.txt", WriteMode::Create, "clean");
+        let move_to = |from: &str, target: &str| {
+            let file = File {
+                path: from.to_owned(),
+                wish: FileWish::Move {
+                    target: target.to_owned(),
+                },
+                label: web(),
+            };
+            files.perform_labelled(file, Places::Two(place(from), place(target)))
+        };
+        let (refused, _) = move_to("none.txt", "OBEY ME/y.txt");
+        assert_eq!(refused.unwrap_err().code(), Code::NotFound);
+        perform(&files, FileWish::Stat, "OBEY ME", web())
+            .0
+            .unwrap_err();
+        move_to("a.txt", "c/OBEY ME/y.txt").0.unwrap();
+        perform(&files, FileWish::Remove, "c/OBEY ME/y.txt", web())
+            .0
+            .unwrap();
+        assert!(list(&files, "c").covers(&web()));
+    }
+
+    #[test]
+    fn by_whatever_link_it_was_written_a_name_is_found_in_its_folder() {
+        let temp = tempfile::tempdir().unwrap();
+        let mount = tempfile::tempdir().unwrap();
+        let files = open(mount.path(), &temp.path().join("files.db"));
+        write(&files, "real/own.txt", WriteMode::Create, "clean");
+        std::os::unix::fs::symlink("real", mount.path().join("link")).unwrap();
+        assert!(!list(&files, "real").covers(&web()));
+        write(&files, "link/OBEY ME.txt", WriteMode::Create, "EVIL");
+        assert!(list(&files, "real").covers(&web()));
+        assert!(list(&files, "link").covers(&web()));
+        assert!(read(&files, "real/OBEY ME.txt").1.covers(&web()));
+        write(&files, "real/OBEY ME.txt", WriteMode::Replace, "clean");
+        assert!(!list(&files, "link").covers(&web()));
     }
 }
