@@ -21,8 +21,9 @@ use rustix::fs::{OFlags, RenameFlags, renameat_with};
 use self::turn::{Doing, Turn, Turns};
 use self::written::{Written, no_room};
 use super::labels::{FileLabels, Known};
+use super::state::random;
 use crate::gate::{Performed, Permit};
-use crate::rules::file::{File, FileWish, KEPT, Place, Places, WriteMode, is_kept, kept};
+use crate::rules::file::{BESIDE, File, FileWish, KEPT, Place, Places, WriteMode, is_kept, kept};
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{Content, Spent};
@@ -508,7 +509,11 @@ fn write(dir: &Dir, path: &str, place: &Place, bytes: &[u8], mode: WriteMode) ->
                 .and_then(|()| file.sync_all())
                 .map_err(explain)
         }
-        WriteMode::Replace => replace(&folder, name, bytes, found).map_err(explain),
+        WriteMode::Replace => {
+            // Whoever could guess the name would be in the way.
+            let beside = format!("{BESIDE}{:016x}", u64::from_ne_bytes(random()?));
+            replace(&folder, (name, &beside), bytes, found).map_err(explain)
+        }
     }
 }
 
@@ -526,23 +531,26 @@ fn check_file_size(path: &str, place: &Place, before: u64, bytes: &[u8]) -> Resu
 
 /// Writes beside and renames over, so that a reader sees the old bytes or the new ones.
 /// Who may read the old file may read the new one, and nobody else; not even while it is written.
-fn replace(folder: &Dir, name: &str, bytes: &[u8], old: Option<Metadata>) -> std::io::Result<()> {
-    let (process, thread) = (std::process::id(), std::thread::current().id());
-    let beside = format!(".lazaret-{process}-{thread:?}");
+fn replace(
+    folder: &Dir,
+    (name, beside): (&str, &str),
+    bytes: &[u8],
+    old: Option<Metadata>,
+) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     if old.is_some() {
         options.mode(0o600);
     }
-    let mut file = folder.open_with(&beside, &options)?;
+    let mut file = folder.open_with(beside, &options)?;
     let permitted = old.map_or(Ok(()), |old| file.set_permissions(old.permissions()));
     let written = permitted
         .and_then(|()| file.write_all(bytes))
         .and_then(|()| file.sync_all());
-    let renamed = written.and_then(|()| folder.rename(&beside, folder, name));
+    let renamed = written.and_then(|()| folder.rename(beside, folder, name));
     if renamed.is_err() {
         // The first failure is the one to report.
-        let _ = folder.remove_file(&beside);
+        let _ = folder.remove_file(beside);
     }
     renamed
 }

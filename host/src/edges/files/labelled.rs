@@ -1,5 +1,6 @@
 //! Files and their labels together: what is stored of a place before anything is done there, and what is stored after.
 
+use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
@@ -8,10 +9,10 @@ use cap_std::fs::MetadataExt;
 use super::turn::Doing;
 use super::{FileOutcome, Files, changes, relative, resolved};
 use crate::edges::labels::Known;
-use crate::rules::file::{File, FileWish, Place, Places, WriteMode};
+use crate::rules::file::{File, FileWish, Place, Places, WriteMode, is_beside};
 use crate::rules::policy::Policy;
 use crate::words::error::{Code, Error, Result};
-use crate::words::label::Label;
+use crate::words::label::{Label, Source};
 
 impl Files {
     /// Does it in its turn, and says what influenced the outcome: nothing where a change was made as it was wished.
@@ -86,6 +87,10 @@ impl Files {
             let path = self.led(place, &place.names)?;
             if matches!(file.wish, FileWish::List) {
                 stored = stored.join(&self.labels.below(&path)?);
+            }
+            let name = path.file_name().and_then(OsStr::to_str);
+            if name.is_some_and(is_beside) {
+                stored = stored.with(Source::imported());
             }
             let identity = known.identity;
             stored = stored.join(&self.labels.of(&Known { path, identity })?);
@@ -222,7 +227,7 @@ mod tests {
     use super::*;
     use crate::rules::policy::Room;
     use crate::words::id::RunId;
-    use crate::words::label::{Sort, Source};
+    use crate::words::label::Sort;
 
     const MIB: u64 = 1 << 20;
 
@@ -235,7 +240,11 @@ mod tests {
     fn place(path: &str) -> Place {
         Place {
             mount: "docs".into(),
-            names: path.split('/').map(str::to_owned).collect(),
+            names: path
+                .split('/')
+                .filter(|name| !name.is_empty())
+                .map(str::to_owned)
+                .collect(),
             room: Room {
                 run_bytes: MIB,
                 file_bytes: MIB,
@@ -363,6 +372,27 @@ mod tests {
         };
         perform(&files, big, "b/d/x.txt", web()).0.unwrap_err();
         assert!(!list(&files, "b").covers(&web()));
+    }
+
+    #[test]
+    fn what_somebody_has_left_who_was_killed_may_be_anybodys() {
+        let temp = tempfile::tempdir().unwrap();
+        let mount = tempfile::tempdir().unwrap();
+        let files = open(mount.path(), &temp.path().join("files.db"));
+        write(&files, ".lazaret-left", WriteMode::Create, "clean");
+        std::os::unix::fs::symlink(".lazaret-left", mount.path().join("link")).unwrap();
+        let anybodys = Label::of(Source::imported());
+        for (path, expected) in [(".lazaret-left", true), ("link", true), ("own", false)] {
+            write(&files, "own", WriteMode::Replace, "clean");
+            assert_eq!(read(&files, path).1.covers(&anybodys), expected, "{path}");
+        }
+        // Nothing stays beside what was written.
+        let (listed, _) = perform(&files, FileWish::List, "", Label::default());
+        let Ok(FileOutcome::Entries(entries)) = listed else {
+            panic!("{listed:?}");
+        };
+        let names: Vec<&str> = entries.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, [".lazaret-left", "link", "own"]);
     }
 
     #[test]
