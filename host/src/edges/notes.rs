@@ -18,7 +18,7 @@ use crate::words::event::{Content, Spent};
 use crate::words::id::{Digest, shown};
 use crate::words::key::HostKey;
 use crate::words::label::{Label, Source};
-use crate::words::limits::{JOURNAL_WAIT_MS, NOTES_LISTED, NOTES_PER_SHELF};
+use crate::words::limits::{JOURNAL_WAIT_MS, NOTES_LISTED, NOTES_PER_SHELF, NOTES_SHELF_BYTES};
 use crate::words::lock::lock;
 
 const TABLES: &str = "CREATE TABLE IF NOT EXISTS notes (
@@ -174,19 +174,9 @@ impl Shelf<'_> {
         const PUT: &str =
             "INSERT INTO notes (shelf, key, text, label, written, mac) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
             ON CONFLICT DO UPDATE SET text = ?3, label = ?4, written = ?5, mac = ?6";
-        let others = "SELECT count(*) FROM notes WHERE shelf = ?1 AND key <> ?2";
-        let count: i64 = self
-            .database
-            .query_row(others, params![self.name, key], |row| row.get(0))
-            .map_err(|error| explain(&error))?;
-        if u64::try_from(count).unwrap_or(0) >= NOTES_PER_SHELF {
-            return Err(Error::new(
-                Code::TooBig,
-                format!("the shelf is full: {NOTES_PER_SHELF} notes"),
-            ));
-        }
         let label = serde_json::to_string(label)
             .map_err(|error| Error::bug("a label is no JSON").because(error))?;
+        self.check_room(key, &[key, text, &label])?;
         let written = now.to_le_bytes();
         let mac = self
             .key
@@ -197,6 +187,35 @@ impl Shelf<'_> {
                 params![self.name, key, text, label, now, mac.bytes().as_slice()],
             )
             .map_err(|error| explain(&error))?;
+        Ok(())
+    }
+
+    /// Refuses what would not fit beside the other notes of the shelf.
+    fn check_room(&self, key: &str, note: &[&str]) -> Result<()> {
+        const OTHERS: &str = "SELECT count(*),
+            coalesce(sum(octet_length(key) + octet_length(text) + octet_length(label)), 0)
+            FROM notes WHERE shelf = ?1 AND key <> ?2";
+        let (count, bytes): (i64, i64) = self
+            .database
+            .query_row(OTHERS, params![self.name, key], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .map_err(|error| explain(&error))?;
+        let full = |what: String| {
+            let what = format!("the shelf of `{}` is full: {what}", self.name);
+            Err(Error::new(Code::TooBig, what).hint("remove notes that nobody needs"))
+        };
+        if u64::try_from(count).unwrap_or(0) >= NOTES_PER_SHELF {
+            return full(format!("{NOTES_PER_SHELF} notes"));
+        }
+        let more: usize = note.iter().map(|part| part.len()).sum();
+        let more = u64::try_from(more).unwrap_or(u64::MAX);
+        let sum = u64::try_from(bytes).unwrap_or(0).saturating_add(more);
+        if sum > NOTES_SHELF_BYTES {
+            return full(format!(
+                "it would hold {sum} bytes, with keys and labels, and at most {NOTES_SHELF_BYTES} may be"
+            ));
+        }
         Ok(())
     }
 
@@ -369,6 +388,22 @@ mod tests {
         assert_eq!(label(&notes, "text"), Label::of(Source::user()));
         let other = Notes::open(&path, Clock::set(7), HostKey::new(&[8; 32])).unwrap();
         assert!(label(&other, "mine").covers(&anybodys));
+    }
+
+    #[test]
+    fn a_shelf_is_full_by_its_bytes_and_has_room_again() {
+        let notes = Notes::in_memory(Clock::set(7), HostKey::new(&[7; 32])).unwrap();
+        let text = "x".repeat(4 << 20);
+        for key in ["a", "b", "c"] {
+            put(&notes, key, &text).unwrap();
+        }
+        let error = put(&notes, "d", &text).unwrap_err();
+        assert_eq!(error.code(), Code::TooBig);
+        assert!(error.message().contains("16777216 may be"), "{error}");
+        // What takes another one's place needs the difference alone.
+        put(&notes, "a", &text[1..]).unwrap();
+        notes.perform_now(&keep("b", KeepWish::Delete)).unwrap();
+        put(&notes, "d", &text).unwrap();
     }
 
     #[test]

@@ -249,6 +249,8 @@ pub const NOTE_KEY_CHARS: usize = 256;
 pub const NOTE_BYTES: usize = 64 << 10;
 /// Notes on one plugin's shelf.
 pub const NOTES_PER_SHELF: u64 = 10_000;
+/// All that is on one plugin's shelf, keys and labels too: a search looks through all of it.
+pub const NOTES_SHELF_BYTES: u64 = 16 << 20;
 /// Notes that one question returns.
 pub const NOTES_LISTED: usize = 200;
 
