@@ -245,6 +245,10 @@ pub const FILE_ENTRIES: usize = 10_000;
 
 /// A note's key.
 pub const NOTE_KEY_CHARS: usize = 256;
+/// What of a note's key stands in labels: each record repeats them. Of a longer one its beginning does, and its digest.
+pub const NOTE_SOURCE_BYTES: usize = 32;
+/// The beginning.
+pub const NOTE_SOURCE_START_BYTES: usize = 20;
 /// A note's text.
 pub const NOTE_BYTES: usize = 64 << 10;
 /// Notes on one plugin's shelf.
