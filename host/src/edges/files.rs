@@ -5,6 +5,8 @@
 //! files are read or written: never a device, pipe or socket.
 
 mod kept;
+mod labelled;
+mod turn;
 mod written;
 
 use std::collections::BTreeMap;
@@ -18,11 +20,13 @@ use cap_std::fs::{Dir, File as OpenFile, Metadata, MetadataExt, OpenOptions, Ope
 use rustix::fs::{OFlags, RenameFlags, renameat_with};
 
 use self::kept::check_moved;
+use self::turn::{Doing, Turn, Turns};
 use self::written::{Written, no_room};
 use super::labels::{FileLabels, Known};
+use super::state::random;
 use crate::gate::{Performed, Permit};
 use crate::rules::file::{
-    File, FileWish, Place, Places, WriteMode, is_kept, is_repository, kept, repository,
+    BESIDE, File, FileWish, Place, Places, WriteMode, is_kept, is_repository, kept, repository,
 };
 use crate::rules::policy::Policy;
 use crate::words::clock::Clock;
@@ -39,6 +43,7 @@ pub struct Files {
     /// Where each mount lies, for the labels of its files; nothing is opened by these.
     roots: Arc<BTreeMap<Arc<str>, PathBuf>>,
     labels: FileLabels,
+    turns: Turns,
     own: Arc<[Identity]>,
     written: Written,
 }
@@ -119,6 +124,7 @@ impl Files {
             }
             open.insert(name.clone(), dir);
         }
+        let turns = Turns::beside(labels);
         let labels = match labels {
             Some(path) => FileLabels::open(path)?,
             None => FileLabels::in_memory()?,
@@ -128,6 +134,7 @@ impl Files {
             mounts: Arc::new(open),
             roots: Arc::new(mounts.iter().map(root).collect()),
             labels,
+            turns,
             own,
             written: Written::default(),
         })
@@ -158,89 +165,12 @@ impl Files {
         }
     }
 
-    /// Does it, and says what influenced the outcome: nothing where a change was made as it was wished.
-    fn perform_labelled(&self, file: File, places: Places) -> (Result<FileOutcome>, Option<Label>) {
-        let mount = label_of(&places);
-        let stored = match self.label_before(&file, &places) {
-            Ok(stored) => stored,
-            Err(error) => return (Err(error), Some(mount)),
-        };
-        let after = match (&file.wish, &places) {
-            (FileWish::Write { mode, .. }, Places::One(place)) => {
-                let label = match mode {
-                    WriteMode::Create | WriteMode::Replace => file.label.clone(),
-                    WriteMode::Append | WriteMode::At(_) => file.label.join(&stored),
-                };
-                Some((place.clone(), label))
-            }
-            (FileWish::Move { .. }, Places::Two(from, _)) => {
-                Some((from.clone(), file.label.clone()))
-            }
-            // The name of a folder is written by whoever made it.
-            (FileWish::MakeFolder, Places::One(place)) => Some((place.clone(), file.label.clone())),
-            _ => None,
-        };
-        let (relabel, writes) = (places.clone(), matches!(file.wish, FileWish::Write { .. }));
-        let performed = self.perform_now(file, places);
-        if writes && matches!(&performed, Err(error) if is_plain_refusal(error)) {
-            // Nothing was written, so nothing is labelled. Where this fails, the label says too much.
-            let _ = self.restore(&relabel, &stored);
-        }
-        let result = performed.and_then(|outcome| {
-            self.label_after(&relabel, after, &outcome)?;
-            Ok(outcome)
-        });
-        match result {
-            Ok(FileOutcome::Done) => (result, None),
-            Ok(_) | Err(_) => (result, Some(mount.join(&stored))),
-        }
-    }
-
-    /// What is stored of the places; of a file that is about to be written, joined by its writer's label first.
-    fn label_before(&self, file: &File, places: &Places) -> Result<Label> {
-        let (Places::One(place) | Places::Two(place, _)) = places else {
-            return Ok(Label::default());
-        };
-        let known = self.known(place)?;
-        let mut stored = self.labels.of(&known)?;
-        if matches!(file.wish, FileWish::List) {
-            stored = stored.join(&self.labels.below(&known.path)?);
-        }
-        if matches!(file.wish, FileWish::Write { .. }) {
-            self.labels.put(&known, &stored.join(&file.label))?;
-        }
-        Ok(stored)
-    }
-
-    fn label_after(
-        &self,
-        places: &Places,
-        written: Option<(Place, Label)>,
-        outcome: &FileOutcome,
-    ) -> Result<()> {
-        match (places, written, outcome) {
-            (Places::One(_), Some((place, label)), _) => {
-                self.labels.put(&self.known(&place)?, &label)
-            }
-            (Places::Two(from, to), Some((_, mover)), FileOutcome::Done) => {
-                let to = self.known(to)?;
-                self.labels.moved(&self.known(from)?.path, &to.path)?;
-                // The new name was chosen by whoever moved it.
-                let label = self.labels.of(&to)?.join(&mover);
-                self.labels.put(&to, &label)
-            }
-            (Places::One(place), None, FileOutcome::Done) => {
-                self.labels.forget(&self.known(place)?)
-            }
-            (Places::Root(_) | Places::One(_) | Places::Two(..), _, _) => Ok(()),
-        }
-    }
-
-    fn restore(&self, places: &Places, stored: &Label) -> Result<()> {
-        match places {
-            Places::One(place) => self.labels.put(&self.known(place)?, stored),
-            Places::Root(_) | Places::Two(..) => Ok(()),
-        }
+    /// Until what is returned is dropped, no tool changes a file: what is read has the label that is looked up for it.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub(crate) fn still(&self) -> Result<Turn<'_>> {
+        self.turns.take(Doing::Looks)
     }
 
     /// The mounts in which a file lies that the user has named, the innermost and any beside it; and what influenced
@@ -258,21 +188,6 @@ impl Files {
         let mounts = mounts.map(|(name, _)| name.clone()).collect();
         let stored = self.labels.of(&Known { path, identity })?;
         Ok((mounts, stored))
-    }
-
-    /// A place as its label knows it.
-    fn known(&self, place: &Place) -> Result<Known> {
-        let root = self
-            .roots
-            .get(&place.mount)
-            .ok_or_else(|| Error::bug("a granted mount has no place"))?;
-        let found = self.dir(place)?.metadata(relative(place)).ok();
-        let mut path = root.clone();
-        path.extend(&place.names);
-        Ok(Known {
-            path,
-            identity: found.map(|found| (found.dev(), found.ino())),
-        })
     }
 
     fn perform_now(&self, file: File, places: Places) -> Result<FileOutcome> {
@@ -336,6 +251,8 @@ impl Files {
         self.check_kept(path, to)?;
         check_moved(dir, path, &relative(from))?;
         let (from_folder, from_name) = folder_of(dir, path, from, Missing::Refuse)?;
+        // Whoever moves nothing makes no folders.
+        from_folder.symlink_metadata(from_name).map_err(explain)?;
         let (to_folder, to_name) = folder_of(dir, path, to, Missing::Create)?;
         renameat_with(
             &from_folder,
@@ -403,21 +320,6 @@ impl Files {
             .get(&place.mount)
             .ok_or_else(|| Error::bug("a granted mount is not open"))
     }
-}
-
-fn label_of(places: &Places) -> Label {
-    match places {
-        Places::Root(_) => Label::default(),
-        Places::One(place) | Places::Two(place, _) => Label::of(Policy::mount_source(&place.mount)),
-    }
-}
-
-/// Whether a failure says that nothing was touched. A disk that failed may have taken half of the bytes.
-fn is_plain_refusal(error: &Error) -> bool {
-    matches!(
-        error.code(),
-        Code::BadInput | Code::NotFound | Code::Denied | Code::TooBig
-    )
 }
 
 /// The one path of a folder, whatever links lead to it.
@@ -631,7 +533,11 @@ fn write(dir: &Dir, path: &str, place: &Place, bytes: &[u8], mode: WriteMode) ->
                 .and_then(|()| file.sync_all())
                 .map_err(explain)
         }
-        WriteMode::Replace => replace(&folder, name, bytes, found).map_err(explain),
+        WriteMode::Replace => {
+            // Whoever could guess the name would be in the way.
+            let beside = format!("{BESIDE}{:016x}", u64::from_ne_bytes(random()?));
+            replace(&folder, (name, &beside), bytes, found).map_err(explain)
+        }
     }
 }
 
@@ -649,23 +555,26 @@ fn check_file_size(path: &str, place: &Place, before: u64, bytes: &[u8]) -> Resu
 
 /// Writes beside and renames over, so that a reader sees the old bytes or the new ones.
 /// Who may read the old file may read the new one, and nobody else; not even while it is written.
-fn replace(folder: &Dir, name: &str, bytes: &[u8], old: Option<Metadata>) -> std::io::Result<()> {
-    let (process, thread) = (std::process::id(), std::thread::current().id());
-    let beside = format!(".lazaret-{process}-{thread:?}");
+fn replace(
+    folder: &Dir,
+    (name, beside): (&str, &str),
+    bytes: &[u8],
+    old: Option<Metadata>,
+) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     if old.is_some() {
         options.mode(0o600);
     }
-    let mut file = folder.open_with(&beside, &options)?;
+    let mut file = folder.open_with(beside, &options)?;
     let permitted = old.map_or(Ok(()), |old| file.set_permissions(old.permissions()));
     let written = permitted
         .and_then(|()| file.write_all(bytes))
         .and_then(|()| file.sync_all());
-    let renamed = written.and_then(|()| folder.rename(&beside, folder, name));
+    let renamed = written.and_then(|()| folder.rename(beside, folder, name));
     if renamed.is_err() {
         // The first failure is the one to report.
-        let _ = folder.remove_file(&beside);
+        let _ = folder.remove_file(beside);
     }
     renamed
 }

@@ -61,7 +61,8 @@ impl FileLabels {
     /// # Errors
     /// `DiskFailed`; `Corrupt` for a label that cannot be read: no label, no file.
     pub(super) fn of(&self, file: &Known) -> Result<Label> {
-        const OF: &str = "SELECT label FROM files WHERE path = ?1 OR (number = ?2 AND device = ?3)";
+        const OF: &str = "SELECT label FROM files
+            WHERE path = ?1 OR (number <> -1 AND number = ?2 AND device = ?3)";
         let (device, number) = numbers(file.identity);
         self.join(OF, params![bytes(&file.path), number, device])
     }
@@ -213,6 +214,18 @@ mod tests {
         assert_eq!(labels.below(Path::new("/c/x")).unwrap(), Label::default());
         labels.forget(&known("/c/x", 7)).unwrap();
         assert_eq!(labels.of(&known("/c/x", 7)).unwrap(), Label::default());
+    }
+
+    #[test]
+    fn what_is_not_there_is_no_other_files_that_is_not_there() {
+        let labels = FileLabels::in_memory().unwrap();
+        let gone = |path: &str| Known {
+            path: path.into(),
+            identity: None,
+        };
+        labels.put(&gone("/a/x"), &web("one")).unwrap();
+        assert_eq!(labels.of(&gone("/a/x")).unwrap(), web("one"));
+        assert_eq!(labels.of(&gone("/a/y")).unwrap(), Label::default());
     }
 
     #[test]

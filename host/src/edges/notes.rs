@@ -1,30 +1,47 @@
 //! Notes: short texts that outlive a run, one shelf for each plugin, each with its label.
+//!
+//! They lie in a workspace's folder, where anybody may have put them who writes the workspace's files. So each has an
+//! authentication of itself and its label; one that this host has not written may be anybody's, whatever its label says.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
+use crate::gate::journal::planted;
 use crate::gate::{Performed, Permit};
 use crate::rules::keep::{Keep, KeepWish};
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Spent};
-use crate::words::id::shown;
-use crate::words::label::Label;
-use crate::words::limits::{JOURNAL_WAIT_MS, NOTES_LISTED, NOTES_PER_SHELF};
+use crate::words::id::{Digest, shown};
+use crate::words::key::HostKey;
+use crate::words::label::{Label, Source};
+use crate::words::limits::{JOURNAL_WAIT_MS, NOTES_LISTED, NOTES_PER_SHELF, NOTES_SHELF_BYTES};
 use crate::words::lock::lock;
 
 const TABLES: &str = "CREATE TABLE IF NOT EXISTS notes (
     shelf TEXT NOT NULL, key TEXT NOT NULL, text TEXT NOT NULL, label TEXT NOT NULL, written INTEGER NOT NULL,
-    PRIMARY KEY (shelf, key)) STRICT, WITHOUT ROWID";
+    mac BLOB, PRIMARY KEY (shelf, key)) STRICT, WITHOUT ROWID";
+/// Notes from before there was an authentication have none, and are as anybody's.
+const WITH_MAC: &str = "ALTER TABLE notes ADD COLUMN mac BLOB";
+/// What the key is used for.
+const PURPOSE: &str = "note";
 
 /// All shelves.
 #[derive(Clone)]
 pub struct Notes {
     database: Arc<Mutex<Connection>>,
     clock: Clock,
+    key: HostKey,
+}
+
+/// A shelf at work.
+struct Shelf<'a> {
+    database: &'a Connection,
+    key: &'a HostKey,
+    name: &'a str,
 }
 
 /// One note.
@@ -45,33 +62,49 @@ pub struct Note {
     reason = "the notes edge owns its database"
 )]
 impl Notes {
-    /// Opens the notes at `path`, or begins them.
+    /// Opens the notes at `path`, or begins them. `key` authenticates what is written.
     ///
     /// # Errors
     /// `Corrupt`, `DiskFailed`.
-    pub fn open(path: &Path, clock: Clock) -> Result<Self> {
-        Connection::open(path)
-            .and_then(|database| Self::start(database, clock))
-            .map_err(|error| explain(&error))
+    pub fn open(path: &Path, clock: Clock, key: HostKey) -> Result<Self> {
+        let database = Connection::open(path).map_err(|error| explain(&error))?;
+        if planted::has_code(&database).map_err(|error| explain(&error))? {
+            let what = format!(
+                "`{}` has triggers or views, which no notes have",
+                path.display()
+            );
+            return Err(Error::new(Code::Corrupt, what).hint("move it away; somebody else made it"));
+        }
+        Self::start(database, clock, key).map_err(|error| explain(&error))
     }
 
     /// Notes that are forgotten with the process.
     ///
     /// # Errors
     /// `DiskFailed`.
-    pub fn in_memory(clock: Clock) -> Result<Self> {
+    pub fn in_memory(clock: Clock, key: HostKey) -> Result<Self> {
         Connection::open_in_memory()
-            .and_then(|database| Self::start(database, clock))
+            .and_then(|database| Self::start(database, clock, key))
             .map_err(|error| explain(&error))
     }
 
-    fn start(database: Connection, clock: Clock) -> rusqlite::Result<Self> {
+    fn start(mut database: Connection, clock: Clock, key: HostKey) -> rusqlite::Result<Self> {
         database.busy_timeout(Duration::from_millis(JOURNAL_WAIT_MS))?;
+        planted::disarm(&database)?;
         database.pragma_update(None, "journal_mode", "WAL")?;
-        database.execute_batch(TABLES)?;
+        if !has_mac(&database)? {
+            // Two processes may come here at once; the second finds it done.
+            let creation = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            creation.execute_batch(TABLES)?;
+            if !has_mac(&creation)? {
+                creation.execute_batch(WITH_MAC)?;
+            }
+            creation.commit()?;
+        }
         Ok(Self {
             database: Arc::new(Mutex::new(database)),
             clock,
+            key,
         })
     }
 
@@ -108,111 +141,175 @@ impl Notes {
 
     fn perform_now(&self, keep: &Keep) -> Result<(String, Vec<Note>)> {
         let database = lock(&self.database);
-        let now = i64::try_from(self.clock.now_ms()).unwrap_or(i64::MAX);
+        let shelf = Shelf {
+            database: &database,
+            key: &self.key,
+            name: &keep.shelf,
+        };
         let missing = || Error::not_found(format!("note `{}`", shown(&keep.key)));
+        let failed = |error: rusqlite::Error| explain(&error);
         let notes = match &keep.wish {
             KeepWish::Put { text, label } => {
-                put(&database, keep, text, label, now).map(|()| Vec::new())
+                let now = i64::try_from(self.clock.now_ms()).unwrap_or(i64::MAX);
+                let put = shelf.put(&keep.key, (text, label), now);
+                put.map(|()| Vec::new())
             }
-            KeepWish::Get => get(&database, keep)
-                .map_err(|error| explain(&error))?
+            KeepWish::Get => shelf
+                .get(&keep.key)
+                .map_err(failed)?
                 .map(|note| vec![note])
                 .ok_or_else(missing),
-            KeepWish::List { limit } => {
-                list(&database, keep, *limit).map_err(|error| explain(&error))
-            }
-            KeepWish::Search { limit } => {
-                search(&database, keep, *limit).map_err(|error| explain(&error))
-            }
-            KeepWish::Delete => {
-                let gone = database
-                    .execute(
-                        "DELETE FROM notes WHERE shelf = ?1 AND key = ?2",
-                        params![keep.shelf, keep.key],
-                    )
-                    .map_err(|error| explain(&error))?;
-                if gone == 0 {
-                    Err(missing())
-                } else {
-                    Ok(Vec::new())
-                }
-            }
+            KeepWish::List { limit } => shelf.list(&keep.key, *limit).map_err(failed),
+            KeepWish::Search { limit } => shelf.search(&keep.key, *limit).map_err(failed),
+            KeepWish::Delete => match shelf.delete(&keep.key).map_err(failed)? {
+                0 => Err(missing()),
+                _ => Ok(Vec::new()),
+            },
         };
         notes.map(|notes| (keep.shelf.clone(), notes))
     }
 }
 
-fn put(database: &Connection, keep: &Keep, text: &str, label: &Label, now: i64) -> Result<()> {
-    const PUT: &str =
-        "INSERT INTO notes (shelf, key, text, label, written) VALUES (?1, ?2, ?3, ?4, ?5)
-        ON CONFLICT DO UPDATE SET text = ?3, label = ?4, written = ?5";
-    let others = "SELECT count(*) FROM notes WHERE shelf = ?1 AND key <> ?2";
-    let count: i64 = database
-        .query_row(others, params![keep.shelf, keep.key], |row| row.get(0))
-        .map_err(|error| explain(&error))?;
-    if u64::try_from(count).unwrap_or(0) >= NOTES_PER_SHELF {
-        return Err(Error::new(
-            Code::TooBig,
-            format!("the shelf is full: {NOTES_PER_SHELF} notes"),
-        ));
+impl Shelf<'_> {
+    fn put(&self, key: &str, (text, label): (&str, &Label), now: i64) -> Result<()> {
+        const PUT: &str =
+            "INSERT INTO notes (shelf, key, text, label, written, mac) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            ON CONFLICT DO UPDATE SET text = ?3, label = ?4, written = ?5, mac = ?6";
+        let label = serde_json::to_string(label)
+            .map_err(|error| Error::bug("a label is no JSON").because(error))?;
+        self.check_room(key, &[key, text, &label])?;
+        let written = now.to_le_bytes();
+        let mac = self
+            .key
+            .mac(PURPOSE, &parts(self.name, (key, text), &label, &written));
+        self.database
+            .execute(
+                PUT,
+                params![self.name, key, text, label, now, mac.bytes().as_slice()],
+            )
+            .map_err(|error| explain(&error))?;
+        Ok(())
     }
-    let label = serde_json::to_string(label)
-        .map_err(|error| Error::bug("a label is no JSON").because(error))?;
-    database
-        .execute(PUT, params![keep.shelf, keep.key, text, label, now])
-        .map_err(|error| explain(&error))?;
-    Ok(())
-}
 
-fn get(database: &Connection, keep: &Keep) -> rusqlite::Result<Option<Note>> {
-    let query = "SELECT key, text, label, written FROM notes WHERE shelf = ?1 AND key = ?2";
-    database
-        .query_row(query, params![keep.shelf, keep.key], read_note)
-        .optional()
-}
+    /// Refuses what would not fit beside the other notes of the shelf.
+    fn check_room(&self, key: &str, note: &[&str]) -> Result<()> {
+        const OTHERS: &str = "SELECT count(*),
+            coalesce(sum(octet_length(key) + octet_length(text) + octet_length(label)), 0)
+            FROM notes WHERE shelf = ?1 AND key <> ?2";
+        let (count, bytes): (i64, i64) = self
+            .database
+            .query_row(OTHERS, params![self.name, key], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .map_err(|error| explain(&error))?;
+        let full = |what: String| {
+            let what = format!("the shelf of `{}` is full: {what}", self.name);
+            Err(Error::new(Code::TooBig, what).hint("remove notes that nobody needs"))
+        };
+        if u64::try_from(count).unwrap_or(0) >= NOTES_PER_SHELF {
+            return full(format!("{NOTES_PER_SHELF} notes"));
+        }
+        let more: usize = note.iter().map(|part| part.len()).sum();
+        let more = u64::try_from(more).unwrap_or(u64::MAX);
+        let sum = u64::try_from(bytes).unwrap_or(0).saturating_add(more);
+        if sum > NOTES_SHELF_BYTES {
+            return full(format!(
+                "it would hold {sum} bytes, with keys and labels, and at most {NOTES_SHELF_BYTES} may be"
+            ));
+        }
+        Ok(())
+    }
 
-fn list(database: &Connection, keep: &Keep, limit: usize) -> rusqlite::Result<Vec<Note>> {
-    let query = "SELECT key, text, label, written FROM notes WHERE shelf = ?1 AND substr(key, 1, length(?2)) = ?2
-        ORDER BY key LIMIT ?3";
-    let limit = i64::try_from(limit.min(NOTES_LISTED)).unwrap_or(0);
-    database
-        .prepare_cached(query)?
-        .query_map(params![keep.shelf, keep.key, limit], read_note)?
-        .collect()
-}
+    fn get(&self, key: &str) -> rusqlite::Result<Option<Note>> {
+        let query =
+            "SELECT key, text, label, written, mac FROM notes WHERE shelf = ?1 AND key = ?2";
+        self.database
+            .query_row(query, params![self.name, key], |row| self.read(row))
+            .optional()
+    }
 
-fn search(database: &Connection, keep: &Keep, limit: usize) -> rusqlite::Result<Vec<Note>> {
-    let query =
-        "SELECT key, text, label, written FROM notes WHERE shelf = ?1 ORDER BY written DESC, key";
-    let words: Vec<String> = keep.key.split_whitespace().map(str::to_lowercase).collect();
-    let mut found = Vec::new();
-    let mut query = database.prepare_cached(query)?;
-    for note in query.query_map(params![keep.shelf], read_note)? {
-        let note = note?;
-        let text = format!("{}\n{}", note.key, note.text).to_lowercase();
-        if words.iter().all(|word| text.contains(word.as_str())) {
-            found.push(note);
-            if found.len() >= limit.min(NOTES_LISTED) {
-                break;
+    fn list(&self, start: &str, limit: usize) -> rusqlite::Result<Vec<Note>> {
+        let query = "SELECT key, text, label, written, mac FROM notes
+            WHERE shelf = ?1 AND substr(key, 1, length(?2)) = ?2 ORDER BY key LIMIT ?3";
+        let limit = i64::try_from(limit.min(NOTES_LISTED)).unwrap_or(0);
+        self.database
+            .prepare_cached(query)?
+            .query_map(params![self.name, start, limit], |row| self.read(row))?
+            .collect()
+    }
+
+    fn search(&self, words: &str, limit: usize) -> rusqlite::Result<Vec<Note>> {
+        let query = "SELECT key, text, label, written, mac FROM notes
+            WHERE shelf = ?1 ORDER BY written DESC, key";
+        let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
+        let mut found = Vec::new();
+        let mut query = self.database.prepare_cached(query)?;
+        for note in query.query_map(params![self.name], |row| self.read(row))? {
+            let note = note?;
+            let text = format!("{}\n{}", note.key, note.text).to_lowercase();
+            if words.iter().all(|word| text.contains(word.as_str())) {
+                found.push(note);
+                if found.len() >= limit.min(NOTES_LISTED) {
+                    break;
+                }
             }
         }
+        Ok(found)
     }
-    Ok(found)
+
+    /// How many are gone.
+    fn delete(&self, key: &str) -> rusqlite::Result<usize> {
+        let query = "DELETE FROM notes WHERE shelf = ?1 AND key = ?2";
+        self.database.execute(query, params![self.name, key])
+    }
+
+    /// A note whose label cannot be read is not read: no label, no note. The label of one that this host has not written
+    /// on this shelf says too little.
+    fn read(&self, row: &Row<'_>) -> rusqlite::Result<Note> {
+        let (key, text, said): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let label: Label = serde_json::from_str(&said).map_err(|error| {
+            let kind = rusqlite::types::Type::Text;
+            rusqlite::Error::FromSqlConversionFailure(2, kind, Box::new(error))
+        })?;
+        let written: i64 = row.get(3)?;
+        let at = written.to_le_bytes();
+        let parts = parts(self.name, (&key, &text), &said, &at);
+        // Whatever else stands there is none.
+        let mac = row.get::<_, [u8; 32]>(4).ok().map(Digest::from);
+        let label = match mac {
+            Some(mac) if self.key.made(&mac, PURPOSE, &parts) => label,
+            Some(_) | None => label.with(Source::imported()),
+        };
+        Ok(Note {
+            key,
+            text,
+            written_ms: u64::try_from(written).unwrap_or(0),
+            label,
+        })
+    }
 }
 
-/// A note whose label cannot be read is not read: no label, no note.
-fn read_note(row: &Row<'_>) -> rusqlite::Result<Note> {
-    let label: String = row.get(2)?;
-    let label = serde_json::from_str(&label).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(2, rusqlite::types::Type::Text, Box::new(error))
-    })?;
-    let written = u64::try_from(row.get::<_, i64>(3)?).unwrap_or(0);
-    Ok(Note {
-        key: row.get(0)?,
-        text: row.get(1)?,
-        written_ms: written,
-        label,
-    })
+fn has_mac(database: &Connection) -> rusqlite::Result<bool> {
+    let query = "SELECT count(*) FROM pragma_table_info('notes') WHERE name = 'mac'";
+    database
+        .query_row(query, [], |row| row.get::<_, i64>(0))
+        .map(|count| count > 0)
+}
+
+/// What a note's authentication is of.
+fn parts<'a>(
+    shelf: &'a str,
+    (key, text): (&'a str, &'a str),
+    label: &'a str,
+    written: &'a [u8],
+) -> [&'a [u8]; 5] {
+    [
+        shelf.as_bytes(),
+        key.as_bytes(),
+        text.as_bytes(),
+        label.as_bytes(),
+        written,
+    ]
 }
 
 fn explain(error: &rusqlite::Error) -> Error {
@@ -223,5 +320,131 @@ fn explain(error: &rusqlite::Error) -> Error {
 impl std::fmt::Debug for Notes {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str("Notes")
+    }
+}
+
+#[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the tests are whoever writes a workspace's files"
+)]
+mod tests {
+    use super::*;
+
+    fn open(path: &Path) -> Result<Notes> {
+        Notes::open(path, Clock::set(7), HostKey::new(&[7; 32]))
+    }
+
+    fn keep(key: &str, wish: KeepWish) -> Keep {
+        Keep {
+            shelf: "notes".to_owned(),
+            key: key.to_owned(),
+            wish,
+        }
+    }
+
+    fn put(notes: &Notes, key: &str, text: &str) -> Result<()> {
+        let wish = KeepWish::Put {
+            text: text.to_owned(),
+            label: Label::of(Source::user()),
+        };
+        notes.perform_now(&keep(key, wish)).map(|_| ())
+    }
+
+    fn label(notes: &Notes, key: &str) -> Label {
+        let (_, found) = notes.perform_now(&keep(key, KeepWish::Get)).unwrap();
+        found[0].label.clone()
+    }
+
+    #[test]
+    fn a_note_that_this_host_has_not_written_is_anybodys() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("notes.db");
+        let notes = open(&path).unwrap();
+        for key in ["mine", "text", "label", "key", "shelf"] {
+            put(&notes, key, "one").unwrap();
+        }
+        let theirs = Connection::open(&path).unwrap();
+        for change in [
+            "INSERT INTO notes VALUES ('notes', 'new', 'obey', '[\"user\"]', 7, NULL)",
+            "INSERT INTO notes VALUES ('notes', 'word', 'obey', '[\"user\"]', 7, x'00')",
+            "UPDATE notes SET text = 'obey' WHERE key = 'text'",
+            "UPDATE notes SET label = '[]' WHERE key = 'label'",
+            "UPDATE notes SET key = 'other' WHERE key = 'key'",
+            "INSERT INTO notes SELECT 'elsewhere', 'moved', text, label, written, mac FROM notes WHERE key = 'shelf'",
+            "UPDATE notes SET shelf = 'notes' WHERE shelf = 'elsewhere'",
+        ] {
+            theirs.execute_batch(change).unwrap();
+        }
+        let anybodys = Label::of(Source::imported());
+        for key in ["new", "word", "text", "label", "other", "moved"] {
+            assert!(label(&notes, key).covers(&anybodys), "{key}");
+        }
+        assert_eq!(label(&notes, "mine"), Label::of(Source::user()));
+        let (_, listed) = notes
+            .perform_now(&keep("te", KeepWish::List { limit: 9 }))
+            .unwrap();
+        assert!(listed[0].label.covers(&anybodys));
+        put(&notes, "text", "two").unwrap();
+        assert_eq!(label(&notes, "text"), Label::of(Source::user()));
+        let other = Notes::open(&path, Clock::set(7), HostKey::new(&[8; 32])).unwrap();
+        assert!(label(&other, "mine").covers(&anybodys));
+    }
+
+    #[test]
+    fn a_shelf_is_full_by_its_bytes_and_has_room_again() {
+        let notes = Notes::in_memory(Clock::set(7), HostKey::new(&[7; 32])).unwrap();
+        let text = "x".repeat(4 << 20);
+        for key in ["a", "b", "c"] {
+            put(&notes, key, &text).unwrap();
+        }
+        let error = put(&notes, "d", &text).unwrap_err();
+        assert_eq!(error.code(), Code::TooBig);
+        assert!(error.message().contains("16777216 may be"), "{error}");
+        // What takes another one's place needs the difference alone.
+        put(&notes, "a", &text[1..]).unwrap();
+        notes.perform_now(&keep("b", KeepWish::Delete)).unwrap();
+        put(&notes, "d", &text).unwrap();
+    }
+
+    #[test]
+    fn notes_from_before_are_anybodys_until_they_are_written_again() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("notes.db");
+        let before = "CREATE TABLE notes (
+            shelf TEXT NOT NULL, key TEXT NOT NULL, text TEXT NOT NULL, label TEXT NOT NULL, written INTEGER NOT NULL,
+            PRIMARY KEY (shelf, key)) STRICT, WITHOUT ROWID;
+            INSERT INTO notes VALUES ('notes', 'old', 'one', '[\"user\"]', 7)";
+        let old = Connection::open(&path).unwrap();
+        old.execute_batch(before).unwrap();
+        drop(old);
+        drop(open(&path).unwrap());
+        let notes = open(&path).unwrap();
+        assert!(label(&notes, "old").covers(&Label::of(Source::imported())));
+        put(&notes, "old", "one").unwrap();
+        assert_eq!(label(&notes, "old"), Label::of(Source::user()));
+    }
+
+    #[test]
+    fn notes_that_could_act_by_themselves_are_refused() {
+        let wash =
+            "CREATE TRIGGER wash AFTER INSERT ON notes BEGIN UPDATE notes SET label = '[]'; END";
+        let hide = "PRAGMA writable_schema = ON;
+            UPDATE sqlite_schema SET type = 'table' WHERE type = 'trigger'";
+        for code in [
+            wash.to_owned(),
+            format!("{wash}; {hide}"),
+            "CREATE VIEW seen AS SELECT * FROM notes".to_owned(),
+        ] {
+            let temp = tempfile::tempdir().unwrap();
+            let path = temp.path().join("notes.db");
+            drop(open(&path).unwrap());
+            Connection::open(&path)
+                .unwrap()
+                .execute_batch(&code)
+                .unwrap();
+            let error = open(&path).unwrap_err();
+            assert_eq!(error.code(), Code::Corrupt, "{code}: {error}");
+        }
     }
 }

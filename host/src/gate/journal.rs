@@ -11,6 +11,7 @@ mod batch;
 mod chain;
 mod checkpoint;
 mod keyed;
+pub(crate) mod planted;
 mod said;
 mod sessions;
 mod store;

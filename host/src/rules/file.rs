@@ -340,10 +340,27 @@ fn begins(caller: &Caller) -> String {
 
 /// Whoever changes these changes what others run, or what tools may do: no mount is for that.
 fn check_kept(path: &str, names: &[String]) -> Result<(), Denial> {
+    if names.iter().any(|name| is_beside(name)) {
+        let what = format!(
+            "`{}`: names that begin with `{BESIDE}` are lazaret's own",
+            shown(path)
+        );
+        return Err(deny("kept", what));
+    }
     match names.iter().any(|name| is_kept(name)) {
         true => Err(deny("kept", kept(path))),
         false => Ok(()),
     }
+}
+
+/// How the name of a file begins that is written beside another one, whose place it takes.
+pub const BESIDE: &str = ".lazaret-";
+
+/// Whether something of this name was left by whoever was killed before it took that place: nobody knows whose it is.
+#[must_use]
+pub fn is_beside(name: &str) -> bool {
+    let start = name.get(..BESIDE.len());
+    start.is_some_and(|start| start.eq_ignore_ascii_case(BESIDE))
 }
 
 /// What no tool changes, and the names by which it is known: also where a link leads there.

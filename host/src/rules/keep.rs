@@ -8,9 +8,11 @@ use super::grant::Access;
 use super::policy::Policy;
 use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
 use crate::words::event::{Content, Denial, EffectKind};
-use crate::words::id::shown;
+use crate::words::id::{Digest, shown};
 use crate::words::label::{Label, Sort, Source};
-use crate::words::limits::{NOTE_BYTES, NOTE_KEY_CHARS};
+use crate::words::limits::{
+    NOTE_BYTES, NOTE_KEY_CHARS, NOTE_SOURCE_BYTES, NOTE_SOURCE_START_BYTES,
+};
 
 /// A note is read or written.
 #[derive(Clone, Debug)]
@@ -69,10 +71,26 @@ impl KeepWish {
 }
 
 impl Keep {
-    /// What a note of this shelf brings into a label, beside the label that is stored with it.
+    /// What a note of this shelf brings into a label, beside the label that is stored with it. A long key is named by
+    /// its beginning and its digest: no short one is called so.
     #[must_use]
     pub fn source(shelf: &str, key: &str) -> Source {
-        Source::new(Sort::Note, &format!("{shelf}/{key}"))
+        if key.len() <= NOTE_SOURCE_BYTES {
+            return Source::new(Sort::Note, &format!("{shelf}/{key}"));
+        }
+        let ends = (0..=NOTE_SOURCE_START_BYTES).rev();
+        let start = ends.into_iter().find_map(|end| key.get(..end));
+        let digest = Digest::of(key.as_bytes()).to_string();
+        let digest = digest.get(..16).unwrap_or(&digest);
+        let name = format!("{shelf}/{}…{digest}", start.unwrap_or_default());
+        Source::new(Sort::Note, &name)
+    }
+
+    /// The same of a source as policy writes it, with the whole key.
+    #[must_use]
+    pub fn source_of(text: &str) -> Option<Source> {
+        let (shelf, key) = text.strip_prefix("note:")?.split_once('/')?;
+        Some(Self::source(shelf, key))
     }
 }
 
@@ -149,5 +167,28 @@ impl Effect for Keep {
             Access::None | Access::Read => Durability::Batched,
             Access::Create | Access::Write => Durability::Committed,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_key_is_named_by_its_beginning_and_its_digest() {
+        assert_eq!(Keep::source("notes", "plan").to_string(), "note:notes/plan");
+        let brim = "b".repeat(NOTE_SOURCE_BYTES);
+        assert_eq!(Keep::source("notes", &brim).name(), format!("notes/{brim}"));
+        let long = "ä".repeat(250);
+        let source = Keep::source("notes", &long);
+        let start = format!("notes/{}…", "ä".repeat(10));
+        assert!(source.name().starts_with(&start), "{source}");
+        assert!(source.name().len() <= start.len() + 16, "{source}");
+        assert_ne!(source, Keep::source("notes", &format!("{long}x")));
+        assert!(source.name().len() > "notes/".len() + NOTE_SOURCE_BYTES);
+        // A line of policy about it is about it still.
+        let said = Keep::source_of(&format!("note:notes/{long}"));
+        assert_eq!(said, Some(source));
+        assert_eq!(Keep::source_of("web:https://a.test"), None);
     }
 }

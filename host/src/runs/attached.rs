@@ -22,12 +22,14 @@ impl Host {
     /// # Errors
     /// `NotFound`; `BadInput` for what no model looks at; `TooBig`; `DiskFailed`.
     pub fn attach(&self, file: &Path) -> Result<Attachment> {
+        let still = self.station.files.still()?;
         let bytes = named::read(file, "the attached file", ATTACHMENT_BYTES)?;
         let label = match self.written_in(file)? {
             // Nobody types a file.
             Written::Typed | Written::Piped => Written::Piped.label(),
             read @ Written::Read(_) => read.label(),
         };
+        drop(still);
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let clean = self.station.scrub.known().clean(&name);
         let name = clean.as_deref().unwrap_or(&name);

@@ -267,11 +267,12 @@ impl Host {
         let mut typed = goal.typed();
         typed.push(agent.instructions.clone());
         typed.append(&mut earlier.typed);
+        let heard = std::mem::take(&mut earlier.heard);
         let handles = std::mem::take(&mut earlier.handles);
         known::known_after(
             &self.station,
             (Led::ByModel, known::judging(&self.station, &agent.tools)),
-            (&typed, handles),
+            (&typed, (heard, handles)),
             records,
         )
     }

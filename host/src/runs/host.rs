@@ -571,11 +571,12 @@ fn open_files(mounts: &BTreeMap<Arc<str>, PathBuf>, places: &Places) -> Result<F
 
 fn open_records(places: &Places) -> Result<(Journal, Notes)> {
     let journal = open_journal(places)?;
-    let clock = places.clock.clone();
+    let (clock, key) = (places.clock.clone(), journal.key().clone());
     let notes = match &places.records {
-        Records::InMemory => Notes::in_memory(clock)?,
+        Records::InMemory => Notes::in_memory(clock, key)?,
         Records::Folder(path) => {
-            Notes::open(&StateFolder::open(path)?.plain_file("notes.db")?, clock)?
+            let path = StateFolder::open(path)?.plain_file("notes.db")?;
+            Notes::open(&path, clock, key)?
         }
     };
     Ok((journal, notes))

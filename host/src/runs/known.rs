@@ -43,18 +43,18 @@ pub(super) fn known(
     typed: &[String],
     records: &[Record],
 ) -> Known {
-    known_after(station, how, (typed, Handles::default()), records)
+    let before = (Ledger::default(), Handles::default());
+    known_after(station, how, (typed, before), records)
 }
 
-/// Likewise, of a run that holds something from the runs before it.
+/// Likewise, of a run that has heard and holds something from the runs before it.
 pub(super) fn known_after(
     station: &Station,
     (led, mode): (Led, Judging),
-    (typed, mut handles): (&[String], Handles),
+    (typed, (mut ledger, mut handles)): (&[String], (Ledger, Handles)),
     records: &[Record],
 ) -> Known {
     let flows = &station.gate.policy().flows;
-    let mut ledger = Ledger::default();
     let holds = !handles.is_empty();
     for text in typed {
         ledger.typed(text);
@@ -83,14 +83,12 @@ pub(super) fn known_after(
 /// `OverBudget` where that is more than a run may hold.
 pub(super) fn bringing(station: &Station, known: Known, brought: &[Brought]) -> Result<Known> {
     let mut known = known;
+    let flows = &station.gate.policy().flows;
     for one in brought {
-        take(one, &mut known.handles())?;
+        let (mut ledger, mut handles) = (known.ledger(), known.handles());
+        take(flows, (&mut ledger, &mut handles), one)?;
     }
-    adjust(
-        &station.gate.policy().flows,
-        &mut known,
-        !brought.is_empty(),
-    );
+    adjust(flows, &mut known, !brought.is_empty());
     Ok(known)
 }
 
@@ -108,11 +106,24 @@ pub(super) fn adjust(flows: &Flows, known: &mut Known, holds: bool) {
     }
 }
 
-/// Holds what a run begins with.
-fn take(brought: &Brought, handles: &mut Handles) -> Result<()> {
+/// Holds what a run begins with. It has entered the run, as if a tool had returned it.
+fn take(
+    flows: &Flows,
+    (ledger, handles): (&mut Ledger, &mut Handles),
+    brought: &Brought,
+) -> Result<()> {
+    ledger.heard(flows, &brought.label, value_of(&brought.content));
     match &brought.content {
         Content::Inline(value) => handles.hold_as(&brought.name, value, &brought.label),
         Content::Empty | Content::Stored { .. } | Content::Size { .. } => Ok(()),
+    }
+}
+
+/// What is on record of a content: nothing of one that is secret.
+fn value_of(content: &Content) -> &Value {
+    match content {
+        Content::Inline(value) => value,
+        Content::Empty | Content::Stored { .. } | Content::Size { .. } => &Value::Null,
     }
 }
 
@@ -124,11 +135,16 @@ pub(super) fn handles_in(station: &Station, records: &[Record]) -> Handles {
     handles
 }
 
-/// Holds what a run of the same session held.
-pub(super) fn hold_again(station: &Station, handles: &mut Handles, records: &[Record]) {
-    // What its tools vouched for, they vouched for in that run.
-    let (mut ledger, questions) = (Ledger::default(), Questions::of(records));
+/// Holds what a run of the same session held, and has heard what it heard.
+pub(super) fn hold_again(
+    station: &Station,
+    (heard, handles): (&mut Ledger, &mut Handles),
+    records: &[Record],
+) {
+    let (mut ledger, questions) = (std::mem::take(heard), Questions::of(records));
     recall(station, (&mut ledger, handles), (records, &questions));
+    // What its tools vouched for, they vouched for in that run.
+    *heard = ledger.heard_before();
 }
 
 /// With these models to be asked on these terms, also about what is held, and with what earlier lives have asked, spent, and
@@ -231,7 +247,7 @@ impl<'a> Fold<'a> {
                 }
             }
             Event::Brought(brought) => {
-                let _ = take(brought, handles);
+                let _ = take(flows, (ledger, handles), brought);
             }
             Event::Observed {
                 kept: Some(handle), ..
@@ -311,10 +327,8 @@ fn learned(
         return;
     }
     match &finished.end {
-        End::Done {
-            content: Content::Inline(outcome),
-        } => ledger.heard(flows, &finished.label, outcome),
-        End::Done { .. } => {}
+        // What is secret has entered the run, and stands on no record.
+        End::Done { content } => ledger.heard(flows, &finished.label, value_of(content)),
         End::Failed { message, .. } => {
             let said = Value::String(message.clone());
             ledger.heard(flows, &finished.label, &said);

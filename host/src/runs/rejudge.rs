@@ -140,6 +140,7 @@ impl<'a> Again<'a> {
         let mut typed = Vec::new();
         let Earlier {
             typed: before,
+            heard,
             handles,
             ..
         } = earlier;
@@ -168,7 +169,7 @@ impl<'a> Again<'a> {
         let known = known::known_after(
             &host.station,
             (led, known::judging(&host.station, patterns)),
-            (&typed, handles),
+            (&typed, (heard, handles)),
             &[],
         );
         Ok(Self {

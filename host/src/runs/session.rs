@@ -15,6 +15,7 @@ use crate::gate::journal::Provenance;
 use crate::guests::tasks::Tasks;
 use crate::rules::context::told::Context;
 use crate::rules::flow::handles::Handles;
+use crate::rules::flow::ledger::Ledger;
 use crate::rules::flow::lines::Flows;
 use crate::rules::pace::Pace;
 use crate::rules::plan::{Fared, Plan, Seen};
@@ -44,6 +45,8 @@ pub struct Earlier {
     pub(super) place: Option<Box<InSession>>,
     /// What its user typed before.
     pub(super) typed: Vec<String>,
+    /// What has entered the runs before.
+    pub(super) heard: Ledger,
     /// What is held of it.
     pub(super) handles: Handles,
     messages: Vec<Message>,
@@ -227,7 +230,8 @@ impl Host {
             let records = self.run_of(session, &run, place).await?;
             earlier.take(flows, &run, &records)?;
             if !is_cancelled(&records) {
-                known::hold_again(&self.station, &mut earlier.handles, &records);
+                let Earlier { heard, handles, .. } = &mut earlier;
+                known::hold_again(&self.station, (heard, handles), &records);
             }
             place += 1;
         }

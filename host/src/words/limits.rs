@@ -254,10 +254,16 @@ pub const MOVED_ENTRIES: usize = 20_000;
 
 /// A note's key.
 pub const NOTE_KEY_CHARS: usize = 256;
+/// What of a note's key stands in labels: each record repeats them. Of a longer one its beginning does, and its digest.
+pub const NOTE_SOURCE_BYTES: usize = 32;
+/// The beginning.
+pub const NOTE_SOURCE_START_BYTES: usize = 20;
 /// A note's text.
 pub const NOTE_BYTES: usize = 64 << 10;
 /// Notes on one plugin's shelf.
 pub const NOTES_PER_SHELF: u64 = 10_000;
+/// All that is on one plugin's shelf, keys and labels too: a search looks through all of it.
+pub const NOTES_SHELF_BYTES: u64 = 16 << 20;
 /// Notes that one question returns.
 pub const NOTES_LISTED: usize = 200;
 

@@ -1,6 +1,7 @@
 //! The older guards, by name: `untrusted-to-sink` and `lethal-trifecta` (G-82…G-90), with the whole host.
 
 use lazaret::words::event::{Answer as Say, Event, Judged, Record, Verdict};
+use lazaret::words::id::RunId;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
 
@@ -218,4 +219,70 @@ async fn a_pause_washes_nothing_off() {
         "{said}"
     );
     assert!(!rig.path("out/new.md").exists());
+}
+
+/// Reads what is secret, and then writes.
+fn secret_and_sink() -> [Value; 3] {
+    let done = json!({"text": "Done."});
+    [read("keys/pin.txt"), write("nothing of it"), done]
+}
+
+async fn assert_blocked(rig: &Rigged, run: &RunId) {
+    let records = rig.records(run).await;
+    let verdict = &judged(&records, "files.write").verdict;
+    assert_eq!(rule(verdict), "dataflow_policy_blocked", "{verdict:?}");
+    assert!(!rig.path("out/new.md").exists());
+}
+
+/// G-89: that something secret was read is remembered, although no record holds it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_goes_on_has_read_what_was_secret() {
+    let flow = "mode = \"enforce\"\nguards = [\"lethal-trifecta\"]\nhold = \"never\"";
+    let count = json!({"calls": [{"tool": "text.count", "args": {"text": "x"}}]});
+    let replies = [
+        read("keys/pin.txt"),
+        count,
+        read("inbox/letter.md"),
+        write("nothing of it"),
+        json!({"text": "Done."}),
+    ];
+    let text = format!("ask = [\"text.count\"]\n{}", policy(flow));
+    let rig = rig_of(flow).policy(&text).replies(&replies);
+    let rig = rig.kept().await.open().await;
+    let (run, answer) = rig.pursue("Look around.").await;
+    assert_eq!(answer.unwrap_err().code(), Code::Asked);
+    rig.answer(Say::Allow).await;
+    let rig = rig.restart().await;
+    rig.resume_agent(&run).await.expect("it goes on");
+    assert_blocked(&rig, &run).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_run_begins_with_has_entered_it() {
+    let flow = "mode = \"enforce\"\nguards = [\"lethal-trifecta\"]\nhold = \"untrusted\"";
+    let mut replies = vec![read("inbox/letter.md"), json!({"text": "Done."})];
+    replies.extend(secret_and_sink());
+    let rig = rig_of(flow).replies(&replies[..2]).kept().await;
+    let rig = rig.open().await;
+    let (first, answer) = rig.pursue("Take the letter.").await;
+    answer.expect("an answer");
+    let rig = rig.close().replies(&replies[2..]).open().await;
+    let with = [format!("{first}:h1=letter")];
+    let (run, answer) = rig.pursue_beginning("Look around.", (&with, &[])).await;
+    answer.expect("the run goes on");
+    assert_blocked(&rig, &run).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_has_read_what_its_session_has() {
+    let flow = "mode = \"enforce\"\nguards = [\"lethal-trifecta\"]\nhold = \"never\"";
+    let mut replies = vec![read("inbox/letter.md"), json!({"text": "Done."})];
+    replies.extend(secret_and_sink());
+    let rig = rig_of(flow).replies(&replies).kept().await;
+    let rig = rig.open().await;
+    let (_, answer) = rig.pursue_in_session("work", "What does it say?").await;
+    answer.expect("an answer");
+    let (run, answer) = rig.pursue_in_session("work", "Look around.").await;
+    answer.expect("the run goes on");
+    assert_blocked(&rig, &run).await;
 }

@@ -28,6 +28,8 @@ async fn nothing_is_opened_or_moved_in_the_hosts_own_folders() {
         {"op": "move", "path": "all/state/key", "with": "all/key"},
         {"op": "move", "path": "all/a.txt", "with": "all/state/a.txt"},
         {"op": "move", "path": "all/a.txt", "with": "all/link/b.txt"},
+        {"op": "replace", "path": "all/.lazaret-1-ThreadId(1)", "with": "x"},
+        {"op": "move", "path": "all/a.txt", "with": "all/.Lazaret-a"},
     ]);
     let called = rig
         .call("hostile.file_each", json!({ "wishes": wishes }))
@@ -39,7 +41,7 @@ async fn nothing_is_opened_or_moved_in_the_hosts_own_folders() {
             "{line}"
         );
     }
-    assert_eq!(said.len(), 9);
+    assert_eq!(said.len(), 11);
     assert_eq!(std::fs::read(rig.path("state/key")).expect("a key"), key);
     assert!(rig.path("a.txt").exists() && !rig.path("key").exists());
 }

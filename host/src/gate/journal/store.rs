@@ -8,6 +8,7 @@ use rusqlite::{
 };
 
 use super::chain::{Chains, Provenance};
+use super::planted::{disarm, has_code};
 use super::{keyed, sessions};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Event, Record};
@@ -124,9 +125,8 @@ fn prepare(mut database: Connection, path: &Path) -> Result<Connection> {
 /// have a thread of their own.
 fn settle(database: &Connection) -> rusqlite::Result<()> {
     database.busy_timeout(Duration::from_millis(JOURNAL_WAIT_MS))?;
-    for (name, value) in [("trusted_schema", "OFF"), ("mmap_size", "0")] {
-        database.pragma_update(None, name, value)?;
-    }
+    disarm(database)?;
+    database.pragma_update(None, "mmap_size", "0")?;
     // Of a file that is made: what undoes that must be gone before anything is written behind it.
     database.pragma_update(None, "synchronous", "EXTRA")?;
     // Where it cannot be had, SQLite says so in its answer alone.
@@ -155,14 +155,6 @@ pub(super) fn checkpoint(database: &Connection, hold_up: bool) -> Result<i64> {
 
 fn count_tables(database: &Connection) -> rusqlite::Result<i64> {
     database.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-}
-
-/// A journal that came with somebody's files could act on being written to.
-fn has_code(database: &Connection) -> rusqlite::Result<bool> {
-    let query = "SELECT count(*) FROM sqlite_schema WHERE type IN ('trigger', 'view')";
-    database
-        .query_row(query, [], |row| row.get::<_, i64>(0))
-        .map(|count| count > 0)
 }
 
 /// Two processes may come here at once; the second finds the tables made.

@@ -59,6 +59,15 @@ impl Ledger {
         self.verbatim.heard(flows, label, said);
     }
 
+    /// What is left of it for a later run of the same session: what has entered, and nothing that vouches.
+    #[must_use]
+    pub fn heard_before(self) -> Self {
+        Self {
+            verbatim: self.verbatim,
+            ..Self::default()
+        }
+    }
+
     /// What the older guards remember.
     #[must_use]
     pub fn verbatim(&self) -> &Verbatim {

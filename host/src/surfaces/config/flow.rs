@@ -9,6 +9,7 @@ use crate::rules::flow::class::Class;
 use crate::rules::flow::kind::Kind;
 use crate::rules::flow::lines::{Browse, Flows, Guard, Holding, Mode, ToolFlow};
 use crate::rules::grant::Pattern;
+use crate::rules::keep::Keep;
 use crate::words::error::{Error, Result};
 use crate::words::id::{Digest, ToolName, is_name, shown};
 use crate::words::label::{Sort, Source};
@@ -78,6 +79,11 @@ pub(super) fn add(flows: &mut Flows, table: &FlowTable) -> Result<()> {
     }
     for (source, class) in &table.classes {
         let source = checked(source)?;
+        // A note with a long key is called otherwise in labels; in those of before it is not.
+        if let Some(note) = Keep::source_of(&source) {
+            let said = flows.classes.said.entry(note.to_string());
+            said.or_insert(*class);
+        }
         flows.classes.said.entry(source).or_insert(*class);
     }
     for (tool, said) in &table.tools {
