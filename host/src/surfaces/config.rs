@@ -252,7 +252,7 @@ impl Config {
                 let file = ConfigFile::read(&path)?;
                 let standing = pins.standing(&path, &file)?;
                 if counting == Counting::Pinned {
-                    check_standing(&path, standing, named.is_some())?;
+                    check_standing(&path, &standing, named.is_some())?;
                 }
                 if standing == Standing::Trusted || counting == Counting::Everything {
                     sources.workspace = Some(Sources::file(&path, &file)?);
@@ -262,7 +262,7 @@ impl Config {
         };
         // What has changed since it was trusted is where its runs are.
         let records = match &workspace {
-            Some((path, Standing::Trusted | Standing::Changed)) => path.with_file_name(".lazaret"),
+            Some((path, Standing::Trusted | Standing::Changed(_))) => path.with_file_name(".lazaret"),
             Some((_, Standing::New)) | None => around.state.join("runs"),
         };
         let places = Places {
@@ -322,23 +322,32 @@ fn check_nearest(pins: &Pins, folder: &Path, found: Option<&Path>) -> Result<()>
 
 /// A file that nobody trusts is somebody's words; one that was trusted is a policy that somebody relies on, and so is one
 /// that was named.
-fn check_standing(path: &Path, standing: Standing, named: bool) -> Result<()> {
-    let shown = path.display();
+fn check_standing(path: &Path, standing: &Standing, named: bool) -> Result<()> {
+    let trust = trust_command(path, named);
     let (what, hint) = match (standing, named) {
         (Standing::Trusted, _) | (Standing::New, false) => return Ok(()),
         (Standing::New, true) => (
-            format!("`{shown}` is not trusted, so it is no policy to go by"),
-            format!("read it, then run `lazaret policy trust --config {shown}`"),
-        ),
-        (Standing::Changed, _) => (
             format!(
-                "`{shown}` or a component in it has changed since it was trusted, so nothing goes by it"
+                "`{}` is not trusted, so it is no policy to go by",
+                path.display()
             ),
-            "look at what changed, then run `lazaret policy trust`; with `--revoke` it is left out"
-                .to_owned(),
+            format!("read it, then run `{trust}`"),
+        ),
+        (Standing::Changed(what), _) => (
+            format!("{what}, so nothing goes by it"),
+            format!("look at what changed, then run `{trust}`; with `--revoke` it is left out"),
         ),
     };
     Err(Error::new(Code::Denied, what).hint(hint))
+}
+
+/// What trusts this very file: one that was named is not found by itself.
+#[must_use]
+pub fn trust_command(path: &Path, named: bool) -> String {
+    match named {
+        true => format!("lazaret policy trust --config {}", path.display()),
+        false => "lazaret policy trust".to_owned(),
+    }
 }
 
 /// The workspace's file: the one that was named, or the nearest.

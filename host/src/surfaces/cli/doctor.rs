@@ -10,7 +10,7 @@ use crate::guests::engine::Allocation;
 use crate::guests::tasks::Tasks;
 use crate::runs::host::{Host, Records};
 use crate::surfaces::config::trust::Standing;
-use crate::surfaces::config::{Config, NAME};
+use crate::surfaces::config::{Config, NAME, trust_command};
 use crate::surfaces::paint::{bad, faint, foreign, good, warn};
 use crate::words::error::{Error, Result};
 use crate::words::event::Surface;
@@ -84,7 +84,7 @@ async fn examine(scene: &Scene) -> Vec<Finding> {
             return findings;
         }
     };
-    findings.push(configuration(&config));
+    findings.push(configuration(&config, scene.config.is_some()));
     if let Records::Folder(path) = &config.setup.places.records {
         findings.push(fine(
             "journal",
@@ -139,7 +139,7 @@ fn program() -> Finding {
     )
 }
 
-fn configuration(config: &Config) -> Finding {
+fn configuration(config: &Config, named: bool) -> Finding {
     match &config.workspace {
         None => {
             let own = config.user.as_ref().or(config.system.as_ref());
@@ -154,15 +154,18 @@ fn configuration(config: &Config) -> Finding {
         Some((path, Standing::Trusted)) => {
             fine("configuration", format!("{} (trusted)", path.display()))
         }
-        Some((path, Standing::New | Standing::Changed)) => Finding {
-            what: "configuration",
-            mark: Mark::Careful,
-            text: format!(
-                "{} is not trusted as it is now, so nothing in it counts",
-                path.display()
-            ),
-            hint: "read it, then run `lazaret policy trust`".to_owned(),
-        },
+        Some((path, standing)) => {
+            let text = match standing {
+                Standing::Changed(what) => what.clone(),
+                Standing::New | Standing::Trusted => format!("{} is not trusted", path.display()),
+            };
+            Finding {
+                what: "configuration",
+                mark: Mark::Careful,
+                text: format!("{text}, so nothing in it counts"),
+                hint: format!("read it, then run `{}`", trust_command(path, named)),
+            }
+        }
     }
 }
 

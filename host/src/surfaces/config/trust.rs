@@ -6,26 +6,84 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::file::ConfigFile;
+use serde::{Deserialize, Serialize};
+
+use super::file::{ConfigFile, Part};
 use crate::edges::state::StateFolder;
 use crate::words::error::{Code, Error, Result, why};
 
 pub(super) const NAME: &str = "trust.json";
 
 /// How a workspace's file stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// Its owner pinned exactly these bytes.
     Trusted,
-    /// Its owner pinned others.
-    Changed,
+    /// Its owner pinned others; a sentence says of what.
+    Changed(String),
     /// Nobody ever did.
     New,
 }
 
-/// The pins of this user: path to digest.
+/// The pins of this user, by the paths of files.
 #[derive(Clone, Debug, Default)]
-pub struct Pins(BTreeMap<String, String>);
+pub struct Pins(BTreeMap<String, Pin>);
+
+/// What a file was when it was trusted.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Pin {
+    /// As it was written once: of everything together.
+    Whole(String),
+    /// With a digest of each part, so that what has changed can be named.
+    Parted {
+        digest: String,
+        parts: BTreeMap<String, String>,
+    },
+}
+
+impl Pin {
+    fn of(file: &ConfigFile, path: &Path) -> Self {
+        let parts = file.parts(path);
+        Self::Parted {
+            digest: ConfigFile::digest_of(&parts).to_string(),
+            parts: parts
+                .into_iter()
+                .map(|part| (part.what, part.digest))
+                .collect(),
+        }
+    }
+
+    fn digest(&self) -> &str {
+        match self {
+            Self::Whole(digest) | Self::Parted { digest, .. } => digest,
+        }
+    }
+
+    /// What is not as it was, as a sentence.
+    fn changed(&self, parts: &[Part], path: &Path) -> String {
+        let shown = path.display();
+        let Self::Parted { parts: known, .. } = self else {
+            return format!("`{shown}` or a component in it has changed since it was trusted");
+        };
+        let changed = parts
+            .iter()
+            .filter(|part| known.get(&part.what) != Some(&part.digest));
+        let changed: Vec<String> = changed
+            .map(|part| match part.what.as_str() {
+                "" => format!("`{shown}`"),
+                what => format!("{what} of `{shown}`"),
+            })
+            .collect();
+        match changed.as_slice() {
+            [one] => format!("{one} has changed since it was trusted"),
+            several => format!(
+                "{} have changed since they were trusted",
+                several.join(" and ")
+            ),
+        }
+    }
+}
 
 impl Pins {
     /// Reads the pins.
@@ -49,10 +107,11 @@ impl Pins {
     /// # Errors
     /// `BadInput` where the path cannot be resolved.
     pub fn standing(&self, path: &Path, file: &ConfigFile) -> Result<Standing> {
-        let digest = file.digest(path).to_string();
+        let parts = file.parts(path);
+        let digest = ConfigFile::digest_of(&parts).to_string();
         Ok(match self.0.get(&name_of(path)?) {
-            Some(pinned) if *pinned == digest => Standing::Trusted,
-            Some(_) => Standing::Changed,
+            Some(pin) if pin.digest() == digest => Standing::Trusted,
+            Some(pin) => Standing::Changed(pin.changed(&parts, path)),
             None => Standing::New,
         })
     }
@@ -76,7 +135,7 @@ impl Pins {
     /// # Errors
     /// `DiskFailed`.
     pub fn pin(mut self, state: &StateFolder, path: &Path, file: &ConfigFile) -> Result<()> {
-        self.0.insert(name_of(path)?, file.digest(path).to_string());
+        self.0.insert(name_of(path)?, Pin::of(file, path));
         self.write(state)
     }
 
