@@ -462,7 +462,11 @@ impl Weigher<'_> {
 
     fn open_value(&self, leaf: &Leaf, kind: Kind, strong: bool) -> Point {
         let classes = &self.policy.flows.classes;
-        let sources = classes.suspects(&self.behind(&leaf.path));
+        // Whoever is trusted is no reason to ask: it is that nobody vouches for the value.
+        let why = match classes.blamed(&self.behind(&leaf.path)).join(", ") {
+            none if none.is_empty() => "and nobody has named it".to_owned(),
+            sources => format!("chosen under the influence of {sources}"),
+        };
         let rule = if strong {
             "what cannot be undone needs the user's own words, and an id from a list is none"
         } else {
@@ -483,11 +487,10 @@ impl Weigher<'_> {
         };
         Point {
             reason: format!(
-                "`{}` of `{}` is the {} `{value}`, chosen under the influence of {}: {rule}",
+                "`{}` of `{}` is the {} `{value}`, {why}: {rule}",
                 leaf.path,
                 self.call.tool,
                 kind.word(),
-                sources.join(", "),
             ),
             value: id,
             line,
@@ -591,11 +594,14 @@ impl Weigher<'_> {
                 self.call.tool
             ),
         };
+        let label = self.caller.label.join(&self.call.held);
+        let classes = &self.policy.flows.classes;
+        let reason = match classes.blamed(&label).join(", ") {
+            none if none.is_empty() => what,
+            sources => format!("{what}, and it was wished under the influence of {sources}"),
+        };
         weighing.open.push(Point {
-            reason: format!(
-                "{what}, and it was wished under the influence of {}",
-                self.suspects()
-            ),
+            reason,
             value: None,
             line: String::new(),
         });

@@ -233,7 +233,7 @@ fn question(waiting: &Waiting) -> String {
         let said = foreign(&format!("{}, risk {}", classes.effect, classes.risk));
         text.push_str(&format!("\n  {} {said}", faint("the tool is")));
     }
-    let sources = foreign(&waiting.label.to_string());
+    let sources = foreign(&waiting.label.told());
     text.push_str(&format!(
         "\n  {} {sources}",
         faint("wished under the influence of")
