@@ -124,3 +124,22 @@ fn a_key_that_is_none_is_broken() {
         .ends(1)
         .prints(&["`[ROOT]/state/lazaret/key` is no key", "hint: remove it"]);
 }
+
+#[test]
+fn a_damaged_journal_is_broken() {
+    let station = Station::new();
+    let folder = station.state().join("runs");
+    station.run(&["call", "text.count", r#"{"text":"a"}"#]).ends(0);
+    for rest in ["journal.db-wal", "journal.db-shm"] {
+        let _ = fs::remove_file(folder.join(rest));
+    }
+    fs::write(folder.join("journal.db"), [7; 4_096]).unwrap();
+    station
+        .run(&["doctor"])
+        .ends(1)
+        .prints(&[
+            "broken  journal        `[ROOT]/state/lazaret/runs/journal.db` is damaged or no journal",
+            "ok      a call ",
+        ])
+        .never("ok      journal");
+}

@@ -8,6 +8,7 @@ use crate::guests::catalog::Offered;
 use crate::guests::dispatch::Request;
 use crate::guests::engine::Allocation;
 use crate::guests::tasks::Tasks;
+use crate::runs::audit::Audit;
 use crate::runs::host::{Host, Records};
 use crate::surfaces::config::trust::Standing;
 use crate::surfaces::config::{Config, NAME, trust_command};
@@ -86,10 +87,15 @@ async fn examine(scene: &Scene) -> Vec<Finding> {
     };
     findings.push(configuration(&config, scene.config.is_some()));
     if let Records::Folder(path) = &config.setup.places.records {
-        findings.push(fine(
-            "journal",
-            path.join("journal.db").display().to_string(),
-        ));
+        let shown = path.join("journal.db").display().to_string();
+        match look_at_journal(&config).await {
+            Ok(()) => findings.push(fine("journal", shown)),
+            Err(error) => {
+                findings.push(broken("journal", &error));
+                // Everything else is looked at all the same.
+                config.setup.places.records = Records::InMemory;
+            }
+        }
     }
     let models = config.setup.models.len();
     // Of what is tried here nobody is told.
@@ -137,6 +143,12 @@ fn program() -> Finding {
             std::env::consts::ARCH
         ),
     )
+}
+
+/// Whether the journal opens and is read; that each record is as it was written is for `lazaret runs verify`.
+async fn look_at_journal(config: &Config) -> Result<()> {
+    let audit = Audit::open(&config.setup.places, &config.setup.vault)?;
+    audit.journal().listed(1).await.map(|_| ())
 }
 
 fn configuration(config: &Config, named: bool) -> Finding {
