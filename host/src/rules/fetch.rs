@@ -164,7 +164,12 @@ impl Fetch {
         let Origin::Tool(tool) = &caller.origin else {
             return Vec::new();
         };
-        let place = format!("{}/", self.url.origin().ascii_serialization());
+        let origin = self.url.origin().ascii_serialization();
+        // Where the host is granted up to a path, no line proposes all of it.
+        let place = match self.granted_beside(caller) {
+            Some(_) => format!("{origin}{}", self.url.path()),
+            None => format!("{origin}/"),
+        };
         let plain = matches!(self.method.as_str(), "GET" | "HEAD");
         let private = self.names_private_host();
         let wish = if plain && !private {
@@ -205,20 +210,35 @@ impl Fetch {
             return self.metadata();
         }
         let grant = &caller.grant.fetch;
+        let beside = self.granted_beside(caller);
         let reason = if grant.iter().any(|line| line.matches_place(&self.url)) {
             Reason::MethodNotGranted
+        } else if beside.is_some() {
+            Reason::PathNotGranted
         } else {
             Reason::HostNotGranted
         };
         let lines = self.lines_that_would_allow(caller);
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let what = format!(
-            "`{}` may not send {} to {}",
-            caller.origin,
-            self.method,
-            shown(&self.url.origin().ascii_serialization())
-        );
+        let origin = shown(&self.url.origin().ascii_serialization());
+        let place = match beside {
+            Some(line) => format!(
+                "{origin}{}: granted there is {}",
+                shown(self.url.path()),
+                line.place()
+            ),
+            None => origin,
+        };
+        let what = format!("`{}` may not send {} to {place}", caller.origin, self.method);
         deny_unless(reason.word(), what, &lines)
+    }
+
+    /// A line about the host that is not about the path, where no other line is about that.
+    fn granted_beside<'a>(&self, caller: &'a Caller) -> Option<&'a Destination> {
+        let grant = &caller.grant.fetch;
+        let elsewhere = !grant.iter().any(|line| line.matches_place(&self.url));
+        let mut beside = grant.iter().filter(|line| line.matches_origin(&self.url));
+        elsewhere.then(|| beside.next()).flatten()
     }
 
     fn metadata(&self) -> Denial {

@@ -74,7 +74,7 @@ fn a_run_that_nobody_touched_is_intact() {
 
 #[test]
 fn whoever_looks_at_a_run_that_was_changed_is_told() {
-    let (station, run) = used();
+    let (station, _) = used();
     let looks: [&[&str]; 4] = [
         &["runs", "show"],
         &["runs", "show", "--audit"],
@@ -91,7 +91,7 @@ fn whoever_looks_at_a_run_that_was_changed_is_told() {
     for look in looks {
         station.run(look).ends(1).says(&[
             "error: the run is not as it was written: record 1 does not fit: ",
-            &format!("hint: lazaret runs verify {run}"),
+            "hint: lazaret runs verify [RUN]",
         ]);
     }
 }
