@@ -188,16 +188,7 @@ impl Fetch {
 
     /// What the URL says of its address by itself, without a look-up.
     fn written_range(&self) -> Range {
-        match self.url.host() {
-            Some(url::Host::Domain(name))
-                if name == "localhost" || name.ends_with(".localhost") =>
-            {
-                Range::Special("loopback")
-            }
-            Some(url::Host::Ipv4(address)) => range(address.into()),
-            Some(url::Host::Ipv6(address)) => range(address.into()),
-            Some(url::Host::Domain(_)) | None => Range::Public,
-        }
+        written_range(&self.url)
     }
 
     fn names_private_host(&self) -> bool {
@@ -229,7 +220,10 @@ impl Fetch {
             ),
             None => origin,
         };
-        let what = format!("`{}` may not send {} to {place}", caller.origin, self.method);
+        let what = format!(
+            "`{}` may not send {} to {place}",
+            caller.origin, self.method
+        );
         deny_unless(reason.word(), what, &lines)
     }
 
@@ -257,8 +251,15 @@ impl Fetch {
         }
         if range != Range::Public && !lines.iter().any(|line| line.private) {
             let line = lines.first().map(ToString::to_string).unwrap_or_default();
+            // What the host itself asks is said by a table of its own, and by no line that stands anywhere.
+            let said = match caller.origin {
+                Origin::Host => "its table".to_owned(),
+                Origin::Tool(_) | Origin::Client | Origin::Model | Origin::Script => {
+                    format!("the line `{line}`")
+                }
+            };
             let what = format!(
-                "{host} is not on the public internet, and the line `{line}` does not say `private = true`"
+                "{host} is not on the public internet, and {said} does not say `private = true`"
             );
             let mut denial = deny(Reason::PrivateAddress.word(), what);
             denial.allow = self.lines_that_would_allow(caller);
@@ -266,6 +267,25 @@ impl Fetch {
         }
         Ok(())
     }
+}
+
+/// What a URL says of its address by itself, without a look-up.
+fn written_range(url: &Url) -> Range {
+    match url.host() {
+        Some(url::Host::Domain(name)) if name == "localhost" || name.ends_with(".localhost") => {
+            Range::Special("loopback")
+        }
+        Some(url::Host::Ipv4(address)) => range(address.into()),
+        Some(url::Host::Ipv6(address)) => range(address.into()),
+        Some(url::Host::Domain(_)) | None => Range::Public,
+    }
+}
+
+/// Whether a URL is written with an address that is not public, and is opened by `private = true`.
+#[must_use]
+pub fn names_private(url: &str) -> bool {
+    let parsed = Url::parse(url);
+    parsed.is_ok_and(|url| matches!(written_range(&url), Range::Special(_)))
 }
 
 /// What all lines together allow: one more line never lifts the bound of another.

@@ -262,7 +262,9 @@ impl Config {
         };
         // What has changed since it was trusted is where its runs are.
         let records = match &workspace {
-            Some((path, Standing::Trusted | Standing::Changed(_))) => path.with_file_name(".lazaret"),
+            Some((path, Standing::Trusted | Standing::Changed(_))) => {
+                path.with_file_name(".lazaret")
+            }
             Some((_, Standing::New)) | None => around.state.join("runs"),
         };
         let places = Places {
@@ -360,10 +362,27 @@ fn workspace_file(around: &Surroundings, named: Option<&Path>) -> Option<PathBuf
 
 /// All files that a configuration is read from, as they are now.
 fn seen(around: &Surroundings, workspace: Option<&Path>) -> Vec<Seen> {
-    let trust = around.state.join(trust::NAME);
-    let own = [around.system_file.as_path(), &around.user_file, &trust];
+    let own = [around.system_file.as_path(), &around.user_file];
     let files = own.into_iter().chain(workspace);
-    files.map(|path| (path.to_owned(), look(path))).collect()
+    let mut seen: Vec<Seen> = files.map(|path| (path.to_owned(), look(path))).collect();
+    // Whom else its user trusts is of no concern here.
+    let trust = around.state.join(trust::NAME);
+    let pins = StateFolder::open(&around.state).and_then(|state| Pins::read(&state));
+    let trusted = match pins {
+        Ok(pins) => Some(pins.about(&around.folder, workspace)),
+        Err(_) => look(&trust),
+    };
+    seen.push((trust, trusted));
+    seen
+}
+
+/// Whether the environment has a variable; its value is read where it is needed, and nowhere else.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this file owns the environment of the process"
+)]
+fn has_variable(name: &str) -> bool {
+    std::env::var_os(name).is_some_and(|value| !value.is_empty())
 }
 
 /// The bytes of a file by digest.

@@ -86,7 +86,8 @@ fn whoever_looks_at_a_run_that_was_changed_is_told() {
     }
     let shown = station.run(&["runs", "show"]).ends(0);
     shown.prints(&[" more records: --audit shows what was decided, --json everything"]);
-    let change = "UPDATE records SET event = replace(event, 'text.count', 'text.codes') WHERE seq = 1";
+    let change =
+        "UPDATE records SET event = replace(event, 'text.count', 'text.codes') WHERE seq = 1";
     database(&station).execute(change, []).unwrap();
     for look in looks {
         station.run(look).ends(1).says(&[

@@ -129,7 +129,9 @@ fn a_key_that_is_none_is_broken() {
 fn a_damaged_journal_is_broken() {
     let station = Station::new();
     let folder = station.state().join("runs");
-    station.run(&["call", "text.count", r#"{"text":"a"}"#]).ends(0);
+    station
+        .run(&["call", "text.count", r#"{"text":"a"}"#])
+        .ends(0);
     for rest in ["journal.db-wal", "journal.db-shm"] {
         let _ = fs::remove_file(folder.join(rest));
     }

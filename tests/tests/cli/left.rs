@@ -219,7 +219,10 @@ fn an_agent_that_asks_goes_on_in_another_process() {
 #[test]
 fn an_agent_that_is_interrupted_in_a_script_says_how_it_goes_on() {
     let server = Server::start(vec![Answer::Silence(String::new())]);
-    let source = format!("return await tools.web.get_page({{url: '{}/'}})", server.url());
+    let source = format!(
+        "return await tools.web.get_page({{url: '{}/'}})",
+        server.url()
+    );
     let call = json!({"calls": [{"tool": "run_script", "args": {"source": source}}]}).to_string();
     let grant = format!(
         "[grants.\"web.get_page\"]\nfetch = [{{ url = \"{}/\", private = true }}]\n",

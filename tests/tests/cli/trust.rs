@@ -135,9 +135,10 @@ fn a_change_of_a_component_that_it_names_ends_it() {
     station
         .run(&["doctor"])
         .prints(&["the component `twin` (`twin.wasm`) of"]);
-    station.run(&["policy", "trust"]).ends(0).prints(&[
-        "\n  plugin twin is the component `twin.wasm` (",
-    ]);
+    station
+        .run(&["policy", "trust"])
+        .ends(0)
+        .prints(&["\n  plugin twin is the component `twin.wasm` ("]);
     fs::remove_file(station.workspace().join("twin.wasm")).unwrap();
     write(&station)
         .ends(3)

@@ -62,10 +62,9 @@ impl Reason {
                 error.but_told(Error::new(Code::Denied, NOWHERE))
             }
             Self::Rate => error.retry(true),
-            Self::HostNotGranted
-            | Self::PathNotGranted
-            | Self::MethodNotGranted
-            | Self::TooBig => error,
+            Self::HostNotGranted | Self::PathNotGranted | Self::MethodNotGranted | Self::TooBig => {
+                error
+            }
         }
     }
 }

@@ -18,9 +18,7 @@ use super::trace::{Origin, Trace, as_field};
 use crate::rules::grant::Access;
 use crate::rules::manifest::{Declared, EffectClass};
 use crate::words::error::Code;
-use crate::words::event::{
-    Answer, Content, EffectKind, End, Event, Judged, Record, Verdict,
-};
+use crate::words::event::{Answer, Content, EffectKind, End, Event, Judged, Record, Verdict};
 use crate::words::id::{QuestionId, Seq, ToolName, is_hidden, shown};
 
 /// What a tool declares, by its name.
@@ -130,7 +128,10 @@ impl Suggestion {
             return;
         }
         if call.refused {
-            let what = format!("record {}: the call of `{}` was refused", call.seq, call.tool);
+            let what = format!(
+                "record {}: the call of `{}` was refused",
+                call.seq, call.tool
+            );
             self.left.insert(what);
             return;
         }

@@ -10,6 +10,8 @@ use crate::guests::engine::Allocation;
 use crate::guests::tasks::Tasks;
 use crate::runs::audit::Audit;
 use crate::runs::host::{Host, Records};
+use crate::surfaces::config::file::ConfigFile;
+use crate::surfaces::config::lint::outside;
 use crate::surfaces::config::trust::Standing;
 use crate::surfaces::config::{Config, NAME, trust_command};
 use crate::surfaces::paint::{bad, faint, foreign, good, warn};
@@ -98,6 +100,7 @@ async fn examine(scene: &Scene) -> Vec<Finding> {
         }
     }
     let models = config.setup.models.len();
+    let missing = of_models(&config);
     // Of what is tried here nobody is told.
     let told = config.setup.places.collector.take();
     let told = told.map(|collector| fine("traces", format!("go to {}", collector.place())));
@@ -123,7 +126,11 @@ async fn examine(scene: &Scene) -> Vec<Finding> {
     );
     findings.push(fine(
         "plugins",
-        format!("{plugins} plugins with {tools} tools"),
+        format!(
+            "{} with {}",
+            print::counted(plugins, "plugin"),
+            print::counted(tools, "tool")
+        ),
     ));
     findings.extend(host.catalog().servers().iter().map(server));
     findings.push(a_call(&host).await);
@@ -131,6 +138,7 @@ async fn examine(scene: &Scene) -> Vec<Finding> {
     let preparing = "preparing the engine of scripts (compiled once, then cached)";
     findings.push(print::while_waiting(preparing, scene.quiet, script).await);
     findings.push(agents(&host, models));
+    findings.extend(missing);
     findings
 }
 
@@ -262,17 +270,39 @@ async fn a_script(host: &Host) -> Finding {
     }
 }
 
+/// What models need outside of their files, and do not find.
+fn of_models(config: &Config) -> Vec<Finding> {
+    let workspace = config.workspace.iter();
+    let workspace = workspace.filter(|(_, standing)| *standing == Standing::Trusted);
+    let own = config.system.iter().chain(&config.user);
+    let files = own.chain(workspace.map(|(path, _)| path));
+    let files = files.filter_map(|path| Some((path, ConfigFile::read(path).ok()?)));
+    let missing = files.flat_map(|(path, file)| outside::models((&path.to_string_lossy(), &file)));
+    let missing = missing.map(|found| Finding {
+        what: "models",
+        mark: Mark::Careful,
+        text: found.what,
+        hint: found.fix,
+    });
+    missing.collect()
+}
+
 fn agents(host: &Host, models: usize) -> Finding {
     let agents = host.agents().len();
+    let both = format!(
+        "{}, {}",
+        print::counted(agents, "agent"),
+        print::counted(models, "model")
+    );
     if agents == 0 || models == 0 {
         return Finding {
             what: "agents",
             mark: Mark::Careful,
-            text: format!("{agents} agents, {models} models: `lazaret run` needs one of each"),
+            text: format!("{both}: `lazaret run` needs one of each"),
             hint: "`lazaret demo` shows a configuration with both".to_owned(),
         };
     }
-    fine("agents", format!("{agents} agents, {models} models"))
+    fine("agents", both)
 }
 
 fn fine(what: &'static str, text: String) -> Finding {

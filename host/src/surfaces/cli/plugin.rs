@@ -275,7 +275,10 @@ fn asks(imports: &[String]) -> Vec<String> {
             (Some(("lazaret:plugin", ours)), _) => ours.to_owned(),
             (_, "wasi:http/outgoing-handler") => "fetch (wasi:http)".to_owned(),
             (Some(("wasi:filesystem", _)), _) => "files (wasi:filesystem)".to_owned(),
-            (Some(("wasi:http" | "wasi:io" | "wasi:clocks" | "wasi:cli" | "wasi:random", _)), _) => {
+            (
+                Some(("wasi:http" | "wasi:io" | "wasi:clocks" | "wasi:cli" | "wasi:random", _)),
+                _,
+            ) => {
                 continue;
             }
             // Whatever else there is, is said as it is written.

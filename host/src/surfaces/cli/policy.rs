@@ -90,10 +90,9 @@ async fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
     let looked = check::look(scene).await;
     let gifts = gives::gifts(&file, &path);
     // It is trusted, and whoever relies on it must learn that it cannot be used.
-    let status = looked.as_ref().map_or_else(
-        |error| error.code().exit_status(),
-        |_| 0,
-    );
+    let status = looked
+        .as_ref()
+        .map_or_else(|error| error.code().exit_status(), |_| 0);
     if scene.json {
         let (findings, unusable) = match &looked {
             Ok(looked) => (looked.findings.as_slice(), None),

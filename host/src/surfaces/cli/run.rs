@@ -54,7 +54,7 @@ pub(super) struct Run {
     #[arg(long, value_name = "FILE")]
     answer_schema: Option<PathBuf>,
     /// A value that the model may act on as if it stood in the prompt, such as an address.
-    #[arg(long, value_name = "VALUE")]
+    #[arg(long, value_name = "VALUE", value_parser = parse_vouched)]
     vouch: Vec<String>,
     /// End before the models have cost more, in the currency of their prices; less than the agent may, never more.
     #[arg(long, value_name = "AMOUNT", value_parser = parse_amount)]
@@ -117,6 +117,15 @@ fn parse_amount(text: &str) -> std::result::Result<u64, String> {
     match micros(amount)? {
         0 => Err("more than 0".to_owned()),
         micros => Ok(micros),
+    }
+}
+
+pub(super) fn parse_vouched(text: &str) -> std::result::Result<String, String> {
+    match text.trim().is_empty() {
+        true => {
+            Err("a value such as an address; nothing is vouched for by an empty one".to_owned())
+        }
+        false => Ok(text.to_owned()),
     }
 }
 
@@ -248,9 +257,8 @@ pub(super) async fn follow(
 
 /// Prints the answer, or why there is none, and what can be done with the run; `left` says that it has not ended.
 fn finish(scene: &Scene, (run, left): (&RunId, bool), answer: Result<String>) -> Result<u8> {
-    let waits = |error: &Error| {
-        error.code() == Code::Asked || left && error.code() == Code::Cancelled
-    };
+    let waits =
+        |error: &Error| error.code() == Code::Asked || left && error.code() == Code::Cancelled;
     let record = format!("{}: lazaret runs show {run}", faint("record"));
     match answer {
         Ok(text) => {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::file::{ConfigFile, Part};
 use crate::edges::state::StateFolder;
 use crate::words::error::{Code, Error, Result, why};
+use crate::words::id::Digest;
 
 pub(super) const NAME: &str = "trust.json";
 
@@ -124,6 +125,20 @@ impl Pins {
         files.find(|file| self.0.contains_key(&file.display().to_string()))
     }
 
+    /// What is pinned of the files that decide in this folder: those in it or above it, and the one that is read.
+    #[must_use]
+    pub fn about(&self, folder: &Path, file: Option<&Path>) -> Digest {
+        let folder = real(folder).unwrap_or_else(|_| folder.to_owned());
+        let above = folder.ancestors().map(|folder| folder.join(super::NAME));
+        let above = above.map(|file| file.display().to_string());
+        let read = file.and_then(|file| name_of(file).ok());
+        let pins = above.chain(read);
+        let pins: String = pins
+            .filter_map(|name| Some(format!("{name} {}\n", self.0.get(&name)?.digest())))
+            .collect();
+        Digest::of(pins.as_bytes())
+    }
+
     /// Whether a file was ever pinned, as it is now or otherwise.
     #[must_use]
     pub fn is_pinned(&self, path: &Path) -> bool {
@@ -172,4 +187,26 @@ fn name_of(path: &Path) -> Result<String> {
 fn real(folder: &Path) -> Result<PathBuf> {
     let real = folder.canonicalize();
     real.map_err(|error| Error::bad_input(format!("`{}`: {}", folder.display(), why(error.kind()))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whom_else_the_user_trusts_changes_nothing_here() {
+        let pins = |names: &[&str]| {
+            let pins = names
+                .iter()
+                .map(|name| ((*name).to_owned(), Pin::Whole("a".to_owned())));
+            Pins(pins.collect())
+        };
+        let folder = Path::new("/");
+        let none = pins(&[]).about(folder, None);
+        assert_eq!(pins(&["/elsewhere/lazaret.toml"]).about(folder, None), none);
+        assert_ne!(pins(&["/lazaret.toml"]).about(folder, None), none);
+        let named = Some(Path::new("/other.toml"));
+        assert_ne!(pins(&["/other.toml"]).about(folder, named), none);
+        assert_eq!(pins(&["/other.toml"]).about(folder, None), none);
+    }
 }

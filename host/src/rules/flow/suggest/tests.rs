@@ -168,8 +168,7 @@ fn nothing_is_proposed_for_what_was_refused() {
         "verdict": "ask", "id": id, "wish": id, "rule": "r", "text": "", "reasons": [], "values": [], "lines": [],
     });
     let denied = |rule: &str| json!({"verdict": "deny", "rule": rule, "reason": "", "allow": []});
-    let answered =
-        |answer: &str| json!({"event": "answered", "question": id, "answer": answer});
+    let answered = |answer: &str| json!({"event": "answered", "question": id, "answer": answer});
     let failed = json!({
         "event": "finished", "of": 2, "end": "failed", "code": "denied", "message": "", "label": ["user"],
         "spent": {"us": 1},
@@ -200,6 +199,9 @@ fn nothing_is_proposed_for_what_was_refused() {
         let records = records.map(|record| serde_json::from_value(record).unwrap());
         let suggestion = proposed(records.collect());
         assert_eq!(!suggestion.is_empty(), is_proposed, "{verdict}: {more}");
-        assert_eq!(suggestion.left().any(|why| why.contains("was refused")), !is_proposed);
+        assert_eq!(
+            suggestion.left().any(|why| why.contains("was refused")),
+            !is_proposed
+        );
     }
 }

@@ -55,12 +55,28 @@ const AS_WRITTEN: [(&str, &str); 13] = [
 /// All that the file at `path` gives, the widest first.
 pub(super) fn gifts(file: &ConfigFile, path: &Path) -> Vec<Gift> {
     let mut all: Vec<Gift> = Vec::new();
-    all.extend(file.mcp.iter().map(|(name, server)| of_server(name, server)));
+    all.extend(
+        file.mcp
+            .iter()
+            .map(|(name, server)| of_server(name, server)),
+    );
     all.extend(of_plugins(file, path));
     all.extend(of_traces(file));
-    all.extend(file.models.iter().map(|(name, model)| of_model(name, model)));
-    all.extend(file.mounts.iter().map(|(name, mount)| of_mount(name, mount)));
-    all.extend(file.grants.iter().map(|(tools, grant)| of_grant(tools, grant)));
+    all.extend(
+        file.models
+            .iter()
+            .map(|(name, model)| of_model(name, model)),
+    );
+    all.extend(
+        file.mounts
+            .iter()
+            .map(|(name, mount)| of_mount(name, mount)),
+    );
+    all.extend(
+        file.grants
+            .iter()
+            .map(|(tools, grant)| of_grant(tools, grant)),
+    );
     for (name, agent) in &file.agents {
         let tools: Vec<String> = agent.tools.iter().map(ToString::to_string).collect();
         let gives = format!("tools {}", listed(&tools));
@@ -122,7 +138,10 @@ fn of_plugins(file: &ConfigFile, path: &Path) -> Vec<Gift> {
 /// Whom the file tells of runs, and with which secrets.
 fn of_traces(file: &ConfigFile) -> Option<Gift> {
     let endpoint = file.traces.endpoint.as_ref()?;
-    let gives = format!("of every run go to {endpoint}{}", at_private(file.traces.private));
+    let gives = format!(
+        "of every run go to {endpoint}{}",
+        at_private(file.traces.private)
+    );
     Some(Gift {
         with: file.traces.headers.iter().map(in_header).collect(),
         ..Gift::new("traces".to_owned(), gives)
@@ -144,7 +163,11 @@ fn of_model(name: &str, model: &ModelTable) -> Gift {
                 "" => String::new(),
                 variable => format!(", with variable {variable} as its key"),
             };
-            format!("is asked at {}{}{key}", remote.url, at_private(remote.private))
+            format!(
+                "is asked at {}{}{key}",
+                remote.url,
+                at_private(remote.private)
+            )
         }
     };
     Gift::new(format!("model {name}"), gives)
@@ -195,7 +218,11 @@ fn destination(entry: &FetchEntry) -> String {
 }
 
 fn at_private(private: bool) -> &'static str {
-    if private { " (private addresses too)" } else { "" }
+    if private {
+        " (private addresses too)"
+    } else {
+        ""
+    }
 }
 
 fn in_header((header, said): (&String, &HeaderTable)) -> String {
@@ -235,7 +262,9 @@ fn as_written(file: &ConfigFile) -> Vec<Gift> {
             "" => String::new(),
             table => format!("[{table}] "),
         };
-        all.extend(lines.map(|(name, value)| Gift::new(format!("{said}{name}"), format!("= {value}"))));
+        all.extend(
+            lines.map(|(name, value)| Gift::new(format!("{said}{name}"), format!("= {value}"))),
+        );
     }
     all
 }
@@ -264,7 +293,10 @@ mod tests {
             "accepts = \"private\"",
             "[serve] listen = \"0.0.0.0:1\"",
         ] {
-            assert!(said.iter().any(|line| line.contains(part)), "{part}: {said:?}");
+            assert!(
+                said.iter().any(|line| line.contains(part)),
+                "{part}: {said:?}"
+            );
         }
     }
 }
