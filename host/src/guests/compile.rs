@@ -350,6 +350,7 @@ mod tests {
         let bounds = CompileBounds {
             memory_bytes: 4 << 20,
             cpu_seconds: 7,
+            timeout_ms: 1,
         };
         for (signal, said, code, says) in [
             (2, "", Code::Cancelled, "ended from outside, by signal 2"),

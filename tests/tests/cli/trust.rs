@@ -361,7 +361,11 @@ fn a_whole_home_is_not_read_where_nothing_is_configured() {
     station
         .run_in("..", &["call", "files.read", args])
         .ends(3)
-        .says(&["lies in no mount"]);
+        .says(&[
+            "`ws/a.txt` lies in no mount: this folder is a home, or holds one",
+            "go into the folder of a project",
+        ])
+        .never("[mounts.\"");
 }
 
 #[test]
