@@ -594,9 +594,7 @@ impl Weigher<'_> {
                 self.call.tool
             ),
         };
-        let label = self.caller.label.join(&self.call.held);
-        let classes = &self.policy.flows.classes;
-        let reason = match classes.blamed(&label).join(", ") {
+        let reason = match self.suspects() {
             none if none.is_empty() => what,
             sources => format!("{what}, and it was wished under the influence of {sources}"),
         };
@@ -636,10 +634,11 @@ impl Weigher<'_> {
         QuestionId::of(&[run, "value", kind.word(), &value, &sources.join(" ")])
     }
 
+    /// Who is not trusted of all that the wish was made under; empty where everybody is.
     fn suspects(&self) -> String {
         let classes = &self.policy.flows.classes;
         let label = self.caller.label.join(&self.call.held);
-        classes.suspects(&label).join(", ")
+        classes.blamed(&label).join(", ")
     }
 }
 
