@@ -276,8 +276,10 @@ fn of_models(config: &Config) -> Vec<Finding> {
     let workspace = workspace.filter(|(_, standing)| *standing == Standing::Trusted);
     let own = config.system.iter().chain(&config.user);
     let files = own.chain(workspace.map(|(path, _)| path));
-    let files = files.filter_map(|path| Some((path, ConfigFile::read(path).ok()?)));
-    let missing = files.flat_map(|(path, file)| outside::models((&path.to_string_lossy(), &file)));
+    let missing = files.flat_map(|path| match ConfigFile::read(path) {
+        Ok(file) => outside::models((&path.display().to_string(), &file)),
+        Err(_) => Vec::new(),
+    });
     let missing = missing.map(|found| Finding {
         what: "models",
         mark: Mark::Careful,
