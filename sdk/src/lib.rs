@@ -32,7 +32,30 @@
 //! # }
 //! ```
 //!
-//! `cargo build --target wasm32-wasip2` makes the plugin of a crate whose `crate-type` is `cdylib`.
+//! A crate of your own needs no more than this in its `Cargo.toml`; there is no crate of this name on crates.io:
+//!
+//! ```toml
+//! [package]
+//! name = "counts"
+//! version = "0.1.0"
+//! edition = "2024"
+//!
+//! [lib]
+//! crate-type = ["cdylib"]
+//!
+//! [dependencies]
+//! lazaret-sdk = { path = "../lazaret/sdk" }
+//!
+//! [profile.guest]
+//! inherits = "release"
+//! opt-level = "s"
+//! lto = true
+//! panic = "abort"
+//! strip = true
+//! ```
+//!
+//! `rustup target add wasm32-wasip2`, then `cargo build --profile guest --target wasm32-wasip2` makes
+//! `target/wasm32-wasip2/guest/counts.wasm`. Its name in `[plugins]` is the `name` of `plugin!`.
 //!
 //! A tool has no files, network, environment or secrets of its own. It asks the host, which may
 //! refuse: [`fetch`] sends a request, with a [`secret`] that the host fills in, [`files`] reads and writes below the granted mounts,

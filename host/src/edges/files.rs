@@ -28,7 +28,6 @@ use crate::gate::{Performed, Permit};
 use crate::rules::file::{
     BESIDE, File, FileWish, Place, Places, WriteMode, is_kept, is_repository, kept, repository,
 };
-use crate::rules::policy::Policy;
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{Content, Spent};

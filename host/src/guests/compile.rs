@@ -155,6 +155,9 @@ impl Compiler {
     }
 }
 
+/// Signals by which people and systems ask a program to end: SIGHUP, SIGINT, SIGQUIT, SIGTERM.
+const ASKED: [i32; 4] = [1, 2, 3, 15];
+
 fn explain(status: std::process::ExitStatus, said: &str, bounds: CompileBounds) -> Error {
     use std::os::unix::process::ExitStatusExt;
     const XCPU: i32 = 24;
@@ -170,12 +173,20 @@ fn explain(status: std::process::ExitStatus, said: &str, bounds: CompileBounds) 
             ),
         );
     }
-    if said.contains("memory allocation") || status.signal().is_some() {
-        let mib = bounds.memory_bytes >> 20;
-        return Error::new(
-            Code::OutOfMemory,
-            format!("compiling took more than {mib} MiB, or ended by a signal"),
+    if let Some(signal) = status.signal().filter(|signal| ASKED.contains(signal)) {
+        let what = format!("compiling was ended from outside, by signal {signal}");
+        return Error::new(Code::Cancelled, what).hint("do it again: it begins anew");
+    }
+    let mib = bounds.memory_bytes >> 20;
+    if said.contains("memory allocation") {
+        let what = format!("compiling took more than {mib} MiB");
+        return Error::new(Code::OutOfMemory, what);
+    }
+    if let Some(signal) = status.signal() {
+        let what = format!(
+            "compiling was ended by signal {signal}, as it is where memory runs out; it may take {mib} MiB"
         );
+        return Error::new(Code::OutOfMemory, what);
     }
     Error::bug("the compile process failed").because(anyhow::anyhow!("{status}: {said}"))
 }
@@ -325,4 +336,42 @@ fn unknown_import(name: &str) -> Error {
         shown(name)
     ))
     .hint("a plugin may import `lazaret:plugin` and WASI 0.2")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
+    use super::*;
+
+    #[test]
+    fn whoever_ends_the_compiler_is_not_told_of_memory() {
+        let bounds = CompileBounds {
+            memory_bytes: 4 << 20,
+            cpu_seconds: 7,
+            timeout_ms: 1,
+        };
+        for (signal, said, code, says) in [
+            (2, "", Code::Cancelled, "ended from outside, by signal 2"),
+            (15, "", Code::Cancelled, "ended from outside, by signal 15"),
+            (24, "", Code::TooSlow, "more than 7 s"),
+            (
+                6,
+                "memory allocation of 9 bytes failed",
+                Code::OutOfMemory,
+                "took more than 4 MiB",
+            ),
+            (
+                9,
+                "",
+                Code::OutOfMemory,
+                "signal 9, as it is where memory runs out",
+            ),
+        ] {
+            let error = explain(ExitStatus::from_raw(signal), said, bounds);
+            assert_eq!(error.code(), code, "{error}");
+            assert!(error.message().contains(says), "{error}");
+        }
+    }
 }

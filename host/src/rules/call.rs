@@ -10,6 +10,7 @@ use serde_json::Value;
 use self::confirm::Standing;
 use super::caller::{Caller, Judging, Origin};
 use super::flow::handles::ADOPT;
+use super::flow::lines::Mode;
 use super::flow::{self, Point, Weighing, verbatim};
 use super::grant::{Access, Grant, Pattern};
 use super::manifest::{Declared, EffectClass, Visibility};
@@ -217,6 +218,10 @@ impl Call {
         }
         match (policy.ask_line(&self.tool), open.is_empty()) {
             (Some(line), _) => Some(line),
+            // No file need say so.
+            (None, false) if policy.flows.mode == Mode::Auto => {
+                Some("`[flow] mode = \"auto\"`, which is the default".to_owned())
+            }
             (None, false) => Some(format!("`[flow]` in {}", policy.origin)),
             (None, true) if *standing == Standing::Open => Some(confirm::RULE.to_owned()),
             (None, true) => None,

@@ -164,7 +164,12 @@ impl Fetch {
         let Origin::Tool(tool) = &caller.origin else {
             return Vec::new();
         };
-        let place = format!("{}/", self.url.origin().ascii_serialization());
+        let origin = self.url.origin().ascii_serialization();
+        // Where the host is granted up to a path, no line proposes all of it.
+        let place = match self.granted_beside(caller) {
+            Some(_) => format!("{origin}{}", self.url.path()),
+            None => format!("{origin}/"),
+        };
         let plain = matches!(self.method.as_str(), "GET" | "HEAD");
         let private = self.names_private_host();
         let wish = if plain && !private {
@@ -183,16 +188,7 @@ impl Fetch {
 
     /// What the URL says of its address by itself, without a look-up.
     fn written_range(&self) -> Range {
-        match self.url.host() {
-            Some(url::Host::Domain(name))
-                if name == "localhost" || name.ends_with(".localhost") =>
-            {
-                Range::Special("loopback")
-            }
-            Some(url::Host::Ipv4(address)) => range(address.into()),
-            Some(url::Host::Ipv6(address)) => range(address.into()),
-            Some(url::Host::Domain(_)) | None => Range::Public,
-        }
+        written_range(&self.url)
     }
 
     fn names_private_host(&self) -> bool {
@@ -205,20 +201,38 @@ impl Fetch {
             return self.metadata();
         }
         let grant = &caller.grant.fetch;
+        let beside = self.granted_beside(caller);
         let reason = if grant.iter().any(|line| line.matches_place(&self.url)) {
             Reason::MethodNotGranted
+        } else if beside.is_some() {
+            Reason::PathNotGranted
         } else {
             Reason::HostNotGranted
         };
         let lines = self.lines_that_would_allow(caller);
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let origin = shown(&self.url.origin().ascii_serialization());
+        let place = match beside {
+            Some(line) => format!(
+                "{origin}{}: granted there is {}",
+                shown(self.url.path()),
+                line.place()
+            ),
+            None => origin,
+        };
         let what = format!(
-            "`{}` may not send {} to {}",
-            caller.origin,
-            self.method,
-            shown(&self.url.origin().ascii_serialization())
+            "`{}` may not send {} to {place}",
+            caller.origin, self.method
         );
         deny_unless(reason.word(), what, &lines)
+    }
+
+    /// A line about the host that is not about the path, where no other line is about that.
+    fn granted_beside<'a>(&self, caller: &'a Caller) -> Option<&'a Destination> {
+        let grant = &caller.grant.fetch;
+        let elsewhere = !grant.iter().any(|line| line.matches_place(&self.url));
+        let mut beside = grant.iter().filter(|line| line.matches_origin(&self.url));
+        elsewhere.then(|| beside.next()).flatten()
     }
 
     fn metadata(&self) -> Denial {
@@ -237,8 +251,15 @@ impl Fetch {
         }
         if range != Range::Public && !lines.iter().any(|line| line.private) {
             let line = lines.first().map(ToString::to_string).unwrap_or_default();
+            // What the host itself asks is said by a table of its own, and by no line that stands anywhere.
+            let said = match caller.origin {
+                Origin::Host => "its table".to_owned(),
+                Origin::Tool(_) | Origin::Client | Origin::Model | Origin::Script => {
+                    format!("the line `{line}`")
+                }
+            };
             let what = format!(
-                "{host} is not on the public internet, and the line `{line}` does not say `private = true`"
+                "{host} is not on the public internet, and {said} does not say `private = true`"
             );
             let mut denial = deny(Reason::PrivateAddress.word(), what);
             denial.allow = self.lines_that_would_allow(caller);
@@ -246,6 +267,25 @@ impl Fetch {
         }
         Ok(())
     }
+}
+
+/// What a URL says of its address by itself, without a look-up.
+fn written_range(url: &Url) -> Range {
+    match url.host() {
+        Some(url::Host::Domain(name)) if name == "localhost" || name.ends_with(".localhost") => {
+            Range::Special("loopback")
+        }
+        Some(url::Host::Ipv4(address)) => range(address.into()),
+        Some(url::Host::Ipv6(address)) => range(address.into()),
+        Some(url::Host::Domain(_)) | None => Range::Public,
+    }
+}
+
+/// Whether a URL is written with an address that is not public, and is opened by `private = true`.
+#[must_use]
+pub fn names_private(url: &str) -> bool {
+    let parsed = Url::parse(url);
+    parsed.is_ok_and(|url| matches!(written_range(&url), Range::Special(_)))
 }
 
 /// What all lines together allow: one more line never lifts the bound of another.

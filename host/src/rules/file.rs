@@ -218,7 +218,8 @@ impl File {
             .map(|grant| grant.mount.clone())
             .collect();
         match self.wish {
-            _ if names.is_empty() => Err(self.nothing_granted(caller, policy, ".")),
+            _ if names.is_empty() => Err(in_a_home(policy, &self.path)
+                .unwrap_or_else(|| self.nothing_granted(caller, policy, "."))),
             FileWish::List | FileWish::Stat => Ok(Allowed {
                 rule: "the names of granted mounts may be seen".to_owned(),
                 terms: Places::Root(names),
@@ -247,7 +248,8 @@ impl File {
             .iter()
             .find(|grant| grant.mount == place.mount)
         else {
-            return Err(self.nothing_granted(caller, policy, &place.mount));
+            return Err(in_a_home(policy, &self.path)
+                .unwrap_or_else(|| self.nothing_granted(caller, policy, &place.mount)));
         };
         if grant.access < self.wish.access() {
             let granted = grant.access;
@@ -396,6 +398,22 @@ pub fn kept(path: &str) -> String {
         "`{}` may be read and is changed by no tool: what stands there decides what is run, or what tools may do",
         shown(path)
     )
+}
+
+/// Where a policy was read that stands in no file, and holds where a person is at home.
+pub const AT_HOME: &str = "the built-in policy, which reads no whole home folder";
+
+/// That nothing is read here on purpose: no line is proposed that would give a whole home away.
+fn in_a_home(policy: &Policy, path: &str) -> Option<Denial> {
+    let here = policy.origin == AT_HOME && policy.mounts.is_empty();
+    here.then(|| {
+        let what = format!(
+            "`{}` lies in no mount: this folder is a home, or holds one, and is not read as a whole where nothing is \
+             configured; go into the folder of a project, or write `[mounts]` for the one that is meant",
+            shown(path)
+        );
+        deny("mount_not_granted", what)
+    })
 }
 
 /// A tool that says that it only looks was not weighed when it was called; under somebody's influence it must

@@ -526,7 +526,11 @@ impl Weigher<'_> {
 
     fn open_value(&self, leaf: &Leaf, kind: Kind, strong: bool) -> Point {
         let classes = &self.policy.flows.classes;
-        let sources = classes.suspects(&self.behind(&leaf.path));
+        // Whoever is trusted is no reason to ask: it is that nobody vouches for the value.
+        let why = match classes.blamed(&self.behind(&leaf.path)).join(", ") {
+            none if none.is_empty() => "and nobody has named it".to_owned(),
+            sources => format!("chosen under the influence of {sources}"),
+        };
         let rule = if strong {
             "what cannot be undone needs the user's own words, and an id from a list is none"
         } else {
@@ -552,11 +556,10 @@ impl Weigher<'_> {
         };
         Point {
             reason: format!(
-                "`{}` of `{}` is the {} {value}, chosen under the influence of {}: {rule}",
+                "`{}` of `{}` is the {} {value}, {why}: {rule}",
                 self.path(leaf),
                 self.call.tool,
                 kind.word(),
-                sources.join(", "),
             ),
             value: id,
             line,
@@ -665,11 +668,12 @@ impl Weigher<'_> {
                 self.call.tool
             ),
         };
+        let reason = match self.suspects() {
+            none if none.is_empty() => what,
+            sources => format!("{what}, and it was wished under the influence of {sources}"),
+        };
         weighing.open.push(Point {
-            reason: format!(
-                "{what}, and it was wished under the influence of {}",
-                self.suspects()
-            ),
+            reason,
             value: None,
             line: String::new(),
         });
@@ -704,10 +708,11 @@ impl Weigher<'_> {
         QuestionId::of(&[run, "value", kind.word(), &value, &sources.join(" ")])
     }
 
+    /// Who is not trusted of all that the wish was made under; empty where everybody is.
     fn suspects(&self) -> String {
         let classes = &self.policy.flows.classes;
         let label = self.caller.label.join(&self.call.held);
-        classes.suspects(&label).join(", ")
+        classes.blamed(&label).join(", ")
     }
 }
 

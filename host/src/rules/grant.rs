@@ -300,10 +300,15 @@ impl Destination {
     /// Whether requests of any method to `url` could fall under this line.
     #[must_use]
     pub fn matches_place(&self, url: &Url) -> bool {
+        self.matches_origin(url) && self.matches_path(url.path())
+    }
+
+    /// Whether it is about that scheme, host and port, whatever the path.
+    #[must_use]
+    pub fn matches_origin(&self, url: &Url) -> bool {
         self.scheme == url.scheme()
             && self.port == url.port_or_known_default().unwrap_or_default()
             && self.matches_host(url.host_str().unwrap_or_default())
-            && self.matches_path(url.path())
     }
 
     /// Whether a request of `method` to `url` falls under this line.

@@ -13,10 +13,11 @@ use crate::rules::caller::Caller;
 use crate::rules::candidate::{Accepts, Can, Candidate};
 use crate::rules::codec::{Target, Wire};
 use crate::rules::context::window::Window;
+use crate::rules::fetch::names_private;
 use crate::rules::grant::{Destination, Grant};
 use crate::rules::price::Priced;
 use crate::rules::secret::{Placement, SecretGrant};
-use crate::words::error::Result;
+use crate::words::error::{Code, Error, Result};
 use crate::words::message::{Delta, Prompt, Reply};
 
 /// A model as it is configured.
@@ -85,10 +86,24 @@ impl Model {
         }
         let mut reply = match &self.provider {
             Provider::Scripted { script } => scripted::reply(script, &asking, see),
-            Provider::Remote(remote) => remote::ask(remote, station, asking, see).await,
+            Provider::Remote(remote) => remote::ask(remote, station, asking, see)
+                .await
+                .map_err(|error| self.unless_private(remote, error)),
         }?;
         reply.usage.cost = self.priced.cost(reply.usage);
         Ok(reply)
+    }
+
+    /// A server on this machine or beside it is asked only where its table says so.
+    fn unless_private(&self, remote: &Remote, error: Error) -> Error {
+        let refused = error.code() == Code::Denied && !remote.destination.private;
+        if !refused || !names_private(&remote.url) {
+            return error;
+        }
+        error.hint(format!(
+            "to allow it, write in `lazaret.toml`:\n[models.{}]\nprivate = true",
+            self.name
+        ))
     }
 
     /// As the chain of a run sees it.

@@ -37,7 +37,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use self::examples::taught;
 use super::config::trust::Standing;
-use super::config::{Config, Surroundings};
+use super::config::{Config, Surroundings, trust_command};
 use crate::edges::mcp::process;
 use crate::edges::memory;
 use crate::guests::compile;
@@ -313,18 +313,19 @@ impl Scene {
 
     fn say_standing(&self, config: &Config) {
         if let (Some((path, standing)), false) = (&config.workspace, self.quiet) {
-            let shown = path.display();
+            let trust = trust_command(path, self.config.is_some());
             match standing {
                 Standing::Trusted => {}
                 Standing::New => print::warning(
-                    &format!("`{shown}` is not trusted, so nothing in it counts"),
-                    "read it, then run `lazaret policy trust`",
-                ),
-                Standing::Changed => print::warning(
                     &format!(
-                        "`{shown}` or a component in it has changed since it was trusted, so nothing in it counts"
+                        "`{}` is not trusted, so nothing in it counts",
+                        path.display()
                     ),
-                    "look at what changed, then run `lazaret policy trust`",
+                    &format!("read it, then run `{trust}`"),
+                ),
+                Standing::Changed(what) => print::warning(
+                    &format!("{what}, so nothing in it counts"),
+                    &format!("look at what changed, then run `{trust}`"),
                 ),
             }
         }

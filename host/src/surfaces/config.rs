@@ -252,7 +252,7 @@ impl Config {
                 let file = ConfigFile::read(&path)?;
                 let standing = pins.standing(&path, &file)?;
                 if counting == Counting::Pinned {
-                    check_standing(&path, standing, named.is_some())?;
+                    check_standing(&path, &standing, named.is_some())?;
                 }
                 if standing == Standing::Trusted || counting == Counting::Everything {
                     sources.workspace = Some(Sources::file(&path, &file)?);
@@ -262,7 +262,9 @@ impl Config {
         };
         // What has changed since it was trusted is where its runs are.
         let records = match &workspace {
-            Some((path, Standing::Trusted | Standing::Changed)) => path.with_file_name(".lazaret"),
+            Some((path, Standing::Trusted | Standing::Changed(_))) => {
+                path.with_file_name(".lazaret")
+            }
             Some((_, Standing::New)) | None => around.state.join("runs"),
         };
         let places = Places {
@@ -322,23 +324,32 @@ fn check_nearest(pins: &Pins, folder: &Path, found: Option<&Path>) -> Result<()>
 
 /// A file that nobody trusts is somebody's words; one that was trusted is a policy that somebody relies on, and so is one
 /// that was named.
-fn check_standing(path: &Path, standing: Standing, named: bool) -> Result<()> {
-    let shown = path.display();
+fn check_standing(path: &Path, standing: &Standing, named: bool) -> Result<()> {
+    let trust = trust_command(path, named);
     let (what, hint) = match (standing, named) {
         (Standing::Trusted, _) | (Standing::New, false) => return Ok(()),
         (Standing::New, true) => (
-            format!("`{shown}` is not trusted, so it is no policy to go by"),
-            format!("read it, then run `lazaret policy trust --config {shown}`"),
-        ),
-        (Standing::Changed, _) => (
             format!(
-                "`{shown}` or a component in it has changed since it was trusted, so nothing goes by it"
+                "`{}` is not trusted, so it is no policy to go by",
+                path.display()
             ),
-            "look at what changed, then run `lazaret policy trust`; with `--revoke` it is left out"
-                .to_owned(),
+            format!("read it, then run `{trust}`"),
+        ),
+        (Standing::Changed(what), _) => (
+            format!("{what}, so nothing goes by it"),
+            format!("look at what changed, then run `{trust}`; with `--revoke` it is left out"),
         ),
     };
     Err(Error::new(Code::Denied, what).hint(hint))
+}
+
+/// What trusts this very file: one that was named is not found by itself.
+#[must_use]
+pub fn trust_command(path: &Path, named: bool) -> String {
+    match named {
+        true => format!("lazaret policy trust --config {}", path.display()),
+        false => "lazaret policy trust".to_owned(),
+    }
 }
 
 /// The workspace's file: the one that was named, or the nearest.
@@ -351,10 +362,27 @@ fn workspace_file(around: &Surroundings, named: Option<&Path>) -> Option<PathBuf
 
 /// All files that a configuration is read from, as they are now.
 fn seen(around: &Surroundings, workspace: Option<&Path>) -> Vec<Seen> {
-    let trust = around.state.join(trust::NAME);
-    let own = [around.system_file.as_path(), &around.user_file, &trust];
+    let own = [around.system_file.as_path(), &around.user_file];
     let files = own.into_iter().chain(workspace);
-    files.map(|path| (path.to_owned(), look(path))).collect()
+    let mut seen: Vec<Seen> = files.map(|path| (path.to_owned(), look(path))).collect();
+    // Whom else its user trusts is of no concern here.
+    let trust = around.state.join(trust::NAME);
+    let pins = StateFolder::open(&around.state).and_then(|state| Pins::read(&state));
+    let trusted = match pins {
+        Ok(pins) => Some(pins.about(&around.folder, workspace)),
+        Err(_) => look(&trust),
+    };
+    seen.push((trust, trusted));
+    seen
+}
+
+/// Whether the environment has a variable; its value is read where it is needed, and nowhere else.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this file owns the environment of the process"
+)]
+fn has_variable(name: &str) -> bool {
+    std::env::var_os(name).is_some_and(|value| !value.is_empty())
 }
 
 /// The bytes of a file by digest.

@@ -113,6 +113,17 @@ impl Source {
         Self::new(Sort::File, "/attached")
     }
 
+    /// The source as a person is told of it: what stands on record for a pipe is told as what it is.
+    #[must_use]
+    pub fn told(&self) -> String {
+        match (self.sort, &*self.name) {
+            (Sort::File, "/dev/stdin") => "a client or a pipe (nobody typed it here)".to_owned(),
+            (Sort::File, "/attached") => "a file that lies in no mount".to_owned(),
+            (Sort::File, "/import") => "an imported run".to_owned(),
+            _ => self.to_string(),
+        }
+    }
+
     /// What a scalar brings along that was taken out of a handle: who may read it, and not who had influence on it.
     #[must_use]
     pub fn of_scalar(&self) -> Self {
@@ -249,6 +260,13 @@ impl Label {
         self.0.iter()
     }
 
+    /// The sources, as a person is told of them.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let told: Vec<String> = self.sources().map(Source::told).collect();
+        told.join(", ")
+    }
+
     /// Whether every source of `other` is in here, by itself or in a collapsed sort.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
@@ -299,6 +317,19 @@ mod tests {
         assert!(label.sources().count() <= LABEL_SOURCES);
         assert!(label.covers(&web(77)), "{label}");
         assert!(label.covers(&Label::of(Source::user())));
+    }
+
+    #[test]
+    fn what_came_through_a_pipe_is_told_as_that() {
+        for (source, told) in [
+            (Source::piped(), "a client or a pipe (nobody typed it here)"),
+            (Source::attached(), "a file that lies in no mount"),
+            (Source::imported(), "an imported run"),
+            (Source::new(Sort::File, "docs"), "file:docs"),
+            (Source::new(Sort::Web, "/dev/stdin"), "web:/dev/stdin"),
+        ] {
+            assert_eq!(source.told(), told);
+        }
     }
 
     #[test]

@@ -72,6 +72,31 @@ fn a_run_that_nobody_touched_is_intact() {
     without.run(&["runs", "verify"]).ends(4);
 }
 
+#[test]
+fn whoever_looks_at_a_run_that_was_changed_is_told() {
+    let (station, _) = used();
+    let looks: [&[&str]; 4] = [
+        &["runs", "show"],
+        &["runs", "show", "--audit"],
+        &["runs", "show", "--json"],
+        &["policy", "explain", "--run", "last"],
+    ];
+    for look in looks {
+        station.run(look).ends(0).says_only("");
+    }
+    let shown = station.run(&["runs", "show"]).ends(0);
+    shown.prints(&[" more records: --audit shows what was decided, --json everything"]);
+    let change =
+        "UPDATE records SET event = replace(event, 'text.count', 'text.codes') WHERE seq = 1";
+    database(&station).execute(change, []).unwrap();
+    for look in looks {
+        station.run(look).ends(1).says(&[
+            "error: the run is not as it was written: record 1 does not fit: ",
+            "hint: lazaret runs verify [RUN]",
+        ]);
+    }
+}
+
 /// What somebody does to the records, the first that does not fit then, and why.
 const CHANGES: &[(&str, u64, &str)] = &[
     (

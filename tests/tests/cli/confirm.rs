@@ -92,6 +92,9 @@ fn somebody_at_a_terminal_is_asked() {
             assert!(shown.contains(part), "{part}: {shown}");
         }
         assert_eq!(is_there(&station), status != 0, "{shown}");
+        let said_no = shown.contains("error: you said no, so `files.remove` was not called");
+        assert_eq!(said_no, answers == ["n"], "{shown}");
+        assert!(!said_no || !shown.contains("--confirm"), "{shown}");
     }
     let (_, _, shown) = at_terminal(&station, &[&CALL[..], &["--no-ask"]].concat(), &[]);
     assert!(!shown.contains("shall"), "{shown}");

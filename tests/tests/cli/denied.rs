@@ -89,6 +89,17 @@ fn the_network_is_denied() {
 }
 
 #[test]
+fn a_path_beside_the_granted_one_is_denied_as_that() {
+    let station =
+        Station::with("[grants.\"web.get_page\"]\nfetch = [\"https://docs.test/mine\"]\n");
+    let args = r#"{"url":"https://docs.test/other?x=1"}"#;
+    station.run(&["call", "web.get_page", args]).ends(3).says(&[
+        "`web.get_page` may not send GET to https://docs.test/other: granted there is https://docs.test/mine",
+        "  fetch = [\"https://docs.test/other\"]",
+    ]);
+}
+
+#[test]
 fn notes_are_denied() {
     Station::new()
         .run(&["call", "notes.put", r#"{"key":"k","text":"t"}"#])

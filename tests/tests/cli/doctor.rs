@@ -51,7 +51,7 @@ fn a_file_that_is_not_trusted_is_no_sickness() {
     let station = Station::new();
     station.write("lazaret.toml", "");
     station.run(&["doctor"]).ends(0).prints(&[
-        "careful configuration  [HERE]/lazaret.toml is not trusted as it is now, so nothing in it counts",
+        "careful configuration  [HERE]/lazaret.toml is not trusted, so nothing in it counts",
         "hint: read it, then run `lazaret policy trust`",
     ]);
 }
@@ -123,4 +123,25 @@ fn a_key_that_is_none_is_broken() {
         .run(&["doctor"])
         .ends(1)
         .prints(&["`[ROOT]/state/lazaret/key` is no key", "hint: remove it"]);
+}
+
+#[test]
+fn a_damaged_journal_is_broken() {
+    let station = Station::new();
+    let folder = station.state().join("runs");
+    station
+        .run(&["call", "text.count", r#"{"text":"a"}"#])
+        .ends(0);
+    for rest in ["journal.db-wal", "journal.db-shm"] {
+        let _ = fs::remove_file(folder.join(rest));
+    }
+    fs::write(folder.join("journal.db"), [7; 4_096]).unwrap();
+    station
+        .run(&["doctor"])
+        .ends(1)
+        .prints(&[
+            "broken  journal        `[ROOT]/state/lazaret/runs/journal.db` is damaged or no journal",
+            "ok      a call ",
+        ])
+        .never("ok      journal");
 }

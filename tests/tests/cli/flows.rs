@@ -45,6 +45,28 @@ const SHADOW: &str = "[flow]\nmode = \"shadow\"\nhold = \"never\"\n";
 const OFF: &str = "[flow]\nmode = \"off\"\n";
 
 #[test]
+fn a_question_names_who_is_not_trusted_and_no_line_that_nobody_has_written() {
+    let station = Station::with(MOUNTS);
+    station.write("inbox/keep", "");
+    station.write("out/keep", "");
+    let args = r#"{"path":"out/a.md","content":"x"}"#;
+    let asked = ["policy", "explain", "files.write", args, "--as", "model"];
+    let influenced = [&asked[..], &["--influence", "web:https://evil.test"]].concat();
+    station.run(&influenced).ends(0).prints(&[
+        "a person is asked first, by `[flow] mode = \"auto\"`, which is the default\n",
+        "chosen under the influence of web:https://evil.test: ",
+    ]);
+    let station = Station::with(&format!("{MOUNTS}{ENFORCE}"));
+    station.write("inbox/keep", "");
+    station.write("out/keep", "");
+    station
+        .run(&asked)
+        .ends(0)
+        .prints(&["is the file `out/a.md`, and nobody has named it: a value that steers needs"])
+        .never("under the influence of user");
+}
+
+#[test]
 fn a_call_is_explained_under_an_influence() {
     let station = Station::with(&format!("{MOUNTS}{ENFORCE}"));
     station.write("inbox/keep", "");

@@ -217,6 +217,29 @@ fn an_agent_that_asks_goes_on_in_another_process() {
 }
 
 #[test]
+fn an_agent_that_is_interrupted_in_a_script_says_how_it_goes_on() {
+    let server = Server::start(vec![Answer::Silence(String::new())]);
+    let source = format!(
+        "return await tools.web.get_page({{url: '{}/'}})",
+        server.url()
+    );
+    let call = json!({"calls": [{"tool": "run_script", "args": {"source": source}}]}).to_string();
+    let grant = format!(
+        "[grants.\"web.get_page\"]\nfetch = [{{ url = \"{}/\", private = true }}]\n",
+        server.url()
+    );
+    let station = Station::scripted("[\"web.get_page\"]", &[&call], &grant);
+    let mut command = station.command(&["run", "read it", "--calling", "code"]);
+    let child = station.spawn(&mut command);
+    server.wait();
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    station
+        .wait(child)
+        .ends(130)
+        .says(&["go on with it: lazaret runs resume [RUN]"]);
+}
+
+#[test]
 fn an_interrupted_script_is_left_and_goes_on() {
     let page = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 11\r\nconnection: close\r\n\r\n<p>late</p>";
     let server = Server::start(vec![

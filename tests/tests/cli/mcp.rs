@@ -215,10 +215,27 @@ fn what_is_wrong_with_a_call_is_told() {
         let answer = client.ask(method, params);
         assert_eq!(answer["error"]["code"], expected, "{method}: {answer}");
     }
+    for method in ["resources/list", "prompts/list"] {
+        let answer = client.ask(method, json!({}));
+        let said = answer["error"]["message"].as_str().unwrap();
+        assert!(
+            said.contains("this server offers tools, and nothing else"),
+            "{said}"
+        );
+    }
     assert_eq!(
         client.call("text__count", json!({"text": "a"}))["isError"],
         false
     );
+}
+
+#[test]
+fn a_request_before_initialize_is_told_to_send_that() {
+    let station = Station::new();
+    let mut client = Client::of(&station);
+    let answer = client.ask("tools/list", json!({}));
+    let said = answer["error"]["message"].as_str().unwrap();
+    assert!(said.starts_with("send `initialize` first"), "{answer}");
 }
 
 #[test]

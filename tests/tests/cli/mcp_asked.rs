@@ -43,6 +43,10 @@ fn without_elicitation_a_question_waits_on_record() {
         text(&outcome).contains(&format!("lazaret ask allow {}", &id[..12])),
         "{outcome}"
     );
+    // Question and answer are said once each.
+    for said in ["lazaret ask allow", "call `files.write` with"] {
+        assert_eq!(text(&outcome).matches(said).count(), 1, "{outcome}");
+    }
     assert!(
         text(&outcome).contains("then call `resume_run` with {\"run\":"),
         "{outcome}"

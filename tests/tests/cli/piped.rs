@@ -99,7 +99,7 @@ fn a_piped_call_goes_on_after_an_answer_and_its_label_stays() {
     station
         .run_with_input(&["call", "files.write", "-"], args.as_bytes())
         .ends(ASKED)
-        .says(&["chosen under the influence of file:/dev/stdin"]);
+        .says(&["chosen under the influence of a client or a pipe (nobody typed it here): "]);
     let waiting = station.run(&["ask", "list", "--json"]).json();
     let question = waiting["question"].as_str().unwrap();
     station.run(&["ask", "allow", question]).ends(0);

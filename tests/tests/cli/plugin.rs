@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 
 use lazaret_tests::forge;
+use lazaret_tests::rig::target;
 use serde_json::json;
 
 use crate::station::{Ended, Station, bundled};
@@ -109,6 +110,24 @@ fn a_file_is_inspected_before_anything_is_granted() {
             .iter()
             .any(|name| name.as_str().unwrap().contains("fetch"))
     );
+}
+
+#[test]
+fn one_that_sends_or_writes_through_wasi_is_said_to() {
+    let station = Station::new();
+    for (name, says) in [
+        ("http", "fetch (wasi:http)"),
+        ("disk", "files (wasi:filesystem)"),
+    ] {
+        let file = target().join(format!("guests/{name}.wasm"));
+        let file = file.display().to_string();
+        station
+            .run(&["plugin", "inspect", &file])
+            .ends(0)
+            .prints(&[&format!("\ncould ask for: {says}\n")]);
+        let told = station.run(&["plugin", "inspect", &file, "--json"]).json();
+        assert_eq!(told["asks"], json!([says]));
+    }
 }
 
 #[test]

@@ -264,3 +264,39 @@ fn the_advice_about_notes_works() {
     assert!(follow_until_allowed(&station, &call) > 0);
     follow_until_allowed(&station, &["call", "notes.get", r#"{"key":"k"}"#]);
 }
+
+#[test]
+fn what_a_line_needs_and_does_not_find_is_said_before_the_first_run() {
+    let station = Station::new();
+    station.write(
+        "lazaret.toml",
+        "[grants.\"web.get_page\"]
+fetch = [\"http://127.0.0.1:1/\", \"https://a.test/\"]
+secrets = [
+  { name = \"far\", to = \"https://b.test/\", header = \"x\" },
+  { name = \"near\", to = \"https://a.test/\", header = \"x\" },
+]
+[models.near]\nprovider = \"openai\"\nurl = \"http://localhost:1/v1\"\nmodel = \"x\"\nkey_env = \"NOBODY_SETS_THIS\"
+[models.said]\nprovider = \"scripted\"\nscript = \"gone.jsonl\"
+",
+    );
+    let private =
+        "is not on the public internet, and nothing is sent there without `private = true`";
+    station
+        .run(&["policy", "check"])
+        .ends(0)
+        .says(&[
+            &format!("[grants.\"web.get_page\"] `http://127.0.0.1:1/` {private}"),
+            "hint: write `{ url = \"http://127.0.0.1:1/\", private = true }`",
+            "secrets: `far` is for `https://b.test/`, and no `fetch` lets these tools send anything there",
+            &format!("[models.near] `http://localhost:1/v1` {private}"),
+            "[models.near] key_env: the variable `NOBODY_SETS_THIS` is not set here",
+            "[models.said] script: the replies `[HERE]/gone.jsonl` cannot be read",
+        ])
+        .never("`near` is for");
+    station.trust();
+    station.run(&["doctor"]).ends(0).prints(&[
+        "careful models         [models.near] key_env: the variable `NOBODY_SETS_THIS` is not set here",
+        "careful models         [models.said] script: the replies",
+    ]);
+}

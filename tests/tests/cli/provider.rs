@@ -328,3 +328,18 @@ fn in_code_mode_the_catalogue_stands_with_the_script() {
         "{seen}"
     );
 }
+
+#[test]
+fn a_server_on_this_machine_is_asked_where_its_table_says_so() {
+    let station = Station::with(
+        "[agents.a]\nmodels = [\"m\"]\n[models.m]\nprovider = \"openai\"\nurl = \"http://127.0.0.1:1/v1\"\nmodel = \"x\"\n",
+    );
+    station
+        .run(&["run", "hi"])
+        .ends(3)
+        .says(&[
+            "127.0.0.1 is not on the public internet, and its table does not say `private = true`",
+            "  [models.m]\n  private = true",
+        ])
+        .never("the line `POST");
+}

@@ -122,7 +122,7 @@ fn two_questions_wait_and_are_answered_from_elsewhere() {
         assert_eq!(lines[1], "# leave out: ask = [\"files.write\"]", "{one}");
         let reason = one["reasons"][0].as_str().unwrap();
         assert!(
-            reason.contains("chosen under the influence of user"),
+            reason.contains("`, and nobody has named it: a value that steers needs"),
             "{one}"
         );
     }

@@ -234,3 +234,12 @@ fn what_a_run_may_cost_needs_a_price() {
     ]);
     station.run(&["runs", "list"]).ends(0).never("a\n");
 }
+
+#[test]
+fn nothing_is_vouched_for_by_an_empty_value() {
+    let station = Station::scripted("[]", &[r#"{"text":"x"}"#], "");
+    station
+        .run(&["run", "hi", "--vouch", " "])
+        .ends(2)
+        .says(&["nothing is vouched for by an empty one"]);
+}

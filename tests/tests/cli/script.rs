@@ -229,3 +229,10 @@ fn the_types_of_all_tools_are_printed() {
         "count(args: { text: string })",
     ]);
 }
+
+#[test]
+fn a_file_may_say_who_runs_it() {
+    let station = Station::new();
+    station.write("job", "#!/usr/bin/env -S lazaret script\nreturn 1 + 1\n");
+    station.run(&["script", "job"]).ends(0).prints(&["2"]);
+}

@@ -58,7 +58,11 @@ fn trust_makes_it_count() {
         .ends(0)
         .prints(&[
             "trusted `[HERE]/lazaret.toml` counts from now on, exactly as it is (",
-            "\n  files.* 0 destinations, 1 mount, notes none",
+            "\n  plugin twin is the component `twin.wasm` (",
+            "\n  model m replies from the file `script.jsonl`\n",
+            "\n  mount docs write docs\n",
+            "\n  files.* 0 destinations, 1 mount, notes none\n    write in mount docs\n",
+            "\n  agent a tools none\n",
         ])
         .says_only("");
     write(&station).ends(0).never("warning");
@@ -67,12 +71,40 @@ fn trust_makes_it_count() {
 }
 
 #[test]
+fn whatever_a_file_gives_is_said_when_it_is_trusted() {
+    let station = Station::new();
+    station.write(
+        "lazaret.toml",
+        "confirmed = [\"files.remove\"]
+[flow]\nmode = \"off\"
+[serve]\nlisten = \"127.0.0.1:1\"
+[models.m]\nprovider = \"openai\"\nurl = \"https://far.test/v1\"\nmodel = \"x\"\nkey_env = \"HER_KEY\"
+[mounts.mine]\npath = \".\"\nown = true
+[grants.\"web.*\"]\nfetch = [\"https://a.test/\", { url = \"http://b.test/\", methods = [\"POST\"], private = true }]
+",
+    );
+    station.run(&["policy", "trust"]).ends(0).prints(&[
+        "\n  model m is asked at https://far.test/v1, with variable HER_KEY as its key\n",
+        "\n  mount mine read ., trusted as the user's own (own)\n",
+        "\n  web.* 2 destinations, 0 mounts, notes none\n    GET|HEAD https://a.test/\n    \
+         POST http://b.test/ (private addresses too)\n",
+        "\n  confirmed = [\"files.remove\"]\n",
+        "\n  [flow] mode = \"off\"\n",
+        "\n  [serve] listen = \"127.0.0.1:1\"\n",
+    ]);
+    let told = station.run(&["policy", "trust", "--json"]).ends(0).json();
+    let gives = told["gives"].as_array().unwrap();
+    let model = gives.iter().find(|gift| gift["what"] == "model m").unwrap();
+    assert!(model["gives"].as_str().unwrap().contains("HER_KEY"));
+}
+
+#[test]
 fn a_change_of_one_byte_ends_it() {
     let station = cloned();
     station.trust();
     station.write("lazaret.toml", format!("{CONFIG}#"));
     write(&station).ends(3).says_only(
-        "error: `[HERE]/lazaret.toml` or a component in it has changed since it was trusted, so nothing goes by it
+        "error: `[HERE]/lazaret.toml` has changed since it was trusted, so nothing goes by it
 hint: look at what changed, then run `lazaret policy trust`; with `--revoke` it is left out",
     );
     // Whoever only looks still may.
@@ -96,11 +128,21 @@ fn a_change_of_a_component_that_it_names_ends_it() {
     station.write("twin.wasm", fs::read(bundled("text")).unwrap());
     write(&station)
         .ends(3)
-        .says(&["or a component in it has changed since it was trusted, so nothing goes by it"]);
+        .says(&[
+            "error: the component `twin` (`twin.wasm`) of `[HERE]/lazaret.toml` has changed since it was trusted, \
+             so nothing goes by it",
+        ]);
+    station
+        .run(&["doctor"])
+        .prints(&["the component `twin` (`twin.wasm`) of"]);
+    station
+        .run(&["policy", "trust"])
+        .ends(0)
+        .prints(&["\n  plugin twin is the component `twin.wasm` ("]);
     fs::remove_file(station.workspace().join("twin.wasm")).unwrap();
     write(&station)
         .ends(3)
-        .says(&["or a component in it has changed"]);
+        .says(&["the component `twin` (`twin.wasm`) of `[HERE]/lazaret.toml` has changed"]);
 }
 
 #[test]
@@ -238,6 +280,13 @@ fn a_file_that_is_named_is_the_policy_or_nothing_is() {
 hint: read it, then run `lazaret policy trust --config [HERE]/own.toml`",
     );
     station
+        .run(&["policy", "check", "--config", "own.toml"])
+        .ends(0)
+        .says(&["hint: read it, then run `lazaret policy trust --config [HERE]/own.toml`"]);
+    station
+        .run(&["doctor", "--config", "own.toml"])
+        .prints(&["run `lazaret policy trust --config [HERE]/own.toml`"]);
+    station
         .run(&["policy", "trust", "--config", "own.toml"])
         .ends(0);
     station.run(&count).ends(3).says(&["is blocked by"]);
@@ -257,11 +306,13 @@ fn what_is_trusted_and_cannot_be_used_is_said_so() {
         "lazaret.toml",
         "[mounts.gone]\npath = \"gone\"\naccess = \"read\"\n",
     );
-    let trusted = station.run(&["policy", "trust"]).ends(0);
+    let trusted = station.run(&["policy", "trust"]).ends(2);
     trusted.says(&[
         "gone",
         "warning: it is trusted, and cannot be used as it is",
     ]);
+    let told = station.run(&["policy", "trust", "--json"]).ends(2).json();
+    assert_eq!(told["ok"], false);
 }
 
 #[test]
@@ -310,7 +361,11 @@ fn a_whole_home_is_not_read_where_nothing_is_configured() {
     station
         .run_in("..", &["call", "files.read", args])
         .ends(3)
-        .says(&["lies in no mount"]);
+        .says(&[
+            "`ws/a.txt` lies in no mount: this folder is a home, or holds one",
+            "go into the folder of a project",
+        ])
+        .never("[mounts.\"");
 }
 
 #[test]

@@ -8,8 +8,10 @@ use crate::words::error::{Code, Error};
 /// Why a request to the outside is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// No line is about the host, the port or the path.
+    /// No line is about the host and the port.
     HostNotGranted,
+    /// A line is about the host, and not about the path.
+    PathNotGranted,
     /// A line is about the place, and not with this method.
     MethodNotGranted,
     /// The address is not on the public internet, and no line says `private = true`.
@@ -30,6 +32,7 @@ impl Reason {
     pub fn word(self) -> &'static str {
         match self {
             Self::HostNotGranted => "host_not_granted",
+            Self::PathNotGranted => "path_not_granted",
             Self::MethodNotGranted => "method_not_granted",
             Self::PrivateAddress => "private_address",
             Self::MetadataAddress => "metadata_address",
@@ -45,6 +48,7 @@ impl Reason {
     pub fn error(self, what: &str) -> Error {
         let code = match self {
             Self::HostNotGranted
+            | Self::PathNotGranted
             | Self::MethodNotGranted
             | Self::PrivateAddress
             | Self::MetadataAddress => Code::Denied,
@@ -58,7 +62,9 @@ impl Reason {
                 error.but_told(Error::new(Code::Denied, NOWHERE))
             }
             Self::Rate => error.retry(true),
-            Self::HostNotGranted | Self::MethodNotGranted | Self::TooBig => error,
+            Self::HostNotGranted | Self::PathNotGranted | Self::MethodNotGranted | Self::TooBig => {
+                error
+            }
         }
     }
 }

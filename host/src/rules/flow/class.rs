@@ -218,12 +218,23 @@ impl Classes {
     /// The untrusted sources of a label, for people; all of them where none is untrusted.
     #[must_use]
     pub fn suspects(&self, label: &Label) -> Vec<String> {
-        let found = self.untrusted(label);
+        let found = self.blamed(label);
         if found.is_empty() {
-            label.sources().map(Source::to_string).collect()
+            label.sources().map(Source::told).collect()
         } else {
             found
         }
+    }
+
+    /// The untrusted sources of a label, for people; nothing where none is.
+    #[must_use]
+    pub fn blamed(&self, label: &Label) -> Vec<String> {
+        let untrusted = |source: &&Source| self.of(source).integrity == Integrity::Untrusted;
+        label
+            .sources()
+            .filter(untrusted)
+            .map(Source::told)
+            .collect()
     }
 }
 

@@ -17,8 +17,9 @@ use super::shape::has_place;
 use super::trace::{Origin, Trace, as_field};
 use crate::rules::grant::Access;
 use crate::rules::manifest::{Declared, EffectClass};
-use crate::words::event::{Content, EffectKind, Event, Judged, Record};
-use crate::words::id::{ToolName, is_hidden, shown};
+use crate::words::error::Code;
+use crate::words::event::{Answer, Content, EffectKind, End, Event, Judged, Record, Verdict};
+use crate::words::id::{QuestionId, Seq, ToolName, is_hidden, shown};
 
 /// What a tool declares, by its name.
 type About = Option<Arc<Declared>>;
@@ -45,6 +46,7 @@ pub fn suggest(
     let mut suggestion = Suggestion::default();
     for records in runs {
         let mut trace = Trace::default();
+        let refused = refused(records);
         for record in records {
             if let Event::Judged(judged) = &record.event
                 && judged.effect == EffectKind::Call
@@ -54,6 +56,7 @@ pub fn suggest(
                     seq: record.seq,
                     tool,
                     judged,
+                    refused: refused.contains(&record.seq),
                 };
                 suggestion.add(&call, (flows, &about), &trace);
             }
@@ -69,7 +72,44 @@ struct Used<'a> {
     seq: u64,
     tool: ToolName,
     judged: &'a Judged,
+    /// Whether a person or another line has said no, which no line of ours is to undo.
+    refused: bool,
 }
+
+/// The calls of a run that were refused: by a person, by any line but that nobody was there to be asked, or in their
+/// middle.
+fn refused(records: &[Record]) -> BTreeSet<Seq> {
+    let mut said_no: BTreeSet<&QuestionId> = BTreeSet::new();
+    let mut refused = BTreeSet::new();
+    // From the end: an answer stands behind its question.
+    for record in records.iter().rev() {
+        if let Event::Answered { question, answer } = &record.event
+            && *answer == Answer::Deny
+        {
+            said_no.insert(question);
+        }
+        if let Event::Finished(finished) = &record.event
+            && let End::Failed { code, .. } = &finished.end
+            && *code == Code::Denied
+        {
+            refused.insert(finished.of);
+        }
+        if let Event::Judged(judged) = &record.event {
+            let is_refused = match &judged.verdict {
+                Verdict::Ask(question) => said_no.contains(&question.id),
+                Verdict::Deny(denial) => !NOBODY.contains(&denial.rule.as_str()),
+                Verdict::Allow { .. } => false,
+            };
+            if is_refused {
+                refused.insert(record.seq);
+            }
+        }
+    }
+    refused
+}
+
+/// Rules of a no that says nothing of the wish: nobody has answered.
+const NOBODY: [&str; 3] = ["unattended", "expired", "ask"];
 
 impl Suggestion {
     fn add(
@@ -85,6 +125,14 @@ impl Suggestion {
             return;
         };
         if !declared.is_sink() {
+            return;
+        }
+        if call.refused {
+            let what = format!(
+                "record {}: the call of `{}` was refused",
+                call.seq, call.tool
+            );
+            self.left.insert(what);
             return;
         }
         if declared.effect == EffectClass::Destructive {

@@ -8,12 +8,13 @@ use serde_json::json;
 use super::runs::{open, time};
 use super::{Scene, print};
 use crate::edges::named;
-use crate::gate::journal::{Journal, Provenance};
+use crate::gate::journal::Provenance;
 use crate::runs::audit::{Audit, Finding, State};
 use crate::runs::traces::written;
 use crate::surfaces::paint::{bad, faint, good, strong, warn};
-use crate::words::error::{Code, Result};
+use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Answer, EffectKind, Event, Judged, Record, Verdict};
+use crate::words::id::RunId;
 use crate::words::inert::{one_line, visible};
 use crate::words::limits::EXPORT_BYTES;
 
@@ -36,7 +37,8 @@ impl Count {
 }
 
 /// Shows what was decided in a run, one line each, and nothing else.
-pub(super) async fn show(journal: &Journal, scene: &Scene, run: &str) -> Result<u8> {
+pub(super) async fn show(audit: &Audit, scene: &Scene, run: &str) -> Result<u8> {
+    let journal = audit.journal();
     let run = journal.find(run).await?;
     let mut count = Count::default();
     for record in &journal.records(&run).await? {
@@ -96,7 +98,7 @@ pub(super) async fn show(journal: &Journal, scene: &Scene, run: &str) -> Result<
     } else {
         print::line(format!("{allowed} allowed, {asked} asked, {denied} denied"));
     }
-    Ok(0)
+    warn_of(audit, &run).await
 }
 
 fn with_place(record: &Record, line: &str) -> String {
@@ -129,6 +131,18 @@ fn line_of_judgement(judged: &Judged) -> String {
         one_line(&label),
         faint(one_line(&why))
     )
+}
+
+/// Says so where the records of a run that is shown are not those that were written; the exit status, as of `verify`.
+pub(super) async fn warn_of(audit: &Audit, run: &RunId) -> Result<u8> {
+    let found = audit.verify(run).await?;
+    if found.state == State::Intact {
+        return Ok(0);
+    }
+    let what = format!("the run is not as it was written: {}", found.state.reason());
+    let error = Error::new(Code::Corrupt, what).hint(format!("lazaret runs verify {run}"));
+    print::note(print::described(&error));
+    Ok(Code::Corrupt.exit_status())
 }
 
 /// Says whether the records of one run, or of all, are those that were written.

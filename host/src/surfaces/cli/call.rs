@@ -87,8 +87,10 @@ impl Call {
         let mut called = self
             .made(scene, &host, (&request, &written), self.confirm)
             .await?;
-        if inline::confirms(scene, &host, &request, &called).await? {
-            called = self.made(scene, &host, (&request, &written), true).await?;
+        match inline::confirms(scene, &host, &request, &called).await? {
+            Some(true) => called = self.made(scene, &host, (&request, &written), true).await?,
+            Some(false) => called.outcome.result = Err(inline::refused(&self.tool)),
+            None => {}
         }
         called = inline::settled(&host, scene, called).await?;
         if broken {

@@ -8,9 +8,12 @@ use crate::guests::catalog::Offered;
 use crate::guests::dispatch::Request;
 use crate::guests::engine::Allocation;
 use crate::guests::tasks::Tasks;
+use crate::runs::audit::Audit;
 use crate::runs::host::{Host, Records};
+use crate::surfaces::config::file::ConfigFile;
+use crate::surfaces::config::lint::outside;
 use crate::surfaces::config::trust::Standing;
-use crate::surfaces::config::{Config, NAME};
+use crate::surfaces::config::{Config, NAME, trust_command};
 use crate::surfaces::paint::{bad, faint, foreign, good, warn};
 use crate::words::error::{Error, Result};
 use crate::words::event::Surface;
@@ -84,14 +87,20 @@ async fn examine(scene: &Scene) -> Vec<Finding> {
             return findings;
         }
     };
-    findings.push(configuration(&config));
+    findings.push(configuration(&config, scene.config.is_some()));
     if let Records::Folder(path) = &config.setup.places.records {
-        findings.push(fine(
-            "journal",
-            path.join("journal.db").display().to_string(),
-        ));
+        let shown = path.join("journal.db").display().to_string();
+        match look_at_journal(&config).await {
+            Ok(()) => findings.push(fine("journal", shown)),
+            Err(error) => {
+                findings.push(broken("journal", &error));
+                // Everything else is looked at all the same.
+                config.setup.places.records = Records::InMemory;
+            }
+        }
     }
     let models = config.setup.models.len();
+    let missing = of_models(&config);
     // Of what is tried here nobody is told.
     let told = config.setup.places.collector.take();
     let told = told.map(|collector| fine("traces", format!("go to {}", collector.place())));
@@ -117,7 +126,11 @@ async fn examine(scene: &Scene) -> Vec<Finding> {
     );
     findings.push(fine(
         "plugins",
-        format!("{plugins} plugins with {tools} tools"),
+        format!(
+            "{} with {}",
+            print::counted(plugins, "plugin"),
+            print::counted(tools, "tool")
+        ),
     ));
     findings.extend(host.catalog().servers().iter().map(server));
     findings.push(a_call(&host).await);
@@ -125,6 +138,7 @@ async fn examine(scene: &Scene) -> Vec<Finding> {
     let preparing = "preparing the engine of scripts (compiled once, then cached)";
     findings.push(print::while_waiting(preparing, scene.quiet, script).await);
     findings.push(agents(&host, models));
+    findings.extend(missing);
     findings
 }
 
@@ -139,7 +153,13 @@ fn program() -> Finding {
     )
 }
 
-fn configuration(config: &Config) -> Finding {
+/// Whether the journal opens and is read; that each record is as it was written is for `lazaret runs verify`.
+async fn look_at_journal(config: &Config) -> Result<()> {
+    let audit = Audit::open(&config.setup.places, &config.setup.vault)?;
+    audit.journal().listed(1).await.map(|_| ())
+}
+
+fn configuration(config: &Config, named: bool) -> Finding {
     match &config.workspace {
         None => {
             let own = config.user.as_ref().or(config.system.as_ref());
@@ -154,15 +174,18 @@ fn configuration(config: &Config) -> Finding {
         Some((path, Standing::Trusted)) => {
             fine("configuration", format!("{} (trusted)", path.display()))
         }
-        Some((path, Standing::New | Standing::Changed)) => Finding {
-            what: "configuration",
-            mark: Mark::Careful,
-            text: format!(
-                "{} is not trusted as it is now, so nothing in it counts",
-                path.display()
-            ),
-            hint: "read it, then run `lazaret policy trust`".to_owned(),
-        },
+        Some((path, standing)) => {
+            let text = match standing {
+                Standing::Changed(what) => what.clone(),
+                Standing::New | Standing::Trusted => format!("{} is not trusted", path.display()),
+            };
+            Finding {
+                what: "configuration",
+                mark: Mark::Careful,
+                text: format!("{text}, so nothing in it counts"),
+                hint: format!("read it, then run `{}`", trust_command(path, named)),
+            }
+        }
     }
 }
 
@@ -247,17 +270,41 @@ async fn a_script(host: &Host) -> Finding {
     }
 }
 
+/// What models need outside of their files, and do not find.
+fn of_models(config: &Config) -> Vec<Finding> {
+    let workspace = config.workspace.iter();
+    let workspace = workspace.filter(|(_, standing)| *standing == Standing::Trusted);
+    let own = config.system.iter().chain(&config.user);
+    let files = own.chain(workspace.map(|(path, _)| path));
+    let missing = files.flat_map(|path| match ConfigFile::read(path) {
+        Ok(file) => outside::models((&path.display().to_string(), &file)),
+        Err(_) => Vec::new(),
+    });
+    let missing = missing.map(|found| Finding {
+        what: "models",
+        mark: Mark::Careful,
+        text: found.what,
+        hint: found.fix,
+    });
+    missing.collect()
+}
+
 fn agents(host: &Host, models: usize) -> Finding {
     let agents = host.agents().len();
+    let both = format!(
+        "{}, {}",
+        print::counted(agents, "agent"),
+        print::counted(models, "model")
+    );
     if agents == 0 || models == 0 {
         return Finding {
             what: "agents",
             mark: Mark::Careful,
-            text: format!("{agents} agents, {models} models: `lazaret run` needs one of each"),
+            text: format!("{both}: `lazaret run` needs one of each"),
             hint: "`lazaret demo` shows a configuration with both".to_owned(),
         };
     }
-    fine("agents", format!("{agents} agents, {models} models"))
+    fine("agents", both)
 }
 
 fn fine(what: &'static str, text: String) -> Finding {

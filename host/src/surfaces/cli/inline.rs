@@ -67,17 +67,18 @@ pub(super) async fn settled(host: &Host, scene: &Scene, mut called: Called) -> R
     Ok(called)
 }
 
-/// Whether a person confirms here what its client has not: a call of a kind that has to be confirmed.
+/// What a person says here of what its client has not confirmed, a call of a kind that has to be; nothing where nobody
+/// was asked, or has answered.
 pub(super) async fn confirms(
     scene: &Scene,
     host: &Host,
     request: &Request,
     called: &Called,
-) -> Result<bool> {
+) -> Result<Option<bool>> {
     let result = &called.outcome.result;
     let unconfirmed = matches!(result, Err(error) if error.code() == Code::Unconfirmed);
     if !unconfirmed || !may_ask(scene) {
-        return Ok(false);
+        return Ok(None);
     }
     let tool = host.catalog().resolve(&request.tool, &[])?;
     let content = wished(&request.args);
@@ -86,15 +87,21 @@ pub(super) async fn confirms(
         prompt(&faint("y / n / show (full arguments) / q (leave it) >"));
         let Some(line) = line().await? else {
             print::note("");
-            return Ok(false);
+            return Ok(None);
         };
         match read(&line, false) {
-            Some(Said::Answer(answer)) => return Ok(answer != Answer::Deny),
+            Some(Said::Answer(answer)) => return Ok(Some(answer != Answer::Deny)),
             Some(Said::Show) => print::note(in_full(&content)),
-            Some(Said::Leave) => return Ok(false),
+            Some(Said::Leave) => return Ok(None),
             None => {}
         }
     }
+}
+
+/// What a no at the prompt makes of a call.
+pub(super) fn refused(tool: &str) -> Error {
+    let what = format!("you said no, so `{}` was not called", shown(tool));
+    Error::new(Code::Unconfirmed, what)
 }
 
 /// What is to be done, for whoever confirms it.
@@ -233,7 +240,7 @@ fn question(waiting: &Waiting) -> String {
         let said = foreign(&format!("{}, risk {}", classes.effect, classes.risk));
         text.push_str(&format!("\n  {} {said}", faint("the tool is")));
     }
-    let sources = foreign(&waiting.label.to_string());
+    let sources = foreign(&waiting.label.told());
     text.push_str(&format!(
         "\n  {} {sources}",
         faint("wished under the influence of")

@@ -218,7 +218,7 @@ fn describe(scene: &Scene, plugin: &Looked, imports: &[String]) {
         print::value(
             &json!({
                 "name": plugin.name, "digest": plugin.digest, "from": plugin.origin.shown(),
-                "imports": imports, "manifest": plugin.manifest,
+                "imports": imports, "asks": asks(imports), "manifest": plugin.manifest,
             }),
             true,
         );
@@ -232,12 +232,7 @@ fn describe(scene: &Scene, plugin: &Looked, imports: &[String]) {
         faint(plugin.digest)
     ));
     print::line(foreign(&manifest.description));
-    let ours = imports
-        .iter()
-        .filter_map(|name| name.strip_prefix("lazaret:plugin/"));
-    let names = ours.filter_map(|name| name.split('@').next());
-    // An interface of types alone asks for nothing.
-    let asks: Vec<&str> = names.filter(|name| *name != "types").collect();
+    let asks = asks(imports);
     let asks = if asks.is_empty() {
         "nothing".to_owned()
     } else {
@@ -268,6 +263,34 @@ fn describe(scene: &Scene, plugin: &Looked, imports: &[String]) {
     }
 }
 
+/// What a component could ask for, by what it imports. What is left out of WASI leads nowhere here: clocks, random
+/// numbers, standard streams, an empty environment.
+fn asks(imports: &[String]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for import in imports {
+        let name = import.split('@').next().unwrap_or_default();
+        let asked = match (name.split_once('/'), name) {
+            // An interface of types alone asks for nothing.
+            (Some(("lazaret:plugin", "types")), _) => continue,
+            (Some(("lazaret:plugin", ours)), _) => ours.to_owned(),
+            (_, "wasi:http/outgoing-handler") => "fetch (wasi:http)".to_owned(),
+            (Some(("wasi:filesystem", _)), _) => "files (wasi:filesystem)".to_owned(),
+            (
+                Some(("wasi:http" | "wasi:io" | "wasi:clocks" | "wasi:cli" | "wasi:random", _)),
+                _,
+            ) => {
+                continue;
+            }
+            // Whatever else there is, is said as it is written.
+            _ => name.to_owned(),
+        };
+        if !all.contains(&asked) {
+            all.push(asked);
+        }
+    }
+    all
+}
+
 fn effect(tool: &Declared) -> String {
     format!("{}, risk {}", tool.effect.word(), tool.risk.word())
 }
@@ -293,4 +316,38 @@ fn wants(tool: &Declared) -> Vec<String> {
             .map(|secret| format!("secret {secret}")),
     );
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::asks;
+
+    #[test]
+    fn whoever_sends_or_writes_through_wasi_is_said_to() {
+        let asks = |imports: &[&str]| {
+            let imports: Vec<String> = imports.iter().map(ToString::to_string).collect();
+            asks(&imports)
+        };
+        let idle = [
+            "lazaret:plugin/types@0.1.0",
+            "wasi:io/streams@0.2.6",
+            "wasi:cli/environment@0.2.6",
+            "wasi:http/types@0.2.12",
+        ];
+        assert!(asks(&idle).is_empty());
+        let all = asks(&[
+            "lazaret:plugin/fetch@0.1.0",
+            "wasi:http/outgoing-handler@0.2.12",
+            "wasi:filesystem/types@0.2.6",
+            "wasi:filesystem/preopens@0.2.6",
+            "wasi:sockets/tcp@0.2.6",
+        ]);
+        let expected = [
+            "fetch",
+            "fetch (wasi:http)",
+            "files (wasi:filesystem)",
+            "wasi:sockets/tcp",
+        ];
+        assert_eq!(all, expected);
+    }
 }

@@ -3,6 +3,7 @@
 mod check;
 mod explain;
 mod flow;
+mod gives;
 mod recorded;
 mod suggest;
 mod test;
@@ -14,7 +15,7 @@ use crate::edges::state::StateFolder;
 use crate::surfaces::config::file::ConfigFile;
 use crate::surfaces::config::trust::Pins;
 use crate::surfaces::config::{NAME, find_upward};
-use crate::surfaces::paint::{foreign, good, strong};
+use crate::surfaces::paint::good;
 use crate::words::error::{Error, Result};
 
 /// Ask the policy.
@@ -87,6 +88,11 @@ async fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
     let digest = file.digest(&path);
     pins.pin(&state, &path, &file)?;
     let looked = check::look(scene).await;
+    let gifts = gives::gifts(&file, &path);
+    // It is trusted, and whoever relies on it must learn that it cannot be used.
+    let status = looked
+        .as_ref()
+        .map_or_else(|error| error.code().exit_status(), |_| 0);
     if scene.json {
         let (findings, unusable) = match &looked {
             Ok(looked) => (looked.findings.as_slice(), None),
@@ -94,21 +100,19 @@ async fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
         };
         print::value(
             &json!({
-                "ok": true, "path": path, "digest": digest,
+                "ok": status == 0, "path": path, "digest": digest, "gives": gifts,
                 "findings": findings, "unusable": unusable,
             }),
             true,
         );
-        return Ok(0);
+        return Ok(status);
     }
     print::line(format!(
         "{} `{shown}` counts from now on, exactly as it is ({})",
         good("trusted"),
         digest.short()
     ));
-    say_traces(&file);
-    say_servers(&file);
-    say_grants(&file);
+    gives::say(&gifts);
     match looked {
         Ok(looked) => check::say(&looked.findings),
         Err(error) => {
@@ -119,66 +123,5 @@ async fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
             );
         }
     }
-    Ok(0)
-}
-
-/// What the file gives to whom.
-fn say_grants(file: &ConfigFile) {
-    for (name, mount) in &file.mounts {
-        let access = mount.access.word();
-        print::line(format!(
-            "  mount {} {access} {}",
-            strong(name),
-            mount.path.display()
-        ));
-    }
-    for (tools, grant) in &file.grants {
-        print::line(format!(
-            "  {} {}, {}, notes {}",
-            strong(tools),
-            print::counted(grant.fetch.len(), "destination"),
-            print::counted(grant.mounts.len(), "mount"),
-            grant.notes.word()
-        ));
-        for secret in &grant.secrets {
-            let to = foreign(&secret.to);
-            print::line(format!(
-                "    secret {} to {to}",
-                strong(foreign(&secret.name))
-            ));
-        }
-    }
-}
-
-/// Which servers its file starts or asks: that is outside of the quarantine.
-fn say_servers(file: &ConfigFile) {
-    for (name, server) in &file.mcp {
-        let how = match &server.url {
-            Some(url) => format!("asks {}", foreign(url)),
-            None => format!(
-                "starts `{}`, native code outside of the quarantine",
-                foreign(&server.command.join(" "))
-            ),
-        };
-        print::line(format!("  MCP server {} {how}", strong(foreign(name))));
-    }
-}
-
-/// Whom the file tells of runs, and with which secrets.
-fn say_traces(file: &ConfigFile) {
-    let Some(endpoint) = &file.traces.endpoint else {
-        return;
-    };
-    let to = strong(foreign(endpoint));
-    print::line(format!("  traces of every run go to {to}"));
-    for (header, said) in &file.traces.headers {
-        let secret = match (&said.env, &said.secret) {
-            (Some(variable), _) => format!("variable {}", strong(foreign(variable))),
-            (None, secret) => {
-                let name = secret.as_deref().unwrap_or_default();
-                format!("secret {}", strong(foreign(name)))
-            }
-        };
-        print::line(format!("    {secret} in header {}", foreign(header)));
-    }
+    Ok(status)
 }

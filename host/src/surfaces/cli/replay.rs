@@ -75,12 +75,17 @@ fn tell(replayed: &Replayed, scene: &Scene) {
     let Some(diverged) = diverged else {
         let untold = match untold {
             0 => String::new(),
+            1 => "; 1 of their judgements was not kept whole, and is not judged again".to_owned(),
             untold => format!(
                 "; {untold} of their judgements were not kept whole, and are not judged again"
             ),
         };
+        let same = match same {
+            1 => "1 record is as it was".to_owned(),
+            same => format!("{same} records are as they were"),
+        };
         print::line(format!(
-            "{} went the same way: {same} records are as they were, and {inner} inside of calls{untold}",
+            "{} went the same way: {same}, and {inner} inside of calls{untold}",
             strong(run)
         ));
         return;
@@ -90,8 +95,13 @@ fn tell(replayed: &Replayed, scene: &Scene) {
         diverged.seq
     );
     print::line(format!(
-        "{} {what}, after {same} that are as they were",
-        strong("diverged:")
+        "{} {what}, after {same} that {}",
+        strong("diverged:"),
+        if *same == 1 {
+            "is as it was"
+        } else {
+            "are as they were"
+        }
     ));
     print::line(format!(
         "  expected: {}",

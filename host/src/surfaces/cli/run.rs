@@ -54,7 +54,7 @@ pub(super) struct Run {
     #[arg(long, value_name = "FILE")]
     answer_schema: Option<PathBuf>,
     /// A value that the model may act on as if it stood in the prompt, such as an address.
-    #[arg(long, value_name = "VALUE")]
+    #[arg(long, value_name = "VALUE", value_parser = parse_vouched)]
     vouch: Vec<String>,
     /// End before the models have cost more, in the currency of their prices; less than the agent may, never more.
     #[arg(long, value_name = "AMOUNT", value_parser = parse_amount)]
@@ -117,6 +117,15 @@ fn parse_amount(text: &str) -> std::result::Result<u64, String> {
     match micros(amount)? {
         0 => Err("more than 0".to_owned()),
         micros => Ok(micros),
+    }
+}
+
+pub(super) fn parse_vouched(text: &str) -> std::result::Result<String, String> {
+    match text.trim().is_empty() {
+        true => {
+            Err("a value such as an address; nothing is vouched for by an empty one".to_owned())
+        }
+        false => Ok(text.to_owned()),
     }
 }
 
@@ -200,11 +209,13 @@ pub(super) async fn follow(
     let mut watcher = host.watch(run);
     let spinner = Spinner::new(scene.quiet || scene.json);
     let mut transcript = Transcript::default();
-    let (mut begun, mut stopped) = (false, false);
+    let (mut begun, mut stopped, mut left) = (false, false, false);
     let mut see = |sight: &Sight| {
         begun = true;
-        stopped |=
-            matches!(sight, Sight::Record(record) if matches!(record.event, Event::Stopped(_)));
+        if let Sight::Record(record) = sight {
+            stopped |= matches!(record.event, Event::Stopped(_));
+            left = matches!(record.event, Event::Paused { .. });
+        }
         if scene.json {
             print::compact(sight);
         } else if !scene.quiet {
@@ -240,11 +251,14 @@ pub(super) async fn follow(
     match answer {
         // With --json the last event says why a run failed; where there is none, this does.
         Err(error) if !begun || (scene.json && !stopped) => Err(error),
-        answer => finish(scene, run, answer),
+        answer => finish(scene, (run, left), answer),
     }
 }
 
-fn finish(scene: &Scene, run: &RunId, answer: Result<String>) -> Result<u8> {
+/// Prints the answer, or why there is none, and what can be done with the run; `left` says that it has not ended.
+fn finish(scene: &Scene, (run, left): (&RunId, bool), answer: Result<String>) -> Result<u8> {
+    let waits =
+        |error: &Error| error.code() == Code::Asked || left && error.code() == Code::Cancelled;
     let record = format!("{}: lazaret runs show {run}", faint("record"));
     match answer {
         Ok(text) => {
@@ -256,9 +270,12 @@ fn finish(scene: &Scene, run: &RunId, answer: Result<String>) -> Result<u8> {
             }
             Ok(0)
         }
-        Err(error) if error.code() == Code::Asked && !scene.json => {
+        Err(error) if waits(&error) && !scene.json => {
             print::failure(&error, false);
-            let next = faint("then go on with it");
+            let next = match error.code() == Code::Asked {
+                true => faint("then go on with it"),
+                false => faint("go on with it"),
+            };
             print::note(format!("{next}: lazaret runs resume {run}"));
             Ok(error.code().exit_status())
         }

@@ -22,8 +22,8 @@ use crate::words::limits::RUNS_LISTED;
 #[derive(Debug, clap::Subcommand)]
 #[command(after_help = "Examples:
   lazaret runs list --limit 5
-  lazaret runs show last                every record of the newest run
-  lazaret runs show 20260314 --json     the run whose name begins so, one record a line
+  lazaret runs show last                what happened in the newest run
+  lazaret runs show 20260314 --json     every record of the run whose name begins so, one a line
   lazaret runs show last --audit        only what was decided, with labels
   lazaret runs watch last               what happens in a run, also of another process
   lazaret runs verify --all             whether every record is as it was written
@@ -39,7 +39,7 @@ pub(super) enum Runs {
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
         limit: u16,
     },
-    /// Show every record of a run.
+    /// Show what has happened in a run; every record of it with `--json`.
     Show {
         /// The run's name, its beginning, or `last`.
         #[arg(default_value = "last")]
@@ -116,10 +116,8 @@ impl Runs {
                 let limit = usize::from(limit).min(RUNS_LISTED);
                 list(open(scene)?.journal(), scene, limit).await
             }
-            Self::Show { run, audit: true } => {
-                audit::show(open(scene)?.journal(), scene, &run).await
-            }
-            Self::Show { run, audit: false } => show(open(scene)?.journal(), scene, &run).await,
+            Self::Show { run, audit: true } => audit::show(&open(scene)?, scene, &run).await,
+            Self::Show { run, audit: false } => show(&open(scene)?, scene, &run).await,
             Self::Verify { run, all } => audit::verify(scene, (!all).then_some(&run)).await,
             Self::Watch { run, from } => watch::watch(scene, &run, from).await,
             Self::Export {
@@ -231,7 +229,8 @@ fn row(first: &Record, last: &Record, provenance: Provenance) -> Vec<String> {
     ]
 }
 
-async fn show(journal: &Journal, scene: &Scene, run: &str) -> Result<u8> {
+async fn show(audit: &Audit, scene: &Scene, run: &str) -> Result<u8> {
+    let journal = audit.journal();
     let run = journal.find(run).await?;
     let records = journal.records(&run).await?.into_iter();
     let records: Vec<Record> = records.map(|record| journal.shown(record)).collect();
@@ -239,7 +238,7 @@ async fn show(journal: &Journal, scene: &Scene, run: &str) -> Result<u8> {
         for record in &records {
             print::compact(record);
         }
-        return Ok(0);
+        return audit::warn_of(audit, &run).await;
     }
     let began = records
         .first()
@@ -250,8 +249,10 @@ async fn show(journal: &Journal, scene: &Scene, run: &str) -> Result<u8> {
     };
     print::line(format!("{} {}{imported}", strong(&run), faint(began)));
     let mut transcript = Transcript::default();
+    let mut more = 0_usize;
     for record in &records {
         let Some(line) = transcript.line(record) else {
+            more = more.saturating_add(1);
             continue;
         };
         for (place, line) in line.lines().enumerate() {
@@ -263,8 +264,14 @@ async fn show(journal: &Journal, scene: &Scene, run: &str) -> Result<u8> {
             print::line(format!("{} {line}", faint(format!("{seq:>4}"))));
         }
     }
+    if more > 0 {
+        let records = print::counted(more, "more record");
+        print::line(faint(format!(
+            "{records}: --audit shows what was decided, --json everything"
+        )));
+    }
     show_held(&run, &records);
-    Ok(0)
+    audit::warn_of(audit, &run).await
 }
 
 /// What the run holds, so that another one can begin with some of it.

@@ -38,7 +38,8 @@ In a script:
   await reveal(handle(\"x\"))                              what a handle holds, such as `--with last:h1=x`
   await isolate(x => x.text, handle(\"x\"))               a function over it, which has no tools
   await consult([handle(\"x\")], \"who wrote it?\")        a question to a model of `[scripts]`
-`lazaret tools --format ts` prints the types of all tools.")]
+What it returns is told as JSON: a `Map` or `Set` comes out as `{}`, so make an object or a list of it. There is no `Intl`, and
+`tools` has no list of its names: `lazaret tools --format ts` prints the types of all tools.")]
 pub(super) struct Script {
     /// The script; `-` for standard input.
     #[arg(conflicts_with = "source")]
@@ -107,8 +108,13 @@ const SOURCE_BYTES: usize = SCRIPT_CHARS * 4;
 
 fn read_file(path: &Path) -> Result<String> {
     let bytes = named::read(path, "the script", SOURCE_BYTES)?;
-    String::from_utf8(bytes)
-        .map_err(|_| Error::bad_input(format!("`{}` is no UTF-8 text", path.display())))
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Error::bad_input(format!("`{}` is no UTF-8 text", path.display())))?;
+    // What says who runs the file is for the shell; its line stays, so that places in the source do.
+    Ok(match text.strip_prefix("#!") {
+        Some(rest) => format!("//{rest}"),
+        None => text,
+    })
 }
 
 fn read_input() -> Result<String> {

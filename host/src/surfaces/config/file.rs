@@ -2,6 +2,7 @@
 //! for every other.
 
 use std::collections::BTreeMap;
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -458,30 +459,55 @@ impl ConfigFile {
     /// when it appears.
     #[must_use]
     pub fn digest(&self, path: &Path) -> Digest {
-        // Of fixed length, so that no bytes of the file can stand for a component's digest.
-        let mut all = Digest::of(&self.bytes).to_string().into_bytes();
-        // What an agent is told of its answer is part of what is trusted.
-        let schemas = self.agents.values();
-        let schemas = schemas.filter_map(|agent| agent.answer_schema.as_ref());
-        // So is a server's program that comes with the file; one that is looked for in `PATH` is the machine's.
-        let programs = self
-            .mcp
-            .values()
-            .filter_map(|server| server.command.first());
-        let programs = programs.filter(|program| program.contains('/'));
-        let programs: Vec<PathBuf> = programs.map(PathBuf::from).collect();
-        let named = self.plugins.values().chain(schemas).chain(&programs);
-        for component in named {
-            let component = path.with_file_name("").join(component);
-            let digest = crate::guests::plugin::PluginBytes::File(component).digest();
-            all.extend_from_slice(
-                digest
-                    .map_or_else(|_| "absent".to_owned(), |digest| digest.to_string())
-                    .as_bytes(),
-            );
-        }
-        Digest::of(&all)
+        Self::digest_of(&self.parts(path))
     }
+
+    /// Of all parts together.
+    pub(super) fn digest_of(parts: &[Part]) -> Digest {
+        let all: String = parts.iter().map(|part| part.digest.as_str()).collect();
+        Digest::of(all.as_bytes())
+    }
+
+    /// The file itself, and everything that it names and that is trusted with it.
+    pub(super) fn parts(&self, path: &Path) -> Vec<Part> {
+        let plugins = self.plugins.iter();
+        let plugins = plugins.map(|(name, file)| (format!("the component `{name}`"), file.clone()));
+        // What an agent is told of its answer is part of what is trusted.
+        let schemas = self.agents.iter().filter_map(|(name, agent)| {
+            let file = agent.answer_schema.clone()?;
+            Some((format!("the schema of the answers of agent `{name}`"), file))
+        });
+        // So is a server's program that comes with the file; one that is looked for in `PATH` is the machine's.
+        let programs = self.mcp.iter().filter_map(|(name, server)| {
+            let program = server.command.first().filter(|name| name.contains('/'))?;
+            let what = format!("the program of MCP server `{name}`");
+            Some((what, PathBuf::from(program)))
+        });
+        let named = plugins.chain(schemas).chain(programs).map(|(what, file)| {
+            let shown = file.display().to_string();
+            let place = path.with_file_name("").join(file);
+            let digest = crate::guests::plugin::PluginBytes::File(place).digest();
+            Part {
+                what: format!("{what} (`{shown}`)"),
+                digest: digest.map_or_else(|_| "absent".to_owned(), |digest| digest.to_string()),
+            }
+        });
+        // Of fixed length, so that no bytes of the file can stand for a component's digest.
+        let own = Part {
+            what: String::new(),
+            digest: Digest::of(&self.bytes).to_string(),
+        };
+        iter::once(own).chain(named).collect()
+    }
+}
+
+/// Something that is trusted with a file.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    /// What it is, for people; empty for the file itself.
+    pub what: String,
+    /// Of its bytes, or that it is not there.
+    pub digest: String,
 }
 
 /// Line, column, what is wrong, and the nearest key that there is.

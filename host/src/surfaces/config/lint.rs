@@ -1,6 +1,8 @@
 //! Lines that say nothing, say something twice, or give more than anybody wants: what is worth a word about a
 //! configuration that is well-formed. Nothing here changes what is allowed.
 
+pub mod outside;
+
 use serde::Serialize;
 
 use super::file::ConfigFile;
@@ -56,6 +58,7 @@ pub fn findings(
         look.wards();
         look.grants();
         look.flow();
+        look.outside();
         all.append(&mut look.found);
     }
     all.extend(twice(files, catalog));

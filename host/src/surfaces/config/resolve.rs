@@ -28,6 +28,7 @@ use crate::edges::vault::{Backend, Vault};
 use crate::guests::catalog::Collisions;
 use crate::guests::plugin;
 use crate::rules::codec::Wire;
+use crate::rules::file::AT_HOME;
 use crate::rules::grant::{Access, Destination, FetchBounds, Grant, MountGrant, Pattern};
 use crate::rules::inbound::{Inbound, Treatment};
 use crate::rules::manifest::Risk;
@@ -50,7 +51,10 @@ use crate::words::limits::{
 pub(super) fn default(folder: Option<&Path>, origin: &str, places: Places) -> Setup {
     let root: Arc<str> = ".".into();
     let mut setup = empty(origin, places);
-    let Some(folder) = folder else { return setup };
+    let Some(folder) = folder else {
+        AT_HOME.clone_into(&mut setup.policy.origin);
+        return setup;
+    };
     let policy = &mut setup.policy;
     policy.mounts.insert(
         root.clone(),

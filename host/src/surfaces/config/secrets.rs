@@ -84,6 +84,9 @@ pub(super) fn secret(table: &SecretTable) -> Result<SecretGrant> {
         return wrong("has `before`, which belongs to `header`");
     }
     place.check()?;
+    if table.to.is_empty() {
+        return wrong("does not say where it goes: `to` is missing");
+    }
     Ok(SecretGrant {
         name: table.name.clone(),
         // Which methods and addresses are allowed is said by `fetch`.

@@ -6,26 +6,85 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::file::ConfigFile;
+use serde::{Deserialize, Serialize};
+
+use super::file::{ConfigFile, Part};
 use crate::edges::state::StateFolder;
 use crate::words::error::{Code, Error, Result, why};
+use crate::words::id::Digest;
 
 pub(super) const NAME: &str = "trust.json";
 
 /// How a workspace's file stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// Its owner pinned exactly these bytes.
     Trusted,
-    /// Its owner pinned others.
-    Changed,
+    /// Its owner pinned others; a sentence says of what.
+    Changed(String),
     /// Nobody ever did.
     New,
 }
 
-/// The pins of this user: path to digest.
+/// The pins of this user, by the paths of files.
 #[derive(Clone, Debug, Default)]
-pub struct Pins(BTreeMap<String, String>);
+pub struct Pins(BTreeMap<String, Pin>);
+
+/// What a file was when it was trusted.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Pin {
+    /// As it was written once: of everything together.
+    Whole(String),
+    /// With a digest of each part, so that what has changed can be named.
+    Parted {
+        digest: String,
+        parts: BTreeMap<String, String>,
+    },
+}
+
+impl Pin {
+    fn of(file: &ConfigFile, path: &Path) -> Self {
+        let parts = file.parts(path);
+        Self::Parted {
+            digest: ConfigFile::digest_of(&parts).to_string(),
+            parts: parts
+                .into_iter()
+                .map(|part| (part.what, part.digest))
+                .collect(),
+        }
+    }
+
+    fn digest(&self) -> &str {
+        match self {
+            Self::Whole(digest) | Self::Parted { digest, .. } => digest,
+        }
+    }
+
+    /// What is not as it was, as a sentence.
+    fn changed(&self, parts: &[Part], path: &Path) -> String {
+        let shown = path.display();
+        let Self::Parted { parts: known, .. } = self else {
+            return format!("`{shown}` or a component in it has changed since it was trusted");
+        };
+        let changed = parts
+            .iter()
+            .filter(|part| known.get(&part.what) != Some(&part.digest));
+        let changed: Vec<String> = changed
+            .map(|part| match part.what.as_str() {
+                "" => format!("`{shown}`"),
+                what => format!("{what} of `{shown}`"),
+            })
+            .collect();
+        match changed.as_slice() {
+            [one] => format!("{one} has changed since it was trusted"),
+            several => format!(
+                "{} have changed since they were trusted",
+                several.join(" and ")
+            ),
+        }
+    }
+}
 
 impl Pins {
     /// Reads the pins.
@@ -49,10 +108,11 @@ impl Pins {
     /// # Errors
     /// `BadInput` where the path cannot be resolved.
     pub fn standing(&self, path: &Path, file: &ConfigFile) -> Result<Standing> {
-        let digest = file.digest(path).to_string();
+        let parts = file.parts(path);
+        let digest = ConfigFile::digest_of(&parts).to_string();
         Ok(match self.0.get(&name_of(path)?) {
-            Some(pinned) if *pinned == digest => Standing::Trusted,
-            Some(_) => Standing::Changed,
+            Some(pin) if pin.digest() == digest => Standing::Trusted,
+            Some(pin) => Standing::Changed(pin.changed(&parts, path)),
             None => Standing::New,
         })
     }
@@ -63,6 +123,20 @@ impl Pins {
         let folder = real(folder).ok()?;
         let mut files = folder.ancestors().map(|folder| folder.join(super::NAME));
         files.find(|file| self.0.contains_key(&file.display().to_string()))
+    }
+
+    /// What is pinned of the files that decide in this folder: those in it or above it, and the one that is read.
+    #[must_use]
+    pub fn about(&self, folder: &Path, file: Option<&Path>) -> Digest {
+        let folder = real(folder).unwrap_or_else(|_| folder.to_owned());
+        let above = folder.ancestors().map(|folder| folder.join(super::NAME));
+        let above = above.map(|file| file.display().to_string());
+        let read = file.and_then(|file| name_of(file).ok());
+        let pins = above.chain(read);
+        let pins: String = pins
+            .filter_map(|name| Some(format!("{name} {}\n", self.0.get(&name)?.digest())))
+            .collect();
+        Digest::of(pins.as_bytes())
     }
 
     /// Whether a file was ever pinned, as it is now or otherwise.
@@ -76,7 +150,7 @@ impl Pins {
     /// # Errors
     /// `DiskFailed`.
     pub fn pin(mut self, state: &StateFolder, path: &Path, file: &ConfigFile) -> Result<()> {
-        self.0.insert(name_of(path)?, file.digest(path).to_string());
+        self.0.insert(name_of(path)?, Pin::of(file, path));
         self.write(state)
     }
 
@@ -113,4 +187,26 @@ fn name_of(path: &Path) -> Result<String> {
 fn real(folder: &Path) -> Result<PathBuf> {
     let real = folder.canonicalize();
     real.map_err(|error| Error::bad_input(format!("`{}`: {}", folder.display(), why(error.kind()))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whom_else_the_user_trusts_changes_nothing_here() {
+        let pins = |names: &[&str]| {
+            let pins = names
+                .iter()
+                .map(|name| ((*name).to_owned(), Pin::Whole("a".to_owned())));
+            Pins(pins.collect())
+        };
+        let folder = Path::new("/");
+        let none = pins(&[]).about(folder, None);
+        assert_eq!(pins(&["/elsewhere/lazaret.toml"]).about(folder, None), none);
+        assert_ne!(pins(&["/lazaret.toml"]).about(folder, None), none);
+        let named = Some(Path::new("/other.toml"));
+        assert_ne!(pins(&["/other.toml"]).about(folder, named), none);
+        assert_eq!(pins(&["/other.toml"]).about(folder, None), none);
+    }
 }

@@ -244,6 +244,7 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Frames<R> {
         &mut self,
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
+        let message = explained(message);
         let frame = framed(&message);
         let answered = match &message {
             JsonRpcMessage::Response(answer) => Some(answer.id.clone()),
@@ -280,6 +281,23 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Frames<R> {
 fn gone() -> io::Error {
     io::ErrorKind::BrokenPipe.into()
 }
+
+/// What the library says of a client that has not begun as the protocol has it, with what it is to do.
+fn explained(mut message: ServerJsonRpcMessage) -> ServerJsonRpcMessage {
+    if let JsonRpcMessage::Error(failed) = &mut message
+        && failed.error.message.starts_with(UNBEGUN)
+    {
+        let what = format!(
+            "send `initialize` first; or, as the newest version has it, say of each request who asks: {}",
+            failed.error.message
+        );
+        failed.error.message = what.into();
+    }
+    message
+}
+
+/// How the library's words begin, of a request that came before `initialize` and says nothing of its client.
+const UNBEGUN: &str = "request _meta is missing";
 
 fn framed(message: &ServerJsonRpcMessage) -> Result<Vec<u8>, io::Error> {
     let mut frame = serde_json::to_vec(message)?;

@@ -7,12 +7,11 @@
 use std::sync::{Arc, Mutex};
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
-    CompleteResult, CustomRequest, CustomResult, ErrorData, Implementation,
-    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
-    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
-    LoggingLevel, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
-    SetLevelRequestMethod, SetLevelRequestParams, SubscriptionFilter, Tool,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
+    CustomResult, ErrorCode, ErrorData, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel,
+    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
+    SetLevelRequestParams, SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -103,6 +102,15 @@ pub(super) fn refused(error: &Error) -> ErrorData {
     ErrorData::internal_error(what, None)
 }
 
+/// A method of the protocol that this server has nothing for, or of nobody's.
+fn absent(method: &str) -> ErrorData {
+    let what = format!(
+        "there is no method `{}` here: this server offers tools, and nothing else",
+        shown(method)
+    );
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, what, None)
+}
+
 impl ServerHandler for Session {
     fn get_info(&self) -> ServerConfig {
         let may = ServerCapabilities::builder()
@@ -153,7 +161,7 @@ impl ServerHandler for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         if is_newest(&context) {
-            return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
+            return Err(absent("logging/setLevel"));
         }
         *lock(&self.level) = request.level;
         Ok(())
@@ -166,7 +174,7 @@ impl ServerHandler for Session {
         _request: CompleteRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+        Err(absent("completion/complete"))
     }
 
     async fn list_prompts(
@@ -174,7 +182,7 @@ impl ServerHandler for Session {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+        Err(absent("prompts/list"))
     }
 
     async fn list_resources(
@@ -182,7 +190,7 @@ impl ServerHandler for Session {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+        Err(absent("resources/list"))
     }
 
     async fn list_resource_templates(
@@ -190,9 +198,7 @@ impl ServerHandler for Session {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<
-            ListResourceTemplatesRequestMethod,
-        >())
+        Err(absent("resources/templates/list"))
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
@@ -243,12 +249,7 @@ impl ServerHandler for Session {
             );
             return Err(ErrorData::invalid_params(what, None));
         }
-        let what = format!("there is no method `{}`", shown(&request.method));
-        Err(ErrorData::new(
-            rmcp::model::ErrorCode::METHOD_NOT_FOUND,
-            what,
-            None,
-        ))
+        Err(absent(&request.method))
     }
 }
 

@@ -58,11 +58,26 @@ pub(super) fn pending(
     run: Option<(&RunId, String)>,
 ) -> CallToolResult {
     let mut envelope = answered.envelope.clone();
-    let mut lines = vec![text(&envelope)];
+    // The error itself says the first question and how it is answered, which the questions say each.
+    let mut lines = match waiting {
+        [] => vec![text(&envelope)],
+        waiting => {
+            let code = envelope.pointer("/error/code").and_then(Value::as_str);
+            let answers = match waiting.len() {
+                1 => "an answer by a person".to_owned(),
+                many => format!("{many} answers by a person"),
+            };
+            vec![format!(
+                "{}: the call waits for {answers}",
+                code.unwrap_or_default()
+            )]
+        }
+    };
     for one in waiting {
-        let id = &one.question.id;
+        let (id, rule) = (&one.question.id, visible(&one.question.rule));
         lines.push(format!(
-            "question {id}: {}\na person answers it with: lazaret ask allow {id}   (or: lazaret ask deny {id})",
+            "question {id}: {}\nit is asked by {rule}\n\
+             a person answers it with: lazaret ask allow {id}   (or: lazaret ask deny {id})",
             visible(&one.question.text)
         ));
     }

@@ -159,3 +159,49 @@ fn a_run_whose_values_all_had_witnesses_proposes_no_value() {
     assert_eq!(suggestion.vouched().count(), 0);
     assert!(!suggestion.to_toml().contains("vouch"));
 }
+
+/// What a person or a mount has refused is no reason for a line that lets it pass.
+#[test]
+fn nothing_is_proposed_for_what_was_refused() {
+    let id = QuestionId::of(&["q"]);
+    let asked = json!({
+        "verdict": "ask", "id": id, "wish": id, "rule": "r", "text": "", "reasons": [], "values": [], "lines": [],
+    });
+    let denied = |rule: &str| json!({"verdict": "deny", "rule": rule, "reason": "", "allow": []});
+    let answered = |answer: &str| json!({"event": "answered", "question": id, "answer": answer});
+    let failed = json!({
+        "event": "finished", "of": 2, "end": "failed", "code": "denied", "message": "", "label": ["user"],
+        "spent": {"us": 1},
+    });
+    for (verdict, more, is_proposed) in [
+        (asked.clone(), answered("allow"), true),
+        (asked, answered("deny"), false),
+        (denied("unattended"), json!(null), true),
+        (denied("answered"), json!(null), false),
+        (denied("mount_not_granted"), json!(null), false),
+        (json!({"verdict": "allow", "rule": ""}), failed, false),
+    ] {
+        let records = run(&["user", "tool:book.search"], SENDS, letter(), &["to/0"]);
+        let mut records: Vec<Value> = records
+            .iter()
+            .map(|record| serde_json::to_value(record).unwrap())
+            .collect();
+        records[2]["verdict"] = verdict.clone();
+        if !more.is_null() {
+            let mut last = more.clone();
+            for key in ["run", "at", "parent"] {
+                last[key] = records[2][key].clone();
+            }
+            last["seq"] = json!(3);
+            records.push(last);
+        }
+        let records = records.into_iter();
+        let records = records.map(|record| serde_json::from_value(record).unwrap());
+        let suggestion = proposed(records.collect());
+        assert_eq!(!suggestion.is_empty(), is_proposed, "{verdict}: {more}");
+        assert_eq!(
+            suggestion.left().any(|why| why.contains("was refused")),
+            !is_proposed
+        );
+    }
+}

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::call::{read_args, written};
+use super::super::run::parse_vouched;
 use super::super::{Scene, print};
 use super::flow;
 use crate::rules::flow::lines::ToolFlow;
@@ -50,7 +51,7 @@ pub(in super::super) struct Explain {
     )]
     goal: String,
     /// A value that you would vouch for.
-    #[arg(long, value_name = "VALUE", requires = "args")]
+    #[arg(long, value_name = "VALUE", requires = "args", value_parser = parse_vouched)]
     vouch: Vec<String>,
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::super::audit::warn_of;
 use super::super::runs::open;
 use super::super::{Scene, print};
 use super::explain::steers;
@@ -21,14 +22,14 @@ pub(super) async fn perform(scene: &Scene, run: &str) -> Result<u8> {
     if scene.json {
         let sinks: Vec<Value> = flowed.iter().map(as_json).collect();
         print::value(&json!({"run": run, "sinks": sinks}), true);
-        return Ok(0);
+        return warn_of(&audit, &run).await;
     }
     print::line(strong(&run));
     if flowed.is_empty() {
         print::line("no call of this run did more than look");
     }
     flowed.iter().for_each(describe);
-    Ok(0)
+    warn_of(&audit, &run).await
 }
 
 fn describe(flowed: &Flowed) {

@@ -1,0 +1,302 @@
+//! What a file would give: all that its owner says yes to when they trust it.
+//!
+//! Whatever starts, asks, reads, sends or loosens is said, and in the words of the file where those say it best.
+
+use std::path::Path;
+
+use serde::Serialize;
+use toml::{Table, Value};
+
+use super::super::print;
+use crate::guests::plugin::PluginBytes;
+use crate::surfaces::config::file::{
+    ConfigFile, FetchEntry, GrantTable, ModelTable, MountTable, looking,
+};
+use crate::surfaces::config::mcp::{McpTable, VariableTable};
+use crate::surfaces::config::traces::HeaderTable;
+use crate::surfaces::paint::{foreign, strong};
+
+/// One thing, and what the file gives it.
+#[derive(Debug, Serialize)]
+pub(super) struct Gift {
+    what: String,
+    gives: String,
+    /// More of it, a line each.
+    with: Vec<String>,
+}
+
+impl Gift {
+    fn new(what: String, gives: impl Into<String>) -> Self {
+        Self {
+            what,
+            gives: gives.into(),
+            with: Vec::new(),
+        }
+    }
+}
+
+/// Keys that are said as they are written, and the tables that they stand in; `*` is every key of a table.
+const AS_WRITTEN: [(&str, &str); 13] = [
+    ("", "profile"),
+    ("", "confirmed"),
+    ("", "allow_risk"),
+    ("", "unattended"),
+    ("", "steps"),
+    ("flow", "*"),
+    ("inbound", "*"),
+    ("scrub", "*"),
+    ("vault", "*"),
+    ("scripts", "*"),
+    ("serve", "*"),
+    ("mcp_server", "*"),
+    ("names", "*"),
+];
+
+/// All that the file at `path` gives, the widest first.
+pub(super) fn gifts(file: &ConfigFile, path: &Path) -> Vec<Gift> {
+    let mut all: Vec<Gift> = Vec::new();
+    all.extend(
+        file.mcp
+            .iter()
+            .map(|(name, server)| of_server(name, server)),
+    );
+    all.extend(of_plugins(file, path));
+    all.extend(of_traces(file));
+    all.extend(
+        file.models
+            .iter()
+            .map(|(name, model)| of_model(name, model)),
+    );
+    all.extend(
+        file.mounts
+            .iter()
+            .map(|(name, mount)| of_mount(name, mount)),
+    );
+    all.extend(
+        file.grants
+            .iter()
+            .map(|(tools, grant)| of_grant(tools, grant)),
+    );
+    for (name, agent) in &file.agents {
+        let tools: Vec<String> = agent.tools.iter().map(ToString::to_string).collect();
+        let gives = format!("tools {}", listed(&tools));
+        all.push(Gift::new(format!("agent {name}"), gives));
+    }
+    all.extend(as_written(file));
+    all
+}
+
+/// Prints them, a line each.
+pub(super) fn say(gifts: &[Gift]) {
+    for gift in gifts {
+        print::line(format!(
+            "  {} {}",
+            strong(foreign(&gift.what)),
+            foreign(&gift.gives)
+        ));
+        for more in &gift.with {
+            print::line(format!("    {}", foreign(more)));
+        }
+    }
+}
+
+/// A server that the file starts or asks: that is outside of the quarantine.
+fn of_server(name: &str, server: &McpTable) -> Gift {
+    let gives = match &server.url {
+        Some(url) => format!("asks {url}{}", at_private(server.private)),
+        None => format!(
+            "starts `{}`, native code outside of the quarantine",
+            server.command.join(" ")
+        ),
+    };
+    let variables = server.env.iter().filter_map(|(variable, said)| match said {
+        VariableTable::Plain(_) => None,
+        VariableTable::Kept(kept) => {
+            let kept = kept_in(kept.env.as_deref(), kept.secret.as_deref());
+            Some(format!("{kept} in its variable {variable}"))
+        }
+    });
+    let headers = server.headers.iter().map(in_header);
+    Gift {
+        with: variables.chain(headers).collect(),
+        ..Gift::new(format!("MCP server {name}"), gives)
+    }
+}
+
+/// Components, by what they are by now: another one of the same name shows.
+fn of_plugins(file: &ConfigFile, path: &Path) -> Vec<Gift> {
+    let plugins = file.plugins.iter().map(|(name, component)| {
+        let bytes = PluginBytes::File(path.with_file_name("").join(component));
+        let digest = bytes.digest();
+        let digest = digest.map_or_else(|_| "not there".to_owned(), |digest| digest.short());
+        let gives = format!("is the component `{}` ({digest})", component.display());
+        Gift::new(format!("plugin {name}"), gives)
+    });
+    plugins.collect()
+}
+
+/// Whom the file tells of runs, and with which secrets.
+fn of_traces(file: &ConfigFile) -> Option<Gift> {
+    let endpoint = file.traces.endpoint.as_ref()?;
+    let gives = format!(
+        "of every run go to {endpoint}{}",
+        at_private(file.traces.private)
+    );
+    Some(Gift {
+        with: file.traces.headers.iter().map(in_header).collect(),
+        ..Gift::new("traces".to_owned(), gives)
+    })
+}
+
+/// Whom the file tells what runs read, and with whose key.
+fn of_model(name: &str, model: &ModelTable) -> Gift {
+    let gives = match model {
+        ModelTable::Scripted(scripted) => {
+            format!("replies from the file `{}`", scripted.script.display())
+        }
+        ModelTable::OpenAi(remote)
+        | ModelTable::Responses(remote)
+        | ModelTable::Anthropic(remote)
+        | ModelTable::Gemini(remote)
+        | ModelTable::Ollama(remote) => {
+            let key = match remote.key_env.as_str() {
+                "" => String::new(),
+                variable => format!(", with variable {variable} as its key"),
+            };
+            format!(
+                "is asked at {}{}{key}",
+                remote.url,
+                at_private(remote.private)
+            )
+        }
+    };
+    Gift::new(format!("model {name}"), gives)
+}
+
+fn of_mount(name: &str, mount: &MountTable) -> Gift {
+    let own = match mount.own {
+        true => ", trusted as the user's own (own)",
+        false => "",
+    };
+    let workspace = match mount.workspace {
+        true => ", new files need nobody's word (workspace)",
+        false => "",
+    };
+    let folder = mount.path.display();
+    let gives = format!("{} {folder}{own}{workspace}", mount.access.word());
+    Gift::new(format!("mount {name}"), gives)
+}
+
+fn of_grant(tools: &str, grant: &GrantTable) -> Gift {
+    let gives = format!(
+        "{}, {}, notes {}",
+        print::counted(grant.fetch.len(), "destination"),
+        print::counted(grant.mounts.len(), "mount"),
+        grant.notes.word()
+    );
+    let mut with: Vec<String> = grant.fetch.iter().map(destination).collect();
+    let mounts = grant.mounts.iter();
+    with.extend(mounts.map(|(mount, access)| format!("{} in mount {mount}", access.word())));
+    with.extend(grant.calls.iter().map(|tools| format!("calls {tools}")));
+    let secrets = grant.secrets.iter();
+    with.extend(secrets.map(|secret| format!("secret {} to {}", secret.name, secret.to)));
+    if grant.wasi_files {
+        with.push("its mounts through wasi:filesystem (wasi_files)".to_owned());
+    }
+    Gift {
+        with,
+        ..Gift::new(tools.to_owned(), gives)
+    }
+}
+
+fn destination(entry: &FetchEntry) -> String {
+    let (url, methods, private) = match entry {
+        FetchEntry::Url(url) => (url, looking(), false),
+        FetchEntry::Table(table) => (&table.url, table.methods.clone(), table.private),
+    };
+    format!("{} {url}{}", methods.join("|"), at_private(private))
+}
+
+fn at_private(private: bool) -> &'static str {
+    if private {
+        " (private addresses too)"
+    } else {
+        ""
+    }
+}
+
+fn in_header((header, said): (&String, &HeaderTable)) -> String {
+    let kept = kept_in(said.env.as_deref(), said.secret.as_deref());
+    format!("{kept} in header {header}")
+}
+
+fn kept_in(variable: Option<&str>, secret: Option<&str>) -> String {
+    match variable {
+        Some(variable) => format!("variable {variable}"),
+        None => format!("secret {}", secret.unwrap_or_default()),
+    }
+}
+
+fn listed(all: &[String]) -> String {
+    match all {
+        [] => "none".to_owned(),
+        all => all.join(", "),
+    }
+}
+
+/// What is said as it is written, whatever keys these tables come to have.
+fn as_written(file: &ConfigFile) -> Vec<Gift> {
+    let text = String::from_utf8_lossy(&file.bytes);
+    let Ok(written) = toml::from_str::<Table>(&text) else {
+        return Vec::new();
+    };
+    let mut all = Vec::new();
+    for (table, key) in AS_WRITTEN {
+        let place = match table {
+            "" => Some(&written),
+            table => written.get(table).and_then(Value::as_table),
+        };
+        let lines = place.into_iter().flatten();
+        let lines = lines.filter(|(name, _)| key == "*" || key == name.as_str());
+        let said = match table {
+            "" => String::new(),
+            table => format!("[{table}] "),
+        };
+        all.extend(
+            lines.map(|(name, value)| Gift::new(format!("{said}{name}"), format!("= {value}"))),
+        );
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_of_a_table_that_loosens_is_said_as_it_is_written() {
+        let text = "confirmed = [\"a.b\"]\n[flow]\nmode = \"off\"\nvouch = [\"x\"]\n[flow.tools.\"a.b\"]\n\
+                    accepts = \"private\"\n[serve]\nlisten = \"0.0.0.0:1\"\n";
+        let file: ConfigFile = toml::from_str(text).unwrap();
+        let file = ConfigFile {
+            bytes: text.as_bytes().to_vec(),
+            ..file
+        };
+        let said: Vec<String> = as_written(&file)
+            .iter()
+            .map(|gift| format!("{} {}", gift.what, gift.gives))
+            .collect();
+        for part in [
+            "confirmed = [\"a.b\"]",
+            "[flow] mode = \"off\"",
+            "[flow] vouch = [\"x\"]",
+            "accepts = \"private\"",
+            "[serve] listen = \"0.0.0.0:1\"",
+        ] {
+            assert!(
+                said.iter().any(|line| line.contains(part)),
+                "{part}: {said:?}"
+            );
+        }
+    }
+}
