@@ -188,6 +188,7 @@ fn code_of(code: Code) -> types::Code {
         | Code::Conflict
         | Code::Trapped
         | Code::GuestFailed
+        | Code::ScriptFailed
         | Code::Stalled
         | Code::Diverged
         | Code::NotJson

@@ -488,7 +488,7 @@ const FAILURE_CHARS: usize = 2_000;
 fn failed(failure: &steps::Failure) -> Broken {
     let (code, lead) = match failure.reason {
         steps::Reason::Syntax => (Code::BadInput, "the script is no program: "),
-        steps::Reason::Thrown => (Code::GuestFailed, ""),
+        steps::Reason::Thrown => (Code::ScriptFailed, ""),
         steps::Reason::Stalled => (Code::Stalled, ""),
         steps::Reason::OutOfWork => (Code::OutOfFuel, ""),
         steps::Reason::OutOfMemory => (Code::OutOfMemory, ""),

@@ -4,6 +4,7 @@
 //! of the process — is run again from its start, and the answers of its earlier lives come first, in
 //! their order. Only when they are used up does anything happen anew.
 
+mod absent;
 mod life;
 
 use std::sync::Arc;

@@ -269,7 +269,7 @@ fn scripts_and_search_are_code_mode_for_any_client() {
     );
     assert_eq!(outcome["structuredContent"]["meta"]["surface"], "mcp");
     let failed = client.call("run_script", json!({"source": "throw new Error('no')"}));
-    assert_eq!(code(&failed), "INTERNAL_ERROR");
+    assert_eq!(code(&failed), "VALIDATION_ERROR");
     // What is called from scripts alone has no name here.
     let direct = client.ask(
         "tools/call",

@@ -8,6 +8,7 @@ use futures_util::stream::FuturesUnordered;
 use serde_json::Value;
 
 use super::Script;
+use super::absent::instead;
 use crate::gate::all_asked;
 use crate::guests::dispatch::{Outcome, Request, ask_ahead, dispatch};
 use crate::guests::guest::{LogLine, Trail};
@@ -140,8 +141,11 @@ impl<'a> Life<'a> {
                     self.say_what_is_left();
                     return value_of(&text).map(Ended::Value);
                 }
-                Progress::Failed(broken) => {
+                Progress::Failed(mut broken) => {
                     self.spent = guest.spent();
+                    if let Some(instead) = instead(&broken.message) {
+                        broken.message.push_str(&format!("; {instead}"));
+                    }
                     return Err(broken.error());
                 }
                 Progress::Waiting(requests) => self.wish(requests)?,

@@ -264,7 +264,7 @@ async fn types_are_taken_for_what_they_are() {
         .script("const one: number = 1;\n\nthrow new Error('mine')")
         .await;
     let error = rig::error(&thrown.outcome);
-    assert_eq!(error.code(), Code::GuestFailed);
+    assert_eq!(error.code(), Code::ScriptFailed);
     assert!(
         error.message().contains("mine") && error.message().contains("line 3"),
         "{error:?}"
