@@ -4,6 +4,7 @@
 //! alone and know what the host talks about.
 
 pub mod attachment;
+pub mod bound;
 pub mod budget;
 pub mod clock;
 pub mod error;

@@ -19,7 +19,7 @@ use super::meter::Meter;
 use super::plugin::PluginBytes;
 use super::slots::Slot;
 use super::station::Quarantine;
-use super::stop::why_stopped;
+use super::stop::{Who, why_stopped};
 use crate::rules::call::Call;
 use crate::rules::caller::Caller;
 use crate::rules::grant::{Grant, Pattern};
@@ -440,7 +440,7 @@ impl ScriptGuest {
 const STEP_COPIES: usize = 16;
 
 fn explain(error: &wasmtime::Error, store: &Store<Alone>) -> Error {
-    why_stopped(error, "the script", store.data().0.was_refused(), "")
+    why_stopped(error, Who::Script, &store.data().0, "")
 }
 
 /// A step in the host's words.

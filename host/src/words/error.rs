@@ -337,13 +337,25 @@ impl Error {
         Self::new(Code::BadPlugin, message)
     }
 
-    /// `what` has `got` bytes or items and may have `limit`.
+    /// `what` has `got` bytes and may have `limit`.
     #[must_use]
     pub fn too_big(what: &str, limit: usize, got: usize) -> Self {
-        Self::new(
-            Code::TooBig,
-            format!("{what} is too big: {got}, and at most {limit} may be"),
-        )
+        let what = format!("{what} is too big: {got} bytes, and at most {limit} may be");
+        Self::new(Code::TooBig, what)
+    }
+
+    /// `what` has `got` characters and may have `limit`.
+    #[must_use]
+    pub fn too_long(what: &str, limit: usize, got: usize) -> Self {
+        let what = format!("{what} is too long: {got} characters, and at most {limit} may be");
+        Self::new(Code::TooBig, what)
+    }
+
+    /// `what` counts `got` things and may count `limit`.
+    #[must_use]
+    pub fn too_many(what: &str, limit: usize, got: usize) -> Self {
+        let what = format!("{what} is too big: {got}, and at most {limit} may be");
+        Self::new(Code::TooBig, what)
     }
 
     /// `what` did not end within its time.

@@ -226,7 +226,7 @@ fn limits_out_of_range_are_refused() {
 #[test]
 fn a_file_that_is_too_big_is_refused() {
     check(&"#".repeat(2_000_000)).ends(2).says_only(
-        "error: the configuration `[HERE]/lazaret.toml` is too big: 2000000, and at most 1048576 may be",
+        "error: the configuration `[HERE]/lazaret.toml` is too big: 2000000 bytes, and at most 1048576 may be",
     );
 }
 

@@ -263,7 +263,7 @@ fn hostile_variables_end_in_words() {
     station
         .run_told(&[("LAZARET__BLOCK", half)], &["config", "show"])
         .ends(1)
-        .says(&["the value of `LAZARET__BLOCK` is too big: 100000"]);
+        .says(&["the value of `LAZARET__BLOCK` is too big: 100000 bytes"]);
     wrong(
         &[("LAZARET__A__B__C__D__E__F__G__H__I", "1")],
         &[],

@@ -175,6 +175,9 @@ fn follow(station: &Station, ended: &Ended) {
         .collect();
     let mut place = 0;
     for line in advice {
+        let there = line.strip_prefix("in ");
+        let there = there.and_then(|line| line.strip_suffix(", which is there already, write:"));
+        let line = there.unwrap_or(line);
         let key = line.split('=').next().unwrap_or_default();
         if line.starts_with('[') {
             place = config

@@ -141,7 +141,7 @@ impl Told {
 
     fn keep(&mut self, name: &str, media_type: &str, encoded: &str) -> Result<()> {
         if self.files.len() >= ARTIFACTS {
-            return Err(Error::too_big(
+            return Err(Error::too_many(
                 "the list of artifacts",
                 ARTIFACTS,
                 self.files.len() + 1,

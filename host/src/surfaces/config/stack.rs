@@ -12,6 +12,7 @@ use super::layer::{Layer, Merged, Place, is, named};
 use super::profile::Profile;
 use super::resolve;
 use super::serve::{self, ServeRules};
+use crate::rules::policy::BUILT_IN;
 use crate::runs::host::{Places, Setup};
 use crate::words::error::{Error, Result};
 
@@ -186,7 +187,7 @@ impl Sources {
         let files = files.into_iter().flatten();
         let mut names: Vec<String> = files.map(|(path, _)| path.display().to_string()).collect();
         if names.is_empty() {
-            names.push("the built-in policy".to_owned());
+            names.push(BUILT_IN.to_owned());
         }
         let given = |is: fn(&Place) -> bool| self.assigned.iter().any(|layer| is(&layer.place));
         if given(|place| matches!(place, Place::Variable(_))) {
