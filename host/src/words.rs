@@ -16,5 +16,6 @@ pub mod label;
 pub mod limits;
 pub(crate) mod lock;
 pub mod message;
+pub mod near;
 pub mod session;
 pub mod setback;

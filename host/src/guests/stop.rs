@@ -61,12 +61,7 @@ impl Who {
 
 /// What stopped a guest. Trap texts of the engine may hold names that the guest chose, so only the
 /// kind of the trap is said, and what the guest itself wrote.
-pub(super) fn why_stopped(
-    error: &wasmtime::Error,
-    who: Who,
-    meter: &Meter,
-    wrote: &str,
-) -> Error {
+pub(super) fn why_stopped(error: &wasmtime::Error, who: Who, meter: &Meter, wrote: &str) -> Error {
     if error.downcast_ref::<Late>().is_some() {
         return who.passed(Code::TooSlow, meter);
     }

@@ -32,8 +32,8 @@ use crate::rules::questions::Questions;
 use crate::rules::running::Pending;
 use crate::rules::schema::Schema;
 use crate::rules::show::Show;
-use crate::words::bound::pace_hint;
 use crate::words::attachment::Body;
+use crate::words::bound::pace_hint;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Brought, Content, End, Event, Record, Spent, Started, Stopped, Surface};
@@ -245,7 +245,9 @@ impl Drive<'_> {
             Step::Answer(text) => self.show(&plan, text).await,
             Step::Fail(code, why) => {
                 let hints = plan.hints().iter().cloned();
-                let limit = plan.limit().and_then(|limit| pace_hint(limit, &self.agent.name));
+                let limit = plan
+                    .limit()
+                    .and_then(|limit| pace_hint(limit, &self.agent.name));
                 Err(hints.chain(limit).fold(Error::new(code, why), Error::hint))
             }
             Step::Prompt(_) | Step::Calls(_) => Err(Error::bug("a run stopped before its end")),

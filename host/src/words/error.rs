@@ -164,11 +164,9 @@ impl Code {
     pub fn http_status(self) -> u16 {
         match self {
             Self::Asked => 202,
-            Self::BadInput
-            | Self::BadArgs
-            | Self::BadLine
-            | Self::ScriptFailed
-            | Self::Stalled => 400,
+            Self::BadInput | Self::BadArgs | Self::BadLine | Self::ScriptFailed | Self::Stalled => {
+                400
+            }
             Self::Unauthenticated => 401,
             Self::Denied | Self::Unsafe => 403,
             Self::UnknownTool | Self::BadSurface | Self::NotFound => 404,

@@ -78,9 +78,24 @@ fn a_bound_that_is_passed_names_its_number_and_its_key() {
     };
     let hint = |key: &str| format!("`[limits] {key}` of `lazaret.toml` says how much");
     for (limits, arguments, number, key) in [
-        ("cpu_ms = 100", vec!["call", "hostile.spin"], "its 100 ms of processor time", "cpu_ms"),
-        ("fuel = 1000000", vec!["call", "hostile.spin"], "its 1000000 units of work", "fuel"),
-        ("memory_mib = 16", vec!["call", "hostile.hoard"], "which is 16 MiB", "memory_mib"),
+        (
+            "cpu_ms = 100",
+            vec!["call", "hostile.spin"],
+            "its 100 ms of processor time",
+            "cpu_ms",
+        ),
+        (
+            "fuel = 1000000",
+            vec!["call", "hostile.spin"],
+            "its 1000000 units of work",
+            "fuel",
+        ),
+        (
+            "memory_mib = 16",
+            vec!["call", "hostile.hoard"],
+            "which is 16 MiB",
+            "memory_mib",
+        ),
         (
             "argument_bytes = 20",
             vec!["call", "text.count", r#"{"text":"aaaaaaaaaaaaaaaaaaaa"}"#],
@@ -89,7 +104,11 @@ fn a_bound_that_is_passed_names_its_number_and_its_key() {
         ),
         (
             "script_calls = 1",
-            vec!["script", "-e", "for (const text of ['a', 'b']) await tools.text.count({text})"],
+            vec![
+                "script",
+                "-e",
+                "for (const text of ['a', 'b']) await tools.text.count({text})",
+            ],
             "may call 1 tools",
             "script_calls",
         ),
@@ -110,8 +129,11 @@ fn a_bound_that_is_passed_names_its_number_and_its_key() {
         ended.says(&[number, &hint(key)]);
     }
     // What is as large as it may be is not to be made larger.
-    under("[limits]\ncpu_ms = 10000\nfuel = 20000000000\n", &["call", "hostile.spin"])
-        .says(&["that is the most that `[limits] "]);
+    under(
+        "[limits]\ncpu_ms = 10000\nfuel = 20000000000\n",
+        &["call", "hostile.spin"],
+    )
+    .says(&["that is the most that `[limits] "]);
     let late = ["call", "hostile.sleep", "--timeout-ms", "50"];
     under("", &late).says(&["its client asked for this deadline (`--timeout-ms`)"]);
     under("[limits]\ntimeout_ms = 50\n", &late[..2]).says(&[&hint("timeout_ms")]);

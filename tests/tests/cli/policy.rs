@@ -154,7 +154,7 @@ fn a_question_about_nothing_is_refused() {
     station
         .run(&["policy", "explain", "text.count", "{}"])
         .ends(2)
-        .says(&["/: \"text\" is a required property"]);
+        .says(&["/: `text` is missing, a string"]);
 }
 
 /// Puts the lines that a denial printed into the configuration: each table once, each line below its

@@ -180,7 +180,11 @@ async fn a_function_has_no_tools_and_no_time() {
         ("() => 1 +", Code::BadArgs, "is none"),
         ("() => `", Code::BadArgs, "is none"),
         ("() => /*", Code::BadArgs, "is none"),
-        ("(p: string) => (p as string).length", Code::ScriptFailed, ""),
+        (
+            "(p: string) => (p as string).length",
+            Code::ScriptFailed,
+            "",
+        ),
     ] {
         let called = rig
             .call("handle.isolate", json!({"code": function, "of": []}))

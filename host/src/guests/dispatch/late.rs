@@ -20,9 +20,11 @@ pub(super) fn deadline(caller: &Caller, call: &Call, tool: &Tool, policy: &Polic
     let rest = caller.deadline.rest().as_millis().saturating_add(1_000);
     if rest < u128::from(own.min(most)) {
         return match caller.origin {
-            Origin::Model => "`[pace] call_timeout_ms` of `lazaret.toml` and the time that its run \
+            Origin::Model => {
+                "`[pace] call_timeout_ms` of `lazaret.toml` and the time that its run \
                               still had say how long it may take"
-                .to_owned(),
+                    .to_owned()
+            }
             Origin::Client | Origin::Script | Origin::Tool(_) | Origin::Host => {
                 "it is a part of another call, whose time was over".to_owned()
             }

@@ -179,7 +179,8 @@ fn a_denial_says_what_would_have_to_be_written() {
     assert_eq!(lines(&known, "docs/a", READ), grant);
     let unknown = caller_and_policy(&[], &[]);
     let asked = |mount: &str| {
-        let mounts = format!("[mounts.\"{mount}\"]\npath = \"{mount}\"\naccess = \"read\"\n[grants");
+        let mounts =
+            format!("[mounts.\"{mount}\"]\npath = \"{mount}\"\naccess = \"read\"\n[grants");
         grant.replace("docs", mount).replace("[grants", &mounts)
     };
     // No more than the folder that it lies in.
@@ -215,7 +216,12 @@ fn a_denial_says_what_would_have_to_be_written() {
 #[test]
 fn a_table_that_is_there_is_not_to_be_written_again() {
     let (_, mut policy) = caller_and_policy(&[("docs", Access::Read)], &[]);
-    let lines = ["[mounts.\"docs\"]", "access = \"write\"", "[grants.\"box.act\"]"].map(str::to_owned);
+    let lines = [
+        "[mounts.\"docs\"]",
+        "access = \"write\"",
+        "[grants.\"box.act\"]",
+    ]
+    .map(str::to_owned);
     assert_eq!(
         policy.advice(&lines),
         "in [mounts.\"docs\"], which is there already, write:\naccess = \"write\"\n[grants.\"box.act\"]"

@@ -35,6 +35,7 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::id::Digest;
 use crate::words::limits::CONFIG_BYTES;
 use crate::words::message::Calling;
+use crate::words::near;
 
 /// The whole file.
 #[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
@@ -523,9 +524,7 @@ fn nearest(message: &str) -> Option<String> {
         return None;
     }
     let unknown = words.next()?;
-    let scored = words.map(|known| (strsim::jaro_winkler(unknown, known), known));
-    let (score, known) = scored.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
-    (score > 0.7).then(|| known.to_owned())
+    near::nearest(unknown, words).map(str::to_owned)
 }
 
 #[cfg(test)]

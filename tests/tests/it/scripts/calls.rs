@@ -93,7 +93,7 @@ const FAILED: &[(&str, &str, bool, &str)] = &[
         "text.count({txt: 1})",
         "bad_args",
         false,
-        "\"text\" is a required property",
+        "`text` is missing, a string",
     ),
     (
         "text.count({text: 'a', more: 1})",

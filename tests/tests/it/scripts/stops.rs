@@ -327,7 +327,7 @@ async fn what_a_script_throws_has_a_place_in_its_source() {
     }
     let (_, message) = stopped(&rig, "const a = 1\nawait tools.text.count({txt: 1})").await;
     assert!(
-        message.contains("line 2") && message.contains("\"text\" is a required property"),
+        message.contains("line 2") && message.contains("`text` is missing, a string"),
         "{message}"
     );
 }
