@@ -106,6 +106,16 @@ impl Answered {
     }
 }
 
+/// The open questions of a run, for whoever waits for their answers.
+///
+/// # Errors
+/// What reading the journal says.
+pub async fn questions(host: &Host, run: &RunId) -> Result<Vec<Value>> {
+    let waiting = host.questions().await?;
+    let own = waiting.iter().filter(|waiting| waiting.run == *run);
+    Ok(own.map(listed::question).collect())
+}
+
 /// Calls a tool for a client, whatever comes of it: failures are envelopes too. `run` is from [`Host::new_run`].
 pub async fn call(
     host: &Host,

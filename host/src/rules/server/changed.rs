@@ -23,7 +23,7 @@ pub struct Part {
 #[must_use]
 pub fn between(was: &Definition, now: &Definition) -> Vec<Part> {
     let output = |definition: &Definition| definition.output.clone().unwrap_or_default();
-    let act = |definition: &Definition| serde_json::to_value(&definition.act).unwrap_or_default();
+    let act = |definition: &Definition| serde_json::to_value(definition.act).unwrap_or_default();
     let parts = [
         ("description", text(&was.description, &now.description)),
         ("arguments", values(&was.input, &now.input)),
