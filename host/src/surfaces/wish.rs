@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::envelope::{Envelope, refused};
+use super::listed;
 use crate::guests::dispatch::Request;
 use crate::guests::guest::Artifact;
 use crate::guests::tasks::Tasks;
