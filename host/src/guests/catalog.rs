@@ -216,6 +216,8 @@ pub struct Offered {
     pub tools: usize,
     /// Those that cannot be, and why.
     pub hidden: Vec<String>,
+    /// All that it lists, by their names there, offered or not.
+    pub listed: Vec<String>,
 }
 
 impl Offered {
@@ -365,7 +367,9 @@ impl Catalog {
                 )),
             }
         }
+        let listed = pin.map_or(&[][..], |pin| &pin.tools).iter();
         self.servers.push(Offered {
+            listed: listed.map(|tool| tool.remote.clone()).collect(),
             digest: pin.map(Pin::digest),
             server,
             tools,

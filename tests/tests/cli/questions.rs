@@ -62,6 +62,34 @@ fn two_questions_of_a_turn_are_put_at_the_terminal_one_after_the_other() {
     assert!(waiting(&station).is_empty());
 }
 
+/// What waits says for whose answer, to a program as well.
+#[test]
+fn an_envelope_that_waits_names_its_questions() {
+    let station = Station::with("ask = [\"text.count\"]\n");
+    let args = r#"{"text":"a"}"#;
+    let call = station
+        .run(&["call", "text.count", args, "--json"])
+        .ends(75);
+    let script = "return await tools.text.count({text: 'a'})";
+    let script = station.run(&["script", "-e", script, "--json"]).ends(75);
+    let line = r#"{"action":"text.count","input":{"text":"a"}}"#;
+    let line = station.run(&["json", line]).ends(75);
+    for ended in [call, script, line] {
+        let envelope = ended.json();
+        let asked = &envelope["questions"][0];
+        assert_eq!(asked["run"], envelope["run"], "{ended}");
+        let id = asked["question"].as_str().expect("a question");
+        let hints = envelope["error"]["hints"].to_string();
+        assert!(
+            hints.contains(&format!("lazaret ask allow {id}")),
+            "{ended}"
+        );
+        station.run(&["ask", "deny", id]).ends(0);
+    }
+    let done = station.run(&["call", "clock.now", "--json"]).ends(0).json();
+    assert!(done.get("questions").is_none(), "{done}");
+}
+
 #[test]
 fn whoever_answers_one_and_leaves_finds_the_other() {
     let station = agent("");

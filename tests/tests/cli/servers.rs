@@ -189,6 +189,22 @@ fn what_has_changed_since_it_was_trusted_is_shown() {
     ended.prints(&["ok as it was trusted"]);
 }
 
+/// A line about a tool that the server does not have counts for nothing, and that is said as soon as it is known.
+#[test]
+fn a_line_about_a_tool_that_a_server_does_not_have_is_said() {
+    let lines =
+        "[mcp.mail.tools.ad]\neffect = \"read-only\"\n[mcp.mail.tools.add]\neffect = \"read-only\"";
+    let station = station("good", lines);
+    let check = || station.run(&["policy", "check"]).ends(0);
+    check().never("is about no tool");
+    station.run(&["servers", "trust", "mail"]).ends(0);
+    check()
+        .says(&[
+            "[mcp.mail.tools.ad] is about no tool that the server has\nhint: did you mean `add`?",
+        ])
+        .never("[mcp.mail.tools.add]");
+}
+
 #[test]
 fn a_server_that_does_not_start_says_why() {
     let dies = station("dies", "");

@@ -394,7 +394,7 @@ fn add_confirmed(policy: &mut Policy, lines: &[Pattern]) -> Result<()> {
     reason = "a configured path is made plain, and not opened"
 )]
 /// `..` and `.` of a configured path go, so that it can be recognised in what tools say.
-fn absolute(folder: &Path, path: &Path) -> PathBuf {
+pub(super) fn absolute(folder: &Path, path: &Path) -> PathBuf {
     let joined = folder.join(path);
     joined.canonicalize().unwrap_or(joined)
 }
