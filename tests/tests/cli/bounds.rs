@@ -63,7 +63,7 @@ fn bounds_that_could_not_hold_are_mistakes() {
             "max_file_mib = 1048577",
             "[mounts.docs]: `max_file_mib` is not between 1 and 1048576",
         ),
-        ("quota_gib = 1", "unknown field `quota_gib`"),
+        ("quota_gib = 1", "there is no key `quota_gib` here"),
     ] {
         check(&mount(more)).ends(2).says(&[says]);
     }

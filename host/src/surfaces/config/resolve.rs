@@ -696,8 +696,13 @@ pub(super) fn check_name(what: &str, name: &str) -> Result<()> {
 }
 
 pub(super) fn in_table(table: &str, error: &Error) -> Error {
-    let about = Error::new(error.code(), format!("[{table}]: {}", error.message()));
-    error.hints().iter().cloned().fold(about, Error::hint)
+    renamed(format!("[{table}]: {}", error.message()), error)
+}
+
+/// An error with another sentence.
+pub(super) fn renamed(what: String, error: &Error) -> Error {
+    let renamed = Error::new(error.code(), what);
+    error.hints().iter().cloned().fold(renamed, Error::hint)
 }
 
 /// An error that seemed to be about a file, and is about another place.
@@ -705,8 +710,7 @@ pub(super) fn about_instead(place: &str, path: &Path, error: &Error) -> Error {
     let file = format!("`{}`: ", path.display());
     let message = error.message();
     let message = message.strip_prefix(file.as_str()).unwrap_or(message);
-    let about = Error::new(error.code(), format!("`{place}`: {message}"));
-    error.hints().iter().cloned().fold(about, Error::hint)
+    renamed(format!("`{place}`: {message}"), error)
 }
 
 /// An error with the place that it is about; nothing is added where that has no name.
@@ -716,8 +720,7 @@ pub(super) fn about(place: &str, error: &Error) -> Error {
     } else {
         format!("`{place}`: {}", error.message())
     };
-    let about = Error::new(error.code(), what);
-    error.hints().iter().cloned().fold(about, Error::hint)
+    renamed(what, error)
 }
 
 #[cfg(test)]
