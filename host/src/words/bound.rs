@@ -10,6 +10,9 @@ use super::limits::{
     GUEST_MEMORY_BYTES_MAX, SCRIPT_CALLS_MAX, SCRIPT_CHARS, SCRIPT_CPU_MS_MAX,
 };
 
+/// What is said of a bound that has no key.
+pub const FIXED: &str = "this is fixed: nothing in `lazaret.toml` changes it";
+
 /// A bound of a call or of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
@@ -84,7 +87,7 @@ impl Bound {
     #[must_use]
     pub fn hint(self, limit: u64) -> String {
         let Some((key, most)) = self.key() else {
-            return "this is fixed: nothing in `lazaret.toml` changes it".to_owned();
+            return FIXED.to_owned();
         };
         let shown = match self {
             Self::Memory => limit >> 20,

@@ -19,7 +19,7 @@ use crate::rules::script::{
     Answered, Left, Queue, Recall, Settled, TOOL, Wish, diverged, in_doubt,
 };
 use crate::runs::rest;
-use crate::words::bound::Bound;
+use crate::words::bound::{Bound, FIXED};
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Event, Glimpse, Record, ScriptBounds, Scripted, Spent};
@@ -517,7 +517,7 @@ enum Next {
 fn value_of(text: &str) -> Result<Value> {
     let limit = usize::try_from(SCRIPT_JSON_BYTES).unwrap_or(usize::MAX);
     if text.len() > limit {
-        return Err(Error::too_big("the script's value", limit, text.len()));
+        return Err(Error::too_big("the script's value", limit, text.len()).hint(FIXED));
     }
     json::parse(text).map_err(|why| {
         let what = format!("the script's value is no JSON that is taken: {why}");
