@@ -516,7 +516,7 @@ pub(super) fn unplaced(message: &str) -> Error {
 fn with_nearest(error: Error, message: &str) -> Error {
     match nearest(message) {
         Some(key) => error.hint(format!("did you mean `{key}`?")),
-        None => said::advice(message).map_or(error, |advice| error.hint(advice)),
+        None => said::advice(message).into_iter().fold(error, Error::hint),
     }
 }
 
