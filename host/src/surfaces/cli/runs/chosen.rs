@@ -13,7 +13,7 @@ use crate::words::near::nearest;
 
 /// Which runs.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub(super) struct Chosen {
+pub(in crate::surfaces::cli) struct Chosen {
     /// Only runs that stand so: `done`, `failed` (whatever for), `waiting`, `paused`, `unfinished`, or the kind of a
     /// failure, such as `denied`.
     #[arg(long, value_name = "STATUS", value_parser = parse_status)]
