@@ -207,7 +207,7 @@ impl Policy {
     #[must_use]
     pub fn advice(&self, lines: &[String]) -> String {
         let said = lines.iter().map(|line| match self.has_table(line) {
-            true => format!("in {line}, which is there already, write:"),
+            true => format!("in {line}, which is there already, add or change:"),
             false => line.clone(),
         });
         said.collect::<Vec<_>>().join("\n")

@@ -224,7 +224,7 @@ fn a_table_that_is_there_is_not_to_be_written_again() {
     .map(str::to_owned);
     assert_eq!(
         policy.advice(&lines),
-        "in [mounts.\"docs\"], which is there already, write:\naccess = \"write\"\n[grants.\"box.act\"]"
+        "in [mounts.\"docs\"], which is there already, add or change:\naccess = \"write\"\n[grants.\"box.act\"]"
     );
     BUILT_IN.clone_into(&mut policy.origin);
     assert_eq!(policy.advice(&lines), lines.join("\n"));
