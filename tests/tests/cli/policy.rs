@@ -189,7 +189,8 @@ fn follow(station: &Station, ended: &Ended) {
     let mut place = 0;
     for line in advice {
         let there = line.strip_prefix("in ");
-        let there = there.and_then(|line| line.strip_suffix(", which is there already, add or change:"));
+        let there =
+            there.and_then(|line| line.strip_suffix(", which is there already, add or change:"));
         let line = there.unwrap_or(line);
         let key = line.split('=').next().unwrap_or_default();
         if line.starts_with('[') {

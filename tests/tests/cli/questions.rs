@@ -62,6 +62,28 @@ fn two_questions_of_a_turn_are_put_at_the_terminal_one_after_the_other() {
     assert!(waiting(&station).is_empty());
 }
 
+/// Nobody is asked about what no answer makes possible.
+#[test]
+fn a_path_in_no_mount_is_denied_and_not_asked_about() {
+    let station = Station::with(&format!("ask = [\"files.write\"]\n{POLICY}"));
+    std::fs::create_dir(station.workspace().join("out")).unwrap();
+    let write = |path: &str| {
+        let args = json!({"path": path, "content": "x"}).to_string();
+        station.run(&["call", "files.write", &args])
+    };
+    for path in ["out/a.md", "../a.md"] {
+        write(path).ends(3);
+    }
+    write("out/a.md").says(&[
+        "`out/a.md` lies in no mount that is granted to `files.write`",
+        "  [mounts.\"out\"]\n",
+        "  in [grants.\"files.write\"], which is there already, add or change:\n",
+    ]);
+    assert!(waiting(&station).is_empty());
+    write("here/a.md").ends(75);
+    assert_eq!(waiting(&station).len(), 1);
+}
+
 /// What waits says for whose answer, to a program as well.
 #[test]
 fn an_envelope_that_waits_names_its_questions() {

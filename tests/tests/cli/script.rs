@@ -144,6 +144,10 @@ fn a_script_that_fails_ends_with_2_and_says_where() {
         .run(&["script", "-e", "await new Promise(() => {})", "--json"])
         .ends(2);
     assert_eq!(ended.json()["error"]["kind"], "stalled", "{ended}");
+    let ended = station.run(&["script", "-e", "await fetch('http://a.test')"]);
+    ended
+        .ends(2)
+        .says(&["fetch is not defined; ", "`await tools.PLUGIN.NAME("]);
     // It is the script's fault, not the host's (row A-25), and the place is where one can go to.
     let ended = station
         .run(&["script", "-e", "let a = 1;\nnull.mine", "--json"])
