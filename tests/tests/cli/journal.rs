@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use rusqlite::Connection;
+use serde_json::Value;
 
 use crate::station::{Ended, Station};
 

@@ -499,7 +499,7 @@ fn explain(path: &Path, text: &str, error: &toml::de::Error) -> Error {
         .count()
         + 1;
     let message = error.message();
-    let key = said::key_at(text, at).map_or(String::new(), |key| format!("`{key}`: "));
+    let key = said::key_at(text, at, message).map_or(String::new(), |key| format!("`{key}`: "));
     let shown = Error::bad_input(format!(
         "`{}`, line {line}, column {column}: {key}{}",
         path.display(),

@@ -14,7 +14,10 @@ use crate::words::error::Error;
 /// The error with the line that it is about, where that is known.
 pub(super) fn located(files: &[(&Path, &Layer)], error: &Error) -> Option<Error> {
     let message = error.message();
-    let named = |path: &Path| message.strip_prefix(&format!("`{}`: ", path.display()));
+    let named = |path: &Path| {
+        let quoted = message.strip_prefix(&format!("`{}`: ", path.display()));
+        quoted.or_else(|| message.strip_prefix(&format!("{}: ", path.display())))
+    };
     let of_one = files.iter().find_map(|(path, layer)| {
         let rest = named(path)?;
         Some((*path, line_of(layer, rest)?, rest))
@@ -93,6 +96,10 @@ mod tests {
         check(
             "`/w/lazaret.toml`: [mounts.docs]: it is odd",
             "`/w/lazaret.toml`, line 2: [mounts.docs]: it is odd",
+        );
+        check(
+            "/w/lazaret.toml: [grants.\"a.*\"] is odd",
+            "`/w/lazaret.toml`, line 5: [grants.\"a.*\"] is odd",
         );
         check(
             "[grants.\"a.*\"]: `notes` is odd",

@@ -94,22 +94,26 @@ fn given(found: &str) -> String {
     }
 }
 
-/// The key whose value stands at this place of a text, with its tables.
-pub(super) fn key_at(text: &str, at: usize) -> Option<String> {
+/// The key whose value stands at this place of a text, with its tables. What is missing has no place, so the parser
+/// says that of its table.
+pub(super) fn key_at(text: &str, at: usize, message: &str) -> Option<String> {
     let table = DeTable::parse(text).ok()?;
-    find(table.get_ref(), at).map(|keys| keys.join("."))
+    let is_missing = message.starts_with("missing field ");
+    find(table.get_ref(), (at, is_missing)).map(|keys| keys.join("."))
 }
 
-fn find(table: &DeTable<'_>, at: usize) -> Option<Vec<String>> {
+fn find(table: &DeTable<'_>, (at, is_table): (usize, bool)) -> Option<Vec<String>> {
     table.iter().find_map(|(key, value)| {
+        let here = || value.span().contains(&at).then(Vec::new);
         let below = match value.get_ref() {
-            DeValue::Table(table) => find(table, at),
+            DeValue::Table(table) if is_table => find(table, (at, is_table)).or_else(here),
+            DeValue::Table(table) => find(table, (at, is_table)),
             DeValue::String(_)
             | DeValue::Integer(_)
             | DeValue::Float(_)
             | DeValue::Boolean(_)
             | DeValue::Datetime(_)
-            | DeValue::Array(_) => value.span().contains(&at).then(Vec::new),
+            | DeValue::Array(_) => here(),
         };
         let mut keys = below?;
         keys.insert(0, written(key.get_ref()));
@@ -187,8 +191,10 @@ mod tests {
             ("3 }", "grants.\"files.*\".mounts.docs"),
         ] {
             let at = text.find(part).unwrap();
-            assert_eq!(key_at(text, at).as_deref(), Some(key), "{part}");
+            assert_eq!(key_at(text, at, "").as_deref(), Some(key), "{part}");
         }
-        assert_eq!(key_at("a = ", 2), None);
+        assert_eq!(key_at("a = ", 2, ""), None);
+        let missing = key_at(text, text.find("[limits]").unwrap(), "missing field `a`");
+        assert_eq!(missing.as_deref(), Some("limits"));
     }
 }
