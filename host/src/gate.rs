@@ -199,7 +199,7 @@ impl Gate {
         let judged = self.record(caller, kind_of(&effect), what, (weighed, verdict))?;
         let terms = match decided {
             Ok((_, terms)) => terms,
-            Err(refused) => return Err(NotPassed::judged(judged, refused.error())),
+            Err(refused) => return Err(NotPassed::judged(judged, refused.error(&self.policy))),
         };
         match effect.durability() {
             Durability::Batched => {}
@@ -539,9 +539,9 @@ enum Refused {
 }
 
 impl Refused {
-    fn error(&self) -> Error {
+    fn error(&self, policy: &Policy) -> Error {
         match self {
-            Self::Denied(denial) => denied(denial),
+            Self::Denied(denial) => denied(denial, policy),
             Self::Asked(question) => asked(question),
         }
     }
@@ -704,14 +704,14 @@ pub fn unfit(error: &Error) -> Denial {
 
 /// A denial as an error: the reason for everybody, the policy lines for whoever may write them.
 #[must_use]
-pub fn denied(denial: &Denial) -> Error {
+pub fn denied(denial: &Denial, policy: &Policy) -> Error {
     let error = Error::new(Code::Denied, denial.reason.clone());
     if denial.allow.is_empty() {
         error
     } else {
         error.hint(format!(
             "to allow it, write in `lazaret.toml`:\n{}",
-            denial.allow.join("\n")
+            policy.advice(&denial.allow)
         ))
     }
 }

@@ -4,6 +4,7 @@
 //! alone and know what the host talks about.
 
 pub mod attachment;
+pub mod bound;
 pub mod budget;
 pub mod clock;
 pub mod error;
@@ -15,5 +16,6 @@ pub mod label;
 pub mod limits;
 pub(crate) mod lock;
 pub mod message;
+pub mod near;
 pub mod session;
 pub mod setback;

@@ -8,6 +8,8 @@ use serde_json::Value;
 use super::crowd::Crowd;
 use super::plugin::Plugin;
 use crate::edges::mcp::Server;
+use crate::rules::call::admits;
+use crate::rules::caller::{Caller, Origin};
 use crate::rules::flow::can_change;
 use crate::rules::flow::lines::Browse;
 use crate::rules::grant::{Grant, MountGrant, Pattern};
@@ -214,6 +216,8 @@ pub struct Offered {
     pub tools: usize,
     /// Those that cannot be, and why.
     pub hidden: Vec<String>,
+    /// All that it lists, by their names there, offered or not.
+    pub listed: Vec<String>,
 }
 
 impl Offered {
@@ -243,7 +247,7 @@ impl Catalog {
         policy: &Policy,
     ) -> Result<Self> {
         if bundled.len() + configured.len() > PLUGINS {
-            return Err(Error::too_big(
+            return Err(Error::too_many(
                 "the list of plugins",
                 PLUGINS,
                 bundled.len() + configured.len(),
@@ -363,7 +367,9 @@ impl Catalog {
                 )),
             }
         }
+        let listed = pin.map_or(&[][..], |pin| &pin.tools).iter();
         self.servers.push(Offered {
+            listed: listed.map(|tool| tool.remote.clone()).collect(),
             digest: pin.map(Pin::digest),
             server,
             tools,
@@ -427,6 +433,23 @@ impl Catalog {
     /// # Errors
     /// `UnknownTool`, with near names among those within `reach`.
     pub fn resolve(&self, name: &str, reach: &[Pattern]) -> Result<&Arc<Tool>> {
+        let within = |tool: &Tool| reach.iter().any(|line| line.matches(&tool.name));
+        self.found(name, || self.near(name, within))
+    }
+
+    /// The tool of that name, for somebody who is told of no tool that is withheld from them: none of those is near.
+    ///
+    /// # Errors
+    /// As [`Catalog::resolve`].
+    pub fn resolve_for(&self, name: &str, asker: (&Caller, &Policy)) -> Result<&Arc<Tool>> {
+        self.found(name, || self.near(name, |tool| is_for(tool, asker)))
+    }
+
+    fn found<'a>(
+        &'a self,
+        name: &str,
+        near: impl FnOnce() -> Vec<&'a ToolName>,
+    ) -> Result<&'a Arc<Tool>> {
         let found = ToolName::parse(name)
             .ok()
             .and_then(|name| self.tools.get(&name));
@@ -445,7 +468,7 @@ impl Catalog {
                     "nobody trusts the MCP server `{plugin}` yet: lazaret servers trust {plugin}"
                 ));
             }
-            let near = self.near(name, reach).into_iter();
+            let near = near().into_iter();
             let near: Vec<String> = near.map(|name| format!("`{name}`")).collect();
             if near.is_empty() {
                 error.hint("`lazaret tools` lists them")
@@ -518,19 +541,16 @@ impl Catalog {
 
     /// The tools whose own words a refusal may hold: that of the name, or those with names near to it.
     #[must_use]
-    pub fn spoken_of(&self, name: &str, reach: &[Pattern]) -> Vec<&ToolName> {
-        match self.resolve(name, reach) {
+    pub fn spoken_of(&self, name: &str, asker: (&Caller, &Policy)) -> Vec<&ToolName> {
+        match self.resolve(name, &[]) {
             Ok(tool) => vec![&tool.name],
-            Err(_) => self.near(name, reach),
+            Err(_) => self.near(name, |tool| is_for(tool, asker)),
         }
     }
 
-    fn near(&self, name: &str, reach: &[Pattern]) -> Vec<&ToolName> {
+    fn near(&self, name: &str, within: impl Fn(&Tool) -> bool) -> Vec<&ToolName> {
         const NEAR: f64 = 0.8;
-        let within = self
-            .tools
-            .values()
-            .filter(|tool| reach.iter().any(|line| line.matches(&tool.name)));
+        let within = self.tools.values().filter(|tool| within(tool));
         let mut scored: Vec<(f64, &ToolName)> = within
             .map(|tool| {
                 let whole = strsim::jaro_winkler(name, tool.name.as_str());
@@ -584,6 +604,16 @@ impl Catalog {
         };
         self.tools.values().filter(callable).collect()
     }
+}
+
+/// Whether somebody may be told that there is this tool: one that is offered where they are, and that policy would let
+/// them call. Whoever sits before this machine writes the policy, so that a tool without a line is told to them.
+fn is_for(tool: &Tool, (caller, policy): (&Caller, &Policy)) -> bool {
+    let is_at_hand = caller.origin == Origin::Client && caller.surface == Surface::Cli;
+    let offered = &tool.declared.offer.surfaces;
+    offered.contains(&SurfaceWord(caller.surface))
+        && admits(&tool.name, &tool.declared, caller, policy).is_ok()
+        && (is_at_hand || allowed(policy, &tool.name, tool.declared.risk))
 }
 
 fn allowed(policy: &Policy, tool: &ToolName, risk: Risk) -> bool {

@@ -5,6 +5,7 @@
 
 mod around;
 mod before;
+mod late;
 mod outside;
 mod said;
 
@@ -210,23 +211,24 @@ async fn pass(
     let (tool, given, args) = match check(station, caller, request) {
         Ok(checked) => checked,
         Err(refused) => {
-            let classes = &station.gate.policy().flows.classes;
+            let policy = station.gate.policy();
+            let (classes, asker) = (&policy.flows.classes, (caller, &**policy));
             let mut label = caller.label.clone();
             let (denial, error) = match refused {
                 Refused::Unfit(error) => {
                     // It quotes a schema, or names that are near: words of whoever wrote a plugin.
-                    let tools = station.catalog.spoken_of(&request.tool, &caller.reach);
+                    let tools = station.catalog.spoken_of(&request.tool, asker);
                     label = label.join(&classes.of_words(tools));
                     let error = with_near_names(error, caller);
                     (unfit(&error), error)
                 }
                 Refused::Misfit(error, held) => {
-                    let tools = station.catalog.spoken_of(&request.tool, &caller.reach);
+                    let tools = station.catalog.spoken_of(&request.tool, asker);
                     label = label.join(&held).join(&classes.of_words(tools));
                     (unfit(&error), error)
                 }
                 Refused::Denied(denial) => {
-                    let error = denied(&denial);
+                    let error = denied(&denial, station.gate.policy());
                     (denial, error)
                 }
             };
@@ -306,14 +308,15 @@ fn check<'a>(
     caller: &Caller,
     request: &Request,
 ) -> Result<(&'a Arc<Tool>, Given, Args), Refused> {
-    let tool = station.catalog.resolve(&request.tool, &caller.reach)?;
+    let policy = station.gate.policy();
+    let asker = (caller, &**policy);
+    let tool = station.catalog.resolve_for(&request.tool, asker)?;
     let offered = &tool.declared.offer.surfaces;
     // What policy puts around calls is called by the host, on every surface.
     if caller.origin != Origin::Host && !offered.contains(&SurfaceWord(caller.surface)) {
         let what = format!("`{}` is not offered on this surface", tool.name);
         return Err(Error::new(Code::BadSurface, what).into());
     }
-    let policy = station.gate.policy();
     call::admits(&tool.name, &tool.declared, caller, policy).map_err(Refused::Denied)?;
     let value = match &request.args {
         WishedArgs::Json(value) => value.clone(),
@@ -512,18 +515,24 @@ async fn visit(
     let plugin = match &tool.by {
         By::Component(plugin) => plugin,
         By::Server(served) => {
+            let deadline = late::deadline(caller, call, tool, station.gate.policy());
             let inner = inside(caller, call, (seq, within), station.gate.policy());
-            return Ok(outside::perform((station, tasks), inner, (tool, served), call).await);
+            let done = outside::perform((station, tasks), inner, (tool, served), call).await;
+            let result = done.result.map_err(|error| late::told(error, &deadline));
+            return Ok(Done { result, ..done });
         }
     };
     // A component that has to be compiled does not use up the call's own time, which begins after it.
     let linked = load(station, tasks, (caller, seq), (tool, plugin)).await?;
+    let deadline = late::deadline(caller, call, tool, station.gate.policy());
     let inner = inside(caller, call, (seq, within), station.gate.policy());
     let ending = run(station, tasks, inner, linked, (tool, call.args.text())).await?;
     let refused = ending.trail.refused.clone();
     let said = ending.said;
     Ok(Done {
-        result: said.and_then(|said| read_outcome((station, tool), said, refused)),
+        result: said
+            .map_err(|error| late::told(error, &deadline))
+            .and_then(|said| read_outcome((station, tool), said, refused)),
         telling: Telling::Whole,
         trail: ending.trail,
         remade: None,

@@ -16,7 +16,7 @@ use super::bindings::{Plugin, PluginPre, exports::lazaret::plugin::tool::Failure
 use super::heard::{Heard, Refused};
 use super::meter::Meter;
 use super::station::{Quarantine, Station};
-use super::stop::{Late, why_stopped};
+use super::stop::{Late, Who, why_stopped};
 use super::tasks::Tasks;
 use super::wasi::{self, Output};
 use crate::rules::caller::Caller;
@@ -347,11 +347,11 @@ impl Inside {
 
     /// What stopped the guest.
     pub(super) fn explain(&self, error: &wasmtime::Error) -> Error {
-        let wrote = match &self.errand {
-            Errand::Manifest => self.output.text(&Scrub::default()),
-            Errand::Call(visit) => self.output.text(&visit.station.scrub),
+        let (who, wrote) = match &self.errand {
+            Errand::Manifest => (Who::Reader, self.output.text(&Scrub::default())),
+            Errand::Call(visit) => (Who::Tool, self.output.text(&visit.station.scrub)),
         };
-        why_stopped(error, "the tool", self.meter.was_refused(), &wrote)
+        why_stopped(error, who, &self.meter, &wrote)
     }
 
     fn into_trail(self) -> Trail {

@@ -123,7 +123,9 @@ impl Wisher {
     /// One more effect is asked for. Too many are not even recorded: a record for each would fill the journal.
     fn count_effect(&self) -> Result<()> {
         if self.heard.count_effect() > EFFECTS_PER_CALL {
-            let what = "this call has asked for as many files, fetches and notes as it may";
+            let what = format!(
+                "this call has asked for files, fetches and notes {EFFECTS_PER_CALL} times, and may no more"
+            );
             return Err(Error::new(Code::OverBudget, what));
         }
         Ok(())
@@ -190,6 +192,7 @@ fn code_of(code: Code) -> types::Code {
         | Code::Conflict
         | Code::Trapped
         | Code::GuestFailed
+        | Code::ScriptFailed
         | Code::Stalled
         | Code::Diverged
         | Code::NotJson

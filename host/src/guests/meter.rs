@@ -30,6 +30,11 @@ impl Meter {
         }
     }
 
+    /// What bounds it.
+    pub(super) fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
     /// Whether it was refused memory: a trap after that is a lack of memory.
     pub(super) fn was_refused(&self) -> bool {
         self.refused

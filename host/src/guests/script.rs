@@ -19,7 +19,7 @@ use super::meter::Meter;
 use super::plugin::PluginBytes;
 use super::slots::Slot;
 use super::station::Quarantine;
-use super::stop::why_stopped;
+use super::stop::{Who, why_stopped};
 use crate::rules::call::Call;
 use crate::rules::caller::Caller;
 use crate::rules::grant::{Grant, Pattern};
@@ -440,7 +440,7 @@ impl ScriptGuest {
 const STEP_COPIES: usize = 16;
 
 fn explain(error: &wasmtime::Error, store: &Store<Alone>) -> Error {
-    why_stopped(error, "the script", store.data().0.was_refused(), "")
+    why_stopped(error, Who::Script, &store.data().0, "")
 }
 
 /// A step in the host's words.
@@ -488,7 +488,7 @@ const FAILURE_CHARS: usize = 2_000;
 fn failed(failure: &steps::Failure) -> Broken {
     let (code, lead) = match failure.reason {
         steps::Reason::Syntax => (Code::BadInput, "the script is no program: "),
-        steps::Reason::Thrown => (Code::GuestFailed, ""),
+        steps::Reason::Thrown => (Code::ScriptFailed, ""),
         steps::Reason::Stalled => (Code::Stalled, ""),
         steps::Reason::OutOfWork => (Code::OutOfFuel, ""),
         steps::Reason::OutOfMemory => (Code::OutOfMemory, ""),

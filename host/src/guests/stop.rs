@@ -2,6 +2,8 @@
 
 use wasmtime::Trap;
 
+use super::meter::Meter;
+use crate::words::bound::Bound;
 use crate::words::error::{Code, Error};
 use crate::words::id::shown;
 
@@ -17,29 +19,61 @@ impl std::fmt::Display for Late {
 
 impl std::error::Error for Late {}
 
+/// Who was stopped: as it is spoken of, and the bounds that are its own.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Who {
+    /// A guest of a tool.
+    Tool,
+    /// A guest that says what a plugin is, or reads a source: its bounds are the host's own.
+    Reader,
+    /// A guest of the engine of scripts.
+    Script,
+}
+
+impl Who {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Tool | Self::Reader => "the tool",
+            Self::Script => "the script",
+        }
+    }
+
+    /// It has passed a bound. The work of a script is bounded by its time.
+    fn passed(self, code: Code, meter: &Meter) -> Error {
+        let bounds = meter.bounds();
+        let memory = u64::try_from(bounds.memory_bytes).unwrap_or(u64::MAX);
+        let (bound, limit) = match (self, code) {
+            (Self::Script, Code::OutOfMemory) => (Bound::ScriptMemory, memory),
+            (Self::Script, _) => (Bound::ScriptCpu, bounds.cpu_ms),
+            (Self::Tool | Self::Reader, Code::OutOfMemory) => (Bound::Memory, memory),
+            (Self::Tool | Self::Reader, Code::OutOfFuel) => (Bound::Fuel, bounds.fuel),
+            (Self::Tool | Self::Reader, _) => (Bound::Cpu, bounds.cpu_ms),
+        };
+        let error = bound.passed(self.name(), limit);
+        match self {
+            Self::Reader => Error::new(code, error.message()).retry(false),
+            Self::Tool | Self::Script => Error::new(code, error.message())
+                .retry(false)
+                .hint(bound.hint(limit)),
+        }
+    }
+}
+
 /// What stopped a guest. Trap texts of the engine may hold names that the guest chose, so only the
 /// kind of the trap is said, and what the guest itself wrote.
-pub(super) fn why_stopped(
-    error: &wasmtime::Error,
-    who: &str,
-    refused_memory: bool,
-    wrote: &str,
-) -> Error {
+pub(super) fn why_stopped(error: &wasmtime::Error, who: Who, meter: &Meter, wrote: &str) -> Error {
     if error.downcast_ref::<Late>().is_some() {
-        return Error::new(Code::TooSlow, format!("{who} used up its processor time")).retry(false);
+        return who.passed(Code::TooSlow, meter);
     }
     if error.is::<wasmtime::PoolConcurrencyLimitError>() {
         return Error::new(Code::Busy, "all slots for guests are taken");
     }
     let trap = error.downcast_ref::<Trap>().copied();
     if trap == Some(Trap::OutOfFuel) {
-        return Error::new(Code::OutOfFuel, format!("{who} used up its units of work"));
+        return who.passed(Code::OutOfFuel, meter);
     }
-    if refused_memory {
-        return Error::new(
-            Code::OutOfMemory,
-            format!("{who} asked for more memory than it may have"),
-        );
+    if meter.was_refused() {
+        return who.passed(Code::OutOfMemory, meter);
     }
     let kind = match trap {
         Some(Trap::StackOverflow) => "its stack overflowed",
@@ -54,6 +88,7 @@ pub(super) fn why_stopped(
         None => "it broke a rule of the component model, or passed a limit of its imports",
     };
     tracing::debug!(error = format!("{error:#}"), "guest");
+    let who = who.name();
     // A panic writes its place, then its message, then advice on backtraces.
     let mut lines = wrote
         .lines()

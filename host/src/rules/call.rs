@@ -16,7 +16,7 @@ use super::grant::{Access, Grant, Pattern};
 use super::manifest::{Declared, EffectClass, Visibility};
 use super::policy::Policy;
 use super::schema::Args;
-use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
+use super::{Allowed, Consent, Durability, Effect, deny, deny_unless, file};
 use crate::words::event::{Classes, Content, Denial, EffectKind, Surface};
 use crate::words::id::{Digest, ToolName};
 use crate::words::label::Label;
@@ -108,6 +108,9 @@ impl Effect for Call {
         let standing = Standing::of(self, caller, policy);
         let lines = self.last_lines(policy, &open, &standing);
         let asked_by = self.asked_by(policy, &open, &standing);
+        if asked_by.is_some() {
+            self.check_files(caller, policy)?;
+        }
         if asked_by.is_some() && self.tool.as_str() != ADOPT {
             flow::check_handed(self)?;
             open.extend(flow::handed(self, caller, &policy.flows.classes));
@@ -249,6 +252,16 @@ impl Call {
         lines.retain(|line| !line.is_empty());
         lines.dedup();
         lines
+    }
+
+    /// Nobody is asked about what could do nothing after a yes: a file that lies in no mount of the tool. A tool that also
+    /// reaches out may mean a file elsewhere, and what others perform has files of its own, so of these nothing is
+    /// known; nor is it known before the guest says so which arguments of a tool are files if nobody has said.
+    fn check_files(&self, caller: &Caller, policy: &Policy) -> Result<(), Denial> {
+        let paths = flow::files(self, caller, policy);
+        paths
+            .iter()
+            .try_for_each(|path| file::check_mount((&self.tool, &self.grant), policy, path))
     }
 
     /// All that an answer is bound to, beside the run and the place in it.

@@ -7,11 +7,11 @@
 use std::sync::Arc;
 
 use super::caller::{Caller, Judging, Origin};
-use super::grant::Access;
+use super::grant::{Access, Grant, MountGrant};
 use super::policy::{Policy, Room};
 use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
 use crate::words::event::{Content, Denial, EffectKind};
-use crate::words::id::{RunId, shown};
+use crate::words::id::{RunId, ToolName, shown};
 use crate::words::label::Label;
 use crate::words::limits::{PATH_BYTES, PATH_NAME_BYTES};
 
@@ -269,24 +269,8 @@ impl File {
     }
 
     fn nothing_granted(&self, caller: &Caller, policy: &Policy, mount: &str) -> Denial {
-        let needed = self.wish.access().word();
-        let mut lines = Vec::new();
-        if !policy.mounts.contains_key(mount) {
-            lines.push(format!("[mounts.\"{mount}\"]"));
-            lines.push(format!("path = \"{mount}\"\naccess = \"{needed}\""));
-        }
-        if let Origin::Tool(tool) = &caller.origin {
-            lines.push(format!("[grants.\"{tool}\"]"));
-            lines.push(format!("mounts = {{ \"{mount}\" = \"{needed}\" }}"));
-        }
-        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let reason = format!(
-            "`{}` lies in no mount that is granted to `{}`{}",
-            shown(&self.path),
-            caller.origin,
-            begins(caller)
-        );
-        deny_unless("mount_not_granted", reason, &lines)
+        let wished = (self.path.as_str(), mount, self.wish.access());
+        nothing_granted((&caller.origin, &caller.grant), policy, wished)
     }
 
     fn only_reading(
@@ -302,11 +286,12 @@ impl File {
             .map_or(Access::None, |mount| mount.access);
         let mut lines = Vec::new();
         let needed = self.wish.access();
+        let names = split(path).unwrap_or_default();
+        let mount = proposed(policy, mount, &names);
         if most < needed {
             lines.push(format!("[mounts.\"{mount}\"]"));
-            if mount == "." {
-                // The built-in policy has this mount without anybody having written it.
-                lines.push("path = \".\"".to_owned());
+            if !policy.has_mount(mount) {
+                lines.push(format!("path = \"{mount}\""));
             }
             lines.push(format!("access = \"{}\"", needed.word()));
         }
@@ -329,9 +314,45 @@ impl File {
     }
 }
 
+/// That a path lies in no mount of whoever wished it, and the lines that would change that.
+fn nothing_granted(
+    (origin, grant): (&Origin, &Grant),
+    policy: &Policy,
+    (path, mount, needed): (&str, &str, Access),
+) -> Denial {
+    let needed = needed.word();
+    let names = split(path).unwrap_or_default();
+    let mount = proposed(policy, mount, &names);
+    let mut lines = Vec::new();
+    if !policy.has_mount(mount) {
+        lines.push(format!("[mounts.\"{mount}\"]"));
+        lines.push(format!("path = \"{mount}\"\naccess = \"{needed}\""));
+    }
+    if let Origin::Tool(tool) = origin {
+        lines.push(format!("[grants.\"{tool}\"]"));
+        lines.push(format!("mounts = {{ \"{mount}\" = \"{needed}\" }}"));
+    }
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let reason = format!(
+        "`{}` lies in no mount that is granted to `{origin}`{}",
+        shown(path),
+        begins(grant)
+    );
+    deny_unless("mount_not_granted", reason, &lines)
+}
+
+/// The mount that a line is proposed for: no more than the folder that the path begins with, if it lies in one. Where
+/// somebody has made a mount of everything, another one would take its folder away from all that may reach that.
+fn proposed<'a>(policy: &Policy, mount: &'a str, names: &'a [String]) -> &'a str {
+    match names {
+        [first, _, ..] if mount == "." && !policy.has_mount(mount) => first,
+        _ => mount,
+    }
+}
+
 /// How paths begin that are granted, for whoever has left that out.
-fn begins(caller: &Caller) -> String {
-    let mounts = caller.grant.mounts.iter();
+fn begins(grant: &Grant) -> String {
+    let mounts = grant.mounts.iter();
     let mounts = mounts.filter(|grant| &*grant.mount != ".");
     let below: Vec<String> = mounts.map(|grant| format!("`{}/`", grant.mount)).collect();
     match below.is_empty() {
@@ -440,6 +461,27 @@ fn has_root_mount(caller: &Caller) -> bool {
 pub fn mount_of(policy: &Policy, path: &str) -> Option<Arc<str>> {
     let names = split(path).ok()?;
     Some(mount_in(policy, &names))
+}
+
+/// Whether a path lies in a mount that a tool is granted, however far: where it does not, nothing can be done with it.
+///
+/// # Errors
+/// The denial that the tool's own request would get.
+pub(super) fn check_mount(
+    (tool, grant): (&ToolName, &Grant),
+    policy: &Policy,
+    path: &str,
+) -> Result<(), Denial> {
+    let mount = mount_in(policy, &split(path)?);
+    let is_granted = |granted: &MountGrant| granted.mount == mount;
+    if grant.mounts.iter().any(is_granted) {
+        return Ok(());
+    }
+    Err(nothing_granted(
+        (&Origin::Tool(tool.clone()), grant),
+        policy,
+        (path, &mount, Access::Create),
+    ))
 }
 
 /// The mount of a path, by policy alone, so that it is the same for everybody.

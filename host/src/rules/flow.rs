@@ -306,6 +306,25 @@ pub fn steering(call: &Call, caller: &Caller, policy: &Policy) -> Vec<(String, S
         .collect()
 }
 
+/// The values of a call that are files of its mounts, and can be nothing else: its tool reaches nothing beyond them.
+#[must_use]
+pub fn files(call: &Call, caller: &Caller, policy: &Policy) -> Vec<String> {
+    if reaches_out(call) {
+        return Vec::new();
+    }
+    let ledger = caller.known.ledger();
+    let weigher = Weigher {
+        call,
+        caller,
+        policy,
+        about: about(call, &policy.flows),
+        ledger: &ledger,
+    };
+    let mut leaves = leaves(call.args.value(), &call.declared.input);
+    leaves.retain(|leaf| weigher.kind_of(&leaf.path) == Some(Kind::File));
+    leaves.into_iter().map(|leaf| leaf.text).collect()
+}
+
 /// Whether what it is given may leave the host.
 fn reaches_out(call: &Call) -> bool {
     let outside = call.declared.outside || call.declared.effect == EffectClass::ExternalStateful;

@@ -269,16 +269,27 @@ impl Plan {
         if self.state.is_terminal() {
             return None;
         }
-        let (end, limit) = match &self.end {
-            Some(End::Answer(_)) => (State::Answered, None),
-            Some(End::Fault(_)) if self.is_cancelled() => (State::Cancelled, None),
-            Some(End::Fault(fault)) if fault.limit.is_some() => (State::Limited, fault.limit),
-            Some(End::Fault(_)) => (State::Failed, None),
-            // Whoever stops it has asked what comes next, and that was its end.
-            None => (State::Limited, Some(Limit::TurnLimit)),
+        let limit = self.limit();
+        let end = match &self.end {
+            Some(End::Answer(_)) => State::Answered,
+            Some(End::Fault(_)) if self.is_cancelled() => State::Cancelled,
+            Some(End::Fault(_)) if limit.is_none() => State::Failed,
+            Some(End::Fault(_)) | None => State::Limited,
         };
         self.state = end;
         Some((end, limit))
+    }
+
+    /// The bound that ends the run, where one does. Whoever asks knows that it is over.
+    #[must_use]
+    pub fn limit(&self) -> Option<Limit> {
+        match &self.end {
+            Some(End::Answer(_)) => None,
+            Some(End::Fault(_)) if self.is_cancelled() => None,
+            Some(End::Fault(fault)) => fault.limit,
+            // Whoever stops it has asked what comes next, and that was its end.
+            None => Some(Limit::TurnLimit),
+        }
     }
 
     /// The state that the run is in.

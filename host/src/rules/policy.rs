@@ -17,6 +17,7 @@ use super::retry::Retries;
 use super::schema::Args;
 use super::scrub::guess::Guess;
 use super::wards::Wards;
+use crate::words::bound::Bound;
 use crate::words::error::{Error, Result};
 use crate::words::id::ToolName;
 use crate::words::label::{Sort, Source};
@@ -28,7 +29,7 @@ use crate::words::limits::{
 /// What the operator allows.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// Where it was read: a path for people, or `built-in`.
+    /// Where it was read: paths for people, or [`BUILT_IN`].
     pub origin: String,
     /// The folders that lines may speak of.
     pub mounts: BTreeMap<Arc<str>, Mount>,
@@ -163,7 +164,9 @@ impl Bounds {
         let held: usize = held.map(|value| value.to_string().len()).sum();
         let bytes = args.text().len().saturating_sub(held);
         if bytes > self.argument_bytes {
-            return Err(Error::too_big("the arguments", self.argument_bytes, bytes));
+            let most = u64::try_from(self.argument_bytes).unwrap_or(u64::MAX);
+            let error = Error::too_big("the arguments", self.argument_bytes, bytes);
+            return Err(error.hint(Bound::Arguments.hint(most)));
         }
         Ok(args)
     }
@@ -175,6 +178,9 @@ pub const RISKS: [Risk; 3] = [
     Risk::NetworkRead,
     Risk::DataExfiltrationRisk,
 ];
+
+/// Where a policy was read that stands in no file.
+pub const BUILT_IN: &str = "the built-in policy";
 
 impl Policy {
     /// A policy that grants nothing: pure tools run, and that is all.
@@ -194,6 +200,31 @@ impl Policy {
             inbound: Inbound::default(),
             guess: Guess::default(),
         }
+    }
+
+    /// Lines that would allow something, for whoever writes them: a table that is there already is not written again,
+    /// since a file has each once.
+    #[must_use]
+    pub fn advice(&self, lines: &[String]) -> String {
+        let said = lines.iter().map(|line| match self.has_table(line) {
+            true => format!("in {line}, which is there already, add or change:"),
+            false => line.clone(),
+        });
+        said.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Whether this is the head of a table that some file has. What holds without any file stands in none.
+    fn has_table(&self, line: &str) -> bool {
+        let is = |table: &str, name: &str| line == format!("[{table}.\"{name}\"]");
+        let mounts = || self.mounts.keys().any(|name| is("mounts", name));
+        let about = |line: &Line| is("grants", &line.tools.to_string());
+        self.origin != BUILT_IN && (mounts() || self.lines.iter().any(about))
+    }
+
+    /// Whether some file has this mount.
+    #[must_use]
+    pub fn has_mount(&self, name: &str) -> bool {
+        self.origin != BUILT_IN && self.mounts.contains_key(name)
     }
 
     /// Everything that the lines about `tool` grant, together. What a line grants of a mount is

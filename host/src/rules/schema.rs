@@ -3,6 +3,8 @@
 //! References outside the schema are refused, and patterns run on a linear-time engine, so a hostile
 //! manifest can neither reach the network nor stall the host.
 
+mod issue;
+
 use std::collections::HashMap;
 use std::fmt;
 
@@ -81,10 +83,7 @@ impl Schema {
         }
         let errors = self.validator.iter_errors(value).take(ISSUES_LISTED);
         errors
-            .map(|error| Issue {
-                path: error.instance_path().to_string(),
-                message: error.masked_with("the value").to_string(),
-            })
+            .map(|error| issue::said(&error, &self.source))
             .collect()
     }
 }

@@ -3,6 +3,7 @@
 //! A server is outside of the quarantine by nature: a program on this machine, or somebody else's. Everything that it
 //! says is untrusted, from the names of its tools on. What its tools do, and how calls of them go, the operator says.
 
+pub mod changed;
 pub mod definition;
 pub mod naming;
 pub mod pin;

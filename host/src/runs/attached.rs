@@ -70,7 +70,7 @@ impl Host {
 pub(super) fn check_attached(files: &[Attachment]) -> Result<()> {
     if files.len() > ATTACHMENTS {
         let what = "the list of attached files";
-        return Err(Error::too_big(what, ATTACHMENTS, files.len()));
+        return Err(Error::too_many(what, ATTACHMENTS, files.len()));
     }
     let all: u64 = files.iter().map(|one| one.bytes).sum();
     let all = usize::try_from(all).unwrap_or(usize::MAX);

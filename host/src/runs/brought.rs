@@ -72,7 +72,7 @@ impl Host {
     pub(super) async fn bring(&self, chosen: &[Chosen]) -> Result<Vec<Brought>> {
         if chosen.len() > BROUGHT {
             let what = "the list of handles to begin with";
-            return Err(Error::too_big(what, BROUGHT, chosen.len()));
+            return Err(Error::too_many(what, BROUGHT, chosen.len()));
         }
         let mut brought: Vec<Brought> = Vec::new();
         let mut held = Handles::default();

@@ -33,6 +33,7 @@ use crate::rules::running::Pending;
 use crate::rules::schema::Schema;
 use crate::rules::show::Show;
 use crate::words::attachment::Body;
+use crate::words::bound::pace_hint;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Brought, Content, End, Event, Record, Spent, Started, Stopped, Surface};
@@ -244,7 +245,10 @@ impl Drive<'_> {
             Step::Answer(text) => self.show(&plan, text).await,
             Step::Fail(code, why) => {
                 let hints = plan.hints().iter().cloned();
-                Err(hints.fold(Error::new(code, why), Error::hint))
+                let limit = plan
+                    .limit()
+                    .and_then(|limit| pace_hint(limit, &self.agent.name));
+                Err(hints.chain(limit).fold(Error::new(code, why), Error::hint))
             }
             Step::Prompt(_) | Step::Calls(_) => Err(Error::bug("a run stopped before its end")),
         };

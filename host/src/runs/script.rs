@@ -4,6 +4,7 @@
 //! of the process — is run again from its start, and the answers of its earlier lives come first, in
 //! their order. Only when they are used up does anything happen anew.
 
+mod absent;
 mod life;
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use crate::guests::station::Station;
 use crate::guests::tasks::Tasks;
 use crate::rules::caller::Caller;
 use crate::rules::script::TOOL;
+use crate::words::bound::Bound;
 use crate::words::clock::Clock;
 use crate::words::error::{Error, Result};
 use crate::words::event::{Content, Record, Spent};
@@ -81,8 +83,9 @@ impl Script<'_> {
         let chars = self.source.chars().count();
         let most = self.station.gate.policy().scripts.chars;
         if chars > most {
-            let error = Error::too_big("the script", most, chars);
-            return Err((0, error.hint("its size is counted in characters")));
+            let error = Error::too_long("the script", most, chars);
+            let most = u64::try_from(most).unwrap_or(u64::MAX);
+            return Err((0, error.hint(Bound::ScriptChars.hint(most))));
         }
         let scripts = &self.station.scripts;
         let call = scripts.call(&self.source);

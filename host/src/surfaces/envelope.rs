@@ -19,6 +19,9 @@ pub struct Envelope<'a> {
     /// The run that waits for an answer; nothing where none does.
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<&'a RunId>,
+    /// What it waits for; `error.hints` says how it is answered.
+    #[serde(skip_serializing_if = "<[Value]>::is_empty")]
+    questions: &'a [Value],
     artifacts: Vec<Value>,
     logs: &'a [LogLine],
     meta: Meta<'a>,
@@ -82,6 +85,7 @@ impl<'a> Envelope<'a> {
             ok: outcome.result.is_ok(),
             end,
             run: waits.then_some(&called.run),
+            questions: &[],
             artifacts: outcome.trail.artifacts.iter().map(artifact).collect(),
             logs: &outcome.trail.logs,
             meta: Meta {
@@ -93,6 +97,14 @@ impl<'a> Envelope<'a> {
                 usage: outcome.spent,
             },
         }
+    }
+}
+
+impl<'a> Envelope<'a> {
+    /// The same with the open questions of its run.
+    #[must_use]
+    pub fn asking(self, questions: &'a [Value]) -> Self {
+        Self { questions, ..self }
     }
 }
 

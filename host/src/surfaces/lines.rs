@@ -156,6 +156,9 @@ pub async fn answer(host: &Host, line: Result<Vec<u8>>, tasks: &Tasks) -> Answer
         }
         if let Some(run) = &answered.waits {
             envelope.insert("run".to_owned(), run.as_str().into());
+            // Whatever keeps them from being read, the run is known.
+            let questions = wish::questions(host, run).await.unwrap_or_default();
+            envelope.insert("questions".to_owned(), questions.into());
         }
     }
     answered

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::envelope::{Envelope, refused};
+use super::listed;
 use crate::guests::dispatch::Request;
 use crate::guests::guest::Artifact;
 use crate::guests::tasks::Tasks;
@@ -104,6 +105,16 @@ impl Answered {
             artifacts: called.outcome.trail.artifacts,
         }
     }
+}
+
+/// The open questions of a run, for whoever waits for their answers.
+///
+/// # Errors
+/// What reading the journal says.
+pub async fn questions(host: &Host, run: &RunId) -> Result<Vec<Value>> {
+    let waiting = host.questions().await?;
+    let own = waiting.iter().filter(|waiting| waiting.run == *run);
+    Ok(own.map(listed::question).collect())
 }
 
 /// Calls a tool for a client, whatever comes of it: failures are envelopes too. `run` is from [`Host::new_run`].

@@ -55,6 +55,8 @@ pub enum Code {
     Trapped,
     /// The guest said that it failed.
     GuestFailed,
+    /// A script threw, or what it called did and it did not catch that. It is whoever wrote it who can mend that.
+    ScriptFailed,
     /// A script awaits what nothing will resolve.
     Stalled,
     /// A script that was taken up again wished for something else than before.
@@ -88,7 +90,12 @@ impl Code {
     #[must_use]
     pub fn exit_status(self) -> u8 {
         match self {
-            Self::BadInput | Self::BadArgs | Self::NotJson | Self::BadOutcome => 2,
+            Self::BadInput
+            | Self::BadArgs
+            | Self::ScriptFailed
+            | Self::Stalled
+            | Self::NotJson
+            | Self::BadOutcome => 2,
             Self::Denied | Self::Unconfirmed | Self::Unauthenticated => 3,
             Self::UnknownTool | Self::BadSurface | Self::NotFound => 4,
             Self::FetchFailed | Self::ProviderFailed | Self::Busy | Self::RateLimited => 5,
@@ -105,7 +112,6 @@ impl Code {
             | Self::OutOfMemory
             | Self::Trapped
             | Self::GuestFailed
-            | Self::Stalled
             | Self::Diverged
             | Self::DiskFailed
             | Self::InDoubt
@@ -118,7 +124,10 @@ impl Code {
     #[must_use]
     pub fn envelope(self) -> &'static str {
         match self {
-            Self::BadInput | Self::BadArgs => "VALIDATION_ERROR",
+            // A script is what its client sends: what is wrong with it is found when it runs.
+            Self::BadInput | Self::BadArgs | Self::ScriptFailed | Self::Stalled => {
+                "VALIDATION_ERROR"
+            }
             Self::UnknownTool => "ACTION_NOT_FOUND",
             Self::BadSurface => "UNSUPPORTED_SURFACE",
             Self::Denied => "AUTHORIZATION_ERROR",
@@ -142,7 +151,6 @@ impl Code {
             | Self::OutOfMemory
             | Self::Trapped
             | Self::GuestFailed
-            | Self::Stalled
             | Self::Diverged
             | Self::DiskFailed
             | Self::InDoubt
@@ -156,7 +164,9 @@ impl Code {
     pub fn http_status(self) -> u16 {
         match self {
             Self::Asked => 202,
-            Self::BadInput | Self::BadArgs | Self::BadLine => 400,
+            Self::BadInput | Self::BadArgs | Self::BadLine | Self::ScriptFailed | Self::Stalled => {
+                400
+            }
             Self::Unauthenticated => 401,
             Self::Denied | Self::Unsafe => 403,
             Self::UnknownTool | Self::BadSurface | Self::NotFound => 404,
@@ -169,7 +179,6 @@ impl Code {
             | Self::OutOfMemory
             | Self::Trapped
             | Self::GuestFailed
-            | Self::Stalled
             | Self::NotJson
             | Self::BadOutcome
             | Self::DiskFailed
@@ -216,6 +225,7 @@ impl Code {
             | Self::OutOfMemory
             | Self::Trapped
             | Self::GuestFailed
+            | Self::ScriptFailed
             | Self::Stalled
             | Self::Diverged
             | Self::NotJson
@@ -260,6 +270,7 @@ impl Code {
             | Self::OutOfMemory
             | Self::Trapped
             | Self::GuestFailed
+            | Self::ScriptFailed
             | Self::Stalled
             | Self::NotJson
             | Self::BadOutcome
@@ -324,13 +335,25 @@ impl Error {
         Self::new(Code::BadPlugin, message)
     }
 
-    /// `what` has `got` bytes or items and may have `limit`.
+    /// `what` has `got` bytes and may have `limit`.
     #[must_use]
     pub fn too_big(what: &str, limit: usize, got: usize) -> Self {
-        Self::new(
-            Code::TooBig,
-            format!("{what} is too big: {got}, and at most {limit} may be"),
-        )
+        let what = format!("{what} is too big: {got} bytes, and at most {limit} may be");
+        Self::new(Code::TooBig, what)
+    }
+
+    /// `what` has `got` characters and may have `limit`.
+    #[must_use]
+    pub fn too_long(what: &str, limit: usize, got: usize) -> Self {
+        let what = format!("{what} is too long: {got} characters, and at most {limit} may be");
+        Self::new(Code::TooBig, what)
+    }
+
+    /// `what` counts `got` things and may count `limit`.
+    #[must_use]
+    pub fn too_many(what: &str, limit: usize, got: usize) -> Self {
+        let what = format!("{what} is too big: {got}, and at most {limit} may be");
+        Self::new(Code::TooBig, what)
     }
 
     /// `what` did not end within its time.
@@ -533,6 +556,7 @@ mod tests {
             (Code::FetchFailed, 5),
             (Code::TooSlow, 124),
             (Code::Cancelled, 130),
+            (Code::ScriptFailed, 2),
             (Code::Trapped, 1),
             (Code::Asked, 75),
         ] {

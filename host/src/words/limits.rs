@@ -714,6 +714,10 @@ pub const SERVER_ADDRESS_BYTES: usize = 4 << 10;
 pub const SERVER_CURSOR_BYTES: usize = 4 << 10;
 /// The pinned definitions of one server.
 pub const SERVER_PIN_BYTES: usize = 8 << 20;
+/// Lines that are shown of one part of a definition that has changed.
+pub const SERVER_CHANGE_LINES: usize = 24;
+/// Characters that are shown of such a line.
+pub const SERVER_CHANGE_CHARS: usize = 400;
 /// The part of a tool's name after the server's.
 pub const SERVER_TOOL_NAME_CHARS: usize = 48;
 /// A tool's name at its server.

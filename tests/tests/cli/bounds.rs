@@ -1,6 +1,6 @@
 //! Bounds of destinations and mounts, as they are written: what is wrong with them, and where they show.
 
-use crate::station::Station;
+use crate::station::{Station, hostile};
 
 /// The file as it would hold, checked.
 fn check(config: &str) -> crate::station::Ended {
@@ -63,10 +63,80 @@ fn bounds_that_could_not_hold_are_mistakes() {
             "max_file_mib = 1048577",
             "[mounts.docs]: `max_file_mib` is not between 1 and 1048576",
         ),
-        ("quota_gib = 1", "unknown field `quota_gib`"),
+        ("quota_gib = 1", "there is no key `quota_gib` here"),
     ] {
         check(&mount(more)).ends(2).says(&[says]);
     }
+}
+
+/// How much it was, in its unit, and the key that says so.
+#[test]
+fn a_bound_that_is_passed_names_its_number_and_its_key() {
+    let under = |policy: &str, arguments: &[&str]| {
+        let plugin = format!("[plugins]\nhostile = {:?}\n", hostile());
+        Station::with(&format!("{policy}{plugin}")).run(arguments)
+    };
+    let hint = |key: &str| format!("`[limits] {key}` of `lazaret.toml` says how much");
+    for (limits, arguments, number, key) in [
+        (
+            "cpu_ms = 100",
+            vec!["call", "hostile.spin"],
+            "its 100 ms of processor time",
+            "cpu_ms",
+        ),
+        (
+            "fuel = 1000000",
+            vec!["call", "hostile.spin"],
+            "its 1000000 units of work",
+            "fuel",
+        ),
+        (
+            "memory_mib = 16",
+            vec!["call", "hostile.hoard"],
+            "which is 16 MiB",
+            "memory_mib",
+        ),
+        (
+            "argument_bytes = 20",
+            vec!["call", "text.count", r#"{"text":"aaaaaaaaaaaaaaaaaaaa"}"#],
+            "31 bytes, and at most 20 may be",
+            "argument_bytes",
+        ),
+        (
+            "script_calls = 1",
+            vec![
+                "script",
+                "-e",
+                "for (const text of ['a', 'b']) await tools.text.count({text})",
+            ],
+            "may call 1 tools",
+            "script_calls",
+        ),
+        (
+            "script_chars = 8",
+            vec!["script", "-e", "return 10"],
+            "9 characters, and at most 8 may be",
+            "script_chars",
+        ),
+        (
+            "script_cpu_ms = 30",
+            vec!["script", "-e", "for (;;) {}"],
+            "its 30 ms of processor time",
+            "script_cpu_ms",
+        ),
+    ] {
+        let ended = under(&format!("[limits]\n{limits}\n"), &arguments);
+        ended.says(&[number, &hint(key)]);
+    }
+    // What is as large as it may be is not to be made larger.
+    under(
+        "[limits]\ncpu_ms = 10000\nfuel = 20000000000\n",
+        &["call", "hostile.spin"],
+    )
+    .says(&["that is the most that `[limits] "]);
+    let late = ["call", "hostile.sleep", "--timeout-ms", "50"];
+    under("", &late).says(&["its client asked for this deadline (`--timeout-ms`)"]);
+    under("[limits]\ntimeout_ms = 50\n", &late[..2]).says(&[&hint("timeout_ms")]);
 }
 
 #[test]

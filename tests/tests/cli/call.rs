@@ -109,16 +109,16 @@ fn what_is_no_json_is_shown_how_to_quote() {
 fn arguments_that_miss_the_schema_are_told_place_by_place() {
     call(r#"{"txt":"a"}"#).ends(2).says(&[
         "error: Invalid action input.",
-        "\n  /: Additional properties are not allowed ('txt' was unexpected)",
-        "\n  /: \"text\" is a required property",
+        "\n  /: there is no `txt` here; did you mean `text`?",
+        "\n  /: `text` is missing, a string",
         "\nrecord: lazaret runs show [RUN]",
     ]);
     call(r#"{"text":3}"#)
         .ends(2)
-        .says(&["\n  /text: the value is not of type \"string\""]);
+        .says(&["\n  /text: expected a string, and this is a number"]);
     call(r#""x""#)
         .ends(2)
-        .says(&["\n  /: the value is not of type \"object\""]);
+        .says(&["\n  /: expected an object, and this is a string"]);
 }
 
 #[test]

@@ -39,20 +39,23 @@ fn unknown_keys_are_refused_and_the_nearest_is_named() {
     wrong(
         "[mount.docs]\npath = \"x\"\n",
         &[
-            "line 1, column 2: unknown field `mount`",
+            "line 1, column 2: there is no key `mount` here",
             "hint: did you mean `mounts`?",
         ],
     );
     wrong(
         "[mounts.docs]\npath = \"x\"\nacess = \"read\"\n",
         &[
-            "line 3, column 1: unknown field `acess`",
+            "line 3, column 1: there is no key `acess` here",
             "hint: did you mean `access`?",
         ],
     );
     wrong(
         "[models.m]\nprovider = \"openai\"\nurl = \"http://a.test\"\nmodel = \"m\"\nkey = \"canary\"\n",
-        &["unknown field `key`", "hint: did you mean `key_env`?"],
+        &[
+            "there is no key `key` here",
+            "hint: did you mean `key_env`?",
+        ],
     );
     wrong(
         "[grants.\"web.get_page\"]\nfetch = [{ url = \"http://a.test/\", metods = [\"GET\"] }]\n",
@@ -66,14 +69,17 @@ fn unknown_keys_are_refused_and_the_nearest_is_named() {
 fn wrong_types_are_refused() {
     wrong(
         "allow_risk = \"x\"\n",
-        &["line 1, column 14: invalid type: string \"x\", expected a sequence"],
+        &["line 1, column 14: `allow_risk`: a list is expected here, and this is the text \"x\""],
     );
     wrong(
         "[limits]\nfuel = \"much\"\n",
-        &["line 2, column 8: invalid type"],
+        &["line 2, column 8: `limits.fuel`: a whole number"],
     );
     wrong("a = \n", &["line 1, column 5"]);
-    wrong("[mounts.docs]\n", &["line 1", "missing field `path`"]);
+    wrong(
+        "[mounts.docs]\n",
+        &["line 1", "the key `path` is missing here"],
+    );
 }
 
 #[test]
@@ -81,19 +87,19 @@ fn wrong_words_are_refused() {
     wrong(
         "[mounts.docs]\npath = \"x\"\naccess = \"reed\"\n",
         &[
-            "line 3, column 10: unknown variant `reed`",
+            "line 3, column 10: `mounts.docs.access`: `reed` is nothing that may be said here",
             "hint: did you mean `read`?",
         ],
     );
     wrong(
         "[models.m]\nprovider = \"magic\"\n",
         &[
-            "unknown variant `magic`, expected one of `scripted`, `openai`, `responses`, `anthropic`, `gemini`, `ollama`",
+            "`magic` is nothing that may be said here: it may be `scripted`, `openai`, `responses`, `anthropic`, `gemini`, `ollama`",
         ],
     );
     wrong(
         "collisions = \"rename\"\n",
-        &["line 1", "unknown variant `rename`"],
+        &["line 1", "`rename` is nothing that may be said here"],
     );
 }
 
@@ -226,7 +232,7 @@ fn limits_out_of_range_are_refused() {
 #[test]
 fn a_file_that_is_too_big_is_refused() {
     check(&"#".repeat(2_000_000)).ends(2).says_only(
-        "error: the configuration `[HERE]/lazaret.toml` is too big: 2000000, and at most 1048576 may be",
+        "error: the configuration `[HERE]/lazaret.toml` is too big: 2000000 bytes, and at most 1048576 may be",
     );
 }
 
@@ -257,7 +263,7 @@ fn every_command_that_needs_it_says_the_same() {
         station
             .run(command)
             .ends(2)
-            .says(&["error: `[HERE]/lazaret.toml`, line 1, column 1: unknown field `frob`"]);
+            .says(&["error: `[HERE]/lazaret.toml`, line 1, column 1: there is no key `frob` here"]);
     }
 }
 

@@ -61,7 +61,7 @@ fn a_wrong_configuration_is_broken() {
     let station = Station::new();
     station.write("lazaret.toml", "blok = []\n");
     station.run(&["doctor"]).ends(1).prints(&[
-        "broken  configuration  `[HERE]/lazaret.toml`, line 1, column 1: unknown field `blok`",
+        "broken  configuration  `[HERE]/lazaret.toml`, line 1, column 1: there is no key `blok` here",
         "hint: did you mean `block`?",
     ]);
     let told = station.run(&["doctor", "--json"]).ends(1).json();

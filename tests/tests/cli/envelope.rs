@@ -61,8 +61,8 @@ fn failure_is_told_field_for_field() {
             "code": "VALIDATION_ERROR",
             "message": "Invalid action input.",
             "issues": [
-                {"path": "/text", "message": "the value is not of type \"string\""},
-                {"path": "", "message": "Additional properties are not allowed ('more' was unexpected)"},
+                {"path": "/text", "message": "expected a string, and this is a number"},
+                {"path": "", "message": "there is no `more` here; there is `text`"},
             ],
             "retryable": false,
             "kind": "bad_args",

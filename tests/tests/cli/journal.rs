@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use rusqlite::Connection;
+use serde_json::Value;
 
 use crate::station::{Ended, Station};
 
@@ -67,6 +68,40 @@ fn runs_are_listed_newest_first() {
     assert_eq!(one.len(), 1);
     assert_eq!(one[0]["started"]["subject"], "files.remove");
     assert_eq!(one[0]["stopped"]["code"], "bad_args");
+}
+
+/// Runs are chosen by how they stand, by what was begun, and by when.
+#[test]
+fn runs_are_listed_by_what_is_asked_for() {
+    let station = Station::with("ask = [\"text.diff\"]\n");
+    call(&station).ends(0);
+    station.run(&["call", "text.nope"]).ends(4);
+    let diff = r#"{"old":"a","new":"b"}"#;
+    station.run(&["call", "text.diff", diff]).ends(75);
+    let list = |arguments: &[&str]| -> Vec<String> {
+        let listed = station.run(&[&["runs", "list", "--json"], arguments].concat());
+        let subject = |run: &Value| run["started"]["subject"].as_str().unwrap().to_owned();
+        listed.ends(0).lines().iter().map(subject).collect()
+    };
+    assert_eq!(list(&["--status", "done"]), ["text.count"]);
+    assert_eq!(list(&["--status", "failed"]), ["text.nope"]);
+    assert_eq!(list(&["--status", "unknown_tool"]), ["text.nope"]);
+    assert_eq!(list(&["--status", "waiting"]), ["text.diff"]);
+    assert_eq!(list(&["--agent", "text.count"]), ["text.count"]);
+    assert_eq!(list(&["--since", "1h"]).len(), 3);
+    assert_eq!(list(&["--since", "1h", "--limit", "1"]), ["text.diff"]);
+    assert!(list(&["--since", "2999-01-01"]).is_empty());
+    let none = station.run(&["runs", "list", "--agent", "nobody"]).ends(0);
+    none.says(&["none of the newest 3 runs"]);
+    for (flag, wrong, says) in [
+        ("--status", "wating", "did you mean `waiting`?"),
+        ("--since", "soon", "write `30m`, `12h` or `7d`"),
+    ] {
+        station
+            .run(&["runs", "list", flag, wrong])
+            .ends(2)
+            .says(&[says]);
+    }
 }
 
 #[test]

@@ -178,6 +178,26 @@ fn nothing_of_a_client_counts_as_typed() {
     assert!(label.contains("/dev/stdin"), "{label}");
 }
 
+/// A tool that is withheld is not there for a client, and so it is not near either.
+#[test]
+fn a_tool_that_is_withheld_is_not_suggested() {
+    let station = Station::with("block = [\"clock.now\"]\n");
+    let mut client = Client::start(&station);
+    for name in ["clock__now", "clock.nwo", "files.remvoe"] {
+        let unknown = client.ask("tools/call", json!({"name": name, "arguments": {}}));
+        let error = &unknown["error"];
+        assert_eq!(error["data"]["code"], "ACTION_NOT_FOUND", "{unknown}");
+        let said = error["data"]["hints"].to_string();
+        for withheld in ["clock.now", "clock__now", "files.remove", "files__remove"] {
+            assert!(!said.contains(&format!("`{withheld}`")), "{unknown}");
+        }
+    }
+    client.end().ends(0);
+    // A person before this machine reads why: the line is theirs.
+    let ended = station.run(&["call", "clock.now"]).ends(3);
+    ended.says(&["`clock.now` is blocked by `block = [\"clock.now\"]`"]);
+}
+
 #[test]
 fn what_is_wrong_with_a_call_is_told() {
     let station = Station::new();
@@ -286,7 +306,7 @@ fn scripts_and_search_are_code_mode_for_any_client() {
     );
     assert_eq!(outcome["structuredContent"]["meta"]["surface"], "mcp");
     let failed = client.call("run_script", json!({"source": "throw new Error('no')"}));
-    assert_eq!(code(&failed), "INTERNAL_ERROR");
+    assert_eq!(code(&failed), "VALIDATION_ERROR");
     // What is called from scripts alone has no name here.
     let direct = client.ask(
         "tools/call",

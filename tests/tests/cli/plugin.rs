@@ -259,7 +259,7 @@ fn a_file_that_is_too_big_is_not_read() {
     let file = File::create(station.workspace().join("big.wasm")).unwrap();
     file.set_len(40 << 20).unwrap();
     station.run(&["plugin", "check", "big.wasm"]).ends(1).says_only(
-        "error: the component `[HERE]/big.wasm` is too big: 41943040, and at most 33554432 may be",
+        "error: the component `[HERE]/big.wasm` is too big: 41943040 bytes, and at most 33554432 may be",
     );
 }
 

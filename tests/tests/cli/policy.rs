@@ -122,6 +122,19 @@ fn a_denied_tool_is_explained_with_the_line_that_would_allow() {
     );
 }
 
+/// A key of `[plugins]` is a name only where the component's own is somebody else's.
+#[test]
+fn a_name_of_a_plugin_that_counts_for_nothing_is_said() {
+    let station = Station::with(&format!("[plugins]\nenemy = {:?}\n", hostile()));
+    let ended = station.run(&["policy", "check"]).ends(0);
+    ended.says(&["[plugins] `enemy` names nothing: the component calls itself `hostile`"]);
+    let station = Station::with(&format!("[plugins]\nhostile = {:?}\n", hostile()));
+    station
+        .run(&["policy", "check"])
+        .ends(0)
+        .never("names nothing");
+}
+
 #[test]
 fn what_a_call_would_do_is_judged_too() {
     let args = r#"{"path":"b.txt","content":"x"}"#;
@@ -154,7 +167,7 @@ fn a_question_about_nothing_is_refused() {
     station
         .run(&["policy", "explain", "text.count", "{}"])
         .ends(2)
-        .says(&["/: \"text\" is a required property"]);
+        .says(&["/: `text` is missing, a string"]);
 }
 
 /// Puts the lines that a denial printed into the configuration: each table once, each line below its
@@ -175,6 +188,10 @@ fn follow(station: &Station, ended: &Ended) {
         .collect();
     let mut place = 0;
     for line in advice {
+        let there = line.strip_prefix("in ");
+        let there =
+            there.and_then(|line| line.strip_suffix(", which is there already, add or change:"));
+        let line = there.unwrap_or(line);
         let key = line.split('=').next().unwrap_or_default();
         if line.starts_with('[') {
             place = config

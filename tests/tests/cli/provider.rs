@@ -161,7 +161,7 @@ fn broken_arguments_are_told_and_corrected() {
     let observed = observed(&server);
     assert!(observed[0].contains("not JSON"), "{observed:?}");
     assert!(
-        observed[1].contains("\"text\" is a required property"),
+        observed[1].contains("`text` is missing, a string"),
         "{observed:?}"
     );
     assert!(observed[2].contains("\"words\":2"), "{observed:?}");

@@ -62,6 +62,56 @@ fn two_questions_of_a_turn_are_put_at_the_terminal_one_after_the_other() {
     assert!(waiting(&station).is_empty());
 }
 
+/// Nobody is asked about what no answer makes possible.
+#[test]
+fn a_path_in_no_mount_is_denied_and_not_asked_about() {
+    let station = Station::with(&format!("ask = [\"files.write\"]\n{POLICY}"));
+    std::fs::create_dir(station.workspace().join("out")).unwrap();
+    let write = |path: &str| {
+        let args = json!({"path": path, "content": "x"}).to_string();
+        station.run(&["call", "files.write", &args])
+    };
+    for path in ["out/a.md", "../a.md"] {
+        write(path).ends(3);
+    }
+    write("out/a.md").says(&[
+        "`out/a.md` lies in no mount that is granted to `files.write`",
+        "  [mounts.\"out\"]\n",
+        "  in [grants.\"files.write\"], which is there already, add or change:\n",
+    ]);
+    assert!(waiting(&station).is_empty());
+    write("here/a.md").ends(75);
+    assert_eq!(waiting(&station).len(), 1);
+}
+
+/// What waits says for whose answer, to a program as well.
+#[test]
+fn an_envelope_that_waits_names_its_questions() {
+    let station = Station::with("ask = [\"text.count\"]\n");
+    let args = r#"{"text":"a"}"#;
+    let call = station
+        .run(&["call", "text.count", args, "--json"])
+        .ends(75);
+    let script = "return await tools.text.count({text: 'a'})";
+    let script = station.run(&["script", "-e", script, "--json"]).ends(75);
+    let line = r#"{"action":"text.count","input":{"text":"a"}}"#;
+    let line = station.run(&["json", line]).ends(75);
+    for ended in [call, script, line] {
+        let envelope = ended.json();
+        let asked = &envelope["questions"][0];
+        assert_eq!(asked["run"], envelope["run"], "{ended}");
+        let id = asked["question"].as_str().expect("a question");
+        let hints = envelope["error"]["hints"].to_string();
+        assert!(
+            hints.contains(&format!("lazaret ask allow {id}")),
+            "{ended}"
+        );
+        station.run(&["ask", "deny", id]).ends(0);
+    }
+    let done = station.run(&["call", "clock.now", "--json"]).ends(0).json();
+    assert!(done.get("questions").is_none(), "{done}");
+}
+
 #[test]
 fn whoever_answers_one_and_leaves_finds_the_other() {
     let station = agent("");
@@ -259,12 +309,12 @@ fn keys_about_questions_that_mean_nothing_are_refused() {
     for (keys, says) in [
         (
             "unattended = \"allow\"",
-            "unknown variant `allow`, expected `pause` or `deny`",
+            "`allow` is nothing that may be said here: it may be `pause`, `deny`",
         ),
         ("ask_expires_s = 0", "`ask_expires_s` is from 1 to "),
         ("ask_expires_s = 999999999", "`ask_expires_s` is from 1 to "),
-        ("ask_expires_s = \"1h\"", "invalid type"),
-        ("ask_expires = 5", "unknown field `ask_expires`"),
+        ("ask_expires_s = \"1h\"", "`ask_expires_s`: a whole number"),
+        ("ask_expires = 5", "there is no key `ask_expires` here"),
     ] {
         let station = Station::new();
         station.write_user_file(keys);

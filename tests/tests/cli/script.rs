@@ -135,15 +135,31 @@ fn a_script_that_is_too_long_is_refused() {
 }
 
 #[test]
-fn a_script_that_fails_ends_with_1_and_says_where() {
+fn a_script_that_fails_ends_with_2_and_says_where() {
     let station = Station::new();
     let source = "function inner() {\n  throw new Error('mine')\n}\ninner()";
-    let ended = station.run(&["script", "-e", source]).ends(1);
+    let ended = station.run(&["script", "-e", source]).ends(2);
     ended.says(&["mine", "line 2", "inner", "record: lazaret runs show [RUN]"]);
     let ended = station
         .run(&["script", "-e", "await new Promise(() => {})", "--json"])
-        .ends(1);
+        .ends(2);
     assert_eq!(ended.json()["error"]["kind"], "stalled", "{ended}");
+    let ended = station.run(&["script", "-e", "await fetch('http://a.test')"]);
+    ended
+        .ends(2)
+        .says(&["fetch is not defined; ", "`await tools.PLUGIN.NAME("]);
+    // It is the script's fault, not the host's (row A-25), and the place is where one can go to.
+    let ended = station
+        .run(&["script", "-e", "let a = 1;\nnull.mine", "--json"])
+        .ends(2);
+    let error = &ended.json()["error"];
+    assert_eq!(
+        (&error["code"], &error["kind"]),
+        (&json!("VALIDATION_ERROR"), &json!("script_failed")),
+        "{ended}"
+    );
+    let message = error["message"].as_str().unwrap_or_default();
+    assert!(message.contains("(line 2, column "), "{ended}");
     station.write("lazaret.toml", "[limits]\nscript_cpu_ms = 30\n");
     station.trust();
     let ended = station.run(&["script", "-e", "for (;;) {}", "--json"]);

@@ -282,8 +282,11 @@ fn a_keyring_works_or_says_that_it_does_not() {
 fn the_configuration_says_no_value_and_no_unknown_back_end() {
     let station = Station::new();
     for (config, says) in [
-        ("[vault]\nbackend = \"disk\"\n", "unknown variant `disk`"),
-        ("[vault]\ngithub = \"x\"\n", "unknown field `github`"),
+        (
+            "[vault]\nbackend = \"disk\"\n",
+            "`disk` is nothing that may be said here",
+        ),
+        ("[vault]\ngithub = \"x\"\n", "there is no key `github` here"),
         ("[scrub]\nkeyword = true\n", "did you mean `keywords`?"),
         (
             "[grants.\"web.get_page\"]\nsecrets = [{ name = \"a\", to = \"https://a.test/\" }]\n",
@@ -291,7 +294,7 @@ fn the_configuration_says_no_value_and_no_unknown_back_end() {
         ),
         (
             "[grants.\"web.get_page\"]\nsecrets = [{ name = \"a\", to = \"https://a.test/\", value = \"x\" }]\n",
-            "unknown field `value`",
+            "there is no key `value` here",
         ),
     ] {
         station.write("lazaret.toml", config);

@@ -133,15 +133,18 @@ fn what_is_no_request_of_ours_is_said_in_an_envelope() {
     server
         .get("/v1/runs?user=root")
         .fails(400, "VALIDATION_ERROR");
-    for (method, path) in [
-        ("DELETE", "/v1/runs"),
-        ("GET", "/v1/scripts"),
-        ("PUT", "/v1/tools"),
-        ("POST", "/"),
+    for (method, path, allowed) in [
+        ("DELETE", "/v1/runs", "GET,HEAD,POST"),
+        ("GET", "/v1/scripts", "POST"),
+        ("PUT", "/v1/tools", "GET,HEAD"),
+        ("POST", "/", "GET,HEAD"),
+        ("PUT", "/mcp", "GET,POST,DELETE"),
     ] {
-        server
-            .send(method, path, &[], "")
-            .fails(405, "VALIDATION_ERROR");
+        let answer = server.send(method, path, &[], "");
+        assert_eq!(answer.header("allow"), Some(allowed), "{method} {path}");
+        let error = answer.fails(405, "VALIDATION_ERROR");
+        let said = error["message"].as_str().unwrap_or_default();
+        assert!(said.contains(&format!("`{method}`")), "{said}");
     }
 }
 

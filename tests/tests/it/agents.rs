@@ -118,7 +118,7 @@ async fn malformed_calls_are_told_to_the_model_three_times_and_then_end_the_run(
     let wrong = [
         calls(json!([{"tool": "text.coumt", "args": {}}])),
         calls(json!([{"tool": "text.count", "args": {"txt": "a"}}])),
-        json!({"when": "\"text\" is a required property", "calls": [{"tool": "text.count", "args": 7}]}),
+        json!({"when": "`text` is missing, a string", "calls": [{"tool": "text.count", "args": 7}]}),
     ];
     let well = json!({"when": "Tool execution failed", "text": "Sorry."});
     let rig = Rig::of("")

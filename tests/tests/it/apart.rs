@@ -151,17 +151,17 @@ async fn a_function_has_no_tools_and_no_time() {
     for (function, code, part) in [
         (
             "async () => tools.text.count({text: 'a'})",
-            Code::GuestFailed,
+            Code::ScriptFailed,
             "has no tools",
         ),
         (
             "() => reveal({$handle: 'h1'})",
-            Code::GuestFailed,
+            Code::ScriptFailed,
             "has no tools",
         ),
         (
             "() => new Promise(done => setTimeout(done, 1))",
-            Code::GuestFailed,
+            Code::ScriptFailed,
             "has no timers",
         ),
         ("() => new Promise(() => {})", Code::Stalled, ""),
@@ -174,13 +174,17 @@ async fn a_function_has_no_tools_and_no_time() {
         ("() => 'x'.repeat(2e6)", Code::TooBig, ""),
         (
             "() => { throw new Error('no') }",
-            Code::GuestFailed,
+            Code::ScriptFailed,
             "no (line 1, column ",
         ),
         ("() => 1 +", Code::BadArgs, "is none"),
         ("() => `", Code::BadArgs, "is none"),
         ("() => /*", Code::BadArgs, "is none"),
-        ("(p: string) => (p as string).length", Code::GuestFailed, ""),
+        (
+            "(p: string) => (p as string).length",
+            Code::ScriptFailed,
+            "",
+        ),
     ] {
         let called = rig
             .call("handle.isolate", json!({"code": function, "of": []}))

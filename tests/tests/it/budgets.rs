@@ -253,7 +253,7 @@ async fn a_budget_of_cost_over_a_model_without_a_price_is_refused_at_once() {
     for (line, says) in [
         ("cost = -1.0", "`cost`: -1 is no amount"),
         ("cost = 1e-9", "no amount between"),
-        ("costs = 1", "unknown field `costs`"),
+        ("costs = 1", "there is no key `costs` here"),
     ] {
         let policy = policy.replace("cost = 0.5", line);
         let error = Rig::of(&policy)

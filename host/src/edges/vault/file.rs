@@ -84,7 +84,7 @@ impl SealedFile {
     pub(super) fn store(&self, name: &str, value: &Secret) -> Result<()> {
         self.change(|stored, folder| {
             if stored.secrets.len() >= SECRETS && !stored.secrets.contains_key(name) {
-                return Err(Error::too_big("the vault", SECRETS, SECRETS + 1));
+                return Err(Error::too_many("the vault", SECRETS, SECRETS + 1));
             }
             let key = self.key(folder, &stored.key)?;
             check_key(&key, name, stored)?;

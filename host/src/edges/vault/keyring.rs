@@ -34,7 +34,7 @@ impl Keyring {
 
     pub(super) fn store(&self, name: &str, value: &Secret) -> Result<()> {
         if self.names()?.len() >= SECRETS {
-            return Err(Error::too_big("the vault", SECRETS, SECRETS + 1));
+            return Err(Error::too_many("the vault", SECRETS, SECRETS + 1));
         }
         let entry = entry(name)?;
         let kept = entry.set_secret(value.expose().as_bytes());

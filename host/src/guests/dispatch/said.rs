@@ -7,6 +7,7 @@ use super::super::catalog::Tool;
 use super::super::station::Station;
 use crate::rules::json;
 use crate::rules::sanitise::visible;
+use crate::words::bound::FIXED;
 use crate::words::error::{Code, Error, Issue, Result};
 use crate::words::id::shown;
 use crate::words::limits::{FAILURE_DETAILS_BYTES, FAILURE_ISSUES, OUTCOME_BYTES};
@@ -19,7 +20,7 @@ pub(super) fn read_outcome(
 ) -> Result<Value> {
     let text = said.map_err(|failure| gave_up(station, &failure, refused))?;
     if text.len() > OUTCOME_BYTES {
-        return Err(Error::too_big("the outcome", OUTCOME_BYTES, text.len()));
+        return Err(Error::too_big("the outcome", OUTCOME_BYTES, text.len()).hint(FIXED));
     }
     let value = json::parse(&text).map_err(|why| {
         Error::new(

@@ -16,7 +16,7 @@ impl Host for Inside {
         let visit = self.visit()?;
         let count = visit.trail.artifacts.len();
         if count >= ARTIFACTS {
-            return Err(visit.refuse(&Error::too_big(
+            return Err(visit.refuse(&Error::too_many(
                 "the list of artifacts",
                 ARTIFACTS,
                 count + 1,

@@ -5,7 +5,7 @@ use crate::guests::bindings::lazaret::plugin::types::Refusal;
 use crate::guests::dispatch::{Request, dispatch};
 use crate::guests::guest::Inside;
 use crate::rules::caller::Caller;
-use crate::words::error::{Code, Error};
+use crate::words::bound::Bound;
 
 impl Host for Inside {
     async fn invoke(&mut self, tool: String, args: String) -> Result<String, Refusal> {
@@ -13,10 +13,8 @@ impl Host for Inside {
         let mut caller: Caller = visit.wisher().caller(true);
         caller.depth += 1;
         if !caller.budget.take_call() {
-            let error = Error::new(
-                Code::OverBudget,
-                "this call has made as many inner calls as it may",
-            );
+            let most = visit.station.gate.policy().bounds.calls;
+            let error = Bound::Calls.passed("this call", u64::from(most));
             return Err(visit.refuse(&error));
         }
         visit.trail.calls += 1;

@@ -249,6 +249,7 @@ fn http_error(error: &Error) -> HttpError {
         | Code::OutOfMemory
         | Code::Trapped
         | Code::GuestFailed
+        | Code::ScriptFailed
         | Code::Stalled
         | Code::Diverged
         | Code::NotJson

@@ -240,7 +240,7 @@ impl Growing {
 
 fn check_count(calls: usize) -> Result<(), Error> {
     if calls > CALLS_PER_TURN {
-        return Err(Error::too_big(
+        return Err(Error::too_many(
             "the number of calls in one reply",
             CALLS_PER_TURN,
             calls,

@@ -107,7 +107,7 @@ impl Draft {
             let count = self.thoughts.len().saturating_add(1);
             if count > THOUGHTS {
                 let what = "the number of thoughts in one reply";
-                return Err(Error::too_big(what, THOUGHTS, count));
+                return Err(Error::too_many(what, THOUGHTS, count));
             }
             self.thoughts.push(Drafted::default());
             self.thinking = true;

@@ -38,7 +38,7 @@ impl Lines {
         self.events = self.events.saturating_add(1);
         if self.events > STREAM_EVENTS {
             let what = "the number of lines in the provider's stream";
-            return Err(Error::too_big(what, STREAM_EVENTS, self.events));
+            return Err(Error::too_many(what, STREAM_EVENTS, self.events));
         }
         Ok(Some(self.last()))
     }

@@ -110,7 +110,7 @@ impl Sse {
         };
         self.events = self.events.saturating_add(1);
         if self.events > STREAM_EVENTS {
-            return Err(Error::too_big(
+            return Err(Error::too_many(
                 "the number of events in the provider's stream",
                 STREAM_EVENTS,
                 self.events,

@@ -2,11 +2,10 @@
 
 use super::*;
 use crate::rules::caller::{Budget, Known};
-use crate::rules::grant::{Grant, MountGrant};
-use crate::rules::policy::Mount;
+use crate::rules::policy::{BUILT_IN, Mount};
 use crate::words::clock::Deadline;
 use crate::words::event::Surface;
-use crate::words::id::{self, ToolName};
+use crate::words::id;
 
 /// A policy with these mounts, and a tool that is granted some of them.
 fn caller_and_policy(mounts: &[(&str, Access)], granted: &[(&str, Access)]) -> (Caller, Policy) {
@@ -179,13 +178,15 @@ fn a_denial_says_what_would_have_to_be_written() {
     let known = caller_and_policy(&[("docs", Write)], &[]);
     assert_eq!(lines(&known, "docs/a", READ), grant);
     let unknown = caller_and_policy(&[], &[]);
-    assert_eq!(
-        lines(&unknown, "docs/a", READ),
-        grant.replace("docs", ".").replace(
-            "[grants",
-            "[mounts.\".\"]\npath = \".\"\naccess = \"read\"\n[grants"
-        )
-    );
+    let asked = |mount: &str| {
+        let mounts =
+            format!("[mounts.\"{mount}\"]\npath = \"{mount}\"\naccess = \"read\"\n[grants");
+        grant.replace("docs", mount).replace("[grants", &mounts)
+    };
+    // No more than the folder that it lies in.
+    assert_eq!(lines(&unknown, "docs/a", READ), asked("docs"));
+    assert_eq!(lines(&unknown, "docs/a/b", READ), asked("docs"));
+    assert_eq!(lines(&unknown, "a", READ), asked("."));
     let writing = "[grants.\"box.act\"]\nmounts = { \"docs\" = \"write\" }";
     let append = || write(WriteMode::Append);
     let may = caller_and_policy(&[("docs", Write)], &[("docs", Read)]);
@@ -197,10 +198,48 @@ fn a_denial_says_what_would_have_to_be_written() {
         format!("{access}{writing}")
     );
     // Nobody has written that mount down.
-    let root = caller_and_policy(&[(".", Read)], &[(".", Read)]);
+    let (caller, mut policy) = caller_and_policy(&[(".", Read)], &[(".", Read)]);
+    BUILT_IN.clone_into(&mut policy.origin);
+    let mut root = (caller, policy);
+    for (path, mount) in [("docs/a", "docs"), ("a", ".")] {
+        let said = lines(&root, path, append());
+        let begins = format!("[mounts.\"{mount}\"]\npath = \"{mount}\"\naccess");
+        assert!(said.starts_with(&begins), "{said}");
+    }
+    // Of a mount that somebody has written nothing is taken away.
+    "lazaret.toml".clone_into(&mut root.1.origin);
     let said = lines(&root, "docs/a", append());
-    assert!(
-        said.starts_with("[mounts.\".\"]\npath = \".\"\naccess"),
-        "{said}"
+    assert!(said.starts_with("[mounts.\".\"]\naccess"), "{said}");
+}
+
+/// A file has each table once.
+#[test]
+fn a_table_that_is_there_is_not_to_be_written_again() {
+    let (_, mut policy) = caller_and_policy(&[("docs", Access::Read)], &[]);
+    let lines = [
+        "[mounts.\"docs\"]",
+        "access = \"write\"",
+        "[grants.\"box.act\"]",
+    ]
+    .map(str::to_owned);
+    assert_eq!(
+        policy.advice(&lines),
+        "in [mounts.\"docs\"], which is there already, add or change:\naccess = \"write\"\n[grants.\"box.act\"]"
     );
+    BUILT_IN.clone_into(&mut policy.origin);
+    assert_eq!(policy.advice(&lines), lines.join("\n"));
+}
+
+/// What a person is not asked about, since no answer would do anything.
+#[test]
+fn a_path_in_no_mount_of_a_tool_is_known_before() {
+    let (caller, policy) = caller_and_policy(&[("docs", Access::Read)], &[("docs", Access::Read)]);
+    let tool = ToolName::parse("box.act").unwrap();
+    let rule = |path: &str| {
+        let checked = check_mount((&tool, &caller.grant), &policy, path);
+        checked.map_err(|denial| denial.rule)
+    };
+    assert_eq!(rule("docs/a"), Ok(()));
+    assert_eq!(rule("out/a"), Err("mount_not_granted".to_owned()));
+    assert_eq!(rule("../a"), Err("path".to_owned()));
 }

@@ -57,13 +57,16 @@ impl Apart {
             text.unwrap_or_default().chars().count()
         };
         let bounded = |what: &str, most: usize, got: usize| match got > most {
-            true => Err(Error::too_big(what, most, got)),
+            true => Err(Error::too_long(what, most, got)),
             false => Ok(()),
         };
         bounded("the function", ISOLATED_CHARS, text("code"))?;
         bounded("the question", CONSULT_CHARS, text("question"))?;
         let of = given.value.get("of").and_then(Value::as_array);
-        bounded("the list `of`", APART_VALUES, of.map_or(0, Vec::len))?;
+        let values = of.map_or(0, Vec::len);
+        if values > APART_VALUES {
+            return Err(Error::too_many("the list `of`", APART_VALUES, values));
+        }
         match self {
             Self::Isolate => Ok(()),
             Self::Consult => shape(&given.value).map(|_| ()),

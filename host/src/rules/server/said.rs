@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::rules::sanitise::visible;
 use crate::rules::schema::Schema;
+use crate::words::bound::FIXED;
 use crate::words::error::{Code, Error, Result};
 use crate::words::limits::{ARTIFACT_BYTES, ARTIFACTS, OUTCOME_BYTES};
 
@@ -61,7 +62,7 @@ pub fn read(answer: &Value, output: Option<&Schema>) -> Result<Said> {
     };
     let bytes = value.to_string().len();
     if bytes > OUTCOME_BYTES {
-        return Err(Error::too_big("the outcome", OUTCOME_BYTES, bytes));
+        return Err(Error::too_big("the outcome", OUTCOME_BYTES, bytes).hint(FIXED));
     }
     let issues = output.map_or_else(Vec::new, |schema| schema.issues(&value));
     if !issues.is_empty() {
@@ -141,7 +142,7 @@ impl Told {
 
     fn keep(&mut self, name: &str, media_type: &str, encoded: &str) -> Result<()> {
         if self.files.len() >= ARTIFACTS {
-            return Err(Error::too_big(
+            return Err(Error::too_many(
                 "the list of artifacts",
                 ARTIFACTS,
                 self.files.len() + 1,

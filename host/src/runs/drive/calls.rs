@@ -133,8 +133,10 @@ impl Drive<'_> {
     }
 
     fn is_near(&self, tool: &str) -> bool {
-        let catalog = &self.station.catalog;
-        !catalog.spoken_of(tool, &self.agent.tools).is_empty()
+        let station = self.station;
+        let caller = self.caller_of_model(Label::default());
+        let asker = (&caller, &**station.gate.policy());
+        !station.catalog.spoken_of(tool, asker).is_empty()
     }
 
     /// How a call fared that ended so.

@@ -8,6 +8,7 @@ use futures_util::stream::FuturesUnordered;
 use serde_json::Value;
 
 use super::Script;
+use super::absent::instead;
 use crate::gate::all_asked;
 use crate::guests::dispatch::{Outcome, Request, ask_ahead, dispatch};
 use crate::guests::guest::{LogLine, Trail};
@@ -18,6 +19,7 @@ use crate::rules::script::{
     Answered, Left, Queue, Recall, Settled, TOOL, Wish, diverged, in_doubt,
 };
 use crate::runs::rest;
+use crate::words::bound::{Bound, FIXED};
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Event, Glimpse, Record, ScriptBounds, Scripted, Spent};
@@ -140,9 +142,12 @@ impl<'a> Life<'a> {
                     self.say_what_is_left();
                     return value_of(&text).map(Ended::Value);
                 }
-                Progress::Failed(broken) => {
+                Progress::Failed(mut broken) => {
                     self.spent = guest.spent();
-                    return Err(broken.error());
+                    if let Some(instead) = instead(&broken.message) {
+                        broken.message.push_str(&format!("; {instead}"));
+                    }
+                    return Err(self.bounded(broken.error()));
                 }
                 Progress::Waiting(requests) => self.wish(requests)?,
             }
@@ -155,6 +160,21 @@ impl<'a> Life<'a> {
             let resumed = self.script.tasks.unless_cancelled(guest.resume(&settled));
             step = resumed.await?;
         }
+    }
+
+    /// What the engine stopped by itself was stopped by a bound of ours, before the harder one.
+    fn bounded(&self, error: Error) -> Error {
+        let cpu_ms = self.script.station.gate.policy().scripts.cpu_ms;
+        let (bound, limit) = if error.code() == Code::OutOfFuel {
+            (Bound::ScriptCpu, cpu_ms)
+        } else if error.code() == Code::OutOfMemory {
+            (Bound::ScriptMemory, u64::from(SCRIPT_HEAP_BYTES))
+        } else {
+            return error;
+        };
+        let passed = bound.passed("the script", limit);
+        let what = format!("{}: {}", passed.message(), error.message());
+        Error::new(error.code(), what).hint(bound.hint(limit))
     }
 
     /// What the life took, its time apart.
@@ -228,8 +248,8 @@ impl<'a> Life<'a> {
             if let Wish::Call { tool, args } = &wish {
                 self.calls += 1;
                 if self.calls > self.begun.bounds.calls {
-                    let what = format!("a script may call {} tools", self.begun.bounds.calls);
-                    return Err(Error::new(Code::OverBudget, what));
+                    let most = u64::from(self.begun.bounds.calls);
+                    return Err(Bound::ScriptCalls.passed("a script", most));
                 }
                 self.recall.compare(position, tool, args)?;
                 self.line_up(position, tool);
@@ -484,8 +504,8 @@ impl<'a> Life<'a> {
         if self.wall().is_none_or(|end| now < end) {
             return Ok(());
         }
-        let what = "the script did not end within its time (`[limits] script_wall_ms`)";
-        Err(Error::new(Code::TooSlow, what).retry(false))
+        let wall_ms = self.script.station.gate.policy().scripts.wall_ms;
+        Err(Bound::ScriptWall.passed("the script", wall_ms.unwrap_or_default()))
     }
 
     /// All questions of the script, as one error.
@@ -505,7 +525,7 @@ enum Next {
 fn value_of(text: &str) -> Result<Value> {
     let limit = usize::try_from(SCRIPT_JSON_BYTES).unwrap_or(usize::MAX);
     if text.len() > limit {
-        return Err(Error::too_big("the script's value", limit, text.len()));
+        return Err(Error::too_big("the script's value", limit, text.len()).hint(FIXED));
     }
     json::parse(text).map_err(|why| {
         let what = format!("the script's value is no JSON that is taken: {why}");

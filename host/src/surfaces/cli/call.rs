@@ -17,6 +17,7 @@ use crate::runs::host::{Called, Host};
 use crate::runs::written::Written;
 use crate::surfaces::envelope::Envelope;
 use crate::surfaces::paint::{faint, foreign};
+use crate::surfaces::wish;
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{Glimpse, Sight, Surface};
 use crate::words::limits::{ARGS_BYTES, CALL_TIMEOUT_MS_MAX};
@@ -100,7 +101,7 @@ impl Call {
             .out
             .as_ref()
             .map_or(Ok(()), |folder| write_artifacts(folder, &called));
-        let status = report(&called, scene);
+        let status = report(&host, &called, scene).await?;
         // What the tool did is told whether its artifacts could be saved or not.
         if let Err(error) = written {
             print::note(print::described(&error));
@@ -210,10 +211,15 @@ fn progress(spinner: &Spinner, sight: &Sight) -> bool {
 }
 
 /// Prints what became of a call; the exit status.
-pub(super) fn report(called: &Called, scene: &Scene) -> u8 {
+pub(super) async fn report(host: &Host, called: &Called, scene: &Scene) -> Result<u8> {
     let outcome = &called.outcome;
     if scene.json {
-        print::compact(&Envelope::of(called, Surface::Cli));
+        let waits = matches!(&outcome.result, Err(error) if error.code() == Code::Asked);
+        let questions = match waits {
+            true => wish::questions(host, &called.run).await?,
+            false => Vec::new(),
+        };
+        print::compact(&Envelope::of(called, Surface::Cli).asking(&questions));
     } else {
         if !scene.quiet {
             for line in outcome
@@ -259,11 +265,8 @@ pub(super) fn report(called: &Called, scene: &Scene) -> u8 {
             ));
         }
     }
-    outcome
-        .result
-        .as_ref()
-        .err()
-        .map_or(0, |error| error.code().exit_status())
+    let failed = outcome.result.as_ref().err();
+    Ok(failed.map_or(0, |error| error.code().exit_status()))
 }
 
 /// Reads arguments as they were given on the command line.

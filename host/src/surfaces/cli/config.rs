@@ -7,6 +7,7 @@ use crate::surfaces::config::schema::schema;
 use crate::surfaces::config::show::{Shown, shown};
 use crate::surfaces::paint::{faint, foreign};
 use crate::words::error::{Error, Result};
+use crate::words::near;
 
 /// Look at the configuration.
 #[derive(Debug, clap::Subcommand)]
@@ -102,8 +103,6 @@ fn nearest(all: &[Shown], key: &str) -> Option<String> {
         let table = own.rsplit_once('.').map(|(table, _)| table.to_owned());
         table.into_iter().chain([own])
     });
-    let scored = tables.map(|known| (strsim::jaro_winkler(key, &known), known));
-    let best = scored.max_by(|(one, _), (other, _)| one.total_cmp(other));
-    best.filter(|(score, _)| *score > 0.7)
-        .map(|(_, known)| known)
+    let tables: Vec<String> = tables.collect();
+    near::nearest(key, tables.iter().map(String::as_str)).map(str::to_owned)
 }

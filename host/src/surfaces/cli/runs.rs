@@ -1,10 +1,13 @@
 //! `lazaret runs`: what has happened.
 
+mod chosen;
+
 use std::path::PathBuf;
 
 use jiff::Timestamp;
 use serde_json::json;
 
+use self::chosen::Chosen;
 use super::transcript::{Transcript, short};
 use super::{Scene, audit, print, replay, watch};
 use crate::gate::journal::{Journal, Provenance};
@@ -21,7 +24,7 @@ use crate::words::limits::RUNS_LISTED;
 /// Look at what has happened.
 #[derive(Debug, clap::Subcommand)]
 #[command(after_help = "Examples:
-  lazaret runs list --limit 5
+  lazaret runs list --status waiting    see `lazaret runs list --help` for what else chooses
   lazaret runs show last                what happened in the newest run
   lazaret runs show 20260314 --json     every record of the run whose name begins so, one a line
   lazaret runs show last --audit        only what was decided, with labels
@@ -34,7 +37,15 @@ use crate::words::limits::RUNS_LISTED;
   lazaret runs cancel 20260314          or end it")]
 pub(super) enum Runs {
     /// List runs, newest first.
+    ///
+    /// What is asked for is looked for among the newest 1000 runs. No run is ever removed from the journal.
+    #[command(after_help = "Examples:
+  lazaret runs list --status waiting           those that wait for an answer
+  lazaret runs list --status failed --since 7d
+  lazaret runs list --agent writer --limit 100 --json")]
     List {
+        #[command(flatten)]
+        chosen: Chosen,
         /// At most this many.
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
         limit: u16,
@@ -112,9 +123,9 @@ pub(super) enum Runs {
 impl Runs {
     pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
         match self {
-            Self::List { limit } => {
+            Self::List { chosen, limit } => {
                 let limit = usize::from(limit).min(RUNS_LISTED);
-                list(open(scene)?.journal(), scene, limit).await
+                list(open(scene)?.journal(), scene, (&chosen, limit)).await
             }
             Self::Show { run, audit: true } => audit::show(&open(scene)?, scene, &run).await,
             Self::Show { run, audit: false } => show(&open(scene)?, scene, &run).await,
@@ -157,8 +168,10 @@ pub(super) fn open(scene: &Scene) -> Result<Audit> {
     Audit::open(&setup.places, &setup.vault)
 }
 
-async fn list(journal: &Journal, scene: &Scene, limit: usize) -> Result<u8> {
-    let runs = journal.listed(limit).await?;
+async fn list(journal: &Journal, scene: &Scene, (chosen, limit): (&Chosen, usize)) -> Result<u8> {
+    let runs = journal.listed(chosen.looked_at(limit)).await?;
+    let (looked_at, now) = (runs.len(), journal.clock().now_ms());
+    let runs = chosen.of(runs, (limit, now));
     if scene.json {
         for (first, last, provenance) in &runs {
             let stopped = matches!(last.event, Event::Stopped(_)).then_some(last);
@@ -175,7 +188,10 @@ async fn list(journal: &Journal, scene: &Scene, limit: usize) -> Result<u8> {
         .map(|(first, last, provenance)| row(first, last, *provenance))
         .collect();
     if rows.is_empty() && !scene.quiet {
-        print::note("no runs yet");
+        print::note(match looked_at {
+            0 => "no runs yet".to_owned(),
+            count => format!("none of the newest {}", print::counted(count, "run")),
+        });
     }
     if !rows.is_empty() {
         print::line(table(&rows).trim_end());

@@ -169,7 +169,7 @@ async fn run(host: &Host, program: Program<'_>, scene: &Scene) -> Result<u8> {
     let work = host.program(run.clone(), Surface::Cli, program, &tasks);
     let called = see(host, &run, scene, until_cancelled(&tasks, work)).await?;
     let called = inline::settled(host, scene, called).await?;
-    Ok(tell(&called, scene))
+    tell(host, &called, scene).await
 }
 
 /// Goes on with a run that was left.
@@ -186,7 +186,7 @@ pub(super) async fn resume(host: &Host, run: &RunId, scene: &Scene) -> Result<u8
     }
     let called = again(host, run, scene).await?;
     let called = inline::settled(host, scene, called).await?;
-    Ok(tell(&called, scene))
+    tell(host, &called, scene).await
 }
 
 /// Goes on with a call or a script, to its end or to where it is left again.
@@ -202,7 +202,7 @@ pub(super) async fn again(host: &Host, run: &RunId, scene: &Scene) -> Result<Cal
 }
 
 /// Prints the outcome, and how to go on where the run was left.
-fn tell(called: &Called, scene: &Scene) -> u8 {
+async fn tell(host: &Host, called: &Called, scene: &Scene) -> Result<u8> {
     if let Err(error) = &called.outcome.result
         && matches!(error.code(), Code::Asked | Code::Cancelled)
         && !scene.json
@@ -213,9 +213,9 @@ fn tell(called: &Called, scene: &Scene) -> u8 {
             faint("go on with it"),
             called.run
         ));
-        return error.code().exit_status();
+        return Ok(error.code().exit_status());
     }
-    report(called, scene)
+    report(host, called, scene).await
 }
 
 /// Shows what happens while the work goes on.

@@ -1,6 +1,6 @@
 //! `lazaret servers`: MCP servers, what they say of their tools, and a person's word on that.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Scene, print};
 use crate::edges::egress::Egress;
@@ -8,6 +8,7 @@ use crate::edges::mcp::pins::Pins;
 use crate::edges::mcp::{Server, parts};
 use crate::edges::state::StateFolder;
 use crate::rules::scrub::Known;
+use crate::rules::server::changed::{Part, between};
 use crate::rules::server::definition::{Definition, Listed};
 use crate::rules::server::pin::{Difference, Parts, Pin, digests};
 use crate::rules::server::{Terms, Way};
@@ -164,10 +165,13 @@ async fn check(scene: &Scene, setup: &Setup, (pins, name): (&Pins, &str)) -> Res
     let difference = pin
         .as_ref()
         .map(|pin| pin.difference(&digests(&listed), &now.parts));
+    let said = pin.as_ref().map(|pin| changes(pin, &listed));
     if scene.json {
-        print::value(&told(terms, &listed, &now, difference.as_ref()), true);
+        let differs = difference.as_ref().zip(said.as_deref());
+        print::value(&told(terms, &listed, &now, differs), true);
     } else {
         describe(terms, &listed, now.digest());
+        show(said.as_deref().unwrap_or_default(), &terms.name);
         match &difference {
             None => print::note(format!("it is not trusted: `lazaret servers trust {name}`")),
             Some(difference) if difference.is_none() => {
@@ -198,12 +202,16 @@ async fn trust(
         return Err(Error::new(Code::Denied, what)
             .hint(format!("look at it: `lazaret servers check {name}`")));
     }
+    let before = pins.of(terms)?;
     pins.keep(terms, &pin)?;
     if scene.json {
         print::value(&told(terms, &listed, &pin, None), true);
         return Ok(0);
     }
     describe(terms, &listed, pin.digest());
+    if let Some(before) = before {
+        show(&changes(&before, &listed), &terms.name);
+    }
     print::line(format!(
         "{} {} of `{name}` may be offered from now on, exactly as above",
         good("trusted"),
@@ -212,7 +220,38 @@ async fn trust(
     Ok(0)
 }
 
-fn told(terms: &Terms, listed: &Listed, pin: &Pin, difference: Option<&Difference>) -> Value {
+/// A tool that says something else, by its name there and here, and what is else.
+type Changed<'a> = (&'a Definition, Vec<Part>);
+
+fn changes<'a>(pin: &Pin, listed: &'a Listed) -> Vec<Changed<'a>> {
+    let was = |now: &Definition| pin.tools.iter().find(|was| was.remote == now.remote);
+    let pairs = listed.tools.iter();
+    let pairs = pairs.filter_map(|now| Some((now, between(was(now)?, now))));
+    pairs.filter(|(_, parts)| !parts.is_empty()).collect()
+}
+
+/// What is else in the tools that say something else.
+fn show(changed: &[Changed<'_>], server: &str) {
+    for (tool, parts) in changed {
+        for part in parts {
+            let name = strong(format!("{server}.{}", tool.short));
+            print::line(format!("{} {name}: {}", warn("changed"), part.part));
+            for line in &part.lines {
+                print::line(format!("  {}", foreign(line)));
+            }
+        }
+    }
+    if !changed.is_empty() {
+        print::line("");
+    }
+}
+
+fn told(
+    terms: &Terms,
+    listed: &Listed,
+    pin: &Pin,
+    differs: Option<(&Difference, &[Changed<'_>])>,
+) -> Value {
     let tool = |tool: &Definition| {
         json!({
             "name": format!("{}.{}", terms.name, tool.short), "remote": tool.remote, "digest": tool.digest(),
@@ -223,9 +262,13 @@ fn told(terms: &Terms, listed: &Listed, pin: &Pin, difference: Option<&Differenc
         "ok": true, "server": terms.name, "place": terms.place(), "digest": pin.digest(),
         "tools": listed.tools.iter().map(tool).collect::<Vec<_>>(), "hidden": listed.hidden,
         "files": pin.parts,
-        "changed": difference.map(|difference| json!({
-            "new": difference.new, "changed": difference.changed, "gone": difference.gone, "files": difference.parts,
-        })),
+        "changed": differs.map(|(difference, said)| {
+            let said = said.iter().map(|(tool, parts)| (tool.remote.clone(), json!(parts)));
+            json!({
+                "new": difference.new, "changed": difference.changed, "gone": difference.gone,
+                "files": difference.parts, "parts": said.collect::<Map<String, Value>>(),
+            })
+        }),
     })
 }
 

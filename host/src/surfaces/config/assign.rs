@@ -33,7 +33,7 @@ pub(super) fn layers(
     variables.sort();
     let count = variables.len().saturating_add(flags.len());
     if count > ASSIGNMENTS {
-        return Err(Error::too_big(
+        return Err(Error::too_many(
             "the number of variables `LAZARET__…` and flags `--set`",
             ASSIGNMENTS,
             count,

@@ -16,6 +16,7 @@ use super::mcp_server::McpServerTable;
 use super::names::NamesTable;
 use super::pace::PaceTable;
 use super::profile::{Profile, Version};
+use super::said;
 use super::secrets::{ScrubTable, SecretTable, VaultTable};
 use super::serve::ServeTable;
 use super::traces::TracesTable;
@@ -36,6 +37,7 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::id::Digest;
 use crate::words::limits::CONFIG_BYTES;
 use crate::words::message::Calling;
+use crate::words::near;
 
 /// The whole file.
 #[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
@@ -523,22 +525,24 @@ fn explain(path: &Path, text: &str, error: &toml::de::Error) -> Error {
         .count()
         + 1;
     let message = error.message();
+    let key = said::key_at(text, at, message).map_or(String::new(), |key| format!("`{key}`: "));
     let shown = Error::bad_input(format!(
-        "`{}`, line {line}, column {column}: {message}",
-        path.display()
+        "`{}`, line {line}, column {column}: {key}{}",
+        path.display(),
+        said::said(message)
     ));
     with_nearest(shown, message)
 }
 
 /// What is wrong with values that stand in no text, and the nearest key that there is.
 pub(super) fn unplaced(message: &str) -> Error {
-    with_nearest(Error::bad_input(message), message)
+    with_nearest(Error::bad_input(said::said(message)), message)
 }
 
 fn with_nearest(error: Error, message: &str) -> Error {
     match nearest(message) {
         Some(key) => error.hint(format!("did you mean `{key}`?")),
-        None => error,
+        None => said::advice(message).into_iter().fold(error, Error::hint),
     }
 }
 
@@ -549,9 +553,7 @@ fn nearest(message: &str) -> Option<String> {
         return None;
     }
     let unknown = words.next()?;
-    let scored = words.map(|known| (strsim::jaro_winkler(unknown, known), known));
-    let (score, known) = scored.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
-    (score > 0.7).then(|| known.to_owned())
+    near::nearest(unknown, words).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -572,7 +574,7 @@ mod tests {
     fn wrong_files_say_where_and_what_was_meant() {
         check(
             "[mount.docs]\npath = \"x\"\n",
-            &["line 1", "unknown field `mount`", "did you mean `mounts`?"],
+            &["line 1", "no key `mount` here", "did you mean `mounts`?"],
         );
         check(
             "[mounts.docs]\npath = \"x\"\nacess = \"read\"\n",
@@ -586,7 +588,17 @@ mod tests {
             "[inbound]\nuntrusted = \"wrapp\"\n",
             &["line 2", "did you mean `wrap`?"],
         );
-        check("[limits]\ncpu_ms = \"long\"\n", &["line 2", "invalid type"]);
+        check(
+            "[limits]\ncpu_ms = \"long\"\n",
+            &[
+                "line 2, column 10: `limits.cpu_ms`: a whole number",
+                "the text \"long\"",
+            ],
+        );
+        check(
+            "[limits]\nfuel = 1\n[limits]\ncpu_ms = 1\n",
+            &["line 3", "write what is new into the one that is there"],
+        );
         check("block = [\"a b\"]\n", &["line 1", "names no tools"]);
         check("a = \n", &["line 1"]);
         check(

@@ -202,11 +202,16 @@ impl Layer {
     }
 
     fn origin(&self, keys: &[String]) -> Origin {
-        let is_file = matches!(self.place, Place::File(_));
         Origin {
             place: self.place.clone(),
-            line: self.lines.get(keys).copied().filter(|_| is_file),
+            line: self.line(keys),
         }
+    }
+
+    /// The line of a file on which these keys stand.
+    pub(super) fn line(&self, keys: &[String]) -> Option<usize> {
+        let is_file = matches!(self.place, Place::File(_));
+        self.lines.get(keys).copied().filter(|_| is_file)
     }
 }
 

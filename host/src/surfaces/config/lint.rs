@@ -3,11 +3,14 @@
 
 pub mod outside;
 
+use std::path::Path;
+
 use serde::Serialize;
 
 use super::file::ConfigFile;
 use super::resolve;
 use crate::guests::catalog::{Catalog, Tool};
+use crate::guests::plugin::PluginBytes;
 use crate::rules::flow::lines::ToolFlow;
 use crate::rules::flow::shape::has_place;
 use crate::rules::grant::{Access, Destination, Grant, Pattern};
@@ -15,6 +18,7 @@ use crate::rules::manifest::Risk;
 use crate::rules::policy::Policy;
 use crate::rules::script;
 use crate::words::id::shown;
+use crate::words::near::nearest;
 
 /// Something about a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -55,6 +59,8 @@ pub fn findings(
             found: Vec::new(),
         };
         look.patterns();
+        look.plugins();
+        look.servers();
         look.wards();
         look.grants();
         look.flow();
@@ -104,6 +110,59 @@ impl Look<'_> {
             for pattern in patterns {
                 let line = format!("{place}`{key} = [\"{pattern}\"]`");
                 self.about_nothing(&table, &line, pattern);
+            }
+        }
+    }
+
+    /// Names of components that count for nothing: tools are called as their component calls itself, unless somebody else
+    /// has that name.
+    fn plugins(&mut self) {
+        let file = self.file;
+        let folder = Path::new(self.path).with_file_name("");
+        for (key, component) in &file.plugins {
+            let place = PluginBytes::File(resolve::absolute(&folder, component)).shown();
+            let plugins = self.catalog.plugins().iter();
+            let mut of_it = plugins
+                .filter(|plugin| plugin.origin.shown() == place)
+                .peekable();
+            let Some(first) = of_it.peek() else { continue };
+            let name = first.name.clone();
+            if of_it.any(|plugin| plugin.name == *key) {
+                continue;
+            }
+            let (key, name) = (shown(key), shown(&name));
+            let what = format!(
+                "[plugins] `{key}` names nothing: the component calls itself `{name}`, and its tools are `{name}.…`"
+            );
+            let fix = format!("write `{name} = {:?}`", component.display().to_string());
+            self.say("[plugins]", what, &fix);
+        }
+    }
+
+    /// Tools of servers that are not there. Of a server that nobody has read, nothing is known.
+    fn servers(&mut self) {
+        let file = self.file;
+        for (server, table) in &file.mcp {
+            let mut offered = self.catalog.servers().iter();
+            let Some(offered) = offered.find(|one| one.server.terms().name == *server) else {
+                continue;
+            };
+            if offered.digest.is_none() {
+                continue;
+            }
+            let names: Vec<&str> = offered.listed.iter().map(String::as_str).collect();
+            for tool in table
+                .tools
+                .keys()
+                .filter(|tool| !names.contains(&tool.as_str()))
+            {
+                let line = format!("[mcp.{server}.tools.{}]", shown(tool));
+                let what = format!("{line} is about no tool that the server has");
+                let fix = match nearest(tool, names.iter().copied()) {
+                    Some(near) => format!("did you mean `{}`?", shown(near)),
+                    None => format!("`lazaret servers check {server}` shows what it has"),
+                };
+                self.say(&line, what, &fix);
             }
         }
     }

@@ -133,7 +133,7 @@ pub(super) fn add(
         servers.push(terms.map_err(|error| in_table(&place, &error))?);
     }
     if servers.len() > SERVERS {
-        return Err(Error::too_big(
+        return Err(Error::too_many(
             "the list of MCP servers",
             SERVERS,
             servers.len(),
@@ -176,7 +176,7 @@ fn program(vault: &mut Vault, (folder, name): (&Path, &str), table: &McpTable) -
     }
     let words = table.command.len() + table.env.len();
     if words > SERVER_WORDS {
-        return Err(Error::too_big(
+        return Err(Error::too_many(
             "its command line and environment",
             SERVER_WORDS,
             words,
@@ -279,7 +279,7 @@ fn remote(vault: &mut Vault, (name, url): (&str, &str), table: &McpTable) -> Res
         ));
     }
     if table.headers.len() > TRACES_HEADERS {
-        return Err(Error::too_big(
+        return Err(Error::too_many(
             "the list of `headers`",
             TRACES_HEADERS,
             table.headers.len(),

@@ -100,7 +100,11 @@ fn names(tables: &[&McpServerTable]) -> Result<BTreeMap<String, String>> {
         }
     }
     if names.len() > MCP_NAMES {
-        return Err(Error::too_big("[mcp_server.names]", MCP_NAMES, names.len()));
+        return Err(Error::too_many(
+            "[mcp_server.names]",
+            MCP_NAMES,
+            names.len(),
+        ));
     }
     Ok(names)
 }

@@ -398,7 +398,7 @@ fn add_confirmed(policy: &mut Policy, lines: &[Pattern]) -> Result<()> {
     reason = "a configured path is made plain, and not opened"
 )]
 /// `..` and `.` of a configured path go, so that it can be recognised in what tools say.
-fn absolute(folder: &Path, path: &Path) -> PathBuf {
+pub(super) fn absolute(folder: &Path, path: &Path) -> PathBuf {
     let joined = folder.join(path);
     joined.canonicalize().unwrap_or(joined)
 }
@@ -700,8 +700,13 @@ pub(super) fn check_name(what: &str, name: &str) -> Result<()> {
 }
 
 pub(super) fn in_table(table: &str, error: &Error) -> Error {
-    let about = Error::new(error.code(), format!("[{table}]: {}", error.message()));
-    error.hints().iter().cloned().fold(about, Error::hint)
+    renamed(format!("[{table}]: {}", error.message()), error)
+}
+
+/// An error with another sentence.
+pub(super) fn renamed(what: String, error: &Error) -> Error {
+    let renamed = Error::new(error.code(), what);
+    error.hints().iter().cloned().fold(renamed, Error::hint)
 }
 
 /// An error that seemed to be about a file, and is about another place.
@@ -709,8 +714,7 @@ pub(super) fn about_instead(place: &str, path: &Path, error: &Error) -> Error {
     let file = format!("`{}`: ", path.display());
     let message = error.message();
     let message = message.strip_prefix(file.as_str()).unwrap_or(message);
-    let about = Error::new(error.code(), format!("`{place}`: {message}"));
-    error.hints().iter().cloned().fold(about, Error::hint)
+    renamed(format!("`{place}`: {message}"), error)
 }
 
 /// An error with the place that it is about; nothing is added where that has no name.
@@ -720,8 +724,7 @@ pub(super) fn about(place: &str, error: &Error) -> Error {
     } else {
         format!("`{place}`: {}", error.message())
     };
-    let about = Error::new(error.code(), what);
-    error.hints().iter().cloned().fold(about, Error::hint)
+    renamed(what, error)
 }
 
 #[cfg(test)]

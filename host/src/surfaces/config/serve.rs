@@ -166,7 +166,7 @@ fn check(rules: &ServeRules) -> Result<()> {
     }
     if rules.hosts.len() > SERVE_HOSTS {
         let what = "[serve]: `hosts`";
-        return Err(Error::too_big(what, SERVE_HOSTS, rules.hosts.len()));
+        return Err(Error::too_many(what, SERVE_HOSTS, rules.hosts.len()));
     }
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
     let is_name =

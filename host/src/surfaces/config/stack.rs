@@ -9,9 +9,11 @@ use std::path::{Path, PathBuf};
 
 use super::file::ConfigFile;
 use super::layer::{Layer, Merged, Place, is, named};
+use super::located::located;
 use super::profile::Profile;
 use super::resolve;
 use super::serve::{self, ServeRules};
+use crate::rules::policy::BUILT_IN;
 use crate::runs::host::{Places, Setup};
 use crate::words::error::{Error, Result};
 
@@ -69,8 +71,13 @@ impl Sources {
     /// # Errors
     /// `BadInput`, and the variable or flag that it is about.
     pub(super) fn setup(&self, folder: Option<&Path>, places: &Places) -> Result<(Setup, Stack)> {
-        self.made(folder, places)
-            .map_err(|error| self.blamed(folder, places, error))
+        self.made(folder, places).map_err(|error| {
+            let error = self.blamed(folder, places, error);
+            let files = [&self.system, &self.user, &self.workspace];
+            let files = files.into_iter().flatten();
+            let files: Vec<_> = files.map(|(path, layer)| (path.as_path(), layer)).collect();
+            located(&files, &error).unwrap_or(error)
+        })
     }
 
     /// The file that stands for the user's own words.
@@ -186,7 +193,7 @@ impl Sources {
         let files = files.into_iter().flatten();
         let mut names: Vec<String> = files.map(|(path, _)| path.display().to_string()).collect();
         if names.is_empty() {
-            names.push("the built-in policy".to_owned());
+            names.push(BUILT_IN.to_owned());
         }
         let given = |is: fn(&Place) -> bool| self.assigned.iter().any(|layer| is(&layer.place));
         if given(|place| matches!(place, Place::Variable(_))) {

@@ -103,7 +103,7 @@ impl FromRequestParts<Site> for Named {
         match named {
             Ok(Path(name)) if name.chars().count() <= SERVE_NAME_CHARS => Ok(Self(name)),
             Ok(Path(name)) => {
-                Err(Error::too_big("the name", SERVE_NAME_CHARS, name.chars().count()).into())
+                Err(Error::too_long("the name", SERVE_NAME_CHARS, name.chars().count()).into())
             }
             Err(_) => Err(Error::bad_input("the name in the path is no text").into()),
         }

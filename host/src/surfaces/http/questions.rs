@@ -10,10 +10,9 @@ use super::answer::{Answered, Failed, ok};
 use super::body::{Named, Wished};
 use super::feed::state_of;
 use super::runs;
-use super::shown::asked;
 use super::site::Site;
 use crate::runs::host::Host;
-use crate::surfaces::listed;
+use crate::surfaces::{listed, wish};
 use crate::words::error::{Code, Error};
 use crate::words::event::Answer;
 use crate::words::id::shown;
@@ -87,7 +86,7 @@ pub(super) async fn answer(
         Err(error) => return Err(settled(&host, &id, error).await),
     };
     let run = waiting.run.clone();
-    if reply.resume && asked(&host, &run).await?.is_empty() {
+    if reply.resume && wish::questions(&host, &run).await?.is_empty() {
         runs::go_on(&site, &host, &run).await?;
     }
     let state = state_of(&site, &host, &run).await;

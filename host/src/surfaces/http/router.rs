@@ -2,7 +2,7 @@
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode};
 use axum::middleware;
 use axum::routing::{MethodRouter, any, get, post};
 
@@ -11,6 +11,7 @@ use super::site::Site;
 use super::{agents, chat, console, door, events, openapi, questions, runs, scripts, tools};
 use crate::surfaces::mcp::http::Clients;
 use crate::words::error::Error;
+use crate::words::id::shown;
 
 /// A route: how and where it is asked, and what it does.
 type Route = (&'static str, &'static str, MethodRouter<Site>);
@@ -72,9 +73,13 @@ async fn unknown() -> Failed {
         .into()
 }
 
-async fn wrong_method() -> Failed {
-    let error = Error::bad_input("this address is not asked in that way")
-        .hint("`GET /openapi.json` lists what there is");
+/// Which ways there are stands in `allow`, which the router adds.
+async fn wrong_method(method: Method) -> Failed {
+    let what = format!(
+        "this address is not asked with `{}`",
+        shown(method.as_str())
+    );
+    let error = Error::bad_input(what).hint("`GET /openapi.json` lists what there is");
     Failed::from(error).status(StatusCode::METHOD_NOT_ALLOWED)
 }
 

@@ -30,7 +30,7 @@ pub(super) struct Script {
 pub(super) async fn run(State(site): State<Site>, Wished(script): Wished<Script>) -> Answered {
     let chars = script.source.chars().count();
     if chars > SCRIPT_CHARS {
-        let error = Error::too_big("the script", SCRIPT_CHARS, chars);
+        let error = Error::too_long("the script", SCRIPT_CHARS, chars);
         return Err(Failed::from(error).of(TOOL));
     }
     let host = site.host();

@@ -2,21 +2,11 @@
 
 use axum::http::StatusCode;
 use axum::response::Response as Answer;
-use serde_json::Value;
 
 use super::answer::{Failed, json, status_of};
 use crate::runs::host::Host;
-use crate::surfaces::listed;
-use crate::surfaces::wish::Answered;
-use crate::words::error::{Error, Result};
-use crate::words::id::RunId;
-
-/// The open questions of a run.
-pub(super) async fn asked(host: &Host, run: &RunId) -> Result<Vec<Value>> {
-    let waiting = host.questions().await?;
-    let own = waiting.iter().filter(|waiting| waiting.run == *run);
-    Ok(own.map(listed::question).collect())
-}
+use crate::surfaces::wish::{self, Answered};
+use crate::words::error::Error;
 
 /// An envelope; one that waits for a person says for whose answer.
 pub(super) async fn envelope(
@@ -30,7 +20,7 @@ pub(super) async fn envelope(
         artifacts: _,
     } = answered;
     if let (Some(run), Some(fields)) = (waits, envelope.as_object_mut()) {
-        let questions = asked(host, &run).await?;
+        let questions = wish::questions(host, &run).await?;
         fields.insert("questions".to_owned(), questions.into());
     }
     let status = code.map_or(StatusCode::OK, status_of);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, Request, StatusCode, header};
+use http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use rmcp::transport::streamable_http_server::session::local::SessionConfig;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
@@ -16,7 +16,11 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use super::desk::Desk;
 use super::session::Session;
 use super::sessions::Sessions;
+use crate::surfaces::envelope::refused;
 use crate::words::error::Error;
+use crate::words::event::Surface;
+use crate::words::id::shown;
+use crate::words::inert::inert_json;
 use crate::words::limits::MCP_FRAME_BYTES;
 
 /// Clients of MCP over HTTP.
@@ -84,6 +88,9 @@ impl Clients {
 
     /// Answers one request of a client that the door has let in.
     pub async fn answer(&self, request: Request<Body>) -> Response {
+        if !METHODS.contains(request.method()) {
+            return wrong_method(request.method());
+        }
         let (head, body) = request.into_parts();
         let body = match tokio::time::timeout(self.body, whole(body)).await {
             Ok(Ok(body)) => body,
@@ -101,6 +108,25 @@ impl Clients {
         }
         answer.map(Body::new)
     }
+}
+
+/// How the protocol asks.
+const METHODS: [Method; 3] = [Method::GET, Method::POST, Method::DELETE];
+
+/// What asks in another way speaks no MCP, so it is answered as anywhere else.
+fn wrong_method(method: &Method) -> Response {
+    let what = format!(
+        "this address is not asked with `{}`",
+        shown(method.as_str())
+    );
+    let error = Error::bad_input(what).hint("MCP asks with GET, POST and DELETE");
+    let envelope = inert_json(refused("mcp", Surface::Mcp, &error).to_string());
+    let allowed = METHODS.map(|method| method.to_string()).join(",");
+    let headers = [
+        (header::ALLOW, allowed),
+        (header::CONTENT_TYPE, "application/json".to_owned()),
+    ];
+    (StatusCode::METHOD_NOT_ALLOWED, headers, envelope).into_response()
 }
 
 /// A body, whole, if it is a message that may be.

@@ -131,6 +131,10 @@ fn text(envelope: &Value) -> String {
         let word = value.get(key).and_then(Value::as_str);
         word.unwrap_or_default().to_owned()
     };
+    let place = |issue: &Value| match word(issue, "path") {
+        whole if whole.is_empty() => "/".to_owned(),
+        path => path,
+    };
     let list = |key: &str| {
         error
             .get(key)
@@ -144,8 +148,7 @@ fn text(envelope: &Value) -> String {
         word(error, "message")
     )];
     lines.extend(
-        list("issues")
-            .map(|issue| format!("- {}: {}", word(issue, "path"), word(issue, "message"))),
+        list("issues").map(|issue| format!("- {}: {}", place(issue), word(issue, "message"))),
     );
     lines.extend(list("hints").filter_map(Value::as_str).map(str::to_owned));
     lines.join("\n")

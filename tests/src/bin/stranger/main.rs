@@ -32,6 +32,10 @@ fn main() {
         says: "It is what it was.".to_owned(),
         input: stdin().lock().lines(),
     };
+    // It says something else the next time that it is started, where the test has written that down.
+    if let Ok(says) = std::fs::read_to_string(format!("{}.says", stranger.file)) {
+        stranger.says = says;
+    }
     stranger.note("started");
     if stranger.manner == "forks" {
         // It stays in the group, and knows nothing of pipes.

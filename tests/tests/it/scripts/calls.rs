@@ -93,7 +93,7 @@ const FAILED: &[(&str, &str, bool, &str)] = &[
         "text.count({txt: 1})",
         "bad_args",
         false,
-        "\"text\" is a required property",
+        "`text` is missing, a string",
     ),
     (
         "text.count({text: 'a', more: 1})",
@@ -264,7 +264,7 @@ async fn types_are_taken_for_what_they_are() {
         .script("const one: number = 1;\n\nthrow new Error('mine')")
         .await;
     let error = rig::error(&thrown.outcome);
-    assert_eq!(error.code(), Code::GuestFailed);
+    assert_eq!(error.code(), Code::ScriptFailed);
     assert!(
         error.message().contains("mine") && error.message().contains("line 3"),
         "{error:?}"

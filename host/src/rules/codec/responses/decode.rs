@@ -152,7 +152,7 @@ fn check_open(draft: &Draft) -> Result<(), Error> {
     let open = draft.open_calls();
     if open > CALLS_PER_TURN {
         let what = "the number of calls in one reply";
-        return Err(Error::too_big(what, CALLS_PER_TURN, open));
+        return Err(Error::too_many(what, CALLS_PER_TURN, open));
     }
     Ok(())
 }

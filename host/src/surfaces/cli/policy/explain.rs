@@ -8,6 +8,7 @@ use super::super::{Scene, print};
 use super::flow;
 use crate::rules::flow::lines::ToolFlow;
 use crate::rules::grant::Access;
+use crate::rules::policy::Policy;
 use crate::rules::script;
 use crate::runs::explain::{Explained, Influence};
 use crate::runs::host::Host;
@@ -125,7 +126,8 @@ impl Explain {
             );
             return Ok(status);
         }
-        explained.iter().for_each(describe);
+        let policy = host.policy();
+        explained.iter().for_each(|one| describe(one, policy));
         if confirmed {
             print::line("it has to be confirmed: `lazaret call … --confirm`");
         }
@@ -170,7 +172,7 @@ fn as_json(explained: &Explained) -> Value {
     told
 }
 
-fn describe(explained: &Explained) {
+fn describe(explained: &Explained, policy: &Policy) {
     let subject = strong(foreign(&explained.subject));
     match &explained.verdict {
         Verdict::Allow { rule } => {
@@ -185,12 +187,12 @@ fn describe(explained: &Explained) {
             for reason in &question.reasons {
                 print::line(format!("  {}", foreign(reason)));
             }
-            lines(&question.lines);
+            lines(&question.lines, policy);
         }
         Verdict::Deny(denial) => {
             let (reason, rule) = (foreign(&denial.reason), faint(format!("({})", denial.rule)));
             print::line(format!("{} {subject}: {reason} {rule}", bad("deny")));
-            lines(&denial.allow);
+            lines(&denial.allow, policy);
         }
     }
     for value in &explained.weighed {
@@ -217,9 +219,9 @@ pub(super) fn steers(value: &Weighed) -> String {
     )
 }
 
-fn lines(lines: &[String]) {
+fn lines(lines: &[String], policy: &Policy) {
     if !lines.is_empty() {
-        let lines = foreign(&lines.join("\n")).replace('\n', "\n  ");
+        let lines = foreign(&policy.advice(lines)).replace('\n', "\n  ");
         print::line(format!("to allow it, write in `{NAME}`:\n  {lines}"));
     }
 }

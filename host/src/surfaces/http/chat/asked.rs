@@ -123,7 +123,11 @@ impl Asked {
         }
         if self.messages.len() > CHAT_MESSAGES {
             let (most, got) = (CHAT_MESSAGES, self.messages.len());
-            return Err(crate::words::error::Error::too_big("`messages`", most, got));
+            return Err(crate::words::error::Error::too_many(
+                "`messages`",
+                most,
+                got,
+            ));
         }
         let Some((last, earlier)) = self.messages.split_last() else {
             return Err(unfit("`messages` is empty"));

@@ -5,8 +5,9 @@ use axum::response::{IntoResponse, Response as Answer};
 use serde_json::{Value, json};
 
 use super::super::answer::{Failed, json as answer_of};
-use super::super::{runs, shown};
+use super::super::runs;
 use crate::runs::host::Host;
+use crate::surfaces::wish;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::RunId;
 use crate::words::message::Usage;
@@ -74,7 +75,7 @@ impl Told {
         let (text, questions) = match answer {
             Ok(text) => (text, Vec::new()),
             Err(error) if error.code() == Code::Asked => {
-                let questions = shown::asked(host, &run).await?;
+                let questions = wish::questions(host, &run).await?;
                 (waits(&run, &questions), questions)
             }
             Err(error) => return Err(about(&run, error)),

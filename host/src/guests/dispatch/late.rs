@@ -1,0 +1,57 @@
+//! Whose deadline it was that a call has missed: several may say one, and the shortest holds.
+
+use super::super::catalog::{By, Tool};
+use crate::rules::call::Call;
+use crate::rules::caller::{Caller, Origin};
+use crate::rules::policy::Policy;
+use crate::words::bound::Bound;
+use crate::words::error::{Code, Error};
+
+/// What is said of the deadline of a call, known when it begins.
+pub(super) fn deadline(caller: &Caller, call: &Call, tool: &Tool, policy: &Policy) -> String {
+    let most = policy.bounds.timeout_ms;
+    let asked = caller.known.asked.timeout_ms;
+    let own = asked.unwrap_or(call.declared.conduct.timeout_ms);
+    let may_ask = match caller.origin {
+        Origin::Client => format!("; `--timeout-ms` asks for another, up to {most} ms"),
+        Origin::Model | Origin::Script | Origin::Tool(_) | Origin::Host => String::new(),
+    };
+    // A moment has passed since a deadline of the same length was set.
+    let rest = caller.deadline.rest().as_millis().saturating_add(1_000);
+    if rest < u128::from(own.min(most)) {
+        return match caller.origin {
+            Origin::Model => {
+                "`[pace] call_timeout_ms` of `lazaret.toml` and the time that its run \
+                              still had say how long it may take"
+                    .to_owned()
+            }
+            Origin::Client | Origin::Script | Origin::Tool(_) | Origin::Host => {
+                "it is a part of another call, whose time was over".to_owned()
+            }
+        };
+    }
+    if own > most {
+        return Bound::Deadline.hint(most);
+    }
+    match (&tool.by, asked) {
+        (_, Some(_)) => "its client asked for this deadline (`--timeout-ms`)".to_owned(),
+        (By::Component(_), None) => {
+            format!("its manifest says {own} ms (`timeout_ms`){may_ask}")
+        }
+        (By::Server(served), None) => {
+            let name = &served.server.terms().name;
+            format!(
+                "`[mcp.{name}.limits] call_timeout_ms` of `lazaret.toml`, or `timeout_ms` of the tool \
+                 there, says {own} ms{may_ask}"
+            )
+        }
+    }
+}
+
+/// A failure with that, if it is one of time and says nothing of it yet.
+pub(super) fn told(error: Error, deadline: &str) -> Error {
+    if error.code() == Code::TooSlow && error.hints().is_empty() {
+        return error.hint(deadline);
+    }
+    error
+}

@@ -1,0 +1,28 @@
+//! What a word was meant to be that nobody knows: the nearest of those that are known.
+
+/// How alike two words have to be, from 0 to 1.
+const NEAR: f64 = 0.7;
+
+/// The nearest to `word` of those that are known, if any is near.
+#[must_use]
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let known = known.into_iter();
+    let scored = known.map(|known| (strsim::jaro_winkler(word, known), known));
+    let best = scored.max_by(|(one, _), (other, _)| one.total_cmp(other));
+    best.filter(|(score, _)| *score > NEAR)
+        .map(|(_, known)| known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_near_is_meant() {
+        let known = ["path", "pattern", "text"];
+        assert_eq!(nearest("txt", known), Some("text"));
+        assert_eq!(nearest("pth", known), Some("path"));
+        assert_eq!(nearest("colour", known), None);
+        assert_eq!(nearest("path", []), None);
+    }
+}
