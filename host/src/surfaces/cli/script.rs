@@ -38,8 +38,9 @@ In a script:
   await reveal(handle(\"x\"))                              what a handle holds, such as `--with last:h1=x`
   await isolate(x => x.text, handle(\"x\"))               a function over it, which has no tools
   await consult([handle(\"x\")], \"who wrote it?\")        a question to a model of `[scripts]`
-What it returns is told as JSON: a `Map` or `Set` comes out as `{}`, so make an object or a list of it. There is no `Intl`, and
-`tools` has no list of its names: `lazaret tools --format ts` prints the types of all tools.")]
+What it returns is told as JSON: a `Map` or `Set` comes out as `{}`, so make an object of it.
+There is no `Intl`, and `tools` has no list of its names: `lazaret tools --format ts` prints them
+with their types.")]
 pub(super) struct Script {
     /// The script; `-` for standard input.
     #[arg(conflicts_with = "source")]
