@@ -103,16 +103,6 @@ fn a_bound_that_is_passed_names_its_number_and_its_key() {
             "argument_bytes",
         ),
         (
-            "script_calls = 1",
-            vec![
-                "script",
-                "-e",
-                "for (const text of ['a', 'b']) await tools.text.count({text})",
-            ],
-            "may call 1 tools",
-            "script_calls",
-        ),
-        (
             "script_chars = 8",
             vec!["script", "-e", "return 10"],
             "9 characters, and at most 8 may be",

@@ -99,7 +99,7 @@ fn mistakes_are_told_with_what_is_there() {
     let source = "return consult([handle('letter')], 'Who?')";
     station
         .run(&["script", "-e", source, "--with", "last:h2=letter"])
-        .ends(1)
+        .ends(2)
         .says(&["there is no model to consult", "[scripts]"]);
     let source = "return reveal(handle('mail'))";
     station

@@ -60,7 +60,7 @@ fn unknown_keys_are_refused_and_the_nearest_is_named() {
     wrong(
         "[grants.\"web.get_page\"]\nfetch = [{ url = \"http://a.test/\", metods = [\"GET\"] }]\n",
         &[
-            "line 2, column 9: a destination is a URL, or a table with `url` and, if wanted, `methods`, `private`, `max_request_bytes`, `max_answer_bytes` and `per_minute`",
+            "line 2, column 9: `grants.\"web.get_page\".fetch`: a destination is a URL, or a table with `url` and, if wanted, `methods`, `private`, `max_request_bytes`, `max_answer_bytes` and `per_minute`",
         ],
     );
 }
@@ -106,7 +106,10 @@ fn wrong_words_are_refused() {
 #[test]
 fn wrong_patterns_are_refused() {
     let form = "names no tools: write `plugin.tool`, `plugin.*` or `*`";
-    wrong("block = [\"a b\"]\n", &["line 1, column 9: `a b` ", form]);
+    wrong(
+        "block = [\"a b\"]\n",
+        &["line 1, column 9: `block`: `a b` ", form],
+    );
     wrong("[grants.\"text.\"]\n", &["`text.` ", form]);
     wrong("[agents.a]\ntools = [\"*.count\"]\n", &["line 2", form]);
 }
@@ -221,7 +224,9 @@ fn limits_out_of_range_are_refused() {
     }
     wrong(
         "[limits]\nfuel = -1\n",
-        &["line 2, column 8: invalid value: integer `-1`"],
+        &[
+            "line 2, column 8: `limits.fuel`: a whole number, 0 or more, is expected here, and this is the number `-1`",
+        ],
     );
     for turns in ["0", "1001"] {
         let config = format!("[agents.a]\nturns = {turns}\n");

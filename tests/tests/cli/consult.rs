@@ -73,7 +73,7 @@ fn an_answer_that_does_not_fit_is_mended_once_and_no_more() {
     ]);
     station(&server, SCRIPTS)
         .run(&["script", "-e", ASKS])
-        .ends(1)
+        .ends(2)
         .says(&["does not fit the shape"]);
     assert_eq!(server.bodies().len(), 2);
 }
@@ -83,7 +83,7 @@ fn nobody_is_asked_who_is_not_named() {
     let server = Server::start(vec![says("Ada")]);
     station(&server, "")
         .run(&["script", "-e", ASKS])
-        .ends(1)
+        .ends(2)
         .says(&[
             "there is no model to consult",
             "`[scripts]`",

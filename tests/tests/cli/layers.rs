@@ -60,7 +60,7 @@ fn a_wrong_number_is_said_of_its_file() {
     station.write_system_file("[limits]\ncpu_ms = 0\n");
     station.write_user_file("[chain]\ncooldown_ms = 3\n");
     let wrong = |file: &str| {
-        let says = format!("`[ROOT]/{file}`: [limits]: `cpu_ms` is 0");
+        let says = format!("`[ROOT]/{file}`, line 2: [limits]: `cpu_ms` is 0");
         station.run(&["config", "show"]).ends(2).says(&[&says]);
     };
     wrong("etc/lazaret.toml");
@@ -289,7 +289,9 @@ fn hostile_variables_end_in_words() {
     wrong(
         &[("LAZARET__LIMITS__FUEL", "-1")],
         &[],
-        &["`LAZARET__LIMITS__FUEL`: invalid value"],
+        &[
+            "`LAZARET__LIMITS__FUEL`: a whole number, 0 or more, is expected here, and this is the number `-1`",
+        ],
     );
     wrong(
         &[("LAZARET__LIMITS__FUEL", "1\n[grants.\"*\"]")],

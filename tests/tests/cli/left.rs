@@ -108,7 +108,7 @@ fn a_no_is_told_to_the_script() {
         .prints(&["denied"]);
     station
         .run(&["runs", "resume"])
-        .ends(1)
+        .ends(2)
         .says(&["a person was asked about `files.write`, and said no"]);
     assert_eq!(log(&station), "");
 }

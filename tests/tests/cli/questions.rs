@@ -103,7 +103,7 @@ fn an_envelope_that_waits_names_its_questions() {
         let id = asked["question"].as_str().expect("a question");
         let hints = envelope["error"]["hints"].to_string();
         assert!(
-            hints.contains(&format!("lazaret ask allow {id}")),
+            hints.contains(&format!("lazaret ask allow {}", &id[..12])),
             "{ended}"
         );
         station.run(&["ask", "deny", id]).ends(0);

@@ -201,7 +201,7 @@ fn a_script_is_denied_what_policy_does_not_allow() {
         "-e",
         "await tools.files.write({path: 'a.txt', content: 'a'})",
     ]);
-    ended.ends(1).says(&[
+    ended.ends(2).says(&[
         "ToolError: `a.txt` may be read and not changed",
         "line 1, column",
     ]);

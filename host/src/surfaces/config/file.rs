@@ -525,7 +525,9 @@ fn explain(path: &Path, text: &str, error: &toml::de::Error) -> Error {
         .count()
         + 1;
     let message = error.message();
-    let key = said::key_at(text, at, message).map_or(String::new(), |key| format!("`{key}`: "));
+    let key = said::key_at(text, at, message);
+    let key = key.filter(|key| !message.starts_with(&format!("`{key} ")));
+    let key = key.map_or(String::new(), |key| format!("`{key}`: "));
     let shown = Error::bad_input(format!(
         "`{}`, line {line}, column {column}: {key}{}",
         path.display(),

@@ -120,7 +120,7 @@ fn wrong_method(method: &Method) -> Response {
         shown(method.as_str())
     );
     let error = Error::bad_input(what).hint("MCP asks with GET, POST and DELETE");
-    let envelope = inert_json(refused("mcp", Surface::Mcp, &error).to_string());
+    let envelope = inert_json(refused("http", Surface::Http, &error).to_string());
     let allowed = METHODS.map(|method| method.to_string()).join(",");
     let headers = [
         (header::ALLOW, allowed),
