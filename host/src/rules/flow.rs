@@ -21,7 +21,6 @@ pub mod verbatim;
 
 use std::sync::Arc;
 
-use serde_json::Value;
 
 use self::apart::Apart;
 use self::handed::named;

@@ -126,7 +126,7 @@ fn a_key_that_is_none_is_broken() {
 }
 
 #[test]
-fn a_damaged_journal_is_broken() {
+fn whatever_is_in_place_of_a_journal_is_told_as_its_own_line() {
     let station = Station::new();
     let folder = station.state().join("runs");
     station

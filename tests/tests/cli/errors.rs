@@ -37,7 +37,7 @@ fn case<const N: usize>(
 }
 
 /// All kinds; a new one does not build before [`elsewhere`] has answered.
-const ALL: [Code; 33] = [
+const ALL: [Code; 34] = [
     Code::BadInput,
     Code::BadArgs,
     Code::UnknownTool,
@@ -58,6 +58,7 @@ const ALL: [Code; 33] = [
     Code::OutOfMemory,
     Code::Trapped,
     Code::GuestFailed,
+    Code::ScriptFailed,
     Code::Stalled,
     Code::Diverged,
     Code::NotJson,
@@ -101,6 +102,7 @@ fn elsewhere(code: Code) -> Option<&'static str> {
         | Code::OutOfMemory
         | Code::Trapped
         | Code::GuestFailed
+        | Code::ScriptFailed
         | Code::Stalled
         | Code::NotJson
         | Code::BadOutcome
@@ -222,7 +224,7 @@ fn scripts() -> Vec<Case> {
             script("return 1 +"),
         ),
         case(
-            Code::GuestFailed,
+            Code::ScriptFailed,
             "a script that throws",
             "",
             script("const all = [];\nreturn all[0].name"),
