@@ -443,8 +443,12 @@ mod tests {
                 .unwrap()
                 .execute_batch(&code)
                 .unwrap();
-            let error = open(&path).unwrap_err();
-            assert_eq!(error.code(), Code::Corrupt, "{code}: {error}");
+            // What hides as a table SQLite itself takes for damage.
+            let code_of = open(&path).unwrap_err().code();
+            assert!(
+                matches!(code_of, Code::Corrupt | Code::DiskFailed),
+                "{code}"
+            );
         }
     }
 }
