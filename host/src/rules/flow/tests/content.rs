@@ -32,12 +32,13 @@ fn a_new_file_in_a_workspace_needs_no_question_and_brings_terms() {
             .check(
                 "files.write",
                 json!({"path": "work/../docs/a"}),
-                Ask(&["`path`"]),
+                Deny("path"),
             )
+            // Nobody is asked about what lies in no mount.
             .check(
                 "files.write",
                 json!({"path": "workshop/a"}),
-                Ask(&["`path`"]),
+                Deny("mount_not_granted"),
             )
             // Two places: one would be taken away.
             .check(
@@ -547,27 +548,32 @@ fn more_values_than_anybody_reads_are_denied_released_or_not() {
 }
 
 #[test]
-fn a_new_file_with_a_hidden_name_or_without_a_grant_is_asked_about() {
+fn a_new_file_with_a_hidden_name_is_asked_about_and_one_without_a_grant_is_denied() {
     let scene = scene(&[], WEB).check(
         "files.write",
         json!({"path": "work/.profile"}),
         Ask(&["`path`"]),
     );
-    for (mount, asked) in [("", true), ("docs", true), ("work", false)] {
-        let granted = MountGrant {
+    for (mount, granted) in [("docs", false), ("work", true)] {
+        let expected = if granted {
+            Ok(())
+        } else {
+            Err("mount_not_granted".to_owned())
+        };
+        let line = MountGrant {
             mount: mount.into(),
             access: Access::Write,
         };
         let call = Call {
             grant: Arc::new(Grant {
-                mounts: vec![granted],
+                mounts: vec![line],
                 ..Grant::default()
             }),
             ..Scene::call("files.write", json!({"path": "work/new.md"}))
         };
         let allowed = call.judge(&scene.caller(Grant::default()), &scene.policy);
-        let consent = allowed.unwrap().consent;
-        assert_eq!(consent != Consent::NotNeeded, asked, "{mount}");
+        let judged = allowed.map(|allowed| assert_eq!(allowed.consent, Consent::NotNeeded));
+        assert_eq!(judged.map_err(|denial| denial.rule), expected, "{mount}");
     }
 }
 
