@@ -92,8 +92,10 @@ impl Files {
             if name.is_some_and(is_beside) {
                 stored = stored.with(Source::imported());
             }
-            let identity = known.identity;
-            stored = stored.join(&self.labels.of(&Known { path, identity })?);
+            if path != known.path {
+                let identity = known.identity;
+                stored = stored.join(&self.labels.of(&Known { path, identity })?);
+            }
         }
         if matches!(file.wish, FileWish::Write { .. }) {
             self.labels.put(&known, &stored.join(&file.label))?;
