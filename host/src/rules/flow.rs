@@ -221,7 +221,10 @@ pub fn files(call: &Call, caller: &Caller, policy: &Policy) -> Vec<String> {
         ledger: &ledger,
     };
     let mut leaves = leaves(call.args.value(), &call.declared.input);
-    leaves.retain(|leaf| weigher.kind_of(&leaf.path) == Some(Kind::File));
+    // What is said of a path that is refused names it, and of what is secret nobody learns it so.
+    leaves.retain(|leaf| {
+        weigher.kind_of(&leaf.path) == Some(Kind::File) && !weigher.veils(&leaf.path)
+    });
     leaves.into_iter().map(|leaf| leaf.text).collect()
 }
 

@@ -104,7 +104,7 @@ fn mistakes_are_told_with_what_is_there() {
     let source = "return reveal(handle('mail'))";
     station
         .run(&["script", "-e", source, "--with", "last:letter"])
-        .ends(1)
+        .ends(2)
         .says(&["there is no handle `mail` in this run, which holds letter"]);
 }
 

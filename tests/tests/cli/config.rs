@@ -143,7 +143,7 @@ fn wrong_destinations_are_refused() {
 
 #[test]
 fn a_grant_about_a_mount_that_is_not_there_is_refused() {
-    let error = "[HERE]/lazaret.toml: [grants.\"files.read\"] speaks of the mount `dcos`, which is not there";
+    let error = "`[HERE]/lazaret.toml`, line 1: [grants.\"files.read\"] speaks of the mount `dcos`, which is not there";
     check("[grants.\"files.read\"]\nmounts = { dcos = \"read\" }\n")
         .ends(2)
         .says_only(&format!(

@@ -106,7 +106,7 @@ fn nobody_is_asked_who_is_not_named() {
     blocked.trust();
     blocked
         .run(&["script", "-e", ASKS])
-        .ends(1)
+        .ends(2)
         .says(&["`handle.consult` is blocked"]);
     assert_eq!(server.bodies().len(), 0);
 }

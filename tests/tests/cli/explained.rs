@@ -68,9 +68,10 @@ fn an_address_is_read_as_egress_reads_it() {
 fn a_tool_that_wants_a_host_is_no_tool_that_looks_at_what_is_here() {
     let station = station();
     let args = json!({"url": "https://elsewhere.test/"}).to_string();
-    agree(&station, "odd.run", &args)
+    station
+        .run(&["policy", "explain", "odd.run", &args])
         .ends(3)
-        .prints(&["network_read"]);
+        .prints(&["network_read", "deny GET https://elsewhere.test/"]);
 }
 
 #[test]
@@ -103,7 +104,7 @@ fn lines_for_one_surface_are_seen_from_there() {
     explain(&[]).ends(0);
     explain(&["--surface", "http"])
         .ends(3)
-        .prints(&["[[permissions]]"]);
+        .prints(&["Not authorized to perform this action"]);
     explain(&["--surface", "htp"])
         .ends(2)
         .says(&["cli, json, http"]);

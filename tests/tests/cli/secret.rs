@@ -72,7 +72,7 @@ fn a_secret_is_set_listed_and_removed() {
         .json();
     assert_eq!(
         listed,
-        json!([{"name": "github", "backend": "file", "set": true, "granted": []}])
+        json!([{"name": "github", "backend": "file", "set": true, "granted": [], "trouble": null}])
     );
     for name in ["vault.json", "vault.key"] {
         let mode = fs::metadata(station.state().join(name))
@@ -233,7 +233,7 @@ fn a_passphrase_locks_the_vault() {
         with(&["secret", "list"], phrase, "")
             .ends(0)
             .prints(&["canary", "cannot be read"]);
-        with(&["secret", "set", "second"], phrase, "x y z").ends(3);
+        with(&["secret", "set", "second"], phrase, "x y z x y z").ends(3);
         // What was recorded can be looked at.
         with(&["runs", "list"], phrase, "").ends(0);
     }
@@ -311,7 +311,9 @@ fn lines_that_cannot_help_or_that_harm_are_pointed_at() {
         "warning: `[HERE]/lazaret.toml`: [grants.\"web.get_page\"] secrets: `a` is declared by no such tool, so none gets it
 hint: `lazaret plugin inspect` says what a plugin declares
 warning: `[HERE]/lazaret.toml`: [grants.\"web.get_page\"] secrets: `a` is sent to `http://a.test/` without encryption
-hint: write `https://` if the server speaks it",
+hint: write `https://` if the server speaks it
+warning: `[HERE]/lazaret.toml`: [grants.\"web.get_page\"] secrets: `a` is for `http://a.test/`, and no `fetch` lets these tools send anything there
+hint: write `fetch = [\"http://a.test/\"]` beside it",
     );
     let server = Server::start(vec![]);
     let told = with_server(&server, "").run(&["policy", "explain", "hostile.send_each"]);

@@ -306,7 +306,7 @@ fn what_is_trusted_and_cannot_be_used_is_said_so() {
         "lazaret.toml",
         "[mounts.gone]\npath = \"gone\"\naccess = \"read\"\n",
     );
-    let trusted = station.run(&["policy", "trust"]).ends(2);
+    let trusted = station.run(&["policy", "trust"]).ends(4);
     trusted.says(&[
         "gone",
         "warning: it is trusted, and cannot be used as it is",

@@ -29,6 +29,8 @@ pub(super) async fn before(
             continue;
         };
         match end_of(&records, judged) {
+            // Under way here, it waits for this one: there is one place for both.
+            None if journal.placed(run) > 0 => {}
             None => return Err(open(key, run)),
             Some((finished, at)) => {
                 if let Some(whole) = whole(key, run, (finished, at))? {

@@ -201,7 +201,7 @@ mod tests {
             ),
             (
                 "name = \"github\"\nquery = \"k\"".to_owned(),
-                "no destination",
+                "`to` is missing",
             ),
         ] {
             let error = read(&text).unwrap_err();

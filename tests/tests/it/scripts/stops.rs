@@ -368,7 +368,8 @@ async fn a_script_has_a_wall_where_policy_builds_one() {
     let (called, ()) = tokio::join!(rig.script_in(run, &tasks, source), waiting);
     let error = rig::error(&called.outcome);
     assert_eq!(error.code(), Code::TooSlow, "{error:?}");
-    assert!(error.message().contains("script_wall_ms"), "{error:?}");
+    let hints = error.hints().join("\n");
+    assert!(hints.contains("script_wall_ms"), "{error:?} {hints}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

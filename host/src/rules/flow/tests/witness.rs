@@ -41,7 +41,7 @@ fn a_question_names_argument_value_source_and_rule() {
     let Consent::Needed { rule, open, .. } = consent else {
         panic!("nothing is asked");
     };
-    assert_eq!(rule, "`[flow]` in test");
+    assert_eq!(rule, "`[flow] mode = \"auto\"`, which is the default");
     assert_eq!(
         open[0].reason,
         "`to` of `mail.send` is the mail `eve@evil.test`, chosen under the influence of web:https://evil.test: a \
@@ -383,7 +383,15 @@ fn who_has_answered_for_a_value_for_good_has_not_said_that_it_may_go() {
     let write = json!({"path": "docs/a.md", "content": "x", "mode": "replace"});
     scene(&[], WEB)
         .answered("files.write", write.clone())
-        .check("files.write", write, Allow(&[("path", "answered for")]))
+        .check(
+            "files.write",
+            write,
+            Allow(&[
+                ("mode", "answered for"),
+                ("mode", "answered for"),
+                ("path", "answered for"),
+            ]),
+        )
         .check(
             "files.remove",
             json!({"path": "docs/a.md"}),
