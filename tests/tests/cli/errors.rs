@@ -342,7 +342,7 @@ fn surroundings() -> Vec<Case> {
                 station
                     .run(&["call", "text.count", r#"{"text":"a"}"#])
                     .ends(0);
-                let journal = station.workspace().join(".lazaret/journal.db");
+                let journal = station.state().join("runs/journal.db");
                 fs::write(journal, "no journal").unwrap();
             },
             ..case(
@@ -354,7 +354,11 @@ fn surroundings() -> Vec<Case> {
         },
         Case {
             before: |station| {
-                station.write(".lazaret", "a file where the folder should be");
+                fs::write(
+                    station.state().join("runs"),
+                    "a file where the folder should be",
+                )
+                .unwrap();
             },
             ..case(
                 Code::DiskFailed,
