@@ -311,7 +311,7 @@ fn what_is_trusted_and_cannot_be_used_is_said_so() {
         "gone",
         "warning: it is trusted, and cannot be used as it is",
     ]);
-    let told = station.run(&["policy", "trust", "--json"]).ends(2).json();
+    let told = station.run(&["policy", "trust", "--json"]).ends(4).json();
     assert_eq!(told["ok"], false);
 }
 
