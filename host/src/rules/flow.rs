@@ -21,7 +21,6 @@ pub mod verbatim;
 
 use std::sync::Arc;
 
-
 use self::apart::Apart;
 use self::handed::named;
 pub use self::handed::{adopting, check_handed, handed};

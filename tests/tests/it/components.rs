@@ -56,7 +56,9 @@ async fn a_file_of_a_hundred_megabytes_is_refused_unread() {
         .expect_err("too big");
     assert_eq!(error.code(), Code::TooBig);
     assert!(
-        error.message().contains("104857600 bytes, and at most 33554432"),
+        error
+            .message()
+            .contains("104857600 bytes, and at most 33554432"),
         "{error:?}"
     );
 }

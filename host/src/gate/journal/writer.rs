@@ -253,11 +253,15 @@ mod tests {
         let (mut writer, batch, path) = writer(folder.path());
         let other = store::open_again(&path).unwrap();
         let rename = |from, to| format!("ALTER TABLE {from} RENAME TO {to}");
-        other.execute_batch(&rename("records", "elsewhere")).unwrap();
+        other
+            .execute_batch(&rename("records", "elsewhere"))
+            .unwrap();
         open(&batch, 0);
         let said = why(writer.commit_now());
         assert!(said.contains("so nothing more is done"), "{said}");
-        other.execute_batch(&rename("elsewhere", "records")).unwrap();
+        other
+            .execute_batch(&rename("elsewhere", "records"))
+            .unwrap();
         open(&batch, 1);
         assert_eq!(why(writer.commit_now()), said);
         assert!(writer.write(true).is_err());

@@ -331,7 +331,11 @@ mod tests {
         let many = (0..100).map(|number| Source::new(Sort::Note, &format!("notes/{number}")));
         let salary = Source::new(Sort::Note, "notes/salary");
         let label = many.fold(Label::of(salary), |label, source| label.with(source));
-        assert!(!label.sources().any(|source| source.name() == "notes/salary"));
+        assert!(
+            !label
+                .sources()
+                .any(|source| source.name() == "notes/salary")
+        );
         assert!(classes.is_secret(&label) && classes.is_tainted(&label));
         // What was taken from any of them, and what is of another sort.
         let many = |sort| Source::new(sort, "*");
