@@ -18,7 +18,7 @@ const PARTS: [&str; 9] = [
     "examples",
 ];
 /// What is built, and the program that does this.
-const SKIPPED: [&str; 2] = ["target", "bin"];
+const SKIPPED: [&str; 2] = ["target", "mutants"];
 
 /// Makes `tree` a copy of `root`, with other texts in some `files`. What has not changed stays untouched, so that it is
 /// not built again.
