@@ -131,9 +131,12 @@ async fn a_run_that_is_drained_ends_its_step_and_begins_no_other() {
         abort,
         ..RunRules::default()
     });
+    // The step cannot end before it is given up.
+    server.answer(false);
     let give_up = async {
         server.arrived(1).await;
         tasks.give_up();
+        server.answer(true);
     };
     let ((run, answer), ()) = tokio::join!(rig.pursue_in(&tasks, "Go on.", &[]), give_up);
     assert_eq!(answer.expect_err("given up").code(), Code::Cancelled);
