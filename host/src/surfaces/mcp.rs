@@ -18,6 +18,7 @@ mod frames;
 pub mod http;
 mod live;
 mod open;
+mod pipes;
 mod session;
 mod sessions;
 pub mod stdio;

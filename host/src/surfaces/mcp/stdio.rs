@@ -9,6 +9,7 @@ use tokio::task::JoinHandle;
 
 use super::desk::Desk;
 use super::frames::{Frames, LAST};
+use super::pipes;
 use super::session::Session;
 use crate::words::error::{Error, Result};
 
@@ -17,8 +18,7 @@ use crate::words::error::{Error, Result};
 /// # Errors
 /// `BadInput` for one that does not begin as the protocol has it; `Busy` where a call does not end.
 pub async fn serve(desk: Arc<Desk>, stop: impl Future<Output = ()>) -> Result<()> {
-    let (read, write) = rmcp::transport::stdio();
-    serve_over(desk, (read, write), stop).await
+    serve_over(desk, pipes::standard(), stop).await
 }
 
 /// The same with a client that is read from and written to elsewhere.
