@@ -1,9 +1,10 @@
 //! Schemas: what a tool takes and gives, as compiled JSON Schema.
 //!
-//! References outside the schema are refused, and patterns run on a linear-time engine, so a hostile
-//! manifest can neither reach the network nor stall the host.
+//! References outside the schema are refused, patterns run on a linear-time engine, and what a check takes is bounded
+//! before it is made, so a hostile manifest can neither reach the network nor stall the host.
 
 mod issue;
+mod patterns;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,12 +16,14 @@ use super::json;
 use crate::words::error::{Code, Error, Issue, Result};
 use crate::words::id::Digest;
 use crate::words::limits::{ARGS_BYTES, JSON_DEPTH};
+use patterns::Patterns;
 
 /// A compiled JSON Schema.
 pub struct Schema {
     source: Value,
     validator: jsonschema::Validator,
     values: usize,
+    patterns: Patterns,
 }
 
 /// Issues that one message lists.
@@ -31,6 +34,9 @@ const SCHEMA_VALUES: usize = 20_000;
 /// Values of a schema times values of what is checked: bounds the work of one check.
 const CHECK_WORK: usize = 50_000_000;
 
+/// What looks once more at all that stands beside it.
+const UNEVALUATED: [&str; 2] = ["unevaluatedProperties", "unevaluatedItems"];
+
 impl Schema {
     /// Compiles a schema.
     ///
@@ -38,15 +44,17 @@ impl Schema {
     /// `BadPlugin` for one that is no schema, too large, too deep, or refers outside itself.
     pub fn compile(source: Value) -> Result<Self> {
         let values = written_out(&source)?;
+        let patterns = Patterns::of(&source)?;
         let validator = jsonschema::options()
             .with_draft(jsonschema::Draft::Draft202012)
-            .with_pattern_options(jsonschema::PatternOptions::regex())
+            .with_pattern_options(patterns::engine())
             .build(&source)
             .map_err(|error| Error::bad_plugin(format!("not a usable JSON Schema: {error}")))?;
         Ok(Self {
             source,
             validator,
             values,
+            patterns,
         })
     }
 
@@ -71,11 +79,10 @@ impl Schema {
     /// long to check does not fit.
     #[must_use]
     pub fn issues(&self, value: &Value) -> Vec<Issue> {
-        if self.values.saturating_mul(count(value)) > CHECK_WORK {
-            let message = "too many values to be checked against so large a schema".to_owned();
+        if let Some(why) = self.too_dear(value) {
             return vec![Issue {
                 path: String::new(),
-                message,
+                message: why.to_owned(),
             }];
         }
         if self.validator.is_valid(value) {
@@ -85,6 +92,15 @@ impl Schema {
         errors
             .map(|error| issue::said(&error, &self.source))
             .collect()
+    }
+
+    /// Why a value would take too long to check, where it would.
+    fn too_dear(&self, value: &Value) -> Option<&'static str> {
+        if self.values.saturating_mul(count(value)) > CHECK_WORK {
+            return Some("too many values to be checked against so large a schema");
+        }
+        let fits = self.patterns.can_check(&self.source, value);
+        (!fits).then_some("too much text to be checked against the patterns of its schema")
     }
 }
 
@@ -97,7 +113,8 @@ impl fmt::Debug for Schema {
 /// The size of a schema with every reference written out.
 ///
 /// A hostile schema is small and refers to itself: `allOf` of two references to the next of fifty
-/// definitions takes 2^50 steps, and one that leads back to itself never ends.
+/// definitions takes 2^50 steps, and one that leads back to itself never ends. What is beside `unevaluatedProperties` is
+/// looked at twice, so that thirty of those, one in the other, take 2^30.
 fn written_out(source: &Value) -> Result<usize> {
     let mut known = HashMap::new();
     let size = size_of(source, source, (0, &mut Vec::new()), &mut known);
@@ -140,6 +157,9 @@ fn size_of<'a>(
                     _ => size_of(root, item, (depth + 1, open), known)?,
                 };
                 sum = sum.saturating_add(size);
+            }
+            if UNEVALUATED.iter().any(|key| map.contains_key(*key)) {
+                sum = sum.saturating_mul(2);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
@@ -284,6 +304,11 @@ mod tests {
         }
     }
 
+    fn nested(levels: usize, around: &dyn Fn(Value) -> Value) -> Value {
+        let inmost = json!({"properties": {"a": true}});
+        (0..levels).fold(inmost, |inner, _| around(inner))
+    }
+
     #[test]
     fn schemas_that_would_never_end_are_refused() {
         let mut doubling = serde_json::Map::new();
@@ -299,6 +324,11 @@ mod tests {
             json!({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}),
             json!({"$dynamicRef": "#x"}),
             json!({"$id": "http://a.test/", "type": "null"}),
+            nested(
+                30,
+                &|inner| json!({"allOf": [inner], "unevaluatedProperties": false}),
+            ),
+            nested(30, &|inner| json!({"if": inner, "unevaluatedItems": false})),
         ] {
             assert!(Schema::compile(bad.clone()).is_err(), "{bad}");
         }
