@@ -68,14 +68,19 @@ impl Notes {
     /// `Corrupt`, `DiskFailed`.
     pub fn open(path: &Path, clock: Clock, key: HostKey) -> Result<Self> {
         let database = Connection::open(path).map_err(|error| explain(&error))?;
+        let foreign = |with: &str| {
+            let what = format!("`{}` has {with}, which no notes have", path.display());
+            Error::new(Code::Corrupt, what).hint("move it away; somebody else made it")
+        };
         if planted::has_code(&database).map_err(|error| explain(&error))? {
-            let what = format!(
-                "`{}` has triggers or views, which no notes have",
-                path.display()
-            );
-            return Err(Error::new(Code::Corrupt, what).hint("move it away; somebody else made it"));
+            return Err(foreign("triggers or views"));
         }
-        Self::start(database, clock, key).map_err(|error| explain(&error))
+        let notes = Self::start(database, clock, key).map_err(|error| explain(&error))?;
+        let is_ours = planted::is_ours(&lock(&notes.database), &[TABLES]);
+        match is_ours.map_err(|error| explain(&error))? {
+            true => Ok(notes),
+            false => Err(foreign("tables of its own")),
+        }
     }
 
     /// Notes that are forgotten with the process.
@@ -173,7 +178,7 @@ impl Notes {
 impl Shelf<'_> {
     fn put(&self, key: &str, (text, label): (&str, &Label), now: i64) -> Result<()> {
         const PUT: &str =
-            "INSERT INTO notes (shelf, key, text, label, written, mac) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            "INSERT OR ABORT INTO notes (shelf, key, text, label, written, mac) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
             ON CONFLICT DO UPDATE SET text = ?3, label = ?4, written = ?5, mac = ?6";
         let label = serde_json::to_string(label)
             .map_err(|error| Error::bug("a label is no JSON").because(error))?;
@@ -435,6 +440,10 @@ mod tests {
             wash.to_owned(),
             format!("{wash}; {hide}"),
             "CREATE VIEW seen AS SELECT * FROM notes".to_owned(),
+            // Whatever is put on a shelf is dropped, and nobody is told.
+            TABLES
+                .replace("CREATE TABLE IF NOT EXISTS notes (", "DROP TABLE notes; CREATE TABLE notes (one INTEGER NOT NULL DEFAULT 1 UNIQUE ON CONFLICT IGNORE,"),
+            "CREATE UNIQUE INDEX one ON notes (shelf)".to_owned(),
         ] {
             let temp = tempfile::tempdir().unwrap();
             let path = temp.path().join("notes.db");

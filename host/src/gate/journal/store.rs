@@ -8,7 +8,7 @@ use rusqlite::{
 };
 
 use super::chain::{Chains, Provenance};
-use super::planted::{disarm, has_code};
+use super::planted::{disarm, has_code, is_ours};
 use super::{keyed, sessions};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Event, Record};
@@ -102,11 +102,7 @@ fn prepare(mut database: Connection, path: &Path) -> Result<Connection> {
         return Err(Error::bad_input(what).hint("use the newer lazaret, or move the file away"));
     }
     if has_code(&database).map_err(failed)? {
-        let what = format!(
-            "`{}` has triggers or views, which no journal has",
-            path.display()
-        );
-        return Err(Error::new(Code::Corrupt, what).hint("move it away; somebody else made it"));
+        return Err(planted(path, "triggers or views"));
     }
     settle(&database).map_err(failed)?;
     if tables == 0 {
@@ -118,7 +114,15 @@ fn prepare(mut database: Connection, path: &Path) -> Result<Connection> {
     for index in [sessions::INDEX, keyed::INDEX] {
         database.execute_batch(index).map_err(failed)?;
     }
+    if !is_ours(&database, &[TABLES]).map_err(failed)? {
+        return Err(planted(path, "tables of its own"));
+    }
     Ok(database)
+}
+
+fn planted(path: &Path, with: &str) -> Error {
+    let what = format!("`{}` has {with}, which no journal has", path.display());
+    Error::new(Code::Corrupt, what).hint("move it away; somebody else made it")
 }
 
 /// How every connection works. No memory map: a file that is cut short under it would kill the process. Checkpoints
@@ -230,7 +234,7 @@ fn write_now(
     if records.is_empty() {
         // Earlier commits must reach the disk, and a transaction that changes nothing syncs nothing.
         writing.execute(
-            "INSERT INTO synced VALUES (1, 1) ON CONFLICT DO UPDATE SET at = at + 1",
+            "INSERT OR ABORT INTO synced VALUES (1, 1) ON CONFLICT DO UPDATE SET at = at + 1",
             [],
         )?;
     }
@@ -288,7 +292,7 @@ pub(super) fn import(
             return Ok(false);
         }
         let authentic = i64::from(provenance == Provenance::Returned);
-        let import = "INSERT INTO imports (run, authentic) VALUES (?1, ?2)";
+        let import = "INSERT OR ABORT INTO imports (run, authentic) VALUES (?1, ?2)";
         writing.execute(import, params![run.as_str(), authentic])?;
         write_contents(&writing, contents)?;
         write_records(&writing, chains, records, provenance)?;
@@ -318,8 +322,8 @@ fn write_records(
     records: &[Record],
     provenance: Provenance,
 ) -> rusqlite::Result<usize> {
-    const INSERT: &str =
-        "INSERT INTO records (run, seq, at, parent, event, chain) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    // Whatever the table says of conflicts.
+    const INSERT: &str = "INSERT OR ABORT INTO records (run, seq, at, parent, event, chain) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let mut insert = writing.prepare_cached(INSERT)?;
     let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     let mut bytes = 0;
