@@ -214,7 +214,7 @@ fn reflection(head: &str, body: &str) -> (String, String) {
     for (at, word) in words.iter().enumerate() {
         lines.push_str(&format!("x-word-{at}: so {word} so\r\n"));
         for (way, spelling) in spelled(word).iter().enumerate() {
-            if way % 5 == at % 5 {
+            if way % 5 == at % 5 && !spelling.contains('\n') {
                 lines.push_str(&format!("x-word-{at}-{way}: {spelling}\r\n"));
             }
             text.push_str(&format!("\n{spelling}"));

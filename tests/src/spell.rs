@@ -1,6 +1,7 @@
 //! Spellings: the ways in which somebody could write a secret so that it is not recognised.
 
-/// A text in base64 (three alignments, both alphabets), hex, percent, `\u` and entities, and as it is.
+/// A text in base64 (three alignments, both alphabets, in lines), hex, percent, `\u`, entities and octal, each of these
+/// escaped once more, and as it is.
 #[must_use]
 pub fn spelled(text: &str) -> Vec<String> {
     let bytes = text.as_bytes();
@@ -16,15 +17,30 @@ pub fn spelled(text: &str) -> Vec<String> {
         chars(|c| format!("\\u{c:04X}")),
         chars(|c| format!("&#{c};")),
         chars(|c| format!("&#x{c:x};")),
+        each(|byte| format!("0x{byte:02x} ")),
+        each(|byte| format!("%25{byte:02x}")),
+        each(|byte| format!("={byte:02X}")),
+        each(|byte| format!("\\{byte:03o}")),
+        chars(|c| format!("\\\\u{c:04x}")),
+        chars(|c| format!("&amp;#{c};")),
     ];
     for before in ["", "a", "ab"] {
         let padded = format!("{before}{text}");
         let standard = base64(padded.as_bytes());
         all.push(standard.trim_end_matches('=').to_owned());
         all.push(standard.replace('+', "-").replace('/', "_"));
+        all.push(in_lines(&standard, "\n"));
+        all.push(in_lines(&standard, "\\n"));
         all.push(standard);
     }
     all
+}
+
+/// As mail has base64, in short lines.
+fn in_lines(text: &str, end: &str) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    let lines = chars.chunks(9).map(|line| line.iter().collect::<String>());
+    lines.collect::<Vec<_>>().join(end)
 }
 
 /// Base64 with padding, as anybody would write it.

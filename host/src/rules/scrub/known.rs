@@ -1,12 +1,12 @@
 //! Known secrets: exact values, found in every common encoding of a text.
 //!
 //! A value is looked for as it is, in base64 (each alignment, both alphabets) and in hex; and all of
-//! these again in the text with its percent, backslash and entity escapes read ([`super::spelling`]).
-//! That takes time linear in the text. What was known once stays known while the process lives: a
-//! secret that was taken away is still one.
+//! these again in the text with its escapes read, and without ends of lines ([`super::spelling`]); and in what
+//! comes of that once more, since JSON in JSON escapes twice. That takes time linear in the text. What was known
+//! once stays known while the process lives: a secret that was taken away is still one.
 //!
-//! It does not find a value that was split up, compressed, encrypted or otherwise computed upon; a
-//! guest that never holds a value cannot do that.
+//! It does not find a value that was split up, compressed, encrypted, encoded twice (base64 of base64) or otherwise
+//! computed upon; a guest that never holds a value cannot do that.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-use super::spelling::Spelling;
+use super::spelling::{Reading, Spelling};
 use super::{REDACTED, clean_strings};
 use crate::words::limits::SCRUB_PIECE_BYTES;
 use crate::words::lock::lock;
@@ -38,6 +38,11 @@ struct Net {
     find_folded: AhoCorasick,
     longest: usize,
 }
+
+/// How often a text is read: escapes of escapes of escapes.
+const LAYERS: usize = 3;
+/// How many bytes one byte of a value may take in all these.
+const LONGER: usize = 16;
 
 impl Known {
     /// Remembers a value. An empty one is none.
@@ -111,9 +116,11 @@ impl Known {
         let Some(net) = self.net() else {
             return text.len();
         };
+        let read = |spelling: &Spelling| *spelling == Spelling::Plain || spelling.is_in(text);
         let ends = Spelling::ALL
-            .iter()
-            .map(|spelling| net.open_end(text, *spelling));
+            .into_iter()
+            .filter(read)
+            .map(|spelling| net.open_end(text, (spelling, LAYERS)));
         ends.fold(text.len(), usize::min)
     }
 }
@@ -147,8 +154,8 @@ impl Net {
     /// Where the values stand, in order, none touching another.
     fn spans(&self, text: &[u8]) -> Vec<Range<usize>> {
         let mut found = Vec::new();
-        self.catch(text, |span| found.push(span));
-        for spelling in Spelling::ESCAPED {
+        self.catch(text, &mut |span| found.push(span));
+        for spelling in Spelling::ALL {
             if spelling.is_in(text) {
                 self.read(text, spelling, &mut found);
             }
@@ -156,7 +163,7 @@ impl Net {
         merged(found)
     }
 
-    fn catch(&self, text: &[u8], mut found: impl FnMut(Range<usize>)) {
+    fn catch(&self, text: &[u8], found: &mut dyn FnMut(Range<usize>)) {
         for search in [&self.find_exact, &self.find_folded] {
             for caught in search.find_overlapping_iter(text) {
                 found(caught.range());
@@ -164,45 +171,62 @@ impl Net {
         }
     }
 
-    /// Searches a text with its escapes read, piece by piece: memory is bounded by a piece.
+    /// Searches a text with its escapes read, piece by piece: memory is bounded by a piece. Pieces overlap by as much as a
+    /// value may be long.
     fn read(&self, text: &[u8], spelling: Spelling, found: &mut Vec<Range<usize>>) {
-        let mut piece = Vec::new();
-        let mut sources: Vec<Range<usize>> = Vec::new();
-        let mut at = 0;
-        while at < text.len() {
-            // What stands between escapes is taken as it is.
-            let plain = spelling.plain_from(text, at).min(SCRUB_PIECE_BYTES);
-            piece.extend_from_slice(text.get(at..at + plain).unwrap_or_default());
-            sources.extend((at..at + plain).map(|at| at..at + 1));
-            at += plain;
-            let length = spelling.read(text, at, &mut piece);
-            sources.resize(piece.len(), at..at + length);
-            at += length;
-            if piece.len() >= SCRUB_PIECE_BYTES.max(2 * self.longest) || at >= text.len() {
-                self.catch(&piece, |span| found.extend(source_of(&sources, &span)));
-                let done = piece.len().saturating_sub(self.longest);
-                piece.drain(..done);
-                sources.drain(..done);
+        let shared = self.longest.saturating_mul(LONGER);
+        let size = SCRUB_PIECE_BYTES.max(shared.saturating_mul(2));
+        let mut from: usize = 0;
+        loop {
+            let end = from.saturating_add(size).min(text.len());
+            let piece = text.get(from..end).unwrap_or_default();
+            self.read_piece(piece, (spelling, LAYERS), &mut |span| {
+                found.push(from + span.start..from + span.end);
+            });
+            if end == text.len() {
+                return;
             }
+            from = end - shared;
         }
     }
 
-    fn open_end(&self, text: &[u8], spelling: Spelling) -> usize {
-        let end = spelling.whole_until(text);
-        let mut piece = Vec::new();
-        let mut sources: Vec<Range<usize>> = Vec::new();
-        let mut at = 0;
-        while at < end {
-            let length = spelling.read(text, at, &mut piece);
-            sources.resize(piece.len(), at..at + length);
-            at += length;
+    /// Searches what comes of a reading, and of reading that again.
+    fn read_piece(
+        &self,
+        piece: &[u8],
+        (spelling, layers): (Spelling, usize),
+        found: &mut dyn FnMut(Range<usize>),
+    ) {
+        let reading = Reading::of(piece, spelling);
+        if layers == 0 || !reading.has_escapes() {
+            return;
         }
+        let mut found = |span| {
+            if let Some(source) = reading.source_of(&span) {
+                found(source);
+            }
+        };
+        self.catch(&reading.bytes, &mut found);
+        if Spelling::Deep.is_in(&reading.bytes) {
+            self.read_piece(&reading.bytes, (Spelling::Deep, layers - 1), &mut found);
+        }
+    }
+
+    /// Where the end of a text begins that could be the beginning of a value, read so.
+    fn open_end(&self, text: &[u8], (spelling, layers): (Spelling, usize)) -> usize {
+        let end = spelling.whole_until(text);
+        let reading = Reading::of(text.get(..end).unwrap_or_default(), spelling);
+        let piece = reading.bytes.as_slice();
         let lower = piece.to_ascii_lowercase();
-        let exact = self.exact.iter().filter_map(|one| overlap(&piece, one));
+        let exact = self.exact.iter().filter_map(|one| overlap(piece, one));
         let folded = self.folded.iter().filter_map(|one| overlap(&lower, one));
         let open = exact.chain(folded).max().unwrap_or(0);
-        let first = sources.get(sources.len() - open);
-        first.map_or(end, |source| source.start)
+        let mut first = piece.len() - open;
+        if layers > 1 && reading.has_escapes() && Spelling::Deep.is_in(piece) {
+            first = first.min(self.open_end(piece, (Spelling::Deep, layers - 1)));
+        }
+        let source = reading.source_at(first);
+        source.map_or(end, |source| source.start)
     }
 }
 
@@ -220,12 +244,6 @@ pub(super) fn overlap(text: &[u8], what: &[u8]) -> Option<usize> {
         what.get(..*length)
             .is_some_and(|start| text.ends_with(start))
     })
-}
-
-fn source_of(sources: &[Range<usize>], span: &Range<usize>) -> Option<Range<usize>> {
-    let first = sources.get(span.start)?;
-    let last = sources.get(span.end.checked_sub(1)?)?;
-    Some(first.start..last.end)
 }
 
 fn merged(mut spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
@@ -262,7 +280,7 @@ fn in_base64(value: &[u8]) -> Vec<Zeroizing<Vec<u8>>> {
 
 /// The value in hex, with what usually stands between bytes.
 fn in_hex(value: &[u8]) -> Vec<Zeroizing<Vec<u8>>> {
-    let between = ["", " ", ":", "-", ", 0x", ",0x"];
+    let between = ["", " ", ":", "-", ", 0x", ",0x", " 0x"];
     let with = between.iter().map(|between| {
         let mut text = Zeroizing::new(Vec::new());
         for (at, byte) in value.iter().enumerate() {

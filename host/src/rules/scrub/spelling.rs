@@ -1,7 +1,12 @@
-//! Spellings: the escapes in which a text can say a character, each read back to its bytes.
+//! Spellings: the escapes in which a text can say a character, each read back to its bytes; and what is put between
+//! characters that no reader sees.
 //!
 //! Reading never fails: what is no escape stands for itself. Each reading is linear, and each escape
 //! has a bounded length, so that a text can be read in pieces.
+
+use std::ops::Range;
+
+use crate::words::id::is_hidden;
 
 /// Which escapes are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,114 +15,189 @@ pub(super) enum Spelling {
     Plain,
     /// `%41`, as in URLs.
     Percent,
-    /// `\u0041`, `\x41`, `\u{41}`, `\"`, as in JSON and programs.
+    /// `\u0041`, `\x41`, `\u{41}`, `\101`, `\"`, as in JSON and programs.
     Backslash,
     /// `&#65;`, `&#x41;`, `&amp;`, as in HTML.
     Entity,
-    /// All of them.
+    /// `=41`, and `=` at the end of a line, as in mail.
+    Quoted,
+    /// Ends of lines and characters without a form, which are left out: base64 comes in lines.
+    Folded,
+    /// Percent, backslash and entity.
     All,
+    /// All of these and what is folded: how a text is read that came out of another reading.
+    Deep,
 }
 
 /// Digits of an entity or of `\u{…}` that are read.
-const DIGITS: usize = 8;
+const DIGITS: usize = 12;
+/// Blanks after the end of a line that are left out with it.
+const BLANKS: usize = 256;
 
 impl Spelling {
-    /// Every spelling.
-    pub(super) const ALL: [Self; 5] = [
+    /// Every spelling that a text is read in.
+    pub(super) const ALL: [Self; 7] = [
         Self::Plain,
         Self::Percent,
         Self::Backslash,
         Self::Entity,
+        Self::Quoted,
+        Self::Folded,
         Self::All,
     ];
-    /// Those with escapes.
-    pub(super) const ESCAPED: [Self; 4] = [Self::Percent, Self::Backslash, Self::Entity, Self::All];
 
-    fn marks(self) -> &'static [u8] {
+    /// Whether an escape may begin with this byte.
+    fn has_mark(self, byte: u8) -> bool {
         match self {
-            Self::Plain => b"",
-            Self::Percent => b"%",
-            Self::Backslash => b"\\",
-            Self::Entity => b"&",
-            Self::All => b"%\\&",
+            Self::Plain => false,
+            Self::Percent => byte == b'%',
+            Self::Backslash => byte == b'\\',
+            Self::Entity => byte == b'&',
+            Self::Quoted => byte == b'=',
+            Self::Folded => {
+                // First bytes of the characters that have no form.
+                matches!(byte, b'\r' | b'\n' | 0xC2 | 0xCD | 0xD8 | 0xE1..=0xE3 | 0xEE..=0xF0 | 0xF3 | 0xF4)
+            }
+            Self::All => matches!(byte, b'%' | b'\\' | b'&'),
+            Self::Deep => Self::All.has_mark(byte) || Self::Folded.has_mark(byte),
         }
     }
 
     /// Whether reading a text so could differ from reading it otherwise.
     pub(super) fn is_in(self, text: &[u8]) -> bool {
-        let has = |mark: &u8| text.contains(mark);
         match self {
-            Self::All => self.marks().iter().filter(|mark| has(mark)).count() > 1,
-            Self::Plain | Self::Percent | Self::Backslash | Self::Entity => {
-                self.marks().iter().any(has)
+            Self::All => {
+                let has = |mark: &u8| text.contains(mark);
+                b"%\\&".iter().filter(|mark| has(mark)).count() > 1
             }
+            Self::Plain
+            | Self::Percent
+            | Self::Backslash
+            | Self::Entity
+            | Self::Quoted
+            | Self::Folded
+            | Self::Deep => self.plain_from(text, 0) < text.len(),
         }
     }
 
     /// How many bytes from `at` on are no escape for certain.
-    pub(super) fn plain_from(self, text: &[u8], at: usize) -> usize {
+    fn plain_from(self, text: &[u8], at: usize) -> usize {
         let rest = text.get(at..).unwrap_or_default();
-        let marks = self.marks();
-        let end = match marks {
-            [mark] => rest.iter().position(|byte| byte == mark),
-            marks => rest.iter().position(|byte| marks.contains(byte)),
-        };
+        let end = rest.iter().position(|byte| self.has_mark(*byte));
         end.unwrap_or(rest.len())
     }
 
-    /// Reads what stands at `at`, adds its bytes to `out`, and says how long it was.
-    pub(super) fn read(self, text: &[u8], at: usize, out: &mut Vec<u8>) -> usize {
-        let rest = text.get(at..).unwrap_or_default();
-        let Some(first) = rest.first() else {
-            return 0;
-        };
-        let escape = if self.marks().contains(first) {
-            read_escape(rest)
-        } else {
-            None
-        };
-        match escape {
-            Some((c, length)) => {
-                match c {
-                    Spelt::Byte(byte) => out.push(byte),
-                    Spelt::Char(c) => {
-                        let mut bytes = [0; 4];
-                        out.extend_from_slice(c.encode_utf8(&mut bytes).as_bytes());
-                    }
-                }
-                length
-            }
-            None => {
-                out.push(*first);
-                1
-            }
+    /// The escape that stands at `at`, and how long it is.
+    fn escape(self, text: &[u8], at: usize) -> Option<(Spelt, usize)> {
+        let rest = text.get(at..)?;
+        let first = rest.first().filter(|first| self.has_mark(**first))?;
+        match first {
+            b'%' => Some((Spelt::Byte(u8::try_from(hex(rest.get(1..3)?)?).ok()?), 3)),
+            b'\\' => read_backslash(rest),
+            b'&' => read_entity(rest),
+            b'=' => read_quoted(rest),
+            b'\r' | b'\n' => Some((Spelt::Nothing, end_of_line(rest))),
+            _ => read_hidden(rest),
         }
     }
 
     /// Where a text ends that is cut in the middle of an escape; its whole length otherwise.
     pub(super) fn whole_until(self, text: &[u8]) -> usize {
-        let near = text.len().saturating_sub(DIGITS + 4);
-        let tail = text.get(near..).unwrap_or_default();
-        let open = |(at, byte): (usize, &u8)| {
-            let rest = tail.get(at..).unwrap_or_default();
-            (self.marks().contains(byte) && is_open(rest)).then_some(near + at)
-        };
-        tail.iter().enumerate().find_map(open).unwrap_or(text.len())
+        let mut at = self.plain_from(text, 0);
+        while at < text.len() {
+            if is_open(text.get(at..).unwrap_or_default()) {
+                return at;
+            }
+            // From its beginning on: what follows a backslash may look like an escape of its own.
+            let length = self.escape(text, at).map_or(1, |(_, length)| length);
+            at += length + self.plain_from(text, at + length);
+        }
+        text.len()
+    }
+}
+
+/// A text with its escapes read, and where each of its bytes comes from.
+pub(super) struct Reading {
+    pub(super) bytes: Vec<u8>,
+    parts: Vec<Part>,
+}
+
+/// Bytes that come from one place: as they stood there, or all of them from one escape.
+struct Part {
+    at: usize,
+    source: Range<usize>,
+    is_plain: bool,
+}
+
+impl Reading {
+    pub(super) fn of(text: &[u8], spelling: Spelling) -> Self {
+        let (mut bytes, mut parts) = (Vec::with_capacity(text.len()), Vec::new());
+        let mut at = 0;
+        while at < text.len() {
+            // What begins like an escape and is none stands for itself.
+            let escape = spelling.escape(text, at);
+            let (source, is_plain) = match &escape {
+                Some((_, length)) => (at..at + length, false),
+                None => (at..at + 1 + spelling.plain_from(text, at + 1), true),
+            };
+            parts.push(Part {
+                at: bytes.len(),
+                source: source.clone(),
+                is_plain,
+            });
+            match escape {
+                Some((spelt, _)) => spelt.add_to(&mut bytes),
+                None => bytes.extend_from_slice(text.get(source.clone()).unwrap_or_default()),
+            }
+            at = source.end;
+        }
+        Self { bytes, parts }
+    }
+
+    /// Whether it reads otherwise than the text.
+    pub(super) fn has_escapes(&self) -> bool {
+        self.parts.iter().any(|part| !part.is_plain)
+    }
+
+    /// Where bytes of it come from.
+    pub(super) fn source_of(&self, span: &Range<usize>) -> Option<Range<usize>> {
+        let (first, last) = (self.source_at(span.start)?, span.end.checked_sub(1)?);
+        Some(first.start..self.source_at(last)?.end)
+    }
+
+    /// Where one byte of it comes from.
+    pub(super) fn source_at(&self, at: usize) -> Option<Range<usize>> {
+        if at >= self.bytes.len() {
+            return None;
+        }
+        // What was left out has no bytes: of parts that begin at one place, the last has it.
+        let after = self.parts.partition_point(|part| part.at <= at);
+        let part = self.parts.get(after.checked_sub(1)?)?;
+        if !part.is_plain {
+            return Some(part.source.clone());
+        }
+        let from = part.source.start + (at - part.at);
+        Some(from..from + 1)
     }
 }
 
 enum Spelt {
     Byte(u8),
     Char(char),
+    /// It is left out.
+    Nothing,
 }
 
-/// The escape that a text begins with, and its length.
-fn read_escape(rest: &[u8]) -> Option<(Spelt, usize)> {
-    match rest.first()? {
-        b'%' => Some((Spelt::Byte(u8::try_from(hex(rest.get(1..3)?)?).ok()?), 3)),
-        b'\\' => read_backslash(rest),
-        b'&' => read_entity(rest),
-        _ => None,
+impl Spelt {
+    fn add_to(self, bytes: &mut Vec<u8>) {
+        match self {
+            Self::Byte(byte) => bytes.push(byte),
+            Self::Char(c) => {
+                let mut utf8 = [0; 4];
+                bytes.extend_from_slice(c.encode_utf8(&mut utf8).as_bytes());
+            }
+            Self::Nothing => {}
+        }
     }
 }
 
@@ -147,31 +227,99 @@ fn read_backslash(rest: &[u8]) -> Option<(Spelt, usize)> {
         b'n' => short('\n'),
         b'r' => short('\r'),
         b't' => short('\t'),
+        b'0'..=b'3' => {
+            let digits = std::str::from_utf8(rest.get(1..4)?).ok()?;
+            Some((Spelt::Byte(u8::from_str_radix(digits, 8).ok()?), 4))
+        }
         mark @ (b'"' | b'\'' | b'\\' | b'/' | b'`' | b'$') => short(char::from(*mark)),
         _ => None,
     }
 }
 
 fn read_entity(rest: &[u8]) -> Option<(Spelt, usize)> {
-    let end = rest
-        .iter()
-        .take(DIGITS + 4)
-        .position(|byte| *byte == b';')?;
-    let name = rest.get(1..end)?;
-    let c = match name {
-        b"amp" => '&',
-        b"lt" => '<',
-        b"gt" => '>',
-        b"quot" => '"',
+    match rest.get(1..3)? {
+        [b'#', b'x' | b'X'] => read_number(rest, 3, 16),
+        [b'#', _] => read_number(rest, 2, 10),
+        _ => read_name(rest),
+    }
+}
+
+/// A character by its number; readers of HTML do without the semicolon.
+fn read_number(rest: &[u8], begin: usize, radix: u32) -> Option<(Spelt, usize)> {
+    let digits = rest.get(begin..)?.iter().take(DIGITS);
+    let of_radix = |digit: &&u8| char::from(**digit).is_digit(radix);
+    let end = begin + digits.take_while(of_radix).count();
+    let text = std::str::from_utf8(rest.get(begin..end)?).ok()?;
+    let c = char::from_u32(u32::from_str_radix(text, radix).ok()?)?;
+    let closed = rest.get(end) == Some(&b';');
+    Some((Spelt::Char(c), end + usize::from(closed)))
+}
+
+/// Those of ASCII.
+fn read_name(rest: &[u8]) -> Option<(Spelt, usize)> {
+    let end = rest.iter().take(DIGITS).position(|byte| *byte == b';')?;
+    let c = match rest.get(1..end)? {
+        b"Tab" => '\t',
+        b"NewLine" => '\n',
+        b"excl" => '!',
+        b"quot" | b"QUOT" => '"',
+        b"num" => '#',
+        b"dollar" => '$',
+        b"percnt" => '%',
+        b"amp" | b"AMP" => '&',
         b"apos" => '\'',
-        [b'#', b'x' | b'X', digits @ ..] => char::from_u32(hex(digits)?)?,
-        [b'#', digits @ ..] => {
-            let text = std::str::from_utf8(digits).ok()?;
-            char::from_u32(text.parse().ok()?)?
-        }
+        b"lpar" => '(',
+        b"rpar" => ')',
+        b"ast" | b"midast" => '*',
+        b"plus" => '+',
+        b"comma" => ',',
+        b"period" => '.',
+        b"sol" => '/',
+        b"colon" => ':',
+        b"semi" => ';',
+        b"lt" | b"LT" => '<',
+        b"equals" => '=',
+        b"gt" | b"GT" => '>',
+        b"quest" => '?',
+        b"commat" => '@',
+        b"lsqb" | b"lbrack" => '[',
+        b"bsol" => '\\',
+        b"rsqb" | b"rbrack" => ']',
+        b"Hat" => '^',
+        b"lowbar" | b"UnderBar" => '_',
+        b"grave" => '`',
+        b"lcub" | b"lbrace" => '{',
+        b"verbar" | b"vert" => '|',
+        b"rcub" | b"rbrace" => '}',
         _ => return None,
     };
     Some((Spelt::Char(c), end + 1))
+}
+
+fn read_quoted(rest: &[u8]) -> Option<(Spelt, usize)> {
+    match rest.get(1)? {
+        b'\r' | b'\n' => Some((Spelt::Nothing, 1 + end_of_line(rest.get(1..)?))),
+        _ => Some((Spelt::Byte(u8::try_from(hex(rest.get(1..3)?)?).ok()?), 3)),
+    }
+}
+
+/// How long the ends of lines are that a text begins with, and the blanks after them.
+fn end_of_line(rest: &[u8]) -> usize {
+    let is_blank = |byte: &&u8| matches!(byte, b'\r' | b'\n' | b' ' | b'\t');
+    rest.iter().take(BLANKS).take_while(is_blank).count()
+}
+
+fn read_hidden(rest: &[u8]) -> Option<(Spelt, usize)> {
+    let length = match rest.first()? {
+        0xC2..=0xDF => 2,
+        0xE0..=0xEF => 3,
+        _ => 4,
+    };
+    let c = std::str::from_utf8(rest.get(..length)?)
+        .ok()?
+        .chars()
+        .next()?;
+    (is_hidden(c) && !c.is_control()).then_some((Spelt::Nothing, length))
 }
 
 fn hex(digits: &[u8]) -> Option<u32> {
@@ -188,7 +336,10 @@ fn hex(digits: &[u8]) -> Option<u32> {
 fn is_open(rest: &[u8]) -> bool {
     let hex_only = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
     match rest {
-        [b'%', digits @ ..] => digits.len() < 2 && hex_only(digits),
+        [b'%' | b'=', digits @ ..] => digits.len() < 2 && hex_only(digits),
+        [b'\\', b'0'..=b'3', digits @ ..] => {
+            digits.len() < 2 && digits.iter().all(|digit| (b'0'..=b'7').contains(digit))
+        }
         [b'\\'] | [b'&'] => true,
         [b'\\', b'x', digits @ ..] => digits.len() < 2 && hex_only(digits),
         [b'\\', b'u', b'{', digits @ ..] => digits.len() <= DIGITS && hex_only(digits),
