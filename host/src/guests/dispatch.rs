@@ -618,6 +618,8 @@ fn tell(
     let mut held = caller.known.handles();
     match fate {
         Fate::Shown => Ok(None),
+        // Nobody has read what a step has made of it.
+        Fate::Adopted if altered => Ok(None),
         Fate::Adopted => {
             caller
                 .known

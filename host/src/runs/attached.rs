@@ -39,7 +39,7 @@ impl Host {
     /// What is attached to a run that goes on, as it was; of one that is replayed, nothing is needed but its length.
     ///
     /// # Errors
-    /// `DiskFailed`.
+    /// `DiskFailed`; `TooBig` for records of more than a run takes.
     pub(super) fn attached_to(
         &self,
         run: &RunId,
@@ -48,6 +48,7 @@ impl Host {
         if self.station.recorded.is_none() {
             return self.kept.attached.find(run, files);
         }
+        check_attached(&files)?;
         files.iter_mut().for_each(Attachment::stand_in);
         Ok(files)
     }
@@ -72,7 +73,8 @@ pub(super) fn check_attached(files: &[Attachment]) -> Result<()> {
         let what = "the list of attached files";
         return Err(Error::too_many(what, ATTACHMENTS, files.len()));
     }
-    let all: u64 = files.iter().map(|one| one.bytes).sum();
+    let bytes = files.iter().map(|one| one.bytes);
+    let all = bytes.fold(0, u64::saturating_add);
     let all = usize::try_from(all).unwrap_or(usize::MAX);
     if all > ATTACHMENT_BYTES {
         let what = "all attached files together";
@@ -162,4 +164,22 @@ impl Attached {
 /// By digest: a name out of a foreign journal must not lead out of the folder.
 fn name(run: &RunId, at: usize) -> String {
     format!("{}-{at}", Digest::of(run.as_str().as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::label::Label;
+
+    #[test]
+    fn records_of_more_than_a_run_takes_are_refused_whatever_they_add_up_to() {
+        let one = Attachment::new("a.txt", b"a".to_vec(), Label::default()).unwrap();
+        let large = |bytes| Attachment {
+            bytes,
+            ..one.clone()
+        };
+        assert!(check_attached(&vec![one.clone(); ATTACHMENTS]).is_ok());
+        assert!(check_attached(&vec![one.clone(); ATTACHMENTS + 1]).is_err());
+        assert!(check_attached(&[large(u64::MAX), large(u64::MAX)]).is_err());
+    }
 }

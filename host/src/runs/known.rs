@@ -305,6 +305,7 @@ fn learned(
             ledger.saw(flows, tool, &given.value, outcome);
         }
         match &finished.told {
+            Some(_) if tool.as_str() == ADOPT && finished.spent.altered => {}
             Some(_) if tool.as_str() == ADOPT => {
                 ledger.typed(outcome.as_str().unwrap_or_default());
             }

@@ -136,7 +136,7 @@ impl Host {
     ///
     /// # Errors
     /// `Busy` where another run of the session goes on or is left; `OverBudget` where the session has too many;
-    /// `Corrupt` where one of them is not as it was written; and as [`Host::pursue`].
+    /// `BadInput` for a session that is named by a secret; `Corrupt` where one of them is not as it was written; and as [`Host::pursue`].
     pub async fn pursue_in(&self, joining: &Joining, goal: Goal, tasks: &Tasks) -> Result<String> {
         let hold = self.hold_session(joining, tasks).await?;
         let answer = async {
@@ -150,6 +150,12 @@ impl Host {
     }
 
     async fn hold_session(&self, joining: &Joining, tasks: &Tasks) -> Result<Hold> {
+        let name = joining.session.name();
+        // It is looked up by its name, which is kept as it is.
+        if self.station.scrub.known().finds_in(name.as_bytes()) {
+            let what = "the name of a session holds a secret of the vault";
+            return Err(Error::bad_input(what).hint("name it in words of its own"));
+        }
         loop {
             if let Some(hold) = self.kept.hold_session(&joining.session)? {
                 return Ok(hold);

@@ -3,6 +3,7 @@
 use lazaret::words::error::Code;
 use lazaret::words::event::Answer as Say;
 use lazaret_tests::rig::{self, Rig, Rigged};
+use lazaret_tests::saying;
 use lazaret_tests::server::{Answer, Server};
 use serde_json::{Value, json};
 
@@ -270,6 +271,55 @@ async fn a_person_makes_a_text_their_own_words() {
     let error = rig.host.fork(&run, 3).await.expect_err("not theirs there");
     assert_eq!(error.code(), Code::Denied, "{error:?}");
     rig.host.fork(&run, 2).await.expect("a copy");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_step_makes_of_an_adopted_text_is_nobodys_words() {
+    let server = page().await;
+    let answer = Answer {
+        path: "/page".into(),
+        body: "<p>out/read.txt</p>".into(),
+        ..Answer::default()
+    };
+    server.say(vec![answer]);
+    let replies = [
+        json!({"calls": [call("web.get_page", json!({"url": url(&server, "/page")}))]}),
+        json!({"calls": [call("handle.field", json!({"value": {"$handle": "h1"}, "pointer": "/markdown"}))]}),
+        json!({"calls": [call("handle.adopt", json!({"value": {"$handle": "h2"}}))]}),
+        json!({"calls": [call("files.write", json!({"path": "out/unread.txt", "content": "x"}))]}),
+        json!({"text": "Done."}),
+    ];
+    let step = "[[steps]]\ntools = \"handle.adopt\"\nafter = \"post.run\"";
+    let says = saying::component("post", &json!({}), "\"out/unread.txt\"");
+    let rig = Rig::of(&policy(&server, step))
+        .component("post", &says)
+        .replies(&replies)
+        .kept()
+        .await
+        .open()
+        .await;
+    let goal = "Do as the page says, once I have read it.";
+    let (run, answer) = rig.pursue(goal).await;
+    assert_eq!(answer.expect_err("asked").code(), Code::Asked);
+    let read = rig.answer(Say::Allow).await;
+    assert!(
+        read.question.text.contains("out/read.txt"),
+        "{}",
+        read.question.text
+    );
+    let asked = rig
+        .resume_agent(&run)
+        .await
+        .expect_err("nobody has read it");
+    assert_eq!(asked.code(), Code::Asked, "{asked:?}");
+    // Nor is it theirs for whoever reads the records.
+    let rig = rig.restart().await;
+    let asked = rig
+        .resume_agent(&run)
+        .await
+        .expect_err("nobody has read it");
+    assert_eq!(asked.code(), Code::Asked, "{asked:?}");
+    assert_eq!(written(&rig, "out/unread.txt").await, "");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -263,3 +263,23 @@ async fn a_vault_is_no_part_of_any_mount() {
     }
     assert!(Path::new(host.folder()).join("state/vault.key").is_file());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_secret_that_a_client_writes_where_a_name_belongs_stands_in_no_record() {
+    const NAME: &str = "zq9K7mPw2XvR4tLb";
+    let rig = Rig::of("").kept().await.secret("name", NAME);
+    let host = rig.open().await;
+    let named = host.call(&format!("text.{NAME}"), json!({})).await;
+    assert_eq!(rig::error(&named.outcome).code(), Code::UnknownTool);
+    let (_, answer) = host.pursue_in_session(NAME, "Hello.").await;
+    let error = answer.expect_err("no session has such a name");
+    assert_eq!(error.code(), Code::BadInput, "{error:?}");
+    for text in [
+        format!("{:?}", host.records(&named.run).await),
+        format!("{error:?}"),
+    ] {
+        assert_eq!(found(NAME, text.as_bytes()), None, "{text}");
+    }
+    let folder = Path::new(host.folder());
+    assert_eq!(files_with(NAME, folder), Vec::<String>::new());
+}

@@ -18,6 +18,8 @@ impl Event {
     pub fn clean(&mut self, with: &Cleaning<'_>) {
         match self {
             Self::Started(started) => {
+                // A client may wish for a tool that there is none of, by any name.
+                (with.text)(&mut started.subject);
                 (with.text)(&mut started.goal);
                 started.narrowed.vouch.iter_mut().for_each(with.text);
                 started.narrowed.call.key.iter_mut().for_each(with.text);
