@@ -702,3 +702,27 @@ pub fn error(outcome: &Outcome) -> &Error {
         Err(error) => error,
     }
 }
+
+/// Starts this test program once more for one test alone, which is told so by `mark`; it has to pass.
+pub async fn alone(test: &str, mark: &str) {
+    let itself = std::env::current_exe().expect("this program has a path");
+    let mut alone = tokio::process::Command::new(itself);
+    alone.args(["--exact", test]).env(mark, "1");
+    let output = alone.output().await.expect("it starts once more");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}"
+    );
+}
+
+/// How much memory this process has.
+#[must_use]
+pub fn resident_kib() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux says");
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    let number = line.and_then(|line| line.split_whitespace().nth(1));
+    number
+        .and_then(|number| number.parse().ok())
+        .expect("a number of KiB")
+}

@@ -57,15 +57,7 @@ async fn thousands_of_guests_in_a_row_leave_no_memory_behind() {
     if std::env::var_os(ALONE).is_some() {
         return a_row_of_guests().await;
     }
-    let itself = std::env::current_exe().expect("this program has a path");
-    let mut alone = tokio::process::Command::new(itself);
-    alone.args(["--exact", NAME]).env(ALONE, "1");
-    let output = alone.output().await.expect("it starts once more");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success() && said.contains("1 passed"),
-        "{said}"
-    );
+    rig::alone(NAME, ALONE).await;
 }
 
 async fn a_row_of_guests() {
@@ -77,7 +69,7 @@ async fn a_row_of_guests() {
             assert!(outcome.result.is_ok());
         }
         rig.host.journal().commit().await.expect("a commit");
-        resident_kib()
+        rig::resident_kib()
     };
     many(2_000).await;
     let before = many(100).await;
@@ -87,15 +79,6 @@ async fn a_row_of_guests() {
         after < before + 24 * 1_024,
         "{before} KiB before, {after} KiB after"
     );
-}
-
-fn resident_kib() -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").expect("Linux says");
-    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
-    let number = line.and_then(|line| line.split_whitespace().nth(1));
-    number
-        .and_then(|number| number.parse().ok())
-        .expect("a number of KiB")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
