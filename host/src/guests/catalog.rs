@@ -591,11 +591,11 @@ impl Catalog {
     pub fn callable(&self, policy: &Policy, surface: Surface) -> Vec<&Arc<Tool>> {
         let callable = |tool: &&Arc<Tool>| {
             use crate::rules::manifest::Visibility;
-            let remote = matches!(surface, Surface::Http | Surface::Mcp | Surface::AiSdk);
             let offer = &tool.declared.offer;
             let open = match offer.visibility {
-                Visibility::Public | Visibility::User => true,
-                Visibility::Local => !remote,
+                Visibility::Public => true,
+                Visibility::User => !surface.is_for_models(),
+                Visibility::Local => !surface.is_remote(),
                 Visibility::Private => false,
             };
             let blocked = policy.block.iter().any(|line| line.matches(&tool.name));

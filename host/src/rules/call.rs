@@ -17,7 +17,7 @@ use super::manifest::{Declared, EffectClass, Visibility};
 use super::policy::Policy;
 use super::schema::Args;
 use super::{Allowed, Consent, Durability, Effect, deny, deny_unless, file};
-use crate::words::event::{Classes, Content, Denial, EffectKind, Surface};
+use crate::words::event::{Classes, Content, Denial, EffectKind};
 use crate::words::id::{Digest, ToolName};
 use crate::words::label::Label;
 use crate::words::limits::{ARGS_BYTES, CALL_DEPTH};
@@ -387,8 +387,7 @@ fn check_visibility(tool: &ToolName, declared: &Declared, caller: &Caller) -> Re
         (Visibility::Private, Origin::Client | Origin::Model | Origin::Script) => {
             (false, "is only for other tools to call")
         }
-        // What comes over MCP some model wrote, whoever sits before it.
-        (Visibility::User, Origin::Client) if caller.surface != Surface::Mcp => (true, ""),
+        (Visibility::User, Origin::Client) if !caller.surface.is_for_models() => (true, ""),
         (Visibility::User, _) => (
             false,
             "is only for a person to call, never for a model or a script",

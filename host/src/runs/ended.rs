@@ -2,7 +2,7 @@
 
 use super::host::{Called, Host, show_held};
 use super::left::{judged_call, wished_in};
-use super::observe::show;
+use super::observe::{show, withhold};
 use crate::guests::dispatch::{Outcome, clean};
 use crate::guests::guest::Trail;
 use crate::rules::caller::Caller;
@@ -35,6 +35,7 @@ impl Host {
             ..self.client(run.clone(), started.surface, started.label.clone())
         };
         let mut outcome = show_held(&caller, outcome)?;
+        withhold(&mut outcome, started.surface, self.policy());
         // What is known to be a secret now may not have been then.
         outcome.result = clean(&self.station, outcome.result);
         show(&mut outcome, self.policy().guess);

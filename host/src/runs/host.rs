@@ -11,7 +11,7 @@ use super::consult::Models;
 pub use super::goal::{Goal, Most, With};
 use super::known::{self, Led, typed_args, typed_in};
 use super::left::{Hold, Kept};
-use super::observe::show;
+use super::observe::{show, withhold};
 use super::provider::{Model, Provider};
 use super::served;
 use super::session::Earlier;
@@ -402,6 +402,7 @@ impl Host {
             return Ok(Called { run, outcome });
         }
         let mut outcome = show_held(&caller, outcome)?;
+        withhold(&mut outcome, caller.surface, self.policy());
         show(&mut outcome, self.policy().guess);
         let bytes = outcome
             .result

@@ -1,6 +1,6 @@
 //! Observing: turning an outcome into what the model may read (U-09, C-30).
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::guests::dispatch::Outcome;
 use crate::rules::caller::Known;
@@ -10,6 +10,7 @@ use crate::rules::policy::Policy;
 use crate::rules::sanitise::{preview, truncate, visible};
 use crate::rules::scrub::guess::Guess;
 use crate::words::error::{Error, Result};
+use crate::words::event::Surface;
 use crate::words::message::Observation;
 
 /// An outcome is scrubbed and labelled already; here it is treated as its label asks for, and becomes
@@ -60,6 +61,22 @@ fn keep(outcome: &Outcome, policy: &Policy, known: &Known) -> Option<String> {
     }
     known.handles().hold(value, &outcome.label).ok()
 }
+
+/// What a model on the other side of a surface is told in place of a secret: that it was made. Its own files and logs go
+/// nowhere either. Where a failure is secret, its words are gone already.
+pub(super) fn withhold(outcome: &mut Outcome, surface: Surface, policy: &Policy) {
+    if !surface.is_for_models() || !policy.flows.classes.is_secret(&outcome.label) {
+        return;
+    }
+    outcome.trail.logs.clear();
+    outcome.trail.artifacts.clear();
+    if let Ok(value) = &mut outcome.result {
+        *value = json!({"done": true, "withheld": WITHHELD});
+    }
+}
+
+/// Said of a secret where it would go to a model.
+const WITHHELD: &str = "the outcome is secret, and goes to no model; a person may call the tool with `lazaret call`";
 
 /// What is shown to a client of a call: without what looks like a secret. Scripts and tools that called
 /// have had the outcome as it was.

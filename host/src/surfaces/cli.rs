@@ -12,6 +12,7 @@ mod init;
 mod inline;
 mod json;
 mod logs;
+mod looking;
 mod man;
 mod mcp;
 mod plugin;

@@ -24,8 +24,7 @@ mod token;
 mod tools;
 mod underway;
 
-pub(in crate::surfaces) use self::listen::accept;
-pub use self::listen::{Served, serve};
+pub use self::listen::{Served, serve, serve_clients};
 pub use self::names::Names;
 pub use self::site::Site;
 pub use self::token::Token;

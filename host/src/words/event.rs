@@ -8,6 +8,7 @@ pub mod attempted;
 mod remade;
 pub mod session;
 mod step;
+mod surface;
 pub mod texts;
 
 use std::time::Instant;
@@ -20,6 +21,7 @@ pub use self::attempted::{Attempted, Onward, Tried};
 pub use self::remade::Remade;
 pub use self::session::{Cause, Compacted, InSession};
 pub use self::step::{Doing, Step};
+pub use self::surface::Surface;
 use super::attachment::Attachment;
 use super::budget::Over;
 use super::error::{Code, Issue};
@@ -300,62 +302,6 @@ pub struct Narrowed {
 impl Narrowed {
     fn is_nothing(&self) -> bool {
         *self == Self::default()
-    }
-}
-
-/// A way in and out (row A-04).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Surface {
-    /// The command line.
-    Cli,
-    /// JSON lines.
-    Json,
-    /// HTTP.
-    Http,
-    /// MCP.
-    Mcp,
-    /// A user interface that confirms by itself.
-    React,
-    /// A developer's server.
-    Dev,
-    /// Another framework's tool list.
-    AiSdk,
-}
-
-impl Surface {
-    /// The supported surfaces where a manifest names none.
-    pub const ALL: [Self; 7] = [
-        Self::Cli,
-        Self::Json,
-        Self::Http,
-        Self::Mcp,
-        Self::React,
-        Self::Dev,
-        Self::AiSdk,
-    ];
-
-    /// Whether whoever calls may be elsewhere (A-13b).
-    #[must_use]
-    pub fn is_remote(self) -> bool {
-        match self {
-            Self::Http | Self::Mcp | Self::AiSdk => true,
-            Self::Cli | Self::Json | Self::React | Self::Dev => false,
-        }
-    }
-
-    /// The surface as it stands in a manifest.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Cli => "cli",
-            Self::Json => "json",
-            Self::Http => "http",
-            Self::Mcp => "mcp",
-            Self::React => "react",
-            Self::Dev => "dev",
-            Self::AiSdk => "ai-sdk",
-        }
     }
 }
 

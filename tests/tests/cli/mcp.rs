@@ -55,8 +55,10 @@ fn versions_are_agreed_upon() {
     let mut client = Client::of(&station);
     let begun = client.begin("2025-11-25", json!({}))["result"].clone();
     assert_eq!(begun["serverInfo"]["name"], "lazaret");
-    // Nothing changes the tools of this process, so that nobody is promised to be told.
-    assert_eq!(begun["capabilities"], json!({"logging": {}, "tools": {}}));
+    assert_eq!(
+        begun["capabilities"],
+        json!({"logging": {}, "tools": {"listChanged": true}})
+    );
     assert!(
         begun["instructions"]
             .as_str()
@@ -64,6 +66,27 @@ fn versions_are_agreed_upon() {
             .contains("run_script")
     );
     assert_eq!(client.ask("ping", json!({}))["result"], json!({}));
+}
+
+/// A client lives for days: what is withdrawn meanwhile is withdrawn for it as well, and it is told to list again.
+#[test]
+fn a_configuration_that_changes_holds_for_the_client_that_is_there() {
+    let station = Station::with("[flow]\nmode = \"off\"\n");
+    let mut client = Client::start(&station);
+    let diff = json!({"old": "a", "new": "b"});
+    assert_eq!(client.call("text__diff", diff.clone())["isError"], false);
+    station.write("lazaret.toml", "block = [\"text.diff\"]\n");
+    station.run(&["policy", "trust", "--quiet"]).ends(0);
+    client.until(|message| message["method"] == "notifications/tools/list_changed");
+    let list = client.ask("tools/list", json!({}))["result"].to_string();
+    assert!(!list.contains("text__diff"), "{list}");
+    assert!(list.contains("text__count"), "{list}");
+    let call = json!({"name": "text__diff", "arguments": diff});
+    let refused = client.ask("tools/call", call);
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    // By its full name it is no other tool.
+    assert_eq!(code(&client.call("text.diff", diff)), "AUTHORIZATION_ERROR");
+    client.end().ends(0);
 }
 
 #[test]

@@ -49,7 +49,6 @@ impl<'a> Server<'a> {
         let mut command = station.command(&["mcp", "--listen", "127.0.0.1:0"]);
         let mut child = station.spawn(command.stdin(Stdio::null()));
         let mut out = BufReader::new(child.stdout.take().unwrap());
-        let mut err = BufReader::new(child.stderr.take().unwrap());
         let mut url = String::new();
         out.read_line(&mut url).unwrap();
         let port = url
@@ -57,12 +56,8 @@ impl<'a> Server<'a> {
             .strip_suffix("/mcp")
             .and_then(|url| url.rsplit(':').next());
         let port = port.unwrap_or_else(|| panic!("{url}")).parse().unwrap();
-        let mut line = String::new();
-        while !line.contains("Bearer ") {
-            line.clear();
-            assert!(err.read_line(&mut line).unwrap() > 0, "it names no token");
-        }
-        let token = line.rsplit("Bearer ").next().unwrap().trim().to_owned();
+        let token = station.run(&["serve", "--show-token"]).ends(0).out;
+        let token = token.trim().to_owned();
         Self {
             station,
             child,
@@ -119,11 +114,16 @@ impl<'a> Server<'a> {
         self.send("POST", &[&[token.as_str()], lines].concat(), body)
     }
 
-    fn end(mut self) {
+    /// What it has said beside its address.
+    fn end(mut self) -> String {
         let pid = Pid::from_child(&self.child);
         kill_process(pid, Signal::TERM).unwrap();
+        let mut said = String::new();
+        let mut err = self.child.stderr.take().unwrap();
+        err.read_to_string(&mut said).unwrap();
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
         self.station.run(&["runs", "verify", "--all"]).ends(0);
+        said
     }
 }
 
@@ -147,12 +147,53 @@ fn only_whoever_has_the_token_comes_in() {
         }
     }
     assert_eq!(server.post(&[], BEGIN).status, 200);
-    // The token is this user's: it is the same the next time.
     let token = server.token.clone();
-    server.end();
+    let said = server.end();
+    assert!(said.contains(&format!("Bearer {token}")), "{said}");
+    // The token is this user's: it is the same the next time, and is not said again.
     let again = Server::of(&station);
     assert_eq!(again.token, token);
-    again.end();
+    let said = again.end();
+    assert!(!said.contains(&token), "{said}");
+}
+
+/// Whoever guesses is counted, and keeps nobody out who knows.
+#[test]
+fn wrong_tokens_are_counted() {
+    let station = Station::with("[serve]\nfailures_per_minute = 2\n");
+    let server = Server::of(&station);
+    let statuses = [(); 3].map(|()| {
+        let got = server.send("POST", &["Authorization: Bearer x"], BEGIN);
+        got.status
+    });
+    assert_eq!(statuses, [401, 401, 429]);
+    assert_eq!(server.post(&[], BEGIN).status, 200);
+    server.end();
+}
+
+/// As in `lazaret serve`: what holds from now on is told, and is the same door's token.
+#[test]
+fn a_configuration_and_a_token_that_change_hold_from_then_on() {
+    let station = Station::new();
+    let mut server = Server::of(&station);
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "text__count", "arguments": {"text": "a b"}, "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }}});
+    let call = call.to_string();
+    let lines = [
+        "MCP-Protocol-Version: 2026-07-28",
+        "Mcp-Method: tools/call",
+        "Mcp-Name: text__count",
+    ];
+    assert!(server.post(&lines, &call).message()["error"].is_null());
+    station.write_user_file("block = [\"text.count\"]");
+    while server.post(&lines, &call).message()["error"].is_null() {}
+    let renewed = station.run(&["serve", "--new-token"]).ends(0).out;
+    while server.post(&lines, &call).status != 401 {}
+    renewed.trim().clone_into(&mut server.token);
+    assert_eq!(server.post(&[], BEGIN).status, 200);
+    server.end();
 }
 
 /// A page that some browser was led to asks under its own name, and is not answered, token or not.
@@ -160,6 +201,7 @@ fn only_whoever_has_the_token_comes_in() {
 fn pages_of_others_are_not_answered() {
     let station = Station::new();
     let server = Server::of(&station);
+    let own = format!("Origin: http://127.0.0.1:{}", server.port);
     for (line, status) in [
         ("Host: evil.test", 403),
         ("Host: evil.test:80", 403),
@@ -167,7 +209,10 @@ fn pages_of_others_are_not_answered() {
         ("Origin: https://evil.test", 403),
         ("Origin: null", 403),
         ("Origin: http://localhost.evil.test", 403),
-        ("Origin: http://localhost:5173", 200),
+        // Of another page of this machine nobody knows whose it is.
+        ("Origin: http://localhost:5173", 403),
+        ("Host: localhost:80.evil.test", 403),
+        (&own, 200),
         ("Host: localhost", 200),
     ] {
         let got = server.post(&[line], BEGIN);

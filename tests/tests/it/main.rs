@@ -47,6 +47,7 @@ mod signatures;
 mod signed;
 mod stages;
 mod stops;
+mod surfaces;
 mod swaps;
 mod traces;
 mod turns;

@@ -331,6 +331,47 @@ async fn a_key_is_forgotten_in_time_and_a_bad_one_refused() {
     assert_eq!(refused.await.expect_err("no key").code(), Code::BadInput);
 }
 
+const ASKS: &str = "ask = [\"hostile.file_each\", \"hostile.sleep\"]\n[flow]\nmode = \"off\"\n\
+    [mounts.out]\npath = \"out\"\naccess = \"write\"\nown = true\nworkspace = true\n\
+    [grants.\"hostile.*\"]\nmounts = { out = \"write\" }\n";
+
+/// Whoever is answered first is made, and not whoever began first; in whatever process each of them goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_that_wait_under_one_key_one_is_made_whichever_goes_on_first() {
+    for order in [[0, 1], [1, 0]] {
+        let mut rig = Rig::of(ASKS).guest("hostile").kept().await.open().await;
+        let mut runs = Vec::new();
+        for _ in order {
+            let (records, outcome) = asked(&rig, append("a"), key("k")).await;
+            assert_eq!(rig::error(&outcome).code(), Code::Asked);
+            runs.push(records[0].run.clone());
+        }
+        let mut outcomes = Vec::new();
+        for at in order {
+            rig = rig.restart().await;
+            answer_of(&rig, &runs[at]).await;
+            let called = rig.resume(&runs[at]).await.expect("it goes on");
+            outcomes.push(called.outcome);
+        }
+        let [first, second] = &outcomes[..] else {
+            panic!("two went on");
+        };
+        assert_eq!(log(&rig), "a", "{order:?}");
+        assert_eq!(rig::value(first), rig::value(second));
+        let repeated = (first.spent.repeated, second.spent.repeated);
+        assert_eq!(repeated, (false, true), "{order:?}");
+    }
+}
+
+/// Says yes to the question of this run.
+async fn answer_of(rig: &Rigged, run: &RunId) {
+    let waiting = rig.host.questions().await.expect("they are on record");
+    let own = waiting.iter().find(|waiting| waiting.run == *run);
+    let id = own.expect("it waits").question.id.as_str().to_owned();
+    let said = rig.host.answer(&id, Say::Allow).await;
+    said.expect("it is answered");
+}
+
 /// A call that waits for a yes, gets it, and goes on.
 async fn approved(rig: &Rigged, call: (&str, Value), said: Invocation) -> Outcome {
     let (records, outcome) = asked(rig, call, said).await;
@@ -342,10 +383,7 @@ async fn approved(rig: &Rigged, call: (&str, Value), said: Invocation) -> Outcom
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_that_goes_on_has_the_key_and_the_time_that_its_client_gave_it() {
-    let policy = "ask = [\"hostile.file_each\", \"hostile.sleep\"]\n[flow]\nmode = \"off\"\n\
-        [mounts.out]\npath = \"out\"\naccess = \"write\"\nown = true\nworkspace = true\n\
-        [grants.\"hostile.*\"]\nmounts = { out = \"write\" }\n";
-    let rig = Rig::of(policy).guest("hostile").kept().await.open().await;
+    let rig = Rig::of(ASKS).guest("hostile").kept().await.open().await;
     let first = approved(&rig, append("a"), key("k")).await;
     let again = approved(&rig, append("a"), key("k")).await;
     assert_eq!(rig::value(&again), rig::value(&first));

@@ -1,4 +1,4 @@
-//! What the journal says of a call that came before under the same key: of another process, or of this one before it was
+//! What the journal says of a call that was made before under the same key: of another process, or of this one before it was
 //! started anew.
 
 use super::Whole;
@@ -20,9 +20,11 @@ pub(super) async fn before(
 ) -> Result<Option<Whole>> {
     let journal = station.gate.journal();
     let since = journal.clock().now_ms().saturating_sub(ttl_ms);
-    let earlier = journal.keyed(key, since).await?;
-    // Of two that begin at the same time, the later one waits for nothing and says so.
-    for run in earlier.iter().take_while(|run| **run != caller.run) {
+    let known = journal.keyed(key, since).await?;
+    // Also those that began later: a run that waits for a person goes on whenever they answer. Each has its own
+    // judgement on the disk before it looks, so that of two at least one sees the other. Where both do, neither is
+    // made: which of them came first, no clock can say.
+    for run in known.iter().filter(|run| **run != caller.run) {
         let (records, verified) = journal.verified(run).await?;
         verified.check()?;
         let Some(judged) = made(station, (caller, call), &records) else {

@@ -4,6 +4,7 @@ use super::*;
 use crate::rules::caller::{Budget, Known};
 use crate::rules::manifest::Risk;
 use crate::words::clock::Deadline;
+use crate::words::event::Surface;
 use crate::words::id::{Place, RunId};
 use serde_json::json;
 

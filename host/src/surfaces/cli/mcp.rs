@@ -2,28 +2,19 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::Router;
-use axum::extract::Request;
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
-use axum::routing::any;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
 
+use super::looking::{Looking, open};
 use super::{Scene, print};
 use crate::edges::state::StateFolder;
-use crate::surfaces::config::serve::ServeRules;
-use crate::surfaces::http::{Token, accept};
+use crate::surfaces::http::{Names, Site, Token, serve_clients};
 use crate::surfaces::mcp::desk::Desk;
-use crate::surfaces::mcp::http::{Clients, bearer};
+use crate::surfaces::mcp::http::Clients;
 use crate::surfaces::mcp::stdio;
 use crate::surfaces::paint::{faint, strong};
 use crate::words::error::{Error, Result, why};
-use crate::words::id::Digest;
-use crate::words::limits::SERVE_LAST_MS;
 
 /// Serve the tools to a client of MCP, such as a desktop app or an editor.
 ///
@@ -49,12 +40,26 @@ impl Mcp {
         let config = scene.read_config()?;
         let serving = config.mcp_server()?;
         let rules = config.stack.serve.clone();
-        let host = Arc::new(scene.open(config.setup).await?);
-        let token = Token::of(&StateFolder::open(&scene.around.state)?)?;
-        let desk = Desk::of(host, serving)?;
-        match self.listen {
-            None => stdio::serve(desk, ended()?).await?,
-            Some(address) => listen(desk, (address, rules), (&token, scene)).await?,
+        let state = StateFolder::open(&scene.around.state)?;
+        let token = Token::of(&state)?;
+        let host = Arc::new(open(&config, scene).await?);
+        let names = Names {
+            remote: false,
+            also: rules.hosts.clone(),
+        };
+        // Over standard input and output nobody comes through its door: then it has the newest host, and no more.
+        let site = Site::new(host, rules, (names, &token));
+        let desk = Desk::following(site.hosts(), serving)?;
+        let looking = Looking::new(config, (state, site.clone()));
+        let served = async {
+            match self.listen {
+                None => stdio::serve(desk, ended()?).await,
+                Some(address) => listen(desk, (address, site), (&token, scene)).await,
+            }
+        };
+        tokio::select! {
+            served = served => served?,
+            never = looking.look(scene) => match never {},
         }
         Ok(0)
     }
@@ -77,7 +82,7 @@ fn ended() -> Result<impl Future<Output = ()>> {
 
 async fn listen(
     desk: Arc<Desk>,
-    (address, rules): (SocketAddr, ServeRules),
+    (address, site): (SocketAddr, Site),
     (token, scene): (&Token, &Scene),
 ) -> Result<()> {
     if !address.ip().is_loopback() {
@@ -94,48 +99,16 @@ async fn listen(
     let ended = ended()?;
     print::line(format!("http://{address}/mcp"));
     if !scene.quiet {
-        print::note(format!(
-            "{}: Authorization: Bearer {}",
-            faint("every request needs"),
-            strong(token.text())
-        ));
-    }
-    let clients = Clients::new(desk.clone(), rules.body_ms);
-    let door = Door {
-        clients: clients.clone(),
-        token: token.digest(),
-    };
-    let come = move |request: Request| door.clone().come(request);
-    let router = Router::new().route("/mcp", any(come));
-    let (tell, ending) = watch::channel(false);
-    // Connections have the bounds of `[serve]`.
-    let mut connections = accept(listener, (&rules, router, ending), ended).await;
-    clients.close();
-    tell.send_replace(true);
-    let drained = desk.drained().await;
-    // Their answers are on the way; whoever does not read is not waited for.
-    let last = async { while connections.join_next().await.is_some() {} };
-    let _ = tokio::time::timeout(Duration::from_millis(SERVE_LAST_MS), last).await;
-    drained
-}
-
-/// Who may come in: whoever has the token.
-#[derive(Clone)]
-struct Door {
-    clients: Clients,
-    token: Digest,
-}
-
-impl Door {
-    async fn come(self, request: Request) -> Response {
-        let shown = bearer(request.headers()).unwrap_or_default();
-        // How long it takes to compare two digests says nothing of what they are of.
-        if Digest::of(shown.as_bytes()) == self.token {
-            return self.clients.answer(request).await;
+        let (needs, shown) = match token.is_new() {
+            true => ("every request needs, and this is said this once", token.text()),
+            false => ("every request needs", "TOKEN"),
+        };
+        let header = strong(&format!("Authorization: Bearer {shown}"));
+        print::note(format!("{}: {header}", faint(needs)));
+        if !token.is_new() {
+            print::note(faint("`lazaret serve --show-token` prints the token"));
         }
-        let asks = [(header::WWW_AUTHENTICATE, "Bearer")];
-        let what =
-            "every request needs `Authorization: Bearer TOKEN`; `lazaret mcp --listen` prints it";
-        (StatusCode::UNAUTHORIZED, asks, what).into_response()
     }
+    let clients = Clients::new(desk, site.rules().body_ms);
+    serve_clients(listener, (site, clients), ended).await
 }

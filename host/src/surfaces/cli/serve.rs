@@ -10,19 +10,15 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
+use super::looking::{Looking, open};
 use super::{Scene, print};
 use crate::edges::state::StateFolder;
-use crate::rules::questions::Unattended;
-use crate::runs::host::Host;
-use crate::runs::rest;
-use crate::surfaces::config::Config;
 use crate::surfaces::http::{Names, Served, Site, Token, serve};
 use crate::surfaces::mcp::desk::Desk;
 use crate::surfaces::mcp::http::Clients;
 use crate::surfaces::paint::{faint, strong};
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::id::shown;
-use crate::words::limits::SERVE_LOOK_MS;
 
 /// Serve tools, runs, questions and a console over HTTP, to whoever has the token.
 #[derive(Debug, clap::Args)]
@@ -81,11 +77,7 @@ impl Serve {
         let desk = Desk::following(site.hosts(), config.mcp_server()?)?;
         let clients = Clients::new(desk, body_ms);
         say(&listener, &token, scene)?;
-        let looking = Looking {
-            config,
-            state,
-            site: site.clone(),
-        };
+        let looking = Looking::new(config, (state, site.clone()));
         let (tell, told) = watch::channel(0);
         let served = tokio::select! {
             served = serve(listener, (site, clients), told) => served?,
@@ -117,18 +109,6 @@ impl Serve {
             .hint("lazaret serve --listen 127.0.0.1:7420   # and reach it through a tunnel, such as `ssh -L`")
             .hint("or say `--allow-remote`: HTTP is not encrypted, so whoever reads the traffic has the token, and with it every tool"))
     }
-}
-
-/// Opens the host of a configuration. Whether somebody sits at this terminal says nothing of who is there to answer.
-async fn open(config: &Config, scene: &Scene) -> Result<Host> {
-    let mut setup = config.setup.clone();
-    let asks = &mut setup.policy.asks;
-    asks.unattended = match (scene.unattended, scene.ask) {
-        (Some(said), _) => said,
-        (None, false) => Unattended::Pause,
-        (None, true) => asks.unattended,
-    };
-    scene.host_of(setup).await
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener> {
@@ -204,58 +184,5 @@ impl Signals {
             }
             tell.send_modify(|count| *count = count.saturating_add(1));
         }
-    }
-}
-
-/// Looks whether the configuration or the token has changed. Runs under way go on with what they began with.
-struct Looking {
-    config: Config,
-    state: StateFolder,
-    site: Site,
-}
-
-impl Looking {
-    async fn look(mut self, scene: &Scene) -> Infallible {
-        let clock = self.site.host().journal().clock().clone();
-        let mut said = String::new();
-        loop {
-            let due = clock.now_ms().saturating_add(SERVE_LOOK_MS);
-            rest::until(&clock, due).await;
-            if let Ok(token) = Token::of(&self.state) {
-                self.site.renew_token(&token);
-            }
-            let again = match self.config.again(&scene.around, scene.config.as_deref()) {
-                Ok(None) => continue,
-                Ok(Some(config)) => self.renew(config, scene).await,
-                Err(error) => Err(error),
-            };
-            match again {
-                Ok(()) => said.clear(),
-                // What is wrong is said once, and not every time it is looked at.
-                Err(error) => {
-                    let words = print::described(&error);
-                    if words != said {
-                        print::warning(
-                            "the configuration has changed and cannot be used; the one before still holds",
-                            "mend it; it is looked at again by itself",
-                        );
-                        print::note(&words);
-                        said = words;
-                    }
-                }
-            }
-        }
-    }
-
-    async fn renew(&mut self, config: Config, scene: &Scene) -> Result<()> {
-        let host = open(&config, scene).await?;
-        self.site.renew_host(Arc::new(host));
-        self.config = config;
-        if !scene.quiet {
-            print::note(faint(
-                "the configuration has changed; runs that begin now go by it",
-            ));
-        }
-        Ok(())
     }
 }

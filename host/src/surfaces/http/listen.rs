@@ -12,7 +12,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio_io_timeout::TimeoutStream;
 
-use super::router::router;
+use super::router::{router, router_of_clients};
 use super::site::Site;
 use crate::surfaces::config::serve::ServeRules;
 use crate::surfaces::mcp::http::Clients;
@@ -51,9 +51,33 @@ pub async fn serve(
     end((&site, &clients), connections, hurry).await
 }
 
+/// Serves clients of MCP and nobody else, behind the same door, until `stop` returns: then their calls are given up.
+///
+/// # Errors
+/// `Busy` where a call does not end.
+pub async fn serve_clients(
+    listener: TcpListener,
+    (site, clients): (Site, Clients),
+    stop: impl Future<Output = ()>,
+) -> Result<()> {
+    let router = router_of_clients(&site, &clients);
+    let mut connections = accept(listener, (site.rules(), router, site.ending()), stop).await;
+    clients.close();
+    site.end();
+    let drained = clients.drained().await;
+    told(&mut connections).await;
+    drained
+}
+
+/// Answers are on the way; whoever does not read is not waited for.
+async fn told(connections: &mut JoinSet<()>) {
+    let last = async { while connections.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(Duration::from_millis(SERVE_LAST_MS), last).await;
+}
+
 /// Takes connections until `stop` returns, so many at once; what is left then are those under way, which end once
 /// `ending` says so.
-pub(in crate::surfaces) async fn accept(
+async fn accept(
     listener: TcpListener,
     (rules, router, ending): (&ServeRules, axum::Router, watch::Receiver<bool>),
     stop: impl Future<Output = ()>,
@@ -154,9 +178,8 @@ async fn end(
     let drained = clients.drained().await;
     let left = site.underway().leave().await?;
     site.host().journal().sync().await?;
-    // Whoever watches is being told that it ends; whoever does not listen is not waited for.
-    let told = async { while connections.join_next().await.is_some() {} };
-    let _ = tokio::time::timeout(Duration::from_millis(SERVE_LAST_MS), told).await;
+    // Whoever watches is being told that it ends.
+    told(&mut connections).await;
     drained?;
     Ok(match left {
         0 => Served::Whole,

@@ -24,6 +24,11 @@ impl Names {
         let Ok(authority) = host.parse::<Authority>() else {
             return false;
         };
+        // What stands behind the name is read as no port where it is none: it may be the rest of another's name.
+        let rest = host.strip_prefix(authority.host());
+        if !rest.is_some_and(|rest| rest.is_empty() || is_port(rest)) {
+            return false;
+        }
         let name = authority.host().to_ascii_lowercase();
         if name == "localhost" || self.also.iter().any(|own| own.eq_ignore_ascii_case(&name)) {
             return true;
@@ -43,6 +48,11 @@ impl Names {
             .find_map(|scheme| origin.strip_prefix(scheme));
         rest.is_some_and(|rest| !rest.is_empty() && rest.eq_ignore_ascii_case(host))
     }
+}
+
+fn is_port(text: &str) -> bool {
+    let digits = text.strip_prefix(':').unwrap_or_default();
+    digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.parse::<u16>().is_ok()
 }
 
 #[cfg(test)]
@@ -69,6 +79,15 @@ mod tests {
             "localhost.evil.example",
             "localhost.",
             "localhost@evil.example",
+            "localhost:7420.evil.example",
+            "localhost:.evil.example",
+            "localhost:evil.example",
+            "localhost:",
+            "localhost:99999",
+            "localhost:+80",
+            "[::1]:7420.evil.example",
+            "[::1].evil.example",
+            "127.0.0.1:7420:80",
             "127.0.0.1.nip.io",
             "192.168.1.7:7420",
             "0.0.0.0:7420",

@@ -52,6 +52,15 @@ pub(super) fn router(site: &Site, clients: &Clients) -> Router {
     for (_, path, methods) in routes() {
         router = router.route(path, methods);
     }
+    behind_door(router, (site, clients))
+}
+
+/// Clients of MCP alone, behind the same door.
+pub(super) fn router_of_clients(site: &Site, clients: &Clients) -> Router {
+    behind_door(Router::new(), (site, clients))
+}
+
+fn behind_door(router: Router<Site>, (site, clients): (&Site, &Clients)) -> Router {
     let clients = clients.clone();
     let mcp = move |request: Request| async move { clients.answer(request).await };
     router

@@ -57,8 +57,6 @@ impl Default for Serving {
 #[derive(Debug)]
 pub struct Desk {
     hosts: watch::Receiver<Arc<Host>>,
-    /// Whether another host may come: then clients are told that the list of tools has changed.
-    may_change: bool,
     pub(super) serving: Serving,
     pub(super) calls: Arc<Semaphore>,
     /// Calls that are to be made again once they are confirmed.
@@ -68,32 +66,14 @@ pub struct Desk {
 }
 
 impl Desk {
-    /// Before this host, for as long as the process lives.
-    ///
-    /// # Errors
-    /// As [`Desk::following`].
-    pub fn of(host: Arc<Host>, serving: Serving) -> Result<Arc<Self>> {
-        let (_, hosts) = watch::channel(host);
-        Self::before(hosts, false, serving)
-    }
-
     /// Before whichever host is the newest: clients are told when another one comes.
     ///
     /// # Errors
     /// `BadInput` for names that no client could tell apart.
     pub fn following(hosts: watch::Receiver<Arc<Host>>, serving: Serving) -> Result<Arc<Self>> {
-        Self::before(hosts, true, serving)
-    }
-
-    fn before(
-        hosts: watch::Receiver<Arc<Host>>,
-        may_change: bool,
-        serving: Serving,
-    ) -> Result<Arc<Self>> {
         let calls = serving.calls.clamp(1, MCP_CALLS_MAX);
         let desk = Self {
             hosts,
-            may_change,
             calls: Arc::new(Semaphore::new(calls)),
             open: Open::default(),
             closing: Arc::new(watch::Sender::new(false)),
@@ -118,13 +98,9 @@ impl Desk {
         Ok(offered)
     }
 
-    /// Sees when another host comes; nothing where none can.
-    pub(super) fn changes(&self) -> Option<watch::Receiver<Arc<Host>>> {
-        self.may_change.then(|| self.hosts.clone())
-    }
-
-    pub(super) fn may_change(&self) -> bool {
-        self.may_change
+    /// Sees when another host comes: then clients are told that the list of tools has changed.
+    pub(super) fn changes(&self) -> watch::Receiver<Arc<Host>> {
+        self.hosts.clone()
     }
 
     /// Gives all calls up that are under way: no client is there any more to be told of them.

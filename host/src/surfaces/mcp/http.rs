@@ -1,14 +1,14 @@
 //! MCP over HTTP, for whoever has a door before it.
 //!
-//! The door knows who may come in: it checks the token. Which hosts and origins a request may name is checked here as
-//! well, since a browser that was led astray comes from this machine.
+//! The door (`http/door.rs`) knows who may come in: by which name, from no page but ours, with the token, and how often.
+//! Nothing of that is looked at again here, so that it is said in one place.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, Method, Request, StatusCode, header};
+use http::{Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use rmcp::transport::streamable_http_server::session::local::SessionConfig;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
@@ -39,11 +39,6 @@ impl std::fmt::Debug for Clients {
     }
 }
 
-/// Hosts that a request may name, whatever the port: a name that somebody else resolves is none of them.
-const HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
-/// Origins of pages that may ask, if a page asks at all.
-const ORIGINS: [&str; 3] = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
-
 impl Clients {
     /// Clients that come to this desk, and how long the body of a request of theirs may take to arrive.
     #[must_use]
@@ -54,9 +49,8 @@ impl Clients {
         session.keep_alive = Some(Duration::from_millis(silent));
         let sessions = Arc::new(Sessions::new(desk.serving.sessions, session));
         let config = StreamableHttpServerConfig::default()
-            .with_allowed_hosts(HOSTS)
-            .with_allowed_origins(ORIGINS)
-            .enforce_origin_validation()
+            .disable_allowed_hosts()
+            .disable_allowed_origins()
             .with_max_request_body_bytes(MCP_FRAME_BYTES);
         let before = desk.clone();
         let inner = StreamableHttpService::new(
@@ -142,12 +136,4 @@ async fn whole(body: Body) -> Result<Bytes, Response> {
             Err((StatusCode::BAD_REQUEST, what).into_response())
         }
     }
-}
-
-/// The token of a request, as it was sent.
-#[must_use]
-pub fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let said = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, token) = said.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }

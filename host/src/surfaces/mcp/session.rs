@@ -63,9 +63,7 @@ impl Session {
 
     /// Tells a client whenever another host is there, for as long as it is there itself.
     fn tell_of_changes(&self, peer: Peer<RoleServer>) {
-        let Some(mut hosts) = self.desk.changes() else {
-            return;
-        };
+        let mut hosts = self.desk.changes();
         // Whoever has missed a change is told of it now; once too often is better than never.
         let mut here = self.here.subscribe();
         let telling = async move {
@@ -115,11 +113,9 @@ impl ServerHandler for Session {
     fn get_info(&self) -> ServerConfig {
         let may = ServerCapabilities::builder()
             .enable_logging()
-            .enable_tools();
-        let may = match self.desk.may_change() {
-            true => may.enable_tool_list_changed().build(),
-            false => may.build(),
-        };
+            .enable_tools()
+            .enable_tool_list_changed()
+            .build();
         let name = Implementation::new("lazaret", env!("CARGO_PKG_VERSION")).with_title("Lazaret");
         let mut told = ServerConfig::new(may);
         told.protocol_version = ProtocolVersion::LATEST_WITH_INITIALIZE;
@@ -210,14 +206,12 @@ impl ServerHandler for Session {
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
         // What is not told of anyway is taken out of it.
-        self.desk.may_change().then(|| requested.clone())
+        Some(requested.clone())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         // As above: what came between its being told that it listens and now would else be lost.
-        let Some(mut hosts) = self.desk.changes() else {
-            return Ok(());
-        };
+        let mut hosts = self.desk.changes();
         loop {
             tokio::select! {
                 changed = hosts.changed() => {

@@ -66,6 +66,15 @@ export function took(us) {
   return `${(us / 1e6).toFixed(1)} s`;
 }
 
+/** What models took: tokens, and what those cost, as far as their prices are known; nothing where none was asked. */
+export function spent(usage, tokens) {
+  if (!usage || !(usage.input_tokens || usage.output_tokens)) return "";
+  const { micros = 0, unknown = 0 } = usage.cost ?? {};
+  const known = micros > 0 || unknown === 0 ? [`cost ${(micros / 1e6).toFixed(6).replace(/(\.\d\d\d*?)0+$/, "$1")}`] : [];
+  const rest = unknown === 0 ? [] : [micros > 0 ? "more is unknown" : "cost unknown"];
+  return [tokens(usage.input_tokens ?? 0, usage.output_tokens ?? 0), ...known, ...rest].join(", ");
+}
+
 /** What went wrong: the sentence, where, and what to do. */
 export function failure(error) {
   const issues = (error.issues ?? []).map((issue) => h("li", {}, h("code", {}, issue.path || "/"), " ", short(issue.message, 400)));

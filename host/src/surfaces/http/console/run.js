@@ -1,7 +1,7 @@
 // One run: its timeline as it happens, and which sources reached which sink.
 
 import { events, get, post } from "./api.js";
-import { failure, fill, h, say, short, state, time } from "./dom.js";
+import { failure, fill, h, say, short, spent, state, time } from "./dom.js";
 import { card } from "./questions.js";
 import { Timeline } from "./timeline.js";
 
@@ -46,10 +46,16 @@ function heading(head, seen) {
     end);
 }
 
+/** What the run took so far; at its end the server has counted all of it. */
 function usage(usage) {
-  if (!usage || !(usage.input_tokens || usage.output_tokens)) return null;
-  const cost = usage.cost_micros === undefined ? "" : `, ${(usage.cost_micros / 1e6).toFixed(4)}`;
-  return h("span", { class: "faint" }, `${usage.input_tokens} tokens read, ${usage.output_tokens} written${cost}`);
+  return h("span", { class: "faint spent" }, spent(usage, (read, written) => `${read} tokens read, ${written} written`));
+}
+
+/** Two usages together. */
+function sum(one, other) {
+  const add = (key) => (one?.[key] ?? 0) + (other?.[key] ?? 0);
+  const cost = { micros: (one?.cost?.micros ?? 0) + (other?.cost?.micros ?? 0), unknown: (one?.cost?.unknown ?? 0) + (other?.cost?.unknown ?? 0) };
+  return { input_tokens: add("input_tokens"), output_tokens: add("output_tokens"), cost };
 }
 
 /** The timeline: what there is at once, and what happens as it happens. */
@@ -60,9 +66,16 @@ function live(body, head, seen, signal) {
   for (const record of records) timeline.add(record);
   if (!GOES_ON.has(seen.state)) return;
   const last = records.at(-1)?.seq;
+  let so = seen.usage;
   (async () => {
     for await (const event of events(seen.run, last, signal)) {
-      if (event.event === "record") timeline.add(event.data);
+      if (event.event === "record") {
+        timeline.add(event.data);
+        if (event.data.event === "replied") {
+          so = sum(so, event.data.reply.usage);
+          head.querySelector(".spent")?.replaceWith(usage(so));
+        }
+      }
       else if (event.event === "glimpse") timeline.glimpse(event.data);
       else if (event.event === "end") {
         say(`The run is ${event.data.state}`);

@@ -1,7 +1,7 @@
 // The timeline of a run: turns, calls, verdicts, what came of them. One record makes one line, or becomes part of the line of the
 // call that it is about.
 
-import { h, label, pretty, say, short, took, visible } from "./dom.js";
+import { h, label, pretty, say, short, spent, took, visible } from "./dom.js";
 
 const CUT = 400;
 
@@ -131,7 +131,7 @@ function finished(record, timeline) {
 
 function replied(record, timeline) {
   const { reply } = record;
-  const tokens = reply.usage && (reply.usage.input_tokens || reply.usage.output_tokens) ? `${reply.usage.input_tokens} + ${reply.usage.output_tokens} tokens` : "";
+  const tokens = spent(reply.usage, (read, written) => `${read} + ${written} tokens`);
   return timeline.line(record, "reply",
     h("p", { class: "text" }, short(reply.text ?? "", 20_000)),
     h("p", { class: "faint" }, [reply.calls?.length ? `wishes for ${reply.calls.map((call) => call.tool).join(", ")}` : "", tokens].filter(Boolean).join(" · ")),
