@@ -24,6 +24,12 @@ pub trait Recorded: fmt::Debug + Send + Sync {
     /// Whether the end of a rest comes next: then the script was not left meanwhile.
     fn rested(&self) -> bool;
 
+    /// Whether a model is asked next, or passed over: then the wait before it was sat out.
+    fn asks_on(&self) -> bool;
+
+    /// Whether the time of the run is over where it is.
+    fn is_late(&self) -> bool;
+
     /// What a model wrote of what is folded next, and what it took.
     ///
     /// # Errors

@@ -128,7 +128,7 @@ pub struct Chain {
 /// How long a provider is left alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Cooling {
-    /// In milliseconds since 1970.
+    /// In milliseconds of whoever asks' steady clock.
     from: u64,
     ms: u64,
 }
@@ -293,7 +293,7 @@ impl Chain {
         (*then == Onward::Next && attempted.turn > 0).then_some(provider)
     }
 
-    /// What to do next for a prompt, at `now` in milliseconds since 1970. Who is passed over is told once, and
+    /// What to do next for a prompt, at `now` in milliseconds of a clock that goes on steadily. Who is passed over is told once, and
     /// the walk goes on behind it.
     pub fn next(
         &mut self,

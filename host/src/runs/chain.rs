@@ -1,8 +1,8 @@
 //! Asking the models of a run, one after the other, until one gives a reply (U-36).
 //!
 //! What is done next is decided in `rules/chain.rs`; here it is done: each attempt on record before it is made,
-//! what became of it after, and the waits between on the run's own clock, so that whoever cancels the run does
-//! not wait for them.
+//! what became of it after, and the waits between by the steady time of the run's clock, so that nobody who sets a
+//! clock moves them, and whoever cancels the run does not wait for them.
 
 use super::provider::{Asking, Model};
 use super::rest;
@@ -129,7 +129,7 @@ impl<'a> Asked<'a> {
             lock(&self.station.health).saw(&model.name, None);
             let now = self.now_ms();
             match self.failed(&mut way, model, (&error, said), now)? {
-                Then::Again(wait_ms) => self.rest(now.saturating_add(wait_ms)).await?,
+                Then::Again(wait_ms) => self.rest(wait_ms).await?,
                 Then::Onward => way.attempts = 0,
                 Then::Over => return Err(error),
             }
@@ -237,11 +237,16 @@ impl<'a> Asked<'a> {
         error.with_words(clean, clean)
     }
 
-    /// Waits until the run's clock shows `due`, or somebody cancels the run.
-    async fn rest(&self, due: u64) -> Result<()> {
+    /// Waits for so long, or until somebody cancels the run. What was waited for when the run was recorded is over
+    /// in a replay.
+    async fn rest(&self, wait_ms: u64) -> Result<()> {
         let clock = self.station.gate.journal().clock();
         let resting = async {
-            rest::until(clock, due).await;
+            match &self.station.recorded {
+                Some(recorded) if recorded.asks_on() => {}
+                Some(_) => std::future::pending().await,
+                None => rest::for_ms(clock, wait_ms).await,
+            }
             Ok(())
         };
         self.tasks.unless_cancelled(resting).await
@@ -259,7 +264,7 @@ impl<'a> Asked<'a> {
     }
 
     fn now_ms(&self) -> u64 {
-        self.station.gate.journal().clock().now_ms()
+        self.station.gate.journal().clock().steady_ms()
     }
 }
 

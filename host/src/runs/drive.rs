@@ -62,7 +62,7 @@ pub(super) struct Drive<'a> {
 
 /// How long a run may take.
 pub(super) struct Time {
-    /// When its time is over, in milliseconds since 1970; never where it says nothing.
+    /// When its time is over, by the steady time of its clock; never where it says nothing.
     pub(super) until: Option<u64>,
     /// Whether it was, in the middle of a step.
     pub(super) cut_off: AtomicBool,
@@ -180,23 +180,39 @@ impl Drive<'_> {
     }
 
     fn is_late(&self) -> bool {
-        let now = self.station.gate.journal().clock().now_ms();
-        self.time.until.is_some_and(|until| now >= until)
+        let now = self.station.gate.journal().clock().steady_ms();
+        let recorded = self.station.recorded.as_ref();
+        self.time
+            .until
+            .is_some_and(|until| recorded.map_or(now >= until, |recorded| recorded.is_late()))
+    }
+
+    /// Returns when the run's time is over: in a replay where it was.
+    async fn late(&self) {
+        let Some(until) = self.time.until else {
+            return std::future::pending().await;
+        };
+        let clock = self.station.gate.journal().clock();
+        let Some(recorded) = &self.station.recorded else {
+            return rest::until_steady(clock, until).await;
+        };
+        loop {
+            // Before the look, so that no record between the two is missed: each one moves the clock.
+            let moved = clock.moved();
+            match moved {
+                Some(moved) if !recorded.is_late() => moved.await,
+                Some(_) | None => return,
+            }
+        }
     }
 
     /// Does one step; where the run's time ends in the middle of it, everything under way is cut off, and ends.
     async fn in_time<T>(&self, step: impl Future<Output = T>) -> T {
         let mut step = pin!(step);
-        let over = async {
-            match self.time.until {
-                Some(until) => rest::until(self.station.gate.journal().clock(), until).await,
-                None => std::future::pending().await,
-            }
-        };
         tokio::select! {
             biased;
             done = step.as_mut() => return done,
-            () = over => {
+            () = self.late() => {
                 self.time.cut_off.store(true, Ordering::Release);
                 self.tasks.cancel();
             }
@@ -334,7 +350,7 @@ impl Drive<'_> {
 
     /// So long from now, and not longer than the run may take.
     fn deadline(&self, ms: u64) -> Deadline {
-        let now = self.station.gate.journal().clock().now_ms();
+        let now = self.station.gate.journal().clock().steady_ms();
         let rest = self
             .time
             .until

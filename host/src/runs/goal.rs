@@ -313,12 +313,14 @@ impl Host {
             .any(|tool| keeps(tool.declared.conduct.truncation))
     }
 
-    /// When the time of a run is over: it runs from its beginning, in whichever life that was.
+    /// When the time of a run is over, by the steady time of this process: it runs from its beginning, in whichever life
+    /// that was. What a wall clock shows is asked once, when the run is taken up.
     fn until(&self, agent: &Agent, records: &[Record]) -> Option<u64> {
         let begun = records.first().map(|first| first.at);
-        let begun = begun.unwrap_or_else(|| self.journal().clock().now_ms());
-        let timeout_ms = agent.pace.run_timeout_ms?;
-        Some(begun.saturating_add(timeout_ms))
+        let clock = self.journal().clock();
+        let passed = begun.map_or(0, |begun| clock.now_ms().saturating_sub(begun));
+        let rest_ms = agent.pace.run_timeout_ms?.saturating_sub(passed);
+        Some(clock.steady_ms().saturating_add(rest_ms))
     }
 
     pub(super) fn agent_named(&self, name: &str) -> Result<&Agent> {

@@ -12,7 +12,7 @@ pub(super) use self::kept::{Hold, Kept};
 use super::brought::{self, Chosen};
 use super::host::{Called, Goal, Host, Most, With, caught};
 use super::known::{self, typed_args, typed_in};
-use super::script::Script;
+use super::script::{Script, Waited};
 use super::written::Written;
 use crate::gate::failed;
 use crate::gate::journal::check_open;
@@ -157,6 +157,7 @@ impl Host {
             caller,
             source,
             engines: &self.kept,
+            waited: Waited::default(),
         }
     }
 

@@ -7,7 +7,8 @@
 mod absent;
 mod life;
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
@@ -36,6 +37,16 @@ pub(super) struct Script<'a> {
     pub(super) source: String,
     /// Engines of earlier lives, by digest.
     pub(super) engines: &'a (dyn Engines + 'a),
+    pub(super) waited: Waited,
+}
+
+/// What a script has waited for in this process, where nobody who sets a clock moves it.
+#[derive(Default)]
+pub(super) struct Waited {
+    /// The end of a rest that was waited for without a guest; 0 before the first.
+    rested: AtomicU64,
+    /// When its time is over, by the steady time of the clock.
+    wall: OnceLock<u64>,
 }
 
 /// Where the engines of scripts that were left are kept.
@@ -124,7 +135,10 @@ impl Script<'_> {
             match ended {
                 Ok(Ended::Value(value)) => break Ok(value),
                 Ok(Ended::Resting { until }) => match self.rest(until).await {
-                    Ok(again) => records = again,
+                    Ok(again) => {
+                        self.waited.rested.store(until, Ordering::Release);
+                        records = again;
+                    }
                     Err(error) => break Err(error),
                 },
                 Err(error) => break Err(error),

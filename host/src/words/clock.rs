@@ -1,12 +1,13 @@
 //! The clock: the only place that reads the time.
 //!
-//! Wall time is for records and people, monotonic time for deadlines, so a clock that is set back
-//! moves no deadline. Tests use [`Clock::set`], which stands still until it is moved; a replay uses
-//! [`Clock::recorded`], which shows the times of a run's records, one after the other.
+//! Wall time is for records, people and whatever outlives a process; [`Clock::steady_ms`] and [`Deadline`] are for
+//! what waits inside of one, so a wall clock that is set back or forward moves no wait and no deadline. Tests use
+//! [`Clock::set`], which stands still until it is moved; a replay uses [`Clock::recorded`], which shows the times
+//! of a run's records, one after the other.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::Notify;
@@ -27,6 +28,8 @@ enum Source {
 #[derive(Debug)]
 struct SetClock {
     ms: AtomicU64,
+    /// What it would show if nobody had set it anew.
+    steady: AtomicU64,
     /// What it shows after the next stamps.
     ahead: Mutex<VecDeque<u64>>,
     moved: Notify,
@@ -53,6 +56,7 @@ impl Clock {
         let first = ahead.pop_front().unwrap_or(0);
         Self(Source::Set(Arc::new(SetClock {
             ms: AtomicU64::new(first),
+            steady: AtomicU64::new(first),
             ahead: Mutex::new(ahead),
             moved: Notify::new(),
         })))
@@ -66,6 +70,7 @@ impl Clock {
             && let Some(next) = lock(&clock.ahead).pop_front()
         {
             clock.ms.store(next, Ordering::Release);
+            clock.steady.store(next, Ordering::Release);
             clock.moved.notify_waiters();
         }
         now
@@ -78,6 +83,19 @@ impl Clock {
             Source::Set(clock) => {
                 let by_ms = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
                 clock.ms.fetch_add(by_ms, Ordering::Release);
+                clock.steady.fetch_add(by_ms, Ordering::Release);
+                clock.moved.notify_waiters();
+            }
+        }
+    }
+
+    /// Sets a set clock to another time, as somebody does with the one of a machine: no time passes by that. The
+    /// machine's clock is left alone.
+    pub fn show(&self, ms: u64) {
+        match &self.0 {
+            Source::System => {}
+            Source::Set(clock) => {
+                clock.ms.store(ms, Ordering::Release);
                 clock.moved.notify_waiters();
             }
         }
@@ -94,6 +112,21 @@ impl Clock {
                     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
                 }),
             Source::Set(clock) => clock.ms.load(Ordering::Acquire),
+        }
+    }
+
+    /// Milliseconds that pass as they do, whatever becomes of the wall clock: what it would show if nobody had set it
+    /// since this process first asked. For whatever is waited for inside of a process, and for nothing on record.
+    #[must_use]
+    pub fn steady_ms(&self) -> u64 {
+        static ORIGIN: OnceLock<(u64, Instant)> = OnceLock::new();
+        match &self.0 {
+            Source::System => {
+                let (shown, at) = ORIGIN.get_or_init(|| (self.now_ms(), Self::instant()));
+                let passed = Self::instant().saturating_duration_since(*at).as_millis();
+                shown.saturating_add(u64::try_from(passed).unwrap_or(u64::MAX))
+            }
+            Source::Set(clock) => clock.steady.load(Ordering::Acquire),
         }
     }
 
@@ -135,5 +168,25 @@ impl Deadline {
     #[must_use]
     pub fn rest(self) -> Duration {
         self.0.saturating_duration_since(Clock::instant())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_anew_goes_on_steadily() {
+        let clock = Clock::set(1_000);
+        clock.show(5);
+        assert_eq!((clock.now_ms(), clock.steady_ms()), (5, 1_000));
+        clock.advance(Duration::from_millis(7));
+        assert_eq!((clock.now_ms(), clock.steady_ms()), (12, 1_007));
+        let recorded = Clock::recorded(vec![10, 20]);
+        assert_eq!(recorded.stamp_ms(), 10);
+        assert_eq!((recorded.now_ms(), recorded.steady_ms()), (20, 20));
+        let system = Clock::system();
+        let before = system.steady_ms();
+        assert!(before > 0 && system.steady_ms() >= before);
     }
 }

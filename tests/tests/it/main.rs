@@ -15,6 +15,7 @@ mod catalogue;
 mod chains;
 mod changes;
 mod clients;
+mod clocks;
 mod compiles;
 mod components;
 mod flows;

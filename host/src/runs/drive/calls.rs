@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::super::observe::observe;
 use super::super::offer::{Offer, Way};
-use super::super::script::Script;
+use super::super::script::{Script, Waited};
 use super::Drive;
 use crate::gate::{all_asked, unfit};
 use crate::guests::dispatch::{Outcome, Request, ask_ahead, dispatch};
@@ -225,6 +225,7 @@ impl Drive<'_> {
                     caller,
                     source,
                     engines: self.engines,
+                    waited: Waited::default(),
                 };
                 script.run(turn.records.to_vec()).await
             }

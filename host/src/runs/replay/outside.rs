@@ -15,7 +15,7 @@ use crate::rules::script::TOOL;
 use crate::rules::server;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
-    Attempted, Content, EffectKind, End, Event, Finished, Judged, Record, Scripted, Tried, Verdict,
+    Attempted, Content, EffectKind, End, Event, Finished, Judged, Limit, Record, Scripted, Tried, Verdict,
 };
 use crate::words::id::{Place, RunId, Seq};
 use crate::words::label::{Sort, Source};
@@ -31,6 +31,10 @@ pub(super) struct Outside {
     scripted: BTreeMap<Place, Scripted>,
     /// The ends of rests.
     rested: BTreeSet<Seq>,
+    /// Where a model is asked, or passed over.
+    asked: BTreeSet<Seq>,
+    /// Where the time of the run was over, if it ever was.
+    late: Option<Seq>,
     /// Where the run is recorded again.
     again: OnceLock<(Journal, RunId)>,
 }
@@ -67,7 +71,11 @@ impl Outside {
             replies: Mutex::new(replies(records)),
             summaries: Mutex::new(summaries(records)),
             scripted: scripted(records),
-            rested: rested(records),
+            rested: places(records, |event| matches!(event, Event::Rested { .. })),
+            asked: places(records, |event| {
+                matches!(event, Event::Prompted { .. } | Event::Attempted(_))
+            }),
+            late: late(records),
             again: OnceLock::new(),
         })
     }
@@ -75,6 +83,12 @@ impl Outside {
     /// The run is recorded again in this journal.
     pub(super) fn recorded_in(&self, journal: &Journal, run: &RunId) {
         let _ = self.again.set((journal.clone(), run.clone()));
+    }
+
+    /// Whether the record that comes next is one of these.
+    fn is_at(&self, places: &BTreeSet<Seq>) -> bool {
+        let again = self.again.get();
+        again.is_some_and(|(journal, run)| places.contains(&journal.placed(run)))
     }
 
     /// Returns when so many records are there again: the next one has that place.
@@ -115,8 +129,16 @@ impl Recorded for Outside {
     }
 
     fn rested(&self) -> bool {
-        let again = self.again.get();
-        again.is_some_and(|(journal, run)| self.rested.contains(&journal.placed(run)))
+        self.is_at(&self.rested)
+    }
+
+    fn asks_on(&self) -> bool {
+        self.is_at(&self.asked)
+    }
+
+    fn is_late(&self) -> bool {
+        let again = self.again.get().zip(self.late);
+        again.is_some_and(|((journal, run), late)| journal.placed(run) >= late)
     }
 
     fn summary(&self) -> Result<(String, Usage)> {
@@ -293,11 +315,33 @@ fn failure(finished: &Finished) -> Option<Error> {
     Some(Error::new(*code, message.clone()).retry(*retryable))
 }
 
-/// Where the ends of rests stand.
-fn rested(records: &[Record]) -> BTreeSet<Seq> {
-    let ends = records.iter();
-    let ends = ends.filter(|record| matches!(record.event, Event::Rested { .. }));
-    ends.map(|record| record.seq).collect()
+/// Where such records stand.
+fn places(records: &[Record], is_one: impl Fn(&Event) -> bool) -> BTreeSet<Seq> {
+    let found = records.iter().filter(|record| is_one(&record.event));
+    found.map(|record| record.seq).collect()
+}
+
+/// Where the time of a run was over: before the first call that was cut off for it, or else before its end.
+fn late(records: &[Record]) -> Option<Seq> {
+    let (last, before) = records.split_last()?;
+    let Event::Stopped(stopped) = &last.event else {
+        return None;
+    };
+    if stopped.limit != Some(Limit::RunTimeout) {
+        return None;
+    }
+    let tail = before.iter().rev().take_while(|record| {
+        matches!(record.event, Event::Observed { .. }) || is_cut_off(&record.event)
+    });
+    let cut = tail.filter(|record| matches!(record.event, Event::Finished(_)));
+    Some(cut.last().unwrap_or(last).seq)
+}
+
+fn is_cut_off(event: &Event) -> bool {
+    let Event::Finished(finished) = event else {
+        return false;
+    };
+    matches!(&finished.end, End::Failed { code, .. } if *code == Code::Cancelled)
 }
 
 /// How each script first began.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::pin::Pin;
+use std::sync::atomic::Ordering;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -290,6 +291,9 @@ impl<'a> Life<'a> {
             self.check_wall()?;
             self.begin_what_may()?;
             let due = self.due();
+            if self.is_rested(due) {
+                return self.rested(due).map(Next::Settled);
+            }
             if self.calling.running.is_empty()
                 && let Some(next) = self.idle(due)?
             {
@@ -305,7 +309,7 @@ impl<'a> Life<'a> {
             let end = self.wall();
             let wall = async {
                 match end {
-                    Some(end) => rest::until(&clock, end).await,
+                    Some(end) => rest::until_steady(&clock, end).await,
                     None => std::future::pending().await,
                 }
             };
@@ -466,7 +470,9 @@ impl<'a> Life<'a> {
     /// What happens while no call runs: a short rest is sat out, a long one needs no guest, and for an
     /// answer by a person the run is left.
     fn idle(&self, due: Option<(u32, u64)>) -> Result<Option<Next>> {
-        let end = self.wall().unwrap_or(u64::MAX);
+        let clock = self.script.station.gate.journal().clock();
+        let rest_ms = self.wall().map(|end| end.saturating_sub(clock.steady_ms()));
+        let end = rest_ms.map_or(u64::MAX, |rest_ms| clock.now_ms().saturating_add(rest_ms));
         match due {
             Some((_, due)) if self.is_sat_out(due.min(end)) => Ok(None),
             _ if !self.calling.asked.is_empty() => Err(self.waits()),
@@ -493,14 +499,26 @@ impl<'a> Life<'a> {
         until <= now.saturating_add(sat_out_ms)
     }
 
-    /// When the script must be over, in milliseconds since 1970.
+    /// Whether that rest was waited for without a guest, and is over whatever a clock that was set back shows.
+    fn is_rested(&self, due: Option<(u32, u64)>) -> bool {
+        let rested = self.script.waited.rested.load(Ordering::Acquire);
+        due.is_some_and(|(_, due)| due == rested)
+    }
+
+    /// When the script must be over, by the steady time of the clock: what a wall clock shows is asked once in a process.
     fn wall(&self) -> Option<u64> {
         let wall_ms = self.script.station.gate.policy().scripts.wall_ms?;
-        Some(self.begun.now.saturating_add(wall_ms))
+        let clock = self.script.station.gate.journal().clock();
+        let wall = self.script.waited.wall.get_or_init(|| {
+            let passed = clock.now_ms().saturating_sub(self.begun.now);
+            let rest_ms = wall_ms.saturating_sub(passed);
+            clock.steady_ms().saturating_add(rest_ms)
+        });
+        Some(*wall)
     }
 
     fn check_wall(&self) -> Result<()> {
-        let now = self.script.station.gate.journal().clock().now_ms();
+        let now = self.script.station.gate.journal().clock().steady_ms();
         if self.wall().is_none_or(|end| now < end) {
             return Ok(());
         }
