@@ -22,6 +22,7 @@ use crate::words::event::{
     Weighed,
 };
 use crate::words::id::{Digest, QuestionId, Seq};
+use crate::words::inert::one_line;
 use crate::words::label::Label;
 
 use journal::{Journal, Stamp};
@@ -510,6 +511,14 @@ fn answered<E: Effect>(caller: &Caller, effect: &E, policy: &Policy) -> Option<A
     })
 }
 
+/// What follows a no, where a person has said why.
+fn in_their_words(why: &str) -> String {
+    match why {
+        "" => String::new(),
+        why => format!(": \"{}\"", one_line(why)),
+    }
+}
+
 /// The rule and the terms, or why not; and what was weighed.
 type Decided<T> = (Result<(String, T), Refused>, Vec<Weighed>);
 
@@ -579,7 +588,10 @@ fn consent<E: Effect>(
         (Some(Said::Yes), ..) => Ok(format!("{line}; question {id} was answered with yes")),
         (Some(Said::No), ..) => no(
             "answered",
-            format!("a person was asked about `{subject}`, and said no"),
+            format!(
+                "a person was asked about `{subject}`, and said no{}",
+                in_their_words(caller.known.questions.why_not(&wish))
+            ),
         ),
         (Some(Said::Nothing), ..) => no(
             "expired",

@@ -115,6 +115,8 @@ pub struct Questions {
     places: BTreeMap<QuestionId, usize>,
     /// What was last asked at a place, as long as nothing else was decided there.
     last: BTreeMap<Place, QuestionId>,
+    /// Why those who answered said what they said; empty where they did not say.
+    reasons: BTreeMap<QuestionId, String>,
 }
 
 impl Questions {
@@ -129,10 +131,13 @@ impl Questions {
                 Event::Judged(judged) if is_wish(judged) => questions.judged(record, judged),
                 // An answer counts with the pause right after it, which the run's mark vouches for: one that was
                 // slipped into the journal has none, and a later pause is not its own.
-                Event::Answered { question, answer }
-                    if matches!(next, Some(Event::Paused { .. })) =>
-                {
+                Event::Answered {
+                    question,
+                    answer,
+                    reason,
+                } if matches!(next, Some(Event::Paused { .. })) => {
                     questions.settle(question, Standing::Answered(*answer));
+                    questions.reasons.insert(question.clone(), reason.clone());
                 }
                 Event::Expired { question } => questions.settle(question, Standing::Expired),
                 Event::Judged(_)
@@ -227,6 +232,17 @@ impl Questions {
             .iter()
             .filter(|(_, standing)| *standing == Standing::Answered(Answer::Always));
         always.flat_map(|(waiting, _)| &waiting.question.values)
+    }
+
+    /// Why a person has said no to this wish; empty where they did not say.
+    #[must_use]
+    pub fn why_not(&self, wish: &QuestionId) -> &str {
+        let is_no = |(waiting, standing): &&(Waiting, Standing)| {
+            waiting.question.wish == *wish && *standing == Standing::Answered(Answer::Deny)
+        };
+        let no = self.all.iter().find(is_no);
+        let why = no.and_then(|(waiting, _)| self.reasons.get(&waiting.question.id));
+        why.map_or("", String::as_str)
     }
 
     /// What persons have said to this wish. `reasons` are all that speak against it now: a yes that was said without

@@ -246,9 +246,16 @@ impl Again<'_> {
                 )
                 .await
             }
-            Event::Answered { question, answer } => {
-                let (question, answer) = (question.clone(), *answer);
-                let work = async move { host.answer(question.as_str(), answer).await.map(|_| ()) };
+            Event::Answered {
+                question,
+                answer,
+                reason,
+            } => {
+                let (question, answer, reason) = (question.clone(), *answer, reason.clone());
+                let work = async move {
+                    let answered = host.answer_because(question.as_str(), answer, &reason);
+                    answered.await.map(|_| ())
+                };
                 self.follow(Box::pin(work), (end, &tasks)).await
             }
             // Somebody has answered, and it was too late.

@@ -98,6 +98,9 @@ pub enum Event {
         question: QuestionId,
         /// What they said.
         answer: Answer,
+        /// Why not, in their words: whoever wished is told so.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
     },
     /// Nobody has answered a question in time. It counts as answered with no, whatever the clock says later.
     Expired {

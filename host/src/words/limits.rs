@@ -779,3 +779,5 @@ const _: () = assert!(
 const _: () = assert!(SEARCH_HITS <= SEARCH_HITS_MAX);
 // Four characters for three bytes, and room for what is said.
 const _: () = assert!(ATTACHMENT_BYTES / 3 * 4 + FETCH_REQUEST_BYTES < PROMPT_BYTES);
+/// Characters of the reason that goes with a no.
+pub const ANSWER_REASON_CHARS: usize = 500;

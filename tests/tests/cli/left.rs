@@ -114,6 +114,31 @@ fn a_no_is_told_to_the_script() {
 }
 
 #[test]
+fn a_no_may_say_why() {
+    let station = asks();
+    let id = question(&station);
+    let long = "x".repeat(501);
+    station
+        .run(&["ask", "deny", &id, "--reason", &long])
+        .ends(2)
+        .says(&["at most 500 characters, and this one has 501"]);
+    station
+        .run(&["ask", "deny", &id, "--reason", "not this week,\u{202e} Bob"])
+        .ends(0)
+        .prints(&["denied"]);
+    // Whoever wished is told, and nothing of it is anything but text.
+    station
+        .run(&["runs", "resume"])
+        .ends(2)
+        .says(&["and said no: \"not this week,", "Bob\""]);
+    let shown = station.run(&["runs", "show"]).ends(0);
+    shown.prints(&["denied: not this week,"]);
+    let audit = station.run(&["runs", "show", "--audit"]).ends(0);
+    audit.prints(&["answered: deny: not this week,"]);
+    assert_eq!(log(&station), "");
+}
+
+#[test]
 fn questions_are_data_for_programs() {
     let station = asks();
     let id = question(&station);

@@ -243,15 +243,20 @@ fn a_call_that_waits_for_a_person_says_whose_answer_it_waits_for() {
     assert_eq!(told["questions"][0]["run"], *run);
     let path = format!("/v1/questions/{}", id.as_str().expect("a name"));
     let told = server
-        .post(&path, &json!({"answer": "deny", "resume": false}))
+        .post(
+            &path,
+            &json!({"answer": "deny", "reason": "not now", "resume": false}),
+        )
         .is(200);
     assert_eq!(told["state"], "paused", "{told}");
     let run = run.as_str().expect("a name");
     server
         .post(&format!("/v1/runs/{run}/resume"), &json!({}))
         .is(202);
-    let end = server.events(run, None).last().expect("an end");
-    assert_eq!(end.value, json!({"state": "denied"}));
+    let events: Vec<Value> = server.events(run, None).map(|event| event.value).collect();
+    assert_eq!(events.last(), Some(&json!({"state": "denied"})));
+    let why = "said no: \\\"not now";
+    assert!(events.iter().any(|event| event.to_string().contains(why)));
     server
         .post(&format!("/v1/runs/{run}/resume"), &json!({}))
         .fails(400, "VALIDATION_ERROR");

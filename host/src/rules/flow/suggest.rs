@@ -83,7 +83,9 @@ fn refused(records: &[Record]) -> BTreeSet<Seq> {
     let mut refused = BTreeSet::new();
     // From the end: an answer stands behind its question.
     for record in records.iter().rev() {
-        if let Event::Answered { question, answer } = &record.event
+        if let Event::Answered {
+            question, answer, ..
+        } = &record.event
             && *answer == Answer::Deny
         {
             said_no.insert(question);

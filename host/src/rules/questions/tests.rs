@@ -38,7 +38,11 @@ fn asked(place: u32, question: Question) -> Event {
 
 fn answered(name: &str, answer: Answer) -> Event {
     let question = QuestionId::of(&[name]);
-    Event::Answered { question, answer }
+    Event::Answered {
+        question,
+        answer,
+        reason: "not today".to_owned(),
+    }
 }
 
 fn expired(name: &str) -> Event {

@@ -5,6 +5,7 @@ use crate::runs::host::Host;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Answer, Event, Record};
 use crate::words::id::{QuestionId, RunId, shown};
+use crate::words::limits::ANSWER_REASON_CHARS;
 
 impl Host {
     /// Questions that wait for an answer, newest run first. One whose time is over is among them until its run goes
@@ -30,6 +31,20 @@ impl Host {
     /// As [`Host::question`]; `TooSlow` where its time is over: then it counts as answered with no; `Busy` where the
     /// run goes on elsewhere; `Denied` where it was not begun here, `Corrupt` where its record was changed.
     pub async fn answer(&self, start: &str, answer: Answer) -> Result<Waiting> {
+        self.answer_because(start, answer, "").await
+    }
+
+    /// The same, and why: whoever wished is told the reason of a no, in at most [`ANSWER_REASON_CHARS`] characters.
+    ///
+    /// # Errors
+    /// As [`Host::answer`]; `BadInput` for a longer reason, and for one of a yes, which tells nobody anything.
+    pub async fn answer_because(
+        &self,
+        start: &str,
+        answer: Answer,
+        reason: &str,
+    ) -> Result<Waiting> {
+        check_reason(answer, reason)?;
         let found = self.question(start).await?;
         let (run, id) = (&found.run, &found.question.id);
         // What is sealed at the next pause must be what was left at the last.
@@ -45,7 +60,11 @@ impl Host {
         let late = waiting.is_late(self.journal().clock().now_ms());
         let event = match late {
             true => Event::Expired { question },
-            false => Event::Answered { question, answer },
+            false => Event::Answered {
+                question,
+                answer,
+                reason: reason.to_owned(),
+            },
         };
         self.journal().append(run, 0, event)?;
         let left = questions.open().map(|open| open.question.id.clone());
@@ -126,6 +145,22 @@ impl Host {
             .collect();
         self.pause(hold, run, open).await
     }
+}
+
+fn check_reason(answer: Answer, reason: &str) -> Result<()> {
+    let chars = reason.chars().count();
+    if chars > ANSWER_REASON_CHARS {
+        let what = format!(
+            "a reason has at most {ANSWER_REASON_CHARS} characters, and this one has {chars}"
+        );
+        return Err(Error::bad_input(what));
+    }
+    if !reason.is_empty() && answer != Answer::Deny {
+        return Err(Error::bad_input(
+            "a reason is told with a no, and this is a yes",
+        ));
+    }
+    Ok(())
 }
 
 fn too_late(waiting: &Waiting) -> Error {

@@ -15,7 +15,8 @@ use crate::rules::script::TOOL;
 use crate::rules::server;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
-    Attempted, Content, EffectKind, End, Event, Finished, Judged, Limit, Record, Scripted, Tried, Verdict,
+    Attempted, Content, EffectKind, End, Event, Finished, Judged, Limit, Record, Scripted, Tried,
+    Verdict,
 };
 use crate::words::id::{Place, RunId, Seq};
 use crate::words::label::{Sort, Source};

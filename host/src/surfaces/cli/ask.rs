@@ -19,7 +19,7 @@ use crate::words::event::{Answer, Content};
   lazaret ask show 3f9a        who asks, and with which arguments
   lazaret ask allow 3f9a       then: lazaret runs resume RUN
   lazaret ask always 3f9a      its values may steer for the rest of the run
-  lazaret ask deny 3f9a
+  lazaret ask deny 3f9a --reason 'ask Bob first'
 
 A tool is asked about where `lazaret.toml` says so: ask = [\"mail.send\", \"files.*\"]
 `unattended = \"deny\"` takes it for a no where nobody can be asked, and `ask_expires_s = 3600` after an hour.")]
@@ -45,6 +45,9 @@ pub(super) enum Ask {
     Deny {
         /// The question's name, or its beginning.
         question: String,
+        /// Why not: whoever wished is told so, in at most 500 characters.
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
     },
 }
 
@@ -57,9 +60,14 @@ impl Ask {
                 show(&host.question(&question).await?, scene);
                 Ok(0)
             }
-            Self::Allow { question } => answer(&host, scene, (&question, Answer::Allow)).await,
-            Self::Always { question } => answer(&host, scene, (&question, Answer::Always)).await,
-            Self::Deny { question } => answer(&host, scene, (&question, Answer::Deny)).await,
+            Self::Allow { question } => answer(&host, scene, (&question, Answer::Allow, "")).await,
+            Self::Always { question } => {
+                answer(&host, scene, (&question, Answer::Always, "")).await
+            }
+            Self::Deny { question, reason } => {
+                let reason = reason.unwrap_or_default();
+                answer(&host, scene, (&question, Answer::Deny, &reason)).await
+            }
         }
     }
 }
@@ -139,8 +147,12 @@ fn show(waiting: &Waiting, scene: &Scene) {
     }
 }
 
-async fn answer(host: &Host, scene: &Scene, (question, answer): (&str, Answer)) -> Result<u8> {
-    let waiting = host.answer(question, answer).await?;
+async fn answer(
+    host: &Host,
+    scene: &Scene,
+    (question, answer, reason): (&str, Answer, &str),
+) -> Result<u8> {
+    let waiting = host.answer_because(question, answer, reason).await?;
     if scene.json {
         print::compact(&json!({
             "question": waiting.question.id, "answer": answer, "run": waiting.run,

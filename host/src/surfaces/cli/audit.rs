@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::runs::{open, time};
+use super::transcript::because;
 use super::{Scene, print};
 use crate::edges::named;
 use crate::gate::journal::Provenance;
@@ -47,13 +48,18 @@ pub(super) async fn show(audit: &Audit, scene: &Scene, run: &str) -> Result<u8> 
                 count.add(&judged.verdict);
                 line_of_judgement(judged)
             }
-            Event::Answered { question, answer } => {
+            Event::Answered {
+                question,
+                answer,
+                reason,
+            } => {
                 let word = match answer {
                     Answer::Allow => good("answered: allow"),
                     Answer::Always => good("answered: always"),
                     Answer::Deny => bad("answered: deny"),
                 };
-                format!("{word} {}", faint(format!("question {question}")))
+                let said = because(reason);
+                format!("{word}{said} {}", faint(format!("question {question}")))
             }
             Event::Expired { question } => format!(
                 "{} {}",

@@ -139,13 +139,21 @@ impl Transcript {
             )),
             Event::Rested { place } => Some(format!("  {}", faint(format!("rested ({place})")))),
             Event::Paused { questions } => Some(line_of_pause(questions.len())),
-            Event::Answered { question, answer } => {
+            Event::Answered {
+                question,
+                answer,
+                reason,
+            } => {
                 let word = match answer {
                     Answer::Allow => good("allowed"),
                     Answer::Always => good("allowed for this run"),
                     Answer::Deny => bad("denied"),
                 };
-                Some(format!("{word} {}", faint(format!("question {question}"))))
+                let said = because(reason);
+                Some(format!(
+                    "{word}{said} {}",
+                    faint(format!("question {question}"))
+                ))
             }
             Event::Expired { question } => Some(format!(
                 "{} {}",
@@ -385,4 +393,12 @@ pub(super) fn short(text: &str) -> String {
     }
     let cut: String = flat.chars().take(LINE_CHARS).collect();
     format!("{cut}…")
+}
+
+/// Why somebody has said no, where they have said why.
+pub(super) fn because(reason: &str) -> String {
+    match reason {
+        "" => String::new(),
+        reason => format!(": {}", foreign(reason)),
+    }
 }

@@ -46,6 +46,9 @@ impl Said {
 pub(super) struct Reply {
     /// What a person says.
     answer: Said,
+    /// Why not: whoever wished is told so, in at most 500 characters.
+    #[serde(default)]
+    reason: String,
     /// Whether the run goes on, where nothing else of it waits.
     #[serde(default = "yes")]
     resume: bool,
@@ -81,7 +84,7 @@ pub(super) async fn answer(
     let host = site.host();
     check_name(&id)?;
     let said = reply.answer.answer();
-    let waiting = match host.answer(&id, said).await {
+    let waiting = match host.answer_because(&id, said, &reply.reason).await {
         Ok(waiting) => waiting,
         Err(error) => return Err(settled(&host, &id, error).await),
     };

@@ -63,11 +63,11 @@ impl Event {
                     .into_iter()
                     .for_each(with.text);
             }
+            Self::Answered { reason, .. } => (with.text)(reason),
             Self::Prompted { .. }
             | Self::Scripted(_)
             | Self::Rested { .. }
             | Self::Paused { .. }
-            | Self::Answered { .. }
             | Self::Expired { .. }
             | Self::Resumed
             | Self::Overspent(_) => {}
