@@ -525,11 +525,10 @@ impl Weigher<'_> {
     /// something to other programs.
     fn new_file_in(&self, leaf: &Leaf, kind: Kind) -> Option<Arc<str>> {
         let hidden = leaf.text.split('/').any(|name| name.starts_with('.'));
-        let mount = file::mount_of(self.policy, &leaf.text)?;
+        let mount = file::workspace_of(self.policy, &leaf.text)?;
         let mut mounts = self.call.grant.mounts.iter();
         let granted = mounts.any(|grant| grant.mount == mount && grant.access >= Access::Create);
-        let marked = self.policy.mounts.get(&mount)?.workspace;
-        (kind == Kind::File && !hidden && granted && marked && self.makes_new()).then_some(mount)
+        (kind == Kind::File && !hidden && granted && self.makes_new()).then_some(mount)
     }
 
     /// Whether the call says of itself that it changes nothing that is there. Where its tool has no words for that

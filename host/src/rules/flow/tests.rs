@@ -167,6 +167,7 @@ fn policy_of(written: Written) -> Policy {
             access,
             workspace,
             room: Room::default(),
+            inside: Arc::default(),
         };
         policy.mounts.insert(mount.into(), marked);
     }
