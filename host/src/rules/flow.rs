@@ -287,7 +287,7 @@ impl Weigher<'_> {
             match self.kind_of(&leaf.path) {
                 Some(kind) => {
                     steers = true;
-                    named |= self.weigh_value((&leaf, alone), kind, &mut weighing);
+                    named |= self.weigh_value((&leaf, alone), kind, (label, &mut weighing));
                 }
                 None => self.weigh_content(&leaf, &mut weighing),
             }
@@ -407,7 +407,7 @@ impl Weigher<'_> {
         &self,
         (leaf, alone): (&Leaf, bool),
         kind: Kind,
-        weighing: &mut Weighing,
+        (label, weighing): (&Label, &mut Weighing),
     ) -> bool {
         let destructive = self.call.declared.effect == EffectClass::Destructive;
         let strong = destructive && self.is_tainted(&leaf.path);
@@ -440,9 +440,19 @@ impl Weigher<'_> {
             Witness::Typed | Witness::Policy | Witness::Titled(_) | Witness::Answered => true,
             // An id leads to whoever its record belongs to, and who that is, nobody has said.
             Witness::Vouched(_) => kind != Kind::Id,
-            Witness::Replied => !self.is_tainted(&leaf.path),
+            Witness::Replied => {
+                !self.is_tainted(&leaf.path) && self.comes_from_reply(label, kind, &leaf.text)
+            }
             Witness::Workspace => false,
         }
+    }
+
+    /// Whether all that is private behind a wish was read where the record was that it answers, so that who is on that
+    /// knows it.
+    fn comes_from_reply(&self, label: &Label, kind: Kind, value: &str) -> bool {
+        let classes = &self.policy.flows.classes;
+        self.replied(kind, value)
+            .any(|read| !classes.is_private(&label.without(read)))
     }
 
     fn open_value(&self, leaf: &Leaf, kind: Kind, strong: bool) -> Point {
@@ -508,17 +518,19 @@ impl Weigher<'_> {
         if let Some(tool) = listed {
             return Some(Witness::Vouched(tool.to_string()));
         }
-        self.is_in_reply(kind, value).then_some(Witness::Replied)
+        let mut replied = self.replied(kind, value);
+        replied.next().map(|_| Witness::Replied)
     }
 
-    fn is_in_reply(&self, kind: Kind, value: &str) -> bool {
-        if self.about.reply.is_empty() {
-            return false;
-        }
-        let records = texts_at(self.call.args.value(), &self.about.reply);
+    /// What the records were read from that are answered and have this address.
+    fn replied<'a>(&'a self, kind: Kind, value: &'a str) -> impl Iterator<Item = &'a Label> {
+        let records = match self.about.reply.as_str() {
+            "" => Vec::new(),
+            reply => texts_at(self.call.args.value(), reply),
+        };
         let plugin = self.call.tool.plugin();
-        let is_in = |record: &String| self.ledger.is_in_record((plugin, record), kind, value);
-        records.iter().any(is_in)
+        let with = move |record: String| self.ledger.record_with((plugin, &record), kind, value);
+        records.into_iter().filter_map(with)
     }
 
     /// The mount where making a new file of that path takes nothing away. A name that begins with a dot may mean
