@@ -482,7 +482,7 @@ impl Weigher<'_> {
             | EffectClass::SideEffecting
             | EffectClass::ExternalStateful => (
                 Some(self.value_id(kind, leaf)),
-                format!("[flow]\nvouch = [{}]", toml_text(&leaf.text)),
+                self.vouching_line(&leaf.text),
             ),
         };
         Point {
@@ -494,6 +494,15 @@ impl Weigher<'_> {
             ),
             value: id,
             line,
+        }
+    }
+
+    /// The line by which the operator vouches for a value, and the flag that does so for one run of a model.
+    fn vouching_line(&self, value: &str) -> String {
+        let line = format!("[flow]\nvouch = [{}]", toml_text(value));
+        match self.caller.origin == Origin::Model && !value.chars().any(is_hidden) {
+            true => format!("{line}  # or, for one run: --vouch {}", shell_word(value)),
+            false => line,
         }
     }
 
@@ -645,6 +654,15 @@ impl Weigher<'_> {
         let classes = &self.policy.flows.classes;
         let label = self.caller.label.join(&self.call.held);
         classes.blamed(&label).join(", ")
+    }
+}
+
+/// A text as one word of a shell.
+fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./_-".contains(c);
+    match !text.starts_with('-') && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
     }
 }
 

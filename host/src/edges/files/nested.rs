@@ -140,6 +140,7 @@ mod tests {
         folder: tempfile::TempDir,
     }
 
+    #[expect(clippy::disallowed_methods, reason = "what lies in the test's folder")]
     fn scene() -> Scene {
         let folder = tempfile::tempdir().unwrap();
         for name in ["deep/post", "made/below", "same", "plain"] {
@@ -263,6 +264,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "what lies in the test's folder")]
     fn through_the_outer_one_an_inner_one_gives_no_more() {
         let scene = scene();
         let mail =

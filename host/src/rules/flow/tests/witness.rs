@@ -49,7 +49,10 @@ fn a_question_names_argument_value_source_and_rule() {
         "`to` of `mail.send` is the mail `eve@evil.test`, chosen under the influence of web:https://evil.test: a \
          value that steers needs the user's own words, or somebody who vouches for it"
     );
-    assert_eq!(open[0].line, "[flow]\nvouch = [\"eve@evil.test\"]");
+    assert_eq!(
+        open[0].line,
+        "[flow]\nvouch = [\"eve@evil.test\"]  # or, for one run: --vouch eve@evil.test"
+    );
 }
 
 #[test]
