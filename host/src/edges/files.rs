@@ -6,6 +6,7 @@
 
 mod kept;
 mod labelled;
+pub(crate) mod nested;
 mod turn;
 mod written;
 
@@ -200,6 +201,7 @@ impl Files {
     fn perform_one(&self, path: &str, wish: FileWish, place: &Place) -> Result<FileOutcome> {
         let dir = self.dir(place)?;
         self.check_own(dir, path, place)?;
+        self.check_inside(path, place, wish.access())?;
         if changes(&wish) {
             self.check_kept(path, place)?;
         }
@@ -231,7 +233,10 @@ impl Files {
                 }
                 written.map(|()| FileOutcome::Done)
             }
-            FileWish::Remove => remove(dir, path, place).map(|()| FileOutcome::Done),
+            FileWish::Remove => {
+                self.check_holds_none(path, place)?;
+                remove(dir, path, place).map(|()| FileOutcome::Done)
+            }
             FileWish::MakeFolder => {
                 let (folder, name) = folder_of(dir, path, place, Missing::Refuse)?;
                 folder.create_dir(name).map_err(explain)?;
@@ -246,6 +251,7 @@ impl Files {
         let dir = self.dir(from)?;
         self.check_own(dir, path, from)?;
         self.check_own(dir, path, to)?;
+        self.check_stays(path, (from, to))?;
         self.check_kept(path, from)?;
         self.check_kept(path, to)?;
         check_moved(dir, path, &relative(from))?;

@@ -485,7 +485,7 @@ impl Catalog {
         let within = self.within(reach, policy);
         let classes = &policy.flows.classes;
         let untrusted = |tool: &&&Arc<Tool>| {
-            let foreign = |grant: &MountGrant| !classes.own_mounts.contains(&*grant.mount);
+            let foreign = |grant: &MountGrant| !policy.is_own(&grant.mount);
             !tool.grant.fetch.is_empty()
                 || tool.declared.outside
                 || policy.flows.browse == Browse::Free

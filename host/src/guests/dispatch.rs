@@ -33,6 +33,8 @@ use crate::rules::call::{self, Call, Within, confirm};
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::flow::apart::{Apart, fault_card, fault_in, fault_told};
 use crate::rules::flow::handles::{self, Fate, Given, Made};
+use crate::rules::flow::ledger::Behind;
+use crate::rules::flow::lines::Flows;
 use crate::rules::json;
 use crate::rules::manifest::{Sensitivity, SurfaceWord};
 use crate::rules::policy::{Bounds, Policy};
@@ -593,6 +595,22 @@ fn hear(station: &Station, caller: &Caller, label: &Label, result: &Result<Value
     }
 }
 
+/// Tells the ledger of an outcome, and of what its tool has read for it.
+fn see(
+    caller: &Caller,
+    (flows, call): (&Flows, &Call),
+    (value, label): (&Value, &Label),
+    read: &Label,
+) {
+    let behind = Behind {
+        read,
+        held: &call.held,
+        all: label,
+    };
+    let mut ledger = caller.known.ledger();
+    ledger.saw(flows, &call.tool, call.args.value(), (value, behind));
+}
+
 /// What whoever wished is told in place of an outcome: a handle, or a scalar that leaves one; nothing where it is
 /// told the outcome.
 fn tell(
@@ -605,7 +623,7 @@ fn tell(
     let flows = &station.gate.policy().flows;
     let args = call.args.value();
     if !altered {
-        caller.known.ledger().saw(flows, &call.tool, args, value);
+        see(caller, (flows, call), (value, label), &trail.label);
     }
     let given = (args, call.places.as_slice());
     let fate = match caller.origin {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::caller::{Caller, Judging, Origin};
 use super::grant::{Access, Grant, MountGrant};
-use super::policy::{Policy, Room};
+use super::policy::{Inside, Policy, Room};
 use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
 use crate::words::event::{Content, Denial, EffectKind};
 use crate::words::id::{RunId, ToolName, shown};
@@ -84,7 +84,9 @@ impl FileWish {
         }
     }
 
-    fn access(&self) -> Access {
+    /// What it takes of a mount.
+    #[must_use]
+    pub fn access(&self) -> Access {
         match self {
             Self::List | Self::Stat | Self::Read { .. } => Access::Read,
             Self::Write {
@@ -113,6 +115,8 @@ pub struct Place {
     pub room: Room,
     /// By whom, all its tools together.
     pub run: RunId,
+    /// Mounts that lie inside its own: where it leads there, it is a place of theirs as well.
+    pub inside: Arc<[Inside]>,
 }
 
 /// What an allowance of a file entails.
@@ -255,6 +259,7 @@ impl File {
             let granted = grant.access;
             return Err(self.only_reading((caller, policy), path, &place.mount, granted));
         }
+        check_inside(path, &place, self.wish.access())?;
         if self.wish.access() > Access::Read {
             check_kept(path, &place.names)?;
             check_looking(caller, policy)?;
@@ -312,6 +317,38 @@ impl File {
         };
         deny_unless("mount_read_only", reason, &lines)
     }
+}
+
+/// A mount that lies inside another one gives no more through that than by its own name. Where links lead there, the
+/// files edge finds out.
+fn check_inside(path: &str, place: &Place, needed: Access) -> Result<(), Denial> {
+    let too_little =
+        |inner: &&Inside| inner.access < needed && place.names.starts_with(&inner.names);
+    match place.inside.iter().find(too_little) {
+        None => Ok(()),
+        Some(inner) => {
+            let table = format!("[mounts.\"{}\"]", inner.mount);
+            let access = format!("access = \"{}\"", needed.word());
+            let reason = gives_no_more(path, inner);
+            Err(deny_unless("mount_read_only", reason, &[&table, &access]))
+        }
+    }
+}
+
+/// What is said of a place that an inner mount gives less of.
+#[must_use]
+pub fn gives_no_more(path: &str, inner: &Inside) -> String {
+    let most = match inner.access {
+        Access::None => "may not be reached",
+        Access::Read => "may be read and not changed",
+        Access::Create => "may be made anew and not changed",
+        Access::Write => "may be changed",
+    };
+    format!(
+        "`{}` lies in the mount `{}` as well, and what lies there {most}",
+        shown(path),
+        shown(&inner.mount)
+    )
 }
 
 /// That a path lies in no mount of whoever wished it, and the lines that would change that.
@@ -456,11 +493,17 @@ fn has_root_mount(caller: &Caller) -> bool {
     caller.grant.mounts.iter().any(|grant| &*grant.mount == ".")
 }
 
-/// The mount that a path leads to; nothing for what is no path.
+/// The mount that a path leads to, where making a new file there needs nobody's word; nothing for what is no path. A
+/// mount inside it that says nothing of the kind is none by this name either.
 #[must_use]
-pub fn mount_of(policy: &Policy, path: &str) -> Option<Arc<str>> {
+pub fn workspace_of(policy: &Policy, path: &str) -> Option<Arc<str>> {
     let names = split(path).ok()?;
-    Some(mount_in(policy, &names))
+    let name = mount_in(policy, &names);
+    let below = names.get(usize::from(&*name != ".")..).unwrap_or_default();
+    let mount = policy.mounts.get(&name)?;
+    let mut inside = mount.inside.iter();
+    let marked = inside.all(|inner| inner.workspace || !below.starts_with(&inner.names));
+    (mount.workspace && marked).then_some(name)
 }
 
 /// Whether a path lies in a mount that a tool is granted, however far: where it does not, nothing can be done with it.
@@ -497,9 +540,10 @@ fn locate(caller: &Caller, policy: &Policy, mut names: Vec<String>) -> Place {
     if &*mount != "." {
         names.remove(0);
     }
-    let room = policy.mounts.get(&mount).map(|mount| mount.room);
+    let known = policy.mounts.get(&mount);
     Place {
-        room: room.unwrap_or_default(),
+        room: known.map(|mount| mount.room).unwrap_or_default(),
+        inside: known.map(|mount| mount.inside.clone()).unwrap_or_default(),
         run: caller.run.clone(),
         mount,
         names,

@@ -287,7 +287,7 @@ impl Weigher<'_> {
             match self.kind_of(&leaf.path) {
                 Some(kind) => {
                     steers = true;
-                    named |= self.weigh_value((&leaf, alone), kind, &mut weighing);
+                    named |= self.weigh_value((&leaf, alone), kind, (label, &mut weighing));
                 }
                 None => self.weigh_content(&leaf, &mut weighing),
             }
@@ -407,7 +407,7 @@ impl Weigher<'_> {
         &self,
         (leaf, alone): (&Leaf, bool),
         kind: Kind,
-        weighing: &mut Weighing,
+        (label, weighing): (&Label, &mut Weighing),
     ) -> bool {
         let destructive = self.call.declared.effect == EffectClass::Destructive;
         let strong = destructive && self.is_tainted(&leaf.path);
@@ -440,9 +440,19 @@ impl Weigher<'_> {
             Witness::Typed | Witness::Policy | Witness::Titled(_) | Witness::Answered => true,
             // An id leads to whoever its record belongs to, and who that is, nobody has said.
             Witness::Vouched(_) => kind != Kind::Id,
-            Witness::Replied => !self.is_tainted(&leaf.path),
+            Witness::Replied => {
+                !self.is_tainted(&leaf.path) && self.comes_from_reply(label, kind, &leaf.text)
+            }
             Witness::Workspace => false,
         }
+    }
+
+    /// Whether all that is private behind a wish was read where the record was that it answers, so that who is on that
+    /// knows it.
+    fn comes_from_reply(&self, label: &Label, kind: Kind, value: &str) -> bool {
+        let classes = &self.policy.flows.classes;
+        self.replied(kind, value)
+            .any(|read| !classes.is_private(&label.without(read)))
     }
 
     fn open_value(&self, leaf: &Leaf, kind: Kind, strong: bool) -> Point {
@@ -472,7 +482,7 @@ impl Weigher<'_> {
             | EffectClass::SideEffecting
             | EffectClass::ExternalStateful => (
                 Some(self.value_id(kind, leaf)),
-                format!("[flow]\nvouch = [{}]", toml_text(&leaf.text)),
+                self.vouching_line(&leaf.text),
             ),
         };
         Point {
@@ -484,6 +494,15 @@ impl Weigher<'_> {
             ),
             value: id,
             line,
+        }
+    }
+
+    /// The line by which the operator vouches for a value, and the flag that does so for one run of a model.
+    fn vouching_line(&self, value: &str) -> String {
+        let line = format!("[flow]\nvouch = [{}]", toml_text(value));
+        match self.caller.origin == Origin::Model && !value.chars().any(is_hidden) {
+            true => format!("{line}  # or, for one run: --vouch {}", shell_word(value)),
+            false => line,
         }
     }
 
@@ -508,28 +527,29 @@ impl Weigher<'_> {
         if let Some(tool) = listed {
             return Some(Witness::Vouched(tool.to_string()));
         }
-        self.is_in_reply(kind, value).then_some(Witness::Replied)
+        let mut replied = self.replied(kind, value);
+        replied.next().map(|_| Witness::Replied)
     }
 
-    fn is_in_reply(&self, kind: Kind, value: &str) -> bool {
-        if self.about.reply.is_empty() {
-            return false;
-        }
-        let records = texts_at(self.call.args.value(), &self.about.reply);
+    /// What the records were read from that are answered and have this address.
+    fn replied<'a>(&'a self, kind: Kind, value: &'a str) -> impl Iterator<Item = &'a Label> {
+        let records = match self.about.reply.as_str() {
+            "" => Vec::new(),
+            reply => texts_at(self.call.args.value(), reply),
+        };
         let plugin = self.call.tool.plugin();
-        let is_in = |record: &String| self.ledger.is_in_record((plugin, record), kind, value);
-        records.iter().any(is_in)
+        let with = move |record: String| self.ledger.record_with((plugin, &record), kind, value);
+        records.into_iter().filter_map(with)
     }
 
     /// The mount where making a new file of that path takes nothing away. A name that begins with a dot may mean
     /// something to other programs.
     fn new_file_in(&self, leaf: &Leaf, kind: Kind) -> Option<Arc<str>> {
         let hidden = leaf.text.split('/').any(|name| name.starts_with('.'));
-        let mount = file::mount_of(self.policy, &leaf.text)?;
+        let mount = file::workspace_of(self.policy, &leaf.text)?;
         let mut mounts = self.call.grant.mounts.iter();
         let granted = mounts.any(|grant| grant.mount == mount && grant.access >= Access::Create);
-        let marked = self.policy.mounts.get(&mount)?.workspace;
-        (kind == Kind::File && !hidden && granted && marked && self.makes_new()).then_some(mount)
+        (kind == Kind::File && !hidden && granted && self.makes_new()).then_some(mount)
     }
 
     /// Whether the call says of itself that it changes nothing that is there. Where its tool has no words for that
@@ -634,6 +654,15 @@ impl Weigher<'_> {
         let classes = &self.policy.flows.classes;
         let label = self.caller.label.join(&self.call.held);
         classes.blamed(&label).join(", ")
+    }
+}
+
+/// A text as one word of a shell.
+fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./_-".contains(c);
+    match !text.starts_with('-') && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
     }
 }
 

@@ -317,6 +317,25 @@ impl Destination {
         self.methods.iter().any(|allowed| allowed == method) && self.matches_place(url)
     }
 
+    /// Whether whatever falls under `other` falls under this line as well, within no tighter bounds.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        let host = match (&self.host, &other.host) {
+            (one, other) if one == other => true,
+            (HostName::OneLabelBelow(_), HostName::Exact(name)) => self.matches_host(name),
+            (HostName::Exact(_), _) | (HostName::OneLabelBelow(_), HostName::OneLabelBelow(_)) => {
+                false
+            }
+        };
+        let mut methods = other.methods.iter();
+        host && self.scheme == other.scheme
+            && self.port == other.port
+            && starts_with(&other.path, &self.path)
+            && methods.all(|method| self.methods.contains(method))
+            && (self.private || !other.private)
+            && self.bounds.tighter(other.bounds) == self.bounds
+    }
+
     /// Whether more than a plain request may go there.
     #[must_use]
     pub fn sends(&self) -> bool {
@@ -576,5 +595,46 @@ mod tests {
         for bad in ["", "text", "te*", "*.count", "text.c*"] {
             assert!(Pattern::try_from(bad.to_owned()).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_line_covers_what_it_says_more_widely() {
+        let line = |text: &str| {
+            let (methods, rest) = text.split_once(' ').unwrap();
+            let (url, private) = match rest.strip_suffix(" private") {
+                Some(url) => (url, true),
+                None => (rest, false),
+            };
+            let methods: Vec<&str> = methods.split('|').collect();
+            Destination::parse(url, &methods, private).unwrap()
+        };
+        for (wide, narrow, expected) in [
+            ("GET https://a.test/", "GET https://a.test/x", true),
+            ("GET|POST https://a.test/", "POST https://a.test/", true),
+            ("GET https://*.a.test/", "GET https://b.a.test/x", true),
+            ("GET https://a.test/ private", "GET https://a.test/", true),
+            ("GET https://a.test/x", "GET https://a.test/", false),
+            ("GET https://a.test/x", "GET https://a.test/xy", false),
+            ("GET https://a.test/", "GET|POST https://a.test/", false),
+            ("GET https://b.a.test/", "GET https://*.a.test/", false),
+            ("GET https://*.a.test/", "GET https://*.b.a.test/", false),
+            ("GET https://a.test/", "GET http://a.test/", false),
+            ("GET https://a.test/", "GET https://a.test:8443/", false),
+            ("GET https://a.test/", "GET https://a.test/ private", false),
+        ] {
+            assert_eq!(
+                line(wide).covers(&line(narrow)),
+                expected,
+                "{wide} {narrow}"
+            );
+        }
+        let wide = line("GET https://a.test/");
+        let rare = FetchBounds {
+            per_minute: 1,
+            ..FetchBounds::default()
+        };
+        // A tighter bound says something of its own.
+        assert!(!wide.covers(&wide.clone().bounded(rare)));
+        assert!(wide.clone().bounded(rare).covers(&wide));
     }
 }

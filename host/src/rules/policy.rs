@@ -91,6 +91,22 @@ pub struct Mount {
     pub workspace: bool,
     /// How much may be written.
     pub room: Room,
+    /// Mounts that lie inside it, or are the same folder: known once all are open.
+    pub inside: Arc<[Inside]>,
+}
+
+/// A mount that lies inside another one. Whoever has made a mount of a folder has spoken of that folder, by whatever
+/// name it is reached: it gives no more, and is no more trusted, than it is by its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inside {
+    /// The inner mount.
+    pub mount: Arc<str>,
+    /// The names that lead to it from the outer one, links not followed; none where both are one folder.
+    pub names: Vec<String>,
+    /// The most that any line can grant of it.
+    pub access: Access,
+    /// Whether making a new file in it needs nobody's word.
+    pub workspace: bool,
 }
 
 /// How much may be written into a mount.
@@ -284,6 +300,15 @@ impl Policy {
     #[must_use]
     pub fn without_origin(&self, text: &str) -> String {
         text.replace(&self.origin, "the policy")
+    }
+
+    /// Whether a mount, and each that lies inside it, holds nothing but the user's own files.
+    #[must_use]
+    pub fn is_own(&self, mount: &str) -> bool {
+        let own = &self.flows.classes.own_mounts;
+        let known = self.mounts.get(mount).into_iter();
+        let mut inside = known.flat_map(|mount| mount.inside.iter());
+        own.contains(mount) && inside.all(|inner| own.contains(&*inner.mount))
     }
 
     /// The source that a file of `mount` brings into a label.

@@ -19,7 +19,7 @@ pub use super::traces::Traced;
 use super::traces::Traces;
 use super::written::Written;
 use crate::edges::egress::{Egress, Names};
-use crate::edges::files::Files;
+use crate::edges::files::{Files, nested};
 use crate::edges::notes::Notes;
 use crate::edges::state::StateFolder;
 use crate::edges::vault::Vault;
@@ -182,6 +182,7 @@ impl Host {
         let read = plugins.filter(|plugin| pinned.get(&plugin.name) == Some(&plugin.digest));
         policy.flows.classes.read = read.map(|plugin| plugin.name.clone()).collect();
         served::read(&catalog, &mut policy.flows.classes);
+        nested::nest(&mut policy.mounts, &mounts);
         let journal = journal.without(&known);
         let traces = Traces::open(&places, (&vault, &known), &models, &journal)?;
         let paths = mounts

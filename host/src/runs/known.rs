@@ -14,7 +14,7 @@ use crate::rules::chain::Terms;
 use crate::rules::flow::apart::Apart;
 use crate::rules::flow::handles::{ADOPT, Given, Handles, handle_in};
 use crate::rules::flow::kind::text_of;
-use crate::rules::flow::ledger::Ledger;
+use crate::rules::flow::ledger::{Behind, Ledger};
 use crate::rules::flow::lines::{Flows, Holding, Mode};
 use crate::rules::grant::Pattern;
 use crate::rules::questions::Questions;
@@ -224,6 +224,10 @@ pub(super) fn always(ledger: &mut Ledger, questions: &Questions) {
 pub(super) struct Fold<'a> {
     calls: BTreeMap<Seq, (&'a Judged, ToolName)>,
     ends: BTreeMap<Seq, &'a Finished>,
+    /// Whose wish each effect was.
+    wishers: BTreeMap<Seq, Seq>,
+    /// What each call has read, by what came of its own wishes.
+    read: BTreeMap<Seq, Label>,
 }
 
 impl<'a> Fold<'a> {
@@ -234,6 +238,7 @@ impl<'a> Fold<'a> {
         (ledger, handles): (&mut Ledger, &mut Handles),
         record: &'a Record,
     ) {
+        self.heard(record);
         match &record.event {
             Event::Judged(judged) if judged.effect == EffectKind::Call => {
                 if let Ok(tool) = ToolName::parse(&judged.subject) {
@@ -243,7 +248,8 @@ impl<'a> Fold<'a> {
             Event::Finished(finished) => {
                 self.ends.insert(finished.of, finished);
                 if let Some((judged, tool)) = self.calls.get(&finished.of) {
-                    learned(flows, (ledger, handles), (judged, tool), finished);
+                    let read = self.read.remove(&finished.of).unwrap_or_default();
+                    learned(flows, (ledger, handles), (judged, tool, &read), finished);
                 }
             }
             Event::Brought(brought) => {
@@ -280,11 +286,27 @@ impl<'a> Fold<'a> {
     }
 }
 
+impl Fold<'_> {
+    /// What came of a wish, its wisher has read.
+    fn heard(&mut self, record: &Record) {
+        if let Event::Judged(_) = &record.event {
+            self.wishers.insert(record.seq, record.parent);
+        }
+        if let Event::Finished(finished) = &record.event
+            && let Some(wisher) = self.wishers.remove(&finished.of)
+            && self.calls.contains_key(&wisher)
+        {
+            let read = self.read.entry(wisher).or_default();
+            *read = read.join(&finished.label);
+        }
+    }
+}
+
 /// What the end of a call teaches.
 fn learned(
     flows: &Flows,
     (ledger, handles): (&mut Ledger, &mut Handles),
-    (judged, tool): (&Judged, &ToolName),
+    (judged, tool, read): (&Judged, &ToolName, &Label),
     finished: &Finished,
 ) {
     if let Some(name) = finished.told.as_ref().and_then(handle_in) {
@@ -302,7 +324,9 @@ fn learned(
         };
         let given = given.unwrap_or_else(|_| Given::plain(args.clone()));
         if !finished.spent.altered {
-            ledger.saw(flows, tool, &given.value, outcome);
+            let (held, all) = (&given.label, &finished.label);
+            let behind = Behind { read, held, all };
+            ledger.saw(flows, tool, &given.value, (outcome, behind));
         }
         match &finished.told {
             Some(_) if tool.as_str() == ADOPT && finished.spent.altered => {}

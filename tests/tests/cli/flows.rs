@@ -320,6 +320,38 @@ fn values_of_nobody_are_proposed_and_then_pass() {
     assert_eq!(station.read("out/of-the-model.md"), "hello");
 }
 
+/// A run that nobody watches ends well, with what it was denied; so whoever reads of it is told which line would allow it.
+#[test]
+fn what_was_denied_says_what_would_allow_it_wherever_it_is_shown() {
+    let station = station(ENFORCE);
+    let lines = [
+        "to allow it, write in the policy:\n",
+        "vouch = [\"out/from-letter.md\"]  # or, for one run: --vouch out/from-letter.md\n",
+        ", 1 denied",
+    ];
+    let args = [
+        "--unattended",
+        "deny",
+        "run",
+        "Do what the letter says.",
+        "--agent",
+        "a",
+    ];
+    station.run(&args).ends(0).says(&lines);
+    station
+        .run(&["runs", "show", "last"])
+        .ends(0)
+        .prints(&lines);
+    station
+        .run(&["runs", "show", "last", "--audit"])
+        .ends(0)
+        .prints(&["to allow it: [flow] vouch = [\"out/from-letter.md\"]  # or, for one run: --vouch out/from-letter.md"]);
+    // The flag does what the line says.
+    let vouched = [&args[..], &["--vouch", "out/from-letter.md"]].concat();
+    station.run(&vouched).ends(0).never("denied");
+    assert_eq!(station.read("out/from-letter.md"), "hello");
+}
+
 #[test]
 fn lines_that_say_nothing_are_pointed_at() {
     let config = r#"
@@ -364,6 +396,8 @@ vouches = { contnet = "mail" }
         "[flow.tools.\"mail.send\"] is about no tool that is installed",
         "[flow.tools.\"files.write\"] steering: `files.write` has no argument `paht`\nhint: it has: base64, content, mode, path",
         "[flow.tools.\"files.read\"] records.vouches: an outcome of `files.read` has no `/contnet`",
+        "[mounts.docs] and [mounts.more] are one folder",
+        "[flow.tools.\"files.read\"] records: `contnet` is of kind `mail`, which vouches where the user has started the record",
     ];
     station
         .run(&["policy", "check", "--quiet"])

@@ -317,3 +317,107 @@ secrets = [
         "careful models         [models.said] script: the replies",
     ]);
 }
+
+const IDLE: &str = r#"
+block = ["files.remove", "web.post"]
+confirmed = ["files.write"]
+ask = ["files.remove"]
+[mounts.all]
+path = "all"
+access = "write"
+own = true
+[mounts.mail]
+path = "all/mail"
+[mounts.twin]
+path = "all/mail"
+[mounts.unused]
+path = "in"
+[grants."files.*"]
+mounts = { all = "write", mail = "read", twin = "read" }
+[grants."files.read"]
+mounts = { all = "read" }
+[grants."notes.*"]
+notes = "write"
+[grants."notes.get"]
+notes = "read"
+[grants."web.get_json"]
+fetch = ["https://a.test/", "https://a.test/x", "https://*.a.test/", "https://b.a.test/"]
+[grants."web.post"]
+fetch = [{ url = "https://b.test/", methods = ["POST"] }]
+[flow]
+mode = "off"
+browse = "witness"
+release = ["web.post"]
+vouch = ["x", "x"]
+[flow.classes]
+"mcp:none" = { integrity = "trusted", secrecy = "public" }
+[flow.tools."web.get_json".records]
+vouches = { value = "mail" }
+[agents.a]
+tools = ["web.get_json", "web.*"]
+"#;
+
+const IDLE_SAYS: &[&str] = &[
+    "[grants.\"web.post\"] is about nothing but tools that `block` names",
+    "`ask = [\"files.remove\"]` is about nothing but tools that `block` names",
+    "[flow] `release = [\"web.post\"]` is about nothing but tools that `block` names",
+    "[agents.a] `tools`: `web.get_json` is in `web.*` already",
+    "[flow] `vouch` has `x` twice",
+    "`confirmed = [\"files.write\"]` is about no tool that asks to be confirmed",
+    "[mounts.unused] is granted to no tool",
+    "[mounts.all] holds the folder of [mounts.mail]: what is read there may be anybody's, no more than `read` is given there",
+    "[mounts.all] holds the folder of [mounts.twin]: ",
+    "[mounts.mail] and [mounts.twin] are one folder: each gives the least of both",
+    "[flow] `browse = \"witness\"` counts for nothing beside `mode = \"off\"`",
+    "[flow.classes] `mcp:none` is about no MCP server that there is",
+    "`value` is of kind `mail`, which vouches where the user has started the record, and nothing says who has",
+    "what it fetches from `https://a.test` anybody may have written and everybody may read, so it vouches for nothing",
+    "hint: if none but you and yours read there: [flow.classes] \"web:https://a.test\" =",
+    "[grants.\"files.read\"] grants `read` in mount `all`, where [grants.\"files.*\"] in [HERE]/lazaret.toml grants `write`",
+    "[grants.\"notes.get\"] grants `read` of notes, where [grants.\"notes.*\"]",
+    "[grants.\"web.get_json\"] grants `GET|HEAD https://a.test/x`, which its own line `GET|HEAD https://a.test/` covers",
+    "[grants.\"web.get_json\"] grants `GET|HEAD https://b.a.test/`, which its own line `GET|HEAD https://*.a.test/` covers",
+];
+
+/// Lines that are about something, and still say nothing.
+#[test]
+fn lines_that_do_nothing_are_pointed_at() {
+    let station = Station::with(IDLE);
+    for folder in ["all/mail", "in"] {
+        station.write(&format!("{folder}/keep"), "");
+    }
+    station.run(&["policy", "check"]).ends(0).says(IDLE_SAYS);
+    station
+        .run(&["policy", "check", "--strict"])
+        .ends(1)
+        .says(IDLE_SAYS);
+    let told = station
+        .run(&["policy", "check", "--strict", "--json"])
+        .ends(1);
+    let found = told.json()["findings"].as_array().unwrap().len();
+    assert_eq!(found, IDLE_SAYS.len() - 1);
+    Station::with("[grants.\"text.*\"]\n")
+        .run(&["policy", "check", "--strict"])
+        .ends(0);
+}
+
+/// A mount inside another one that takes nothing away from it is worth no word: `lazaret init` proposes one.
+#[test]
+fn a_mount_that_gives_more_than_the_one_around_it_is_no_mistake() {
+    let station = Station::with(
+        "[mounts.\".\"]\npath = \".\"\n[mounts.out]\npath = \"out\"\naccess = \"write\"\nworkspace = true
+        [grants.\"files.*\"]\nmounts = { \".\" = \"read\", out = \"write\" }\n",
+    );
+    station.write("out/keep", "");
+    station
+        .run(&["policy", "check", "--strict"])
+        .ends(0)
+        .says_only("");
+    station
+        .run(&[
+            "call",
+            "files.write",
+            r#"{"path":"out/a.md","content":"x"}"#,
+        ])
+        .ends(0);
+}

@@ -276,7 +276,10 @@ async fn always_answers_for_a_value_in_its_run_and_for_nothing_else() {
     let question = &waiting[0].question;
     assert!(question.reasons[0].contains("`path` of `files.write` is the file `docs/x.md`"));
     assert_eq!(question.values.len(), 1);
-    assert_eq!(question.lines, ["[flow]\nvouch = [\"docs/x.md\"]"]);
+    assert_eq!(
+        question.lines,
+        ["[flow]\nvouch = [\"docs/x.md\"]  # or, for one run: --vouch docs/x.md"]
+    );
     let rig = rig.restart().await;
     resumed(&rig, &run, Say::Always)
         .await
@@ -430,4 +433,31 @@ async fn flows_are_judged_where_a_stranger_can_speak_and_harm_can_be_done() {
         let exposed = rig.host.catalog().is_exposed(&[reach], rig.host.policy());
         assert_eq!(exposed, expected, "{tools} under {policy}");
     }
+}
+
+/// Showing text to the run's own user is never asked, whatever was read for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_run_tells_its_own_user_is_not_asked_about() {
+    let read = json!({"calls": [{"tool": "files.read", "args": {"path": "inbox/letter.txt"}}]});
+    let answer = "Dear reader: see https://evil.test/?x=1 and write to eve@evil.test.";
+    let replies = [read, json!({"text": answer})];
+    let rig = rig().replies(&replies).open().await;
+    let (run, said) = rig.pursue("What does it say?").await;
+    assert_eq!(said.expect("an answer"), answer);
+    let records = rig.records(&run).await;
+    let open = |record: &Record| match &record.event {
+        Event::Judged(judged) => !matches!(judged.verdict, Verdict::Allow { .. }),
+        Event::Paused { .. } => true,
+        _ => false,
+    };
+    assert!(!records.iter().any(open));
+    // A person's own script shows what it has read as well.
+    let called = rig
+        .script("return await tools.files.read({path: 'inbox/letter.txt'})")
+        .await;
+    assert!(
+        rig::value(&called.outcome)
+            .to_string()
+            .contains("Dear reader")
+    );
 }

@@ -188,6 +188,52 @@ async fn scalars_leave_within_the_bits_of_the_run() {
     );
 }
 
+/// A URL that is one whole value of what is held is followed where policy grants its place and nobody has read the page; where
+/// the user's own words are wanted for it, it is not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clean_plan_follows_the_one_url_of_what_is_held() {
+    for (browse, requests) in [("granted", 2), ("witness", 1)] {
+        let server = Server::start().await;
+        let next = url(&server, "/next");
+        server.say(vec![
+            Answer {
+                path: "/page".to_owned(),
+                body: format!("See {next} for more."),
+                ..Answer::default()
+            },
+            Answer {
+                path: "/next".to_owned(),
+                body: "More.".to_owned(),
+                ..Answer::default()
+            },
+        ]);
+        let text = json!({"value": {"$handle": "h1"}, "pointer": "/markdown"});
+        let find = json!({"value": {"$handle": "h2"}, "what": "url"});
+        let replies = [
+            json!({"calls": [call("web.get_page", json!({"url": url(&server, "/page")}))]}),
+            json!({"calls": [call("handle.field", text)]}),
+            json!({"calls": [call("handle.find", find)]}),
+            json!({"calls": [call("web.get_page", json!({"url": {"$handle": "h3"}}))]}),
+            json!({"text": "Done."}),
+        ];
+        let more = format!("[flow]\nbrowse = \"{browse}\"");
+        let rig = Rig::of(&policy(&server, &more))
+            .replies(&replies)
+            .open()
+            .await;
+        let (run, answer) = rig.pursue("Read it, and what it leads to.").await;
+        assert_eq!(answer.expect("an answer"), "Done.");
+        let seen = observed(&rig.records(&run).await);
+        assert_eq!(server.seen().len(), requests, "{browse}: {seen:?}");
+        let unread =
+            |(_, label): &(String, _)| !lazaret::words::label::Label::covers(label, &web(&server));
+        assert!(seen.iter().take(3).all(unread));
+        assert!(seen[2].0.contains("\"$handle\":\"h3\""), "{}", seen[2].0);
+        let said = &seen[3].0;
+        assert_eq!(said.contains("\"$handle\":\"h4\""), requests == 2, "{said}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn handles_are_there_after_a_restart() {
     let server = page().await;

@@ -28,18 +28,18 @@ impl Files {
         // Nobody comes between the bytes and their label, until both are as they belong together.
         match self.turns.take(doing) {
             Ok(_turn) => self.perform_in_turn(file, places),
-            Err(error) => (Err(error), Some(label_of(&places))),
+            Err(error) => (Err(error), Some(own_label(&places))),
         }
     }
 
     fn perform_in_turn(&self, file: File, places: Places) -> (Result<FileOutcome>, Option<Label>) {
-        let mount = label_of(&places);
-        let before = self
-            .label_before(&file, &places)
-            .and_then(|stored| Ok((stored, self.label_way(&file, &places)?)));
-        let (stored, way) = match before {
+        let before = self.label_of(&places).and_then(|mount| {
+            let stored = self.label_before(&file, &places)?;
+            Ok((mount, stored, self.label_way(&file, &places)?))
+        });
+        let (mount, stored, way) = match before {
             Ok(before) => before,
-            Err(error) => return (Err(error), Some(mount)),
+            Err(error) => return (Err(error), Some(own_label(&places))),
         };
         let after = match (&file.wish, &places) {
             (FileWish::Write { mode, .. }, Places::One(place)) => {
@@ -73,6 +73,16 @@ impl Files {
             Ok(FileOutcome::Done) => (result, None),
             Ok(_) | Err(_) => (result, Some(mount.join(&stored))),
         }
+    }
+
+    /// The mounts that a place lies in, as sources: its own, and each inside that one through which its path leads.
+    fn label_of(&self, places: &Places) -> Result<Label> {
+        let (Places::One(place) | Places::Two(place, _)) = places else {
+            return Ok(Label::default());
+        };
+        let inside = self.within(place)?.into_iter();
+        let sources = inside.map(|inner| Policy::mount_source(&inner.mount));
+        Ok(sources.fold(own_label(places), |label, source| label.with(source)))
     }
 
     /// What is stored of the places; of a file that is about to be written, joined by its writer's label first.
@@ -189,7 +199,7 @@ impl Files {
     }
 
     /// Where names of a place's mount lead on the host, links followed. What is not there lies below what is.
-    fn led(&self, place: &Place, names: &[String]) -> Result<PathBuf> {
+    pub(super) fn led(&self, place: &Place, names: &[String]) -> Result<PathBuf> {
         let root = self
             .roots
             .get(&place.mount)
@@ -205,7 +215,8 @@ impl Files {
     }
 }
 
-fn label_of(places: &Places) -> Label {
+/// The mount that a path names, as a source.
+fn own_label(places: &Places) -> Label {
     match places {
         Places::Root(_) => Label::default(),
         Places::One(place) | Places::Two(place, _) => Label::of(Policy::mount_source(&place.mount)),
@@ -224,6 +235,7 @@ fn is_plain_refusal(error: &Error) -> bool {
 mod tests {
     use std::collections::BTreeMap;
     use std::path::Path;
+    use std::sync::Arc;
     use std::thread;
 
     use super::*;
@@ -252,6 +264,7 @@ mod tests {
                 file_bytes: MIB,
             },
             run: RunId::known("a"),
+            inside: Arc::default(),
         }
     }
 

@@ -111,6 +111,7 @@ mod tests {
                 file_bytes: 100,
             },
             run: RunId::known(run),
+            inside: Arc::default(),
         }
     }
 

@@ -81,8 +81,8 @@ impl Kind {
     #[must_use]
     pub fn is_open(self) -> bool {
         match self {
-            Self::Account | Self::Address | Self::Url => true,
-            Self::Mail | Self::File | Self::User | Self::Name | Self::Id | Self::Value => false,
+            Self::Mail | Self::Account | Self::Address | Self::Url | Self::User => true,
+            Self::File | Self::Name | Self::Id | Self::Value => false,
         }
     }
 
@@ -130,6 +130,17 @@ mod tests {
             assert_eq!(Kind::of_word(kind.word()), Some(kind));
         }
         assert_eq!(Kind::of_word("mails"), None);
+    }
+
+    #[test]
+    fn whatever_leads_to_whoever_made_it_up_is_open() {
+        let open = ["mail", "account", "address", "url", "user"];
+        for word in [
+            "mail", "account", "address", "url", "user", "file", "name", "id", "value",
+        ] {
+            let kind = Kind::of_word(word).unwrap();
+            assert_eq!(kind.is_open(), open.contains(&word), "{word}");
+        }
     }
 
     #[test]

@@ -1,17 +1,22 @@
 //! The ledger of a run: what its user typed, and which values its own tools have vouched for. It is a fold of
 //! the run's records, and grows with them.
 
+mod titles;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use self::titles::{Author, Titles};
+use super::class::{Classes, Integrity, Secrecy};
 use super::kind::{Kind, text_of};
 use super::leaves::{at, texts_at};
 use super::lines::{Flows, Records, ToolFlow};
 use super::typed::{Typed, words};
 use super::verbatim::Verbatim;
+use crate::rules::server;
 use crate::words::id::{QuestionId, ToolName};
-use crate::words::label::Label;
+use crate::words::label::{Label, Sort, Source};
 use crate::words::limits::{LEDGER_TYPED_BYTES, LEDGER_VALUES};
 
 /// What a run knows about values.
@@ -21,10 +26,10 @@ pub struct Ledger {
     typed_bytes: usize,
     /// Kind and normal form → the tool that vouches.
     vouched: BTreeMap<(Kind, String), ToolName>,
-    /// Addresses of records whose title was typed, and the title.
-    titled: BTreeMap<(Kind, String), String>,
+    /// Records whose title was typed.
+    titles: Titles,
     /// Addresses of each record that was read, by the plugin that read it and its own name there.
-    people: BTreeMap<(String, String), BTreeSet<(Kind, String)>>,
+    people: BTreeMap<(String, String), Met>,
     /// Names that a trusted field holds, in lower case and with one blank between their words.
     names: BTreeSet<String>,
     /// Values that somebody has answered for, for the rest of the run.
@@ -32,6 +37,57 @@ pub struct Ledger {
     /// What the older guards remember.
     verbatim: Verbatim,
     values: usize,
+}
+
+/// Who is on a record, and what it was read from.
+#[derive(Clone, Debug, Default)]
+struct Met {
+    people: BTreeSet<(Kind, String)>,
+    read: Label,
+}
+
+/// What is behind an outcome.
+#[derive(Clone, Copy, Debug)]
+pub struct Behind<'a> {
+    /// What its tool has read itself.
+    pub read: &'a Label,
+    /// What was in the handles that it was given.
+    pub held: &'a Label,
+    /// Everything, and so what its caller knew.
+    pub all: &'a Label,
+}
+
+impl Behind<'_> {
+    /// Whether anybody could have put the outcome there, and everybody may read it: a public page. Who asked for it is
+    /// another matter, unless the tool has read nothing, and made it of what it was told. Its own code, of which policy
+    /// knows the records, is no such source.
+    fn is_catalogue(self, classes: &Classes, tool: &ToolName) -> bool {
+        let is_server = classes.servers.contains(tool.plugin());
+        let told = self.read == &Label::default() && !is_server;
+        let label = match told {
+            true => self.all.clone(),
+            false => self.read.join(self.held),
+        };
+        // The words of tools that its caller was shown are behind each of its calls, and no page.
+        let own = |source: &Source| {
+            let name = source.name().split('.').next();
+            source.sort() == Sort::Tool && (told || name == Some(tool.plugin()))
+        };
+        label.sources().any(|source| {
+            let class = classes.of(source);
+            class.integrity == Integrity::Untrusted
+                && class.secrecy == Secrecy::Public
+                && !own(source)
+        })
+    }
+
+    /// What the outcome was read from, for who is on its records.
+    fn read_from(self, classes: &Classes, tool: &ToolName) -> Label {
+        match classes.servers.contains(tool.plugin()) {
+            true => self.read.with(server::source(tool.plugin())),
+            false => self.read.clone(),
+        }
+    }
 }
 
 impl Ledger {
@@ -74,16 +130,27 @@ impl Ledger {
         &self.verbatim
     }
 
-    /// A tool of which policy knows the records has returned an outcome.
-    pub fn saw(&mut self, flows: &Flows, tool: &ToolName, args: &Value, outcome: &Value) {
+    /// A tool of which policy knows the records has returned an outcome. One that anybody can write into and everybody
+    /// reads is nobody's record: it vouches for nothing, whatever policy says of its fields.
+    pub fn saw(
+        &mut self,
+        flows: &Flows,
+        tool: &ToolName,
+        args: &Value,
+        (outcome, behind): (&Value, Behind<'_>),
+    ) {
         let Some(ToolFlow { records, .. }) = flows.about(tool) else {
             return;
         };
+        if behind.is_catalogue(&flows.classes, tool) {
+            return;
+        }
+        let read = behind.read_from(&flows.classes, tool);
         let (mut full, mut own) = (false, false);
         for record in at(outcome, &records.at) {
             full |= is_full(record);
             own |= is_full(record) && !is_foreign(flows, records, record);
-            self.saw_record(flows, tool, records, record);
+            self.saw_record(flows, (tool, &read), records, record);
         }
         for (argument, kind) in &records.asks {
             // A stranger who pays a cent has made a record about their account.
@@ -96,7 +163,13 @@ impl Ledger {
         }
     }
 
-    fn saw_record(&mut self, flows: &Flows, tool: &ToolName, records: &Records, record: &Value) {
+    fn saw_record(
+        &mut self,
+        flows: &Flows,
+        (tool, read): (&ToolName, &Label),
+        records: &Records,
+        record: &Value,
+    ) {
         let foreign = is_foreign(flows, records, record);
         for (field, kind) in &records.vouches {
             if kind.is_open() && foreign {
@@ -122,22 +195,31 @@ impl Ledger {
                 texts.map(|text| (*kind, kind.normal(&text)))
             })
             .collect();
+        let id = first(record, &records.id);
         if let Some(title) = first(record, &records.title)
             && self.typed.has_title(&title)
-        {
-            // Whoever names a record by its title names what the service calls it, too.
-            let id = first(record, &records.id).map(|id| (Kind::Id, id));
-            for person in people.iter().cloned().chain(id) {
-                if self.has_room() {
-                    self.titled.insert(person, title.clone());
-                }
-            }
-        }
-        if let Some(id) = first(record, &records.id)
             && self.has_room()
         {
-            let known = self.people.entry((tool.plugin().to_owned(), id));
-            known.or_default().extend(people);
+            let author = match foreign {
+                false => Author::Me,
+                true => first(record, &records.author).map_or(Author::Unknown, |author| {
+                    Author::Other(Kind::Mail.normal(&author))
+                }),
+            };
+            let mark = id.clone().unwrap_or_else(|| format!("{people:?}"));
+            let which = (tool.plugin().to_owned(), mark);
+            // Whoever names a record by its title names what the service calls it, too.
+            let own = id.iter().map(|id| (Kind::Id, id.clone()));
+            let named = people.iter().cloned().chain(own);
+            self.titles.saw(&title, (which, author), named.collect());
+        }
+        if let Some(id) = id
+            && self.has_room()
+        {
+            let met = self.people.entry((tool.plugin().to_owned(), id));
+            let met = met.or_default();
+            met.people.extend(people);
+            met.read = met.read.join(read);
         }
     }
 
@@ -174,15 +256,20 @@ impl Ledger {
     /// The typed title of a record that has this address.
     #[must_use]
     pub fn titled(&self, kind: Kind, value: &str) -> Option<&str> {
-        let title = self.titled.get(&(kind, kind.normal(value)));
-        title.map(String::as_str)
+        self.titles.of(&(kind, kind.normal(value)))
     }
 
-    /// Whether the record that a plugin knows by that name has this address.
+    /// What the record was read from that a plugin knows by that name, if it has this address.
     #[must_use]
-    pub fn is_in_record(&self, (plugin, record): (&str, &str), kind: Kind, value: &str) -> bool {
-        let people = self.people.get(&(plugin.to_owned(), record.to_owned()));
-        people.is_some_and(|people| people.contains(&(kind, kind.normal(value))))
+    pub fn record_with(
+        &self,
+        (plugin, record): (&str, &str),
+        kind: Kind,
+        value: &str,
+    ) -> Option<&Label> {
+        let met = self.people.get(&(plugin.to_owned(), record.to_owned()))?;
+        let is_on = met.people.contains(&(kind, kind.normal(value)));
+        is_on.then_some(&met.read)
     }
 
     /// Whether a trusted field holds this name, written in lower case and with one blank between its words.

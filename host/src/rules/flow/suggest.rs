@@ -254,7 +254,7 @@ impl Suggestion {
             ));
             return;
         }
-        let mut doubt = None;
+        let (mut doubt, mut also) = (None, String::new());
         for origin in origins {
             if flows.classes.is_tainted(&origin.label) {
                 let (at, field) = as_field(&origin.path);
@@ -269,11 +269,20 @@ impl Suggestion {
                 ));
             } else if kind != Kind::Value && self.vouches(flows, origin, kind, &used) {
                 return;
+            } else if kind.is_open() {
+                let (at, field) = as_field(&origin.path);
+                also = format!(
+                    "; it stood in `{}` of the outcome of `{}`: if nobody but you starts such records, \
+                     records.at = {}, records.own = true, records.vouches",
+                    shown(&field),
+                    origin.tool,
+                    quoted(&shown(&at)),
+                );
             }
         }
         match doubt {
             Some(doubt) => self.doubtful.insert(leaf.text.clone(), doubt),
-            None => self.vouch.insert(leaf.text.clone(), used),
+            None => self.vouch.insert(leaf.text.clone(), used + &also),
         };
     }
 

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::handles::Handles;
 use super::kind::Kind;
-use super::ledger::Ledger;
+use super::ledger::{Behind, Ledger};
 use super::lines::{Browse, Flows, Holding, ToolFlow};
 use crate::rules::call::Call;
 use crate::rules::caller::{Budget, Caller, Judging, Known, Origin};
@@ -167,6 +167,7 @@ fn policy_of(written: Written) -> Policy {
             access,
             workspace,
             room: Room::default(),
+            inside: Arc::default(),
         };
         policy.mounts.insert(mount.into(), marked);
     }
@@ -213,10 +214,29 @@ fn declared(tool: &str) -> Declared {
 }
 
 impl Scene {
-    /// A tool of which policy knows the records has been called.
-    fn saw(mut self, tool: &str, args: Value, outcome: Value) -> Self {
+    /// A tool of which policy knows the records has been called, and has read them among the letters.
+    fn saw(self, tool: &str, args: Value, outcome: Value) -> Self {
+        self.saw_in(("file:mail", ""), tool, args, outcome)
+    }
+
+    /// The same of one that has read what has this label, and was given handles of that one.
+    fn saw_in(
+        mut self,
+        (read, held): (&str, &str),
+        tool: &str,
+        args: Value,
+        outcome: Value,
+    ) -> Self {
+        let (read, held) = (label_of(read), label_of(held));
+        let all = self.label.join(&read).join(&held);
+        let behind = Behind {
+            read: &read,
+            held: &held,
+            all: &all,
+        };
+        let said = (&outcome, behind);
         self.ledger
-            .saw(&self.policy.flows, &name(tool), &args, &outcome);
+            .saw(&self.policy.flows, &name(tool), &args, said);
         self
     }
 

@@ -120,7 +120,14 @@ fn line_of_judgement(judged: &Judged) -> String {
             warn("ask"),
             format!("{} (question {})", question.rule, question.id),
         ),
-        Verdict::Deny(denial) => (bad("deny"), format!("{}: {}", denial.rule, denial.reason)),
+        Verdict::Deny(denial) if denial.allow.is_empty() => {
+            (bad("deny"), format!("{}: {}", denial.rule, denial.reason))
+        }
+        Verdict::Deny(denial) => {
+            let allow = denial.allow.join(" ").replace('\n', " ");
+            let why = format!("{}: {}; to allow it: {allow}", denial.rule, denial.reason);
+            (bad("deny"), why)
+        }
     };
     let effect = match judged.effect {
         EffectKind::Call => "call",

@@ -30,7 +30,11 @@ use crate::words::error::{Error, Result};
   lazaret policy trust                            let `lazaret.toml` count, exactly as it is now")]
 pub(super) enum Policy {
     /// Read the configuration and say what is wrong with it.
-    Check,
+    Check {
+        /// End with status 1 where there is anything to say.
+        #[arg(long)]
+        strict: bool,
+    },
     /// Say which rule decides about a call, or what has flowed in a run.
     Explain(explain::Explain),
     /// Judge recorded runs again, by another policy; nothing is performed.
@@ -48,7 +52,7 @@ pub(super) enum Policy {
 impl Policy {
     pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
         match self {
-            Self::Check => check::perform(scene).await,
+            Self::Check { strict } => check::perform(scene, strict).await,
             Self::Explain(explain) => explain.perform(scene).await,
             Self::Test(test) => test.perform(scene).await,
             Self::Suggest(suggest) => suggest.perform(scene).await,

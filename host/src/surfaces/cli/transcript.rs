@@ -27,6 +27,8 @@ pub(super) struct Transcript {
     judged: BTreeMap<Seq, Judged>,
     /// What was told of calls in place of what came of them.
     told: BTreeMap<Seq, Value>,
+    /// How many wishes were denied.
+    denied: usize,
     /// The turn, and the most there may be.
     turns: (u32, u32),
 }
@@ -118,8 +120,12 @@ impl Transcript {
             Event::Replied { reply, .. } => lines_of_reply(reply),
             Event::Judged(judged) => {
                 let line = line_of_judgement(judged);
-                if matches!(judged.verdict, Verdict::Allow { .. }) {
-                    self.judged.insert(record.seq, judged.clone());
+                match judged.verdict {
+                    Verdict::Allow { .. } => {
+                        self.judged.insert(record.seq, judged.clone());
+                    }
+                    Verdict::Deny(_) => self.denied = self.denied.saturating_add(1),
+                    Verdict::Ask(_) => {}
                 }
                 line
             }
@@ -163,7 +169,7 @@ impl Transcript {
             Event::Resumed => Some(strong("goes on")),
             Event::Overspent(over) => Some(format!("{} {over}", warn("over budget:"))),
             Event::Compacted(compacted) => Some(line_of_compaction(compacted)),
-            Event::Stopped(stopped) => Some(line_of_stop(stopped)),
+            Event::Stopped(stopped) => Some(line_of_stop(stopped, self.denied)),
         }
     }
 }
@@ -264,15 +270,28 @@ fn line_of_judgement(judged: &Judged) -> Option<String> {
         Verdict::Deny(denial) => {
             let rule = faint(format!("({})", foreign(&denial.rule)));
             Some(format!(
-                "    {} {} {rule}",
+                "    {} {} {rule}{}",
                 bad("denied"),
-                foreign(&denial.reason)
+                foreign(&denial.reason),
+                lines_that_would(&denial.allow)
             ))
         }
     }
 }
 
-fn line_of_stop(stopped: &Stopped) -> String {
+/// The lines of policy that would have allowed it, if there are any.
+fn lines_that_would(allow: &[String]) -> String {
+    if allow.is_empty() {
+        return String::new();
+    }
+    let lines = foreign(&allow.join("\n")).replace('\n', "\n      ");
+    faint(format!(
+        "\n      to allow it, write in the policy:\n      {lines}"
+    ))
+    .to_string()
+}
+
+fn line_of_stop(stopped: &Stopped, denied: usize) -> String {
     let end = match &stopped.end {
         End::Done { .. } => good("done"),
         End::Failed { message, .. } => format!("{}: {}", bad("failed"), foreign(message)),
@@ -284,13 +303,17 @@ fn line_of_stop(stopped: &Stopped) -> String {
         (_, cost) if cost.micros == 0 => format!(", {tokens} tokens"),
         (_, cost) => format!(", {tokens} tokens, cost {cost}"),
     };
+    let denied = match denied {
+        0 => String::new(),
+        _ => format!(", {denied} denied"),
+    };
     if stopped.turns == 0 {
-        return end;
+        return format!("{end}{}", faint(denied));
     }
     format!(
         "{end} {}",
         faint(format!(
-            "after {}{cost}",
+            "after {}{cost}{denied}",
             print::counted(stopped.turns.try_into().unwrap_or(0), "turn")
         ))
     )

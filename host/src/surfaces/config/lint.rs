@@ -1,7 +1,9 @@
 //! Lines that say nothing, say something twice, or give more than anybody wants: what is worth a word about a
 //! configuration that is well-formed. Nothing here changes what is allowed.
 
+mod idle;
 pub mod outside;
+mod twice;
 
 use std::path::Path;
 
@@ -14,7 +16,6 @@ use crate::guests::plugin::PluginBytes;
 use crate::rules::flow::lines::ToolFlow;
 use crate::rules::flow::shape::has_place;
 use crate::rules::grant::{Access, Destination, Grant, Pattern};
-use crate::rules::manifest::Risk;
 use crate::rules::policy::Policy;
 use crate::rules::script;
 use crate::words::id::shown;
@@ -64,10 +65,11 @@ pub fn findings(
         look.wards();
         look.grants();
         look.flow();
+        look.idle();
         look.outside();
         all.append(&mut look.found);
     }
-    all.extend(twice(files, catalog));
+    all.extend(twice::findings(files, catalog));
     all
 }
 
@@ -500,68 +502,4 @@ fn properties(schema: &serde_json::Value) -> String {
         .map(String::as_str)
         .collect();
     format!("it has: {}", shown(&names.join(", ")))
-}
-
-/// Grants that say the same of one tool.
-fn twice(files: &[(String, ConfigFile)], catalog: &Catalog) -> Vec<Finding> {
-    let mut seen: Vec<(String, Pattern, Grant)> = Vec::new();
-    let mut found = Vec::new();
-    for (path, file) in files {
-        for (tools, table) in &file.grants {
-            let (Ok(pattern), Ok(grant)) =
-                (Pattern::try_from(tools.clone()), resolve::grant(table))
-            else {
-                continue;
-            };
-            let name = format!("[grants.\"{tools}\"]");
-            let mut say = |what: String, other: &str| {
-                found.push(Finding {
-                    file: path.clone(),
-                    table: name.clone(),
-                    what: format!("{name} grants {what}, as {other} does"),
-                    fix: "one of the two is enough".to_owned(),
-                });
-            };
-            for (place, line) in grant.fetch.iter().enumerate() {
-                if grant.fetch.iter().take(place).any(|before| before == line) {
-                    say(format!("`{line}` twice"), "its own line before");
-                }
-            }
-            let both = |other: &Pattern| {
-                let mut tools = catalog.tools().filter(|tool| {
-                    let name = &tool.name;
-                    // A high-risk tool needs the line that names it alone, whatever a wider one grants.
-                    let alone = tool.declared.risk == Risk::HighRisk
-                        && pattern.is_exact() != other.is_exact();
-                    pattern.matches(name) && other.matches(name) && !alone
-                });
-                tools.next().is_some()
-            };
-            for (other, _, before) in seen.iter().filter(|(_, other, _)| both(other)) {
-                for line in grant
-                    .fetch
-                    .iter()
-                    .filter(|line| before.fetch.contains(line))
-                {
-                    say(format!("`{line}`"), other);
-                }
-                for mount in grant
-                    .mounts
-                    .iter()
-                    .filter(|mount| before.mounts.contains(mount))
-                {
-                    say(
-                        format!(
-                            "`{}` in mount `{}`",
-                            mount.access.word(),
-                            shown(&mount.mount)
-                        ),
-                        other,
-                    );
-                }
-            }
-            seen.push((format!("{name} in {path}"), pattern, grant));
-        }
-    }
-    found
 }

@@ -62,6 +62,7 @@ pub(super) fn default(folder: Option<&Path>, origin: &str, places: Places) -> Se
             access: Access::Read,
             workspace: false,
             room: Room::default(),
+            inside: Arc::default(),
         },
     );
     let mounts = vec![MountGrant {
@@ -338,6 +339,7 @@ fn add(setup: &mut Setup, path: &Path, said: &Said<'_>) -> Result<()> {
             access: table.access,
             workspace: table.workspace,
             room,
+            inside: Arc::default(),
         });
         if table.own && !setup.mounts.contains_key(&name) {
             setup

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::rules::caller::{Budget, Invocation, Known};
 use crate::rules::flow::kind::Kind;
+use crate::rules::flow::ledger::Behind;
 use crate::rules::flow::lines::ToolFlow;
 use crate::rules::grant::Pattern;
 use crate::rules::manifest::Risk;
@@ -188,10 +189,16 @@ fn that_a_value_stands_in_a_list_confirms_nothing() {
     policy.flows.tools = [(list.clone(), vouching), (call.tool.clone(), steering)].into();
     let caller = caller(Origin::Model, Surface::Cli);
     let listed = json!({"path": "old.txt"});
+    let none = Label::default();
+    let behind = Behind {
+        read: &none,
+        held: &none,
+        all: &none,
+    };
     caller
         .known
         .ledger()
-        .saw(&policy.flows, &list, &json!({}), &listed);
+        .saw(&policy.flows, &list, &json!({}), (&listed, behind));
     let weighing = flow::weigh(&call, &caller, &policy).unwrap();
     assert_eq!(weighing.weighed[0].witness, "vouched for by `box.list`");
     assert_eq!(judged(&call, &caller, &policy), (RULE.to_owned(), true));

@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::*;
-use crate::rules::flow::ledger::Ledger;
+use crate::rules::flow::ledger::{Behind, Ledger};
+use crate::words::label::Label;
 
 fn name(text: &str) -> ToolName {
     ToolName::parse(text).unwrap()
@@ -77,7 +78,18 @@ fn letter() -> Value {
 #[test]
 fn a_field_that_held_the_value_vouches() {
     let records = run(&["user", "tool:book.search"], SENDS, letter(), &["to/0"]);
-    let suggestion = proposed(records);
+    // Whether a record of an address is the user's own, only they know.
+    let suggestion = proposed(records.clone());
+    assert_eq!(suggestion.vouched().count(), 1);
+    assert!(
+        suggestion
+            .to_toml()
+            .contains("if nobody but you starts such records")
+    );
+    let mut known = flows();
+    let book = known.tools.entry(name("book.search")).or_default();
+    (book.records.own, book.records.at) = (true, "/hits/*".to_owned());
+    let suggestion = suggest(&[records], &known, about);
     let text = suggestion.to_toml();
     let table: toml::Table = toml::from_str(&text).unwrap();
     let tools: BTreeMap<String, ToolFlow> = table["flow"]["tools"].clone().try_into().unwrap();
@@ -94,7 +106,14 @@ fn a_field_that_held_the_value_vouches() {
         .collect();
     let mut ledger = Ledger::default();
     let outcome = json!({"hits": [{"mail": ["b@x.test"]}]});
-    ledger.saw(&flows, &name("book.search"), &json!({}), &outcome);
+    let none = Label::default();
+    let behind = Behind {
+        read: &none,
+        held: &none,
+        all: &none,
+    };
+    let said = (&outcome, behind);
+    ledger.saw(&flows, &name("book.search"), &json!({}), said);
     assert!(ledger.vouching(Kind::Mail, "b@x.test").is_some(), "{text}");
     assert_eq!(suggestion.vouched().count(), 0, "{text}");
     assert!(

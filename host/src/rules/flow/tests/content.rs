@@ -589,3 +589,35 @@ fn no_model_is_consulted_about_a_secret() {
         assert_eq!(checked.is_err(), denied, "{label}");
     }
 }
+
+/// Whoever is on a record knows what it says; not what the user has read elsewhere.
+#[test]
+fn who_is_on_a_record_that_is_answered_may_have_what_comes_from_it_and_nothing_else() {
+    let letter = json!({"id": "m1", "from": "ada@x.com", "title": "Hi"});
+    let listed = json!({"letters": [{"id": "m1", "from": "ada@x.com"}]});
+    let answer = json!({"to": "ada@x.com", "answers": "m1", "text": "anything"});
+    let witnesses = [("to", "answered"), ("answers", "`mail.list`")];
+    for (read, label, asked) in [
+        ("file:docs", OWN, false),
+        ("file:docs", CLEAN, false),
+        ("file:mail", CLEAN, false),
+        ("file:mail", OWN, true),
+        ("", OWN, true),
+        ("file:docs", "user file:docs note:notes/diary", true),
+        ("file:docs", "user file:docs file:work", true),
+        // What a stranger has written may be from any letter.
+        ("file:mail", MAIL, true),
+    ] {
+        let scene = scene(&[], label)
+            .saw_in((read, ""), "mail.read", json!({}), letter.clone())
+            .saw_in((read, ""), "mail.list", json!({}), listed.clone());
+        match asked {
+            true => scene.check(
+                "mail.send",
+                answer.clone(),
+                Ask(&["private content goes to"]),
+            ),
+            false => scene.check("mail.send", answer.clone(), Allow(&witnesses)),
+        };
+    }
+}

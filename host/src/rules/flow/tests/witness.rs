@@ -1,6 +1,8 @@
 //! *Witness*: every value that steers needs one, each element and key alone, in trusted contexts too.
 
 use super::*;
+use crate::rules::flow::class::{Class, Integrity, Secrecy};
+use crate::words::label::Sort;
 
 const TYPED: &[(&str, &str)] = &[("to", "typed")];
 
@@ -47,7 +49,10 @@ fn a_question_names_argument_value_source_and_rule() {
         "`to` of `mail.send` is the mail `eve@evil.test`, chosen under the influence of web:https://evil.test: a \
          value that steers needs the user's own words, or somebody who vouches for it"
     );
-    assert_eq!(open[0].line, "[flow]\nvouch = [\"eve@evil.test\"]");
+    assert_eq!(
+        open[0].line,
+        "[flow]\nvouch = [\"eve@evil.test\"]  # or, for one run: --vouch eve@evil.test"
+    );
 }
 
 #[test]
@@ -189,6 +194,131 @@ fn a_whole_leaf_of_the_same_kind_from_a_vouching_field_is_a_witness() {
 }
 
 #[test]
+fn what_anybody_can_write_and_everybody_can_read_vouches_for_nothing() {
+    let found = json!({"found": [{"name": "Anna", "mail": "anna@x.com"}]});
+    let letter = letter("m1", "ada@x.com", "Team offsite, June");
+    let typed = &["Answer 'Team offsite, June'", "Pay Anna", "answer m1"];
+    let page = "web:https://evil.test";
+    for (read, held, asked) in [
+        ("file:mail", "", false),
+        ("file:docs", "", false),
+        // Its own code, of which policy knows the records, is no page.
+        ("file:mail tool:people.find tool:mail.read", "", false),
+        (page, "", true),
+        ("web:*", "", true),
+        // A page that was put into a file, and one that was handed over.
+        ("file:mail web:https://evil.test", "", true),
+        ("file:mail", page, true),
+        ("file:mail tool:other.look", "", true),
+        // What reads nothing makes it of what it is told.
+        ("", page, true),
+        ("", "", false),
+    ] {
+        let scene = scene(typed, CLEAN)
+            .saw_in((read, held), "people.find", json!({}), found.clone())
+            .saw_in((read, held), "mail.read", json!({}), letter.clone());
+        let mail = json!({"to": ["anna@x.com", "ada@x.com"]});
+        let reply = json!({"to": "ada@x.com", "answers": "m1"});
+        let whom = json!({"whom": "Anna"});
+        match asked {
+            true => scene
+                .check("mail.send", mail, Ask(&["`to/0`", "`to/1`"]))
+                .check("mail.send", reply, Ask(&["`to`"]))
+                .check("bank.pay", whom, Ask(&["`whom`"])),
+            false => scene
+                .check(
+                    "mail.send",
+                    mail,
+                    Allow(&[("to/0", "`people.find`"), ("to/1", "typed")]),
+                )
+                .check(
+                    "mail.send",
+                    reply,
+                    Allow(&[("to", "typed"), ("answers", "typed")]),
+                )
+                .check("bank.pay", whom, Allow(&[("whom", "typed")])),
+        };
+    }
+    // Who asks for one's own records may be under anybody's influence; who makes up an outcome may not.
+    for (read, asked) in [("file:mail", false), ("", true)] {
+        let scene = scene(typed, WEB).saw_in((read, ""), "people.find", json!({}), found.clone());
+        let mail = json!({"to": "anna@x.com"});
+        match asked {
+            true => scene.check("mail.send", mail, Ask(&["`to`"])),
+            false => scene.check("mail.send", mail, Allow(&[("to", "`people.find`")])),
+        };
+    }
+}
+
+/// However many have had influence, whoever was named before is still named, and nobody else is.
+#[test]
+fn a_witness_counts_under_a_label_that_has_collapsed() {
+    let page = |number| Source::new(Sort::Web, &format!("https://{number}.test"));
+    let many = (0..1_000).map(page);
+    let label = many.fold(label_of("user"), |label, source| label.with(source));
+    let text: Vec<String> = label.sources().map(ToString::to_string).collect();
+    assert!(text.contains(&"web:*".to_owned()), "{text:?}");
+    let found = json!({"found": [{"mail": "anna@x.com"}]});
+    scene(&["Write to doe@x.com"], &text.join(" "))
+        .saw("people.find", json!({}), found)
+        .check("mail.send", json!({"to": "doe@x.com"}), Allow(TYPED))
+        .check(
+            "mail.send",
+            json!({"to": "anna@x.com"}),
+            Allow(&[("to", "`people.find`")]),
+        )
+        .check("mail.send", json!({"to": "eve@evil.test"}), Ask(&["web:"]));
+}
+
+/// One's own service is on the web, too.
+#[test]
+fn a_page_of_ones_own_vouches_where_policy_says_so() {
+    let found = json!({"found": [{"mail": "anna@x.com"}]});
+    let mut scene = scene(&[], CLEAN);
+    let class = Class {
+        integrity: Integrity::Untrusted,
+        secrecy: Secrecy::Private,
+    };
+    let said = &mut scene.policy.flows.classes.said;
+    said.insert("web:https://crm.test".to_owned(), class);
+    scene
+        .saw_in(
+            ("web:https://crm.test", ""),
+            "people.find",
+            json!({}),
+            found,
+        )
+        .check(
+            "mail.send",
+            json!({"to": "anna@x.com"}),
+            Allow(&[("to", "`people.find`")]),
+        );
+}
+
+#[test]
+fn a_strangers_own_letter_does_not_vouch_for_the_stranger() {
+    let policy = POLICY.replace("room = \"value\"", "room = \"value\", from = \"mail\"");
+    let policy = policy.replace("asks = { account", "asks = { who = \"mail\", account");
+    let paid = |by: &str| json!({"payments": [{"by": by, "cents": 1}]});
+    for (from, asked) in [("eve@evil.test", true), ("me@own.test", false)] {
+        let to = json!({"to": "eve@evil.test"});
+        let read =
+            scene_of(&policy, &[], MAIL).saw("mail.read", json!({}), letter("m1", from, "x"));
+        let known = read.ledger.vouching(Kind::Mail, from).is_some();
+        assert_eq!(known, !asked, "{from}");
+        let looked = scene_of(&policy, &[], MAIL).saw(
+            "bank.look",
+            json!({"who": "eve@evil.test"}),
+            paid(from),
+        );
+        match asked {
+            true => looked.check("mail.send", to, Ask(&["`to`"])),
+            false => looked.check("mail.send", to, Allow(&[("to", "`bank.look`")])),
+        };
+    }
+}
+
+#[test]
 fn a_value_about_which_a_tool_had_something_to_say_is_a_witness() {
     let paid = |by: &str| json!({"payments": [{"by": by, "cents": 1}]});
     let asked = json!({"account": "ACC-9", "note": "Rent"});
@@ -295,6 +425,42 @@ fn addresses_of_a_record_whose_whole_title_was_typed_are_witnesses() {
             Ask(&["`to`"]),
         )
         .check("mail.delete", json!({"id": "m2"}), Ask(&["`id`"]));
+}
+
+#[test]
+fn a_title_that_two_have_used_is_no_witness_any_more() {
+    let title = "Team offsite, June";
+    let goal = &["Answer 'Team offsite, June'"];
+    let ada = || json!({"to": ["ada@x.com", "team@own.test"]});
+    let one = || scene(goal, MAIL).saw("mail.read", json!({}), letter("m1", "ada@x.com", title));
+    let asked = &["`to/0`", "`to/1`"];
+    let allowed = &[("to/0", "typed"), ("to/1", "typed")];
+    // Another record of the same author, and the same record once more, by whatever tool.
+    for (id, from) in [("m2", "ADA@x.com"), ("m1", "ada@x.com"), ("m1", "")] {
+        one()
+            .saw("mail.read", json!({}), letter(id, from, title))
+            .check("mail.send", ada(), Allow(allowed));
+    }
+    for (id, from, said) in [
+        ("m2", "eve@evil.test", title),
+        ("m2", "eve@evil.test", "team  offsite JUNE"),
+        ("m2", "me@own.test", title),
+        ("m2", "", title),
+    ] {
+        let both = one().saw("mail.read", json!({}), letter(id, from, said));
+        let both = both.check("mail.send", ada(), Ask(asked));
+        let other = json!({"to": from, "answers": id});
+        match from {
+            "eve@evil.test" => both.check("mail.send", other, Ask(&["`answers`"])),
+            _ => both,
+        };
+    }
+    // In whatever order they are seen, and how often.
+    scene(goal, MAIL)
+        .saw("mail.read", json!({}), letter("m2", "eve@evil.test", title))
+        .saw("mail.read", json!({}), letter("m1", "ada@x.com", title))
+        .saw("mail.read", json!({}), letter("m1", "ada@x.com", title))
+        .check("mail.send", ada(), Ask(asked));
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub(super) fn say(findings: &[Finding]) {
     }
 }
 
-pub(super) async fn perform(scene: &Scene) -> Result<u8> {
+pub(super) async fn perform(scene: &Scene, strict: bool) -> Result<u8> {
     scene.look_at_config()?;
     let Looked {
         host,
@@ -53,6 +53,7 @@ pub(super) async fn perform(scene: &Scene) -> Result<u8> {
         told,
     } = look(scene).await?;
     let policy = host.policy();
+    let status = u8::from(strict && !findings.is_empty());
     let unused: Vec<String> = policy
         .lines
         .iter()
@@ -72,7 +73,7 @@ pub(super) async fn perform(scene: &Scene) -> Result<u8> {
             }),
             true,
         );
-        return Ok(0);
+        return Ok(status);
     }
     print::line(format!(
         "{} {}: {}, {}",
@@ -93,7 +94,7 @@ pub(super) async fn perform(scene: &Scene) -> Result<u8> {
         ));
     }
     say(&findings);
-    Ok(0)
+    Ok(status)
 }
 
 /// The files that count, in their order.

@@ -1,0 +1,269 @@
+//! Lines that are about something, and still do nothing: of tools that nobody may call, of mounts that no tool reaches, said
+//! twice, or of records that vouch for nothing.
+
+use url::Url;
+
+use super::Look;
+use crate::guests::catalog::Tool;
+use crate::rules::flow::class::{Integrity, Secrecy};
+use crate::rules::flow::lines::{Browse, Mode, ToolFlow};
+use crate::rules::grant::{Access, Destination, Pattern};
+use crate::rules::policy::{Inside, Mount};
+use crate::words::id::shown;
+use crate::words::label::{Sort, Source};
+
+impl Look<'_> {
+    /// All of it.
+    pub(super) fn idle(&mut self) {
+        self.blocked();
+        self.repeated();
+        self.unneeded();
+        self.unused_mounts();
+        self.nested();
+        self.unjudged();
+        self.vouching();
+    }
+
+    /// Lines about tools that are all blocked.
+    fn blocked(&mut self) {
+        let file = self.file;
+        let grants = file.grants.keys().filter_map(|tools| {
+            let name = format!("[grants.\"{tools}\"]");
+            Some((name.clone(), name, Pattern::try_from(tools.clone()).ok()?))
+        });
+        let line = |key: &str, table: &str, tools: &Pattern| {
+            let line = format!("{table} `{key} = [\"{tools}\"]`");
+            (
+                table.to_owned(),
+                line.trim_start().to_owned(),
+                tools.clone(),
+            )
+        };
+        let ask = file.ask.iter().map(|tools| line("ask", "", tools));
+        let confirmed = file.confirmed.iter();
+        let confirmed = confirmed.map(|tools| line("confirmed", "", tools));
+        let release = file.flow.release.iter();
+        let release = release.map(|tools| line("release", "[flow]", tools));
+        let said: Vec<_> = grants.chain(ask).chain(confirmed).chain(release).collect();
+        for (table, line, tools) in said {
+            if self.is_blocked(&tools) {
+                let what = format!("{line} is about nothing but tools that `block` names");
+                self.say(
+                    &table,
+                    what,
+                    "leave it out, or take the tool out of `block`",
+                );
+            }
+        }
+    }
+
+    fn is_blocked(&self, tools: &Pattern) -> bool {
+        let about = self.catalog.tools();
+        let mut about = about.filter(|tool| tools.matches(&tool.name)).peekable();
+        let block = &self.policy.block;
+        about.peek().is_some()
+            && about.all(|tool| block.iter().any(|line| line.matches(&tool.name)))
+    }
+
+    /// Entries of a list that another entry says already.
+    fn repeated(&mut self) {
+        let file = self.file;
+        let flow = || "[flow]".to_owned();
+        let mut lists = vec![
+            (String::new(), "block", &file.block),
+            (String::new(), "ask", &file.ask),
+            (String::new(), "confirmed", &file.confirmed),
+            (flow(), "release", &file.flow.release),
+        ];
+        let agents = file.agents.iter();
+        lists.extend(
+            agents.map(|(name, agent)| (format!("[agents.{name}]"), "tools", &agent.tools)),
+        );
+        for (table, key, patterns) in lists {
+            for (place, pattern) in patterns.iter().enumerate() {
+                let covers = |(other, wider): &(usize, &Pattern)| {
+                    let again = *wider == pattern;
+                    *other != place && wider.covers(pattern) && (!again || *other < place)
+                };
+                if let Some((_, wider)) = patterns.iter().enumerate().find(covers) {
+                    let what = format!("{table} `{key}`: `{pattern}` is in `{wider}` already");
+                    self.say(&table, what.trim_start().to_owned(), "leave it out");
+                }
+            }
+        }
+        for (key, values) in [("vouch", &file.flow.vouch), ("me", &file.flow.me)] {
+            for (place, value) in values.iter().enumerate() {
+                if values.iter().take(place).any(|before| before == value) {
+                    let what = format!("[flow] `{key}` has `{}` twice", shown(value));
+                    self.say("[flow]", what, "leave one out");
+                }
+            }
+        }
+    }
+
+    /// Leave to skip what nobody asks for.
+    fn unneeded(&mut self) {
+        let file = self.file;
+        for tools in &file.confirmed {
+            let about = self.catalog.tools();
+            let mut about = about.filter(|tool| tools.matches(&tool.name)).peekable();
+            let needed =
+                about.peek().is_none() || about.any(|tool| tool.declared.requires_confirmation());
+            if !needed {
+                let what = format!(
+                    "`confirmed = [\"{tools}\"]` is about no tool that asks to be confirmed"
+                );
+                self.say("", what, "leave it out");
+            }
+        }
+    }
+
+    fn unused_mounts(&mut self) {
+        let file = self.file;
+        for name in file.mounts.keys() {
+            let lines = self.policy.lines.iter();
+            let mut granted = lines.flat_map(|line| line.grant.mounts.iter());
+            let mut outer = self.policy.mounts.values();
+            let is_inside = |mount: &Mount| mount.inside.iter().any(|one| &*one.mount == name);
+            if !granted.any(|grant| &*grant.mount == name) && !outer.any(is_inside) {
+                let table = format!("[mounts.{name}]");
+                let what = format!("{table} is granted to no tool");
+                let fix =
+                    format!("write `mounts = {{ {name} = \"read\" }}` at a grant, or leave it out");
+                self.say(&table, what, &fix);
+            }
+        }
+    }
+
+    /// Mounts inside mounts, where that changes what the outer one gives.
+    fn nested(&mut self) {
+        let file = self.file;
+        for name in file.mounts.keys() {
+            let Some(mount) = self.policy.mounts.get(name.as_str()) else {
+                continue;
+            };
+            for inner in mount.inside.iter() {
+                let Some(what) = self.changed_by(name, mount, inner) else {
+                    continue;
+                };
+                let table = format!("[mounts.{name}]");
+                let fix = "mount folders of which none lies in another, or say the same of both";
+                self.say(&table, format!("{table} {what}"), fix);
+            }
+        }
+    }
+
+    fn changed_by(&self, name: &str, mount: &Mount, inner: &Inside) -> Option<String> {
+        let own = &self.policy.flows.classes.own_mounts;
+        let other = &*inner.mount;
+        if inner.names.is_empty() {
+            // Said once for the two of them.
+            return (name < other).then(|| {
+                format!("and [mounts.{other}] are one folder: each gives the least of both, and what is read there has the labels of both")
+            });
+        }
+        let mut less = Vec::new();
+        if own.contains(name) && !own.contains(other) {
+            less.push("what is read there may be anybody's".to_owned());
+        }
+        if inner.access < mount.access {
+            less.push(format!(
+                "no more than `{}` is given there",
+                inner.access.word()
+            ));
+        }
+        if mount.workspace && !inner.workspace {
+            less.push("it is no workspace there".to_owned());
+        }
+        let less = less.join(", ");
+        (!less.is_empty()).then(|| format!("holds the folder of [mounts.{other}]: {less}"))
+    }
+
+    /// Lines of `[flow]` that count where flows are judged, where none are; and sources that cannot be.
+    fn unjudged(&mut self) {
+        let flow = &self.file.flow;
+        let off = self.policy.flows.mode == Mode::Off;
+        if off && flow.browse == Some(Browse::Witness) {
+            let what = "[flow] `browse = \"witness\"` counts for nothing beside `mode = \"off\"`";
+            self.say("[flow]", what.to_owned(), "leave one of the two out");
+        }
+        for source in flow.classes.keys() {
+            let Some(("mcp", server)) = source.split_once(':') else {
+                continue;
+            };
+            let mut servers = self.catalog.servers().iter();
+            if server != "*" && !servers.any(|offered| offered.server.terms().name == server) {
+                let name = shown(source);
+                let what = format!("[flow.classes] `{name}` is about no MCP server that there is");
+                let fix = "write `[mcp.NAME]`, or leave the line out";
+                self.say("[flow.classes]", what, fix);
+            }
+        }
+    }
+
+    /// Fields that are said to vouch, and do not.
+    fn vouching(&mut self) {
+        for (tool, said) in &self.file.flow.tools {
+            let Ok(known) = self.catalog.resolve(tool, &[]).cloned() else {
+                continue;
+            };
+            let table = format!("[flow.tools.\"{}\"]", shown(tool));
+            self.open_kinds(&table, said);
+            if let Some(origin) = self.public_page(&known, said) {
+                let what = format!(
+                    "{table} records: what it fetches from `{origin}` anybody may have written and everybody may read, so it vouches for nothing"
+                );
+                let fix = format!(
+                    "if none but you and yours read there: [flow.classes] \"web:{origin}\" = {{ integrity = \"untrusted\", secrecy = \"private\" }}"
+                );
+                self.say(&table, what, &fix);
+            }
+        }
+    }
+
+    fn open_kinds(&mut self, table: &str, said: &ToolFlow) {
+        let records = &said.records;
+        if records.own {
+            return;
+        }
+        let mut fields = records.vouches.iter().chain(&records.asks);
+        let Some((field, kind)) = fields.find(|(_, kind)| kind.is_open()) else {
+            return;
+        };
+        let (kind, field) = (kind.word(), shown(field));
+        let what = format!(
+            "{table} records: `{field}` is of kind `{kind}`, which vouches where the user has started the record"
+        );
+        if records.author.is_empty() {
+            let fix =
+                "write `own = true` if nobody else can start one, or the field of its `author`";
+            self.say(table, format!("{what}, and nothing says who has"), fix);
+        } else if self.policy.flows.me.is_empty() {
+            let fix = "write `[flow] me = [\"you@example.org\"]`";
+            self.say(table, format!("{what}, and nothing says who that is"), fix);
+        }
+    }
+
+    /// A public origin that a tool fetches its records from, if it has nowhere else to have them from.
+    fn public_page(&self, tool: &Tool, said: &ToolFlow) -> Option<String> {
+        let records = &said.records;
+        let vouches = [&records.vouches, &records.asks, &records.people];
+        let elsewhere = !tool.grant.mounts.is_empty() || tool.grant.notes != Access::None;
+        if elsewhere || vouches.iter().all(|fields| fields.is_empty()) {
+            return None;
+        }
+        let origin = |line: &Destination| {
+            let origin = Url::parse(&line.place()).ok()?.origin();
+            Some(origin.ascii_serialization())
+        };
+        let mut origins = tool.grant.fetch.iter().filter_map(origin);
+        origins.find(|origin| {
+            let class = self
+                .policy
+                .flows
+                .classes
+                .of(&Source::new(Sort::Web, origin));
+            class.integrity == Integrity::Untrusted && class.secrecy == Secrecy::Public
+        })
+    }
+}
