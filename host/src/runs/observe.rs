@@ -76,7 +76,8 @@ pub(super) fn withhold(outcome: &mut Outcome, surface: Surface, policy: &Policy)
 }
 
 /// Said of a secret where it would go to a model.
-const WITHHELD: &str = "the outcome is secret, and goes to no model; a person may call the tool with `lazaret call`";
+const WITHHELD: &str =
+    "the outcome is secret, and goes to no model; a person may call the tool with `lazaret call`";
 
 /// What is shown to a client of a call: without what looks like a secret. Scripts and tools that called
 /// have had the outcome as it was.

@@ -100,10 +100,13 @@ async fn listen(
     print::line(format!("http://{address}/mcp"));
     if !scene.quiet {
         let (needs, shown) = match token.is_new() {
-            true => ("every request needs, and this is said this once", token.text()),
+            true => (
+                "every request needs, and this is said this once",
+                token.text(),
+            ),
             false => ("every request needs", "TOKEN"),
         };
-        let header = strong(&format!("Authorization: Bearer {shown}"));
+        let header = strong(format!("Authorization: Bearer {shown}"));
         print::note(format!("{}: {header}", faint(needs)));
         if !token.is_new() {
             print::note(faint("`lazaret serve --show-token` prints the token"));
