@@ -56,10 +56,22 @@ pub fn names(tools: &[&Tool]) -> ToolNames {
     ToolNames::new(tools.iter().map(|tool| tool.name.as_str()))
 }
 
-/// These tools in this shape.
+/// The tool's own name for one that a catalogue has given it; any other name stays as it is. Whoever has a list calls by
+/// it, and no list has a name with a dot.
 #[must_use]
-pub fn list(tools: &[&Tool], shape: Shape) -> Value {
-    let names = names(tools);
+pub fn full(host: &Host, name: &str) -> String {
+    if name.contains('.') {
+        return name.to_owned();
+    }
+    // A name may stand for another tool only where another list is shorter.
+    let lists = [Surface::AiSdk, Surface::Mcp].map(|surface| names(&exposed(host, surface)));
+    let found = lists.iter().find(|names| names.knows(name));
+    found.map_or(name, |names| names.full(name)).to_owned()
+}
+
+/// These tools in this shape, under their names in the whole list of what is exposed.
+#[must_use]
+pub fn list(tools: &[&Tool], names: &ToolNames, shape: Shape) -> Value {
     let name = |tool: &Tool| names.wire(tool.name.as_str());
     let each = |told: fn(&Tool, &str) -> Value| -> Value {
         tools.iter().map(|tool| told(tool, &name(tool))).collect()

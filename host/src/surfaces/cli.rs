@@ -28,6 +28,7 @@ mod servers;
 mod sessions;
 mod tools;
 mod transcript;
+mod usage;
 mod watch;
 
 use std::io;
@@ -196,11 +197,7 @@ pub fn main() -> ExitCode {
     let parsed = taught(Arguments::command()).try_get_matches();
     let arguments = match parsed.and_then(|found| Arguments::from_arg_matches(&found)) {
         Ok(arguments) => arguments,
-        Err(error) => {
-            // A closed pipe is no reason to fail differently.
-            let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
-        }
+        Err(error) => return usage::told(&error),
     };
     if let Command::CompileComponent {
         memory_bytes,

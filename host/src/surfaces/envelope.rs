@@ -1,5 +1,7 @@
 //! The envelope: what a client gets of one call (rows ).
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -147,18 +149,35 @@ pub fn found(action: &str, surface: Surface, data: &Value, label: &Label) -> Val
     })
 }
 
-/// Text stays text; other bytes are shown by their number, and `--out FOLDER` writes them.
+/// Text stays text; other bytes are told as base64. What kind of thing it is its `metadata` may say (row A-22).
 fn artifact(artifact: &Artifact) -> Value {
-    let mut value = json!({
+    let (how, content) = match std::str::from_utf8(&artifact.bytes) {
+        Ok(text) => ("text", text.to_owned()),
+        Err(_) => (BASE64, STANDARD.encode(&artifact.bytes)),
+    };
+    let kind = artifact.metadata.get("type").and_then(Value::as_str);
+    json!({
         "id": artifact.id,
-        "type": "file",
+        "type": kind.unwrap_or("file"),
         "name": artifact.name,
         "mediaType": artifact.media_type,
         "metadata": artifact.metadata,
         "bytes": artifact.bytes.len(),
-    });
-    if let (Some(map), Ok(text)) = (value.as_object_mut(), std::str::from_utf8(&artifact.bytes)) {
-        map.insert("text".to_owned(), text.into());
+        how: content,
+    })
+}
+
+/// Where the bytes of an artifact stand that is no text.
+const BASE64: &str = "base64";
+
+/// The same envelope for whoever is given the bytes of its artifacts beside it.
+#[must_use]
+pub fn without_bytes(mut envelope: Value) -> Value {
+    let artifacts = envelope.get_mut("artifacts").and_then(Value::as_array_mut);
+    for artifact in artifacts.into_iter().flatten() {
+        if let Some(fields) = artifact.as_object_mut() {
+            fields.remove(BASE64);
+        }
     }
-    value
+    envelope
 }

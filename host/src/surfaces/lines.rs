@@ -8,6 +8,8 @@ use std::io::{self, BufRead};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::carried::OverJson;
+use super::catalogue;
 use super::wish::{self, Answered, Options};
 use crate::guests::tasks::Tasks;
 use crate::rules::json as strict;
@@ -22,10 +24,12 @@ use crate::words::limits::{JSON_LINE_BYTES, JSON_LINE_ID_CHARS};
 pub struct Line {
     /// The program's own name for it, which its envelope bears; `null` where it has none.
     pub id: Value,
-    /// The tool's full name.
+    /// The tool's name: its own, or that of a catalogue.
     pub action: String,
     /// Its arguments.
     pub input: Value,
+    /// Who asks.
+    pub surface: Surface,
     /// What else is asked of the call.
     pub options: Options,
 }
@@ -42,6 +46,8 @@ struct Payload {
     timeout_ms: Option<u64>,
     retries: Option<u32>,
     idempotency_key: Option<String>,
+    #[serde(default)]
+    surface: OverJson,
     #[serde(default)]
     id: Value,
 }
@@ -67,6 +73,7 @@ impl Line {
             id: checked(payload.id)?,
             action: payload.action,
             input: payload.input,
+            surface: payload.surface.into(),
             options: Options {
                 confirm: payload.confirm,
                 timeout_ms: payload.timeout_ms,
@@ -142,14 +149,13 @@ fn one(reader: &mut impl BufRead) -> io::Result<Option<(Vec<u8>, usize)>> {
 
 /// Does what a line asks for; whatever comes of it is an envelope.
 pub async fn answer(host: &Host, line: Result<Vec<u8>>, tasks: &Tasks) -> Answered {
-    let surface = Surface::Json;
     let line = match line.and_then(|bytes| Line::read(&bytes)) {
         Ok(line) => line,
-        Err(error) => return Answered::refused("", surface, &error),
+        Err(error) => return Answered::refused("", Surface::Json, &error),
     };
-    let what = (line.action.as_str(), line.input);
-    let mut answered =
-        wish::call(host, (host.new_run(), surface), what, &line.options, tasks).await;
+    let action = catalogue::full(host, &line.action);
+    let (named, what) = ((host.new_run(), line.surface), (&*action, line.input));
+    let mut answered = wish::call(host, named, what, &line.options, tasks).await;
     if let Value::Object(envelope) = &mut answered.envelope {
         if line.id != Value::Null {
             envelope.insert("id".to_owned(), line.id);
@@ -223,6 +229,11 @@ mod tests {
         let plain = read(r#"{"action":"a.b"}"#).unwrap();
         assert_eq!((plain.input, plain.id), (json!({}), Value::Null));
         assert_eq!(plain.options, Options::default());
+        assert_eq!(plain.surface, Surface::Json);
+        for (said, surface) in [("ai-sdk", Surface::AiSdk), ("dev", Surface::Dev)] {
+            let line = read(&format!(r#"{{"action":"a.b","surface":"{said}"}}"#)).unwrap();
+            assert_eq!(line.surface, surface);
+        }
         let full = r#"{"action":"a.b","input":{"x":1},"confirm":true,"timeoutMs":5,"retries":2,
             "idempotencyKey":"k","id":7}"#;
         let full = read(full).unwrap();
@@ -251,6 +262,14 @@ mod tests {
             (r#"{"action":"a.b","id":{}}"#, "`id` is"),
             (r#"{"action":"a.b","confirm":"yes"}"#, "expected a boolean"),
             (r#"{"action":"a.b","timeoutMs":-1}"#, "expected u64"),
+            (
+                r#"{"action":"a.b","surface":"cli"}"#,
+                "unknown variant `cli`",
+            ),
+            (
+                r#"{"action":"a.b","surface":"react"}"#,
+                "unknown variant `react`",
+            ),
             (&long, "`id` is"),
         ] {
             let error = Line::read(text.as_bytes()).unwrap_err();

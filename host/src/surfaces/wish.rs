@@ -78,7 +78,7 @@ pub struct Answered {
     pub code: Option<Code>,
     /// The run that waits for an answer; nothing where none does.
     pub waits: Option<RunId>,
-    /// What came with it, of which the envelope shows text alone.
+    /// What came with it.
     pub artifacts: Vec<Artifact>,
 }
 

@@ -546,6 +546,27 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 mod tests {
     use super::*;
 
+    /// Row A-33.
+    #[test]
+    fn http_status_follows_the_catalogue() {
+        for (code, status) in [
+            (Code::Asked, 202),
+            (Code::BadArgs, 400),
+            (Code::Unauthenticated, 401),
+            (Code::Denied, 403),
+            (Code::NotFound, 404),
+            (Code::Conflict, 409),
+            (Code::TooBig, 413),
+            (Code::RateLimited, 429),
+            (Code::Cancelled, 499),
+            (Code::GuestFailed, 500),
+            (Code::FetchFailed, 502),
+            (Code::TooSlow, 504),
+        ] {
+            assert_eq!(code.http_status(), status, "{code:?}");
+        }
+    }
+
     #[test]
     fn exit_status_follows_the_catalogue() {
         // validation 2, authorization 3, not found 4, external 5, timeout 124, cancelled 130.

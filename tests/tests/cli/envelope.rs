@@ -118,3 +118,42 @@ fn codes_of_failures_are_the_catalogues() {
         ended.ends(status);
     }
 }
+
+/// Rows: what a tool says beside its outcome, also of one that fails at the end.
+#[test]
+fn what_a_tool_says_on_its_way_is_told_also_of_one_that_fails() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    let suite = root.unwrap().join("target/guests/conformance.wasm");
+    let station = Station::with(&format!("[plugins]\nconformance = {suite:?}\n"));
+    for (fails, status) in [(false, 0), (true, 1)] {
+        let args = json!({ "fails": fails }).to_string();
+        let call = ["call", "conformance.everything", &args, "--json"];
+        let envelope = station.run(&call).ends(status).json();
+        assert_eq!(envelope["ok"], !fails);
+        let logs = envelope["logs"].as_array().unwrap();
+        let rows = json!({"rows": 3});
+        for (line, level) in logs.iter().zip(["debug", "info", "warn", "error"]) {
+            assert_eq!(
+                (&line["level"], &line["message"], &line["fields"]),
+                (&json!(level), &json!("a line"), &rows)
+            );
+            assert!(line["time"].is_u64(), "{line}");
+        }
+        let far: Vec<&Value> = logs.iter().skip(4).map(|line| &line["fields"]).collect();
+        let said = |percent: Value| json!({"type": "progress", "percent": percent});
+        assert_eq!(far, [&said(json!(50.0)), &said(Value::Null)]);
+        let artifacts = envelope["artifacts"].as_array().unwrap();
+        for (number, artifact) in artifacts.iter().enumerate() {
+            let (kind, metadata) = match number {
+                2 => ("chart", json!({"type": "chart", "rows": 3})),
+                _ => ("file", json!({})),
+            };
+            let expected = json!({
+                "id": format!("artifact-{}", number + 1), "type": kind, "name": "rows.bin",
+                "mediaType": "application/x-rows", "metadata": metadata, "bytes": 2, "base64": "/wA=",
+            });
+            assert_eq!(*artifact, expected);
+        }
+        assert_eq!(artifacts.len(), 3);
+    }
+}

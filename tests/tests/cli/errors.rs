@@ -78,15 +78,10 @@ const ALL: [Code; 34] = [
 /// Kinds that no command of one line ends with, and where they are shown.
 fn elsewhere(code: Code) -> Option<&'static str> {
     let place = match code {
-        Code::Unauthenticated | Code::RateLimited => {
-            "of HTTP: `serve_bad`; and a tool's own: `statuses`"
-        }
         Code::BadLine => "an envelope of `lazaret json`: `json`",
-        Code::Conflict | Code::Unsafe => "a tool's own: `statuses`",
         Code::Diverged | Code::InDoubt => "of runs that go on: `it scripts`, `crash`",
         Code::Cancelled => "needs a signal: `hostile`",
         Code::Busy => "needs another process: `journal`",
-        Code::OverBudget => "of an agent that has spent all: `it budgets`",
         Code::ProviderFailed => "needs a server: `provider`",
         Code::Bug => "there should be none",
         Code::BadInput
@@ -97,6 +92,11 @@ fn elsewhere(code: Code) -> Option<&'static str> {
         | Code::Denied
         | Code::Asked
         | Code::Unconfirmed
+        | Code::Unauthenticated
+        | Code::RateLimited
+        | Code::Conflict
+        | Code::Unsafe
+        | Code::OverBudget
         | Code::TooBig
         | Code::TooSlow
         | Code::OutOfFuel
@@ -220,6 +220,64 @@ fn outcomes() -> Vec<Case> {
             )
         },
     ]
+}
+
+/// Kinds that a tool says of its own failure.
+fn typed() -> Vec<Case> {
+    fn says(station: &Station, code: &str) {
+        let component = saying::failing("odd", &json!({}), false, &json!({"code": code}));
+        station.write("odd.wasm", component);
+    }
+    let of = |code, what, before| Case {
+        before,
+        ..case(code, what, &plugin("odd"), ["call", "odd.run"])
+    };
+    vec![
+        of(
+            Code::Unauthenticated,
+            "a tool that wants to be signed in",
+            |station| {
+                says(station, "AUTHENTICATION_ERROR");
+            },
+        ),
+        of(
+            Code::RateLimited,
+            "a tool that was asked too often",
+            |station| {
+                says(station, "RATE_LIMITED");
+            },
+        ),
+        of(
+            Code::Conflict,
+            "a tool that finds something else there",
+            |station| {
+                says(station, "CONFLICT");
+            },
+        ),
+        of(
+            Code::Unsafe,
+            "a tool that refuses what is not safe",
+            |station| {
+                says(station, "UNSAFE_ACTION");
+            },
+        ),
+    ]
+}
+
+/// Agents that go too far.
+fn agents() -> Vec<Case> {
+    let config = "[agents.a]\nmodels = [\"m\"]\n[models.m]\nprovider = \"scripted\"\nscript = \"replies.jsonl\"\n";
+    vec![Case {
+        before: |station| {
+            station.write("replies.jsonl", "{\"text\":\"Done.\"}\n");
+        },
+        ..case(
+            Code::OverBudget,
+            "an agent that has spent all",
+            config,
+            ["run", "--agent", "a", "--max-tokens", "1", "Go on, please."],
+        )
+    }]
 }
 
 fn scripts() -> Vec<Case> {
@@ -387,7 +445,15 @@ fn steady(text: &str) -> String {
 fn every_kind_of_error_reads_as_it_did() {
     let mut text = String::new();
     let (mut shown, mut wrong) = (Vec::new(), Vec::new());
-    let all = [wishes(), surroundings(), guests(), outcomes(), scripts()];
+    let all = [
+        wishes(),
+        surroundings(),
+        guests(),
+        outcomes(),
+        typed(),
+        agents(),
+        scripts(),
+    ];
     for case in all.into_iter().flatten() {
         let station = Station::new();
         (case.before)(&station);

@@ -163,3 +163,27 @@ fn a_diff_fails_where_it_is_told_to() {
         .json();
     assert!(all["plugins"].as_array().unwrap().len() > 5);
 }
+
+/// Whatever is asked for in JSON is answered in JSON, words that are no command too.
+#[test]
+fn words_that_are_no_command_are_told_as_json_as_well() {
+    let station = Station::new();
+    for (words, says) in [
+        (&["--json", "cal"][..], "unrecognized subcommand `cal`"),
+        (&["call", "--json"], "<TOOL>"),
+        (&["call", "a.b", "--colour", "--json"], "--colour"),
+        (&["--json"], "`lazaret` requires a subcommand"),
+        (&["runs", "list", "--limit", "x", "--json"], "--limit"),
+    ] {
+        let envelope = station.run(words).ends(2).says_only("").json();
+        let error = &envelope["error"];
+        assert_eq!(error["code"], "VALIDATION_ERROR", "{envelope}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(says), "{message}");
+        assert!(!error["hints"].as_array().unwrap().is_empty(), "{envelope}");
+    }
+    station
+        .run(&["runs", "show"])
+        .ends(2)
+        .says(&["error: ", "hint: usage: lazaret runs show"]);
+}

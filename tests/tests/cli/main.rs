@@ -13,6 +13,7 @@ mod consult;
 mod demo;
 mod denied;
 mod doctor;
+mod document;
 mod envelope;
 mod errors;
 mod explained;

@@ -72,15 +72,15 @@ fn an_unknown_command_is_refused() {
     station
         .run(&["frob"])
         .ends(2)
-        .says(&["error: unrecognized subcommand 'frob'", "--help"]);
+        .says(&["error: unrecognized subcommand `frob`", "--help"]);
     station
         .run(&["cal"])
         .ends(2)
-        .says(&["a similar subcommand exists: 'call'"]);
+        .says(&["a similar subcommand exists: `call`"]);
     station
         .run(&["call"])
         .ends(2)
-        .says(&["<TOOL>", "Usage: lazaret call <TOOL>"]);
+        .says(&["<TOOL>", "usage: lazaret call <TOOL>"]);
     station
         .run(&["call", "a", "{}", "--frob"])
         .ends(2)

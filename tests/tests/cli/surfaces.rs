@@ -1,115 +1,425 @@
 //! One tool, every surface (A-01, A-02): the same wish has the same envelope, whichever way it comes.
 
+use std::path::Path;
+
+use lazaret_tests::saying;
 use serde_json::{Value, json};
 
 use crate::client::Client;
 use crate::serving::Serving;
 use crate::station::{Station, hostile};
 
-/// What can go wrong with a call stands here once: who may not, who has to be asked, and what breaks.
+/// What can go wrong with a call stands here once: who may not, who has to be asked, and what breaks. Flows are not judged:
+/// whose words those of a call are is what differs between surfaces.
 fn station() -> Station {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let suite = root.join("target/guests/conformance.wasm");
+    assert!(suite.exists(), "there is none: plugins/build.sh guests");
     let config = format!(
-        "ask = [\"hostile.destroy\"]\nblock = [\"clock.now\"]\n[grants.\"hostile.destroy\"]\n\
+        "ask = [\"hostile.destroy\"]\nblock = [\"clock.now\"]\n[grants.\"hostile.destroy\"]\n[grants.\"sure.run\"]\n\
          [[permissions]]\ntools = \"text.diff\"\nverdict = \"quota used up\"\n\
          [[permissions]]\ntools = \"text.replace\"\nverdict = false\n\
-         [plugins]\nhostile = {:?}\n",
+         [flow]\nmode = \"off\"\n[plugins]\nhostile = {:?}\nconformance = {suite:?}\nhere = \"here.wasm\"\nsure = \"sure.wasm\"\n\
+         torn = \"torn.wasm\"\nodd = \"odd.wasm\"\nnone = \"none.wasm\"\n",
         hostile()
     );
-    Station::with(&config)
+    let station = Station::new();
+    for (name, component) in [
+        // For the command line alone,
+        (
+            "here",
+            saying::component("here", &json!({"surfaces": ["cli"]}), "1"),
+        ),
+        // to be confirmed,
+        (
+            "sure",
+            saying::component("sure", &json!({"effect": "destructive"}), "1"),
+        ),
+        // failing in its own words,
+        (
+            "torn",
+            saying::failing("torn", &json!({}), true, &json!({"code": "CONFLICT"})),
+        ),
+        // returning what it did not promise, and nothing that is JSON.
+        (
+            "odd",
+            saying::component("odd", &json!({"output": {"type": "string"}}), "3"),
+        ),
+        ("none", saying::component("none", &json!({}), "NaN")),
+    ] {
+        station.write(&format!("{name}.wasm"), component);
+    }
+    station.write("lazaret.toml", config);
+    station.run(&["policy", "trust", "--quiet"]).ends(0);
+    station
 }
 
-/// A wish, and the code of what comes of it; none where it is well.
-fn cases() -> Vec<(&'static str, Value, Option<&'static str>)> {
-    let count = json!({"text": "a b"});
+/// A wish, what else is asked of it, and the code of what comes of it; none where it is well.
+struct Case {
+    tool: &'static str,
+    input: Value,
+    options: Value,
+    code: Option<&'static str>,
+}
+
+fn case(tool: &'static str, input: Value, code: Option<&'static str>) -> Case {
+    Case {
+        tool,
+        input,
+        options: json!({}),
+        code,
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let empty = || json!({});
+    let denied = Some("AUTHORIZATION_ERROR");
     vec![
-        ("text.count", count, None),
-        (
+        case("text.count", json!({"text": "a b"}), None),
+        case(
             "text.query",
             json!({"json": {"a": [1, 2]}, "path": "/a/1"}),
             None,
         ),
-        ("text.count", json!({}), Some("VALIDATION_ERROR")),
-        ("text.count", json!({"text": 1}), Some("VALIDATION_ERROR")),
-        (
+        case("text.count", empty(), Some("VALIDATION_ERROR")),
+        case("text.count", json!({"text": 1}), Some("VALIDATION_ERROR")),
+        case(
             "text.count",
             json!({"text": "a", "user": "root"}),
             Some("VALIDATION_ERROR"),
         ),
-        ("clock.now", json!({}), Some("AUTHORIZATION_ERROR")),
-        (
-            "text.diff",
-            json!({"old": "a", "new": "b"}),
-            Some("AUTHORIZATION_ERROR"),
-        ),
-        (
+        case("clock.now", empty(), denied),
+        case("text.diff", json!({"old": "a", "new": "b"}), denied),
+        case(
             "text.replace",
             json!({"text": "a", "pattern": "a", "replacement": "b"}),
-            Some("AUTHORIZATION_ERROR"),
+            denied,
         ),
-        (
-            "files.read",
-            json!({"path": "../../etc/passwd"}),
-            Some("AUTHORIZATION_ERROR"),
-        ),
-        (
+        case("files.read", json!({"path": "../../etc/passwd"}), denied),
+        case(
             "text.search",
             json!({"text": "a", "pattern": "("}),
             Some("INTERNAL_ERROR"),
         ),
+        // Files that come with it, as text and as bytes; what it logs; how far it is.
+        case("conformance.multiple_content_types", empty(), None),
+        case("conformance.everything", empty(), None),
+        case(
+            "conformance.everything",
+            json!({"fails": true}),
+            Some("INTERNAL_ERROR"),
+        ),
+        case("conformance.tool_with_logging", empty(), None),
+        case("conformance.tool_with_progress", empty(), None),
+        case(
+            "conformance.error_handling",
+            empty(),
+            Some("INTERNAL_ERROR"),
+        ),
+        case("here.run", empty(), Some("UNSUPPORTED_SURFACE")),
+        case("sure.run", empty(), Some("CONFIRMATION_REQUIRED")),
+        Case {
+            options: json!({"confirm": true}),
+            ..case("sure.run", empty(), None)
+        },
+        Case {
+            options: json!({"timeoutMs": 300}),
+            ..case("hostile.sleep", empty(), Some("TIMEOUT"))
+        },
+        Case {
+            options: json!({"retries": 1}),
+            ..case("torn.run", empty(), Some("CONFLICT"))
+        },
+        case("odd.run", empty(), Some("OUTPUT_VALIDATION_ERROR")),
+        case("none.run", empty(), Some("OUTPUT_SERIALIZATION_ERROR")),
     ]
 }
 
 /// What has to be the same: not the names of runs, not the time, not which surface it was, and not what influenced
-/// it, since a program's words are nobody's.
+/// it, since a program's words are nobody's. Of a time that ran out, how much of it was left is luck.
 fn told(station: &Station, envelope: &Value) -> Value {
     // As the station shows it of a command.
     let text = envelope.to_string();
     let here = station.workspace().display().to_string();
     let envelope: Value = serde_json::from_str(&text.replace(&here, "[HERE]")).expect("JSON");
     let logs = envelope["logs"].as_array().expect("logs");
-    let logs = logs.iter().map(|log| json!([log["level"], log["message"]]));
+    let logs = logs
+        .iter()
+        .map(|log| json!([log["level"], log["message"], log["fields"]]));
     let error = &envelope["error"];
+    let is_late = error["code"] == "TIMEOUT";
+    let message = if is_late {
+        &Value::Null
+    } else {
+        &error["message"]
+    };
+    let usage = &envelope["meta"]["usage"];
     json!({
         "ok": envelope["ok"],
         "data": envelope["data"],
-        "error": [error["code"], error["message"], error["issues"], error["retryable"], error["kind"]],
+        "error": [error["code"], message, error["issues"], error["retryable"], error["kind"]],
         "artifacts": envelope["artifacts"],
         "logs": logs.collect::<Vec<_>>(),
         "action": envelope["meta"]["action"],
+        "is timed": envelope["meta"]["durationMs"].is_u64() && usage.is_object(),
     })
 }
 
+/// The same without the bytes of artifacts, which MCP has beside it.
+fn told_to_mcp(expected: &Value) -> Value {
+    let mut expected = expected.clone();
+    for artifact in expected["artifacts"].as_array_mut().expect("a list") {
+        artifact
+            .as_object_mut()
+            .expect("an object")
+            .remove("base64");
+    }
+    expected
+}
+
+/// The run of an envelope. What a command has printed names none, so that it is asked for at once.
+fn run_of(envelope: &Value) -> String {
+    let id = envelope["meta"]["invocationId"].as_str().expect("a name");
+    let run = id.split(':').next().unwrap_or_default();
+    if run == "[RUN]" { "last" } else { run }.to_owned()
+}
+
+/// What stands on record of a run: words, subjects and verdicts, and not by whom it was confirmed.
+fn recorded(serving: &Serving<'_>, run: &str) -> Vec<String> {
+    let seen = serving.get(&format!("/v1/runs/{run}")).is(200);
+    let records = seen["records"].as_array().expect("records").iter();
+    let word = |record: &Value, key: &str| record[key].as_str().unwrap_or_default().to_owned();
+    let line = |record: &Value| {
+        let verdict = word(&record["verdict"], "verdict");
+        let (event, subject) = (word(record, "event"), word(record, "subject"));
+        let (end, code) = (word(record, "end"), word(record, "code"));
+        format!("{event} {subject} {verdict} {end} {code}")
+    };
+    records.map(line).collect()
+}
+
+fn merged(one: &Value, other: &Value) -> Value {
+    let mut one = one.clone();
+    for (key, value) in other.as_object().expect("an object") {
+        one[key] = value.clone();
+    }
+    one
+}
+
+/// A call on the command line.
+fn over_cli(station: &Station, case: &Case) -> Value {
+    let (input, options) = (case.input.to_string(), &case.options);
+    let mut words = vec!["call", case.tool, &input, "--json"];
+    let ms = options["timeoutMs"].to_string();
+    if options["confirm"] == true {
+        words.push("--confirm");
+    }
+    if options["timeoutMs"].is_u64() {
+        words.extend(["--timeout-ms", &ms]);
+    }
+    if options["retries"].is_u64() {
+        words.extend(["--retries", "1"]);
+    }
+    station.run(&words).json()
+}
+
+fn over_json(station: &Station, case: &Case, surface: &str) -> Value {
+    let line = json!({"action": case.tool, "input": case.input, "surface": surface});
+    let line = merged(&line, &case.options).to_string();
+    station.run(&["json", &line]).json()
+}
+
+fn over_http(serving: &Serving<'_>, case: &Case, surface: &str) -> Value {
+    let body = json!({"input": case.input, "surface": surface});
+    let path = format!("/v1/tools/{}/call", case.tool);
+    serving.post(&path, &merged(&body, &case.options)).json()
+}
+
+/// The envelope, and the whole outcome.
+fn over_mcp(client: &mut Client<'_>, case: &Case) -> Value {
+    let name = case.tool.replace('.', "__");
+    let meta = json!({"lazaret/options": case.options});
+    let call = json!({"name": name, "arguments": case.input, "_meta": meta});
+    client.ask("tools/call", call)["result"].clone()
+}
+
 #[test]
-fn the_same_wish_has_the_same_envelope_on_every_surface() {
+fn the_same_wish_has_the_same_envelope_and_the_same_record_on_every_surface() {
     let station = station();
     let serving = Serving::start(&station);
     let mut client = Client::start(&station);
-    for (tool, input, code) in cases() {
-        let text = input.to_string();
-        let cli = station.run(&["call", tool, &text, "--json"]).json();
-        let line = json!({"action": tool, "input": input}).to_string();
-        let lines = station.run(&["json", &line]).json();
-        let http = serving.call(tool, input.clone()).json();
-        assert_eq!(cli["error"]["code"].as_str(), code, "{tool} {text}: {cli}");
-        let expected = told(&station, &cli);
-        for (surface, envelope) in [("json", &lines), ("http", &http)] {
+    for case in cases() {
+        let about = format!("{} {} {}", case.tool, case.input, case.options);
+        let cli = over_cli(&station, &case);
+        // The command line alone has a tool that is for it alone, and a page asks its user by itself.
+        let is_here = case.tool == "here.run";
+        let asks = case.code == Some("CONFIRMATION_REQUIRED");
+        if !is_here {
+            assert_eq!(cli["error"]["code"].as_str(), case.code, "{about}: {cli}");
+        }
+        let (expected, records) = match is_here {
+            true => {
+                let line = over_json(&station, &case, "json");
+                assert_eq!(
+                    (&cli["ok"], &line["error"]["code"]),
+                    (&json!(true), &json!("UNSUPPORTED_SURFACE"))
+                );
+                (None, recorded(&serving, &run_of(&line)))
+            }
+            false => (
+                Some(told(&station, &cli)),
+                recorded(&serving, &run_of(&cli)),
+            ),
+        };
+        for surface in [
+            "json",
+            "ai-sdk",
+            "dev",
+            "http",
+            "react",
+            "http as ai-sdk",
+            "http as dev",
+        ] {
+            let said = surface.trim_start_matches("http as ");
+            let over_lines = ["json", "ai-sdk", "dev"].contains(&surface);
+            let envelope = match over_lines {
+                true => over_json(&station, &case, said),
+                false => over_http(&serving, &case, said),
+            };
+            assert_eq!(envelope["meta"]["surface"], said, "{about}: {envelope}");
+            if asks && ["react", "dev"].contains(&said) {
+                assert_eq!(envelope["ok"], true, "{surface}: {envelope}");
+                continue;
+            }
+            match &expected {
+                Some(expected) => {
+                    assert_eq!(told(&station, &envelope), *expected, "{surface}: {about}")
+                }
+                None => assert_eq!(envelope["error"]["code"].as_str(), case.code, "{surface}"),
+            }
             assert_eq!(
-                told(&station, envelope),
-                expected,
-                "{surface}: {tool} {text}"
+                recorded(&serving, &run_of(&envelope)),
+                records,
+                "{surface}: {about}"
             );
-            assert_eq!(envelope["meta"]["surface"], surface);
         }
         // A tool that nobody may call there is not offered to a client of MCP in the first place.
-        if tool == "clock.now" {
+        if case.tool == "clock.now" || is_here {
             continue;
         }
-        let mcp = client.call(&tool.replace('.', "__"), input);
+        let mcp = over_mcp(&mut client, &case);
         let envelope = &mcp["structuredContent"];
-        assert_eq!(told(&station, envelope), expected, "mcp: {tool} {text}");
-        assert_eq!(mcp["isError"], code.is_some());
+        let expected = told_to_mcp(&expected.expect("it is told"));
+        assert_eq!(told(&station, envelope), expected, "mcp: {about}");
+        assert_eq!(mcp["isError"], case.code.is_some());
+        assert_eq!(
+            recorded(&serving, &run_of(envelope)),
+            records,
+            "mcp: {about}"
+        );
     }
     client.end().ends(0);
+    serving.end().ends(0);
+}
+
+/// A call within a script is one of the surface that the script came by, and its tool says the same.
+#[test]
+fn a_scripts_call_is_one_of_its_surface() {
+    let station = station();
+    let serving = Serving::start(&station);
+    for case in cases().iter().filter(|case| case.options == json!({})) {
+        // A script confirms nothing by itself; a page does.
+        if case.code == Some("CONFIRMATION_REQUIRED") {
+            continue;
+        }
+        let source = format!(
+            "try {{ return {{data: await tools.{}({})}} }} catch (error) {{ return {{kind: error.code}} }}",
+            case.tool, case.input
+        );
+        let cli = over_json(&station, case, "json");
+        for surface in ["http", "react", "ai-sdk"] {
+            let body = json!({"source": source, "surface": surface});
+            let made = serving.post("/v1/scripts", &body).is(200);
+            assert_eq!(made["meta"]["surface"], surface);
+            let expected = match case.code {
+                None => json!({"data": cli["data"]}),
+                Some(_) => json!({"kind": cli["error"]["kind"]}),
+            };
+            assert_eq!(made["data"], expected, "{surface}: {}", case.tool);
+        }
+    }
+    serving.end().ends(0);
+}
+
+/// A page confirms by itself, and the record says that it did; a tool for this machine alone is not for it.
+#[test]
+fn whoever_confirms_stands_on_record() {
+    let station = station();
+    let serving = Serving::start(&station);
+    let rule = |envelope: &Value| {
+        let seen = serving.get(&format!("/v1/runs/{}", run_of(envelope)));
+        let seen = seen.is(200);
+        let rule = seen["records"][1]["verdict"]["rule"].as_str();
+        rule.unwrap_or_default().to_owned()
+    };
+    let sure = |options: Value| Case {
+        options,
+        ..case("sure.run", json!({}), None)
+    };
+    for surface in ["react", "dev"] {
+        let envelope = over_http(&serving, &sure(json!({})), surface);
+        let says = format!("confirmed by the surface `{surface}`");
+        assert!(rule(&envelope).ends_with(&says), "{}", rule(&envelope));
+    }
+    for surface in ["http", "ai-sdk"] {
+        let envelope = over_http(&serving, &sure(json!({"confirm": true})), surface);
+        assert!(
+            rule(&envelope).ends_with("confirmed by the client"),
+            "{envelope}"
+        );
+    }
+    for surface in ["cli", "mcp", "json"] {
+        let body = json!({"input": {}, "surface": surface});
+        let path = "/v1/tools/text.count/call";
+        serving.post(path, &body).fails(400, "VALIDATION_ERROR");
+    }
+    let listed = |surface: &str| {
+        let path = format!("/v1/tools?q=&surface={surface}");
+        serving.get(&path).is(200).to_string()
+    };
+    assert!(listed("react").contains("text.count") && !listed("react").contains("here.run"));
+    serving.end().ends(0);
+}
+
+/// What a catalogue calls a tool leads to it.
+#[test]
+fn a_tool_is_called_by_the_name_of_a_catalogue() {
+    let station = station();
+    let serving = Serving::start(&station);
+    let told = station.run(&["tools", "text", "--format", "openai", "--json"]);
+    let told = told.ends(0).json();
+    let names = told.as_array().expect("a list").iter();
+    for name in names.map(|tool| tool["function"]["name"].as_str().expect("a name")) {
+        let full = name.replacen("__", ".", 1);
+        let line = json!({"action": name, "surface": "ai-sdk"}).to_string();
+        let lines = station.run(&["json", &line]).json();
+        let http = serving.call(name, json!({})).json();
+        for envelope in [&lines, &http] {
+            assert_eq!(envelope["meta"]["action"], full, "{envelope}");
+            assert_ne!(envelope["error"]["code"], "ACTION_NOT_FOUND", "{envelope}");
+        }
+        assert_eq!(
+            serving.get(&format!("/v1/tools/{name}")).is(200)["name"],
+            full
+        );
+    }
+    serving
+        .call("text__cuont", json!({}))
+        .fails(404, "ACTION_NOT_FOUND");
+    station
+        .run(&["tools", "--format", "ts", "--json"])
+        .ends(2)
+        .prints(&["leave one of the two out"]);
     serving.end().ends(0);
 }
 
@@ -180,5 +490,35 @@ fn a_question_waits_on_every_surface_and_is_answered_on_any_other() {
     let answered = serving.post(&path, &json!({"answer": "deny"})).is(200);
     let events = serving.events(answered["run"].as_str().expect("a run"), None);
     assert_eq!(events.last().expect("an end").name, "end");
-    drop(client.ask("ping", json!({})));
+    // The third is allowed; what comes of it is the same as of a call over MCP that waits and is gone on with.
+    let left = others_left(&serving);
+    let [question] = &left[..] else {
+        panic!("one waits: {left:?}");
+    };
+    let run = question["run"].as_str().expect("a run");
+    let id = question["question"].as_str().expect("a name");
+    station.run(&["ask", "allow", id]).ends(0);
+    let ended = station
+        .run(&["runs", "resume", run, "--json"])
+        .ends(0)
+        .json();
+    let asked = json!({"name": "hostile__destroy", "arguments": {}, "_meta": {"lazaret/options": {"confirm": true}}});
+    let asked = client.ask("tools/call", asked)["result"]["structuredContent"].clone();
+    assert_eq!(asked["error"]["code"], "CONFIRMATION_REQUIRED", "{asked}");
+    let left = others_left(&serving);
+    let id = left[0]["question"].as_str().expect("a name");
+    station.run(&["ask", "allow", id]).ends(0);
+    let ticket = json!({"run": asked["resume"]["run"]});
+    let gone_on = client.call("resume_run", ticket)["structuredContent"].clone();
+    assert_eq!(told(&station, &gone_on), told(&station, &ended));
+    assert_eq!(
+        recorded(&serving, &run_of(&gone_on)),
+        recorded(&serving, run)
+    );
+    client.end().ends(0);
+}
+
+fn others_left(serving: &Serving<'_>) -> Vec<Value> {
+    let waiting = serving.get("/v1/questions").is(200);
+    waiting["questions"].as_array().expect("a list").clone()
 }

@@ -1,6 +1,6 @@
 //! Tools as other frameworks are told of them, against the shapes that these take.
 
-use lazaret::surfaces::catalogue::{Shape, exposed, list, names};
+use lazaret::surfaces::catalogue::{Shape, exposed, full, list, names};
 use lazaret::words::event::{Event, Surface};
 use lazaret_tests::prelude::*;
 use lazaret_tests::saying;
@@ -103,7 +103,7 @@ async fn each_list_is_what_its_framework_takes() {
     for one in SHAPES {
         let tools = exposed(&rig.host, one.surface());
         assert!(tools.len() > 15, "{}", tools.len());
-        let told = list(&tools, one);
+        let told = list(&tools, &names(&tools), one);
         let validator = jsonschema::draft202012::new(&shape(one)).unwrap();
         let wrong: Vec<String> = validator
             .iter_errors(&told)
@@ -131,10 +131,33 @@ async fn names_lead_back() {
     }
 }
 
+/// Of two that would have one name each has another, in every list; and each leads back, whoever calls by it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_name_of_any_list_is_that_of_its_tool() {
+    let only = json!({"surfaces": ["mcp"]});
+    let rig = Rig::of(ALL)
+        .component("odd", &saying::component("odd", &json!({}), "1"))
+        .component("mine", &saying::component("mine", &only, "1"))
+        .open()
+        .await;
+    for one in SHAPES {
+        let tools = exposed(&rig.host, one.surface());
+        let names = names(&tools);
+        for tool in tools {
+            let wire = names.wire(tool.name.as_str());
+            assert_eq!(full(&rig.host, &wire), tool.name.as_str(), "{one:?}");
+        }
+    }
+    for name in ["text.count", "text__cuont", "", "nothing"] {
+        assert_eq!(full(&rig.host, name), name);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hints_follow_from_what_is_declared() {
     let rig = Rig::of(ALL).open().await;
-    let told = list(&exposed(&rig.host, Surface::Mcp), Shape::Mcp);
+    let tools = exposed(&rig.host, Surface::Mcp);
+    let told = list(&tools, &names(&tools), Shape::Mcp);
     let hints = |name: &str| {
         let tools = told["tools"].as_array().unwrap();
         let tool = tools.iter().find(|tool| tool["title"] == name).unwrap();

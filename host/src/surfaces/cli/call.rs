@@ -197,8 +197,11 @@ fn progress(spinner: &Spinner, sight: &Sight) -> bool {
                 },
             ..
         } => {
-            let percent = percent.map_or(String::new(), |percent| format!(" {percent:.0} %"));
-            spinner.say(&format!("{tool}: {message}{percent}"));
+            let said = format!("{tool}: {message}");
+            match percent {
+                Some(percent) => spinner.say_far(&said, *percent),
+                None => spinner.say(&said),
+            }
             true
         }
         Sight::Glimpse {

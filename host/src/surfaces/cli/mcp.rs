@@ -106,7 +106,7 @@ async fn listen(
             ),
             false => ("every request needs", "TOKEN"),
         };
-        let header = strong(&format!("Authorization: Bearer {shown}"));
+        let header = strong(format!("Authorization: Bearer {shown}"));
         print::note(format!("{}: {header}", faint(needs)));
         if !token.is_new() {
             print::note(faint("`lazaret serve --show-token` prints the token"));

@@ -121,7 +121,7 @@ pub(super) fn described(error: &Error) -> String {
     text
 }
 
-/// Something that turns while work goes on; nothing without a terminal.
+/// Something that turns while work goes on, and a bar where it is known how far that is; nothing without a terminal.
 pub(super) struct Spinner(ProgressBar);
 
 impl Spinner {
@@ -141,10 +141,27 @@ impl Spinner {
         self.0.enable_steady_tick(Duration::from_millis(100));
     }
 
+    /// Says what is going on, and how far that is.
+    pub(super) fn say_far(&self, message: &str, percent: f32) {
+        if self.0.length().is_none() {
+            self.0.set_length(100);
+            self.0.set_style(bar());
+        }
+        // Whole numbers of a percentage that was clamped.
+        self.0
+            .set_position(format!("{percent:.0}").parse().unwrap_or(0));
+        self.say(message);
+    }
+
     /// Prints lines without tearing the spinner.
     pub(super) fn around(&self, print: impl FnOnce()) {
         self.0.suspend(print);
     }
+}
+
+fn bar() -> ProgressStyle {
+    ProgressStyle::with_template("{bar:30} {pos:>3} % {msg}")
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
 impl Drop for Spinner {
@@ -169,4 +186,20 @@ pub(super) async fn while_waiting<T>(
     let spinner = Spinner::new(quiet);
     spinner.say(message);
     work.await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_where_it_is_said_to_be() {
+        let spinner = Spinner::new(true);
+        spinner.say("working");
+        assert_eq!(spinner.0.length(), None);
+        for (percent, at) in [(0.0, 0), (49.6, 50), (100.0, 100), (f32::NAN, 0)] {
+            spinner.say_far("working", percent);
+            assert_eq!((spinner.0.length(), spinner.0.position()), (Some(100), at));
+        }
+    }
 }

@@ -12,9 +12,9 @@ use crate::rules::grant::Pattern;
 use crate::rules::manifest::Risk;
 use crate::rules::signature;
 use crate::runs::host::Host;
-use crate::surfaces::catalogue::{Shape, exposed, list};
+use crate::surfaces::catalogue::{Shape, exposed, list, names};
 use crate::surfaces::paint::{faint, foreign, strong};
-use crate::words::error::Result;
+use crate::words::error::{Error, Result};
 use crate::words::event::Surface;
 
 /// List the tools, or those whose name or description has every word of QUERY.
@@ -28,9 +28,9 @@ use crate::words::event::Surface;
 pub(super) struct Tools {
     /// Words to look for.
     query: Vec<String>,
-    /// As what.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    /// As what: lines, unless `--json` asks for JSON.
+    #[arg(long, value_enum)]
+    format: Option<Format>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -53,6 +53,15 @@ enum Format {
 
 impl Tools {
     pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
+        let format = match (self.format, scene.json) {
+            (Some(Format::Text | Format::Ts), true) => {
+                let what = "`--json` asks for JSON, and this `--format` is none";
+                return Err(Error::bad_input(what).hint("leave one of the two out"));
+            }
+            (Some(format), _) => format,
+            (None, true) => Format::Json,
+            (None, false) => Format::Text,
+        };
         let host = scene.open_host().await?;
         let words: Vec<String> = self.query.iter().map(|word| word.to_lowercase()).collect();
         let found = |tool: &Tool| {
@@ -60,11 +69,6 @@ impl Tools {
             words.iter().all(|word| text.contains(word.as_str()))
         };
         let tools: Vec<_> = host.catalog().tools().filter(|tool| found(tool)).collect();
-        let format = if scene.json {
-            Format::Json
-        } else {
-            self.format
-        };
         match format {
             Format::Text => {
                 let rows: Vec<Vec<String>> = tools.iter().map(|tool| row(tool)).collect();
@@ -74,10 +78,10 @@ impl Tools {
                 &tools.iter().map(|tool| described(tool)).collect(),
                 scene.json,
             ),
-            Format::Openai => told(&host, &tools, (Shape::OpenAi, scene.quiet)),
-            Format::Anthropic => told(&host, &tools, (Shape::Anthropic, scene.quiet)),
-            Format::Mcp => told(&host, &tools, (Shape::Mcp, scene.quiet)),
-            Format::AiSdk => told(&host, &tools, (Shape::AiSdk, scene.quiet)),
+            Format::Openai => told(&host, &tools, (Shape::OpenAi, scene)),
+            Format::Anthropic => told(&host, &tools, (Shape::Anthropic, scene)),
+            Format::Mcp => told(&host, &tools, (Shape::Mcp, scene)),
+            Format::AiSdk => told(&host, &tools, (Shape::AiSdk, scene)),
             Format::Ts => {
                 let listed: Vec<_> = tools.iter().map(|tool| tool.listed()).collect();
                 let mut text = signature::module(&listed);
@@ -135,18 +139,18 @@ fn described(tool: &Tool) -> Value {
 }
 
 /// Prints those of these tools that a model may be told of, and says which ones are left out.
-fn told(host: &Host, tools: &[&Arc<Tool>], (shape, quiet): (Shape, bool)) {
+fn told(host: &Host, tools: &[&Arc<Tool>], (shape, scene): (Shape, &Scene)) {
     let exposed = exposed(host, shape.surface());
     let is_told = |tool: &&Arc<Tool>| exposed.iter().any(|one| one.name == tool.name);
     let (told, left): (Vec<&Arc<Tool>>, Vec<&Arc<Tool>>) = tools.iter().copied().partition(is_told);
     let told: Vec<&Tool> = told.into_iter().map(AsRef::as_ref).collect();
-    print::value(&list(&told, shape), false);
-    if !left.is_empty() && !quiet {
-        let names: Vec<&str> = left.iter().map(|tool| tool.name.as_str()).collect();
+    print::value(&list(&told, &names(&exposed), shape), scene.json);
+    if !left.is_empty() && !scene.quiet {
+        let left: Vec<&str> = left.iter().map(|tool| tool.name.as_str()).collect();
         print::note(format!(
             "{}: {}",
             faint("left out, since a model may not call them here"),
-            foreign(&names.join(", "))
+            foreign(&left.join(", "))
         ));
     }
 }

@@ -14,6 +14,9 @@ use crate::words::inert::inert_json;
 /// What became of a request.
 pub(super) type Answered = Result<Answer, Failed>;
 
+/// What a failure of the server itself is called.
+const SERVER_ERROR: &str = "DEV_SERVER_ERROR";
+
 /// Why a request is not done.
 #[derive(Debug)]
 pub(super) struct Failed {
@@ -76,7 +79,11 @@ impl From<Error> for Failed {
 
 impl IntoResponse for Failed {
     fn into_response(self) -> Answer {
-        let envelope = refused(&self.action, Surface::Http, &self.error);
+        let mut envelope = refused(&self.action, Surface::Http, &self.error);
+        // A mistake of the server's own, and of no tool (row A-26).
+        if let (Code::Bug, Some(code)) = (self.error.code(), envelope.pointer_mut("/error/code")) {
+            *code = SERVER_ERROR.into();
+        }
         let mut answer = json(self.shown_status(), &envelope);
         if let Some(after) = self.retry_after() {
             answer.headers_mut().insert(RETRY_AFTER, after);
@@ -107,4 +114,33 @@ pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Answer {
 /// A JSON value of what is well.
 pub(super) fn ok(value: &impl Serialize) -> Answered {
     Ok(json(StatusCode::OK, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::BodyExt;
+
+    async fn told(failed: Failed) -> (u16, serde_json::Value) {
+        let answer = failed.into_response();
+        let status = answer.status().as_u16();
+        let body = answer.into_body().collect().await.expect("a body");
+        let envelope = serde_json::from_slice(&body.to_bytes()).expect("JSON");
+        (status, envelope)
+    }
+
+    #[tokio::test]
+    async fn a_failure_of_the_server_itself_is_told_as_one() {
+        let (status, envelope) = told(super::super::shown::lost()).await;
+        assert_eq!(
+            (status, &envelope["error"]["code"]),
+            (500, &SERVER_ERROR.into())
+        );
+        assert_eq!(envelope["error"]["kind"], "bug");
+        let (status, envelope) = told(Error::not_found("such address").into()).await;
+        assert_eq!(
+            (status, &envelope["error"]["code"]),
+            (404, &"NOT_FOUND".into())
+        );
+    }
 }

@@ -78,6 +78,14 @@ impl Operation {
     }
 }
 
+/// Who asks for tools.
+const WHOSE: (&str, &str, &str, &str) = (
+    "query",
+    "surface",
+    "string",
+    "For whom: http, ai-sdk, react or dev.",
+);
+
 const OPERATIONS: [Operation; 22] = [
     get("/", "The console.", &[(200, "text/html", "Text")]),
     get(
@@ -100,13 +108,21 @@ const OPERATIONS: [Operation; 22] = [
         "The tools that may be called here.",
         &[(200, JSON, "Tools")],
     )
-    .asking(&[(
-        "query",
-        "q",
-        "string",
-        "Words that their names and descriptions have.",
-    )]),
-    get("/v1/tools/{name}", "One tool.", &[(200, JSON, "Tool")]),
+    .asking(&[
+        (
+            "query",
+            "q",
+            "string",
+            "Words that their names and descriptions have.",
+        ),
+        WHOSE,
+    ]),
+    get(
+        "/v1/tools/{name}",
+        "One tool, by its own name or that of a catalogue.",
+        &[(200, JSON, "Tool")],
+    )
+    .asking(&[WHOSE]),
     post(
         "/v1/tools/{name}/call",
         (

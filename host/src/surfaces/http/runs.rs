@@ -22,9 +22,10 @@ use crate::runs::brought::{Listed, held_in};
 use crate::runs::flowed::{Flowed, Steered};
 use crate::runs::host::{Goal, Host};
 use crate::runs::session::{Joining, Session};
+use crate::surfaces::carried::OverHttp;
 use crate::surfaces::{listed, wish};
 use crate::words::error::{Error, Result};
-use crate::words::event::{Content, End, Event, Record, Sight, Surface};
+use crate::words::event::{Content, End, Event, Record, Sight};
 use crate::words::id::RunId;
 use crate::words::limits::{GOAL_BYTES, RUNS_LISTED};
 use crate::words::message::Usage;
@@ -57,6 +58,9 @@ pub(super) struct Begin {
     /// A person typed the prompt with their own hands.
     #[serde(default)]
     typed: bool,
+    /// Who asks. A tool may be for some alone.
+    #[serde(default)]
+    surface: OverHttp,
 }
 
 /// How many.
@@ -91,7 +95,7 @@ fn goal(host: &Host, begin: Begin) -> Result<Goal> {
         models: begin.model.into_iter().collect(),
         vouch: begin.vouch,
         piped: !begin.typed,
-        ..Goal::new(host.new_run(), Surface::Http, &agent, &begin.prompt)
+        ..Goal::new(host.new_run(), begin.surface.into(), &agent, &begin.prompt)
     })
 }
 

@@ -10,6 +10,7 @@ use super::shown::{self, lost};
 use super::site::Site;
 use crate::rules::script::TOOL;
 use crate::runs::left::Program;
+use crate::surfaces::carried::OverHttp;
 use crate::surfaces::wish::{self, Options};
 use crate::words::error::Error;
 use crate::words::event::Surface;
@@ -24,6 +25,9 @@ pub(super) struct Script {
     /// A person typed it with their own hands.
     #[serde(default)]
     typed: bool,
+    /// Whose it is. A tool may be for some alone.
+    #[serde(default)]
+    surface: OverHttp,
 }
 
 /// `POST /v1/scripts`.
@@ -34,7 +38,7 @@ pub(super) async fn run(State(site): State<Site>, Wished(script): Wished<Script>
         return Err(Failed::from(error).of(TOOL));
     }
     let host = site.host();
-    let run = host.new_run();
+    let (run, surface) = (host.new_run(), Surface::from(script.surface));
     let written = Options {
         typed: script.typed,
         ..Options::default()
@@ -48,11 +52,11 @@ pub(super) async fn run(State(site): State<Site>, Wished(script): Wished<Script>
                 written,
                 with: &[],
             };
-            host.program(run, Surface::Http, program, &tasks).await
+            host.program(run, surface, program, &tasks).await
         });
     let begun = begun.map_err(|error| Failed::from(error).of(TOOL))?;
     let called = begun.await.ok_or_else(lost)?;
     let called = called.map_err(|error| Failed::from(error).of(TOOL))?;
-    let answered = wish::Answered::of(called, Surface::Http);
+    let answered = wish::Answered::of(called, surface);
     shown::envelope(&host, answered).await
 }

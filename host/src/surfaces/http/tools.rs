@@ -10,6 +10,8 @@ use super::body::{Named, Sought, Wished};
 use super::shown::{self, lost};
 use super::site::Site;
 use crate::guests::catalog::Tool;
+use crate::surfaces::carried::OverHttp;
+use crate::surfaces::catalogue;
 use crate::surfaces::wish::{self, Options};
 use crate::words::error::{Code, Error};
 use crate::words::event::Surface;
@@ -20,6 +22,14 @@ use crate::words::id;
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Query {
     q: String,
+    surface: OverHttp,
+}
+
+/// For whom.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct For {
+    surface: OverHttp,
 }
 
 /// A call.
@@ -39,6 +49,8 @@ pub(super) struct Call {
     idempotency_key: Option<String>,
     /// A person typed the arguments with their own hands.
     typed: bool,
+    /// Who calls. A tool may be for some alone.
+    surface: OverHttp,
 }
 
 /// `GET /v1/tools`.
@@ -50,17 +62,22 @@ pub(super) async fn list(State(site): State<Site>, Sought(query): Sought<Query>)
         let text = format!("{} {}", tool.name, tool.declared.description).to_lowercase();
         words.iter().all(|word| text.contains(word))
     };
-    let tools = host.catalog().callable(host.policy(), Surface::Http);
+    let tools = host.catalog().callable(host.policy(), query.surface.into());
     let tools = tools.into_iter().filter(found);
     let tools: Vec<Value> = tools.map(|tool| described(tool)).collect();
     ok(&json!({"tools": tools}))
 }
 
 /// `GET /v1/tools/{name}`. Of a tool that is not for this surface nobody here learns that there is one.
-pub(super) async fn one(State(site): State<Site>, Named(name): Named) -> Answered {
+pub(super) async fn one(
+    State(site): State<Site>,
+    Named(name): Named,
+    Sought(whose): Sought<For>,
+) -> Answered {
     let host = site.host();
-    let tools = host.catalog().callable(host.policy(), Surface::Http);
-    let found = tools.into_iter().find(|tool| tool.name.as_str() == name);
+    let tools = host.catalog().callable(host.policy(), whose.surface.into());
+    let full = catalogue::full(&host, &name);
+    let found = tools.into_iter().find(|tool| tool.name.as_str() == full);
     match found {
         Some(tool) => ok(&described(tool)),
         None => {
@@ -88,11 +105,13 @@ pub(super) async fn call(
         typed: call.typed,
     };
     let (named, input) = (name.clone(), Value::Object(call.input));
+    let surface = Surface::from(call.surface);
     let begun = site
         .underway()
         .begin(&host, &run.clone(), |host, tasks| async move {
+            let name = catalogue::full(&host, &name);
             let wish = (name.as_str(), input);
-            wish::call(&host, (run, Surface::Http), wish, &options, &tasks).await
+            wish::call(&host, (run, surface), wish, &options, &tasks).await
         });
     let begun = begun.map_err(|error| Failed::from(error).of(&named))?;
     let answered = begun.await.ok_or_else(lost)?;

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::tools::{Offered, RESUME_RUN};
 use crate::guests::guest::Artifact;
 use crate::runs::left::Waiting;
+use crate::surfaces::envelope::without_bytes;
 use crate::surfaces::listed;
 use crate::surfaces::wish::Answered;
 use crate::words::error::Error;
@@ -34,7 +35,7 @@ pub(super) fn told(answered: &Answered) -> CallToolResult {
             .iter()
             .map(|artifact| block(artifact, id)),
     );
-    let told = with(content, answered.envelope.clone());
+    let told = with(content, without_bytes(answered.envelope.clone()));
     let bytes = serde_json::to_vec(&told).map_or(usize::MAX, |bytes| bytes.len());
     if bytes.saturating_add(AROUND_BYTES) <= MCP_FRAME_BYTES {
         return told;

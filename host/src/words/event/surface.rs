@@ -67,3 +67,22 @@ impl Surface {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Row A-04: where a manifest names none, these are the surfaces of a tool.
+    #[test]
+    fn all_of_them_by_their_words() {
+        let words = Surface::ALL.map(Surface::word);
+        assert_eq!(
+            words,
+            ["cli", "json", "http", "mcp", "react", "dev", "ai-sdk"]
+        );
+        for surface in Surface::ALL {
+            let written = serde_json::to_value(surface).unwrap();
+            assert_eq!(written, surface.word());
+        }
+    }
+}

@@ -82,6 +82,32 @@ fn error_handling() -> Result<String, Failure> {
     fail!("This tool intentionally returns an error for testing")
 }
 
+/// Says all that a tool can say beside its outcome, and fails if it shall.
+#[tool(effect = "pure")]
+fn everything(
+    /// Whether it fails at the end.
+    #[default(false)]
+    fails: bool,
+) -> Result<String, Failure> {
+    for level in [
+        log::Level::Debug,
+        log::Level::Info,
+        log::Level::Warn,
+        log::Level::Error,
+    ] {
+        log::write(level, "a line", &json!({"rows": 3}));
+    }
+    log::progress("half", 50.0);
+    log::progress("on", None);
+    for metadata in [json!(null), json!([1]), json!({"type": "chart", "rows": 3})] {
+        artifacts::add_with("rows.bin", "application/x-rows", &metadata, b"\xff\x00")?;
+    }
+    match fails {
+        true => fail!("it failed after all that"),
+        false => Ok("done".to_owned()),
+    }
+}
+
 /// Waits for a person's word.
 #[tool(effect = "pure", needs_approval)]
 fn elicitation(
@@ -127,7 +153,7 @@ plugin! {
     description: "What the conformance suite of MCP wants of a server.",
     tools: [
         simple_text, image_content, audio_content, embedded_resource, multiple_content_types, tool_with_logging,
-        tool_with_progress, error_handling, elicitation, logging_tool, streaming_elicitation,
+        tool_with_progress, error_handling, everything, elicitation, logging_tool, streaming_elicitation,
         input_required_result_elicitation, input_required_result_request_state, input_required_result_tampered_state,
     ],
 }

@@ -3,6 +3,7 @@
 //!
 //! With `--work FOLDER TROUBLE` it is one of the processes that are stopped.
 
+use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -87,11 +88,25 @@ async fn many(count: usize) {
     println!("{count} stops at random, seed {seed}");
     let mut said = 0;
     let say = |kills: &Kills| {
+        bar(kills.kills, count);
         if kills.kills / SAY_EVERY > said {
             said = kills.kills / SAY_EVERY;
             println!("{:>6} s {kills}", took(began));
         }
     };
     let kills = random_kills(&program, (count, seed), say).await;
+    bar(count, count);
     println!("crash: {} s, {kills}", took(began));
+}
+
+/// How far it is, where somebody looks.
+fn bar(done: usize, all: usize) {
+    const CHARS: usize = 30;
+    if !std::io::stderr().is_terminal() {
+        return;
+    }
+    let full = (done * CHARS).checked_div(all).unwrap_or(CHARS).min(CHARS);
+    let end = if done < all { "" } else { "\n" };
+    let (full, rest) = ("#".repeat(full), "-".repeat(CHARS - full));
+    eprint!("\r[{full}{rest}] {done} of {all}{end}");
 }

@@ -4,6 +4,7 @@ use lazaret_tests::prelude::*;
 use lazaret_tests::rig::{error, value};
 
 use super::{label, notes, rig};
+use crate::page::observed;
 
 const ALLOWED: &str = "[mcp.mail.tools.find]\neffect = \"read-only\"
     [mcp.mail.tools.\"resources/read\"]\neffect = \"read-only\"
@@ -34,6 +35,41 @@ async fn what_an_outcome_links_to_can_be_read() {
         (files.len(), files[0].media_type.as_str()),
         (1, "image/png")
     );
+}
+
+/// A model is told of a resource as of any outcome that others wrote: by a handle. Whoever reads that is under its influence.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_reads_a_resource_by_its_handle() {
+    let call = |tool: &str, args: Value| json!({"calls": [{"tool": tool, "args": args}]});
+    let replies = [
+        call("mail.resources_read", json!({"uri": "shelf:/letter"})),
+        call("handle.read", json!({"value": {"$handle": "h1"}})),
+        json!({"text": "Done."}),
+    ];
+    // Somebody has read what the server says of its tools, or the model would be under its influence from the start.
+    let rig = rig("shelf", ALLOWED).await.open().await;
+    let digest = rig.host.catalog().servers()[0].digest.expect("it is read");
+    let notes = rig.path("notes").display().to_string();
+    let mail = super::config("shelf", ALLOWED).replace("@FILE@", &notes);
+    let flow = format!("[flow]\nhold = \"untrusted\"\nread = {{ mail = \"{digest}\" }}\n");
+    let rig = rig
+        .close()
+        .policy(&format!("{mail}{flow}"))
+        .replies(&replies);
+    let rig = rig.open().await;
+    let (run, answer) = rig.pursue("Read shelf:/letter, please.").await;
+    assert_eq!(answer.expect("an answer"), "Done.");
+    let seen = observed(&rig.records(&run).await);
+    let [(held, before), (read, after)] = &seen[..] else {
+        panic!("{seen:?}");
+    };
+    assert!(
+        held.contains("\"$handle\":\"h1\"") && !held.contains("a long"),
+        "{held}"
+    );
+    assert!(!before.covers(&label("mcp:mail")), "{before}");
+    assert!(read.contains("a long\nletter"), "{read}");
+    assert!(after.covers(&label("mcp:mail")), "{after}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

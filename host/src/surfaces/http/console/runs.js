@@ -35,7 +35,7 @@ function starter(agents) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     try {
-      const wish = { agent: agent.value, prompt: prompt.value, typed: typed.typed };
+      const wish = { agent: agent.value, prompt: prompt.value, typed: typed.typed, surface: "react" };
       const begun = await post("/v1/runs", session.value.trim() ? { ...wish, session: session.value.trim() } : wish);
       location.hash = `#/runs/${encodeURIComponent(begun.run)}`;
     } catch (error) {

@@ -34,7 +34,7 @@ export async function scripts(main) {
     go.disabled = true;
     fill(end, h("p", { class: "faint" }, "running …"));
     try {
-      outcome(end, await post("/v1/scripts", { source: source.value, typed: typed.typed }));
+      outcome(end, await post("/v1/scripts", { source: source.value, typed: typed.typed, surface: "react" }));
     } catch (error) {
       fill(end, failure(error.error ?? error));
     } finally {

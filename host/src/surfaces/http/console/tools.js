@@ -5,7 +5,7 @@ import { failure, field, fill, h, label, pretty, say, short, took, typing, visib
 import { card } from "./questions.js";
 
 export async function tools(main, signal) {
-  const { tools } = await get("/v1/tools", signal);
+  const { tools } = await get("/v1/tools?surface=react", signal);
   const search = h("input", { type: "search", autocomplete: "off" });
   const list = h("ul", { class: "rows" });
   const draw = () => {
@@ -27,7 +27,7 @@ function effect(tool) {
 }
 
 export async function tool(main, signal, name) {
-  const one = await get(`/v1/tools/${encodeURIComponent(name)}`, signal);
+  const one = await get(`/v1/tools/${encodeURIComponent(name)}?surface=react`, signal);
   const schema = (word, schema) => h("details", {}, h("summary", {}, word), h("pre", {}, pretty(schema)));
   fill(main,
     h("h1", {}, one.name), h("p", {}, effect(one), " ", h("span", { class: "faint" }, `risk ${one.risk}, from ${one.plugin}`), one.needsApproval && " asks first"),
@@ -49,8 +49,8 @@ function caller(tool) {
   const asJson = h("input", { type: "checkbox" });
   const simple = h("div", {}, fields.map((one) => field(one.name, one.input, short(one.schema.description ?? "", 160) + (required.has(one.name) ? "" : " (may stay empty)"))));
   const json = h("div", { hidden: true }, field("Arguments as JSON", whole));
-  const confirm = h("input", { type: "checkbox" });
   const asks = tool.requiresConfirmation;
+  const confirm = h("input", { type: "checkbox", required: asks });
   const gathered = () => Object.fromEntries(fields.map((one) => [one.name, one.read()]).filter(([, value]) => value !== undefined));
   asJson.addEventListener("change", () => {
     if (asJson.checked) whole.value = JSON.stringify(gatheredOr(gathered), null, 2);
@@ -66,7 +66,7 @@ function caller(tool) {
     try {
       const input = asJson.checked ? JSON.parse(whole.value || "{}") : gathered();
       fill(end, h("p", { class: "faint" }, "running …"));
-      outcome(end, await post(`/v1/tools/${encodeURIComponent(tool.name)}/call`, { input, typed: typed.typed, confirm: confirm.checked }));
+      outcome(end, await post(`/v1/tools/${encodeURIComponent(tool.name)}/call`, { input, typed: typed.typed, confirm: confirm.checked, surface: "react" }));
     } catch (error) {
       fill(end, failure(error.error ?? { code: "INPUT", message: error.message }));
     }
@@ -121,6 +121,22 @@ export function outcome(end, envelope) {
     asked.length > 0 ? asked.map((question) => card(question, () => { location.hash = `#/runs/${encodeURIComponent(run)}`; }))
       : envelope.ok ? h("pre", { class: "value" }, pretty(envelope.data)) : failure(envelope.error),
     (envelope.logs ?? []).length > 0 && h("ul", { class: "logs" }, envelope.logs.map((log) => h("li", {}, h("span", { class: "faint" }, log.level), " ", short(log.message, 2000)))),
-    (envelope.artifacts ?? []).map((artifact) => h("details", {}, h("summary", {}, `artifact ${short(artifact.name, 80)} (${artifact.mediaType}, ${artifact.bytes} bytes)`), artifact.text !== undefined && h("pre", {}, visible(artifact.text)))),
+    (envelope.artifacts ?? []).map(brought),
     h("p", { class: "facts" }, label(meta.label), h("span", { class: "faint" }, took(meta.usage?.us ?? meta.durationMs * 1000)), run && h("a", { href: `#/runs/${encodeURIComponent(run)}` }, "record")));
+}
+
+/** A file that came with an outcome: to be read where it is text, and to be kept. */
+function brought(artifact) {
+  const name = short(artifact.name, 80);
+  const keep = h("button", { type: "button", onclick: () => save(artifact) }, `Save ${name}`);
+  return h("details", {}, h("summary", {}, `artifact ${name} (${short(artifact.mediaType, 80)}, ${artifact.bytes} bytes)`),
+    h("p", {}, keep), artifact.text !== undefined && h("pre", {}, visible(artifact.text)));
+}
+
+/** Hands a file to the browser, as bytes of no kind, so that it opens none of them itself. */
+function save(artifact) {
+  const bytes = artifact.base64 === undefined ? artifact.text ?? "" : Uint8Array.from(atob(artifact.base64), (sign) => sign.charCodeAt(0));
+  const url = URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
+  h("a", { href: url, download: visible(artifact.name) }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

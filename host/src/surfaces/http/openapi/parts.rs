@@ -87,7 +87,7 @@ fn plain() -> Named {
 
 fn calls() -> Named {
     let trail = json!({
-        "artifacts": list(&json!({"type": "object"})),
+        "artifacts": list(&reference("Artifact")),
         "logs": list(&json!({"type": "object"})),
         "meta": reference("Meta"),
     });
@@ -106,7 +106,7 @@ fn calls() -> Named {
             object(&json!({
                 "action": text(),
                 "invocationId": text(),
-                "surface": {"const": "http"},
+                "surface": {"enum": ["http", "ai-sdk", "react", "dev"]},
                 "durationMs": count(),
                 "label": {},
                 "usage": {"type": "object"},
@@ -123,6 +123,7 @@ fn calls() -> Named {
                 "hints": list(&text()),
             })),
         ),
+        ("Artifact", artifact()),
         ("Envelope", with(true, "data", json!({}))),
         ("Failure", with(false, "error", reference("Why"))),
         (
@@ -130,6 +131,28 @@ fn calls() -> Named {
             json!({"allOf": [reference("Failure"), waits]}),
         ),
     ]
+}
+
+/// A file that came with an outcome: as text where it is that, and else as base64.
+fn artifact() -> Value {
+    let fields = json!({
+        "id": text(),
+        "type": text(),
+        "name": text(),
+        "mediaType": text(),
+        "metadata": {"type": "object"},
+        "bytes": count(),
+    });
+    let mut told = object(&fields);
+    if let Some(properties) = told
+        .pointer_mut("/properties")
+        .and_then(Value::as_object_mut)
+    {
+        properties.insert("text".to_owned(), text());
+        let base64 = json!({"type": "string", "contentEncoding": "base64"});
+        properties.insert("base64".to_owned(), base64);
+    }
+    told
 }
 
 fn runs() -> Named {
