@@ -7,6 +7,15 @@
 // A whole run is one future, of many inside each other.
 #![recursion_limit = "256"]
 
+/// Says something past a test's own output, which is shown of failures alone: counts of what was tried.
+#[macro_export]
+macro_rules! told {
+    ($($words:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(std::io::stderr(), $($words)*);
+    }};
+}
+
 pub mod attack;
 pub mod client;
 pub mod crash;

@@ -491,6 +491,7 @@ impl Rigged {
             with: With {
                 handles: handles.iter().map(chosen).collect(),
                 files: files.iter().map(attached).collect(),
+                ..With::default()
             },
             ..self.goal(goal)
         };

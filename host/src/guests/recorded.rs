@@ -36,9 +36,6 @@ pub trait Recorded: fmt::Debug + Send + Sync {
     /// What it failed with.
     fn summary(&self) -> Result<(String, Usage)>;
 
-    /// What the model said that is asked next.
-    ///
-    /// # Errors
-    /// What it failed with.
-    fn reply(&self) -> Result<Reply>;
+    /// What the model said that is asked next, or what it failed with; and of that whether it had said something before.
+    fn reply(&self) -> (Result<Reply>, bool);
 }

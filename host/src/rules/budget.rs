@@ -161,6 +161,16 @@ impl Purse {
         self.warned.insert(over.budget)
     }
 
+    /// Whether it was settled that the run goes on over this.
+    #[must_use]
+    pub fn settles(&self, over: &Over, on_exceed: OnExceed) -> bool {
+        match on_exceed {
+            OnExceed::Fail => false,
+            OnExceed::Warn => self.warned.contains(&over.budget),
+            OnExceed::Ask => self.covers(over),
+        }
+    }
+
     /// A person has granted it.
     pub fn grant(&mut self, over: &Over) {
         self.granted.push((over.budget, over.times()));

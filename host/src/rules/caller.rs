@@ -206,12 +206,12 @@ impl Consults {
         })
     }
 
-    /// Adds the tokens of one question.
+    /// Adds what the run has used of its models beside the replies of its turns: questions, summaries, attempts that failed.
     pub fn spend(&self, usage: Usage) {
         lock(&self.usage).add(usage);
     }
 
-    /// The tokens of all questions.
+    /// All of that.
     #[must_use]
     pub fn usage(&self) -> Usage {
         *lock(&self.usage)

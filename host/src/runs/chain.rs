@@ -18,7 +18,7 @@ use crate::words::event::{Attempted, Event, Onward, Tried};
 use crate::words::id::RunId;
 use crate::words::label::Label;
 use crate::words::lock::lock;
-use crate::words::message::{Delta, Prompt, Reply};
+use crate::words::message::{Delta, Prompt, Reply, Usage};
 use crate::words::setback::{Miss, Setback};
 
 /// Who is asked, on whose behalf.
@@ -35,6 +35,16 @@ pub(super) struct Asked<'a> {
     pub(super) turn: u32,
     /// For how long it is waited, all waits together.
     pub(super) patience: Patience,
+    /// Whether whoever asks would rather look at it anew after such a failure than have a model asked again.
+    pub(super) anew: &'a (dyn Fn(&Error) -> bool + Send + Sync),
+}
+
+/// What comes of asking.
+pub(super) enum Said {
+    /// A reply.
+    Reply(Reply),
+    /// This failure, and whoever asks looks at it anew.
+    Anew(Error),
 }
 
 /// How long whoever asks waits between attempts.
@@ -73,6 +83,8 @@ struct Way<'a> {
     attempts: u32,
     /// What is left of the patience that there was, by the run's own clock.
     patience_ms: u64,
+    /// What attempts that failed have used, of a question that is no turn.
+    lost: Usage,
 }
 
 impl<'a> Asked<'a> {
@@ -82,11 +94,11 @@ impl<'a> Asked<'a> {
     /// # Errors
     /// The failure of the model that was asked last, in words that may be shown; `Denied`, `TooBig`,
     /// `BadInput` or `ProviderFailed` where none could be asked; the journal's failure.
-    pub(super) async fn reply<S: FnMut(Delta)>(
+    pub(super) async fn ask<S: FnMut(Delta)>(
         &self,
         prompt: &Prompt,
         mut prepare: impl FnMut(&Model) -> Result<(Caller, S)>,
-    ) -> Result<Reply> {
+    ) -> Result<Said> {
         let classes = &self.station.gate.policy().flows.classes;
         let models = self.ordered();
         let mut way = Way {
@@ -121,23 +133,78 @@ impl<'a> Asked<'a> {
                 Ok(reply) => {
                     let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
                     lock(&self.station.health).saw(&model.name, Some(took));
-                    return Ok(reply);
+                    return Ok(Said::Reply(with(reply, way.lost)));
                 }
-                Err(error) if error.code() == Code::Cancelled => return Err(error),
+                Err(error) if error.code() == Code::Cancelled => {
+                    return Err(self.cut_off(&way, model, error)?);
+                }
                 Err(error) => self.clean(&error),
             };
             lock(&self.station.health).saw(&model.name, None);
             let now = self.now_ms();
+            self.lose(&mut way, &error);
             match self.failed(&mut way, model, (&error, said), now)? {
-                Then::Again(wait_ms) => self.rest(wait_ms).await?,
-                Then::Onward => way.attempts = 0,
-                Then::Over => return Err(error),
+                (_, true) => return Ok(Said::Anew(error)),
+                (Then::Again(wait_ms), _) => self.rest(wait_ms).await?,
+                (Then::Onward, _) => way.attempts = 0,
+                (Then::Over, _) => return Err(error.spending(way.lost)),
             }
             last = Some(error);
         }
         let private = &self.station.gate.policy().flows.classes;
         let left = nobody(&way.passed, &private.private(self.label));
-        Err(last.map_or(left, |last| passed_over(last, &way.passed)))
+        Err(last.map_or(left, |last| {
+            passed_over(last, &way.passed).spending(way.lost)
+        }))
+    }
+
+    /// As [`Asked::ask`], of whoever takes what comes.
+    ///
+    /// # Errors
+    /// Likewise.
+    pub(super) async fn reply<S: FnMut(Delta)>(
+        &self,
+        prompt: &Prompt,
+        prepare: impl FnMut(&Model) -> Result<(Caller, S)>,
+    ) -> Result<Reply> {
+        match self.ask(prompt, prepare).await? {
+            Said::Reply(reply) => Ok(reply),
+            Said::Anew(error) => Err(error),
+        }
+    }
+
+    /// What a failed attempt has used: of a turn it is the run's at once, of anything else whoever asks has it in all.
+    fn lose(&self, way: &mut Way<'_>, error: &Error) {
+        let lost = error.spent().unwrap_or_default();
+        match self.turn {
+            0 => way.lost.add(lost),
+            _ => self.known.consults.spend(lost),
+        }
+    }
+
+    /// An attempt that was cut off; on record, where it has used something until then.
+    fn cut_off(&self, way: &Way<'_>, model: &Model, error: Error) -> Result<Error> {
+        let usage = error.spent().unwrap_or_default();
+        if self.turn == 0 {
+            let mut lost = way.lost;
+            lost.add(usage);
+            return Ok(error.spending(lost));
+        }
+        if !usage.is_nothing() {
+            self.known.consults.spend(usage);
+            let tried = Tried::Failed {
+                setback: error.as_setback(),
+                code: error.code(),
+                message: error.message().to_owned(),
+                then: Onward::Over,
+                wait_ms: 0,
+                cools_ms: 0,
+                restarts: false,
+                usage,
+            };
+            self.record(model, tried)?;
+        }
+        Ok(error)
     }
 
     fn ordered(&self) -> Vec<&'a Model> {
@@ -170,14 +237,14 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// What follows from a failure, which is on record then.
+    /// What follows from a failure, which is on record then, and whether whoever asks looks at it anew.
     fn failed(
         &self,
         way: &mut Way<'_>,
         model: &Model,
         (error, said): (&Error, bool),
         now: u64,
-    ) -> Result<Then> {
+    ) -> Result<(Then, bool)> {
         let failure = Failure {
             setback: error.as_setback(),
             after_ms: error.again_after_ms(),
@@ -201,8 +268,10 @@ impl<'a> Asked<'a> {
             Then::Again(wait_ms) if wait_ms > patience_ms => Then::Over,
             then @ (Then::Again(_) | Then::Onward | Then::Over) => then,
         };
+        let anew = then != Then::Over && (self.anew)(error);
         let is_last = way.walk.is_behind(&way.candidates);
         let (onward, wait_ms) = match then {
+            _ if anew => (Onward::Anew, 0),
             Then::Again(wait_ms) => (Onward::Again, wait_ms),
             Then::Onward if !is_last => (Onward::Next, 0),
             Then::Onward | Then::Over => (Onward::Over, 0),
@@ -216,9 +285,10 @@ impl<'a> Asked<'a> {
             wait_ms,
             cools_ms,
             restarts: said && onward != Onward::Over,
+            usage: error.spent().unwrap_or_default(),
         };
         self.record(model, tried)?;
-        Ok(then)
+        Ok((then, anew))
     }
 
     /// The prompt as the model is told it: without what was thought before the provider was changed.
@@ -266,6 +336,12 @@ impl<'a> Asked<'a> {
     fn now_ms(&self) -> u64 {
         self.station.gate.journal().clock().steady_ms()
     }
+}
+
+/// A reply, with what attempts before it have used.
+fn with(mut reply: Reply, lost: Usage) -> Reply {
+    reply.usage.add(lost);
+    reply
 }
 
 /// The failure of the last model, and who was not asked at all.

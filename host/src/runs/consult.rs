@@ -79,7 +79,10 @@ impl Models {
     ) -> Result<Value> {
         let mut why = String::new();
         for _ in 0..CONSULT_ASKS {
-            let mut reply = self.reply(wish, &prompt).await?;
+            let reply = self.reply(wish, &prompt).await;
+            let mut reply = reply.inspect_err(|error| {
+                usage.add(error.spent().unwrap_or_default());
+            })?;
             usage.add(reply.usage);
             reply.text = wish.station.scrub.clean(&reply.text);
             reply.calls.clear();
@@ -106,6 +109,7 @@ impl Models {
             label: wish.label,
             turn: 0,
             patience: Patience::Until(wish.caller.deadline),
+            anew: &|_| false,
         };
         let prepare = |model: &Model| Ok((caller(wish, model), |_| {}));
         asked.reply(prompt, prepare).await.map_err(told)
@@ -115,7 +119,7 @@ impl Models {
 /// A provider's failure ends a run whose turn it was. This was a call, and whoever made it goes on.
 fn told(error: Error) -> Error {
     if error.code() == Code::ProviderFailed {
-        Error::new(Code::FetchFailed, error.message())
+        Error::new(Code::FetchFailed, error.message()).spending(error.spent().unwrap_or_default())
     } else {
         error
     }

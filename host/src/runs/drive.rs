@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::Mutex;
 
-use self::afford::Afford;
 use self::calls::Turn;
 use super::brought::{self, goal_with};
+use super::ended::broke;
 use super::offer::{Offer, Way};
 use super::provider::Model;
 use super::rest;
@@ -39,7 +39,6 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Brought, Content, End, Event, Record, Spent, Started, Stopped, Surface};
 use crate::words::id::{Place, RunId};
 use crate::words::label::Label;
-use crate::words::message::Usage;
 
 /// A run under way.
 pub(super) struct Drive<'a> {
@@ -127,22 +126,10 @@ impl Drive<'_> {
             self.look_up(plan);
             match plan.next(|tool| offer.grouping(self.station, tool)) {
                 Step::Prompt(turn) => {
-                    plan.read(offer.label());
-                    let cards = offer.cards();
-                    match self.afford(plan, &cards, &mut purse).await? {
-                        Afford::Yes => {}
-                        Afford::No(budget, why) => {
-                            plan.spent_up(budget, &why);
-                            continue;
-                        }
-                        Afford::Asked(why) => {
-                            return Ok(self.is_left(plan, &why).await?.then_some(why));
-                        }
+                    let left = self.turn(plan, offer, (turn, &mut purse)).await?;
+                    if left.is_some() {
+                        return Ok(left);
                     }
-                    let names: Vec<String> = cards.iter().map(|card| card.name.clone()).collect();
-                    plan.offer(&names);
-                    self.in_time(self.prompt(plan, &cards, turn)).await?;
-                    self.spent(plan);
                 }
                 Step::Calls(groups) => {
                     let turn = Turn {
@@ -283,17 +270,7 @@ impl Drive<'_> {
     /// # Errors
     /// The journal's failure.
     pub(super) async fn broke(&self, error: Error) -> Result<Pursued> {
-        self.tasks.cancel();
-        self.tasks.drain().await;
-        let stopped = Event::Stopped(Stopped {
-            end: failed(&error),
-            turns: 0,
-            usage: Usage::default(),
-            limit: None,
-        });
-        let journal = self.station.gate.journal();
-        journal.append(self.run, 0, stopped)?;
-        journal.sync().await?;
+        broke(self.station.gate.journal(), (self.run, self.tasks), &error).await?;
         Ok(Pursued::Ended(Err(error)))
     }
 

@@ -1,15 +1,19 @@
 //! Runs that have ended, read back: what came of one, for whoever was not there.
 
-use super::host::{Called, Host, show_held};
+use super::host::{Called, Host, caught, show_held};
 use super::left::{judged_call, wished_in};
 use super::observe::{show, withhold};
+use crate::gate::failed;
+use crate::gate::journal::Journal;
 use crate::guests::dispatch::{Outcome, clean};
 use crate::guests::guest::Trail;
+use crate::guests::tasks::Tasks;
 use crate::rules::caller::Caller;
 use crate::rules::script::{TOOL, is_life};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, End, Event, Finished, Record, Spent, Started, Stopped};
 use crate::words::id::{Place, RunId, Seq};
+use crate::words::message::Usage;
 
 impl Host {
     /// What came of a run of one call or script, wherever it has ended; nothing where it has not, or is an agent's. Logs
@@ -42,6 +46,54 @@ impl Host {
         let run = run.clone();
         Ok(Some(Called { run, outcome }))
     }
+}
+
+impl Host {
+    /// A run of one call or script that breaks by a mistake of ours has an end like any other, and one (U-03).
+    pub(super) async fn ended_once<T>(
+        &self,
+        run: &RunId,
+        tasks: &Tasks,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        let ended = caught(work).await;
+        if let Err(error) = &ended
+            && error.code() == Code::Bug
+        {
+            broke(self.journal(), (run, tasks), error).await?;
+        }
+        ended
+    }
+}
+
+/// Ends a run that broke by a mistake of ours, if it goes on here and has not ended.
+///
+/// # Errors
+/// The journal's failure.
+pub(super) async fn broke(
+    journal: &Journal,
+    (run, tasks): (&RunId, &Tasks),
+    error: &Error,
+) -> Result<()> {
+    tasks.cancel();
+    tasks.drain().await;
+    if journal.placed(run) == 0 {
+        return Ok(());
+    }
+    journal.commit().await?;
+    let records = journal.records(run).await?;
+    let last = records.last().map(|last| &last.event);
+    if matches!(last, Some(Event::Stopped(_))) {
+        return Ok(());
+    }
+    let stopped = Event::Stopped(Stopped {
+        end: failed(error),
+        turns: 0,
+        usage: Usage::default(),
+        limit: None,
+    });
+    journal.append(run, 0, stopped)?;
+    journal.sync().await
 }
 
 /// The outcome of the call that a run was: of its last attempt, or of its script's last life.
@@ -104,5 +156,29 @@ fn result_of(end: &End) -> Result<serde_json::Value> {
         } => Err(Error::new(*code, message.clone())
             .issues(issues.clone())
             .retry(*retryable)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::clock::Clock;
+    use crate::words::key::HostKey;
+
+    #[tokio::test]
+    async fn a_run_that_breaks_ends_once_and_one_that_has_not_begun_never() {
+        let clock = Clock::set(1_000);
+        let journal = Journal::in_memory(clock.clone(), HostKey::new(&[7; 32])).unwrap();
+        let (run, tasks) = (RunId::new(&clock), Tasks::new());
+        let bug = Error::bug("it panicked");
+        broke(&journal, (&run, &tasks), &bug).await.unwrap();
+        assert!(journal.records(&run).await.unwrap_or_default().is_empty());
+        journal.append(&run, 0, Event::Resumed).unwrap();
+        for _ in 0..2 {
+            broke(&journal, (&run, &tasks), &bug).await.unwrap();
+            let records = journal.records(&run).await.unwrap();
+            let words: Vec<&str> = records.iter().map(|record| record.event.word()).collect();
+            assert_eq!(words, ["resumed", "stopped"]);
+        }
     }
 }

@@ -67,6 +67,8 @@ pub struct With {
     pub handles: Vec<Chosen>,
     /// Files that its model looks at ([`Host::attach`]).
     pub files: Vec<Attachment>,
+    /// What influenced the goal, where its run is on record; its own label says it otherwise.
+    pub under: Label,
 }
 
 /// The most that one run asks for of its models; 0 asks for no less than the agent may have.
@@ -125,6 +127,9 @@ impl Goal {
 
     /// What influenced the goal.
     pub(super) fn label(&self) -> Label {
+        if self.with.under != Label::default() {
+            return self.with.under.clone();
+        }
         let label = Label::of(Source::user());
         if self.piped {
             label.with(Source::piped())

@@ -344,8 +344,9 @@ impl Host {
             let what = format!("the key of a call has 1 to {CALL_KEY_CHARS} characters");
             return Err(Error::bad_input(what));
         }
-        let run = (run, written.label());
-        caught(self.call_one(run, surface, (request, asked), tasks)).await
+        let wished = (run.clone(), written.label());
+        let work = self.call_one(wished, surface, (request, asked), tasks);
+        self.ended_once(&run, tasks, work).await
     }
 
     pub(super) async fn call_one(

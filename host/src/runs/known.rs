@@ -21,7 +21,7 @@ use crate::rules::questions::Questions;
 use crate::rules::script;
 use crate::words::error::Result;
 use crate::words::event::{
-    Brought, Content, EffectKind, End, Event, Finished, Judged, Record, Verdict,
+    Brought, Content, EffectKind, End, Event, Finished, Judged, Record, Tried, Verdict,
 };
 use crate::words::id::{Seq, ToolName};
 use crate::words::label::Label;
@@ -174,6 +174,13 @@ fn consulting(mut known: Known, models: Vec<String>, records: &[Record]) -> Know
         }
         if let Event::Compacted(compacted) = &record.event {
             usage.add(compacted.spent.usage);
+        }
+        // Of no turn: it stands in the end of its call, or beside its summary.
+        if let Event::Attempted(attempted) = &record.event
+            && let Tried::Failed { usage: lost, .. } = &attempted.tried
+            && attempted.turn > 0
+        {
+            usage.add(*lost);
         }
     }
     known.consults = Consults::of(models, (asked, usage));

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 pub(super) use self::kept::{Hold, Kept};
 use super::brought::{self, Chosen};
-use super::host::{Called, Goal, Host, Most, With, caught};
+use super::host::{Called, Goal, Host, Most, With};
 use super::known::{self, typed_args, typed_in};
 use super::script::{Script, Waited};
 use super::written::Written;
@@ -86,7 +86,8 @@ impl Host {
         program: Program<'_>,
         tasks: &Tasks,
     ) -> Result<Called> {
-        caught(self.script_one(run, surface, program, tasks)).await
+        let work = self.script_one(run.clone(), surface, program, tasks);
+        self.ended_once(&run, tasks, work).await
     }
 
     async fn script_one(
@@ -179,7 +180,8 @@ impl Host {
     /// `NotFound`; `BadInput` for a run that has ended or is none that can be left; `Busy` where it goes
     /// on elsewhere; `Denied` where it was not begun here, or its record was changed; the journal's failure.
     pub async fn resume(&self, run: &RunId, tasks: &Tasks) -> Result<Resumed> {
-        caught(self.resume_one(run, tasks)).await
+        self.ended_once(run, tasks, self.resume_one(run, tasks))
+            .await
     }
 
     async fn resume_one(&self, run: &RunId, tasks: &Tasks) -> Result<Resumed> {
@@ -429,6 +431,8 @@ pub(super) fn wished_in(run: &RunId, records: &[Record]) -> Result<Wished> {
             // What it holds stands in its records.
             handles: Vec::new(),
             files: started.attached.clone(),
+            // Of an imported run it says that, too.
+            under: started.label.clone(),
         },
         piped: !Written::is_typed(&started.label),
     }))

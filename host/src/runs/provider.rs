@@ -79,19 +79,33 @@ impl Model {
         &self,
         station: &Station,
         asking: Asking<'_>,
-        see: impl FnMut(Delta),
+        mut see: impl FnMut(Delta),
     ) -> Result<Reply> {
         if let Some(recorded) = &station.recorded {
-            return recorded.reply();
+            let (reply, said) = recorded.reply();
+            if said {
+                see(Delta::Text(String::new()));
+            }
+            return reply;
         }
-        let mut reply = match &self.provider {
+        let reply = match &self.provider {
             Provider::Scripted { script } => scripted::reply(script, &asking, see),
             Provider::Remote(remote) => remote::ask(remote, station, asking, see)
                 .await
                 .map_err(|error| self.unless_private(remote, error)),
-        }?;
+        };
+        let mut reply = reply.map_err(|error| self.with_price(error))?;
         reply.usage.cost = self.priced.cost(reply.usage);
         Ok(reply)
+    }
+
+    /// What was counted before it failed costs what it costs.
+    fn with_price(&self, error: Error) -> Error {
+        let Some(mut usage) = error.spent() else {
+            return error;
+        };
+        usage.cost = self.priced.cost(usage);
+        error.spending(usage)
     }
 
     /// A server on this machine or beside it is asked only where its table says so.

@@ -9,6 +9,7 @@ use std::io::ErrorKind;
 
 use serde::{Deserialize, Serialize};
 
+use super::message::Usage;
 use super::setback::Setback;
 
 /// Why something did not succeed. Closed: see the tables below.
@@ -304,6 +305,8 @@ struct Parts {
     setback: Option<Setback>,
     /// When a server says that the same may be asked again, from its answer on.
     after_ms: Option<u64>,
+    /// What a model that gave no reply has counted until then; absent where it has not begun to answer.
+    spent: Option<Usage>,
 }
 
 impl Error {
@@ -320,6 +323,7 @@ impl Error {
             told: None,
             setback: None,
             after_ms: None,
+            spent: None,
         }))
     }
 
@@ -412,6 +416,13 @@ impl Error {
         self
     }
 
+    /// Says what a model that gave no reply has counted until then.
+    #[must_use]
+    pub fn spending(mut self, usage: Usage) -> Self {
+        self.0.spent = Some(usage);
+        self
+    }
+
     /// Keeps the cause for the developer's log.
     #[must_use]
     pub fn because(mut self, cause: impl Into<anyhow::Error>) -> Self {
@@ -433,6 +444,7 @@ impl Error {
         let mut other = hints.fold(other, Self::hint);
         other.0.setback = self.0.setback;
         other.0.after_ms = self.0.after_ms;
+        other.0.spent = self.0.spent;
         other
     }
 
@@ -495,6 +507,12 @@ impl Error {
     #[must_use]
     pub fn again_after_ms(&self) -> Option<u64> {
         self.0.after_ms
+    }
+
+    /// What a model that gave no reply has counted until then; nothing where it has not begun to answer.
+    #[must_use]
+    pub fn spent(&self) -> Option<Usage> {
+        self.0.spent
     }
 
     /// The cause, for the developer's log only; empty where there is none.

@@ -315,6 +315,10 @@ fn a_run_of_another_host_is_looked_at_and_not_gone_on_with() {
     let name = head["run"].as_str().unwrap().to_owned();
     other.run(&["runs", "import", "run.jsonl"]);
     other
+        .run(&["runs", "replay", &name])
+        .ends(0)
+        .prints(&["the same"]);
+    other
         .run(&["runs", "replay", &name, "--until", "1", "--fork"])
         .ends(3)
         .says(&["was imported from another host", "begin anew"]);

@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use lazaret_tests::crash::{Stops, every_stop, random_kills};
+use lazaret_tests::told;
 
 fn program() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_crash"))
@@ -12,7 +13,7 @@ fn program() -> &'static Path {
 
 async fn stopped(stops: Stops, at_least: usize) {
     let kills = Box::pin(every_stop(program(), stops)).await;
-    println!("{stops:?}: {kills}");
+    told!("{stops:?}: {kills}");
     assert!(kills.kills >= at_least, "{kills}");
     assert!(kills.tally.in_doubt > 0, "{kills}");
 }
@@ -36,6 +37,6 @@ async fn a_run_is_stopped_after_every_sync() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_hundred_processes_are_killed() {
     let kills = random_kills(program(), (200, 0x5EED), |_| {}).await;
-    println!("killed at random: {kills}");
+    told!("killed at random: {kills}");
     assert!(kills.tally.resumed > 20, "{kills}");
 }

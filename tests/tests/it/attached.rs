@@ -40,6 +40,7 @@ fn looking(rig: &Rigged, text: &str, files: &[&str]) -> Goal {
         with: With {
             handles: Vec::new(),
             files: files.iter().map(attach).collect(),
+            ..With::default()
         },
         ..rig.goal(text)
     }

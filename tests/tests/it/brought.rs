@@ -76,6 +76,7 @@ fn goal(rig: &Rigged, text: &str, with: &[String]) -> Goal {
         with: With {
             handles: with.collect(),
             files: Vec::new(),
+            ..With::default()
         },
         ..Goal::new(rig.host.new_run(), Surface::Cli, "agent", text)
     }

@@ -1,7 +1,8 @@
 //! Budgets: what a run may use of its models, and what becomes of more.
 
 use lazaret::runs::host::{Goal, Most};
-use lazaret::words::event::{Answer as Say, End, Event, Limit, Record, Stopped, Surface};
+use lazaret::words::event::{Answer as Say, End, Event, Limit, Record, Stopped, Surface, Tried};
+use lazaret::words::id::RunId;
 use lazaret::words::message::Cost;
 use lazaret_tests::golden::named;
 use lazaret_tests::prelude::*;
@@ -296,4 +297,149 @@ async fn what_was_said_in_a_session_before_is_weighed_as_well() {
     let error = answer.expect_err("what it would be told is long");
     assert_eq!(error.code(), Code::OverBudget, "{error:?}");
     assert_eq!(count(&rig.records(&run).await, "prompted"), 0);
+}
+
+/// A first model that breaks off after it has counted, as often as it is asked, and a second one that answers.
+async fn after_losses(chain: &str, budget: &str) -> Rigged {
+    let price = "price = { input = 1.0, output = 10.0 }";
+    let policy = format!(
+        "[agents.agent]\nmodels = [\"first\", \"second\"]\n[agents.agent.budget]\nreply_tokens = 100\n{budget}\n\
+         [agents.agent.chain]\nrestart_step = true\n{chain}\n\
+         [models.first]\nprovider = \"scripted\"\nscript = \"first.jsonl\"\n{price}\n\
+         [models.second]\nprovider = \"scripted\"\nscript = \"second.jsonl\"\n{price}\n"
+    );
+    let lost = json!({"status": 503, "said": "Well", "usage": {"input_tokens": 2_000, "output_tokens": 10}});
+    let first = json!({"fail": [lost, lost, lost], "text": "no"});
+    let rig = Rig::of(&policy).file("first.jsonl", &first.to_string());
+    let rig = rig.file("second.jsonl", &done().to_string());
+    rig.kept().await.open().await
+}
+
+fn lost(records: &[Record]) -> Vec<u64> {
+    let lost = records.iter().filter_map(|record| match &record.event {
+        Event::Attempted(attempted) => match &attempted.tried {
+            Tried::Failed { usage, .. } => Some(usage.cost.micros),
+            Tried::Skipped { .. } => None,
+        },
+        _ => None,
+    });
+    lost.collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_attempt_has_used_that_failed_is_counted_and_on_record() {
+    let rig = after_losses("", "").await;
+    let (run, answer) = rig.pursue("Count.").await;
+    assert_eq!(answer.expect("the second answers"), "Done.");
+    let records = rig.records(&run).await;
+    assert_eq!(lost(&records), [2_100]);
+    let usage = stopped(&records).usage;
+    assert_eq!((usage.input_tokens, usage.output_tokens), (4_000, 510));
+    assert_eq!(usage.cost, Cost::of(2_100 + 7_000));
+    let replayed = rig.replay(&run).await;
+    assert!(replayed.diverged.is_none(), "{:?}", replayed.diverged);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_model_is_asked_again_beyond_the_budget() {
+    let rig = after_losses("", "tokens = 2_050").await;
+    let (run, answer) = rig.pursue("Count.").await;
+    let error = answer.expect_err("what was lost has used it up");
+    assert_eq!(error.code(), Code::OverBudget, "{error:?}");
+    assert!(error.message().contains("2010 of 2050"), "{error}");
+    let records = rig.records(&run).await;
+    assert_eq!(count(&records, "prompted"), 1);
+    assert_eq!(stopped(&records).limit, Some(Limit::TokenBudget));
+    let replayed = rig.replay(&run).await;
+    assert!(replayed.diverged.is_none(), "{:?}", replayed.diverged);
+
+    // It is said, and goes on.
+    let rig = after_losses("", "tokens = 2_050\non_exceed = \"warn\"").await;
+    let (run, answer) = rig.pursue("Count.").await;
+    assert_eq!(answer.expect("it may go on"), "Done.");
+    let records = rig.records(&run).await;
+    assert_eq!(count(&records, "overspent"), 1);
+    assert_eq!(lost(&records), [2_100, 2_100], "the step is begun anew");
+
+    // Somebody says whether it does.
+    let rig = after_losses("", "tokens = 2_050\non_exceed = \"ask\"").await;
+    let (run, answer) = rig.pursue("Count.").await;
+    assert_eq!(answer.expect_err("it is asked").code(), Code::Asked);
+    rig.answer(Say::Allow).await;
+    let (_, answer) = (&run, rig.resume_agent(&run).await);
+    // What was lost before it was left is not forgotten.
+    assert_eq!(answer.expect_err("and again").code(), Code::Asked);
+    assert_eq!(lost(&rig.records(&run).await), [2_100, 2_100]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_broke_off_before_it_was_counted_has_no_known_price() {
+    let rig = after_losses("", "").await;
+    let uncounted = json!({"fail": [{"status": 503, "said": "Well", "usage": {}}], "text": "no"});
+    std::fs::write(rig.path("first.jsonl"), uncounted.to_string()).expect("a file");
+    let (run, answer) = rig.pursue("Count.").await;
+    assert_eq!(answer.expect("the second answers"), "Done.");
+    let cost = stopped(&rig.records(&run).await).usage.cost;
+    assert_eq!((cost.micros, cost.unknown), (7_000, 1));
+}
+
+/// A run whose first turn is long and whose second is short, so that the third prompt is folded.
+async fn long_then_short(policy: &str, summaries: &[Value]) -> (Rigged, RunId) {
+    let call = |text: &str| json!({"calls": [{"tool": "text.count", "args": {"text": text}}]});
+    let long = call(&"word ".repeat(1_400));
+    let mut short = call("a");
+    short["usage"] = json!({"input_tokens": 1_900, "output_tokens": 0});
+    let mut replies = vec![long, short, json!({"text": "Done."})];
+    replies.extend_from_slice(summaries);
+    let policy = format!(
+        "[models.script]\nwindow_tokens = 4_000\n[context]\nreserve_tokens = 100\n[agents.agent]\ntools = [\"text.count\"]\n\
+         [compaction]\ntrigger_percent = 45\ntarget_percent = 30\nmin_turns = 2\nkeep_turns = 1\n{policy}"
+    );
+    let rig = Rig::of(&policy).replies(&replies).open().await;
+    let (run, answer) = rig.pursue("Count.").await;
+    assert_eq!(answer.expect("it was folded before"), "Done.");
+    let replayed = rig.replay(&run).await;
+    assert!(replayed.diverged.is_none(), "{:?}", replayed.diverged);
+    (rig, run)
+}
+
+/// What is folded before it is sent is not weighed: the order is that of U-02.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_weighed_is_what_is_sent() {
+    // The second prompt is long and is sent as it is: the newest turn is never folded.
+    let caps = "[agents.agent.budget]\nreply_tokens = 10\ntokens = 2_600\n";
+    let (rig, run) = long_then_short(caps, &[]).await;
+    let words = rig.words(&run).await;
+    let turns = words.iter().copied();
+    let turns: Vec<&str> = turns
+        .filter(|word| matches!(*word, "compacted" | "prompted"))
+        .collect();
+    assert_eq!(
+        turns,
+        ["prompted", "prompted", "compacted", "prompted"],
+        "{words:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_summary_that_the_budget_has_no_room_for_is_the_hosts() {
+    let summary = json!({"consult": true, "text": "Short.", "usage": {"input_tokens": 9, "output_tokens": 1}});
+    for (tokens, by) in [(2_600, "host"), (9_000, "script")] {
+        let caps = format!(
+            "model = \"script\"\n[agents.agent.budget]\nreply_tokens = 10\ntokens = {tokens}\n"
+        );
+        let (rig, run) = long_then_short(&caps, std::slice::from_ref(&summary)).await;
+        let records = rig.records(&run).await;
+        let wrote = records.iter().find_map(|record| match &record.event {
+            Event::Compacted(compacted) => {
+                Some((compacted.by.as_str(), compacted.instead.as_str()))
+            }
+            _ => None,
+        });
+        let instead = match by {
+            "host" => "what the run may use of its models has no room for it",
+            _ => "",
+        };
+        assert_eq!(wrote, Some((by, instead)));
+    }
 }

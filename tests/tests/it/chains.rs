@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use lazaret::runs::host::Goal;
-use lazaret::words::event::{Answer as Say, Attempted, Event, Onward, Record, Sight, Tried};
+use lazaret::words::event::{Answer as Say, Attempted, Cause, Event, Onward, Record, Sight, Tried};
 use lazaret::words::id::RunId;
 use lazaret_tests::prelude::*;
 
@@ -57,7 +57,7 @@ fn steps(records: &[Record]) -> Vec<String> {
                 let anew = if *restarts { " anew" } else { "" };
                 let wait = match then {
                     Onward::Again => format!(" {wait_ms}"),
-                    Onward::Next | Onward::Over => String::new(),
+                    Onward::Next | Onward::Anew | Onward::Over => String::new(),
                 };
                 let (setback, then) = (word(json!(setback)), word(json!(then)));
                 format!("{model} {setback} {then}{wait}{anew}")
@@ -300,6 +300,48 @@ async fn a_prompt_that_is_too_long_for_one_is_told_the_next() {
     assert_eq!(answer.expect("an answer"), "yes");
     let steps = steps(&rig.records(&run).await);
     assert_eq!(steps, ["first", "first too_long next", "second"]);
+}
+
+/// Older turns are folded once, then the next model is told, and then the failure says what it is (C-18).
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_prompt_that_is_too_long_is_folded_once_before_anybody_else_is_told() {
+    let long = json!({"status": 400, "kind": "context_length_exceeded"});
+    let never = after(json!([long]), says("no"));
+    let fold = "[compaction]\nmin_turns = 1\nkeep_turns = 1";
+    let steps_of = |records: &[Record]| {
+        let folded = |record: &&Record| matches!(&record.event, Event::Compacted(one) if one.cause == Cause::Refused);
+        assert_eq!(records.iter().filter(folded).count(), 1);
+        steps(records)
+    };
+    let first = [count("a"), count("b"), never.clone()];
+    let two = rig(
+        fold,
+        &first,
+        &[count("a"), count("b"), says("of the second")],
+    );
+    let two = two.open().await;
+    let (run, answer, _) = pursue(&two).await;
+    assert_eq!(answer.expect("an answer"), "of the second");
+    let again = ["first", "first too_long anew", "first"];
+    let steps_of_two = steps_of(&two.records(&run).await);
+    assert_eq!(steps_of_two[2..5], again);
+    assert_eq!(steps_of_two[5..], ["first too_long next", "second"]);
+    let replayed = two.replay(&run).await;
+    assert!(replayed.diverged.is_none(), "{:?}", replayed.diverged);
+
+    let one = rig(fold, &first, &[count("a"), count("b"), never])
+        .open()
+        .await;
+    let (run, answer, _) = pursue(&one).await;
+    let error = answer.expect_err("nobody takes it");
+    assert_eq!(error.code(), Code::TooBig);
+    let hints = error.hints().join(" ");
+    assert!(hints.contains("[models.first]\nwindow_tokens"), "{hints}");
+    assert!(
+        error.message().contains("`context_length_exceeded`"),
+        "{error}"
+    );
+    let _ = steps_of(&one.records(&run).await);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -17,6 +17,9 @@ use serde_json::Value;
 const REGISTER: &str = r#"
 loop.max_turns                | pace.turns                | 8      | relavium 17, graphorin 50, sage 3, oxydra 8
 loop.max_turns of a session   | not here | a session is runs, and each has its own turns
+loop.on_denied                | pace.on_denied            | "tell" | relavium "fail"
+loop.recover_tool_failures    | pace.recover_tool_failures | true  | relavium false
+tools.truncation              | observations.truncation   | "middle" | relavium "spill", oxydra "head"
 loop.max_calls_per_turn       | pace.calls_per_turn       | 64     | sage 3
 loop.max_corrections          | pace.corrections          | 3      | relavium 3, sage 1, graphorin 1
 loop.identical_batches        | pace.identical_batches    | 4      | sage 4
@@ -52,7 +55,7 @@ code.search_max               | fixed                     | 25     | so many fit
 code.search_query_chars       | fixed                     | 512    | part of a card that all models are shown alike
 code.line_chars               | fixed                     | 120    | so many lines fit an observation, checked likewise
 code.depth                    | fixed                     | 4      | signatures of this depth fit their bytes, checked likewise
-abort.grace_ms                | abort.grace_ms            | 50     |
+abort.grace_ms                | abort.grace_ms            | 50     | graphorin 100
 abort.drain                   | abort.drain               | false  |
 abort.pending                 | abort.pending             | "deny" |
 fanout.max_children           | not here | no runs of runs

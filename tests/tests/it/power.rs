@@ -13,6 +13,7 @@ use lazaret::words::label::Label;
 use lazaret::words::message::Usage;
 use lazaret_tests::disk::power::{Files, Left, lay_out, left, open};
 use lazaret_tests::disk::{Disk, Op, Trouble, What};
+use lazaret_tests::told;
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -235,7 +236,7 @@ async fn whatever_a_power_cut_leaves_holds_all_that_was_synced() {
         }
         count += 1;
     }
-    println!("power cuts: {count} states of {} operations", ops.len());
+    told!("power cuts: {count} states of {} operations", ops.len());
     assert!(count > 500, "{count}");
 }
 
@@ -333,7 +334,7 @@ async fn a_full_or_broken_disk_is_never_success() {
             refused += usize::from(troubled(trouble).await.0);
         }
     }
-    println!(
+    told!(
         "disks that fail: {} ways, {refused} refused",
         places.len() * 3
     );
@@ -483,7 +484,7 @@ async fn damaged_files_are_told_and_never_a_panic() {
         // What stands on the last pages is found again in others, and no record is there.
         assert!(said || length > size * 3 / 4, "cut to {length} of {size}");
     }
-    println!(
+    told!(
         "damaged journals: {} flips, {told} of them told",
         flips.len()
     );

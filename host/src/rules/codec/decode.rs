@@ -13,7 +13,7 @@ use super::names::ToolNames;
 use super::sse::Sse;
 use crate::words::error::Error;
 use crate::words::limits::STREAM_BYTES;
-use crate::words::message::{Delta, Reply};
+use crate::words::message::{Delta, Reply, Usage};
 
 /// What one wire format says, read into a draft.
 pub(super) trait Dialect: fmt::Debug + Send {
@@ -82,6 +82,12 @@ impl Decoder {
         taken.map(|()| self.draft.deltas())
     }
 
+    /// What the server has counted so far.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.draft.usage()
+    }
+
     fn take(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let mut rest = bytes;
         if matches!(self.form, Form::Unknown) {
@@ -124,18 +130,25 @@ impl Decoder {
     ///
     /// # Errors
     /// `ProviderFailed`, worth a retry, where the stream did not end but stop, or it stopped for
-    /// tools and names none (R-27b); otherwise as [`Decoder::push`].
+    /// tools and names none (R-27b); otherwise as [`Decoder::push`]. It says what was counted until then.
     pub fn finish(mut self) -> Result<Reply, Error> {
-        match self.form {
+        let ended = self.end();
+        let usage = self.draft.usage();
+        let reply = ended.and_then(|()| self.draft.finish());
+        reply.map_err(|error| error.spending(usage))
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        match &self.form {
             Form::Whole(body) => {
-                let text = String::from_utf8_lossy(&body);
+                let text = String::from_utf8_lossy(body);
                 self.dialect.whole(&text, &mut self.draft)?;
                 self.draft.end();
+                Ok(())
             }
-            Form::Unknown | Form::Stream => self.take_last()?,
-            Form::Failed => return Err(half_way()),
+            Form::Unknown | Form::Stream => self.take_last(),
+            Form::Failed => Err(half_way()),
         }
-        self.draft.finish()
     }
 
     /// A last line may lack its ending; where it is cut, so is the stream.

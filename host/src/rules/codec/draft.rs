@@ -168,6 +168,11 @@ impl Draft {
         self.usage = usage;
     }
 
+    /// So far.
+    pub(super) fn usage(&self) -> Usage {
+        self.usage
+    }
+
     /// Nothing follows.
     pub(super) fn end(&mut self) {
         self.ended = true;

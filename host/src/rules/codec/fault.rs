@@ -134,7 +134,11 @@ impl<'a> Fault<'a> {
 
     /// The kind, as it is told.
     fn kind(&self) -> Option<String> {
-        let word = self.parts().find_map(Value::as_str);
+        let words = || self.parts().filter_map(Value::as_str);
+        // The word that decides is the one that is told.
+        let told = self.setback();
+        let decides = words().find(|word| told.is_some() && setback_of_kind(word) == told);
+        let word = decides.or_else(|| words().next());
         let word = word.map(|word| format!(" `{}`", shown(&without_credentials(word))));
         word.or_else(|| self.status().map(|status| format!(" {status}")))
     }
@@ -263,7 +267,9 @@ mod tests {
     fn the_kind_in_the_body_counts_and_its_text_does_not() {
         let openai =
             r#"{"error":{"message":"canary","type":"tokens","code":"insufficient_quota"}}"#;
-        check(429, openai, "status 429 `tokens`", false);
+        check(429, openai, "status 429 `insufficient_quota`", false);
+        let long = r#"{"error":{"type":"invalid_request_error","code":"context_length_exceeded"}}"#;
+        check(400, long, "status 400 `context_length_exceeded`", false);
         let busy = r#"{"type":"error","error":{"type":"overloaded_error","message":"canary"}}"#;
         check(529, busy, "status 529 `overloaded_error`", true);
         let google = r#"[{"error":{"code":429,"message":"canary","status":"RESOURCE_EXHAUSTED"}}]"#;

@@ -15,7 +15,7 @@ use super::window::{
 };
 use crate::words::attachment::Attachment;
 use crate::words::error::Result;
-use crate::words::event::{Compacted, Event, Record};
+use crate::words::event::{Cause, Compacted, Event, Record};
 use crate::words::label::Label;
 use crate::words::limits::CONTEXT_NOTICE_TOKENS;
 use crate::words::message::{Card, Message, Observation, Prompt};
@@ -33,7 +33,10 @@ pub struct Context {
     summary: Option<Summary>,
     counts: BTreeMap<Tokenizer, Vec<u64>>,
     fixed: BTreeMap<Tokenizer, Fixed>,
-    asked: bool,
+    /// Why whatever can be folded is to be, before the next prompt.
+    asked: Option<Cause>,
+    /// Whether it was folded for this turn, since its prompt was too long for a model.
+    refused: bool,
 }
 
 /// What stands for the messages that came before.
@@ -77,8 +80,8 @@ pub struct Due {
     pub tokens: u64,
     /// What of that is folded.
     pub folds: u64,
-    /// Whether somebody has asked for it.
-    pub asked: bool,
+    /// Why.
+    pub cause: Cause,
     /// The summary so far, and after it the messages that are folded.
     pub before: String,
     /// Likewise.
@@ -103,6 +106,9 @@ impl Context {
             if let Event::Compacted(compacted) = &record.event {
                 self.folded(compacted);
             }
+            if let Event::Replied { .. } = &record.event {
+                self.replied();
+            }
         }
         self
     }
@@ -119,24 +125,37 @@ impl Context {
         &self.earlier
     }
 
-    /// How long what is told of messages is, with those of the run: the summary, and all behind what it stands for.
-    pub fn size(&self, own: &[Message], of: impl Fn(&Message) -> usize) -> usize {
-        let (summary, through) = match &self.summary {
-            Some(summary) => (summary.text.len(), summary.through),
-            None => (0, 0),
-        };
-        let told = self.earlier.iter().chain(own).skip(through).map(of);
-        told.fold(summary, usize::saturating_add)
-    }
-
     /// Somebody has asked for a summary: whatever can be folded is, before the next prompt.
     pub fn ask(&mut self) {
-        self.asked = true;
+        self.asked = Some(Cause::Asked);
+    }
+
+    /// A model has said that the prompt was too long: likewise, once in a turn.
+    pub fn refuse(&mut self) {
+        self.asked = Some(Cause::Refused);
+        self.refused = true;
+    }
+
+    /// A turn was answered.
+    pub fn replied(&mut self) {
+        self.refused = false;
+    }
+
+    /// Whether anything can be folded, where a prompt was too long, with these messages of the run.
+    #[must_use]
+    pub fn may_fold(&self, own: &[Message], rolling: &Rolling) -> bool {
+        let messages: Vec<&Message> = self.earlier.iter().chain(own).collect();
+        let start = self.summary.as_ref().map_or(0, |summary| summary.through);
+        let latest = latest(&messages);
+        let mut turns = turns(&messages, start.min(messages.len()));
+        turns.retain(|turn| Some(turn.from) != latest);
+        !self.refused && rolling.folded(&turns, (0, 0), |_| 1) > 0
     }
 
     /// What was folded, by its record.
     pub fn folded(&mut self, compacted: &Compacted) {
         self.label = self.label.join(&compacted.label);
+        self.refused |= compacted.cause == Cause::Refused;
         self.summary = Some(Summary {
             text: compacted.summary.clone(),
             label: compacted.label.clone(),
@@ -190,7 +209,8 @@ impl Context {
         telling: Telling<'_>,
         (rolling, window): (&Rolling, &Window),
     ) -> Option<Due> {
-        let asked = std::mem::take(&mut self.asked);
+        let cause = std::mem::take(&mut self.asked);
+        let asked = cause.is_some();
         let all = Parts::of(self, telling);
         let messages = all.messages();
         let whole = all.whole();
@@ -228,7 +248,7 @@ impl Context {
             turns: number(folded),
             tokens,
             folds,
-            asked,
+            cause: cause.unwrap_or(Cause::Window),
             before: self
                 .summary
                 .as_ref()

@@ -158,12 +158,19 @@ pub(super) fn attempt(attempted: &Attempted) -> Vec<Attribute> {
             setback,
             then,
             wait_ms,
+            usage: lost,
             ..
-        } => vec![
-            ("lazaret.setback", word(setback)),
-            ("lazaret.then", word(then)),
-            ("lazaret.wait_ms", Value::Number(*wait_ms)),
-        ],
+        } => {
+            let mut said = vec![
+                ("lazaret.setback", word(setback)),
+                ("lazaret.then", word(then)),
+                ("lazaret.wait_ms", Value::Number(*wait_ms)),
+            ];
+            if !lost.is_nothing() {
+                said.extend(usage(*lost));
+            }
+            said
+        }
         Tried::Skipped { miss } => vec![
             (MODEL, text(name(&attempted.model))),
             ("lazaret.miss", word(miss)),

@@ -1,18 +1,17 @@
 //! What a run may still use of its models: before a prompt leaves, and when its answer is there.
 
+use super::super::provider::Model;
 use super::Drive;
 use crate::gate::{Performed, all_asked};
 use crate::rules::budget::{Ahead, OnExceed, Overspend, Purse};
 use crate::rules::caller::Caller;
 use crate::rules::plan::Plan;
-use crate::words::attachment::Attachment;
 use crate::words::budget::{Budgeted, Over};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Event, Spent};
 use crate::words::id::Place;
 use crate::words::label::Label;
-use crate::words::limits::TOKEN_BYTES;
-use crate::words::message::{Card, Message, Usage, WishedArgs};
+use crate::words::message::Usage;
 
 /// Whether a prompt may leave, as far as budgets go.
 pub(super) enum Afford {
@@ -32,7 +31,7 @@ impl Drive<'_> {
     pub(super) async fn afford(
         &self,
         plan: &Plan,
-        cards: &[Card],
+        ahead: Ahead,
         purse: &mut Purse,
     ) -> Result<Afford> {
         let caps = &self.agent.caps;
@@ -43,7 +42,7 @@ impl Drive<'_> {
         if caps.is_blind(used) {
             return Ok(Afford::No(Budgeted::Cost, blind(&self.agent.name)));
         }
-        for over in caps.over(used, self.ahead(plan, cards).await) {
+        for over in caps.over(used, ahead) {
             match caps.on_exceed {
                 OnExceed::Fail => return Ok(Afford::No(over.budget, self.over_budget(&over))),
                 OnExceed::Warn if purse.warn(&over) => {
@@ -84,30 +83,31 @@ impl Drive<'_> {
         }
     }
 
-    /// Turns and questions about what is held are paid from one purse.
+    /// Whether what is about to be used is within the budgets, or it was settled that the run goes on beyond them.
+    pub(super) fn is_within(&self, plan: &Plan, ahead: Ahead, purse: &Purse) -> bool {
+        let caps = &self.agent.caps;
+        let used = self.used(plan);
+        let mut over = caps.over(used, ahead);
+        caps.is_nothing()
+            || !caps.is_blind(used) && over.all(|over| purse.settles(&over, caps.on_exceed))
+    }
+
+    /// Turns, attempts that failed, questions about what is held and summaries are paid from one purse.
     fn used(&self, plan: &Plan) -> Usage {
         let (_, mut usage) = plan.spent();
         usage.add(self.known.consults.usage());
         usage
     }
 
-    /// An estimate, by length, of what is told of the run and of its session: the dearest of the run's models may be the one
-    /// that answers, and none is told more than fits into its window.
-    async fn ahead(&self, plan: &Plan, cards: &[Card]) -> Ahead {
-        let said = self.told.context.lock().await.size(plan.messages(), size);
-        let cards: usize = cards.iter().map(size_of_card).sum();
-        let bytes = said
-            .saturating_add(cards)
-            .saturating_add(self.agent.instructions.len());
-        let windows = self.models.iter().map(|model| model.window.tokens);
-        let most = windows.min().unwrap_or(u64::MAX);
-        let input = u64::try_from(bytes / TOKEN_BYTES).unwrap_or(u64::MAX);
-        let input = input.min(most);
+    /// What a prompt of so many tokens is taken to use: the dearest of the run's models may be the one that answers.
+    pub(super) fn ahead(&self, input: u64) -> Ahead {
+        self.ahead_of(&self.models, input)
+    }
+
+    /// Likewise, of a prompt for these.
+    pub(super) fn ahead_of(&self, models: &[&Model], input: u64) -> Ahead {
         let reply = self.agent.caps.reply_tokens;
-        let prices = self
-            .models
-            .iter()
-            .map(|model| model.priced.ahead(input, reply));
+        let prices = models.iter().map(|model| model.priced.ahead(input, reply));
         Ahead {
             tokens: input.saturating_add(reply),
             micros: prices.max().unwrap_or(0),
@@ -149,37 +149,10 @@ impl Drive<'_> {
 
 fn blind(agent: &str) -> Error {
     let what = "the run has a budget of cost, and an answer has no price that is known: the model has none, or its server did \
-                not count tokens";
+                not count tokens, or broke off before it did";
     Error::new(Code::OverBudget, what)
         .hint("write `price = { input = …, output = … }` for the model, for a million tokens")
         .hint(format!(
             "or let it go on uncounted:\n[agents.{agent}.budget]\nunpriced = \"allow\""
         ))
-}
-
-fn size(message: &Message) -> usize {
-    match message {
-        Message::User { text, attached } => {
-            let tokens: u64 = attached.iter().map(Attachment::tokens).sum();
-            let bytes = usize::try_from(tokens).unwrap_or(usize::MAX);
-            let texts = attached.iter().filter_map(Attachment::text);
-            let texts = texts.map(str::len).sum::<usize>();
-            let bytes = bytes.saturating_mul(TOKEN_BYTES).saturating_add(texts);
-            text.len().saturating_add(bytes)
-        }
-        Message::Assistant(reply) => {
-            let calls = reply.calls.iter().map(|call| match &call.args {
-                WishedArgs::Json(args) => args.to_string().len(),
-                WishedArgs::Broken(text) => text.len(),
-            });
-            reply.text.len().saturating_add(calls.sum())
-        }
-        Message::Tool { observation, .. } => observation.text.len(),
-    }
-}
-
-fn size_of_card(card: &Card) -> usize {
-    card.description
-        .len()
-        .saturating_add(card.input.to_string().len())
 }

@@ -2,31 +2,74 @@
 
 use std::sync::Arc;
 
-use super::super::chain::{Asked, Patience};
+use super::super::chain::{Asked, Patience, Said};
+use super::super::offer::Offer;
 use super::super::provider::Model;
 use super::Drive;
+use super::afford::Afford;
 use crate::rules::agent::Agent;
 use crate::rules::answer;
+use crate::rules::budget::{Ahead, Purse};
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::plan::Plan;
 use crate::rules::progress;
 use crate::rules::scrub::{Scrub, Trickle};
-use crate::words::error::{Error, Result};
+use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Event, Glimpse};
 use crate::words::id::Seq;
 use crate::words::label::Label;
-use crate::words::message::{Card, Delta, Reply, Thought, WishedArgs};
+use crate::words::message::{Delta, Prompt, Reply, Thought, WishedArgs};
+use crate::words::setback::Setback;
 
 impl Drive<'_> {
-    pub(super) async fn prompt(&self, plan: &mut Plan, cards: &[Card], turn: u32) -> Result<()> {
-        let journal = self.station.gate.journal();
-        let mut prompt = match self.tell(plan, cards).await? {
-            Ok(prompt) => prompt,
+    /// One turn's prompt, in the order of U-02: what no longer fits is folded, the prompt is put together, weighed, and
+    /// sent. What is returned is why the run is left, if it is.
+    ///
+    /// # Errors
+    /// The journal's failure.
+    pub(super) async fn turn(
+        &self,
+        plan: &mut Plan,
+        offer: &Offer<'_>,
+        (turn, purse): (u32, &mut Purse),
+    ) -> Result<Option<Error>> {
+        plan.read(offer.label());
+        let cards = offer.cards();
+        let names: Vec<String> = cards.iter().map(|card| card.name.clone()).collect();
+        plan.offer(&names);
+        let told = self.in_time(self.tell(plan, &cards, purse)).await?;
+        let (prompt, tokens) = match told {
+            Ok(told) => told,
             Err(error) => {
                 plan.failed(&error);
-                return Ok(());
+                return Ok(None);
             }
         };
+        let ahead = self.ahead(tokens);
+        match self.afford(plan, ahead, purse).await? {
+            Afford::Yes => {}
+            Afford::No(budget, why) => {
+                plan.spent_up(budget, &why);
+                return Ok(None);
+            }
+            Afford::Asked(why) => return Ok(self.is_left(plan, &why).await?.then_some(why)),
+        }
+        let (turn, weighed) = ((turn, names), (ahead, &*purse));
+        self.in_time(self.prompt(plan, prompt, turn, weighed))
+            .await?;
+        self.spent(plan);
+        Ok(None)
+    }
+
+    /// Asks. Where that comes to nothing that is final, the turn is the plan's next step again.
+    async fn prompt(
+        &self,
+        plan: &mut Plan,
+        mut prompt: Prompt,
+        (turn, tools): (u32, Vec<String>),
+        (ahead, purse): (Ahead, &Purse),
+    ) -> Result<()> {
+        let journal = self.station.gate.journal();
         prompt.shape = self.shape.as_ref().map(|shape| shape.source().clone());
         if self.models.is_empty() {
             plan.failed(&no_model(self.agent));
@@ -41,13 +84,14 @@ impl Drive<'_> {
             label: plan.label(),
             turn,
             patience: Patience::Endless,
+            anew: &|error| self.may_fold(plan, error) || !self.is_within(plan, ahead, purse),
         };
         let prepare = |model: &Model| {
             let event = Event::Prompted {
                 turn,
                 turns_max: self.agent.turns,
                 model: model.name.clone(),
-                tools: cards.iter().map(|card| card.name.clone()).collect(),
+                tools: tools.clone(),
             };
             let seq = journal.append(self.run, 0, event)?.seq;
             let turns = (turn, self.agent.turns);
@@ -57,13 +101,51 @@ impl Drive<'_> {
             let mut trickles = (Trickle::new(scrub), Trickle::new(scrub));
             Ok((caller, move |delta| self.glimpse(delta, &mut trickles)))
         };
-        match asked.reply(&prompt, prepare).await {
-            Ok(reply) => self.replied(plan, turn, reply),
+        match asked.ask(&prompt, prepare).await {
+            Ok(Said::Reply(reply)) => {
+                self.told.context.lock().await.replied();
+                self.replied(plan, turn, reply)
+            }
+            Ok(Said::Anew(error)) => {
+                if self.may_fold(plan, &error) {
+                    self.told.context.lock().await.refuse();
+                }
+                Ok(())
+            }
             Err(error) => {
-                plan.failed(&error);
+                plan.failed(&self.too_long(error));
                 Ok(())
             }
         }
+    }
+
+    /// Whether a prompt was too long for a model, and can be made shorter: that is tried once in a turn, before another
+    /// model is asked (C-18).
+    fn may_fold(&self, plan: &Plan, error: &Error) -> bool {
+        let rolling = &self.agent.rolling;
+        let classes = &self.station.gate.policy().flows.classes;
+        error.as_setback() == Setback::TooLong
+            && rolling.trigger_percent > 0
+            && !classes.is_secret(plan.label())
+            // Whoever asks holds it no more.
+            && self.told.context.try_lock().is_ok_and(|context| context.may_fold(plan.messages(), rolling))
+    }
+
+    /// A prompt that stayed too long has a failure of its own, with what can be done about it.
+    fn too_long(&self, error: Error) -> Error {
+        let windows = self.models.iter().map(|model| &model.window);
+        let window = windows.min_by_key(|window| window.tokens);
+        let Some(window) = window.filter(|_| error.as_setback() == Setback::TooLong) else {
+            return error;
+        };
+        let model = &window.model;
+        let what = format!("the prompt is too long for the model: {}", error.message());
+        Error::new(Code::TooBig, what)
+            .hint(format!(
+                "it is taken to have {} tokens; say how many it has:\n[models.{model}]\nwindow_tokens = …",
+                window.tokens
+            ))
+            .hint("or shorten what the run is told: fewer tools, or `[compaction]`")
     }
 
     fn replied(&self, plan: &mut Plan, turn: u32, mut reply: Reply) -> Result<()> {

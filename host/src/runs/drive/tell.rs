@@ -3,6 +3,7 @@
 use super::super::chain::{Asked, Patience};
 use super::super::provider::Model;
 use super::Drive;
+use crate::rules::budget::Purse;
 use crate::rules::caller::Origin;
 use crate::rules::context::rolling::{HOST, asking, transcript};
 use crate::rules::context::told::{Context, Due, Telling};
@@ -13,15 +14,21 @@ use crate::rules::progress;
 use crate::rules::sanitise::visible;
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Cause, Compacted, Event, Spent};
-use crate::words::message::{Card, Prompt, Usage};
+use crate::words::event::{Compacted, Event, Spent};
+use crate::words::message::{Card, Message, Prompt, Usage};
 
 impl Drive<'_> {
-    /// The prompt of a turn; or, inside, why there is none: what must be told does not fit.
+    /// The prompt of a turn, and its tokens where there are budgets; or, inside, why there is none: what must be told
+    /// does not fit.
     ///
     /// # Errors
     /// The journal's failure.
-    pub(super) async fn tell(&self, plan: &mut Plan, cards: &[Card]) -> Result<Result<Prompt>> {
+    pub(super) async fn tell(
+        &self,
+        plan: &mut Plan,
+        cards: &[Card],
+        purse: &Purse,
+    ) -> Result<Result<(Prompt, u64)>> {
         let mut context = self.told.context.lock().await;
         plan.read(context.label());
         let policy = self.station.gate.policy();
@@ -36,20 +43,28 @@ impl Drive<'_> {
         // Whoever answers in the end, they can take it.
         let windows = self.models.iter().map(|model| &model.window);
         let Some(window) = windows.min_by_key(|window| window.tokens) else {
-            return Ok(Ok(context.whole(telling)));
+            return Ok(Ok((context.whole(telling), 0)));
         };
         // Of what is secret nothing is written down anew.
         if !policy.flows.classes.is_secret(plan.label()) {
-            self.fold(&mut context, telling, (plan, window)).await?;
+            self.fold(&mut context, telling, (plan, window, purse))
+                .await?;
         }
-        Ok(context.prompt(telling, window))
+        let tokens = match self.agent.caps.is_nothing() {
+            true => 0,
+            false => context.tokens(telling, window.tokenizer).0,
+        };
+        // More than fits is not told.
+        let tokens = tokens.min(window.room());
+        let prompt = context.prompt(telling, window);
+        Ok(prompt.map(|prompt| (prompt, tokens)))
     }
 
     async fn fold(
         &self,
         context: &mut Context,
         telling: Telling<'_>,
-        (plan, window): (&Plan, &Window),
+        (plan, window, purse): (&Plan, &Window, &Purse),
     ) -> Result<()> {
         let rolling = &self.agent.rolling;
         let Some(due) = context.due(telling, (rolling, window)) else {
@@ -65,12 +80,15 @@ impl Drive<'_> {
         if let Some(model) = self.told.summariser {
             let said = match &self.station.recorded {
                 Some(recorded) => recorded.summary(),
-                None => self.summarised(model, &due, (telling, plan)).await,
+                None => self.summarised(model, &due, (telling, plan, purse)).await,
             };
             match said {
                 Ok((said, used)) => (summary, by, usage) = (said, &model.name, used),
                 // It is worth a try and no more.
-                Err(error) => instead = self.station.scrub.clean(error.message()),
+                Err(error) => {
+                    instead = self.station.scrub.clean(error.message());
+                    usage = error.spent().unwrap_or_default();
+                }
             }
         }
         self.known.consults.spend(usage);
@@ -86,11 +104,7 @@ impl Drive<'_> {
             // The replies in it were made under the influence of all that their model had read.
             label: plan.label().clone(),
             by: by.to_owned(),
-            cause: if due.asked {
-                Cause::Asked
-            } else {
-                Cause::Window
-            },
+            cause: due.cause,
             before_tokens: due.tokens,
             after_tokens: 0,
             summary_tokens: 0,
@@ -115,7 +129,7 @@ impl Drive<'_> {
         &self,
         model: &Model,
         due: &Due,
-        (telling, plan): (Telling<'_>, &Plan),
+        (telling, plan, purse): (Telling<'_>, &Plan, &Purse),
     ) -> Result<(String, Usage)> {
         let rolling = &self.agent.rolling;
         let said = transcript(&due.before, &due.messages, model.window.room());
@@ -123,6 +137,17 @@ impl Drive<'_> {
             &telling.marks.block(&said, plan.label()),
             (rolling, telling.marks),
         );
+        // Nobody is asked for a summary: what a budget has no room for the host writes itself.
+        let count = |text: &str| model.window.tokenizer.count(text);
+        let tokens = prompt.messages.iter().map(|message| match message {
+            Message::User { text, .. } => count(text),
+            Message::Assistant(_) | Message::Tool { .. } => 0,
+        });
+        let tokens = count(&prompt.instructions).saturating_add(tokens.sum());
+        if !self.is_within(plan, self.ahead_of(&[model], tokens), purse) {
+            let what = "what the run may use of its models has no room for it";
+            return Err(Error::new(Code::OverBudget, what));
+        }
         let asked = Asked {
             station: self.station,
             tasks: self.tasks,
@@ -132,6 +157,7 @@ impl Drive<'_> {
             label: plan.label(),
             turn: 0,
             patience: Patience::None,
+            anew: &|_| false,
         };
         let prepare = |model: &Model| {
             let caller = self.caller(Origin::Host, 0, plan.label().clone(), model);

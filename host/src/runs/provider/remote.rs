@@ -1,5 +1,6 @@
 //! Asking a server: one request through the gate, one stream, in whatever wire format the model has.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use super::{Asking, Remote};
@@ -15,7 +16,8 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::Spent;
 use crate::words::label::Label;
 use crate::words::limits::{PROMPT_BYTES, REFUSAL_BYTES, STREAM_IDLE_MS, TURN_TIMEOUT_MS};
-use crate::words::message::{Delta, Reply};
+use crate::words::lock::lock;
+use crate::words::message::{Delta, Reply, Usage};
 use crate::words::setback::Setback;
 
 pub(super) async fn ask(
@@ -43,13 +45,14 @@ pub(super) async fn ask(
     let decoder = remote.wire.decoder(encoded.names);
     // The deadline stands inside, so that the request's end is recorded whatever ends it.
     let now_ms = station.gate.journal().clock().now_ms();
+    let counted = Mutex::new(None);
     let talk = async |permit| {
         let began = Clock::instant();
         let label = Label::of(source);
         let answer = async {
             let opened = station.egress.open(permit).await;
             let stream = opened.result.map_err(provider_failed)?;
-            read((stream, now_ms), decoder, &mut see).await
+            read((stream, now_ms), (decoder, &counted), &mut see).await
         };
         let rest = asking.caller.deadline.rest();
         // A turn has its own; a question about what is held has the time of the call that it is.
@@ -63,6 +66,11 @@ pub(super) async fn ask(
             answer.unwrap_or_else(|_| Err(Error::too_slow("the model's answer", limit_ms)))
         };
         let result = asking.tasks.unless_cancelled(bounded).await;
+        // Whatever ends it, what was counted until then was paid.
+        let result = result.map_err(|error| match (error.spent(), *lock(&counted)) {
+            (None, Some(usage)) => error.spending(usage),
+            (Some(_), _) | (None, None) => error,
+        });
         let spent = Spent::since(began);
         Performed::of(result, label, spent)
     };
@@ -84,7 +92,7 @@ fn signed(mut reply: Reply, by: String) -> Reply {
 
 async fn read(
     (mut stream, now_ms): (Stream, u64),
-    mut decoder: Decoder,
+    (mut decoder, counted): (Decoder, &Mutex<Option<Usage>>),
     see: &mut impl FnMut(Delta),
 ) -> Result<Reply> {
     if stream.status() != 200 {
@@ -92,8 +100,11 @@ async fn read(
         let body = refusal(&mut stream).await;
         return Err(refused(stream.status(), &body).after_ms(after_ms));
     }
+    *lock(counted) = Some(Usage::default());
     while let Some(bytes) = next(&mut stream).await.map_err(broken_off)? {
-        decoder.push(&bytes)?.into_iter().for_each(&mut *see);
+        let pieces = decoder.push(&bytes);
+        *lock(counted) = Some(decoder.usage());
+        pieces?.into_iter().for_each(&mut *see);
     }
     decoder.finish()
 }

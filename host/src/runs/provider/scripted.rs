@@ -6,7 +6,8 @@
 //! is the observation of call ID, `{{ID#/a/b}}` a value in it by JSON pointer.
 //!
 //! A line may fail before it replies: `"fail": [{"status": 429}, …]` is what comes of the first attempts of its turn,
-//! with an error's `"kind"`, `"after_ms"` for a `Retry-After`, and `"said"` for what was said before it broke off.
+//! with an error's `"kind"`, `"after_ms"` for a `Retry-After`, and `"said"` and `"usage"` for what was said and counted
+//! before it broke off.
 //!
 //! A line with `"consult": true` answers no turn. It answers questions about what is held: each question is
 //! answered by the first such line whose `when` stands in it, and asked again, by the next.
@@ -54,6 +55,7 @@ struct Fail {
     after_ms: Option<u64>,
     #[serde(default)]
     said: String,
+    usage: Option<Usage>,
 }
 
 #[derive(Deserialize)]
@@ -135,7 +137,11 @@ fn failure(fail: &Fail, see: &mut impl FnMut(Delta)) -> Error {
     }
     let body = json!({"error": {"type": fail.kind}}).to_string();
     let body = if fail.kind.is_empty() { "" } else { &body };
-    refused(fail.status, body.as_bytes()).after_ms(fail.after_ms)
+    let error = refused(fail.status, body.as_bytes()).after_ms(fail.after_ms);
+    match fail.usage {
+        Some(usage) => error.spending(usage),
+        None => error,
+    }
 }
 
 /// The lines in order, each with its number from 0; one that cannot be read is told when it is reached.

@@ -15,8 +15,8 @@ use crate::rules::script::TOOL;
 use crate::rules::server;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
-    Attempted, Content, EffectKind, End, Event, Finished, Judged, Limit, Record, Scripted, Tried,
-    Verdict,
+    Attempted, Content, EffectKind, End, Event, Finished, Judged, Limit, Onward, Record, Scripted,
+    Tried, Verdict,
 };
 use crate::words::id::{Place, RunId, Seq};
 use crate::words::label::{Sort, Source};
@@ -27,7 +27,7 @@ use crate::words::message::{Reply, Usage};
 #[derive(Debug)]
 pub(super) struct Outside {
     outcomes: Mutex<BTreeMap<Place, VecDeque<Outcome>>>,
-    replies: Mutex<VecDeque<Result<Reply>>>,
+    replies: Mutex<VecDeque<(Result<Reply>, bool)>>,
     summaries: Mutex<VecDeque<Result<(String, Usage)>>>,
     scripted: BTreeMap<Place, Scripted>,
     /// The ends of rests.
@@ -147,9 +147,10 @@ impl Recorded for Outside {
         summary.unwrap_or_else(|| Err(Error::new(Code::Cancelled, "the run was left here")))
     }
 
-    fn reply(&self) -> Result<Reply> {
+    fn reply(&self) -> (Result<Reply>, bool) {
         let reply = lock(&self.replies).pop_front();
-        reply.unwrap_or_else(|| Err(Error::new(Code::Cancelled, "the run was left here")))
+        let left = || Err(Error::new(Code::Cancelled, "the run was left here"));
+        reply.unwrap_or_else(|| (left(), false))
     }
 }
 
@@ -233,13 +234,14 @@ fn done(judged: &Judged, (seq, finished): (Seq, &Finished)) -> Result<Done> {
 }
 
 /// What each model that was asked said, in order; of one that failed, how its request did.
-fn replies(records: &[Record]) -> VecDeque<Result<Reply>> {
+fn replies(records: &[Record]) -> VecDeque<(Result<Reply>, bool)> {
     let mut replies = VecDeque::new();
     for (place, record) in records.iter().enumerate() {
         if !matches!(record.event, Event::Prompted { .. }) {
             continue;
         }
         let mut reply = Err(Error::new(Code::ProviderFailed, "it was not kept why"));
+        let mut said = false;
         for next in records.iter().skip(place + 1) {
             if let Event::Replied { reply: said, .. } = &next.event {
                 reply = Ok(said.clone());
@@ -247,9 +249,9 @@ fn replies(records: &[Record]) -> VecDeque<Result<Reply>> {
             }
             // What became of the attempt, in the words that its chain went by.
             if let Event::Attempted(attempted) = &next.event
-                && let Some(error) = missed(attempted)
+                && let Some((error, spoke)) = missed(attempted)
             {
-                reply = Err(error);
+                (reply, said) = (Err(error), spoke);
                 break;
             }
             // The request itself, of which the prompt is the cause.
@@ -265,27 +267,35 @@ fn replies(records: &[Record]) -> VecDeque<Result<Reply>> {
                 break;
             }
         }
-        replies.push_back(reply);
+        replies.push_back((reply, said));
     }
     replies
 }
 
-fn missed(attempted: &Attempted) -> Option<Error> {
+/// How an attempt failed, and whether something was said before it did, as far as its chain went by that.
+fn missed(attempted: &Attempted) -> Option<(Error, bool)> {
     let Tried::Failed {
         setback,
         code,
         message,
         wait_ms,
         cools_ms,
+        usage,
+        then,
+        restarts,
         ..
     } = &attempted.tried
     else {
         return None;
     };
-    let error = Error::new(*code, message.clone()).setback(*setback);
+    let mut error = Error::new(*code, message.clone()).setback(*setback);
+    if !usage.is_nothing() {
+        error = error.spending(*usage);
+    }
     // Whichever it is, the chain makes the same of it.
     let after_ms = *wait_ms.max(cools_ms);
-    Some(error.after_ms((after_ms > 0).then_some(after_ms)))
+    let said = *restarts || *then == Onward::Over && *cools_ms == 0;
+    Some((error.after_ms((after_ms > 0).then_some(after_ms)), said))
 }
 
 /// What models wrote of what was folded, in order; of one that wrote nothing, why.
@@ -298,7 +308,11 @@ fn summaries(records: &[Record]) -> VecDeque<Result<(String, Usage)>> {
             return Some(Ok((compacted.summary.clone(), compacted.spent.usage)));
         }
         let why = &compacted.instead;
-        (!why.is_empty()).then(|| Err(Error::new(Code::ProviderFailed, why.clone())))
+        let failed = || {
+            let error = Error::new(Code::ProviderFailed, why.clone());
+            Err(error.spending(compacted.spent.usage))
+        };
+        (!why.is_empty()).then(failed)
     });
     told.collect()
 }

@@ -174,6 +174,7 @@ impl Run {
             with: With {
                 handles: self.with,
                 files: files?,
+                ..With::default()
             },
             piped,
         };

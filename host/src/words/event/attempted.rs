@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{is_false, is_zero};
 use crate::words::error::Code;
+use crate::words::message::Usage;
 use crate::words::setback::{Miss, Setback};
 
 /// What became of a model that gave no reply. What gave one is told by `Prompted` and `Replied`.
@@ -41,6 +42,10 @@ pub enum Tried {
         /// Whether something had been said, so that the step begins anew.
         #[serde(default, skip_serializing_if = "is_false")]
         restarts: bool,
+        /// What it has counted until then, and what that cost. Of a question about what is held it stands in the end of its
+        /// call, and of a summary in its record, too.
+        #[serde(default, skip_serializing_if = "Usage::is_nothing")]
+        usage: Usage,
     },
     /// It was not.
     Skipped {
@@ -57,6 +62,8 @@ pub enum Onward {
     Again,
     /// The next model is asked, if there is one.
     Next,
+    /// The turn begins anew: what it is told is shortened first, or its budget asked again.
+    Anew,
     /// No model is asked.
     Over,
 }

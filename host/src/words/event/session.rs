@@ -58,4 +58,6 @@ pub enum Cause {
     Window,
     /// Somebody asked for it.
     Asked,
+    /// A model said that its prompt was too long.
+    Refused,
 }

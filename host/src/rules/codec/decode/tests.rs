@@ -2,6 +2,8 @@
 //! What is special to one format is in its own tests.
 
 use std::collections::BTreeSet;
+use std::io::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 use serde_json::{Map, Value};
@@ -131,11 +133,17 @@ fn forms(wire: Wire, stream: &str) -> Vec<String> {
 
 /// Feeds `stream` whole, cut in two at every byte and byte by byte, in each of its forms: it must
 /// make no difference.
+/// Forms of streams, and the cuts of them, that were read so far in this process.
+static FORMS: AtomicUsize = AtomicUsize::new(0);
+static CUTS: AtomicUsize = AtomicUsize::new(0);
+
 #[track_caller]
 pub(in crate::rules::codec) fn same_however_cut(wire: Wire, stream: &str) -> Read {
     let wanted = read(wire, [stream.as_bytes()]);
     for form in forms(wire, stream) {
         let bytes = form.as_bytes();
+        FORMS.fetch_add(1, Ordering::Relaxed);
+        CUTS.fetch_add(bytes.len() + 1, Ordering::Relaxed);
         assert_eq!(read(wire, [bytes]), wanted, "{form:?}");
         assert_eq!(
             read(wire, bytes.chunks(1)),
@@ -248,6 +256,17 @@ fn recorded_streams() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let (forms, cuts) = (FORMS.load(Ordering::Relaxed), CUTS.load(Ordering::Relaxed));
+    assert!(
+        forms >= 3 * RECORDED.len() && cuts > 20_000,
+        "{forms} {cuts}"
+    );
+    // Past the test's own output, which is shown of failures alone.
+    let streams = RECORDED.len();
+    let _ = writeln!(
+        std::io::stderr(),
+        "stream splits: {cuts} cuts of {streams} streams in {forms} forms, all the same"
+    );
 }
 
 #[test]

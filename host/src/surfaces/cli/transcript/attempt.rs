@@ -22,6 +22,7 @@ pub(super) fn line(attempted: &Attempted) -> String {
                 (Onward::Again, 0) => "; asked again".to_owned(),
                 (Onward::Again, wait_ms) => format!("; asked again in {wait_ms} ms"),
                 (Onward::Next, _) => "; the next one is asked".to_owned(),
+                (Onward::Anew, _) => "; the turn begins anew".to_owned(),
                 (Onward::Over, _) => String::new(),
             };
             let anew = if *restarts {

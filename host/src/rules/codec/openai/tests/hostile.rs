@@ -58,12 +58,12 @@ fn reported_errors_are_classified_by_kind() {
         ),
         (
             json!({"error": {"type": "tokens", "code": "rate_limit_exceeded"}}),
-            " `tokens`",
+            " `rate_limit_exceeded`",
             true,
         ),
         (
             json!({"error": {"type": "tokens", "code": "insufficient_quota"}}),
-            " `tokens`",
+            " `insufficient_quota`",
             false,
         ),
         (
