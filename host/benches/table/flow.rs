@@ -9,7 +9,7 @@ use lazaret::rules::call::Call;
 use lazaret::rules::caller::{Budget, Caller, Judging, Known, Origin};
 use lazaret::rules::flow::handles::Handles;
 use lazaret::rules::flow::kind::Kind;
-use lazaret::rules::flow::ledger::Ledger;
+use lazaret::rules::flow::ledger::{Behind, Ledger};
 use lazaret::rules::flow::lines::{Guard, Holding, Records, ToolFlow};
 use lazaret::rules::grant::{Grant, Pattern};
 use lazaret::rules::policy::Policy;
@@ -71,9 +71,15 @@ fn judged() -> Vec<Duration> {
     policy.flows.tools = BTreeMap::from([(mail, sends), (book.clone(), lists)]);
     let mut ledger = Ledger::default();
     let mut label = Label::of(Source::user());
+    let read = Label::of(Source::new(Sort::File, "contacts"));
     for number in 0..SOURCES {
         let outcome = json!([{"mail": format!("p{number}@people.test")}]);
-        ledger.saw(&policy.flows, &book, &json!({}), &outcome);
+        let behind = Behind {
+            read: &read,
+            held: &read,
+            all: &label,
+        };
+        ledger.saw(&policy.flows, &book, &json!({}), (&outcome, behind));
         let origin = format!("https://h{number}.test");
         label = label.join(&Label::of(Source::new(Sort::Web, &origin)));
     }
