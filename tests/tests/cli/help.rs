@@ -182,7 +182,7 @@ fn words_that_are_no_command_are_told_as_json_as_well() {
         assert!(!error["hints"].as_array().unwrap().is_empty(), "{envelope}");
     }
     station
-        .run(&["runs", "show"])
+        .run(&["call"])
         .ends(2)
-        .says(&["error: ", "hint: usage: lazaret runs show"]);
+        .says(&["error: ", "hint: usage: lazaret call <TOOL>"]);
 }
