@@ -244,7 +244,7 @@ fn a_folder_and_a_missing_file_are_refused() {
     station
         .run(&["plugin", "check", ""])
         .ends(2)
-        .says(&["a value is required for '<FILE>'"]);
+        .says(&["a value is required for `<FILE>`"]);
     for command in ["check", "inspect"] {
         station
             .run(&["plugin", command, "missing.wasm"])

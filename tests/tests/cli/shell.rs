@@ -84,7 +84,7 @@ fn an_unknown_command_is_refused() {
     station
         .run(&["call", "a", "{}", "--frob"])
         .ends(2)
-        .says(&["unexpected argument '--frob'"]);
+        .says(&["unexpected argument `--frob`"]);
     station.run(&[]).ends(2).says(&["Usage: lazaret"]);
 }
 

@@ -243,6 +243,31 @@ fn over_mcp(client: &mut Client<'_>, case: &Case) -> Value {
     client.ask("tools/call", call)["result"].clone()
 }
 
+/// Surfaces that a client says: by lines of JSON, and over HTTP.
+const BY_NAME: [&str; 7] = [
+    "json",
+    "ai-sdk",
+    "dev",
+    "http",
+    "react",
+    "http as ai-sdk",
+    "http as dev",
+];
+
+/// A call of one of these, and what it calls itself.
+fn over<'a>(
+    surface: &'a str,
+    (station, serving): (&Station, &Serving<'_>),
+    case: &Case,
+) -> (&'a str, Value) {
+    let said = surface.trim_start_matches("http as ");
+    let envelope = match ["json", "ai-sdk", "dev"].contains(&surface) {
+        true => over_json(station, case, said),
+        false => over_http(serving, case, said),
+    };
+    (said, envelope)
+}
+
 #[test]
 fn the_same_wish_has_the_same_envelope_and_the_same_record_on_every_surface() {
     let station = station();
@@ -271,21 +296,8 @@ fn the_same_wish_has_the_same_envelope_and_the_same_record_on_every_surface() {
                 recorded(&serving, &run_of(&cli)),
             ),
         };
-        for surface in [
-            "json",
-            "ai-sdk",
-            "dev",
-            "http",
-            "react",
-            "http as ai-sdk",
-            "http as dev",
-        ] {
-            let said = surface.trim_start_matches("http as ");
-            let over_lines = ["json", "ai-sdk", "dev"].contains(&surface);
-            let envelope = match over_lines {
-                true => over_json(&station, &case, said),
-                false => over_http(&serving, &case, said),
-            };
+        for surface in BY_NAME {
+            let (said, envelope) = over(surface, (&station, &serving), &case);
             assert_eq!(envelope["meta"]["surface"], said, "{about}: {envelope}");
             if asks && ["react", "dev"].contains(&said) {
                 assert_eq!(envelope["ok"], true, "{surface}: {envelope}");

@@ -59,7 +59,10 @@ fn failure(text: &str) -> Error {
             error = error.hint(format!("usage: {usage}; `--help` says more"));
         }
     }
-    error
+    match error.hints() {
+        [] => error.hint("`--help` says more"),
+        _ => error,
+    }
 }
 
 #[cfg(test)]
