@@ -226,7 +226,10 @@ pub fn main() -> ExitCode {
 }
 
 fn start(arguments: Arguments) -> Result<u8> {
+    /// Calls of tools by tools stand one in the other; what is not used takes no memory.
+    const THREAD_STACK: usize = 8 << 20;
     let runtime = tokio::runtime::Builder::new_multi_thread()
+        .thread_stack_size(THREAD_STACK)
         .enable_all()
         .build()
         .map_err(|error| Error::bug("no runtime could be made").because(error))?;

@@ -24,19 +24,29 @@ pub(super) fn standard() -> (Input, Output) {
 }
 
 fn input_of(fd: BorrowedFd<'_>) -> Option<Input> {
-    Some(match type_of(fd)? {
-        FileType::Fifo => Box::new(pipe::OpenOptions::new().open_receiver(again("0")).ok()?),
-        FileType::Socket => Box::new(socket(fd)?),
-        _ => return None,
-    })
+    let kind = type_of(fd)?;
+    if kind == FileType::Fifo {
+        return Some(Box::new(
+            pipe::OpenOptions::new().open_receiver(again("0")).ok()?,
+        ));
+    }
+    if kind != FileType::Socket {
+        return None;
+    }
+    Some(Box::new(socket(fd)?))
 }
 
 fn output_of(fd: BorrowedFd<'_>) -> Option<Output> {
-    Some(match type_of(fd)? {
-        FileType::Fifo => Box::new(pipe::OpenOptions::new().open_sender(again("1")).ok()?),
-        FileType::Socket => Box::new(socket(fd)?),
-        _ => return None,
-    })
+    let kind = type_of(fd)?;
+    if kind == FileType::Fifo {
+        return Some(Box::new(
+            pipe::OpenOptions::new().open_sender(again("1")).ok()?,
+        ));
+    }
+    if kind != FileType::Socket {
+        return None;
+    }
+    Some(Box::new(socket(fd)?))
 }
 
 /// The same pipe, opened once more: whoever shares the first opening with us must not find that it no longer waits.
