@@ -613,23 +613,34 @@ fn consent<E: Effect>(
             ),
         ),
         (None, Origin::Client | Origin::Model | Origin::Script, Unattended::Pause) => {
-            Err(Refused::Asked(Box::new(Question {
-                text: format!(
-                    "May this {} {}?{}",
-                    caller.origin,
-                    effect.wish(),
-                    because(&open)
-                ),
-                id,
-                wish,
-                rule: line,
-                values: open.iter().filter_map(|open| open.value.clone()).collect(),
-                lines,
-                reasons: open.into_iter().map(|open| open.reason).collect(),
-                until: None,
-                classes: effect.classes().map(Box::new),
-            })))
+            let about = (line, lines, open);
+            let question = question((caller, effect), (id, wish), about);
+            Err(Refused::Asked(Box::new(question)))
         }
+    }
+}
+
+/// What a person is asked, by this line and for these reasons.
+fn question<E: Effect>(
+    (caller, effect): (&Caller, &E),
+    (id, wish): (QuestionId, QuestionId),
+    (rule, lines, open): (String, Vec<String>, Vec<Point>),
+) -> Question {
+    Question {
+        text: format!(
+            "May this {} {}?{}",
+            caller.origin,
+            effect.wish(),
+            because(&open)
+        ),
+        id,
+        wish,
+        rule,
+        values: open.iter().filter_map(|open| open.value.clone()).collect(),
+        lines,
+        reasons: open.into_iter().map(|open| open.reason).collect(),
+        until: None,
+        classes: effect.classes().map(Box::new),
     }
 }
 

@@ -381,7 +381,8 @@ impl Host {
             known: self.knows(&typed_in(&label, &wish), &[]).asking(asked),
             ..self.client(run.clone(), surface, label)
         };
-        let outcome = dispatch(self.station.clone(), tasks.clone(), caller.clone(), request).await;
+        let made = dispatch(self.station.clone(), tasks.clone(), caller.clone(), request);
+        let outcome = Box::pin(made).await;
         self.end(hold, caller, outcome, tasks).await
     }
 

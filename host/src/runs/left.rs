@@ -136,7 +136,7 @@ impl Host {
         let outcome = self
             .script_of(caller.clone(), source, tasks)
             .run(Vec::new());
-        let outcome = outcome.await;
+        let outcome = Box::pin(outcome).await;
         self.end(hold, caller, outcome, tasks).await
     }
 
@@ -189,7 +189,8 @@ impl Host {
         let gone_on = async {
             let records = self.expire(run, records).await?;
             let wish = wished_in(run, &records)?;
-            self.go_on_with(wish, records, hold, tasks).await
+            // Each step of a run is large, and they stand one in the other: what is waited for lies apart.
+            Box::pin(self.go_on_with(wish, records, hold, tasks)).await
         };
         let gone_on = gone_on.await;
         if gone_on.is_err() {
@@ -231,7 +232,8 @@ impl Host {
                 self.journal().append(&goal.run, 0, Event::Resumed)?;
                 let (earlier, session) = self.rejoin(&records).await?;
                 let from = (Vec::new(), records, earlier);
-                let answer = self.pursue_on(goal, prepared, from, (hold, tasks)).await;
+                let pursued = self.pursue_on(goal, prepared, from, (hold, tasks));
+                let answer = Box::pin(pursued).await;
                 if let Some(session) = session {
                     session.end();
                 }
@@ -248,9 +250,9 @@ impl Host {
         let outcome = match wish.script() {
             Some(source) => {
                 let script = self.script_of(caller.clone(), source, tasks);
-                script.run(records).await
+                Box::pin(script.run(records)).await
             }
-            None => self.call_again(&caller, &wish, &records, tasks).await?,
+            None => Box::pin(self.call_again(&caller, &wish, &records, tasks)).await?,
         };
         let called = self.end(hold, caller, outcome, tasks).await?;
         Ok(Resumed::Called(Box::new(called)))
