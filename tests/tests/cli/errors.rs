@@ -440,7 +440,7 @@ fn steady(text: &str) -> String {
     let rest = Regex::new("within its [0-9]+ ms").unwrap();
     let text = rest.replace_all(&text, "within its [REST] ms");
     // Names of this run are told, and have more tokens or fewer.
-    let about = Regex::new("(about |tokens = )[0-9]+").expect("an expression");
+    let about = Regex::new("(about |tokens = |--max-tokens )[0-9]{2,}").expect("an expression");
     about.replace_all(&text, "${1}[SOME]").into_owned()
 }
 
