@@ -286,3 +286,16 @@ async fn a_run_has_read_what_its_session_has() {
     answer.expect("the run goes on");
     assert_blocked(&rig, &run).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_of_what_a_session_has_read_is_blocked_in_a_later_run() {
+    let done = json!({"text": "Done."});
+    let replies = [read("inbox/letter.md"), done.clone(), write(COPY), done];
+    let rig = rig_of(SPANS).replies(&replies).kept().await;
+    let rig = rig.open().await;
+    let (_, answer) = rig.pursue_in_session("work", "What does it say?").await;
+    answer.expect("an answer");
+    let (run, answer) = rig.pursue_in_session("work", "Write it down.").await;
+    answer.expect("the run goes on");
+    assert_blocked(&rig, &run).await;
+}
