@@ -157,10 +157,13 @@ async fn what_attacks_take_is_given_back() {
         }
         rig::resident_kib()
     };
-    let before = strike(2).await;
-    let after = strike(4).await;
-    assert!(
-        after <= before + before / 20,
-        "{before} KiB before, {after} KiB after"
-    );
+    // What an allocator keeps goes up and down; what is never given back only goes up.
+    strike(3).await;
+    let mut seen = Vec::new();
+    for _ in 0..6 {
+        seen.push(strike(1).await);
+    }
+    let (before, after) = seen.split_at(3);
+    let (before, after) = (before.iter().max().unwrap(), after.iter().min().unwrap());
+    assert!(*after <= before + before / 20, "{seen:?} KiB");
 }
