@@ -169,7 +169,7 @@ fn the_mount_of_everything_is_opened_at_the_root() {
 #[test]
 fn a_mount_inside_another_one_gives_no_more_through_that() {
     use Access::{Read, Write};
-    let mounts = [("all", Write), ("mail", Read), ("work", Write)];
+    let mounts = [("all", Write), ("mail", Read), ("made", Write)];
     let (caller, mut policy) = caller_and_policy(&mounts, &mounts);
     let inner = |name: &str, access, workspace| Inside {
         mount: name.into(),
@@ -177,7 +177,7 @@ fn a_mount_inside_another_one_gives_no_more_through_that() {
         access,
         workspace,
     };
-    let inside = [inner("mail", Read, false), inner("work", Write, true)];
+    let inside = [inner("mail", Read, false), inner("made", Write, true)];
     if let Some(all) = policy.mounts.get_mut("all") {
         (all.inside, all.workspace) = (inside.into(), true);
     }
@@ -185,8 +185,8 @@ fn a_mount_inside_another_one_gives_no_more_through_that() {
         "all/x",
         "all/in/x",
         "all/in/mail/x",
-        "all/in/work/x",
-        "work/x",
+        "all/in/made/x",
+        "made/x",
     ];
     let spaces = spaces.map(|path| workspace_of(&policy, path).is_some());
     assert_eq!(spaces, [true, true, false, true, false]);
@@ -194,15 +194,15 @@ fn a_mount_inside_another_one_gives_no_more_through_that() {
         policy.flows.classes.own_mounts = mounts.iter().map(|name| (*name).to_owned()).collect();
         policy.is_own("all")
     };
-    assert!(!own(&mut policy, &["all", "mail"]) && !own(&mut policy, &["mail", "work"]));
-    assert!(own(&mut policy, &["all", "mail", "work"]) && policy.is_own("mail"));
+    assert!(!own(&mut policy, &["all", "mail"]) && !own(&mut policy, &["mail", "made"]));
+    assert!(own(&mut policy, &["all", "mail", "made"]) && policy.is_own("mail"));
     let asked = (caller, policy);
     for (path, wish, expected) in [
         ("all/in/mail/a", READ, "all:in/mail/a"),
         ("all/in/mail/a", write(WriteMode::Create), "mount_read_only"),
         ("all/in/mail", FileWish::Remove, "mount_read_only"),
         ("all/in/mailbox", write(WriteMode::Create), "all:in/mailbox"),
-        ("all/in/work/a", write(WriteMode::Replace), "all:in/work/a"),
+        ("all/in/made/a", write(WriteMode::Replace), "all:in/made/a"),
         ("all/b", to("all/in/mail/b"), "mount_read_only"),
     ] {
         assert_eq!(judged(&asked, &file(path, wish)), expected, "{path}");
