@@ -113,13 +113,16 @@ impl fmt::Debug for Schema {
 /// The size of a schema with every reference written out.
 ///
 /// A hostile schema is small and refers to itself: `allOf` of two references to the next of fifty
-/// definitions takes 2^50 steps, and one that leads back to itself never ends. What is beside `unevaluatedProperties` is
-/// looked at twice, so that thirty of those, one in the other, take 2^30.
+/// definitions takes 2^50 steps, one that leads back to itself never ends, and a chain of five thousand is as deep as
+/// nesting. What is beside `unevaluatedProperties` is looked at twice, so that thirty of those, one in the other, take 2^30.
 fn written_out(source: &Value) -> Result<usize> {
-    let mut known = HashMap::new();
-    let size = size_of(source, source, (0, &mut Vec::new()), &mut known);
-    match size {
-        Some(size) if size <= SCHEMA_VALUES => Ok(size),
+    let mut found = Found {
+        root: source,
+        known: HashMap::new(),
+        open: Vec::new(),
+    };
+    match found.extent(source, 0) {
+        Some(Extent { size, .. }) if size <= SCHEMA_VALUES => Ok(size),
         Some(_) | None => Err(Error::bad_plugin(format!(
             "a schema has more than {SCHEMA_VALUES} values with its references written out, is nested \
              deeper than {JSON_DEPTH}, or refers to itself or outside itself"
@@ -127,64 +130,83 @@ fn written_out(source: &Value) -> Result<usize> {
     }
 }
 
-/// Nothing for what is too deep, refers to itself, or has references that are not plain pointers.
-fn size_of<'a>(
-    root: &'a Value,
-    value: &'a Value,
-    (depth, open): (usize, &mut Vec<&'a str>),
-    known: &mut HashMap<&'a str, usize>,
-) -> Option<usize> {
-    if depth > JSON_DEPTH {
-        return None;
-    }
-    let mut sum: usize = 1;
-    match value {
-        Value::Array(items) => {
-            for item in items {
-                sum = sum.saturating_add(size_of(root, item, (depth + 1, open), known)?);
-            }
-        }
-        Value::Object(map) => {
-            for (key, item) in map {
-                let size = match (key.as_str(), item) {
-                    ("$ref", Value::String(to)) => size_of_target(root, to, (depth, open), known)?,
-                    (
-                        "$dynamicRef" | "$recursiveRef" | "$id" | "$anchor" | "$dynamicAnchor",
-                        Value::String(_),
-                    ) => {
-                        return None;
-                    }
-                    _ => size_of(root, item, (depth + 1, open), known)?,
-                };
-                sum = sum.saturating_add(size);
-            }
-            if UNEVALUATED.iter().any(|key| map.contains_key(*key)) {
-                sum = sum.saturating_mul(2);
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-    Some(sum)
+/// How large a part of a schema is, with every reference written out.
+#[derive(Clone, Copy)]
+struct Extent {
+    /// Values.
+    size: usize,
+    /// Levels below it.
+    height: usize,
 }
 
-fn size_of_target<'a>(
+/// What is known of a schema so far.
+struct Found<'a> {
     root: &'a Value,
-    to: &'a str,
-    (depth, open): (usize, &mut Vec<&'a str>),
-    known: &mut HashMap<&'a str, usize>,
-) -> Option<usize> {
-    if let Some(size) = known.get(to) {
-        return Some(*size);
+    /// By reference.
+    known: HashMap<&'a str, Extent>,
+    /// References that led here.
+    open: Vec<&'a str>,
+}
+
+impl<'a> Found<'a> {
+    /// Nothing for what is too deep, refers to itself, or has references that are not plain pointers.
+    fn extent(&mut self, value: &'a Value, depth: usize) -> Option<Extent> {
+        if depth > JSON_DEPTH {
+            return None;
+        }
+        let mut whole = Extent { size: 1, height: 0 };
+        match value {
+            Value::Array(items) => {
+                for item in items {
+                    whole.add(self.extent(item, depth + 1)?);
+                }
+            }
+            Value::Object(map) => {
+                for (key, item) in map {
+                    whole.add(self.extent_of_part(key, item, depth + 1)?);
+                }
+                if UNEVALUATED.iter().any(|key| map.contains_key(*key)) {
+                    whole.size = whole.size.saturating_mul(2);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+        (depth + whole.height <= JSON_DEPTH).then_some(whole)
     }
-    if open.contains(&to) {
-        return None;
+
+    fn extent_of_part(&mut self, key: &'a str, part: &'a Value, depth: usize) -> Option<Extent> {
+        match (key, part) {
+            ("$ref", Value::String(to)) => self.extent_of_target(to, depth),
+            (
+                "$dynamicRef" | "$recursiveRef" | "$id" | "$anchor" | "$dynamicAnchor",
+                Value::String(_),
+            ) => None,
+            _ => self.extent(part, depth),
+        }
     }
-    let target = root.pointer(to.strip_prefix('#')?)?;
-    open.push(to);
-    let size = size_of(root, target, (depth + 1, open), known)?;
-    open.pop();
-    known.insert(to, size);
-    Some(size)
+
+    fn extent_of_target(&mut self, to: &'a str, depth: usize) -> Option<Extent> {
+        if let Some(extent) = self.known.get(to) {
+            return Some(*extent);
+        }
+        if self.open.contains(&to) {
+            return None;
+        }
+        let target = self.root.pointer(to.strip_prefix('#')?)?;
+        self.open.push(to);
+        let extent = self.extent(target, depth)?;
+        self.open.pop();
+        self.known.insert(to, extent);
+        Some(extent)
+    }
+}
+
+impl Extent {
+    /// With one more part a level below.
+    fn add(&mut self, part: Self) {
+        self.size = self.size.saturating_add(part.size);
+        self.height = self.height.max(part.height + 1);
+    }
 }
 
 /// How many values there are in a value.
@@ -317,11 +339,18 @@ mod tests {
             doubling.insert(format!("d{step}"), json!({"allOf": [next, next]}));
         }
         doubling.insert("d50".into(), json!({"type": "null"}));
+        // Each is known before the next one refers to it.
+        let mut chain = serde_json::Map::from_iter([("d0000".to_owned(), json!(true))]);
+        for step in 1..5_000 {
+            let before = json!({"$ref": format!("#/$defs/d{:04}", step - 1)});
+            chain.insert(format!("d{step:04}"), before);
+        }
         for bad in [
             json!({"$ref": "#/$defs/d0", "$defs": doubling}),
             json!({"$ref": "#"}),
             json!({"allOf": [{"$ref": "#/allOf/0"}]}),
             json!({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}),
+            json!({"$defs": chain, "$ref": "#/$defs/d4999"}),
             json!({"$dynamicRef": "#x"}),
             json!({"$id": "http://a.test/", "type": "null"}),
             nested(

@@ -198,7 +198,6 @@ impl Ledger {
         let id = first(record, &records.id);
         if let Some(title) = first(record, &records.title)
             && self.typed.has_title(&title)
-            && self.has_room()
         {
             let author = match foreign {
                 false => Author::Me,
@@ -211,10 +210,13 @@ impl Ledger {
             // Whoever names a record by its title names what the service calls it, too.
             let own = id.iter().map(|id| (Kind::Id, id.clone()));
             let named = people.iter().cloned().chain(own);
-            self.titles.saw(&title, (which, author), named.collect());
+            match self.has_room(people.len() + 1) {
+                true => self.titles.saw(&title, (which, author), named.collect()),
+                false => self.titles.missed(&title),
+            }
         }
         if let Some(id) = id
-            && self.has_room()
+            && self.has_room(people.len() + 1)
         {
             let met = self.people.entry((tool.plugin().to_owned(), id));
             let met = met.or_default();
@@ -227,7 +229,7 @@ impl Ledger {
         if own && is_named(kind) {
             self.name(text);
         }
-        if self.has_room() {
+        if self.has_room(1) {
             let normal = kind.normal(text);
             self.vouched
                 .entry((kind, normal))
@@ -236,14 +238,14 @@ impl Ledger {
     }
 
     fn name(&mut self, text: &str) {
-        if self.has_room() {
+        if self.has_room(1) {
             self.names.insert(words(text).join(" "));
         }
     }
 
     /// Past the bound nothing more is vouched for.
-    fn has_room(&mut self) -> bool {
-        self.values = self.values.saturating_add(1);
+    fn has_room(&mut self, values: usize) -> bool {
+        self.values = self.values.saturating_add(values);
         self.values <= LEDGER_VALUES
     }
 

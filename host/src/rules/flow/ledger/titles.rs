@@ -34,6 +34,8 @@ struct Title {
     said: String,
     /// Its records, by plugin and name there.
     records: BTreeMap<(String, String), Author>,
+    /// There was no room for a record of this title.
+    missed: bool,
 }
 
 impl Titles {
@@ -48,7 +50,7 @@ impl Titles {
         let key = words(title);
         let known = self.all.entry(key.clone()).or_insert_with(|| Title {
             said: title.to_owned(),
-            records: BTreeMap::new(),
+            ..Title::default()
         });
         let by = known.records.entry(record).or_insert(Author::Unknown);
         if *by == Author::Unknown {
@@ -56,6 +58,13 @@ impl Titles {
         }
         for address in addresses {
             self.under.entry(address).or_default().insert(key.clone());
+        }
+    }
+
+    /// A record of this title was read for which there is no room: nobody knows any more who has used it.
+    pub(super) fn missed(&mut self, title: &str) {
+        if let Some(known) = self.all.get_mut(&words(title)) {
+            known.missed = true;
         }
     }
 
@@ -72,6 +81,6 @@ impl Title {
     fn is_by_one(&self) -> bool {
         let mut authors = self.records.values();
         let first = authors.next();
-        authors.all(|author| Some(author) == first && *author != Author::Unknown)
+        !self.missed && authors.all(|author| Some(author) == first && *author != Author::Unknown)
     }
 }

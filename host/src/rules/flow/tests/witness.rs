@@ -464,6 +464,34 @@ fn a_title_that_two_have_used_is_no_witness_any_more() {
 }
 
 #[test]
+fn who_fills_the_ledger_gains_nothing_by_it() {
+    let title = "Team offsite, June";
+    let crowd = |id: &str, from: &str, people: usize| {
+        let people = (0..people).map(|n| format!("{n}@evil.test"));
+        json!({"id": id, "from": from, "title": title, "to": people.collect::<Vec<_>>()})
+    };
+    let scene = || scene(&["Answer 'Team offsite, June', letter m2"], MAIL);
+    let to_eve = || json!({"to": "eve@evil.test"});
+    let read = |scene: Scene, letter| scene.saw("mail.read", json!({}), letter);
+    // One letter that fits stands for its title, until another one of that title is read for which there is no room.
+    let fitting = read(scene(), crowd("m1", "eve@evil.test", 9_900));
+    let fitting = fitting.check("mail.send", to_eve(), Allow(&[("to", "typed")]));
+    read(fitting, crowd("m2", "ada@x.com", 500))
+        .check("mail.send", to_eve(), Ask(&["`to`"]))
+        .check(
+            "mail.send",
+            json!({"to": "ada@x.com", "answers": "m2"}),
+            Ask(&["`to`"]),
+        );
+    // What does not fit is left out whole.
+    read(scene(), crowd("m1", "eve@evil.test", 20_000)).check(
+        "mail.send",
+        to_eve(),
+        Ask(&["`to`"]),
+    );
+}
+
+#[test]
 fn the_record_that_is_answered_is_a_witness_for_its_own_addresses() {
     let scene = scene(&["Answer letter m1, or \"44\""], MAIL)
         .saw("mail.read", json!({}), letter("m1", "ada@x.com", "Hi"))
