@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use crate::bindings::lazaret::plugin::fetch as raw;
-use crate::{Failure, Refusal};
+use crate::{Failure, Reason, Refusal};
 
 /// Sends a GET request.
 pub fn get(url: impl Into<String>) -> Result<Response, Refusal> {
@@ -196,7 +196,8 @@ impl Response {
         matches!(self.status, 301 | 302 | 303 | 307 | 308).then(|| self.header("location"))?
     }
 
-    /// Itself if the status is 2xx, else a failure, which is retryable if trying later makes sense.
+    /// Itself if the status is 2xx, else a failure with the [`Reason`] that the status gives, which is retryable if trying
+    /// later makes sense.
     pub fn success(self) -> Result<Self, Failure> {
         if (200..300).contains(&self.status) {
             return Ok(self);
@@ -205,7 +206,13 @@ impl Response {
             "`{}` answered with status {}",
             self.url, self.status
         ))
-        .with_details(json!({ "status": self.status }));
+        .with_details(json!({ "status": self.status }))
+        .because_of(match self.status {
+            401 => Reason::Unauthenticated,
+            409 => Reason::Conflict,
+            429 => Reason::RateLimited,
+            _ => Reason::External,
+        });
         let passing = matches!(self.status, 408 | 425 | 429 | 500 | 502..=504);
         Err(if passing {
             failure.retryable()
@@ -263,6 +270,9 @@ mod tests {
         assert!(answer(204).success().is_ok());
         assert!(answer(503).success().unwrap_err().is_retryable());
         assert!(!answer(404).success().unwrap_err().is_retryable());
+        let limited = answer(429).success().unwrap_err();
+        let details = json!({"status": 429, "code": "RATE_LIMITED"});
+        assert_eq!(limited.details(), Some(&details));
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub enum Code {
     RateLimited,
     /// A line of JSON automation that is no request (row A-26).
     BadLine,
-    /// It clashes with how things are, as a tool says (row A-26a).
+    /// It clashes with how things are, such as a second answer to one question (row A-26a).
     Conflict,
     /// A tool will not do what would be unsafe (row A-26a).
     Unsafe,
@@ -93,6 +93,7 @@ impl Code {
         match self {
             Self::BadInput
             | Self::BadArgs
+            | Self::TooBig
             | Self::ScriptFailed
             | Self::Stalled
             | Self::NotJson
@@ -108,7 +109,6 @@ impl Code {
             | Self::Conflict
             | Self::Unsafe
             | Self::OverBudget
-            | Self::TooBig
             | Self::OutOfFuel
             | Self::OutOfMemory
             | Self::Trapped
@@ -125,8 +125,9 @@ impl Code {
     #[must_use]
     pub fn envelope(self) -> &'static str {
         match self {
-            // A script is what its client sends: what is wrong with it is found when it runs.
-            Self::BadInput | Self::BadArgs | Self::ScriptFailed | Self::Stalled => {
+            // A script is what its client sends: what is wrong with it is found when it runs. So is what was wished too
+            // large, or makes a tool return too much.
+            Self::BadInput | Self::BadArgs | Self::TooBig | Self::ScriptFailed | Self::Stalled => {
                 "VALIDATION_ERROR"
             }
             Self::UnknownTool => "ACTION_NOT_FOUND",
@@ -147,7 +148,6 @@ impl Code {
             Self::NotFound => "NOT_FOUND",
             Self::BadPlugin
             | Self::OverBudget
-            | Self::TooBig
             | Self::OutOfFuel
             | Self::OutOfMemory
             | Self::Trapped

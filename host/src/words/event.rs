@@ -7,6 +7,7 @@ pub mod asked;
 pub mod attempted;
 mod remade;
 pub mod session;
+mod sight;
 mod step;
 mod surface;
 pub mod texts;
@@ -20,6 +21,7 @@ pub use self::asked::CallAsked;
 pub use self::attempted::{Attempted, Onward, Tried};
 pub use self::remade::Remade;
 pub use self::session::{Cause, Compacted, InSession};
+pub use self::sight::{Glimpse, Sight};
 pub use self::step::{Doing, Step};
 pub use self::surface::Surface;
 use super::attachment::Attachment;
@@ -687,60 +689,4 @@ impl Limit {
             Self::CostBudget => "cost_budget",
         }
     }
-}
-
-/// What a watcher of a run sees: its records, and between them what is not worth keeping.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one at a time is looked at, and most are records"
-)]
-pub enum Sight {
-    /// A fact that is in the journal.
-    Record(Record),
-    /// Something that happened on the way.
-    Glimpse {
-        /// The run.
-        run: RunId,
-        /// What.
-        #[serde(flatten)]
-        glimpse: Glimpse,
-    },
-}
-
-/// What happens between two records.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "event", rename_all = "snake_case")]
-pub enum Glimpse {
-    /// What the run is about to do.
-    Step(Step),
-    /// More of the model's text.
-    Text {
-        /// The piece.
-        text: String,
-    },
-    /// More of what the model thinks, where its provider tells.
-    Thought {
-        /// The piece.
-        text: String,
-    },
-    /// A tool says how far it is.
-    Progress {
-        /// The record of the call's judgement: several may speak at once (G-22).
-        of: Seq,
-        /// The tool.
-        tool: String,
-        /// Its words.
-        message: String,
-        /// 0 to 100, where it said so.
-        percent: Option<f32>,
-    },
-    /// A script wrote to its console.
-    Said {
-        /// `debug`, `info`, `warn` or `error`.
-        level: &'static str,
-        /// The line.
-        message: String,
-    },
 }

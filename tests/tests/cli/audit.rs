@@ -459,7 +459,7 @@ fn files_that_are_no_exported_run_are_refused() {
     station.write("big.jsonl", vec![b' '; (64 << 20) + 1]);
     station
         .run(&["runs", "import", "big.jsonl"])
-        .ends(1)
+        .ends(2)
         .says(&["is too big"]);
     station.run(&["runs", "import", "none.jsonl"]).ends(4);
     station

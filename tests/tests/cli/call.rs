@@ -1,5 +1,7 @@
 //! `lazaret call`: where arguments come from, and what is said when they are wrong.
 
+use std::path::Path;
+
 use serde_json::json;
 
 use crate::server::{Answer, Server, plain};
@@ -219,7 +221,7 @@ fn a_call_is_made_again_as_often_as_its_caller_says() {
     ended.ends(0).prints(&["a page"]);
     assert_eq!(asked, 2);
     let (ended, asked) = busy_once(&["--retries", "0"]);
-    ended.ends(1).says(&["answered with status 503"]);
+    ended.ends(5).says(&["answered with status 503"]);
     assert_eq!(asked, 1);
 }
 
@@ -269,6 +271,44 @@ fn events_come_one_a_line_and_the_envelope_is_the_last() {
     assert_eq!(
         events.last().map(|event| &event["event"]),
         Some(&json!("stopped"))
+    );
+}
+
+/// Row A-24a: what a tool logs, how far it is, and what files it has, at once and with the call that it belongs to.
+#[test]
+fn what_a_tool_says_on_the_way_is_streamed() {
+    let station = Station::new();
+    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/guests/conformance.wasm");
+    station.write(
+        "lazaret.toml",
+        &format!("[plugins]\nconformance = {suite:?}\n"),
+    );
+    station.trust();
+    let ended = station
+        .run(&["call", "conformance.everything", "{}", "--ndjson"])
+        .ends(0);
+    let lines = ended.says_only("").lines();
+    let judged = lines.iter().find(|line| line["event"] == "judged");
+    let of = &judged.expect("a judgement")["seq"];
+    let all = |event: &'static str| lines.iter().filter(move |line| line["event"] == event);
+    for said in all("said") {
+        assert_eq!(&said["of"], of, "{said}");
+        assert_eq!(said["tool"], "conformance.everything");
+        assert_eq!(
+            (&said["message"], &said["fields"]),
+            (&json!("a line"), &json!({"rows": 3}))
+        );
+    }
+    let levels: Vec<_> = all("said").map(|said| said["level"].clone()).collect();
+    assert_eq!(levels, ["debug", "info", "warn", "error"]);
+    let far: Vec<_> = all("progress").map(|far| far["percent"].clone()).collect();
+    assert_eq!(far[far.len() - 2..], [json!(50.0), json!(null)]);
+    let files: Vec<_> = all("artifact").map(|file| file["id"].clone()).collect();
+    assert_eq!(files, ["artifact-1", "artifact-2", "artifact-3"]);
+    let last = all("artifact").last().expect("a file");
+    assert_eq!(
+        (&last["name"], &last["bytes"]),
+        (&json!("rows.bin"), &json!(2))
     );
 }
 

@@ -82,7 +82,6 @@ fn elsewhere(code: Code) -> Option<&'static str> {
         Code::Diverged | Code::InDoubt => "of runs that go on: `it scripts`, `crash`",
         Code::Cancelled => "needs a signal: `hostile`",
         Code::Busy => "needs another process: `journal`",
-        Code::ProviderFailed => "needs a server: `provider`",
         Code::Bug => "there should be none",
         Code::BadInput
         | Code::BadArgs
@@ -108,6 +107,7 @@ fn elsewhere(code: Code) -> Option<&'static str> {
         | Code::NotJson
         | Code::BadOutcome
         | Code::FetchFailed
+        | Code::ProviderFailed
         | Code::DiskFailed
         | Code::NotFound
         | Code::Corrupt => return None,
@@ -267,17 +267,34 @@ fn typed() -> Vec<Case> {
 /// Agents that go too far.
 fn agents() -> Vec<Case> {
     let config = "[agents.a]\nmodels = [\"m\"]\n[models.m]\nprovider = \"scripted\"\nscript = \"replies.jsonl\"\n";
-    vec![Case {
-        before: |station| {
-            station.write("replies.jsonl", "{\"text\":\"Done.\"}\n");
+    let run = ["run", "--agent", "a", "Go on, please."];
+    vec![
+        Case {
+            before: |station| {
+                station.write("replies.jsonl", "{\"text\":\"Done.\"}\n");
+            },
+            ..case(
+                Code::OverBudget,
+                "an agent that has spent all",
+                config,
+                ["run", "--agent", "a", "--max-tokens", "1", "Go on, please."],
+            )
         },
-        ..case(
-            Code::OverBudget,
-            "an agent that has spent all",
-            config,
-            ["run", "--agent", "a", "--max-tokens", "1", "Go on, please."],
-        )
-    }]
+        Case {
+            before: |station| {
+                station.write(
+                    "replies.jsonl",
+                    "{\"fail\":[{\"status\":401}],\"text\":\"no\"}\n",
+                );
+            },
+            ..case(
+                Code::ProviderFailed,
+                "a provider that knows no such key",
+                config,
+                run,
+            )
+        },
+    ]
 }
 
 fn scripts() -> Vec<Case> {

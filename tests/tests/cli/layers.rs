@@ -264,7 +264,7 @@ fn hostile_variables_end_in_words() {
     let half = &arguments[0][..100_000];
     station
         .run_told(&[("LAZARET__BLOCK", half)], &["config", "show"])
-        .ends(1)
+        .ends(2)
         .says(&["the value of `LAZARET__BLOCK` is too big: 100000 bytes"]);
     wrong(
         &[("LAZARET__A__B__C__D__E__F__G__H__I", "1")],
@@ -319,7 +319,7 @@ fn hostile_variables_end_in_words() {
         .collect();
     station
         .run_told(&many, &["config", "show"])
-        .ends(1)
+        .ends(2)
         .says(&["the number of variables `LAZARET__…` and flags `--set` is too big: 300"]);
 }
 

@@ -93,7 +93,7 @@ fn a_script_asks_waits_and_goes_on() {
         .says(&["has ended"]);
     station
         .run(&["ask", "allow", &id])
-        .ends(2)
+        .ends(1)
         .says(&["was answered already, with yes", "lazaret runs show [RUN]"]);
     assert_eq!(log(&station), "one\n");
 }

@@ -258,7 +258,7 @@ fn a_file_that_is_too_big_is_not_read() {
     let station = Station::new();
     let file = File::create(station.workspace().join("big.wasm")).unwrap();
     file.set_len(40 << 20).unwrap();
-    station.run(&["plugin", "check", "big.wasm"]).ends(1).says_only(
+    station.run(&["plugin", "check", "big.wasm"]).ends(2).says_only(
         "error: the component `[HERE]/big.wasm` is too big: 41943040 bytes, and at most 33554432 may be",
     );
 }

@@ -138,7 +138,7 @@ fn the_goal_may_come_from_standard_input() {
     let long = vec![b'a'; 300_000];
     station
         .run_with_input(&["run"], &long)
-        .ends(1)
+        .ends(2)
         .says(&["the prompt is too big"]);
 }
 

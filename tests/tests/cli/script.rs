@@ -123,7 +123,7 @@ fn a_script_that_is_too_long_is_refused() {
     station.write("long.js", format!("return 1 //{}", "a".repeat(100_000)));
     station
         .run(&["script", "long.js"])
-        .ends(1)
+        .ends(2)
         .says(&["100000", "characters"]);
     station.write("longer.js", "a".repeat(500_000));
     let ended = station.run(&["script", "longer.js"]);

@@ -173,7 +173,7 @@ fn a_run_that_cannot_begin_is_a_failure_and_no_run() {
     begin(json!({"prompt": "x", "tools": ["files.*"]})).fails(400, "VALIDATION_ERROR");
     begin(json!({"prompt": " "})).fails(400, "VALIDATION_ERROR");
     begin(json!({"prompt": "x", "session": "../x"})).fails(400, "VALIDATION_ERROR");
-    begin(json!({"prompt": "x".repeat(300_000)})).fails(413, "INTERNAL_ERROR");
+    begin(json!({"prompt": "x".repeat(300_000)})).fails(413, "VALIDATION_ERROR");
     assert_eq!(server.get("/v1/runs").is(200)["runs"], json!([]));
 }
 
@@ -219,7 +219,7 @@ fn a_question_is_answered_once_and_the_run_goes_on() {
     for answer in ["deny", "allow"] {
         server
             .post(&path, &json!({"answer": answer}))
-            .fails(409, "VALIDATION_ERROR");
+            .fails(409, "CONFLICT");
     }
     let shown = server.get(&format!("/v1/runs/{run}")).is(200);
     assert_eq!(shown["answer"], "Two words.");
@@ -279,7 +279,7 @@ fn a_script_runs_against_the_tools() {
         .fails(400, "VALIDATION_ERROR");
     server
         .post("/v1/scripts", &json!({"source": "x".repeat(100_001)}))
-        .fails(413, "INTERNAL_ERROR");
+        .fails(413, "VALIDATION_ERROR");
 }
 
 const SLOW: &str = "await new Promise(done => setTimeout(done, 1500)); return 7";

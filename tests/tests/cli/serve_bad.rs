@@ -123,7 +123,7 @@ fn what_is_no_request_of_ours_is_said_in_an_envelope() {
     server.get("/v1/tools/%ff").fails(400, "VALIDATION_ERROR");
     server
         .get(&format!("/v1/runs/{}", "a".repeat(300)))
-        .fails(413, "INTERNAL_ERROR");
+        .fails(413, "VALIDATION_ERROR");
     server
         .get("/v1/runs?limit=0")
         .fails(400, "VALIDATION_ERROR");
@@ -179,7 +179,7 @@ fn a_body_is_json_of_one_form_and_no_longer_than_it_may_be() {
         send(json, body).fails(400, "VALIDATION_ERROR");
     }
     let big = json!({"input": {"text": "a".repeat(1 << 20)}}).to_string();
-    send(json, &big).fails(413, "INTERNAL_ERROR");
+    send(json, &big).fails(413, "VALIDATION_ERROR");
     // Of one that says nothing of its length no more is read than may be.
     let head = format!(
         "POST {path} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\ncontent-type: {json}\r\n\
@@ -188,7 +188,7 @@ fn a_body_is_json_of_one_form_and_no_longer_than_it_may_be() {
     );
     let chunk = format!("10000\r\n{}\r\n", "a".repeat(0x10000));
     let flood = format!("{head}{}", chunk.repeat(40));
-    server.raw(flood.as_bytes()).fails(413, "INTERNAL_ERROR");
+    server.raw(flood.as_bytes()).fails(413, "VALIDATION_ERROR");
     let broken = format!("{head}zz\r\n");
     assert_eq!(server.raw(broken.as_bytes()).status, 400);
 }
@@ -306,8 +306,8 @@ fn names_of_runs_cannot_be_guessed_at_a_profit() {
     server.post(&path, &json!({"answer": "allow"})).is(200);
     server
         .post(&path, &json!({"answer": "allow"}))
-        .fails(409, "VALIDATION_ERROR");
-    server.get(&path).fails(409, "VALIDATION_ERROR");
+        .fails(409, "CONFLICT");
+    server.get(&path).fails(409, "CONFLICT");
 }
 
 #[test]

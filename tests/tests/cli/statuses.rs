@@ -4,7 +4,9 @@
 use lazaret_tests::saying;
 use serde_json::json;
 
-use crate::station::{Ended, Station};
+use crate::server::{Answer, Server};
+use crate::serving::Serving;
+use crate::station::{Ended, Station, hostile};
 
 fn ends(ended: Ended, status: i32, code: &str) {
     let envelope = ended.json();
@@ -84,4 +86,91 @@ fn what_is_not_there_is_4() {
         4,
         "UNSUPPORTED_SURFACE",
     );
+}
+
+/// Row A-33: over HTTP, by what really happens.
+#[test]
+fn over_http_the_status_says_what_kind_of_end_it_was() {
+    let said = |code: &str| match code {
+        "" => json!({}),
+        code => json!({"code": code}),
+    };
+    let ends = [
+        ("AUTHENTICATION_ERROR", 401),
+        ("UNSAFE_ACTION", 403),
+        ("CONFLICT", 409),
+        ("RATE_LIMITED", 429),
+        ("CONCURRENCY_LIMIT", 429),
+        ("EXTERNAL_SERVICE_ERROR", 502),
+        ("", 500),
+    ];
+    let station = Station::new();
+    let mut config = format!("[plugins]\nhostile = {:?}\n", hostile());
+    for (place, (code, _)) in ends.iter().enumerate() {
+        let name = format!("odd{place}");
+        let component = saying::failing(&name, &json!({}), false, &said(code));
+        station.write(&format!("{name}.wasm"), component);
+        config.push_str(&format!("{name} = \"{name}.wasm\"\n"));
+    }
+    station.write(
+        "wrong.wasm",
+        saying::component("wrong", &json!({"output": {"type": "string"}}), "3"),
+    );
+    config.push_str("wrong = \"wrong.wasm\"\n");
+    let server = Server::start(vec![
+        Answer::Bytes("no HTTP\r\n\r\n".to_owned()),
+        Answer::Silence(String::new()),
+    ]);
+    config.push_str(&format!(
+        "[grants.\"web.get_page\"]\nfetch = [{{ url = \"{}/\", private = true }}]\n",
+        server.url()
+    ));
+    station.write("lazaret.toml", &config);
+    station.trust();
+    let serving = Serving::start(&station);
+    for (place, (code, status)) in ends.iter().enumerate() {
+        let expected = if code.is_empty() {
+            "INTERNAL_ERROR"
+        } else {
+            code
+        };
+        serving
+            .call(&format!("odd{place}.run"), json!({}))
+            .fails(*status, expected);
+    }
+    serving
+        .call("wrong.run", json!({}))
+        .fails(500, "OUTPUT_VALIDATION_ERROR");
+    serving
+        .call("hostile.traps", json!({}))
+        .fails(500, "INTERNAL_ERROR");
+    serving
+        .call("text.nope", json!({}))
+        .fails(404, "ACTION_NOT_FOUND");
+    let late = json!({"input": {}, "timeoutMs": 50});
+    serving
+        .post("/v1/tools/hostile.sleep/call", &late)
+        .fails(504, "TIMEOUT");
+    let once = json!({"input": {"url": server.url()}, "retries": 0});
+    let page = || serving.post("/v1/tools/web.get_page/call", &once);
+    page().fails(502, "EXTERNAL_SERVICE_ERROR");
+    server.wait();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(page);
+        server.wait();
+        let runs = serving.get("/v1/runs").is(200)["runs"].clone();
+        let running = runs
+            .as_array()
+            .expect("runs")
+            .iter()
+            .find(|run| run["state"] == "running");
+        let run = running.expect("one that waits")["run"]
+            .as_str()
+            .expect("a name")
+            .to_owned();
+        serving
+            .post(&format!("/v1/runs/{run}/cancel"), &json!({}))
+            .is(200);
+        waiting.join().expect("an answer").fails(499, "CANCELLED");
+    });
 }

@@ -492,7 +492,7 @@ fn a_question_waits_on_every_surface_and_is_answered_on_any_other() {
             &format!("/v1/questions/{asked}"),
             &json!({"answer": "allow"}),
         )
-        .fails(409, "VALIDATION_ERROR");
+        .fails(409, "CONFLICT");
     let mut others = waiting["questions"].as_array().expect("a list").iter();
     let other = others.find(|waiting| waiting["question"] != asked);
     let question = other.expect("another one")["question"]

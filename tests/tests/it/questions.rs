@@ -354,7 +354,7 @@ async fn an_answer_that_comes_too_late_is_refused_and_counts_as_no() {
         .expect_err("a minute is over");
     assert_eq!(
         (late.code(), late.is_retryable()),
-        (Code::TooSlow, false),
+        (Code::Conflict, false),
         "{late:?}"
     );
     assert!(
@@ -365,7 +365,7 @@ async fn an_answer_that_comes_too_late_is_refused_and_counts_as_no() {
     let rig = rig.close().at(NOW_MS).open().await;
     let again = rig.host.answer(question.id.as_str(), Say::Allow).await;
     let again = again.expect_err("it has expired");
-    assert_eq!(again.code(), Code::BadInput, "{again:?}");
+    assert_eq!(again.code(), Code::Conflict, "{again:?}");
     assert!(
         again.message().contains("was not answered in time"),
         "{again:?}"
@@ -501,7 +501,7 @@ async fn an_answer_counts_once_and_unknown_names_are_told_from_used_ones() {
     for start in [id.as_str(), &id.as_str()[..12]] {
         let again = rig.host.answer(start, Say::Allow).await;
         let again = again.expect_err("it was answered");
-        assert_eq!(again.code(), Code::BadInput, "{again:?}");
+        assert_eq!(again.code(), Code::Conflict, "{again:?}");
         assert!(
             again.message().contains("was answered already, with no"),
             "{again:?}"

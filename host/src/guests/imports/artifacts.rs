@@ -8,6 +8,7 @@ use crate::guests::bindings::lazaret::plugin::types::Refusal;
 use crate::guests::guest::{Artifact, Inside};
 use crate::rules::json;
 use crate::words::error::Error;
+use crate::words::event::Glimpse;
 use crate::words::id::shown;
 use crate::words::limits::{ARTIFACT_BYTES, ARTIFACTS};
 
@@ -41,6 +42,15 @@ impl Host for Inside {
         let (name, media_type) = (shown(&name), shown(&media_type));
         let bytes_clean = scrub.known().clean_bytes(&wish.bytes).unwrap_or(wish.bytes);
         let id = format!("artifact-{}", count + 1);
+        let glimpse = Glimpse::Artifact {
+            of: visit.caller.parent,
+            tool: visit.caller.origin.to_string(),
+            id: id.clone(),
+            name: name.clone(),
+            bytes: bytes_clean.len(),
+        };
+        let journal = visit.station.gate.journal();
+        journal.glimpse(&visit.caller.run, glimpse);
         visit.trail.artifact_bytes = bytes;
         visit.trail.artifacts.push(Artifact {
             id: id.clone(),

@@ -23,6 +23,7 @@ impl Host for Inside {
         let bytes = message.len() + fields.len();
         if visit.has_room(bytes) {
             visit.add_line(level, &message, read_fields(&fields));
+            visit.tell_line();
         }
     }
 
@@ -56,6 +57,22 @@ impl Host for Inside {
 }
 
 impl Visit {
+    /// Tells watchers of the newest line.
+    fn tell_line(&self) {
+        let Some(line) = self.trail.logs.last() else {
+            return;
+        };
+        let glimpse = Glimpse::Said {
+            of: self.caller.parent,
+            tool: self.caller.origin.to_string(),
+            level: line.level,
+            message: line.message.clone(),
+            fields: line.fields.as_object().cloned().unwrap_or_default(),
+        };
+        let journal = self.station.gate.journal();
+        journal.glimpse(&self.caller.run, glimpse);
+    }
+
     /// Whether a line of so many bytes is kept; if not, it is counted.
     fn has_room(&mut self, bytes: usize) -> bool {
         let trail = &mut self.trail;

@@ -79,7 +79,7 @@ impl Host {
     /// The question whose name begins so.
     ///
     /// # Errors
-    /// `NotFound`; `BadInput` for more than one, and for one that has been answered.
+    /// `NotFound`; `BadInput` for more than one; `Conflict` for one that has been answered.
     pub async fn question(&self, start: &str) -> Result<Waiting> {
         let mut found = self.questions().await?;
         found.retain(|waiting| waiting.question.id.as_str().starts_with(start));
@@ -107,7 +107,7 @@ impl Host {
             "was not answered in time, and counts as answered with no".to_owned()
         };
         let what = format!("the question `{}` {how}", shown(start));
-        Ok(Error::bad_input(what).hint(format!("lazaret runs show {run}")))
+        Ok(Error::new(Code::Conflict, what).hint(format!("lazaret runs show {run}")))
     }
 
     /// Records which questions of a run that goes on were not answered in time. From then on they have expired, also
@@ -168,9 +168,7 @@ fn too_late(waiting: &Waiting) -> Error {
         "the question `{}` was not answered in time, and counts as answered with no",
         waiting.question.id
     );
-    Error::new(Code::TooSlow, what)
-        .retry(false)
-        .hint(format!("lazaret runs resume {}", waiting.run))
+    Error::new(Code::Conflict, what).hint(format!("lazaret runs resume {}", waiting.run))
 }
 
 /// An answer as a word for people.

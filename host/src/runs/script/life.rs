@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Script;
 use super::absent::instead;
@@ -210,8 +210,11 @@ impl<'a> Life<'a> {
             let message = station.scrub.clean(&line);
             if self.recall.settled.is_empty() {
                 let glimpse = Glimpse::Said {
+                    of: self.seq,
+                    tool: TOOL.to_owned(),
                     level,
                     message: message.clone(),
+                    fields: Map::new(),
                 };
                 let run = &self.script.caller.run;
                 station.gate.journal().glimpse(run, glimpse);

@@ -206,7 +206,11 @@ fn progress(spinner: &Spinner, sight: &Sight) -> bool {
         }
         Sight::Glimpse {
             glimpse:
-                Glimpse::Step(_) | Glimpse::Text { .. } | Glimpse::Thought { .. } | Glimpse::Said { .. },
+                Glimpse::Step(_)
+                | Glimpse::Text { .. }
+                | Glimpse::Thought { .. }
+                | Glimpse::Said { .. }
+                | Glimpse::Artifact { .. },
             ..
         }
         | Sight::Record(_) => false,

@@ -1,7 +1,6 @@
 //! `/v1/questions`: what waits for a person, and their answers.
 
 use axum::extract::State;
-use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,9 +10,8 @@ use super::body::{Named, Wished};
 use super::feed::state_of;
 use super::runs;
 use super::site::Site;
-use crate::runs::host::Host;
 use crate::surfaces::{listed, wish};
-use crate::words::error::{Code, Error};
+use crate::words::error::Error;
 use crate::words::event::Answer;
 use crate::words::id::shown;
 use crate::words::limits::SERVE_QUESTION_CHARS;
@@ -69,10 +67,7 @@ pub(super) async fn list(State(site): State<Site>) -> Answered {
 pub(super) async fn one(State(site): State<Site>, Named(id): Named) -> Answered {
     let host = site.host();
     check_name(&id)?;
-    match host.question(&id).await {
-        Ok(waiting) => ok(&listed::question(&waiting)),
-        Err(error) => Err(settled(&host, &id, error).await),
-    }
+    ok(&listed::question(&host.question(&id).await?))
 }
 
 /// `POST /v1/questions/{question}`.
@@ -84,10 +79,7 @@ pub(super) async fn answer(
     let host = site.host();
     check_name(&id)?;
     let said = reply.answer.answer();
-    let waiting = match host.answer_because(&id, said, &reply.reason).await {
-        Ok(waiting) => waiting,
-        Err(error) => return Err(settled(&host, &id, error).await),
-    };
+    let waiting = host.answer_because(&id, said, &reply.reason).await?;
     let run = waiting.run.clone();
     if reply.resume && wish::questions(&host, &run).await?.is_empty() {
         runs::go_on(&site, &host, &run).await?;
@@ -109,16 +101,4 @@ fn check_name(id: &str) -> Result<(), Failed> {
     let what = format!("question `{}`", shown(id));
     let hint = format!("name it by its first {SERVE_QUESTION_CHARS} characters or more");
     Err(Error::not_found(what).hint(hint).into())
-}
-
-/// A question that was answered before is in conflict with another answer.
-async fn settled(host: &Host, id: &str, error: Error) -> Failed {
-    let was_settled =
-        error.code() == Code::BadInput && matches!(host.journal().settled(id).await, Ok(Some(_)));
-    let conflicts = was_settled || error.code() == Code::TooSlow;
-    let failed = Failed::from(error);
-    match conflicts {
-        true => failed.status(StatusCode::CONFLICT),
-        false => failed,
-    }
 }

@@ -14,6 +14,7 @@ use rmcp::model::{
 use rmcp::service::Peer;
 use serde_json::{Value, json};
 
+use crate::rules::script;
 use crate::runs::host::Host;
 use crate::words::event::{Glimpse, Sight};
 use crate::words::id::RunId;
@@ -122,11 +123,21 @@ impl Ears {
                 percent,
                 ..
             } => self.progress(&format!("{tool}: {message}"), *percent).await,
-            Glimpse::Said { level, message } => {
+            // What a tool says comes with its outcome.
+            Glimpse::Said {
+                tool,
+                level,
+                message,
+                ..
+            } if tool == script::TOOL => {
                 self.log(level, "script", Value::String(visible(message)))
                     .await;
             }
-            Glimpse::Step(_) | Glimpse::Text { .. } | Glimpse::Thought { .. } => {}
+            Glimpse::Said { .. }
+            | Glimpse::Artifact { .. }
+            | Glimpse::Step(_)
+            | Glimpse::Text { .. }
+            | Glimpse::Thought { .. } => {}
         }
     }
 

@@ -133,7 +133,8 @@ impl Stream {
                 Glimpse::Step(_)
                 | Glimpse::Thought { .. }
                 | Glimpse::Progress { .. }
-                | Glimpse::Said { .. } => None,
+                | Glimpse::Said { .. }
+                | Glimpse::Artifact { .. } => None,
             },
         }
     }
