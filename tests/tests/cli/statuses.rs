@@ -88,12 +88,12 @@ fn what_is_not_there_is_4() {
     );
 }
 
-/// Row A-33: over HTTP, by what really happens.
+/// Row A-33: over HTTP, by what tools say of themselves.
 #[test]
 fn over_http_the_status_says_what_kind_of_end_it_was() {
     let said = |code: &str| match code {
         "" => json!({}),
-        code => json!({"code": code}),
+        code => json!({ "code": code }),
     };
     let ends = [
         ("AUTHENTICATION_ERROR", 401),
@@ -105,48 +105,50 @@ fn over_http_the_status_says_what_kind_of_end_it_was() {
         ("", 500),
     ];
     let station = Station::new();
-    let mut config = format!("[plugins]\nhostile = {:?}\n", hostile());
+    let mut config = "[plugins]\nwrong = \"wrong.wasm\"\n".to_owned();
     for (place, (code, _)) in ends.iter().enumerate() {
         let name = format!("odd{place}");
         let component = saying::failing(&name, &json!({}), false, &said(code));
         station.write(&format!("{name}.wasm"), component);
         config.push_str(&format!("{name} = \"{name}.wasm\"\n"));
     }
-    station.write(
-        "wrong.wasm",
-        saying::component("wrong", &json!({"output": {"type": "string"}}), "3"),
-    );
-    config.push_str("wrong = \"wrong.wasm\"\n");
-    let server = Server::start(vec![
-        Answer::Bytes("no HTTP\r\n\r\n".to_owned()),
-        Answer::Silence(String::new()),
-    ]);
-    config.push_str(&format!(
-        "[grants.\"web.get_page\"]\nfetch = [{{ url = \"{}/\", private = true }}]\n",
-        server.url()
-    ));
+    let text = json!({"output": {"type": "string"}});
+    station.write("wrong.wasm", saying::component("wrong", &text, "3"));
     station.write("lazaret.toml", &config);
     station.trust();
     let serving = Serving::start(&station);
+    let call = |tool: &str| serving.call(tool, json!({}));
     for (place, (code, status)) in ends.iter().enumerate() {
         let expected = if code.is_empty() {
             "INTERNAL_ERROR"
         } else {
             code
         };
-        serving
-            .call(&format!("odd{place}.run"), json!({}))
-            .fails(*status, expected);
+        call(&format!("odd{place}.run")).fails(*status, expected);
     }
-    serving
-        .call("wrong.run", json!({}))
-        .fails(500, "OUTPUT_VALIDATION_ERROR");
+    call("wrong.run").fails(500, "OUTPUT_VALIDATION_ERROR");
+    call("text.nope").fails(404, "ACTION_NOT_FOUND");
+}
+
+/// The same, by what happens to a call.
+#[test]
+fn over_http_the_status_says_what_happened() {
+    let server = Server::start(vec![
+        Answer::Bytes("no HTTP\r\n\r\n".to_owned()),
+        Answer::Silence(String::new()),
+    ]);
+    let station = Station::new();
+    let config = format!(
+        "[plugins]\nhostile = {:?}\n[grants.\"web.get_page\"]\nfetch = [{{ url = \"{}/\", private = true }}]\n",
+        hostile(),
+        server.url()
+    );
+    station.write("lazaret.toml", &config);
+    station.trust();
+    let serving = Serving::start(&station);
     serving
         .call("hostile.traps", json!({}))
         .fails(500, "INTERNAL_ERROR");
-    serving
-        .call("text.nope", json!({}))
-        .fails(404, "ACTION_NOT_FOUND");
     let late = json!({"input": {}, "timeoutMs": 50});
     serving
         .post("/v1/tools/hostile.sleep/call", &late)
@@ -159,18 +161,11 @@ fn over_http_the_status_says_what_kind_of_end_it_was() {
         let waiting = scope.spawn(page);
         server.wait();
         let runs = serving.get("/v1/runs").is(200)["runs"].clone();
-        let running = runs
-            .as_array()
-            .expect("runs")
-            .iter()
-            .find(|run| run["state"] == "running");
-        let run = running.expect("one that waits")["run"]
-            .as_str()
-            .expect("a name")
-            .to_owned();
-        serving
-            .post(&format!("/v1/runs/{run}/cancel"), &json!({}))
-            .is(200);
+        let mut runs = runs.as_array().expect("runs").iter();
+        let running = runs.find(|run| run["state"] == "running");
+        let run = running.expect("one that waits")["run"].clone();
+        let cancel = format!("/v1/runs/{}/cancel", run.as_str().expect("a name"));
+        serving.post(&cancel, &json!({})).is(200);
         waiting.join().expect("an answer").fails(499, "CANCELLED");
     });
 }

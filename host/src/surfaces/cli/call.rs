@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::going::Going;
 use super::print::{self, Spinner};
 use super::{Scene, inline, run::until_cancelled};
 use crate::edges::named;
@@ -19,7 +20,7 @@ use crate::surfaces::envelope::Envelope;
 use crate::surfaces::paint::{faint, foreign};
 use crate::surfaces::wish;
 use crate::words::error::{Code, Error, Result, why};
-use crate::words::event::{Glimpse, Sight, Surface};
+use crate::words::event::{Sight, Surface};
 use crate::words::limits::{ARGS_BYTES, CALL_TIMEOUT_MS_MAX};
 use crate::words::message::WishedArgs;
 
@@ -186,35 +187,11 @@ enum Next {
 
 /// Shows what a tool says of its progress; whether it said anything.
 fn progress(spinner: &Spinner, sight: &Sight) -> bool {
-    match sight {
-        Sight::Glimpse {
-            glimpse:
-                Glimpse::Progress {
-                    tool,
-                    message,
-                    percent,
-                    ..
-                },
-            ..
-        } => {
-            let said = format!("{tool}: {message}");
-            match percent {
-                Some(percent) => spinner.say_far(&said, *percent),
-                None => spinner.say(&said),
-            }
-            true
-        }
-        Sight::Glimpse {
-            glimpse:
-                Glimpse::Step(_)
-                | Glimpse::Text { .. }
-                | Glimpse::Thought { .. }
-                | Glimpse::Said { .. }
-                | Glimpse::Artifact { .. },
-            ..
-        }
-        | Sight::Record(_) => false,
+    let far = Going::far(sight);
+    if let Some(far) = &far {
+        spinner.show(far);
     }
+    far.is_some()
 }
 
 /// Prints what became of a call; the exit status.

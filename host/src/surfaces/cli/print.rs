@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::going::Going;
 use crate::surfaces::envelope::Failure;
 use crate::surfaces::paint::{bad, faint, foreign, warn};
 use crate::words::error::{Code, Error};
@@ -141,16 +142,25 @@ impl Spinner {
         self.0.enable_steady_tick(Duration::from_millis(100));
     }
 
-    /// Says what is going on, and how far that is.
-    pub(super) fn say_far(&self, message: &str, percent: f32) {
-        if self.0.length().is_none() {
-            self.0.set_length(100);
-            self.0.set_style(bar());
+    /// Says what is going on, with a bar for as long as it is known how far that is.
+    pub(super) fn show(&self, going: &Going) {
+        match going.percent {
+            Some(percent) => {
+                if self.0.length().is_none() {
+                    self.0.set_length(100);
+                    self.0.set_style(bar());
+                }
+                // Whole numbers of a percentage that was clamped.
+                let at = format!("{percent:.0}").parse().unwrap_or(0);
+                self.0.set_position(at);
+            }
+            None if self.0.length().is_some() => {
+                self.0.unset_length();
+                self.0.set_style(ProgressStyle::default_spinner());
+            }
+            None => {}
         }
-        // Whole numbers of a percentage that was clamped.
-        self.0
-            .set_position(format!("{percent:.0}").parse().unwrap_or(0));
-        self.say(message);
+        self.say(&going.message);
     }
 
     /// Prints lines without tearing the spinner.
@@ -197,9 +207,15 @@ mod tests {
         let spinner = Spinner::new(true);
         spinner.say("working");
         assert_eq!(spinner.0.length(), None);
+        let show = |percent| {
+            let message = "working".to_owned();
+            spinner.show(&Going { message, percent });
+        };
         for (percent, at) in [(0.0, 0), (49.6, 50), (100.0, 100), (f32::NAN, 0)] {
-            spinner.say_far("working", percent);
+            show(Some(percent));
             assert_eq!((spinner.0.length(), spinner.0.position()), (Some(100), at));
         }
+        show(None);
+        assert_eq!(spinner.0.length(), None);
     }
 }

@@ -222,7 +222,7 @@ pub(super) async fn follow(
         } else if !scene.quiet {
             spinner.around(|| transcript.print(sight));
             if let Some(going_on) = transcript.going_on(sight) {
-                spinner.say(&going_on);
+                spinner.show(&going_on);
             }
         }
     };

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::call::report;
+use super::going::Going;
 use super::print::{self, Spinner};
 use super::run::{parse_chosen, until_cancelled};
 use super::{Scene, inline};
@@ -14,9 +15,9 @@ use crate::runs::host::{Called, Host};
 use crate::runs::left::{Program, Resumed};
 use crate::runs::rest;
 use crate::runs::written::Written;
-use crate::surfaces::paint::{faint, foreign};
+use crate::surfaces::paint::faint;
 use crate::words::error::{Code, Error, Result, why};
-use crate::words::event::{EffectKind, Event, Glimpse, Sight, Surface, Verdict};
+use crate::words::event::{EffectKind, Event, Sight, Surface, Verdict};
 use crate::words::id::RunId;
 use crate::words::limits::SCRIPT_CHARS;
 
@@ -229,7 +230,7 @@ async fn see(
     let mut watcher = host.watch(run);
     let spinner = Spinner::new(scene.quiet || scene.json);
     let mut work = std::pin::pin!(work);
-    let mut latest = "running the script".to_owned();
+    let mut latest = Going::from("running the script".to_owned());
     let mut announced = false;
     loop {
         let next = async {
@@ -245,13 +246,13 @@ async fn see(
             Err(_) => announced = true,
         }
         if announced {
-            spinner.say(&latest);
+            spinner.show(&latest);
         }
     }
 }
 
 /// What a script is doing, in a few words.
-fn doing(sight: &Sight) -> Option<String> {
+fn doing(sight: &Sight) -> Option<Going> {
     match sight {
         Sight::Record(record) => {
             let Event::Judged(judged) = &record.event else {
@@ -259,13 +260,8 @@ fn doing(sight: &Sight) -> Option<String> {
             };
             let begins = judged.effect == EffectKind::Call
                 && matches!(judged.verdict, Verdict::Allow { .. });
-            begins.then(|| format!("running {}", judged.subject))
+            begins.then(|| format!("running {}", judged.subject).into())
         }
-        Sight::Glimpse { glimpse, .. } => match glimpse {
-            Glimpse::Said { message, .. } => Some(foreign(message)),
-            Glimpse::Progress { tool, message, .. } => Some(format!("{tool}: {message}")),
-            Glimpse::Step(step) => Some(step.message.clone()),
-            Glimpse::Artifact { .. } | Glimpse::Text { .. } | Glimpse::Thought { .. } => None,
-        },
+        Sight::Glimpse { glimpse, .. } => Going::of(glimpse),
     }
 }

@@ -10,12 +10,13 @@ use crate::rules::budget::is_overspending;
 use crate::rules::flow::handles::handle_in;
 use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
 use crate::words::event::{
-    Answer, Brought, Compacted, Content, EffectKind, End, Event, Finished, Glimpse, Judged, Record,
-    Sight, Started, Stopped, Verdict,
+    Answer, Brought, Compacted, Content, EffectKind, End, Event, Finished, Judged, Record, Sight,
+    Started, Stopped, Verdict,
 };
 use crate::words::id::Seq;
 use crate::words::message::{Observation, Reply, WishedArgs};
 
+use super::going::Going;
 use super::print;
 
 /// Characters of a value on one line.
@@ -48,26 +49,11 @@ impl Transcript {
     }
 
     /// What is going on now, for the spinner (O-47).
-    pub(super) fn going_on(&self, sight: &Sight) -> Option<String> {
+    pub(super) fn going_on(&self, sight: &Sight) -> Option<Going> {
         match sight {
             // A call by a script; those of a model are a step.
-            Sight::Record(record) => self.script_s_call(record),
-            Sight::Glimpse {
-                glimpse: Glimpse::Step(step),
-                ..
-            } => Some(step.message.clone()),
-            Sight::Glimpse {
-                glimpse: Glimpse::Progress { tool, message, .. },
-                ..
-            } => Some(format!("{tool}: {message}")),
-            Sight::Glimpse {
-                glimpse: Glimpse::Said { message, .. },
-                ..
-            } => Some(foreign(message)),
-            Sight::Glimpse {
-                glimpse: Glimpse::Artifact { .. } | Glimpse::Text { .. } | Glimpse::Thought { .. },
-                ..
-            } => None,
+            Sight::Record(record) => self.script_s_call(record).map(Going::from),
+            Sight::Glimpse { glimpse, .. } => Going::of(glimpse),
         }
     }
 
