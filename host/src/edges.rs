@@ -12,3 +12,4 @@ pub mod named;
 pub mod notes;
 pub mod state;
 pub mod vault;
+pub mod versions;

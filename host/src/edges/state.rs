@@ -276,6 +276,29 @@ impl StateFolder {
     /// # Errors
     /// `DiskFailed`.
     pub fn hold(&self, name: &str) -> Result<Option<Held>> {
+        self.held(name, fs::File::try_lock)
+    }
+
+    /// The same, and waits for whoever else holds it: for what nobody holds for longer than a moment.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub fn hold_in_turn(&self, name: &str) -> Result<Held> {
+        let in_turn = |file: &fs::File| loop {
+            match file.lock() {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                locked => return locked.map_err(fs::TryLockError::Error),
+            }
+        };
+        let held = self.held(name, in_turn)?;
+        held.ok_or_else(|| Error::bug("a lock was waited for, and not given"))
+    }
+
+    fn held(
+        &self,
+        name: &str,
+        lock: impl Fn(&fs::File) -> std::result::Result<(), fs::TryLockError>,
+    ) -> Result<Option<Held>> {
         let path = self.0.join(name);
         let failed = |error: std::io::Error| disk(&path, "cannot be locked", error);
         loop {
@@ -288,7 +311,7 @@ impl StateFolder {
                 .custom_flags(i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0))
                 .open(&path)
                 .map_err(failed)?;
-            match file.try_lock() {
+            match lock(&file) {
                 Ok(()) => {}
                 Err(fs::TryLockError::WouldBlock) => return Ok(None),
                 Err(fs::TryLockError::Error(error)) => return Err(failed(error)),

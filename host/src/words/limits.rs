@@ -714,6 +714,10 @@ pub const SERVER_ADDRESS_BYTES: usize = 4 << 10;
 pub const SERVER_CURSOR_BYTES: usize = 4 << 10;
 /// The pinned definitions of one server.
 pub const SERVER_PIN_BYTES: usize = 8 << 20;
+/// A signature beside a component, and a file with a key that signs.
+pub const SIGNED_BYTES: usize = 2 << 10;
+/// Characters of a version that is signed.
+pub const SIGNED_VERSION_CHARS: usize = 128;
 /// Lines that are shown of one part of a definition that has changed.
 pub const SERVER_CHANGE_LINES: usize = 24;
 /// Characters that are shown of such a line.

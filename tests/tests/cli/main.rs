@@ -60,5 +60,6 @@ mod surfaces;
 mod tls;
 mod trust;
 mod two_files;
+mod vouched;
 mod watching;
 mod wires;
