@@ -509,6 +509,10 @@ pub const SEARCH_ANSWER_BYTES: usize = 32 << 10;
 
 /// A secret's value.
 pub const SECRET_BYTES: usize = 16 << 10;
+/// How long the desktop's keyring may take: somebody may have to unlock it.
+pub const DESKTOP_WAIT_MS: u64 = 30_000;
+/// What is read of the words of the program that asks it.
+pub const DESKTOP_WORDS_BYTES: usize = 4 << 10;
 /// Shorter values are no secrets: to blank them would blank half of every text.
 pub const SECRET_CHARS_MIN: usize = 8;
 /// Secrets of one vault.

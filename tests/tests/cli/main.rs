@@ -12,6 +12,7 @@ mod confirm;
 mod consult;
 mod demo;
 mod denied;
+mod desktop;
 mod doctor;
 mod document;
 mod envelope;
