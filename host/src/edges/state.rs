@@ -172,12 +172,16 @@ impl StateFolder {
     /// # Errors
     /// `Denied` for one that is.
     pub fn plain_file(&self, name: &str) -> Result<PathBuf> {
+        self.plain_file_of(name, rustix::process::geteuid().as_raw())
+    }
+
+    fn plain_file_of(&self, name: &str, user: u32) -> Result<PathBuf> {
         for ending in ["", "-wal", "-shm", "-journal"] {
             let path = self.0.join(format!("{name}{ending}"));
             let Ok(found) = fs::symlink_metadata(&path) else {
                 continue;
             };
-            let own = found.uid() == rustix::process::geteuid().as_raw();
+            let own = found.uid() == user;
             if !found.is_file() || found.nlink() != 1 || !own {
                 let what = format!("`{}` is a link or belongs to somebody else", path.display());
                 return Err(Error::new(Code::Denied, what).hint("move it away"));
@@ -254,6 +258,24 @@ impl StateFolder {
             .into_iter()
             .filter_map(|name| name.into_string().ok())
             .collect())
+    }
+
+    /// Gives a file another name, if it is there; nothing of that name may be there yet.
+    ///
+    /// # Errors
+    /// `Conflict`, `DiskFailed`.
+    pub fn rename(&self, from: &str, to: &str) -> Result<()> {
+        let (old, new) = (self.0.join(from), self.0.join(to));
+        if fs::symlink_metadata(&new).is_ok() {
+            let what = format!("`{}` is there already", new.display());
+            return Err(Error::new(Code::Conflict, what).hint("move it away"));
+        }
+        match fs::rename(&old, &new) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(disk(&old, "cannot be moved", error))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     /// Removes a file; that it is gone already is no failure.
@@ -401,6 +423,30 @@ fn disk(path: &Path, what: &str, error: std::io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Only the superuser can make a file that is somebody else's; so here it is the user who is somebody else.
+    #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this file owns what the host keeps on disk"
+    )]
+    fn side_files_of_another_user_are_refused() {
+        let user = rustix::process::geteuid().as_raw();
+        for ending in ["", "-wal", "-shm", "-journal"] {
+            let place = tempfile::tempdir().unwrap();
+            let folder = StateFolder::open(place.path()).unwrap();
+            let name = format!("journal.db{ending}");
+            fs::write(place.path().join(&name), "").unwrap();
+            folder.plain_file_of("journal.db", user).unwrap();
+            let error = folder.plain_file_of("journal.db", user + 1).unwrap_err();
+            assert_eq!(error.code(), Code::Denied);
+            let says = format!("{name}` is a link or belongs to somebody else");
+            assert!(error.message().contains(&says), "{error:?}");
+            // Nor may it be a second name of a file of theirs.
+            fs::hard_link(place.path().join(&name), place.path().join("other")).unwrap();
+            assert!(folder.plain_file_of("journal.db", user).is_err());
+        }
+    }
 
     #[test]
     #[expect(

@@ -36,7 +36,8 @@ fn refuses(station: &Station, status: i32, says: &str) {
 }
 
 const DAMAGED: &str = "error: `[ROOT]/state/lazaret/runs/journal.db` is damaged or no journal
-hint: move it away; lazaret then begins a new one, and the old one stays for repair";
+hint: copy what can still be read and verified: lazaret runs repair
+hint: or move it away; lazaret then begins a new one, and the old one stays for repair";
 
 #[test]
 fn runs_are_listed_newest_first() {
@@ -197,7 +198,10 @@ fn a_journal_with_a_flipped_page_is_damaged() {
     bytes[4_096..].fill(0xA5);
     fs::write(path, bytes).unwrap();
     let ended = station.run(&["runs", "list"]).ends(1);
-    ended.says(&["is damaged or no journal", "hint: move it away"]);
+    ended.says(&[
+        "is damaged or no journal",
+        "hint: copy what can still be read and verified: lazaret runs repair",
+    ]);
 }
 
 #[test]
