@@ -3,6 +3,7 @@
 //! An edge does not decide. It does what the permit says, within the limits, and reports what
 //! influenced the outcome.
 
+pub(crate) mod aside;
 pub mod egress;
 pub mod files;
 mod labels;
@@ -12,3 +13,4 @@ pub mod named;
 pub mod notes;
 pub mod state;
 pub mod vault;
+pub mod versions;

@@ -26,4 +26,5 @@ pub mod station;
 mod stop;
 pub mod tasks;
 mod ticker;
+pub mod vouched;
 mod wasi;

@@ -47,6 +47,7 @@ pub mod secret;
 pub mod server;
 pub mod show;
 pub mod signature;
+pub mod signed;
 pub mod spans;
 pub mod tier;
 pub mod wards;

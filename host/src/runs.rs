@@ -17,6 +17,7 @@ mod observe;
 mod offer;
 pub mod provider;
 pub mod rejudge;
+pub mod repair;
 pub mod replay;
 pub mod rest;
 pub mod running;

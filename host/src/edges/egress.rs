@@ -117,7 +117,7 @@ impl Egress {
         let method = Method::from_bytes(fetch.method().as_bytes())
             .map_err(|_| Error::bug("a method that was checked is none"))?;
         let Filled { url, headers, body } = self.filling.fill(fetch, &reach.fills).await?;
-        let mut request = client.request(method, url).body(body);
+        let mut request = client.request(method, url).body(Filled::sent(body));
         for (name, value) in headers {
             request = request.header(name, value);
         }

@@ -23,6 +23,7 @@ use rustix::fs::{OFlags, RenameFlags, renameat_with};
 use self::kept::check_moved;
 use self::turn::{Doing, Turn, Turns};
 use self::written::{Written, no_room};
+use super::aside::aside;
 use super::labels::{FileLabels, Known};
 use super::state::random;
 use crate::gate::{Performed, Permit};
@@ -146,9 +147,9 @@ impl Files {
         let files = self.clone();
         let (file, places) = permit.redeem();
         // The file system may block for as long as it likes; a worker of the runtime may not.
-        let work = tokio::task::spawn_blocking(move || files.perform_labelled(file, places)).await;
+        let work = aside(move |asker| files.perform_labelled(file, places, asker)).await;
         let (result, label) =
-            work.unwrap_or_else(|_| (Err(Error::bug("the files edge panicked")), None));
+            work.unwrap_or_else(|| (Err(Error::bug("the files edge panicked")), None));
         let bytes = match &result {
             Ok(FileOutcome::Bytes(bytes)) => bytes.len(),
             Ok(FileOutcome::Entries(entries)) => entries.len(),

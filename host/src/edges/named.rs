@@ -10,7 +10,10 @@
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+
+use zeroize::Zeroizing;
 
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::id::{Digest, Digesting};
@@ -112,6 +115,40 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 pub fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
     let file = File::create_new(path).and_then(|mut file| file.write_all(bytes));
     file.map_err(|error| unwritten(path, error))
+}
+
+/// Writes a file that must not be there yet, and that only its owner may read.
+///
+/// # Errors
+/// `DiskFailed`.
+pub fn write_own(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut options = File::options();
+    let file = options.write(true).create_new(true).mode(0o600).open(path);
+    let written = file.and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    written.map_err(|error| unwritten(path, error))
+}
+
+/// As [`read`], of a file that nobody but its owner may read.
+///
+/// # Errors
+/// `Denied` where others may, and as [`read`].
+pub fn read_own(path: &Path, what: &str, limit: usize) -> Result<Zeroizing<Vec<u8>>> {
+    let bytes = Zeroizing::new(read(path, what, limit)?);
+    let mode = fs::metadata(path).map_or(0, |found| found.permissions().mode());
+    if mode & 0o077 == 0 {
+        return Ok(bytes);
+    }
+    let shown = path.display();
+    Err(Error::new(
+        Code::Denied,
+        format!("{what} `{shown}` may be read by others"),
+    )
+    .hint(format!(
+        "let it be yours alone: chmod 600 {shown}; or make another one, if they have"
+    )))
 }
 
 /// Removes a file, if it is there.

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
+use super::aside::{Asker, aside};
 use crate::gate::journal::planted;
 use crate::gate::{Performed, Permit};
 use crate::rules::keep::{Keep, KeepWish};
@@ -118,8 +119,8 @@ impl Notes {
         let began = Clock::instant();
         let (keep, ()) = permit.redeem();
         let notes = self.clone();
-        let work = tokio::task::spawn_blocking(move || notes.perform_now(&keep)).await;
-        let result = work.unwrap_or_else(|_| Err(Error::bug("the notes edge panicked")));
+        let work = aside(move |asker| notes.perform_now(&keep, asker)).await;
+        let result = work.unwrap_or_else(|| Err(Error::bug("the notes edge panicked")));
         let found = result
             .as_ref()
             .map_or(&[][..], |(_, notes)| notes.as_slice());
@@ -144,8 +145,9 @@ impl Notes {
         }
     }
 
-    fn perform_now(&self, keep: &Keep) -> Result<(String, Vec<Note>)> {
+    fn perform_now(&self, keep: &Keep, asker: &Asker) -> Result<(String, Vec<Note>)> {
         let database = lock(&self.database);
+        asker.check()?;
         let shelf = Shelf {
             database: &database,
             key: &self.key,

@@ -172,12 +172,16 @@ impl StateFolder {
     /// # Errors
     /// `Denied` for one that is.
     pub fn plain_file(&self, name: &str) -> Result<PathBuf> {
+        self.plain_file_of(name, rustix::process::geteuid().as_raw())
+    }
+
+    fn plain_file_of(&self, name: &str, user: u32) -> Result<PathBuf> {
         for ending in ["", "-wal", "-shm", "-journal"] {
             let path = self.0.join(format!("{name}{ending}"));
             let Ok(found) = fs::symlink_metadata(&path) else {
                 continue;
             };
-            let own = found.uid() == rustix::process::geteuid().as_raw();
+            let own = found.uid() == user;
             if !found.is_file() || found.nlink() != 1 || !own {
                 let what = format!("`{}` is a link or belongs to somebody else", path.display());
                 return Err(Error::new(Code::Denied, what).hint("move it away"));
@@ -256,6 +260,24 @@ impl StateFolder {
             .collect())
     }
 
+    /// Gives a file another name, if it is there; nothing of that name may be there yet.
+    ///
+    /// # Errors
+    /// `Conflict`, `DiskFailed`.
+    pub fn rename(&self, from: &str, to: &str) -> Result<()> {
+        let (old, new) = (self.0.join(from), self.0.join(to));
+        if fs::symlink_metadata(&new).is_ok() {
+            let what = format!("`{}` is there already", new.display());
+            return Err(Error::new(Code::Conflict, what).hint("move it away"));
+        }
+        match fs::rename(&old, &new) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(disk(&old, "cannot be moved", error))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
     /// Removes a file; that it is gone already is no failure.
     ///
     /// # Errors
@@ -276,6 +298,29 @@ impl StateFolder {
     /// # Errors
     /// `DiskFailed`.
     pub fn hold(&self, name: &str) -> Result<Option<Held>> {
+        self.held(name, fs::File::try_lock)
+    }
+
+    /// The same, and waits for whoever else holds it: for what nobody holds for longer than a moment.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub fn hold_in_turn(&self, name: &str) -> Result<Held> {
+        let in_turn = |file: &fs::File| loop {
+            match file.lock() {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                locked => return locked.map_err(fs::TryLockError::Error),
+            }
+        };
+        let held = self.held(name, in_turn)?;
+        held.ok_or_else(|| Error::bug("a lock was waited for, and not given"))
+    }
+
+    fn held(
+        &self,
+        name: &str,
+        lock: impl Fn(&fs::File) -> std::result::Result<(), fs::TryLockError>,
+    ) -> Result<Option<Held>> {
         let path = self.0.join(name);
         let failed = |error: std::io::Error| disk(&path, "cannot be locked", error);
         loop {
@@ -288,7 +333,7 @@ impl StateFolder {
                 .custom_flags(i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0))
                 .open(&path)
                 .map_err(failed)?;
-            match file.try_lock() {
+            match lock(&file) {
                 Ok(()) => {}
                 Err(fs::TryLockError::WouldBlock) => return Ok(None),
                 Err(fs::TryLockError::Error(error)) => return Err(failed(error)),
@@ -378,6 +423,30 @@ fn disk(path: &Path, what: &str, error: std::io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Only the superuser can make a file that is somebody else's; so here it is the user who is somebody else.
+    #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this file owns what the host keeps on disk"
+    )]
+    fn side_files_of_another_user_are_refused() {
+        let user = rustix::process::geteuid().as_raw();
+        for ending in ["", "-wal", "-shm", "-journal"] {
+            let place = tempfile::tempdir().unwrap();
+            let folder = StateFolder::open(place.path()).unwrap();
+            let name = format!("journal.db{ending}");
+            fs::write(place.path().join(&name), "").unwrap();
+            folder.plain_file_of("journal.db", user).unwrap();
+            let error = folder.plain_file_of("journal.db", user + 1).unwrap_err();
+            assert_eq!(error.code(), Code::Denied);
+            let says = format!("{name}` is a link or belongs to somebody else");
+            assert!(error.message().contains(&says), "{error:?}");
+            // Nor may it be a second name of a file of theirs.
+            fs::hard_link(place.path().join(&name), place.path().join("other")).unwrap();
+            assert!(folder.plain_file_of("journal.db", user).is_err());
+        }
+    }
 
     #[test]
     #[expect(

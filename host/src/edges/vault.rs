@@ -1,9 +1,10 @@
 //! The vault: values of secrets. Only the egress edge reads one, after a permit and before the wire.
 //!
-//! One of three back ends keeps them, as `[vault]` of the configuration says: an encrypted file in the
-//! user's own state folder, the keyring of the system, or the environment. A value is never in the
+//! One of four back ends keeps them, as `[vault]` of the configuration says: an encrypted file in the user's own state
+//! folder, the keyring of the kernel or of the desktop, or the environment. A value is never in the
 //! configuration, and a [`Secret`] can be neither printed, written out nor copied.
 
+mod desktop;
 mod environment;
 mod file;
 mod keyring;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use self::file::SealedFile;
-use self::keyring::Keyring;
+use self::keyring::{Keyring, Kind};
 pub use self::secret::Secret;
 use crate::rules::scrub::Known;
 use crate::rules::secret::{is_secret_name, no_such_secret};
@@ -50,8 +51,10 @@ pub enum Backend {
     /// An encrypted file in the user's own state folder.
     #[default]
     File,
-    /// The keyring of the system.
+    /// The keyring of the kernel: in memory, gone with the next start of the machine.
     Keyring,
+    /// The keyring of the desktop, asked through `secret-tool`.
+    Desktop,
     /// Variables of the environment, `LAZARET_SECRET_NAME`.
     Env,
 }
@@ -62,7 +65,8 @@ impl Vault {
     pub fn new(backend: Backend, state: &Path) -> Self {
         let store = match backend {
             Backend::File => Store::File(Arc::new(SealedFile::new(state))),
-            Backend::Keyring => Store::Keyring(Arc::new(Keyring::new(state))),
+            Backend::Keyring => Store::Keyring(Arc::new(Keyring::new(Kind::Kernel, state))),
+            Backend::Desktop => Store::Keyring(Arc::new(Keyring::new(Kind::Desktop, state))),
             Backend::Env => Store::Environment,
         };
         Self {
@@ -93,7 +97,7 @@ impl Vault {
         match &self.store {
             Store::None => "nowhere",
             Store::File(_) => "file",
-            Store::Keyring(_) => "keyring",
+            Store::Keyring(keyring) => keyring.kind.word(),
             Store::Environment => "env",
         }
     }

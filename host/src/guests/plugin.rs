@@ -9,6 +9,7 @@ use super::guest::Linked;
 use super::station::Quarantine;
 use crate::edges::named;
 use crate::rules::manifest::Manifest;
+use crate::rules::signed::Signer;
 use crate::words::error::{Error, Result};
 use crate::words::id::Digest;
 use crate::words::limits::COMPONENT_BYTES;
@@ -25,6 +26,15 @@ pub struct Plugin {
     /// Where its bytes are.
     pub origin: PluginBytes,
     linked: OnceCell<Linked>,
+}
+
+/// A component as the operator names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Installed {
+    /// Its file.
+    pub path: PathBuf,
+    /// Who has to have signed it; nobody, where that is not said.
+    pub signed_by: Option<Signer>,
 }
 
 /// Where a component's bytes are.
@@ -95,6 +105,15 @@ impl Plugin {
     /// `BadPlugin` and what reading and compiling say.
     pub async fn look(quarantine: &Quarantine, origin: PluginBytes) -> Result<Self> {
         let digest = origin.digest()?;
+        Self::look_at(quarantine, origin, digest).await
+    }
+
+    /// The same of a component that has to have this digest still.
+    pub(super) async fn look_at(
+        quarantine: &Quarantine,
+        origin: PluginBytes,
+        digest: Digest,
+    ) -> Result<Self> {
         let linked = OnceCell::new();
         let manifest = match quarantine.cache().manifest(digest)? {
             // It was checked before it was stored, and only this host can store.

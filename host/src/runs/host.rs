@@ -23,6 +23,7 @@ use crate::edges::files::{Files, nested};
 use crate::edges::notes::Notes;
 use crate::edges::state::StateFolder;
 use crate::edges::vault::Vault;
+use crate::edges::versions::Versions;
 use crate::gate::journal::{Journal, Watcher};
 use crate::gate::{Gate, Performed, failed};
 use crate::guests::cache::Cache;
@@ -30,11 +31,12 @@ use crate::guests::catalog::{Catalog, Collisions};
 use crate::guests::compile::Compiler;
 use crate::guests::dispatch::{Outcome, Request, dispatch};
 use crate::guests::engine;
-use crate::guests::plugin::{self, Plugin, PluginBytes};
+use crate::guests::plugin::{self, Installed, Plugin, PluginBytes};
 use crate::guests::repeats::Repeats;
 use crate::guests::script::Scripts;
 use crate::guests::station::{Quarantine, Station};
 use crate::guests::tasks::Tasks;
+use crate::guests::vouched;
 use crate::rules::agent::Agent;
 use crate::rules::caller::{Budget, Caller, Invocation, Judging, Known, Origin};
 use crate::rules::flow::handles::{Given, has_handle};
@@ -66,7 +68,7 @@ pub struct Setup {
     /// Where each mount of the policy lies.
     pub mounts: BTreeMap<Arc<str>, PathBuf>,
     /// Components beside the bundled ones, by name.
-    pub plugins: BTreeMap<String, PathBuf>,
+    pub plugins: BTreeMap<String, Installed>,
     /// MCP servers.
     pub servers: Vec<Terms>,
     /// What happens when two plugins have one name.
@@ -167,8 +169,9 @@ impl Host {
         let kept = Kept::open(&places)?;
         let quarantine = open_quarantine(&places)?;
         let (journal, notes) = open_records(&places)?;
+        let versions = Versions::open(&StateFolder::open(&places.state)?)?;
         let plugins = (plugins, collisions);
-        let mut catalog = gather(&quarantine, plugins, &mut policy).await?;
+        let mut catalog = gather((&quarantine, &versions), plugins, &mut policy).await?;
         let known = scrub::Known::default();
         vault.teach(&known)?;
         let egress = Egress::new(&places.names, vault.clone(), known.clone());
@@ -607,8 +610,8 @@ pub(super) fn open_journal(places: &Places) -> Result<Journal> {
 /// The bundled plugins and those of the configuration. The bundled ones come with this host, and no other plugin can have
 /// their names: so they are trusted.
 async fn gather(
-    quarantine: &Quarantine,
-    (plugins, collisions): (BTreeMap<String, PathBuf>, Collisions),
+    (quarantine, versions): (&Quarantine, &Versions),
+    (plugins, collisions): (BTreeMap<String, Installed>, Collisions),
     policy: &mut Policy,
 ) -> Result<Catalog> {
     let bundled = look_at_all(quarantine, plugin::bundled()).await?;
@@ -616,8 +619,8 @@ async fn gather(
     let own = own.chain([script::PLUGIN.to_owned()]);
     policy.flows.classes.trusted_plugins.extend(own);
     let mut configured = BTreeMap::new();
-    for (name, path) in plugins {
-        let plugin = Plugin::look(quarantine, PluginBytes::File(path)).await;
+    for (name, installed) in plugins {
+        let plugin = vouched::look((quarantine, versions), &name, installed).await;
         let plugin = plugin.map_err(|error| about_plugin(&name, &error))?;
         configured.insert(name, plugin);
     }

@@ -509,6 +509,10 @@ pub const SEARCH_ANSWER_BYTES: usize = 32 << 10;
 
 /// A secret's value.
 pub const SECRET_BYTES: usize = 16 << 10;
+/// How long the desktop's keyring may take: somebody may have to unlock it.
+pub const DESKTOP_WAIT_MS: u64 = 30_000;
+/// What is read of the words of the program that asks it.
+pub const DESKTOP_WORDS_BYTES: usize = 4 << 10;
 /// Shorter values are no secrets: to blank them would blank half of every text.
 pub const SECRET_CHARS_MIN: usize = 8;
 /// Secrets of one vault.
@@ -714,6 +718,10 @@ pub const SERVER_ADDRESS_BYTES: usize = 4 << 10;
 pub const SERVER_CURSOR_BYTES: usize = 4 << 10;
 /// The pinned definitions of one server.
 pub const SERVER_PIN_BYTES: usize = 8 << 20;
+/// A signature beside a component, and a file with a key that signs.
+pub const SIGNED_BYTES: usize = 2 << 10;
+/// Characters of a version that is signed.
+pub const SIGNED_VERSION_CHARS: usize = 128;
 /// Lines that are shown of one part of a definition that has changed.
 pub const SERVER_CHANGE_LINES: usize = 24;
 /// Characters that are shown of such a line.

@@ -1,8 +1,8 @@
 //! `lazaret runs`, and a journal that is damaged, foreign, newer, locked, planted or cannot be written.
 
 use std::fs;
-use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rusqlite::Connection;
@@ -36,7 +36,8 @@ fn refuses(station: &Station, status: i32, says: &str) {
 }
 
 const DAMAGED: &str = "error: `[ROOT]/state/lazaret/runs/journal.db` is damaged or no journal
-hint: move it away; lazaret then begins a new one, and the old one stays for repair";
+hint: copy what can still be read and verified: lazaret runs repair
+hint: or move it away; lazaret then begins a new one, and the old one stays for repair";
 
 #[test]
 fn runs_are_listed_newest_first() {
@@ -197,7 +198,10 @@ fn a_journal_with_a_flipped_page_is_damaged() {
     bytes[4_096..].fill(0xA5);
     fs::write(path, bytes).unwrap();
     let ended = station.run(&["runs", "list"]).ends(1);
-    ended.says(&["is damaged or no journal", "hint: move it away"]);
+    ended.says(&[
+        "is damaged or no journal",
+        "hint: copy what can still be read and verified: lazaret runs repair",
+    ]);
 }
 
 #[test]
@@ -325,24 +329,147 @@ fn a_records_folder_that_is_a_file_is_refused() {
     );
 }
 
-/// What may not be written is said before anything runs. The superuser may write everything.
+/// The command without the superuser's right to write everywhere; by itself for anybody else.
+fn modest(station: &Station, arguments: &[&str]) -> Ended {
+    let mut command = station.command(arguments);
+    if !rustix::process::geteuid().is_root() {
+        return station.finish(&mut command);
+    }
+    let mut modest = Command::new("setpriv");
+    modest.args(["--bounding-set", "-dac_override,-dac_read_search"]);
+    modest.arg(command.get_program()).args(arguments);
+    station.finish(station.settle(&mut modest))
+}
+
+fn mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// What may not be written is said before anything runs.
 #[test]
 fn a_folder_that_cannot_be_written_is_said() {
-    if rustix::process::geteuid().is_root() {
-        return;
-    }
     let station = Station::with("");
     let folder = station.workspace();
-    let lock = |mode: u32| {
-        use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
-    };
-    lock(0o500);
-    let ended = call(&station);
-    lock(0o700);
+    mode(&folder, 0o500);
+    let ended = modest(&station, &["call", "text.count", r#"{"text":"a"}"#]);
+    mode(&folder, 0o700);
     ended
         .ends(1)
         .says(&["error: `[HERE]/.lazaret` cannot be created: permission denied"]);
+}
+
+/// As after a disk was mounted anew for reading alone: what was there is there, and nothing can be added to it.
+#[test]
+fn a_journal_that_may_only_be_read_any_more_is_a_clean_stop() {
+    let (station, path) = used();
+    let write = ["call", "files.write", r#"{"path":"a","content":"b"}"#];
+    for (folder_mode, file_mode) in [(0o500, 0o400), (0o700, 0o400)] {
+        mode(&path, file_mode);
+        mode(&folder(&station), folder_mode);
+        let ended = modest(&station, &write);
+        mode(&folder(&station), 0o700);
+        mode(&path, 0o600);
+        let ended = ended
+            .ends(1)
+            .never("panicked")
+            .says(&["error: `[ROOT]/state/lazaret/runs/journal.db`"]);
+        assert!(
+            ended.err.contains("cannot be opened for writing"),
+            "{ended}"
+        );
+        assert!(!station.workspace().join("a").exists());
+    }
+    // Once it can be written again, nothing is missing.
+    let listed = station.run(&["runs", "list", "--json"]).ends(0).lines();
+    assert_eq!(listed.len(), 1);
+    station.run(&["runs", "verify", "--all"]).ends(0);
+    call(&station).ends(0);
+}
+
+/// One page of records is gone, in the middle of twelve runs.
+#[test]
+fn what_can_be_read_of_a_damaged_journal_is_copied() {
+    let station = Station::new();
+    let text = "words of a run ".repeat(150);
+    for _ in 0..12 {
+        let args = serde_json::json!({ "text": text }).to_string();
+        station.run(&["call", "text.count", &args]).ends(0);
+    }
+    let path = folder(&station).join("journal.db");
+    let mut bytes = fs::read(&path).unwrap();
+    let names: Vec<String> = runs_in(&path);
+    let lost = &names[6];
+    // A leaf of the table: it says so itself, and holds what was written of the run.
+    let page = bytes.chunks(4_096).position(|page| {
+        let has = |text: &[u8]| page.windows(text.len()).any(|window| window == text);
+        page[0] == 0x0a && has(lost.as_bytes()) && has(b"{\"event\":\"")
+    });
+    let at = page.unwrap() * 4_096;
+    bytes[at..at + 4_096].fill(0xA5);
+    fs::write(&path, &bytes).unwrap();
+    station
+        .run(&["runs", "verify", "--all"])
+        .ends(1)
+        .says(&["hint: copy what can still be read"]);
+    let copied = station.run(&["runs", "repair"]).ends(0);
+    copied.prints(&[
+        lost.get(..8).unwrap(),
+        "ok",
+        "`[ROOT]/state/lazaret/runs/journal-repaired.db`",
+    ]);
+    assert_eq!(
+        fs::read(&path).unwrap(),
+        bytes,
+        "the damaged one stays as it is"
+    );
+    let told = station
+        .run(&["runs", "repair", "--replace", "--json"])
+        .ends(0)
+        .json();
+    let runs = told["runs"].as_array().unwrap();
+    let whole = runs.iter().filter(|run| run["lost"].is_null()).count();
+    assert!((8..12).contains(&whole), "{told}");
+    assert_eq!(
+        fs::read(folder(&station).join("journal-damaged.db")).unwrap(),
+        bytes
+    );
+    // It is a journal as any other: what is in it is as it was written, and it goes on.
+    let kept = runs_in(&path);
+    assert!(kept.len() >= whole && kept.iter().all(|run| names.contains(run)));
+    let first = station.run(&["runs", "show", &names[0], "--json"]).ends(0);
+    assert!(first.out.contains("\"stopped\""), "{first}");
+    call(&station).ends(0);
+    let found = station
+        .run(&["runs", "list", "--limit", "100", "--json"])
+        .ends(0)
+        .lines();
+    assert_eq!(found.len(), kept.len() + 1);
+    // A second damaged one is not written over the first.
+    let again = station.run(&["runs", "repair", "--replace"]);
+    again
+        .ends(5)
+        .says(&["journal-damaged.db` is there already", "hint: move it away"]);
+}
+
+#[test]
+fn where_nothing_can_be_read_there_is_no_copy() {
+    let (station, path) = used();
+    fs::write(&path, [0xA5; 8_192]).unwrap();
+    station.run(&["runs", "repair"]).ends(1).says_only(DAMAGED);
+    assert!(!folder(&station).join("journal-repaired.db").exists());
+    let none = Station::new();
+    none.run(&["runs", "repair"])
+        .ends(4)
+        .says(&["there is no journal `[ROOT]/state"]);
+}
+
+fn runs_in(path: &Path) -> Vec<String> {
+    let database = Connection::open(path).unwrap();
+    let mut query = database
+        .prepare("SELECT DISTINCT run FROM records ORDER BY run")
+        .unwrap();
+    let runs = query.query_map([], |row| row.get(0)).unwrap();
+    runs.map(Result::unwrap).collect()
 }
 
 /// Files of this process may not grow: the nearest that a test comes to a full disk.

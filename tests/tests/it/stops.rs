@@ -3,6 +3,7 @@
 use lazaret::guests::tasks::Tasks as Run;
 use lazaret::rules::running::{Abort, Pending, RunRules};
 use lazaret::words::event::{End, Event, Record};
+use lazaret::words::id::RunId;
 use lazaret_tests::prelude::*;
 use lazaret_tests::verdict::check_records;
 use tokio::runtime::Handle;
@@ -200,4 +201,60 @@ async fn questions_of_a_run_that_is_given_up_are_denied_held_or_its_failure() {
         assert_eq!(open.len(), usize::from(pending == Pending::Hold));
         assert_eq!(words.contains(&"expired"), pending != Pending::Hold);
     }
+}
+
+/// What waits for a lock cannot be stopped; once it has it, it finds that nobody wants it any more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_is_given_up_while_it_waits_for_a_lock_does_nothing_later() {
+    let policy = "[mounts.docs]\npath = \"docs\"\naccess = \"write\"\nown = true\n\
+        [grants.\"files.*\"]\nmounts = { docs = \"write\" }\n";
+    let rig = Rig::of(policy).file("docs/a.txt", "before").kept().await;
+    let (lock, docs) = (rig.path("state/files.lock"), rig.path("docs"));
+    let rig = rig.open().await;
+    let held = std::fs::File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(lock);
+    let held = held.expect("the lock of all files");
+    held.lock().expect("nobody else has it");
+    let (tasks, run) = (Tasks::new(), rig.host.new_run());
+    let args = json!({"path": "docs/late.txt", "content": "late"}).to_string();
+    let calling = rig.call_in(run.clone(), &tasks, ("files.write", &args));
+    let cancel = async {
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        while judgements(&rig, &run).await < 2 {
+            assert!(
+                std::time::Instant::now() < until,
+                "it never comes to the file"
+            );
+            tokio::task::yield_now().await;
+        }
+        tasks.cancel();
+    };
+    let (called, ()) = tokio::join!(calling, cancel);
+    assert_eq!(lazaret_tests::rig::error(&called.outcome).code(), Code::Cancelled);
+    let records = rig.records(&run).await;
+    assert_eq!(check_records(&records), Vec::<String>::new());
+    assert_eq!(end(&records), Some(Code::Cancelled));
+    drop(held);
+    // The lock is free, and this comes after whatever still waited for it.
+    let args = json!({"path": "docs/next.txt", "content": "next"}).to_string();
+    let next = rig.call("files.write", &args).await;
+    assert!(next.outcome.result.is_ok(), "{:?}", next.outcome.result);
+    assert!(docs.join("next.txt").exists());
+    assert!(
+        !docs.join("late.txt").exists(),
+        "it was written after its end"
+    );
+    rig.assert_alive().await;
+}
+
+/// How many effects of a run were judged so far.
+async fn judgements(rig: &Rigged, run: &RunId) -> usize {
+    let records = rig.host.journal().records(run).await.unwrap_or_default();
+    let judged = records
+        .iter()
+        .filter(|record| matches!(record.event, Event::Judged(_)));
+    judged.count()
 }

@@ -101,8 +101,8 @@ pub const DOORS: &[Door] = &[
     ),
     door(
         &["std::process::Command", "tokio::process"],
-        &["guests/compile", "edges/mcp"],
-        "children are the compiler that limits itself, and MCP servers that the operator configured",
+        &["guests/compile", "edges/mcp", "edges/vault/desktop.rs"],
+        "children are the compiler that limits itself, MCP servers that the operator configured, and the keyring's own program",
     ),
     door(
         &["std::process::exit", "std::process::abort"],

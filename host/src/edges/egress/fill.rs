@@ -2,7 +2,14 @@
 //!
 //! It fills what the judgement says and nothing else. A request that holds a secret's value by itself,
 //! wherever its wisher had it from, does not leave.
+//!
+//! The body is overwritten once it has been sent, and so is each step on the way to it. What cannot be: the URL and the
+//! headers, which `url` and `http` keep in buffers of their own; what the connection has of them while it writes; and
+//! what TLS and the kernel copy.
 
+use std::ops::Range;
+
+use bytes::Bytes;
 use reqwest::header::HeaderValue;
 use url::Url;
 use zeroize::Zeroizing;
@@ -28,7 +35,14 @@ pub(super) struct Filling {
 pub(super) struct Filled {
     pub(super) url: Url,
     pub(super) headers: Vec<(String, HeaderValue)>,
-    pub(super) body: Vec<u8>,
+    pub(super) body: Zeroizing<Vec<u8>>,
+}
+
+impl Filled {
+    /// The body as it is sent: overwritten when the last of it is dropped.
+    pub(super) fn sent(body: Zeroizing<Vec<u8>>) -> Bytes {
+        Bytes::from_owner(body)
+    }
 }
 
 impl Filling {
@@ -64,7 +78,7 @@ impl Filling {
 
     /// Puts the secrets into their places.
     pub(super) async fn fill(&self, mut fetch: Fetch, fills: &[Fill]) -> Result<Filled> {
-        let mut body = fetch.take_body();
+        let mut body = Zeroizing::new(fetch.take_body());
         let mut url = fetch.url().clone();
         let mut headers = Vec::new();
         for (name, value) in fetch.headers() {
@@ -98,12 +112,8 @@ impl Filling {
                     url = with_query(&url, place, secret.expose()).ok_or_else(broken)?;
                 }
                 Spot::Json(place) => {
-                    let text = serde_json::to_string(secret.expose());
-                    let text = Zeroizing::new(text.map_err(|_| broken())?);
-                    if body.get(place.clone()).is_none() {
-                        return Err(broken());
-                    }
-                    body.splice(place.clone(), text.bytes());
+                    let text = as_json(secret.expose()).ok_or_else(broken)?;
+                    body = spliced(&body, place, &text).ok_or_else(broken)?;
                 }
             }
         }
@@ -149,8 +159,64 @@ fn begin(spot: &Spot) -> usize {
     }
 }
 
+/// A value as JSON, in a buffer that has room from the beginning: one that grows leaves a copy behind.
+fn as_json(value: &str) -> Option<Zeroizing<Vec<u8>>> {
+    let mut text = Zeroizing::new(Vec::with_capacity(json_bytes(value)));
+    serde_json::to_writer(&mut *text, value).ok()?;
+    Some(text)
+}
+
+/// The most that a text may have as JSON: each byte as `\u00XX`, between quotes.
+fn json_bytes(value: &str) -> usize {
+    value.len().saturating_mul(6).saturating_add(2)
+}
+
+/// A body with `text` in that place. A new one, since one that makes room may leave what was filled before behind.
+fn spliced(body: &[u8], place: &Range<usize>, text: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    let (before, after) = (body.get(..place.start)?, body.get(place.end..)?);
+    body.get(place.clone())?;
+    let most = body.len().saturating_add(text.len());
+    let mut filled = Zeroizing::new(Vec::with_capacity(most));
+    for part in [before, text, after] {
+        filled.extend_from_slice(part);
+    }
+    Some(filled)
+}
+
 fn sensitive(text: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::try_from(text).ok()?;
     value.set_sensitive(true);
     Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_filled_without_leaving_a_copy() {
+        let body = br#"{"a":"{{secret:one}}","b":1}"#;
+        let text = as_json("say \"hi\"\n\u{1}").unwrap();
+        let filled = spliced(body, &(5..21), &text).unwrap();
+        assert_eq!(
+            std::str::from_utf8(&filled).unwrap(),
+            r#"{"a":"say \"hi\"\n\u0001","b":1}"#
+        );
+        // A buffer that had to grow would have more room than it was given.
+        assert_eq!(filled.capacity(), body.len() + text.len());
+        let sent = Filled::sent(filled.clone());
+        assert_eq!(sent.as_ref(), filled.as_slice());
+        for place in [Range { start: 9, end: 3 }, 0..99, 99..100] {
+            assert!(spliced(body, &place, b"").is_none());
+        }
+    }
+
+    #[test]
+    fn a_value_as_json_has_room_from_the_beginning() {
+        for value in ["", "plain", "\u{1}\u{2}\u{3}\u{4}", "\"\"\"\"", "ü€😀"] {
+            let text = as_json(value).unwrap();
+            assert_eq!(text.capacity(), json_bytes(value));
+            assert_eq!(serde_json::from_slice::<String>(&text).unwrap(), value);
+        }
+    }
 }

@@ -8,6 +8,7 @@ use cap_std::fs::MetadataExt;
 
 use super::turn::Doing;
 use super::{FileOutcome, Files, changes, relative, resolved};
+use crate::edges::aside::Asker;
 use crate::edges::labels::Known;
 use crate::rules::file::{File, FileWish, Place, Places, WriteMode, is_beside};
 use crate::rules::policy::Policy;
@@ -20,13 +21,16 @@ impl Files {
         &self,
         file: File,
         places: Places,
+        asker: &Asker,
     ) -> (Result<FileOutcome>, Option<Label>) {
         let doing = match changes(&file.wish) {
             true => Doing::Changes,
             false => Doing::Looks,
         };
         // Nobody comes between the bytes and their label, until both are as they belong together.
-        match self.turns.take(doing) {
+        let turn = self.turns.take(doing);
+        // Others may have had it for longer than anybody waits for this.
+        match turn.and_then(|turn| asker.check().map(|()| turn)) {
             Ok(_turn) => self.perform_in_turn(file, places),
             Err(error) => (Err(error), Some(own_label(&places))),
         }
@@ -283,7 +287,8 @@ mod tests {
             wish,
             label,
         };
-        let (result, label) = files.perform_labelled(file, Places::One(place(path)));
+        let (result, label) =
+            files.perform_labelled(file, Places::One(place(path)), &Asker::default());
         (result, label.unwrap_or_default())
     }
 

@@ -525,7 +525,8 @@ pub(super) fn explain_read(error: rusqlite::Error) -> Error {
 /// What lies there is no journal, or no whole one.
 pub(super) fn damaged(shown: &str) -> Error {
     Error::new(Code::Corrupt, format!("`{shown}` is damaged or no journal"))
-        .hint("move it away; lazaret then begins a new one, and the old one stays for repair")
+        .hint("copy what can still be read and verified: lazaret runs repair")
+        .hint("or move it away; lazaret then begins a new one, and the old one stays for repair")
 }
 
 /// What a failure of SQLite means.

@@ -1,6 +1,7 @@
 //! `lazaret plugin`: what a component is, wants and could do, before it may do anything.
 
 mod diff;
+mod sign;
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +28,16 @@ use crate::words::error::{Error, Result};
   lazaret plugin inspect web              what it declares, and what it could ask for at all
   lazaret plugin check my-plugin.wasm     whether this host would take it
   lazaret plugin manifest web             all that it declares, as JSON
-  lazaret plugin diff old.wasm new.wasm --fail-on breaking")]
+  lazaret plugin diff old.wasm new.wasm --fail-on breaking
+
+Who makes plugins for others signs them, and whoever uses them names the key:
+  lazaret plugin keygen mine.key          makes a key, and prints its public half
+  lazaret plugin sign mail.wasm --key mine.key
+  lazaret plugin verify mail.wasm --by ed25519:...
+  [plugins]
+  mail = { path = \"mail.wasm\", signed_by = \"ed25519:...\" }
+From then on it is compiled only if that key has signed it, under its name in `[plugins]`, and if no newer version
+of it was here before.")]
 pub(super) enum Plugin {
     /// List the plugins that are installed.
     List,
@@ -48,6 +58,18 @@ pub(super) enum Plugin {
     },
     /// Say what has changed from one manifest to another, and what may break whoever calls its tools.
     Diff(diff::Diff),
+    /// Make a key that signs plugins, in a file that only you may read.
+    #[command(after_help = "Examples:
+  lazaret plugin keygen mine.key                  prints the public half, for `signed_by`
+  lazaret plugin keygen mine.key --json")]
+    Keygen {
+        /// Where to; it must not be there yet.
+        file: PathBuf,
+    },
+    /// Sign a component: its name, its version and its bytes, in a file beside it.
+    Sign(sign::Sign),
+    /// Say who has signed a component, and whether the signature beside it is of this file.
+    Verify(sign::Verify),
 }
 
 impl Plugin {
@@ -58,6 +80,9 @@ impl Plugin {
             Self::Check { file } => check(scene, &file).await,
             Self::Manifest { plugin } => diff::manifests(scene, plugin.as_deref()).await,
             Self::Diff(diff) => diff.perform(scene).await,
+            Self::Keygen { file } => sign::keygen(scene, &file),
+            Self::Sign(sign) => sign.perform(scene).await,
+            Self::Verify(verify) => verify.perform(scene).await,
         }
     }
 }

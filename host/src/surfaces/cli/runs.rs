@@ -1,6 +1,7 @@
 //! `lazaret runs`: what has happened.
 
 mod chosen;
+mod repair;
 
 use std::path::PathBuf;
 
@@ -34,7 +35,8 @@ use crate::words::limits::RUNS_LISTED;
   lazaret runs replay last              run it again, offline, and compare every record
   lazaret runs replay last --until 2 --fork   go on from the end of turn 2, as a new run
   lazaret runs resume                   go on with the newest run, which was left
-  lazaret runs cancel 20260314          or end it")]
+  lazaret runs cancel 20260314          or end it
+  lazaret runs repair                   copy what can still be read of a damaged journal")]
 pub(super) enum Runs {
     /// List runs, newest first.
     ///
@@ -118,6 +120,18 @@ pub(super) enum Runs {
         /// The run's name, or its beginning.
         run: String,
     },
+    /// Copy what of a damaged journal can still be read, and is as it was written, into a new one beside it; say what is
+    /// lost.
+    #[command(after_help = "Examples:
+  lazaret runs repair                   the copy is `journal-repaired.db`; the damaged one stays as it is
+  lazaret runs repair --replace         the copy takes its place; the damaged one is `journal-damaged.db` then
+
+Before the copy takes its place, end whatever else of lazaret runs here.")]
+    Repair {
+        /// Put the copy in the place of the damaged one, which is kept.
+        #[arg(long)]
+        replace: bool,
+    },
 }
 
 impl Runs {
@@ -148,6 +162,7 @@ impl Runs {
                 let run = host.journal().find(&run).await?;
                 super::script::resume(&host, &run, scene).await
             }
+            Self::Repair { replace } => repair::repair(scene, replace),
             Self::Cancel { run } => {
                 // To end a run nothing has to be trusted.
                 let host = scene.open(scene.look_at_config()?.setup).await?;

@@ -35,6 +35,7 @@ Instead of `header`: query = \"key\", json = \"/auth/token\", or basic = \"USER\
 They are kept in an encrypted file in your own state folder. Its key lies beside it, or comes from
 LAZARET_VAULT_PASSPHRASE if that is set. Elsewhere, in `lazaret.toml`:
   [vault]
+  backend = \"desktop\"     the keyring of the desktop (GNOME, KDE, ...), asked through `secret-tool`
   backend = \"keyring\"     the keyring of the kernel: in memory, gone with the next start
   backend = \"env\"         variables LAZARET_SECRET_NAME, which are only read")]
 pub(super) enum Secret {

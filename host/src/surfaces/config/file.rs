@@ -33,6 +33,7 @@ use crate::rules::pace::OnDenied;
 use crate::rules::questions::Unattended;
 use crate::rules::running::Pending;
 use crate::rules::sanitise::CapTable;
+use crate::rules::signed::Signer;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::Digest;
 use crate::words::limits::CONFIG_BYTES;
@@ -70,7 +71,7 @@ pub struct ConfigFile {
     /// What happens when two plugins have one name.
     pub collisions: Collisions,
     /// Components beside the bundled ones, by name.
-    pub plugins: BTreeMap<String, PathBuf>,
+    pub plugins: BTreeMap<String, PluginEntry>,
     /// MCP servers, whose tools are called as others are: programs on this machine, or elsewhere.
     pub mcp: BTreeMap<String, McpTable>,
     /// Folders that grants may speak of.
@@ -122,6 +123,48 @@ pub struct ConfigFile {
     /// The bytes that were read.
     #[serde(skip)]
     pub bytes: Vec<u8>,
+}
+
+/// `NAME = …` in `[plugins]`: a file alone is whoever's it is.
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "a plugin is a path, or a table with `path` and `signed_by`, a key as `lazaret plugin keygen` prints it"
+)]
+pub enum PluginEntry {
+    /// A component, relative to the file.
+    Path(PathBuf),
+    /// One that somebody has to have signed.
+    Signed(SignedTable),
+}
+
+/// `{ path = …, signed_by = … }`.
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SignedTable {
+    /// A component, relative to the file; its signature lies beside it.
+    pub path: PathBuf,
+    /// The public key of whoever signs it: `ed25519:…`.
+    pub signed_by: Signer,
+}
+
+impl PluginEntry {
+    /// Its file, as it is written.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Path(path) | Self::Signed(SignedTable { path, .. }) => path,
+        }
+    }
+
+    /// Who has to have signed it.
+    #[must_use]
+    pub fn signed_by(&self) -> Option<Signer> {
+        match self {
+            Self::Path(_) => None,
+            Self::Signed(table) => Some(table.signed_by),
+        }
+    }
 }
 
 /// `[mounts.NAME]`.
@@ -473,7 +516,10 @@ impl ConfigFile {
     /// The file itself, and everything that it names and that is trusted with it.
     pub(super) fn parts(&self, path: &Path) -> Vec<Part> {
         let plugins = self.plugins.iter();
-        let plugins = plugins.map(|(name, file)| (format!("the component `{name}`"), file.clone()));
+        let plugins = plugins.map(|(name, plugin)| {
+            let file = plugin.path().to_owned();
+            (format!("the component `{name}`"), file)
+        });
         // What an agent is told of its answer is part of what is trusted.
         let schemas = self.agents.iter().filter_map(|(name, agent)| {
             let file = agent.answer_schema.clone()?;

@@ -100,9 +100,10 @@ const ADDING: [&[&str]; 14] = [
 const WHOLE: [&[&str]; 1] = [&["agents", "*", "answer"]];
 
 /// Keys that hold a path.
-const PATHS: [&[&str]; 5] = [
+const PATHS: [&[&str]; 6] = [
     &["mcp", "*", "folder"],
     &["plugins", "*"],
+    &["plugins", "*", "path"],
     &["mounts", "*", "path"],
     &["models", "*", "script"],
     &["agents", "*", "answer_schema"],

@@ -122,7 +122,7 @@ impl Look<'_> {
         let file = self.file;
         let folder = Path::new(self.path).with_file_name("");
         for (key, component) in &file.plugins {
-            let place = PluginBytes::File(resolve::absolute(&folder, component)).shown();
+            let place = PluginBytes::File(resolve::absolute(&folder, component.path())).shown();
             let plugins = self.catalog.plugins().iter();
             let mut of_it = plugins
                 .filter(|plugin| plugin.origin.shown() == place)
@@ -136,7 +136,10 @@ impl Look<'_> {
             let what = format!(
                 "[plugins] `{key}` names nothing: the component calls itself `{name}`, and its tools are `{name}.…`"
             );
-            let fix = format!("write `{name} = {:?}`", component.display().to_string());
+            let fix = format!(
+                "write `{name} = {:?}`",
+                component.path().display().to_string()
+            );
             self.say("[plugins]", what, &fix);
         }
     }

@@ -14,7 +14,7 @@ use super::chain::{self, ChainTable};
 use super::context::{self, ContextTable};
 use super::file::{
     ConfigFile, FetchEntry, FetchTable, GrantTable, LimitTable, ModelTable, MountTable,
-    RemoteTable, looking,
+    PluginEntry, RemoteTable, looking,
 };
 use super::flow::{self, FlowTable};
 use super::mcp;
@@ -26,7 +26,7 @@ use super::traces;
 use super::wards;
 use crate::edges::vault::{Backend, Vault};
 use crate::guests::catalog::Collisions;
-use crate::guests::plugin;
+use crate::guests::plugin::{self, Installed};
 use crate::rules::codec::Wire;
 use crate::rules::file::AT_HOME;
 use crate::rules::grant::{Access, Destination, FetchBounds, Grant, MountGrant, Pattern};
@@ -363,7 +363,7 @@ fn add(setup: &mut Setup, path: &Path, said: &Said<'_>) -> Result<()> {
         setup
             .plugins
             .entry(name.clone())
-            .or_insert_with(|| absolute(folder, component));
+            .or_insert_with(|| installed(folder, component));
     }
     for (name, table) in &file.agents {
         check_name("an agent", name)?;
@@ -383,6 +383,13 @@ fn add(setup: &mut Setup, path: &Path, said: &Said<'_>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn installed(folder: &Path, component: &PluginEntry) -> Installed {
+    Installed {
+        path: absolute(folder, component.path()),
+        signed_by: component.signed_by(),
+    }
 }
 
 /// What counts as confirmed is named tool by tool: a pattern would speak of tools that are not there yet.

@@ -126,10 +126,14 @@ fn of_server(name: &str, server: &McpTable) -> Gift {
 /// Components, by what they are by now: another one of the same name shows.
 fn of_plugins(file: &ConfigFile, path: &Path) -> Vec<Gift> {
     let plugins = file.plugins.iter().map(|(name, component)| {
-        let bytes = PluginBytes::File(path.with_file_name("").join(component));
+        let bytes = PluginBytes::File(path.with_file_name("").join(component.path()));
         let digest = bytes.digest();
         let digest = digest.map_or_else(|_| "not there".to_owned(), |digest| digest.short());
-        let gives = format!("is the component `{}` ({digest})", component.display());
+        let signed = component
+            .signed_by()
+            .map_or(String::new(), |by| format!(", signed by {by}"));
+        let shown = component.path().display();
+        let gives = format!("is the component `{shown}` ({digest}){signed}");
         Gift::new(format!("plugin {name}"), gives)
     });
     plugins.collect()
