@@ -16,6 +16,7 @@ mod doctor;
 mod document;
 mod envelope;
 mod errors;
+mod exits;
 mod explained;
 mod flows;
 mod help;
