@@ -35,6 +35,7 @@ mod piped;
 mod plugin;
 mod policy;
 mod provider;
+mod prune;
 mod questions;
 mod refused;
 mod replay;
