@@ -14,6 +14,7 @@
 )]
 
 mod bare;
+mod beside;
 mod context;
 mod durable;
 mod flow;
@@ -49,7 +50,7 @@ const WARM_UP: usize = 500;
 const SAMPLES: usize = 5_000;
 const CALLERS: usize = 64;
 /// Parts of the table that can be asked for alone.
-const ONLY: [&str; 3] = ["durable", "turns", "scripts"];
+const ONLY: [&str; 4] = ["durable", "turns", "scripts", "beside"];
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -62,7 +63,7 @@ fn main() {
 }
 
 fn table() {
-    // For whoever looks where the time goes: `--bench table -- scripts`, `-- durable`, `-- turns`, or `-- flow`, which needs
+    // For whoever looks where the time goes: `--bench table -- scripts`, `-- durable`, `-- turns`, `-- beside`, or `-- flow`, which needs
     // no guests.
     if std::env::args().any(|argument| argument == "flow") {
         return without_guests();
@@ -76,6 +77,7 @@ fn table() {
         match only.as_str() {
             "durable" => durable::all(scene, &runtime),
             "turns" => turned(scene, &runtime),
+            "beside" => beside::all(scene, &runtime),
             _ => scripts::all(scene, &runtime),
         }
         return fs::remove_dir_all(scene.folder.path()).unwrap();
@@ -104,6 +106,7 @@ fn table() {
         "{:<58} {:>10.0}",
         "      calls a second, all together", rate
     );
+    beside::all(scene, &runtime);
     let inner = on_worker(&runtime, inner(scene));
     row(
         "an inner call beyond the tool's own guest (`call`)",

@@ -6,6 +6,7 @@
 mod around;
 mod before;
 mod late;
+mod leaves;
 mod outside;
 mod said;
 
@@ -19,10 +20,11 @@ use tokio::sync::Semaphore;
 
 use self::around::Around;
 use self::before::Before;
+use self::leaves::leave;
 use self::said::read_outcome;
 use super::apart::{self, Done, Telling};
 use super::catalog::{By, Tool};
-use super::guest::{Ending, Linked, LogLine, Trail, Visit};
+use super::guest::{Ending, Linked, Trail, Visit};
 use super::heard::Heard;
 use super::plugin::Plugin;
 use super::repeats;
@@ -35,6 +37,7 @@ use crate::rules::flow::apart::{Apart, fault_card, fault_in, fault_told};
 use crate::rules::flow::handles::{self, Fate, Given, Made};
 use crate::rules::flow::ledger::Behind;
 use crate::rules::flow::lines::Flows;
+use crate::rules::flow::pick;
 use crate::rules::json;
 use crate::rules::manifest::{Sensitivity, SurfaceWord};
 use crate::rules::policy::{Bounds, Policy};
@@ -618,7 +621,7 @@ fn tell(
     caller: &Caller,
     call: &Call,
     (value, label, altered): (&Value, &Label, bool),
-    trail: &mut Trail,
+    trail: &Trail,
 ) -> Result<Option<Value>> {
     let flows = &station.gate.policy().flows;
     let args = call.args.value();
@@ -646,6 +649,10 @@ fn tell(
             Ok(Some(value.clone()))
         }
         Fate::Held => {
+            let bits = pick::bits(&call.tool, given, caller.known.ledger().words());
+            if bits > 0 {
+                leave(station, caller, &mut held, bits)?;
+            }
             let name = match held.hold(value, label) {
                 Ok(name) => name,
                 // It has happened, and must not look as if it had not.
@@ -665,18 +672,7 @@ fn tell(
             Ok(Some(handles::card(flows, call, what, label)))
         }
         Fate::Leaves(bits) => {
-            let left = held.charge(bits, flows.bits)?;
-            let message = format!(
-                "{bits} bits left a handle; {left} of {} may still",
-                flows.bits
-            );
-            let time = station.gate.journal().clock().now_ms();
-            trail.logs.push(LogLine {
-                level: "info",
-                message,
-                fields: serde_json::json!({}),
-                time,
-            });
+            leave(station, caller, &mut held, bits)?;
             Ok(Some(value.clone()))
         }
     }

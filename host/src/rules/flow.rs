@@ -12,6 +12,7 @@ pub mod kind;
 mod leaves;
 pub mod ledger;
 pub mod lines;
+pub mod pick;
 mod plain;
 pub mod shape;
 pub mod suggest;

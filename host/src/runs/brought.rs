@@ -118,7 +118,7 @@ impl Host {
                 names.join(", ")
             ),
         };
-        let handles = known::handles_in(&self.station, &records);
+        let handles = known::handles_in(&self.station.gate.policy().flows, &records);
         let (Some(listed), Ok(held)) = (tool, handles.get(&chosen.handle)) else {
             return Err(gone().hint(hint));
         };
@@ -146,6 +146,12 @@ pub struct Listed {
     pub bytes: usize,
     /// What influenced it.
     pub label: Label,
+}
+
+/// How many bits left the handles of a run, by what it has on record.
+#[must_use]
+pub fn bits_gone(flows: &Flows, records: &[Record]) -> u32 {
+    known::handles_in(flows, records).bits()
 }
 
 /// The handles of a run, in order.

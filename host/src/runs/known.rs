@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::brought::brought_in;
+use super::left::{Wished, wished_in};
 use super::provider::Model;
 use super::written::Written;
 use crate::guests::station::Station;
@@ -16,6 +17,7 @@ use crate::rules::flow::handles::{ADOPT, Given, Handles, handle_in};
 use crate::rules::flow::kind::text_of;
 use crate::rules::flow::ledger::{Behind, Ledger};
 use crate::rules::flow::lines::{Flows, Holding, Mode};
+use crate::rules::flow::pick;
 use crate::rules::grant::Pattern;
 use crate::rules::questions::Questions;
 use crate::rules::script;
@@ -60,7 +62,7 @@ pub(super) fn known_after(
         ledger.typed(text);
     }
     let questions = Questions::of(records);
-    recall(station, (&mut ledger, &mut handles), (records, &questions));
+    recall(flows, (&mut ledger, &mut handles), (records, &questions));
     let known = (ledger, handles);
     let hold = match flows.hold {
         Holding::Auto if led == Led::ByModel && mode == Judging::Enforce => Holding::Untrusted,
@@ -128,10 +130,17 @@ fn value_of(content: &Content) -> &Value {
 }
 
 /// What a run holds, as far as its records hold it.
-pub(super) fn handles_in(station: &Station, records: &[Record]) -> Handles {
+pub(super) fn handles_in(flows: &Flows, records: &[Record]) -> Handles {
     let (mut ledger, mut handles) = (Ledger::default(), Handles::default());
+    let wished = records.first().map(|first| wished_in(&first.run, records));
+    let typed = match wished {
+        Some(Ok(Wished::Goal(goal))) => goal.typed(),
+        Some(Ok(wished @ Wished::Call { .. })) => wished.typed(),
+        Some(Err(_)) | None => Vec::new(),
+    };
+    typed.iter().for_each(|text| ledger.typed(text));
     let questions = Questions::of(records);
-    recall(station, (&mut ledger, &mut handles), (records, &questions));
+    recall(flows, (&mut ledger, &mut handles), (records, &questions));
     handles
 }
 
@@ -142,7 +151,8 @@ pub(super) fn hold_again(
     records: &[Record],
 ) {
     let (mut ledger, questions) = (std::mem::take(heard), Questions::of(records));
-    recall(station, (&mut ledger, handles), (records, &questions));
+    let flows = &station.gate.policy().flows;
+    recall(flows, (&mut ledger, handles), (records, &questions));
     // What its tools vouched for, they vouched for in that run.
     *heard = ledger.heard_before();
 }
@@ -208,11 +218,10 @@ pub(super) fn judging(station: &Station, reach: &[Pattern]) -> Judging {
 
 /// What earlier lives have learned: outcomes of calls, and answers that hold for the rest of the run.
 fn recall(
-    station: &Station,
+    flows: &Flows,
     (ledger, handles): (&mut Ledger, &mut Handles),
     (records, questions): (&[Record], &Questions),
 ) {
-    let flows = &station.gate.policy().flows;
     let mut fold = Fold::default();
     for record in records {
         fold.see(flows, (ledger, handles), record);
@@ -341,6 +350,9 @@ fn learned(
                 ledger.typed(outcome.as_str().unwrap_or_default());
             }
             Some(told) => {
+                let given_at = (&given.value, given.places.as_slice());
+                let bits = pick::bits(tool, given_at, ledger.words());
+                let _ = handles.charge(bits, u32::MAX);
                 let _ = handles.again(tool, (outcome, &given), (told, &finished.label));
             }
             None => {}

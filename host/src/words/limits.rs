@@ -323,6 +323,8 @@ pub const EXPORT_RECORDS: usize = 100_000;
 pub const CHAINS_REMEMBERED: usize = 1_024;
 /// Runs that one listing shows.
 pub const RUNS_LISTED: usize = 1_000;
+/// Runs that one `prune` takes out: others wait meanwhile.
+pub const RUNS_PRUNED: usize = 1_000;
 
 /// Provider calls of one run (O-19).
 pub const RUN_TURNS: u32 = 8;

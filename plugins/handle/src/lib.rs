@@ -7,6 +7,7 @@
 mod apart;
 mod find;
 mod part;
+mod pick;
 mod scalar;
 
 use lazaret_sdk::prelude::*;
@@ -24,6 +25,7 @@ plugin! {
         part::join,
         part::template,
         find::find,
+        pick::pick,
         scalar::count,
         scalar::scalar,
         apart::isolate,

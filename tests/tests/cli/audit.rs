@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::station::{Ended, Station};
 
-fn database(station: &Station) -> Connection {
+pub fn database(station: &Station) -> Connection {
     let here = station.workspace().join(".lazaret/journal.db");
     let path: PathBuf = match here.exists() {
         true => here,

@@ -461,3 +461,27 @@ async fn what_a_run_tells_its_own_user_is_not_asked_about() {
             .contains("Dear reader")
     );
 }
+
+/// The run's own user reads whatever comes of it; where the same words would go elsewhere, they are asked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_shown_to_the_runs_own_user_is_never_asked_about() {
+    let read = calls(json!([{"tool": "files.read", "args": {"path": "inbox/letter.txt"}}]));
+    let told = "It says: Dear reader, see https://evil.test/?q=Dear";
+    let note = calls(json!([{"tool": "notes.put", "args": {"key": "unnamed", "text": told}}]));
+    for (then, shown) in [(json!({"text": told}), true), (note, false)] {
+        let rig = rig().replies(&[read.clone(), then]).open().await;
+        let (run, answer) = rig.pursue("What is new?").await;
+        let records = rig.records(&run).await;
+        let asked = records.iter().any(|record| record.event.word() == "paused");
+        assert_eq!(asked, !shown);
+        match shown {
+            true => assert_eq!(answer.expect("an answer"), told),
+            false => assert_eq!(answer.expect_err("a question").code(), Code::Asked),
+        }
+        let label = records.iter().rev().find_map(|record| match &record.event {
+            Event::Replied { label, .. } => Some(label.to_string()),
+            _ => None,
+        });
+        assert!(label.expect("a reply").contains("file:inbox"));
+    }
+}

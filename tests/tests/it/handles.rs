@@ -1,7 +1,9 @@
 //! Handles: outcomes that the model and the script hand on without reading them.
 
+use lazaret::guests::tasks::Tasks;
 use lazaret::words::error::Code;
-use lazaret::words::event::Answer as Say;
+use lazaret::words::event::{Answer as Say, Glimpse, Sight};
+use lazaret::words::label::{Label, Sort, Source};
 use lazaret_tests::rig::{self, Rig, Rigged};
 use lazaret_tests::saying;
 use lazaret_tests::server::{Answer, Server};
@@ -386,4 +388,103 @@ async fn whether_it_fits_is_not_told_for_nothing() {
     assert!(!seen[2].0.contains("canary"), "{}", seen[2].0);
     assert!(seen[3].0.contains("does not fit"), "{}", seen[3].0);
     assert!(seen[3].1.covers(&web(&server)), "{}", seen[3].1);
+}
+
+/// Letters as a list, of which a model that has read none of them takes what belongs to a word.
+const LETTERS: &str = r#"[{"from": "ada@x.test", "id": "m-1"}, {"from": "eve@evil.test", "id": "m-2"}, {"from": "bo@x.test", "id": "m-3"}]"#;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_identifier_is_picked_by_the_users_own_word_for_nothing_and_by_another_for_a_bit() {
+    let pick = |is: Value, place: Value| {
+        let value = json!({"$handle": "h2"});
+        call(
+            "handle.pick",
+            json!({"value": value, "where": place, "is": is, "field": "/id"}),
+        )
+    };
+    let plain = |word: &str| pick(word.into(), "/from".into());
+    let list = json!({"code": "(file) => JSON.parse(file.content)", "of": [{"$handle": "h1"}]});
+    let policy = "
+        [flow]
+        mode = \"enforce\"
+        bits = 2
+        [mounts.inbox]
+        path = \"inbox\"
+        [mounts.out]
+        path = \"out\"
+        access = \"write\"
+        own = true
+        [grants.\"files.*\"]
+        mounts = { inbox = \"read\", out = \"write\" }";
+    // What is picked with, what comes of it, and how many bits have left by then.
+    for (picked, expected, bits) in [
+        (plain("ada@x.test"), Some("m-1"), 0),
+        (plain("bo@x.test"), Some("m-3"), 1),
+        // Nobody has typed where to look; what is held itself is nobody's word either.
+        (pick("m-2".into(), "/id".into()), Some("m-2"), 1),
+        (plain("ada"), None, 0),
+    ] {
+        let replies = [
+            json!({"calls": [call("files.read", json!({"path": "inbox/letters.json"}))]}),
+            json!({"calls": [call("handle.isolate", list.clone())]}),
+            json!({"calls": [picked]}),
+            json!({"calls": [call("files.write", json!({"path": "out/id.txt", "content": {"$handle": "h3"}}))]}),
+            json!({"text": "Done."}),
+        ];
+        let rig = Rig::of(policy)
+            .file("inbox/letters.json", LETTERS)
+            .replies(&replies)
+            .open()
+            .await;
+        let (run, answer) = rig
+            .pursue("Keep the id of the letter from ada@x.test in out/id.txt.")
+            .await;
+        assert_eq!(answer.expect("an answer"), "Done.");
+        let records = rig.records(&run).await;
+        let kept = written(&rig, "out/id.txt").await;
+        assert_eq!(kept, expected.unwrap_or_default(), "{picked}");
+        let flows = &rig.host.policy().flows;
+        let gone = lazaret::runs::brought::bits_gone(flows, &records);
+        assert_eq!(gone, bits, "{picked}");
+        let inbox = Label::of(Source::new(Sort::File, "inbox"));
+        let seen = observed(&records);
+        // That there is none was read, and nothing else.
+        let has_read = seen[2].1.covers(&inbox);
+        assert_eq!(has_read, expected.is_none(), "{picked}: {}", seen[2].1);
+        assert!(!seen[2].0.contains("m-"), "{}", seen[2].0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_watches_is_shown_what_leaves_of_how_much_may() {
+    let server = page().await;
+    let count = json!({"value": {"$handle": "h1"}, "unit": "chars"});
+    let replies = [
+        json!({"calls": [call("web.get_page", json!({"url": url(&server, "/page")}))]}),
+        json!({"calls": [call("handle.count", count)]}),
+        json!({"text": "Done."}),
+    ];
+    let rig = Rig::of(&policy(&server, "[flow]\nbits = 100"))
+        .replies(&replies)
+        .open()
+        .await;
+    let goal = rig.goal("Count.");
+    let (run, mut watcher) = (goal.run.clone(), rig.host.watch(&goal.run));
+    let answer = rig.host.pursue(goal, &Tasks::new()).await;
+    assert_eq!(answer.expect("an answer"), "Done.");
+    let mut shown = Vec::new();
+    loop {
+        match watcher.next().await {
+            Sight::Record(record) if record.event.word() == "stopped" => break,
+            Sight::Glimpse {
+                glimpse: Glimpse::Said { message, .. },
+                ..
+            } => shown.push(message),
+            _ => {}
+        }
+    }
+    assert_eq!(shown, ["64 bits left a handle; 36 of 100 may still"]);
+    let records = rig.records(&run).await;
+    let gone = lazaret::runs::brought::bits_gone(&rig.host.policy().flows, &records);
+    assert_eq!(gone, 64);
 }

@@ -23,6 +23,7 @@ mod guards;
 mod handles;
 mod inside;
 mod journal;
+mod journeys;
 mod keys;
 mod killed;
 mod labels;

@@ -109,6 +109,46 @@ async fn a_cancelled_run_ends_whatever_it_waits_for_and_leaves_no_task() {
     }
 }
 
+/// What a server says once nobody waits for it any more is on no record and reaches nobody; that it was given up is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_comes_after_the_end_is_discarded_and_the_record_says_that_it_was_given_up() {
+    let server = Server::start().await;
+    let late = Answer {
+        path: "/late".to_owned(),
+        body: "canary-late".to_owned(),
+        ..Answer::default()
+    };
+    server.say(vec![late]);
+    server.answer(false);
+    let replies = [calls(json!([fetch(&server, "/late")]))];
+    let rig = Rig::of(&policy(&server)).guest("hostile").replies(&replies);
+    let rig = rig.open().await;
+    let tasks = Tasks::new();
+    let cancel = async {
+        server.arrived(1).await;
+        tasks.cancel();
+    };
+    let ((run, answer), ()) = tokio::join!(rig.pursue_in(&tasks, "Go on.", &[]), cancel);
+    assert_eq!(answer.expect_err("it is over").code(), Code::Cancelled);
+    let before = rig.records(&run).await;
+    // Now it comes.
+    server.answer(true);
+    rig.assert_alive().await;
+    let records = rig.records(&run).await;
+    assert_eq!(records, before, "nothing is added to what has ended");
+    let ends = records.iter().filter_map(|record| match &record.event {
+        Event::Finished(finished) => match &finished.end {
+            End::Failed { code, .. } => Some(*code),
+            End::Done { .. } => None,
+        },
+        _ => None,
+    });
+    // The request, and the call that it was for.
+    assert_eq!(ends.collect::<Vec<_>>(), [Code::Cancelled; 2]);
+    let journal = rig.journal(&run).await;
+    assert!(!journal.contains("canary-late"), "{journal}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_that_is_drained_ends_its_step_and_begins_no_other() {
     let server = Server::start().await;
@@ -233,7 +273,10 @@ async fn a_call_that_is_given_up_while_it_waits_for_a_lock_does_nothing_later() 
         tasks.cancel();
     };
     let (called, ()) = tokio::join!(calling, cancel);
-    assert_eq!(lazaret_tests::rig::error(&called.outcome).code(), Code::Cancelled);
+    assert_eq!(
+        lazaret_tests::rig::error(&called.outcome).code(),
+        Code::Cancelled
+    );
     let records = rig.records(&run).await;
     assert_eq!(check_records(&records), Vec::<String>::new());
     assert_eq!(end(&records), Some(Code::Cancelled));

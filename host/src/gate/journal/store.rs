@@ -241,7 +241,7 @@ fn write_now(
     write_and_commit(writing, chains, (records, contents))
 }
 
-fn begin(database: &Connection) -> rusqlite::Result<Transaction<'_>> {
+pub(super) fn begin(database: &Connection) -> rusqlite::Result<Transaction<'_>> {
     Transaction::new_unchecked(database, TransactionBehavior::Immediate)
 }
 

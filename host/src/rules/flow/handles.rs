@@ -148,6 +148,12 @@ impl Handles {
         labels.fold(Label::default(), |all, label| all.join(&label))
     }
 
+    /// The bits that have left so far.
+    #[must_use]
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+
     /// Whether nothing is held.
     #[must_use]
     pub fn is_empty(&self) -> bool {

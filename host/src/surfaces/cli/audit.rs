@@ -5,12 +5,13 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::runs::{open, time};
+use super::runs::{of_bits, open, time};
 use super::transcript::because;
 use super::{Scene, print};
 use crate::edges::named;
 use crate::gate::journal::Provenance;
 use crate::runs::audit::{Audit, Finding, State};
+use crate::runs::brought::bits_gone;
 use crate::runs::traces::written;
 use crate::surfaces::paint::{bad, faint, good, strong, warn};
 use crate::words::error::{Code, Error, Result};
@@ -38,11 +39,14 @@ impl Count {
 }
 
 /// Shows what was decided in a run, one line each, and nothing else.
-pub(super) async fn show(audit: &Audit, scene: &Scene, run: &str) -> Result<u8> {
+pub(super) async fn show(scene: &Scene, run: &str) -> Result<u8> {
+    let setup = scene.look_at_config()?.setup;
+    let audit = &Audit::open(&setup.places, &setup.vault)?;
     let journal = audit.journal();
     let run = journal.find(run).await?;
     let mut count = Count::default();
-    for record in &journal.records(&run).await? {
+    let records = journal.records(&run).await?;
+    for record in &records {
         let line = match &record.event {
             Event::Judged(judged) => {
                 count.add(&judged.verdict);
@@ -94,17 +98,29 @@ pub(super) async fn show(audit: &Audit, scene: &Scene, run: &str) -> Result<u8> 
             print::line(with_place(record, &line));
         }
     }
+    let flows = &setup.policy.flows;
+    sum_up(scene, &run, count, (bits_gone(flows, &records), flows.bits));
+    warn_of(audit, &run).await
+}
+
+/// How often what was said, and what has left handles.
+fn sum_up(scene: &Scene, run: &RunId, count: Count, (gone, most): (u32, u32)) {
     let Count {
         allowed,
         asked,
         denied,
     } = count;
     if scene.json {
-        print::compact(&json!({"run": run, "allowed": allowed, "asked": asked, "denied": denied}));
+        let bits = json!({"gone": gone, "allowed": most});
+        print::compact(
+            &json!({"run": run, "allowed": allowed, "asked": asked, "denied": denied, "bits": bits}),
+        );
     } else {
         print::line(format!("{allowed} allowed, {asked} asked, {denied} denied"));
+        if gone > 0 {
+            print::line(of_bits((gone, most)).trim());
+        }
     }
-    warn_of(audit, &run).await
 }
 
 fn with_place(record: &Record, line: &str) -> String {

@@ -1,6 +1,7 @@
 //! `lazaret runs`: what has happened.
 
 mod chosen;
+mod prune;
 mod repair;
 
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ use super::transcript::{Transcript, short};
 use super::{Scene, audit, print, replay, watch};
 use crate::gate::journal::{Journal, Provenance};
 use crate::runs::audit::Audit;
-use crate::runs::brought::{Listed, held_in};
+use crate::runs::brought::{Listed, bits_gone, held_in};
 use crate::surfaces::listed;
 use crate::surfaces::paint::{bad, faint, good, strong, table, warn};
 use crate::words::error::Result;
@@ -36,11 +37,12 @@ use crate::words::limits::RUNS_LISTED;
   lazaret runs replay last --until 2 --fork   go on from the end of turn 2, as a new run
   lazaret runs resume                   go on with the newest run, which was left
   lazaret runs cancel 20260314          or end it
+  lazaret runs prune --older 30d        take out what ended a month ago
   lazaret runs repair                   copy what can still be read of a damaged journal")]
 pub(super) enum Runs {
     /// List runs, newest first.
     ///
-    /// What is asked for is looked for among the newest 1000 runs. No run is ever removed from the journal.
+    /// What is asked for is looked for among the newest 1000 runs. A run stays in the journal until `prune` takes it out.
     #[command(after_help = "Examples:
   lazaret runs list --status waiting           those that wait for an answer
   lazaret runs list --status failed --since 7d
@@ -115,6 +117,25 @@ pub(super) enum Runs {
         #[arg(default_value = "last")]
         run: String,
     },
+    /// Take runs that have ended out of the journal, with all that they hold.
+    ///
+    /// What is taken out is gone: its records, what its handles held, and which key its client gave it. Every other run
+    /// stays as it was written, and so do files, notes and the labels on them. A run that has not ended stays, and so
+    /// does one of a session that goes on.
+    #[command(after_help = "Examples:
+  lazaret runs prune --older 30d --dry-run     what would go
+  lazaret runs prune --older 30d
+  lazaret runs prune 20260314-0912 20260314-0915")]
+    Prune {
+        /// Their names, or the beginnings of these.
+        runs: Vec<String>,
+        /// All that ended so long ago: `12h`, `30d`, `8w`.
+        #[arg(long, value_name = "AGE", value_parser = prune::parse_age, conflicts_with = "runs")]
+        older: Option<u64>,
+        /// Only say what would go.
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// End a run that was left; nothing of it goes on.
     Cancel {
         /// The run's name, or its beginning.
@@ -141,8 +162,13 @@ impl Runs {
                 let limit = usize::from(limit).min(RUNS_LISTED);
                 list(open(scene)?.journal(), scene, (&chosen, limit)).await
             }
-            Self::Show { run, audit: true } => audit::show(&open(scene)?, scene, &run).await,
-            Self::Show { run, audit: false } => show(&open(scene)?, scene, &run).await,
+            Self::Show { run, audit: true } => audit::show(scene, &run).await,
+            Self::Show { run, audit: false } => show(scene, &run).await,
+            Self::Prune {
+                runs,
+                older,
+                dry_run,
+            } => prune::prune(scene, (&runs, older), dry_run).await,
             Self::Verify { run, all } => audit::verify(scene, (!all).then_some(&run)).await,
             Self::Watch { run, from } => watch::watch(scene, &run, from).await,
             Self::Export {
@@ -260,7 +286,9 @@ fn row(first: &Record, last: &Record, provenance: Provenance) -> Vec<String> {
     ]
 }
 
-async fn show(audit: &Audit, scene: &Scene, run: &str) -> Result<u8> {
+async fn show(scene: &Scene, run: &str) -> Result<u8> {
+    let setup = scene.look_at_config()?.setup;
+    let audit = &Audit::open(&setup.places, &setup.vault)?;
     let journal = audit.journal();
     let run = journal.find(run).await?;
     let records = journal.records(&run).await?.into_iter();
@@ -302,7 +330,17 @@ async fn show(audit: &Audit, scene: &Scene, run: &str) -> Result<u8> {
         )));
     }
     show_held(&run, &records);
+    let flows = &setup.policy.flows;
+    match bits_gone(flows, &records) {
+        0 => {}
+        gone => print::line(faint(of_bits((gone, flows.bits)))),
+    }
     audit::warn_of(audit, &run).await
+}
+
+/// How much has left handles, of how much may.
+pub(super) fn of_bits((gone, most): (u32, u32)) -> String {
+    format!("  {gone} of {most} bits left handles ([flow] bits)")
 }
 
 /// What the run holds, so that another one can begin with some of it.

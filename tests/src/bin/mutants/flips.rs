@@ -11,8 +11,10 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, BinOp, Expr, UnOp};
 
 /// Where conditions are flipped, below `host/src`: what decides who may do what, and what is under whose influence.
-pub const FILES: [&str; 20] = [
+pub const FILES: [&str; 39] = [
+    "gate/journal/prune.rs",
     "rules/call.rs",
+    "rules/call/confirm.rs",
     "rules/caller.rs",
     "rules/consult.rs",
     "rules/exported.rs",
@@ -20,18 +22,35 @@ pub const FILES: [&str; 20] = [
     "rules/flow.rs",
     "rules/flow/apart.rs",
     "rules/flow/class.rs",
+    "rules/flow/handed.rs",
     "rules/flow/handles.rs",
     "rules/flow/kind.rs",
     "rules/flow/leaves.rs",
     "rules/flow/ledger.rs",
     "rules/flow/lines.rs",
+    "rules/flow/pick.rs",
     "rules/flow/plain.rs",
+    "rules/flow/shape.rs",
     "rules/flow/typed.rs",
     "rules/flow/verbatim.rs",
     "rules/grant.rs",
+    "rules/inbound.rs",
     "rules/keep.rs",
+    "rules/policy.rs",
     "rules/questions.rs",
+    "rules/scrub/credentials.rs",
+    "rules/scrub/guess.rs",
+    "rules/scrub/known.rs",
+    "rules/scrub/spelling.rs",
+    "rules/scrub/trickle.rs",
     "rules/secret.rs",
+    "rules/server/changed.rs",
+    "rules/server/definition.rs",
+    "rules/server/naming.rs",
+    "rules/server/pin.rs",
+    "rules/server/resources.rs",
+    "rules/server/said.rs",
+    "rules/wards.rs",
 ];
 
 /// One condition.

@@ -122,6 +122,42 @@ async fn a_hundred_thousand_calls_at_once_are_as_many_as_a_script_may_make() {
     rig.assert_alive().await;
 }
 
+/// Eight of the ten thousand are under way, and are held there: whoever calls meanwhile, in another run, waits for none of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_run_is_served_before_ten_thousand_calls_of_a_script_are_through() {
+    let server = Server::start().await;
+    server.say(vec![Answer {
+        path: "/".to_owned(),
+        stall: true,
+        ..Answer::default()
+    }]);
+    let url = format!("http://127.0.0.1:{}/", server.port());
+    let policy = format!(
+        "limits.script_calls = 10000\n[grants.\"hostile.fetch_each\"]\nfetch = [{{ url = \"{url}\", private = true }}]"
+    );
+    let rig = Rig::of(&policy).guest("hostile").open().await;
+    let (run, tasks) = (rig.host.new_run(), Tasks::new());
+    let source = format!(
+        "await Promise.all(Array.from({{length: 10000}}, () => tools.hostile.fetch_each({{urls: ['{url}']}})))"
+    );
+    let other = async {
+        server.arrived(8).await;
+        // A call, and a script with calls of its own.
+        rig.assert_alive().await;
+        let script =
+            "return (await Promise.all([1, 2].map(() => tools.text.count({text: 'a'})))).length";
+        assert_eq!(*rig::value(&rig.script(script).await.outcome), 2);
+        let waiting = steps(&rig.records(&run).await);
+        tasks.cancel();
+        waiting
+    };
+    let (called, waiting) = tokio::join!(rig.script_in(run.clone(), &tasks, &source), other);
+    assert_eq!(waiting, vec!["judged hostile.fetch_each"; 8]);
+    assert_eq!(rig::error(&called.outcome).code(), Code::Cancelled);
+    let records = rig.records(&run).await;
+    assert_eq!(check_records(&records), Vec::<String>::new());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn as_many_calls_as_policy_says_can_be_made_in_one_step() {
     let rig = Rig::of("limits.script_calls = 2000").open().await;

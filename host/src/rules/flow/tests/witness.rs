@@ -371,6 +371,35 @@ fn open_kinds_do_not_vouch_from_a_record_that_somebody_else_started() {
     }
 }
 
+/// Of the open ones anybody makes up one that leads to themselves.
+#[test]
+fn a_stranger_vouches_for_no_value_of_an_open_kind() {
+    for (kind, value, open) in [
+        ("mail", "bo@x.com", true),
+        ("account", "ACC-7", true),
+        ("address", "1 High Street", true),
+        ("url", "https://a.test/x", true),
+        ("user", "bo", true),
+        ("file", "docs/a.md", false),
+        ("id", "i-7", false),
+        ("value", "Blue", false),
+    ] {
+        let policy = POLICY.replace("room = \"value\"", &format!("room = \"{kind}\""));
+        let policy = policy.replace("whom = \"name\"", &format!("whom = \"{kind}\""));
+        let letter = |from: &str| json!({"id": "m1", "from": from, "room": value});
+        let after =
+            |from: &str| scene_of(&policy, &[], MAIL).saw("mail.read", json!({}), letter(from));
+        let pay = || json!({ "whom": value });
+        let vouched: &[_] = &[("whom", "`mail.read`")];
+        after("me@own.test").check("bank.pay", pay(), Allow(vouched));
+        let stranger = after("eve@evil.test");
+        match open {
+            true => stranger.check("bank.pay", pay(), Ask(&["`whom`"])),
+            false => stranger.check("bank.pay", pay(), Allow(vouched)),
+        };
+    }
+}
+
 #[test]
 fn a_trusted_field_is_true_and_not_wanted() {
     scene(&["Answer all letters"], MAIL)

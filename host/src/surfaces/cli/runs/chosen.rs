@@ -124,7 +124,7 @@ fn parse_since(text: &str) -> Result<Since, String> {
 }
 
 /// `30m`, in milliseconds.
-fn ago(text: &str) -> Option<u64> {
+pub(super) fn ago(text: &str) -> Option<u64> {
     let unit = text.chars().next_back()?;
     let second: u64 = match unit {
         's' => 1,
