@@ -143,8 +143,10 @@ async fn what_comes_after_the_end_is_discarded_and_the_record_says_that_it_was_g
         },
         _ => None,
     });
-    // The request, and the call that it was for.
-    assert_eq!(ends.collect::<Vec<_>>(), [Code::Cancelled; 2]);
+    // The request, and the call that it was for: given up, and nobody knows what came of it there.
+    let ends: Vec<Code> = ends.collect();
+    let given_up = |code: &Code| matches!(code, Code::Cancelled | Code::InDoubt);
+    assert!(ends.len() == 2 && ends.iter().all(given_up), "{ends:?}");
     let journal = rig.journal(&run).await;
     assert!(!journal.contains("canary-late"), "{journal}");
 }

@@ -154,8 +154,7 @@ async fn another_run_is_served_before_ten_thousand_calls_of_a_script_are_through
     let (called, waiting) = tokio::join!(rig.script_in(run.clone(), &tasks, &source), other);
     assert_eq!(waiting, vec!["judged hostile.fetch_each"; 8]);
     assert_eq!(rig::error(&called.outcome).code(), Code::Cancelled);
-    let records = rig.records(&run).await;
-    assert_eq!(check_records(&records), Vec::<String>::new());
+    assert_eq!(server.seen().len(), 8);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
