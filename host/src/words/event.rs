@@ -63,6 +63,13 @@ pub enum Event {
         model: String,
         /// Names of the tools it was told of.
         tools: Vec<String>,
+        /// Of what was sent (`rules/prompted.rs`); none in records from before it was kept, and in those of another host,
+        /// whose prompts would be others here.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        digest: Option<Digest>,
+        /// The tier that the tools of the turn before asked for; empty where they did not decide.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        tier: String,
     },
     /// A model of the run gave no reply, or was not asked.
     Attempted(Attempted),
@@ -735,6 +742,11 @@ pub enum Glimpse {
         message: String,
         /// 0 to 100, where it said so.
         percent: Option<f32>,
+    },
+    /// Pieces that came faster than this watcher looked: so many are not shown. Records are never among them.
+    Missed {
+        /// How many.
+        glimpses: u64,
     },
     /// A script wrote to its console.
     Said {

@@ -7,6 +7,7 @@
 mod apart;
 mod find;
 mod part;
+mod range;
 mod scalar;
 
 use lazaret_sdk::prelude::*;

@@ -265,7 +265,7 @@ fn doing(sight: &Sight) -> Option<String> {
             Glimpse::Said { message, .. } => Some(foreign(message)),
             Glimpse::Progress { tool, message, .. } => Some(format!("{tool}: {message}")),
             Glimpse::Step(step) => Some(step.message.clone()),
-            Glimpse::Text { .. } | Glimpse::Thought { .. } => None,
+            Glimpse::Text { .. } | Glimpse::Thought { .. } | Glimpse::Missed { .. } => None,
         },
     }
 }

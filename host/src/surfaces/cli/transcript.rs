@@ -65,7 +65,7 @@ impl Transcript {
                 ..
             } => Some(foreign(message)),
             Sight::Glimpse {
-                glimpse: Glimpse::Text { .. } | Glimpse::Thought { .. },
+                glimpse: Glimpse::Text { .. } | Glimpse::Thought { .. } | Glimpse::Missed { .. },
                 ..
             } => None,
         }

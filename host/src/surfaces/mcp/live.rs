@@ -126,7 +126,10 @@ impl Ears {
                 self.log(level, "script", Value::String(visible(message)))
                     .await;
             }
-            Glimpse::Step(_) | Glimpse::Text { .. } | Glimpse::Thought { .. } => {}
+            Glimpse::Step(_)
+            | Glimpse::Text { .. }
+            | Glimpse::Thought { .. }
+            | Glimpse::Missed { .. } => {}
         }
     }
 
