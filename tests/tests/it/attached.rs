@@ -275,6 +275,9 @@ fn calls_of(records: &[Record]) -> Vec<(Value, Value)> {
         .collect()
 }
 
+/// What a run is given to look at; two come with one name.
+const FILES: [&str; 3] = ["notes.txt", "chart.gif", "more/notes.txt"];
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tool_is_given_a_file_by_its_name_and_no_record_has_it() {
     let said = "canary-of-the-notes seen from above";
@@ -295,11 +298,7 @@ async fn a_tool_is_given_a_file_by_its_name_and_no_record_has_it() {
         .file("chart.gif", PICTURE);
     let rig = rig.file("more/notes.txt", "one more").replies(&replies);
     let mut rig = rig.kept().await.open().await;
-    let goal = looking(
-        &rig,
-        "Count.",
-        &["notes.txt", "chart.gif", "more/notes.txt"],
-    );
+    let goal = looking(&rig, "Count.", &FILES);
     let run = goal.run.clone();
     let left = rig.host.pursue(goal, &rig.host.tasks()).await;
     assert_eq!(left.expect_err("it waits").code(), Code::Asked);
@@ -342,7 +341,7 @@ async fn a_tool_is_given_a_file_by_its_name_and_no_record_has_it() {
         "{}",
         third.1
     );
-    for file in ["notes.txt", "chart.gif", "more/notes.txt"] {
+    for file in FILES {
         std::fs::remove_file(rig.path(file)).expect("a file");
     }
     for text in ["canary-of-the-notes", "canary-of-the-picture", SENT] {

@@ -88,6 +88,7 @@ fn prompt(wire: Wire) -> Prompt {
         "required": ["n"], "additionalProperties": false});
     Prompt {
         instructions: "Be brief.".to_owned(),
+        steady: 0,
         cards: vec![
             card("text.count", count),
             card("clock.now", json!({"type": "object"})),
