@@ -31,6 +31,7 @@ pub mod plan;
 pub mod policy;
 pub mod price;
 pub mod progress;
+pub mod prompted;
 pub mod questions;
 pub mod ranges;
 pub mod rate;

@@ -16,6 +16,10 @@ pub fn render(records: &[Record]) -> String {
             for field in ["run", "seq", "at", "parent", "event", "component"] {
                 map.remove(field);
             }
+            // Of all that a model is sent, down to the words of each card.
+            if matches!(record.event, Event::Prompted { .. }) {
+                map.remove("digest").expect("what a prompt is known by");
+            }
         }
         steady(&mut value);
         format!("{seq} <{parent} {} {value}\n", record.event.word())

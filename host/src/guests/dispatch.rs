@@ -37,6 +37,7 @@ use crate::rules::flow::apart::{Apart, fault_card, fault_in, fault_told};
 use crate::rules::flow::handles::{self, Fate, Given, Made};
 use crate::rules::flow::ledger::Behind;
 use crate::rules::flow::lines::Flows;
+use crate::rules::flow::part;
 use crate::rules::flow::pick;
 use crate::rules::json;
 use crate::rules::manifest::{Sensitivity, SurfaceWord};
@@ -251,6 +252,13 @@ async fn pass(
     // What is held was weighed as well, so to be told why a call was refused is to learn of that.
     let label = caller.label.join(&given.label);
     let call = call_of(tool, (given, args), request);
+    let waits = repeats::waits((station, tasks), caller, &call).await;
+    if let Some(error) = waits.unwrap_or_else(Some) {
+        let what = (shown(&request.tool), call::wished(&request.args));
+        let why = (unfit(&error), error);
+        let not = station.gate.turn_down(caller, EffectKind::Call, what, why);
+        return Err(Unmade { not, label });
+    }
     station
         .gate
         .pass(caller, call, async |permit| {
@@ -272,7 +280,7 @@ fn call_of(tool: &Tool, (given, args): (Given, Args), request: &Request) -> Call
         grant: tool.grant.clone(),
         args,
         held: given.label,
-        wish: wish(&request.args, &given.places),
+        wish: part::wish(&tool.name, &request.args, &given.places),
         places: given.places,
     }
 }
@@ -335,7 +343,7 @@ fn check<'a>(
         }
     };
     // A tool holds no handles: what it writes in its own call is a value and nothing else.
-    let given = match caller.origin {
+    let mut given = match caller.origin {
         Origin::Model | Origin::Script => {
             let handles = caller.known.handles();
             let given = Given::resolve(&value, &handles);
@@ -347,6 +355,8 @@ fn check<'a>(
         let fits = way.check(&given);
         fits.map_err(|error| misfit(error, given.label.clone()))?;
     }
+    let reads = (&policy.inbound.caps, caller.origin == Origin::Model);
+    given.value = part::bounded(&tool.name, given.value, reads);
     let args = if caller.origin == Origin::Host {
         told(tool, &given.value)
     } else {
@@ -375,14 +385,6 @@ fn misfit(error: Error, held: Label) -> Refused {
         return Refused::Unfit(error);
     }
     Refused::Misfit(error, held)
-}
-
-/// The arguments as they were wished, where handles stood in them.
-fn wish(args: &WishedArgs, places: &[String]) -> Option<Value> {
-    match args {
-        WishedArgs::Json(value) if !places.is_empty() => Some(value.clone()),
-        WishedArgs::Json(_) | WishedArgs::Broken(_) => None,
-    }
 }
 
 async fn perform(

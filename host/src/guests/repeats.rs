@@ -188,6 +188,25 @@ impl Whole {
     }
 }
 
+/// Why a client's call is not looked at: the same one under its key waits for a person, who is asked once.
+///
+/// # Errors
+/// What reading the journal says.
+pub(super) async fn waits(
+    (station, tasks): (&Station, &Tasks),
+    caller: &Caller,
+    call: &Call,
+) -> Result<Option<Error>> {
+    let (Some((repeats, _)), Origin::Client, Some(key)) = (
+        place_of((station, tasks), caller, call),
+        &caller.origin,
+        &caller.known.asked.key,
+    ) else {
+        return Ok(None);
+    };
+    recorded::waits(station, (caller, call), (key, repeats.ttl_ms)).await
+}
+
 /// Waits for whoever makes the same call now.
 async fn wait(tasks: &Tasks, caller: &Caller, slot: Arc<Slot<Option<Whole>>>) -> Result<Held> {
     let rest = caller.deadline.rest();
@@ -208,7 +227,10 @@ fn place_of<'a>(
     let looks = call.declared.effect.leaves_no_trace();
     let (repeats, name) = match (&caller.origin, &caller.known.asked.key) {
         (Origin::Model, _) if looks => (tasks.repeats(), caller.run.to_string()),
-        (Origin::Client, Some(key)) if !looks => (&station.keyed, key.to_string()),
+        (Origin::Client, Some(key)) if !looks => {
+            let client = &caller.known.asked.client;
+            (&station.keyed, format!("{} {client} {key}", client.len()))
+        }
         (Origin::Model | Origin::Client | Origin::Host | Origin::Script | Origin::Tool(_), _) => {
             return None;
         }

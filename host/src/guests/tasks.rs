@@ -133,6 +133,18 @@ impl Tasks {
         }
     }
 
+    /// Returns when the run is given up, and never if it is not.
+    pub async fn given_up(&self) {
+        let mut news = self.0.course.subscribe();
+        if news
+            .wait_for(|course| *course > Course::Going)
+            .await
+            .is_err()
+        {
+            std::future::pending::<()>().await;
+        }
+    }
+
     /// Lets so much time pass; a run that is cancelled meanwhile waits no longer.
     ///
     /// # Errors

@@ -119,7 +119,7 @@ impl Effect for Call {
             None => Consent::NotNeeded,
             Some(line) => Consent::Needed {
                 rule: line,
-                bound_to: self.bound_to(policy),
+                bound_to: self.bound_to(),
                 open,
                 lines,
             },
@@ -268,12 +268,10 @@ impl Call {
     }
 
     /// All that an answer is bound to, beside the run and the place in it.
-    fn bound_to(&self, policy: &Policy) -> Vec<String> {
-        // A digest of what is secret stands in no record: a name of a handle stands for one value in its run.
-        let args = match &self.wish {
-            Some(wish) if policy.flows.classes.is_secret(&self.held) => wish,
-            Some(_) | None => self.args.value(),
-        };
+    fn bound_to(&self) -> Vec<String> {
+        // A name of a handle stands for one value in its run. No digest of what is secret stands in a record, and of a file
+        // that was given to the run a replay has no bytes.
+        let args = self.wish.as_ref().unwrap_or(self.args.value());
         vec![
             self.tool.to_string(),
             self.component.to_string(),

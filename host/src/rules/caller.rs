@@ -133,6 +133,9 @@ pub struct Invocation {
     pub retry: Option<Retry>,
     /// Whether it is confirmed, where the tool asks for that.
     pub confirmed: bool,
+    /// Whose name for the call it is: the same one of another client is another (A-18b). Empty for the person at this
+    /// machine.
+    pub client: Arc<str>,
 }
 
 impl Invocation {
@@ -144,6 +147,10 @@ impl Invocation {
             timeout_ms: self.timeout_ms,
             again: self.retry.map(|retry| (retry.retries, retry.delay_ms)),
             confirmed: self.confirmed,
+            client: match self.key {
+                Some(_) => self.client.to_string(),
+                None => String::new(),
+            },
         }
     }
 }
@@ -155,8 +162,9 @@ impl From<CallAsked> for Invocation {
             timeout_ms: said.timeout_ms,
             retry: said
                 .again
-                .map(|(retries, delay_ms)| Retry { retries, delay_ms }),
+                .map(|(retries, delay_ms)| Retry::linear(retries, delay_ms)),
             confirmed: said.confirmed,
+            client: said.client.into(),
         }
     }
 }

@@ -35,6 +35,10 @@ pub struct Terms {
     pub restart_step: bool,
     /// Who is asked first.
     pub order: Order,
+    /// Whether the tools of a turn say which tier is asked in the next one (G-76).
+    pub tool_tiers: bool,
+    /// What becomes of what was thought (G-57).
+    pub thoughts: Thoughts,
 }
 
 impl Default for Terms {
@@ -48,6 +52,8 @@ impl Default for Terms {
             retry_after_max_ms: CHAIN_RETRY_AFTER_MAX_MS,
             restart_step: false,
             order: Order::default(),
+            tool_tiers: false,
+            thoughts: Thoughts::default(),
         }
     }
 }
@@ -92,6 +98,27 @@ pub enum Order {
     Listed,
     /// Who has done well lately first (S-38).
     Health,
+}
+
+/// What becomes of a model's thoughts in its later prompts.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Deserialize,
+    serde::Serialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Thoughts {
+    /// They are told back, as their provider gave them.
+    #[default]
+    Keep,
+    /// They are told to nobody again.
+    Strip,
 }
 
 impl Terms {
@@ -208,6 +235,12 @@ impl Chain {
     #[must_use]
     pub fn order(&self) -> Order {
         self.terms.order
+    }
+
+    /// What becomes of what was thought.
+    #[must_use]
+    pub fn thoughts(&self) -> Thoughts {
+        self.terms.thoughts
     }
 
     /// What was thought in earlier turns than this one is told to nobody any more.
@@ -411,6 +444,15 @@ pub fn without_thoughts(prompt: &mut Prompt, turn: u32, apart: u32) {
     });
     for (of, reply) in (1..turn).rev().zip(replies) {
         if of < apart {
+            reply.thoughts.clear();
+        }
+    }
+}
+
+/// The same of all thoughts.
+pub fn thoughtless(prompt: &mut Prompt) {
+    for message in &mut prompt.messages {
+        if let Message::Assistant(reply) = message {
             reply.thoughts.clear();
         }
     }

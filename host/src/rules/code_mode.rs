@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use super::flow::handles::PLUGIN;
+use super::flow::handles::{PLUGIN, READ};
 use super::json;
 use super::schema::Schema;
 use super::search::{Candidate, search};
@@ -23,13 +23,15 @@ pub const RUN_SCRIPT: &str = "run_script";
 /// The tool that finds tools.
 pub const SEARCH_TOOLS: &str = "search_tools";
 
-/// What a model knows the two by.
+/// What a model knows the two by, and the tool that shows what is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
     /// Instead of [`RUN_SCRIPT`].
     pub run_script: String,
     /// Instead of [`SEARCH_TOOLS`].
     pub search_tools: String,
+    /// Instead of [`READ`], where it is called one by one.
+    pub read_result: String,
 }
 
 impl Default for Names {
@@ -37,11 +39,33 @@ impl Default for Names {
         Self {
             run_script: RUN_SCRIPT.to_owned(),
             search_tools: SEARCH_TOOLS.to_owned(),
+            read_result: READ.to_owned(),
         }
     }
 }
 
 impl Names {
+    /// The card of a tool, under the name that a model knows it by.
+    #[must_use]
+    pub fn of_tool(&self, mut card: Card) -> Card {
+        if card.name == READ {
+            card.name.clone_from(&self.read_result);
+        }
+        card
+    }
+
+    /// The tool that a model means by a name.
+    #[must_use]
+    pub fn meant<'t>(&self, tool: &'t str) -> &'t str {
+        if tool == self.read_result { READ } else { tool }
+    }
+
+    /// What is said of the tool that shows what is held, in the name that a model knows it by.
+    #[must_use]
+    pub fn told(&self, text: &str) -> String {
+        text.replace(READ, &self.read_result)
+    }
+
     /// A card of one of the two, as a model is shown it: each speaks of the other.
     #[must_use]
     pub fn on(&self, card: Card) -> Card {

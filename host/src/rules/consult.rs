@@ -37,8 +37,7 @@ pub fn prompt(
         instructions: format!("{INSTRUCTIONS}\n\n{}", marks.preamble()),
         cards: Vec::new(),
         messages: vec![Message::user(text)],
-        replies_before: 0,
-        shape: None,
+        ..Prompt::default()
     }
 }
 

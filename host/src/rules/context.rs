@@ -45,8 +45,9 @@ fn instructions(agent: &Agent, cards: &[Card]) -> String {
         )
     };
     let mut tools = tools;
-    if names.iter().any(|name| name.starts_with("handle.")) {
-        tools.push_str(&format!(" {HELD}"));
+    let has = |name: &&str| name.starts_with("handle.") || *name == agent.names.read_result;
+    if names.iter().any(has) {
+        tools.push_str(&format!(" {}", agent.names.told(HELD)));
     }
     let holds = agent
         .tools

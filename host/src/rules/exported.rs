@@ -232,6 +232,10 @@ fn mark(record: &mut Record) {
     if let Some(label) = record.event.label_mut() {
         *label = label.with(Source::imported());
     }
+    // Under more influence it is told between marks what was told without.
+    if let Event::Prompted { digest, .. } = &mut record.event {
+        *digest = None;
+    }
 }
 
 fn foreign(why: &str) -> Error {

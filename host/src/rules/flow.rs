@@ -5,6 +5,7 @@
 //! in its label.
 
 pub mod apart;
+pub mod attached;
 pub mod class;
 mod handed;
 pub mod handles;
@@ -12,6 +13,7 @@ pub mod kind;
 mod leaves;
 pub mod ledger;
 pub mod lines;
+pub mod part;
 pub mod pick;
 mod plain;
 pub mod shape;

@@ -24,7 +24,7 @@ use crate::words::id::{RunId, is_hidden};
 use crate::words::inert::is_combining;
 use crate::words::key::HostKey;
 use crate::words::label::{Label, Source};
-use crate::words::limits::{INBOUND_BYTES, INBOUND_SOURCE_CHARS, INBOUND_SOURCES};
+use crate::words::limits::{INBOUND_BYTES, INBOUND_SOURCE_CHARS, INBOUND_SOURCES, NONCE_CHARS};
 use crate::words::message::Observation;
 
 /// What is done with text of one trust class (G-13a).
@@ -404,6 +404,8 @@ impl<'a> Marks<'a> {
 
 const OPENS: &str = "[untrusted text ";
 const CLOSES: &str = "[end of untrusted text ";
+/// What both end in.
+const MARKS: &str = "untrusted text ";
 
 /// What stands between the marks, if there are any: for whoever replays a run and quotes from it.
 #[must_use]
@@ -414,6 +416,19 @@ pub fn inside(text: &str) -> &str {
         inside.strip_suffix('\n')
     };
     inside().unwrap_or(text)
+}
+
+/// Where the nonces of marks stand in a text that was put together for a model, whosever they are.
+pub fn nonces(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
+    // What opens and what closes end alike.
+    let marks = text.match_indices(MARKS);
+    marks.filter_map(|(at, mark)| {
+        let nonce = at.saturating_add(mark.len());
+        let nonce = nonce..nonce.saturating_add(NONCE_CHARS);
+        let is_one = |digit: u8| digit.is_ascii_digit() || (b'a'..=b'f').contains(&digit);
+        let found = text.as_bytes().get(nonce.clone())?;
+        found.iter().copied().all(is_one).then_some(nonce)
+    })
 }
 
 /// The untrusted sources first, in characters that cannot end the mark that they stand in.

@@ -11,13 +11,14 @@ use super::agent::refuse_secrets;
 use super::flow::kind::Kind;
 use super::grant::{Access, Destination, Grant, Pattern};
 use super::json;
+pub use super::retry::Retry;
 use super::schema::Schema;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
 use crate::words::id::{ToolName, is_name, shown};
 use crate::words::limits::{
-    CALL_RETRIES, CALL_RETRIES_MAX, CALL_RETRY_DELAY_MS, CALL_RETRY_DELAY_MS_MAX, CALL_TIMEOUT_MS,
-    CALL_TIMEOUT_MS_MAX, DESCRIPTION_BYTES, MANIFEST_BYTES, MANIFEST_EXAMPLES, MANIFEST_TOOLS,
+    CALL_RETRIES, CALL_RETRIES_MAX, CALL_RETRY_DELAY_MS_MAX, CALL_TIMEOUT_MS, CALL_TIMEOUT_MS_MAX,
+    DESCRIPTION_BYTES, MANIFEST_BYTES, MANIFEST_EXAMPLES, MANIFEST_TOOLS,
 };
 
 /// What a plugin declares.
@@ -323,26 +324,6 @@ pub enum Truncation {
     Spill,
     /// The beginning of every line.
     Summarise,
-}
-
-/// Repetition after a failure that may pass (A-15…A-18).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Retry {
-    /// Attempts after the first, 0 to 5.
-    pub retries: u32,
-    /// Wait before attempt n is n times this.
-    pub delay_ms: u64,
-}
-
-impl Default for Retry {
-    /// None; but whoever wants some and does not say how long to wait, waits as everybody does (A-17a).
-    fn default() -> Self {
-        Self {
-            retries: 0,
-            delay_ms: CALL_RETRY_DELAY_MS,
-        }
-    }
 }
 
 /// `true` means as often as everybody, `false` never.

@@ -1,8 +1,11 @@
 //! Prices: what tokens cost, in whole millionths of the operator's currency (U-39). Nothing is ever rounded down to free,
 //! and what has no price is said to be unknown, never nothing.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
+use crate::words::event::{Event, Record, Tried};
 use crate::words::limits::PRICE_MICROS;
 use crate::words::message::{Cost, Usage};
 
@@ -97,9 +100,45 @@ pub fn micros(amount: f64) -> Result<u64, String> {
     })
 }
 
+/// What each model of a run has used, by its name (G-61); under no name what no record names a model of, which are
+/// questions about what is held. All together is what the run has used.
+#[must_use]
+pub fn by_model(records: &[Record]) -> BTreeMap<String, Usage> {
+    let mut used: BTreeMap<String, Usage> = BTreeMap::new();
+    let mut add = |model: &str, usage: Usage| {
+        if !usage.is_nothing() {
+            used.entry(model.to_owned()).or_default().add(usage);
+        }
+    };
+    let mut asked = "";
+    for record in records {
+        if let Event::Prompted { model, .. } = &record.event {
+            asked = model;
+        }
+        if let Event::Replied { reply, .. } = &record.event {
+            add(asked, reply.usage);
+        }
+        if let Event::Finished(finished) = &record.event {
+            add("", finished.spent.usage);
+        }
+        if let Event::Compacted(compacted) = &record.event {
+            add(&compacted.by, compacted.spent.usage);
+        }
+        // Of no turn: it stands in the end of its call, or beside its summary.
+        if let Event::Attempted(attempted) = &record.event
+            && let Tried::Failed { usage, .. } = &attempted.tried
+            && attempted.turn > 0
+        {
+            add(&attempted.model, *usage);
+        }
+    }
+    used
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::{Value, json};
 
     const PRICE: Price = Price {
         input: 3_000_000,
@@ -166,5 +205,47 @@ mod tests {
         for wrong in [-1.0, 0.000_000_1, f64::NAN, f64::INFINITY, 1e13] {
             assert!(micros(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn each_model_has_its_own_sum() {
+        let usage =
+            |tokens: u64| json!({"input_tokens": tokens, "output_tokens": 1, "cached_tokens": 0});
+        let event = |seq: u64, event: Value| {
+            let mut record =
+                json!({"run": "20260301-090500-aaaaaaaa", "seq": seq, "at": 1, "parent": 0});
+            let all = record.as_object_mut().unwrap();
+            all.extend(event.as_object().unwrap().clone());
+            serde_json::from_value::<Record>(record).unwrap()
+        };
+        let prompted = |seq, model: &str| {
+            event(
+                seq,
+                json!({"event": "prompted", "turn": 1, "turns_max": 8, "model": model, "tools": []}),
+            )
+        };
+        let replied = |seq, tokens| {
+            let reply = json!({"text": "a", "usage": usage(tokens)});
+            event(
+                seq,
+                json!({"event": "replied", "turn": 1, "reply": reply, "label": ["user"]}),
+            )
+        };
+        let failed = json!({"event": "attempted", "turn": 1, "model": "fast", "outcome": "failed", "setback": "broken",
+            "code": "provider_failed", "message": "", "then": "next", "usage": usage(5)});
+        let records = [
+            prompted(0, "fast"),
+            event(1, failed),
+            prompted(2, "big"),
+            replied(3, 10),
+            prompted(4, "big"),
+            replied(5, 20),
+        ];
+        let used = by_model(&records);
+        let tokens: Vec<(&str, u64)> = used
+            .iter()
+            .map(|(model, usage)| (model.as_str(), usage.input_tokens))
+            .collect();
+        assert_eq!(tokens, [("big", 30), ("fast", 5)]);
     }
 }

@@ -120,6 +120,12 @@ pub struct Questions {
 }
 
 impl Questions {
+    /// Whether nothing was asked.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     /// Reads the records of a run.
     #[must_use]
     pub fn of(records: &[Record]) -> Self {

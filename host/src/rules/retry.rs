@@ -2,9 +2,57 @@
 //!
 //! Only what changes nothing, or nothing twice, is repeated, and only after a failure that says that it may pass.
 
-use super::manifest::{Declared, EffectClass, Retry};
+use serde::{Deserialize, Serialize};
+
+use super::manifest::{Declared, EffectClass};
 use crate::words::error::{Code, Error};
 use crate::words::limits::{CALL_RETRIES, CALL_RETRIES_MAX, CALL_RETRY_DELAY_MS};
+
+/// Repetition after a failure that may pass (A-15…A-18).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Retry {
+    /// Attempts after the first, 0 to 5.
+    pub retries: u32,
+    /// The first wait.
+    pub delay_ms: u64,
+    /// How waits grow.
+    pub backoff: Growth,
+}
+
+/// How waits grow from attempt to attempt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Growth {
+    /// Each is longer by the first.
+    #[default]
+    Linear,
+    /// Each is twice the one before.
+    Exponential,
+}
+
+impl Default for Retry {
+    /// None; but whoever wants some and does not say how long to wait, waits as everybody does (A-17a).
+    fn default() -> Self {
+        Self {
+            retries: 0,
+            delay_ms: CALL_RETRY_DELAY_MS,
+            backoff: Growth::Linear,
+        }
+    }
+}
+
+impl Retry {
+    /// So many, each after a longer wait.
+    #[must_use]
+    pub const fn linear(retries: u32, delay_ms: u64) -> Self {
+        Self {
+            retries,
+            delay_ms,
+            backoff: Growth::Linear,
+        }
+    }
+}
 
 /// What the operator says of repetitions, from `[limits]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,10 +66,7 @@ pub struct Retries {
 impl Default for Retries {
     fn default() -> Self {
         Self {
-            silent: Retry {
-                retries: CALL_RETRIES,
-                delay_ms: CALL_RETRY_DELAY_MS,
-            },
+            silent: Retry::linear(CALL_RETRIES, CALL_RETRY_DELAY_MS),
             most: CALL_RETRIES_MAX,
         }
     }
@@ -30,10 +75,7 @@ impl Default for Retries {
 impl Retries {
     /// Nothing is made again.
     pub const NONE: Self = Self {
-        silent: Retry {
-            retries: 0,
-            delay_ms: 0,
-        },
+        silent: Retry::linear(0, 0),
         most: 0,
     };
 
@@ -42,10 +84,7 @@ impl Retries {
     pub fn of(&self, declared: &Declared, asked: Option<Retry>) -> Retry {
         let conduct = &declared.conduct;
         if !declared.effect.leaves_no_trace() && !conduct.idempotent {
-            return Retry {
-                retries: 0,
-                delay_ms: 0,
-            };
+            return Retry::linear(0, 0);
         }
         // What depends on its arguments alone comes to the same end again, unless it says otherwise.
         let silent = match declared.effect {
@@ -63,12 +102,18 @@ impl Retries {
     }
 }
 
-/// How long to wait before the next attempt, where there is one: the wait grows by `delay_ms` each time.
+/// How long to wait before the next attempt, where there is one: the wait grows by `delay_ms` each time, or doubles.
 /// `failed` attempts have been made.
 #[must_use]
 pub fn wait_ms(retry: Retry, failed: u32, error: &Error) -> Option<u64> {
     let may_pass = error.is_retryable() && is_of_the_call(error.code());
-    (may_pass && failed <= retry.retries).then(|| retry.delay_ms.saturating_mul(u64::from(failed)))
+    let times = match retry.backoff {
+        Growth::Linear => u64::from(failed),
+        Growth::Exponential => 1_u64
+            .checked_shl(failed.saturating_sub(1))
+            .unwrap_or(u64::MAX),
+    };
+    (may_pass && failed <= retry.retries).then(|| retry.delay_ms.saturating_mul(times))
 }
 
 /// Whether a failure is one of the call itself: who was cancelled, or has to wait for a person, tries nothing again.
@@ -102,7 +147,7 @@ mod tests {
     }
 
     fn of(retries: u32, delay_ms: u64) -> Retry {
-        Retry { retries, delay_ms }
+        Retry::linear(retries, delay_ms)
     }
 
     #[test]
@@ -141,6 +186,15 @@ mod tests {
         assert_eq!(
             waits.collect::<Vec<_>>(),
             [Some(100), Some(200), None, None]
+        );
+        let doubling = tool(
+            &json!({"effect": "read-only", "retry": {"retries": 4, "backoff": "exponential"}}),
+        );
+        let doubling = Retries::default().of(&doubling, None);
+        let waits = (1..=5).map(|failed| wait_ms(doubling, failed, &error));
+        assert_eq!(
+            waits.collect::<Vec<_>>(),
+            [Some(100), Some(200), Some(400), Some(800), None]
         );
         for (code, retryable) in [
             (Code::FetchFailed, false),

@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 pub use crate::words::inert::visible;
 use crate::words::limits::{
-    CHARS_PER_TOKEN, OBSERVATION_BYTES, OBSERVATION_LINE_CHARS_MIN, OBSERVATION_TOKENS,
-    SPILL_PREVIEW_TOKENS,
+    CHARS_PER_TOKEN, OBSERVATION_BYTES, OBSERVATION_LINE_CHARS_MIN, OBSERVATION_TOKENS, READ_BYTES,
+    READ_BYTES_MAX, SPILL_PREVIEW_TOKENS,
 };
 
 use super::manifest::Truncation;
@@ -26,6 +26,10 @@ pub struct Caps {
     pub chars: Option<usize>,
     /// What is shown of an outcome that is kept under a handle, in tokens.
     pub preview_tokens: usize,
+    /// What a model reads at once of what is held, where it does not say how much.
+    pub read_bytes: usize,
+    /// What anybody reads at once of it.
+    pub read_bytes_max: usize,
     /// What is done for tools that do not say what to keep; the middle is left out where nobody does.
     pub truncation: Truncation,
 }
@@ -38,6 +42,8 @@ impl Default for Caps {
             lines: None,
             chars: None,
             preview_tokens: SPILL_PREVIEW_TOKENS,
+            read_bytes: READ_BYTES,
+            read_bytes_max: READ_BYTES_MAX,
             truncation: Truncation::Middle,
         }
     }
@@ -57,6 +63,10 @@ pub struct CapTable {
     pub max_chars: Option<usize>,
     /// Likewise.
     pub preview_tokens: Option<usize>,
+    /// Likewise.
+    pub read_bytes: Option<usize>,
+    /// Likewise; at most 1,048,576.
+    pub read_bytes_max: Option<usize>,
     /// Likewise.
     pub truncation: Option<Truncation>,
 }
@@ -112,9 +122,9 @@ pub fn truncate(text: &str, how: Truncation, caps: &Caps) -> String {
 
 /// What is shown of a text that is kept under a handle, and how to see more of it.
 #[must_use]
-pub fn preview(text: &str, handle: &str, caps: &Caps) -> String {
+pub fn preview(text: &str, (handle, reader): (&str, &str), caps: &Caps) -> String {
     let more = format!(
-        "; all of it is kept as {{\"$handle\":\"{handle}\"}}: `handle.read` shows any part, by `lines` or `bytes`"
+        "; all of it is kept as {{\"$handle\":\"{handle}\"}}: `{reader}` shows any part, by `lines` or `bytes`"
     );
     cut(text, (7, 10), &caps.preview(), &more)
 }
@@ -268,7 +278,11 @@ mod tests {
 
     #[test]
     fn a_preview_tells_where_the_rest_is() {
-        let shown = preview(&"a".repeat(100_000), "h3", &Caps::default());
+        let shown = preview(
+            &"a".repeat(100_000),
+            ("h3", "handle.read"),
+            &Caps::default(),
+        );
         assert!(
             shown.contains("characters left out; all of it is kept as {\"$handle\":\"h3\"}"),
             "{shown}"

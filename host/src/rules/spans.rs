@@ -218,6 +218,7 @@ impl Trace {
                 turns_max,
                 model,
                 tools,
+                ..
             } => {
                 self.turn_begins(record, (*turn, *turns_max));
                 self.prompted(record, model, tools.len());

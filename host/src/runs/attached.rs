@@ -11,6 +11,7 @@ use crate::edges::named;
 use crate::edges::state::StateFolder;
 use crate::words::attachment::{Attachment, Body, Media};
 use crate::words::error::{Error, Result};
+use crate::words::event::Brought;
 use crate::words::id::{Digest, RunId};
 use crate::words::limits::{ATTACHMENT_BYTES, ATTACHMENTS};
 use crate::words::lock::lock;
@@ -81,6 +82,22 @@ pub(super) fn check_attached(files: &[Attachment]) -> Result<()> {
         return Err(Error::too_big(what, ATTACHMENT_BYTES, all));
     }
     Ok(())
+}
+
+/// Whether files and what is held from other runs have names of their own.
+///
+/// # Errors
+/// `BadInput`.
+pub(super) fn check_apart(files: &[Attachment], brought: &[Brought]) -> Result<()> {
+    let is_taken = |one: &&Attachment| brought.iter().any(|other| other.name == one.name);
+    let Some(one) = files.iter().find(is_taken) else {
+        return Ok(());
+    };
+    let what = format!(
+        "`{}` is the name of an attached file and of a handle",
+        one.name
+    );
+    Err(Error::bad_input(what).hint("name the handle otherwise: --with RUN:HANDLE=NAME"))
 }
 
 /// What is attached to runs that have not ended.

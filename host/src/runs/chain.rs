@@ -4,13 +4,15 @@
 //! what became of it after, and the waits between by the steady time of the run's clock, so that nobody who sets a
 //! clock moves them, and whoever cancels the run does not wait for them.
 
-use super::provider::{Asking, Model};
+use super::provider::{Asking, Model, Sent};
 use super::rest;
 use crate::guests::station::Station;
 use crate::guests::tasks::Tasks;
 use crate::rules::caller::{Caller, Known};
 use crate::rules::candidate::{Candidate, Needs, nobody};
-use crate::rules::chain::{Failure, Next, Order, Then, Walk, without_thoughts};
+use crate::rules::chain::{
+    Failure, Next, Order, Then, Thoughts, Walk, thoughtless, without_thoughts,
+};
 use crate::rules::scrub::credentials::without_credentials;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Code, Error, Result};
@@ -87,6 +89,9 @@ struct Way<'a> {
     lost: Usage,
 }
 
+/// What is about to be asked: the model, what it is told, what it is sent for that, and whether it shall stream.
+pub(super) type About<'p> = (&'p Model, (&'p Prompt, &'p Sent, bool));
+
 impl<'a> Asked<'a> {
     /// A reply of the first model that gives one. `prepare` says who asks a model, and who sees what it says
     /// while it does; it is asked once for each attempt.
@@ -97,7 +102,7 @@ impl<'a> Asked<'a> {
     pub(super) async fn ask<S: FnMut(Delta)>(
         &self,
         prompt: &Prompt,
-        mut prepare: impl FnMut(&Model) -> Result<(Caller, S)>,
+        mut prepare: impl FnMut(About<'_>) -> Result<(Caller, S)>,
     ) -> Result<Said> {
         let classes = &self.station.gate.policy().flows.classes;
         let models = self.ordered();
@@ -111,9 +116,10 @@ impl<'a> Asked<'a> {
         let mut last = None;
         while let Some((model, streams)) = self.next(&mut way)? {
             // What the model is about to see must not be lost after it has acted on it.
-            let (caller, mut see) = prepare(model)?;
-            self.station.gate.journal().sync().await?;
             let prompt = self.told(prompt);
+            let sent = model.write(&prompt, streams);
+            let (caller, mut see) = prepare((model, (&prompt, &sent, streams)))?;
+            self.station.gate.journal().sync().await?;
             let mut said = false;
             let asking = Asking {
                 caller: &caller,
@@ -121,7 +127,6 @@ impl<'a> Asked<'a> {
                 prompt: prompt.as_ref(),
                 turn: self.turn,
                 attempt: way.attempts,
-                streams,
             };
             way.attempts += 1;
             let see = |delta| {
@@ -129,7 +134,7 @@ impl<'a> Asked<'a> {
                 see(delta);
             };
             let began = Clock::instant();
-            let error = match model.ask(self.station, asking, see).await {
+            let error = match model.ask(self.station, (asking, sent), see).await {
                 Ok(reply) => {
                     let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
                     lock(&self.station.health).saw(&model.name, Some(took));
@@ -165,7 +170,7 @@ impl<'a> Asked<'a> {
     pub(super) async fn reply<S: FnMut(Delta)>(
         &self,
         prompt: &Prompt,
-        prepare: impl FnMut(&Model) -> Result<(Caller, S)>,
+        prepare: impl FnMut(About<'_>) -> Result<(Caller, S)>,
     ) -> Result<Reply> {
         match self.ask(prompt, prepare).await? {
             Said::Reply(reply) => Ok(reply),
@@ -293,8 +298,14 @@ impl<'a> Asked<'a> {
 
     /// The prompt as the model is told it: without what was thought before the provider was changed.
     fn told<'p>(&self, prompt: &'p Prompt) -> std::borrow::Cow<'p, Prompt> {
-        let apart = self.known.chain().apart();
+        let (apart, thoughts) = {
+            let chain = self.known.chain();
+            (chain.apart(), chain.thoughts())
+        };
         let mut told = std::borrow::Cow::Borrowed(prompt);
+        if thoughts == Thoughts::Strip {
+            thoughtless(told.to_mut());
+        }
         if self.turn > 0 && apart > 1 {
             without_thoughts(told.to_mut(), self.turn, apart);
         }

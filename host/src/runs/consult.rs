@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::chain::{Asked, Patience};
+use super::chain::{About, Asked, Patience};
 use super::provider::Model;
 use crate::guests::apart::{Counsel, Done, Telling, Wish};
 use crate::guests::guest::Trail;
@@ -111,7 +111,7 @@ impl Models {
             patience: Patience::Until(wish.caller.deadline),
             anew: &|_| false,
         };
-        let prepare = |model: &Model| Ok((caller(wish, model), |_| {}));
+        let prepare = |(model, _): About<'_>| Ok((caller(wish, model), |_| {}));
         asked.reply(prompt, prepare).await.map_err(told)
     }
 }

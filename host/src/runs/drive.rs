@@ -2,6 +2,7 @@
 
 mod afford;
 mod calls;
+pub(super) mod models;
 mod prompt;
 mod tell;
 
@@ -12,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::Mutex;
 
 use self::calls::Turn;
+use self::models::Models;
 use super::brought::{self, goal_with};
 use super::ended::broke;
 use super::offer::{Offer, Way};
@@ -48,7 +50,7 @@ pub(super) struct Drive<'a> {
     pub(super) run: &'a RunId,
     pub(super) surface: Surface,
     pub(super) agent: &'a Agent,
-    pub(super) models: Vec<&'a Model>,
+    pub(super) models: Models<'a>,
     pub(super) engines: &'a dyn Engines,
     /// What the run knows: answers, values that may steer.
     pub(super) known: Known,

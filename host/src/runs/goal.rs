@@ -4,8 +4,9 @@ use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
 
-use super::attached::check_attached;
+use super::attached::{check_apart, check_attached};
 use super::brought::{Chosen, brought_in};
+use super::drive::models::Models;
 use super::drive::{Drive, Pursued, Time, Told};
 use super::host::{Host, caught};
 use super::known::{self, Led};
@@ -17,6 +18,7 @@ use crate::rules::agent::Agent;
 use crate::rules::answer;
 use crate::rules::budget::{Unpriced, without_price};
 use crate::rules::caller::Known;
+use crate::rules::flow::attached::name_apart;
 use crate::rules::flow::handles::{PLUGIN, READ};
 use crate::rules::flow::lines::Holding;
 use crate::rules::grant::Pattern;
@@ -165,9 +167,11 @@ impl Host {
         if let Some(clean) = self.station.scrub.known().clean(&goal.text) {
             goal.text = clean;
         }
+        name_apart(&mut goal.with.files);
         let prepared = self.prepare(&goal)?;
         let brought = self.bring(&goal.with.handles).await?;
         check_names(&earlier, &brought)?;
+        check_apart(&goal.with.files, &brought)?;
         let wish = goal.wish();
         check_attached(&goal.with.files)?;
         let hold = self.begin(&goal.run, &goal.agent, &wish)?;
@@ -179,7 +183,8 @@ impl Host {
     /// Who pursues a goal, and the models that are asked.
     pub(super) fn prepare(&self, goal: &Goal) -> Result<(Agent, Vec<&Model>)> {
         let agent = self.agent(goal)?;
-        let names = self.chains.tiers.resolve(&goal.models, &agent.models);
+        let (tiers, by_tools) = (&self.chains.tiers, agent.terms.tool_tiers);
+        let names = tiers.of_run(&goal.models, &agent.models, by_tools);
         let mut models = Vec::new();
         for name in &names {
             models.push(self.models.get(name).ok_or_else(|| {
@@ -234,7 +239,11 @@ impl Host {
             run: &goal.run,
             surface: goal.surface,
             agent: &agent,
-            models,
+            models: Models {
+                all: models,
+                tiers: &self.chains.tiers,
+                run: goal.models.clone(),
+            },
             engines: &self.kept,
             known,
             brought,
@@ -277,7 +286,7 @@ impl Host {
         known::known_after(
             &self.station,
             (Led::ByModel, known::judging(&self.station, &agent.tools)),
-            (&typed, (heard, handles)),
+            (&typed, (heard, handles), &goal.with.files),
             records,
         )
     }

@@ -13,6 +13,7 @@ use crate::rules::caller::{Consults, Judging, Known};
 use crate::rules::candidate::Candidate;
 use crate::rules::chain::Terms;
 use crate::rules::flow::apart::Apart;
+use crate::rules::flow::attached;
 use crate::rules::flow::handles::{ADOPT, Given, Handles, handle_in};
 use crate::rules::flow::kind::text_of;
 use crate::rules::flow::ledger::{Behind, Ledger};
@@ -21,6 +22,7 @@ use crate::rules::flow::pick;
 use crate::rules::grant::Pattern;
 use crate::rules::questions::Questions;
 use crate::rules::script;
+use crate::words::attachment::Attachment;
 use crate::words::error::Result;
 use crate::words::event::{
     Brought, Content, EffectKind, End, Event, Finished, Judged, Record, Tried, Verdict,
@@ -46,18 +48,20 @@ pub(super) fn known(
     records: &[Record],
 ) -> Known {
     let before = (Ledger::default(), Handles::default());
-    known_after(station, how, (typed, before), records)
+    known_after(station, how, (typed, before, &[]), records)
 }
 
-/// Likewise, of a run that has heard and holds something from the runs before it.
+/// Likewise, of a run that has heard and holds something from the runs before it, and was given files.
 pub(super) fn known_after(
     station: &Station,
     (led, mode): (Led, Judging),
-    (typed, (mut ledger, mut handles)): (&[String], (Ledger, Handles)),
+    (typed, (mut ledger, mut handles), files): (&[String], (Ledger, Handles), &[Attachment]),
     records: &[Record],
 ) -> Known {
     let flows = &station.gate.policy().flows;
+    // What its model is shown anyway holds nothing back.
     let holds = !handles.is_empty();
+    attached::hold(&mut handles, files);
     for text in typed {
         ledger.typed(text);
     }

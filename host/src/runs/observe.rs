@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::guests::dispatch::Outcome;
 use crate::rules::caller::Known;
+use crate::rules::code_mode::Names;
 use crate::rules::flow::handles::READ;
 use crate::rules::manifest::Truncation;
 use crate::rules::policy::Policy;
@@ -22,7 +23,7 @@ use crate::words::message::Observation;
 pub(super) fn observe(
     outcome: &Outcome,
     how: Truncation,
-    (policy, known): (&Policy, &Known),
+    (policy, known, names): (&Policy, &Known, &Names),
 ) -> (Observation, Option<String>) {
     let (caps, how) = (&policy.inbound.caps, policy.inbound.caps.how(how));
     let (ok, mut value) = match guessed(&outcome.result, policy.guess) {
@@ -40,7 +41,7 @@ pub(super) fn observe(
     let spills = how == Truncation::Spill && ok && !caps.fit(&text);
     let kept = spills.then(|| keep(outcome, policy, known)).flatten();
     let text = match &kept {
-        Some(handle) => preview(&text, handle, caps),
+        Some(handle) => preview(&text, (handle, &names.read_result), caps),
         None => truncate(&text, how, caps),
     };
     let observation = Observation {

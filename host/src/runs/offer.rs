@@ -80,7 +80,7 @@ impl<'a> Offer<'a> {
         let mut cards = Vec::new();
         if self.is_direct() {
             let eager = self.tools.iter().filter(|tool| !is_deferred(tool));
-            cards.extend(eager.map(|tool| tool.card()));
+            cards.extend(eager.map(|tool| self.names.of_tool(tool.card())));
         }
         if self.has_scripts() {
             cards.push(self.names.on(run_script_card(&self.listed())));
@@ -90,7 +90,7 @@ impl<'a> Offer<'a> {
         }
         let found = self.found.iter().filter_map(|name| self.tool(name));
         if self.is_direct() {
-            cards.extend(found.map(|tool| tool.plain_card()));
+            cards.extend(found.map(|tool| self.names.of_tool(tool.plain_card())));
         }
         cards
     }
@@ -124,8 +124,13 @@ impl<'a> Offer<'a> {
         } else if self.is_search(tool) {
             Grouping::Together
         } else {
-            station.catalog.grouping(tool)
+            station.catalog.grouping(self.meant(tool))
         }
+    }
+
+    /// The tool that its model means by a name.
+    pub(super) fn meant<'t>(&self, tool: &'t str) -> &'t str {
+        self.names.meant(tool)
     }
 
     fn is_script(&self, tool: &str) -> bool {

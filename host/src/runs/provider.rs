@@ -3,6 +3,7 @@
 mod remote;
 mod scripted;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
@@ -11,13 +12,15 @@ use crate::guests::station::Station;
 use crate::guests::tasks::Tasks;
 use crate::rules::caller::Caller;
 use crate::rules::candidate::{Accepts, Can, Candidate};
-use crate::rules::codec::{Target, Wire};
+use crate::rules::codec::{Encoded, Target, Wire};
 use crate::rules::context::window::Window;
 use crate::rules::fetch::names_private;
 use crate::rules::grant::{Destination, Grant};
 use crate::rules::price::Priced;
+use crate::rules::prompted::{digest, on_record};
 use crate::rules::secret::{Placement, SecretGrant};
 use crate::words::error::{Code, Error, Result};
+use crate::words::id::Digest;
 use crate::words::message::{Delta, Prompt, Reply};
 
 /// A model as it is configured.
@@ -71,6 +74,30 @@ pub struct Remote {
 }
 
 impl Model {
+    /// What the model is sent for a prompt.
+    pub(super) fn write(&self, prompt: &Prompt, streams: bool) -> Sent {
+        match &self.provider {
+            Provider::Scripted { .. } => Sent::Read,
+            Provider::Remote(remote) => Sent::Wire(Box::new(remote.encode(prompt, streams))),
+        }
+    }
+
+    /// What the prompt is known by on record.
+    pub(super) fn digest(&self, prompt: &Prompt, (sent, streams): (&Sent, bool)) -> Digest {
+        let again = match on_record(prompt) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(other) => Some((self.write(&other, streams), other)),
+        };
+        let (sent, prompt) = again
+            .as_ref()
+            .map_or((sent, prompt), |(sent, prompt)| (sent, prompt));
+        match sent {
+            Sent::Wire(encoded) => digest(&encoded.body),
+            // Words with text as keys always have a JSON form.
+            Sent::Read => digest(&serde_json::to_vec(prompt).unwrap_or_default()),
+        }
+    }
+
     /// Asks the model. Pieces are handed to `see` as they come.
     ///
     /// # Errors
@@ -78,7 +105,7 @@ impl Model {
     pub(super) async fn ask(
         &self,
         station: &Station,
-        asking: Asking<'_>,
+        (asking, sent): (Asking<'_>, Sent),
         mut see: impl FnMut(Delta),
     ) -> Result<Reply> {
         if let Some(recorded) = &station.recorded {
@@ -90,7 +117,7 @@ impl Model {
         }
         let reply = match &self.provider {
             Provider::Scripted { script } => scripted::reply(script, &asking, see),
-            Provider::Remote(remote) => remote::ask(remote, station, asking, see)
+            Provider::Remote(remote) => remote::ask(remote, station, (asking, sent), see)
                 .await
                 .map_err(|error| self.unless_private(remote, error)),
         };
@@ -177,6 +204,11 @@ impl Remote {
         format!("{} at {}", self.model, self.url)
     }
 
+    fn encode(&self, prompt: &Prompt, streams: bool) -> Encoded {
+        self.wire
+            .encode(&self.target(&self.place(), streams), prompt)
+    }
+
     fn target<'a>(&'a self, by: &'a str, streams: bool) -> Target<'a> {
         Target {
             model: &self.model,
@@ -185,6 +217,14 @@ impl Remote {
             streams,
         }
     }
+}
+
+/// What a model gets.
+pub(super) enum Sent {
+    /// The prompt itself.
+    Read,
+    /// The body of a request.
+    Wire(Box<Encoded>),
 }
 
 /// One question to a model.
@@ -199,6 +239,4 @@ pub(super) struct Asking<'a> {
     pub(super) turn: u32,
     /// How often the model was asked for this reply before.
     pub(super) attempt: u32,
-    /// Whether it shall stream.
-    pub(super) streams: bool,
 }

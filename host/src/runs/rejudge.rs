@@ -169,7 +169,7 @@ impl<'a> Again<'a> {
         let known = known::known_after(
             &host.station,
             (led, known::judging(&host.station, patterns)),
-            (&typed, (heard, handles)),
+            (&typed, (heard, handles), &[]),
             &[],
         );
         Ok(Self {

@@ -61,7 +61,7 @@ pub struct Diverged {
     pub expected: Option<Event>,
     /// What came; nothing where the replay has ended.
     pub came: Option<Event>,
-    /// Why nothing came, where that is known.
+    /// Why nothing came, or something else, where that is known.
     pub why: String,
 }
 
@@ -421,7 +421,7 @@ impl Again<'_> {
             seq: self.seq(),
             expected: expected.map(plain),
             came: Some(plain(&record)),
-            why: String::new(),
+            why: expected.map_or(String::new(), |expected| compare::why(expected, &record)),
         })))
     }
 

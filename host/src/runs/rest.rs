@@ -44,13 +44,17 @@ pub async fn until_steady(clock: &Clock, due: u64) {
 
 /// Returns when the clock shows `due` or later, in milliseconds since 1970: for a time that outlives a process. One
 /// that is set back meanwhile makes nobody wait for longer than it was from the beginning.
+pub async fn until(clock: &Clock, due: u64) {
+    let all = due.saturating_sub(clock.now_ms());
+    until_either(clock, due, clock.steady_ms().saturating_add(all)).await;
+}
+
+/// The same of a time whose beginning lies further back: by its steady time the clock has reached it then at the latest.
 #[expect(
     clippy::disallowed_methods,
     reason = "this file owns waiting for a time"
 )]
-pub async fn until(clock: &Clock, due: u64) {
-    let all = due.saturating_sub(clock.now_ms());
-    let due_steady = clock.steady_ms().saturating_add(all);
+pub async fn until_either(clock: &Clock, due: u64, due_steady: u64) {
     loop {
         // Before the look, so that no move between the two is missed.
         let moved = clock.moved();
@@ -88,6 +92,17 @@ mod tests {
             pass(&clock, 1);
             assert!(wait.as_mut().now_or_never().is_some(), "{shown}");
         }
+    }
+
+    #[test]
+    fn a_time_that_was_far_off_only_since_a_clock_was_set_back_has_come() {
+        let clock = Clock::set(10_000);
+        clock.show(5);
+        let mut wait = std::pin::pin!(until_either(&clock, 10_100, 10_100));
+        pass(&clock, 99);
+        assert!(wait.as_mut().now_or_never().is_none());
+        pass(&clock, 1);
+        assert!(wait.as_mut().now_or_never().is_some());
     }
 
     #[test]

@@ -7,8 +7,9 @@
 mod absent;
 mod life;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use serde_json::Value;
 
@@ -27,6 +28,7 @@ use crate::words::clock::Clock;
 use crate::words::error::{Error, Result};
 use crate::words::event::{Content, Record, Spent};
 use crate::words::id::{Digest, Seq};
+use crate::words::lock::lock;
 
 /// A script that is to be run, or to go on.
 pub(super) struct Script<'a> {
@@ -47,6 +49,23 @@ pub(super) struct Waited {
     rested: AtomicU64,
     /// When its time is over, by the steady time of the clock.
     wall: OnceLock<u64>,
+    /// When each rest that it has wished for here is over, likewise, by its position.
+    rests: Mutex<BTreeMap<u32, u64>>,
+}
+
+impl Waited {
+    /// A script wishes for a rest until then, or has before: what is waited for it counts from the first time.
+    fn rests(&self, clock: &Clock, (position, due): (u32, u64)) {
+        let rest_ms = due.saturating_sub(clock.now_ms());
+        let steady = clock.steady_ms().saturating_add(rest_ms);
+        lock(&self.rests).entry(position).or_insert(steady);
+    }
+
+    /// When a rest is over by the steady time of the clock.
+    fn over(&self, position: u32) -> u64 {
+        let over = lock(&self.rests).get(&position).copied();
+        over.unwrap_or(u64::MAX)
+    }
 }
 
 /// Where the engines of scripts that were left are kept.
@@ -134,7 +153,7 @@ impl Script<'_> {
             drop(life);
             match ended {
                 Ok(Ended::Value(value)) => break Ok(value),
-                Ok(Ended::Resting { until }) => match self.rest(until).await {
+                Ok(Ended::Resting { until, steady }) => match self.rest(until, steady).await {
                     Ok(again) => {
                         self.waited.rested.store(until, Ordering::Release);
                         records = again;
@@ -160,12 +179,27 @@ impl Script<'_> {
         }
     }
 
+    /// Returns when a rest of this position is over; in a replay, where it was.
+    async fn rest_over(&self, clock: &Clock, (position, due): (u32, u64)) {
+        let Some(recorded) = &self.station.recorded else {
+            return rest::until_either(clock, due, self.waited.over(position)).await;
+        };
+        loop {
+            // Before the look, so that no record between the two is missed: each one moves the clock.
+            let moved = clock.moved();
+            match moved {
+                Some(moved) if !recorded.rested() => moved.await,
+                Some(_) | None => return,
+            }
+        }
+    }
+
     /// Waits without a guest, and reads the records again: they are all that is known of the script.
-    async fn rest(&self, until: u64) -> Result<Vec<Record>> {
+    async fn rest(&self, until: u64, steady: u64) -> Result<Vec<Record>> {
         let journal = self.station.gate.journal();
         journal.commit().await?;
         let waiting = async {
-            rest::until(journal.clock(), until).await;
+            rest::until_either(journal.clock(), until, steady).await;
             Ok(())
         };
         self.tasks.unless_cancelled(waiting).await?;

@@ -9,7 +9,8 @@ use std::collections::VecDeque;
 use super::brought::{brought_in, goal_with};
 use super::host::{Goal, Host};
 use super::known;
-use super::left::{Hold, Wished, wished_in};
+use super::lanes::Held;
+use super::left::{Wished, wished_in};
 use super::rest;
 use crate::gate::journal::Provenance;
 use crate::guests::tasks::Tasks;
@@ -149,27 +150,37 @@ impl Host {
         answer
     }
 
-    async fn hold_session(&self, joining: &Joining, tasks: &Tasks) -> Result<Hold> {
+    async fn hold_session(&self, joining: &Joining, tasks: &Tasks) -> Result<Held> {
         let name = joining.session.name();
         // It is looked up by its name, which is kept as it is.
         if self.station.scrub.known().finds_in(name.as_bytes()) {
             let what = "the name of a session holds a secret of the vault";
             return Err(Error::bad_input(what).hint("name it in words of its own"));
         }
+        let goes_on = || {
+            busy(&joining.session, "another run of it goes on")
+                .hint("wait for its end, or say `--queue`, over HTTP `\"queue\": true`")
+        };
+        let turn = match self.kept.lanes.try_take(&joining.session) {
+            Some(turn) => turn,
+            None if joining.queue => tokio::select! {
+                biased;
+                () = tasks.given_up() => return Err(before_it_began()),
+                turn = self.kept.lanes.take(&joining.session) => turn,
+            },
+            None => return Err(goes_on()),
+        };
         loop {
             if let Some(hold) = self.kept.hold_session(&joining.session)? {
-                return Ok(hold);
+                return Ok(Held::new(hold, turn));
             }
             if !joining.queue {
-                return Err(busy(&joining.session, "another run of it goes on")
-                    .hint("wait for its end, or say `--queue`"));
+                return Err(goes_on());
             }
             if tasks.is_given_up() {
-                return Err(Error::new(
-                    Code::Cancelled,
-                    "the run was cancelled before it began",
-                ));
+                return Err(before_it_began());
             }
+            // Another process has it, and wakes nobody here.
             rest::a_moment().await;
         }
     }
@@ -179,14 +190,20 @@ impl Host {
     ///
     /// # Errors
     /// As [`Host::pursue_in`].
-    pub(super) async fn rejoin(&self, records: &[Record]) -> Result<(Earlier, Option<Hold>)> {
+    pub(super) async fn rejoin(&self, records: &[Record]) -> Result<(Earlier, Option<Held>)> {
         let Some(place) = place_in(records) else {
             return Ok((Earlier::default(), None));
         };
         let session = Session::of(&place.user, &place.name)?;
-        let Some(hold) = self.kept.hold_session(&session)? else {
+        let turn = self.kept.lanes.try_take(&session);
+        let hold = match &turn {
+            Some(_) => self.kept.hold_session(&session)?,
+            None => None,
+        };
+        let (Some(hold), Some(turn)) = (hold, turn) else {
             return Err(busy(&session, "another run of it goes on"));
         };
+        let hold = Held::new(hold, turn);
         match self.before(records).await {
             Ok(earlier) => Ok((earlier, Some(hold))),
             Err(error) => {
@@ -294,6 +311,10 @@ pub(super) fn check_names(earlier: &Earlier, brought: &[Brought]) -> Result<()> 
             Err(Error::bad_input(what).hint(hint))
         }
     }
+}
+
+fn before_it_began() -> Error {
+    Error::new(Code::Cancelled, "the run was cancelled before it began")
 }
 
 fn busy(session: &Session, why: &str) -> Error {

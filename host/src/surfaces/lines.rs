@@ -81,6 +81,7 @@ impl Line {
                 idempotency_key: payload.idempotency_key,
                 // A program wrote it.
                 typed: false,
+                client: String::new(),
             },
         })
     }
@@ -148,11 +149,16 @@ fn one(reader: &mut impl BufRead) -> io::Result<Option<(Vec<u8>, usize)>> {
 }
 
 /// Does what a line asks for; whatever comes of it is an envelope.
-pub async fn answer(host: &Host, line: Result<Vec<u8>>, tasks: &Tasks) -> Answered {
-    let line = match line.and_then(|bytes| Line::read(&bytes)) {
+pub async fn answer(
+    host: &Host,
+    line: Result<Vec<u8>>,
+    (client, tasks): (&str, &Tasks),
+) -> Answered {
+    let mut line = match line.and_then(|bytes| Line::read(&bytes)) {
         Ok(line) => line,
         Err(error) => return Answered::refused("", Surface::Json, &error),
     };
+    client.clone_into(&mut line.options.client);
     let action = catalogue::full(host, &line.action);
     let (named, what) = ((host.new_run(), line.surface), (&*action, line.input));
     let mut answered = wish::call(host, named, what, &line.options, tasks).await;
@@ -243,6 +249,7 @@ mod tests {
             timeout_ms: Some(5),
             retries: Some(2),
             idempotency_key: Some("k".to_owned()),
+            client: String::new(),
             typed: false,
         };
         assert_eq!(full.options, options);

@@ -34,6 +34,9 @@ pub struct Options {
     /// A person typed the arguments, with their own hands: then their words are witnesses (design §5). Programs leave
     /// it out.
     pub typed: bool,
+    /// Who calls, as far as its surface knows: a key is a client's own. Nobody says so of themselves.
+    #[serde(skip)]
+    pub client: String,
 }
 
 impl Options {
@@ -56,6 +59,7 @@ impl Options {
                 ..Retry::default()
             }),
             confirmed: self.confirm,
+            client: self.client.as_str().into(),
         })
     }
 

@@ -65,6 +65,13 @@ pub enum Event {
         model: String,
         /// Names of the tools it was told of.
         tools: Vec<String>,
+        /// Of what was sent (`rules/prompted.rs`); none in records from before it was kept, and in those of another host,
+        /// whose prompts would be others here.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        digest: Option<Digest>,
+        /// The tier that the tools of the turn before asked for; empty where they did not decide.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        tier: String,
     },
     /// A model of the run gave no reply, or was not asked.
     Attempted(Attempted),

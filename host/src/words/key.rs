@@ -9,6 +9,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use super::id::Digest;
+use super::limits::NONCE_CHARS;
 
 /// The key of this user's host. Never shown, and never equal to another by `==`.
 #[derive(Clone)]
@@ -43,7 +44,7 @@ impl HostKey {
     #[must_use]
     pub fn nonce(&self, purpose: &str, parts: &[&[u8]]) -> String {
         let mac = self.mac(purpose, parts).to_string();
-        mac.chars().take(16).collect()
+        mac.chars().take(NONCE_CHARS).collect()
     }
 
     fn over(&self, purpose: &str, parts: &[&[u8]]) -> Hmac<Sha256> {

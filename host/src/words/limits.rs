@@ -149,6 +149,10 @@ pub const OBSERVATION_BYTES: usize = 1 << 20;
 pub const OBSERVATION_CAP_MAX: usize = 64 << 20;
 /// What a model reads at first of an outcome that is kept under a handle, in tokens (G-28).
 pub const SPILL_PREVIEW_TOKENS: usize = 2_048;
+/// What a model reads at once of what is held, where it does not say how much (G-30a).
+pub const READ_BYTES: usize = 65_536;
+/// What anybody reads at once of it: it is an outcome.
+pub const READ_BYTES_MAX: usize = OUTCOME_BYTES;
 /// Characters that are left of each line at least, where lines are cut to their beginnings.
 pub const OBSERVATION_LINE_CHARS_MIN: usize = 40;
 /// Combining marks on one character that are shown as such; further ones are written out.
@@ -157,6 +161,8 @@ pub const COMBINING_MARKS: usize = 4;
 pub const INBOUND_BYTES: usize = 16 << 20;
 /// Sources that a marked block names; further ones are counted.
 pub const INBOUND_SOURCES: usize = 8;
+/// Hexadecimal digits of a word that nobody without the key can foresee: 64 bits.
+pub const NONCE_CHARS: usize = 16;
 /// Characters of a source that a marked block shows.
 pub const INBOUND_SOURCE_CHARS: usize = 80;
 /// Sources that the card of a handle names; further ones are counted.

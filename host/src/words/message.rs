@@ -296,6 +296,9 @@ pub enum Calling {
 pub struct Prompt {
     /// Authored text only: never anything that a tool, file or page said.
     pub instructions: String,
+    /// So many bytes of them stand in every prompt of the run; all of them where it says 0.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub steady: usize,
     /// Tools that may be called.
     pub cards: Vec<Card>,
     /// What was said so far.

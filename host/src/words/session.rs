@@ -43,6 +43,15 @@ impl Session {
     }
 }
 
+/// What a user is known by who has names for calls of their own; nothing for the person at this machine.
+#[must_use]
+pub fn client_of(user: &str) -> String {
+    match user {
+        LOCAL => String::new(),
+        user => format!("user {user}"),
+    }
+}
+
 impl fmt::Display for Session {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "session `{}`", self.name)?;

@@ -8,6 +8,7 @@ mod apart;
 mod find;
 mod part;
 mod pick;
+mod range;
 mod scalar;
 
 use lazaret_sdk::prelude::*;

@@ -3,6 +3,8 @@
 use lazaret_sdk::prelude::*;
 use serde_json::Map;
 
+use crate::range;
+
 /// What a range counts.
 #[value]
 #[derive(Copy, PartialEq, Eq)]
@@ -19,8 +21,8 @@ pub enum Unit {
 
 /// Shows what is held, or a part of it. From then on everything you write is under the influence of it.
 ///
-/// The range counts lines, bytes or characters of a text, or elements of a list; without one all is shown,
-/// up to what fits.
+/// The range counts lines, bytes or characters of a text, or elements of a list. A part comes as `{content, from, to,
+/// total, eof}`: read on from `to` until `eof`. Without a range all is shown, or its beginning as such a part.
 #[tool(
     effect = "pure",
     example(
@@ -39,11 +41,15 @@ pub fn read(
     from: usize,
     /// Where to end; left out: at the end.
     to: Option<usize>,
+    /// At most so many bytes; left out: as many as the operator says, who also says how many there may be.
+    most: Option<usize>,
 ) -> Result<Value, Failure> {
-    if from == 0 && to.is_none() {
+    let most = most.unwrap_or(usize::MAX);
+    let whole = from == 0 && to.is_none();
+    if whole && matches!(unit, Unit::Chars) && text(&value).len() <= most {
         return Ok(value);
     }
-    cut(value, unit, from, to)
+    range::read(&value, unit, (from, to), most)
 }
 
 /// Asks the person to read what is held and to make it their own words, for this run: as if they had typed it.

@@ -46,7 +46,7 @@ use proc_macro::TokenStream;
 /// | `surfaces` | of `"cli"`, `"json"`, `"http"`, `"mcp"`, `"react"`, `"dev"`, `"ai-sdk"` |
 /// | `visibility` | `"public"`, `"local"`, `"private"`, `"user"` |
 /// | `timeout_ms` | 1 to 600000 |
-/// | `retry` | `retry(retries = 2, delay_ms = 500)` |
+/// | `retry` | `retry(retries = 2, delay_ms = 500)`, and with `backoff = "exponential"` each wait is twice the one before |
 /// | `idempotent`, `sequential`, `deferred` | a bare word, or `= true` and `= false` |
 /// | `requires_confirmation` | a bare word: whoever calls confirms each call; `= false` for a destructive tool that need not be |
 /// | `at_once` | calls of it that are made at once, such as `2` |

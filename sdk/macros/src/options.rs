@@ -303,17 +303,29 @@ fn retry(input: ParseStream<'_>) -> Result<Value> {
     while !content.is_empty() {
         let part: Ident = content.parse()?;
         let max = match part.to_string().as_str() {
-            "retries" => RETRIES_MAX,
-            "delay_ms" => RETRY_DELAY_MS_MAX,
+            "retries" => Some(RETRIES_MAX),
+            "delay_ms" => Some(RETRY_DELAY_MS_MAX),
+            "backoff" => None,
             _ => return Err(Error::new(part.span(), SHAPE)),
         };
         content.parse::<Token![=]>()?;
-        fields.insert(part.to_string(), number(&content, 0, max)?.into());
+        let value = match max {
+            Some(max) => number(&content, 0, max)?.into(),
+            None => {
+                let word: LitStr = content.parse()?;
+                check_word(&word, "a way for waits to grow", &["linear", "exponential"])?;
+                word.value().into()
+            }
+        };
+        fields.insert(part.to_string(), value);
         if !content.is_empty() {
             content.parse::<Token![,]>()?;
         }
     }
-    if fields.len() == 2 {
+    if ["retries", "delay_ms"]
+        .iter()
+        .all(|key| fields.contains_key(*key))
+    {
         Ok(Value::Object(fields))
     } else {
         Err(content.error(SHAPE))

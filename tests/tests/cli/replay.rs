@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::server::{Answer, Server, plain};
 use crate::station::{Ended, Station};
+use crate::wires::WIRES;
 
 const POLICY: &str = r#"
 ask = ["files.write"]
@@ -182,6 +183,47 @@ fn counted() -> Station {
 }
 
 #[test]
+fn what_a_model_is_sent_is_compared_byte_for_byte() {
+    let station = counted();
+    let policy = station.read("lazaret.toml");
+    let changed = policy.replace("\"work\"", "\"work fast\"");
+    assert_ne!(policy, changed);
+    station.write("lazaret.toml", changed);
+    station.trust();
+    replay(&station).ends(1).prints(&[
+        "went another way at record 1, after 1 that is as it was",
+        "expected: {\"event\":\"prompted\",\"turn\":1",
+        "why:      what the model is sent has changed: its instructions",
+    ]);
+    station.write("lazaret.toml", policy);
+    station.trust();
+    is_the_same(&station);
+}
+
+#[test]
+fn what_a_server_is_sent_is_compared_as_its_wire_format_has_it() {
+    let wire = &WIRES[2];
+    let server = Server::start(vec![Answer::Bytes(plain(200, wire.media_type, wire.text))]);
+    let model = |extra: &str| {
+        format!(
+            "[agents.a]\nmodels = [\"m\"]\n[models.m]\nprovider = \"{}\"\nurl = \"{}/base\"\nmodel = \"m\"\n\
+             private = true\nextra = {{ {extra} }}\n",
+            wire.word,
+            server.url()
+        )
+    };
+    let station = Station::with(&model("temperature = 0"));
+    station.run(&["run", "hello"]).ends(0);
+    is_the_same(&station);
+    station.write("lazaret.toml", model("temperature = 1"));
+    station.trust();
+    replay(&station).ends(1).prints(&[
+        "went another way at record 1",
+        "the wire format and its `extra`",
+    ]);
+}
+
+#[test]
 fn a_run_goes_on_from_one_of_its_turns_as_another() {
     let station = counted();
     is_the_same(&station);
@@ -270,10 +312,15 @@ fn a_run_of_a_session_is_told_of_those_before_it_again() {
 fn a_run_that_looked_at_a_file_goes_the_same_way_without_it() {
     let station = Station::new();
     station.write("blind.jsonl", r#"{"text":"Nothing."}"#);
-    station.write("seeing.jsonl", r#"{"text":"A chart."}"#);
+    let count =
+        json!({"calls": [{"tool": "text.count", "args": {"text": {"$handle": "notes.txt"}}}]});
+    station.write(
+        "seeing.jsonl",
+        format!("{count}\n{}", r#"{"text":"A chart."}"#),
+    );
     station.write(
         "lazaret.toml",
-        "[agents.a]\nmodels = [\"blind\", \"seeing\"]\n\
+        "[agents.a]\ntools = [\"text.*\"]\nmodels = [\"blind\", \"seeing\"]\n\
          [models.blind]\nprovider = \"scripted\"\nscript = \"blind.jsonl\"\ncan = { images = false }\n\
          [models.seeing]\nprovider = \"scripted\"\nscript = \"seeing.jsonl\"\n",
     );

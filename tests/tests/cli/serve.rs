@@ -356,6 +356,52 @@ fn a_session_has_one_run_at_a_time() {
     assert_eq!(end.value, json!({"state": "done"}));
 }
 
+/// Another user's session is another one, and a run may wait for the one before it.
+#[test]
+fn a_session_is_a_users_and_a_run_of_it_may_wait_for_another() {
+    let server = Server::start(vec![
+        Answer::Silence(String::new()),
+        provider::says("Theirs."),
+        provider::says("Later."),
+    ]);
+    let station = provider::station(&server);
+    let serving = Serving::start(&station);
+    let begin = |more: Value| {
+        let mut body = json!({"prompt": "x", "session": "work"});
+        let all = body.as_object_mut().expect("an object");
+        all.extend(more.as_object().expect("an object").clone());
+        serving.post("/v1/runs", &body)
+    };
+    let ended = |run: &Value| {
+        let events = serving.events(run.as_str().expect("a name"), None);
+        let end = events.last().expect("an end").value.clone();
+        assert_eq!(end, json!({"state": "done"}));
+    };
+    let first = begin(json!({})).is(201)["run"].clone();
+    server.wait();
+    let theirs = begin(json!({"user": "ann@example.org"})).is(201)["run"].clone();
+    ended(&theirs);
+    begin(json!({"user": "../ann"})).fails(400, "VALIDATION_ERROR");
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| begin(json!({"queue": true, "compact": true})).is(201));
+        let cancel = format!("/v1/runs/{}/cancel", first.as_str().expect("a name"));
+        serving.post(&cancel, &json!({})).is(200);
+        ended(&waits.join().expect("it has begun")["run"]);
+    });
+    for without in [
+        json!({"queue": true}),
+        json!({"compact": true}),
+        json!({"user": "ann"}),
+    ] {
+        let mut body = json!({"prompt": "x"});
+        let all = body.as_object_mut().expect("an object");
+        all.extend(without.as_object().expect("an object").clone());
+        serving
+            .post("/v1/runs", &body)
+            .fails(400, "VALIDATION_ERROR");
+    }
+}
+
 /// Whatever is under way when the server ends is left, and goes on where it was: by the command line or another server.
 #[test]
 fn a_server_that_ends_leaves_runs_that_go_on() {

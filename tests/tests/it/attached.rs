@@ -5,7 +5,7 @@ use std::path::Path;
 use lazaret::runs::host::{Goal, With};
 use lazaret::runs::session::{Joining, Session};
 use lazaret::words::error::Code;
-use lazaret::words::event::{Answer as Say, Event, Tried};
+use lazaret::words::event::{Answer as Say, Event, Record, Tried, Verdict};
 use lazaret::words::label::Source;
 use lazaret::words::session::LOCAL;
 use lazaret_tests::prelude::*;
@@ -81,7 +81,7 @@ async fn a_picture_is_shown_in_its_own_run_and_kept_nowhere() {
         sent[0]
     );
     assert!(
-        sent[0].contains("[Attached: chart.gif (image/gif, 28 bytes)]"),
+        sent[0].contains("[Attached: chart.gif (image/gif, 28 bytes)"),
         "{}",
         sent[0]
     );
@@ -251,4 +251,100 @@ async fn attached_text_is_stripped_and_weighed_like_any_other() {
     let error = rig.host.pursue(goal, &rig.host.tasks()).await;
     assert_eq!(error.expect_err("too dear").code(), Code::OverBudget);
     assert_eq!(server.sent().len(), 1, "nothing more was asked");
+}
+
+/// What the tools of a run were given, and what came of it.
+fn calls_of(records: &[Record]) -> Vec<(Value, Value)> {
+    let judged = records.iter().filter_map(|record| match &record.event {
+        Event::Judged(judged) if matches!(judged.verdict, Verdict::Allow { .. }) => {
+            Some((record.seq, serde_json::to_value(judged).expect("JSON")))
+        }
+        _ => None,
+    });
+    let end = |of: u64| {
+        records.iter().find_map(|record| match &record.event {
+            Event::Finished(finished) if finished.of == of => {
+                Some(serde_json::to_value(finished).expect("JSON"))
+            }
+            _ => None,
+        })
+    };
+    let calls = judged.filter(|(_, judged)| judged["effect"] == "call");
+    calls
+        .map(|(seq, judged)| (judged, end(seq).expect("it has ended")))
+        .collect()
+}
+
+/// What a run is given to look at; two come with one name.
+const FILES: [&str; 3] = ["notes.txt", "chart.gif", "more/notes.txt"];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_is_given_a_file_by_its_name_and_no_record_has_it() {
+    let said = "canary-of-the-notes seen from above";
+    let call = |tool: &str, args: Value| json!({"calls": [{"tool": tool, "args": args}]});
+    let handle = |name: &str| json!({ "$handle": name });
+    let replies = [
+        call("text.count", json!({"text": handle("notes.txt")})),
+        call(
+            "handle.field",
+            json!({"value": handle("chart.gif"), "pointer": "/media"}),
+        ),
+        call("text.count", json!({"text": handle("notes-2.txt")})),
+        json!({"text": "Counted."}),
+    ];
+    let policy = "ask = [\"text.count\"]\n[agents.agent]\ntools = [\"text.*\", \"handle.*\"]";
+    let rig = Rig::of(policy)
+        .file("notes.txt", said)
+        .file("chart.gif", PICTURE);
+    let rig = rig.file("more/notes.txt", "one more").replies(&replies);
+    let mut rig = rig.kept().await.open().await;
+    let goal = looking(&rig, "Count.", &FILES);
+    let run = goal.run.clone();
+    let left = rig.host.pursue(goal, &rig.host.tasks()).await;
+    assert_eq!(left.expect_err("it waits").code(), Code::Asked);
+    // Another process has them as well.
+    for last in [false, true] {
+        rig = rig.restart().await;
+        rig.answer(Say::Allow).await;
+        let answer = rig.resume_agent(&run).await;
+        assert_eq!(answer.is_ok(), last, "{answer:?}");
+    }
+    let records = rig.records(&run).await;
+    let calls = calls_of(&records);
+    let [first, second, third] = &calls[..] else {
+        panic!("three calls: {calls:?}");
+    };
+    assert_eq!(
+        first.0["content"],
+        json!({"inline": {"text": handle("notes.txt")}})
+    );
+    assert!(
+        first.0["label"].to_string().contains("file:/attached"),
+        "{}",
+        first.0
+    );
+    assert_eq!(
+        first.1["content"]["inline"]["words"],
+        json!(4),
+        "{}",
+        first.1
+    );
+    assert_eq!(
+        second.1["content"]["inline"],
+        json!("image/gif"),
+        "{}",
+        second.1
+    );
+    assert_eq!(
+        third.1["content"]["inline"]["words"],
+        json!(2),
+        "{}",
+        third.1
+    );
+    for file in FILES {
+        std::fs::remove_file(rig.path(file)).expect("a file");
+    }
+    for text in ["canary-of-the-notes", "canary-of-the-picture", SENT] {
+        assert!(!is_written(&rig.path(""), text), "{text} is on the disk");
+    }
 }

@@ -504,3 +504,57 @@ async fn an_answer_with_a_shape_is_json_or_told_once_or_none() {
         assert_eq!(words.last(), Some(&"stopped"));
     }
 }
+
+/// Who is asked in each turn, and the tier that said so.
+async fn asked_by_tier(agent: &str, models: &[&str]) -> Vec<(String, String)> {
+    let policy = format!(
+        "[agents.agent]\ntools = [\"text.count\", \"handle.count\"]\n{agent}\n\
+         [tiers]\nfast = [\"small\"]\nbalanced = [\"middle\"]\n\
+         [models.small]\nprovider = \"scripted\"\nscript = \"all.jsonl\"\n\
+         [models.middle]\nprovider = \"scripted\"\nscript = \"all.jsonl\"\n\
+         [models.big]\nprovider = \"scripted\"\nscript = \"all.jsonl\"\n"
+    );
+    // One that says `fast`, one that says nothing, and both.
+    let silent = json!({"tool": "handle.count", "args": {"value": "a"}});
+    let fast = json!({"tool": "text.count", "args": {"text": "a b"}});
+    let calls = |calls: &[&Value]| json!({ "calls": calls }).to_string();
+    let lines = [
+        calls(&[&fast]),
+        calls(&[&silent]),
+        calls(&[&fast, &silent]),
+        says("Done.").to_string(),
+    ];
+    let rig = Rig::of(&policy).file("all.jsonl", &lines.join("\n"));
+    let rig = rig.open().await;
+    let goal = lazaret::runs::host::Goal {
+        models: models.iter().map(|model| (*model).to_owned()).collect(),
+        ..rig.goal("Count.")
+    };
+    let run = goal.run.clone();
+    let answer = rig.host.pursue(goal, &Tasks::new()).await;
+    assert_eq!(answer.expect("an answer"), "Done.");
+    let replayed = rig.replay(&run).await;
+    assert!(replayed.diverged.is_none(), "{:?}", replayed.diverged);
+    let records = rig.records(&run).await;
+    let asked = records.iter().filter_map(|record| match &record.event {
+        Event::Prompted { model, tier, .. } => Some((model.clone(), tier.clone())),
+        _ => None,
+    });
+    asked.collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tools_say_which_tier_is_asked_next_where_that_is_wanted() {
+    let all = |model: &str| vec![(model.to_owned(), String::new()); 4];
+    let own = "models = [\"big\"]";
+    let wanted = "models = [\"big\"]\n[agents.agent.chain]\ntool_tiers = true";
+    assert_eq!(asked_by_tier(own, &[]).await, all("big"));
+    assert_eq!(asked_by_tier(wanted, &["middle"]).await, all("middle"));
+    let mut by_tools = all("big");
+    by_tools[1] = ("small".to_owned(), "fast".to_owned());
+    assert_eq!(asked_by_tier(wanted, &[]).await, by_tools);
+    let mut balanced = all("middle");
+    balanced[1] = ("small".to_owned(), "fast".to_owned());
+    let none = "[agents.agent.chain]\ntool_tiers = true";
+    assert_eq!(asked_by_tier(none, &[]).await, balanced);
+}

@@ -118,3 +118,34 @@ async fn a_run_that_has_time_goes_on_whatever_the_wall_clock_shows() {
         same_again(&rig, &run).await;
     }
 }
+
+/// The clock is set back while the script waits for something else beside its timer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_timer_of_a_script_is_over_when_its_time_has_passed() {
+    for rest_ms in [50, 90_000] {
+        let server = Server::start().await;
+        server.answer(false);
+        let page = format!("http://127.0.0.1:{}/", server.port());
+        let policy = format!(
+            "[grants.\"web.*\"]\nfetch = [{{ url = \"{page}\", private = true }}]\n[flow]\nmode = \"off\""
+        );
+        let rig = Rig::of(&policy).open().await;
+        let source = format!(
+            "const timer = new Promise(over => setTimeout(over, {rest_ms}));
+             try {{ await tools.web.get_page({{url: '{page}'}}) }} catch {{}}
+             await timer;
+             return 'over'"
+        );
+        let (run, tasks) = (rig.host.new_run(), Tasks::new());
+        let time = async {
+            server.arrived(1).await;
+            rig.clock.show(BACK);
+            server.answer(true);
+            rig.clock.advance(Duration::from_millis(rest_ms));
+        };
+        let (called, ()) = tokio::join!(rig.script_in(run.clone(), &tasks, &source), time);
+        let value = called.outcome.result.expect("a value");
+        assert_eq!(value, json!("over"), "{rest_ms}");
+        same_again(&rig, &run).await;
+    }
+}

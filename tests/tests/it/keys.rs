@@ -149,6 +149,7 @@ fn cards_speak_of_each_other_by_those_names() {
     let names = Names {
         run_script: "code_execute".to_owned(),
         search_tools: "code_search".to_owned(),
+        ..Names::default()
     };
     let card = names.on(run_script_card(&[]));
     assert_eq!(card.name, "code_execute");

@@ -39,9 +39,10 @@ tools.summary_chars           | fixed                     | 500    | it is for a
 search.results                | not here | one search finds tools, for scripts and turns alike: code.search_results
 search.max                    | not here | likewise: code.search_max
 search.query_chars            | not here | likewise: code.search_query_chars
-spill.read_default            | not here | outcomes that are held are handles, and are read whole or by a function
-spill.read_max                | not here | likewise
-spill.handle_chars            | not here | likewise
+spill.read_default            | observations.read_bytes   | 65536  |
+spill.read_max                | observations.read_bytes_max | 1048576 |
+spill.handle_chars            | not here | the host names handles, and their names are short
+spill, its reader             | names.read_result         | "handle.read" | graphorin "read_result"
 spill.mode                    | not here | nothing is spilled to files
 spill.sweep_days              | not here | nothing is spilled to files
 code mode, a script           | names.run_script          | "run_script" | graphorin "code_execute"

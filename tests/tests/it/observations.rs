@@ -1,6 +1,6 @@
 //! Observations: what a model reads of an outcome that is too long for it.
 
-use lazaret::words::event::{Answer as Say, Event};
+use lazaret::words::event::{Answer as Say, Content, End, Event};
 use lazaret::words::id::RunId;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig::Rigged;
@@ -104,6 +104,86 @@ async fn what_is_too_long_is_kept_and_read_part_by_part() {
         seen[1].1
     );
     assert_golden("spilled", &rig.journal(&run).await);
+}
+
+/// What the second call of a run has read: its content, and the numbers beside it.
+async fn read_of(policy: &str, args: Value) -> Value {
+    let second = json!({"calls": [{"id": "b", "tool": "handle.read", "args": args}]});
+    let rig = Rig::of(&format!("{policy}\n{SPILL}")).file("inbox/list.txt", &lines());
+    let rig = rig
+        .replies(&[read(), second, json!({"text": "Seen."})])
+        .open()
+        .await;
+    let (run, answer) = rig.pursue("Look it up.").await;
+    assert_eq!(answer.expect("an answer"), "Seen.");
+    let records = rig.records(&run).await;
+    let ends = records.iter().filter_map(|record| match &record.event {
+        Event::Finished(finished) => match &finished.end {
+            End::Done {
+                content: Content::Inline(value),
+            } => Some(value.clone()),
+            _ => None,
+        },
+        _ => None,
+    });
+    // What the run said stands behind it.
+    ends.filter(|value| !value.is_null())
+        .nth(1)
+        .expect("a part")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_part_says_where_it_lies_and_how_much_there_is() {
+    let handle = json!({"$handle": "h1"});
+    let part = read_of(
+        "",
+        json!({"value": handle, "unit": "bytes", "from": 0, "to": 30}),
+    )
+    .await;
+    assert_eq!(part["content"].as_str().map(str::len), Some(30));
+    let numbers = |part: &Value| json!([part["from"], part["to"], part["eof"]]);
+    assert_eq!(numbers(&part), json!([0, 30, false]));
+    assert!(part["total"].as_u64() > Some(1_000), "{part}");
+    // Whole, as it is, where it fits; else its beginning, which says so.
+    let whole = read_of("", json!({"value": handle})).await;
+    assert_eq!(whole["size"], json!(1_690), "{whole}");
+    let small = "observations.read_bytes = 100";
+    let begins = read_of(small, json!({"value": handle})).await;
+    assert_eq!(numbers(&begins), json!([0, 100, false]));
+    let more = read_of(
+        small,
+        json!({"value": handle, "unit": "bytes", "most": 200}),
+    )
+    .await;
+    assert_eq!(numbers(&more), json!([0, 200, false]));
+    // No wish goes beyond what the operator says.
+    let most = "observations.read_bytes_max = 50";
+    let most = read_of(most, json!({"value": handle, "unit": "bytes", "most": 200})).await;
+    assert_eq!(numbers(&most), json!([0, 50, false]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_knows_the_tool_that_reads_by_the_name_that_policy_says() {
+    let policy = format!("profile = \"graphorin\"\n{SPILL}");
+    let mut second = part(1_200);
+    second["calls"][0]["tool"] = json!("read_result");
+    let replies = [read(), second, json!({"when": "line 13", "text": "There."})];
+    let rig = Rig::of(&policy).file("inbox/list.txt", &lines());
+    let rig = rig.replies(&replies).kept().await.open().await;
+    let (run, answer) = rig.pursue("Look it up.").await;
+    assert_eq!(answer.expect("an answer"), "There.");
+    let seen = observed(&rig.records(&run).await);
+    assert!(
+        seen[0].0.contains("`read_result` shows any part"),
+        "{}",
+        seen[0].0
+    );
+    for record in rig.records(&run).await {
+        if let Event::Prompted { tools, .. } = record.event {
+            assert!(tools.contains(&"read_result".to_owned()), "{tools:?}");
+            assert!(!tools.contains(&"handle.read".to_owned()), "{tools:?}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

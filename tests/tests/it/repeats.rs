@@ -84,7 +84,7 @@ async fn asked(
 
 fn again(retries: u32, delay_ms: u64) -> Invocation {
     Invocation {
-        retry: Some(Retry { retries, delay_ms }),
+        retry: Some(Retry::linear(retries, delay_ms)),
         ..Invocation::default()
     }
 }
@@ -335,31 +335,62 @@ const ASKS: &str = "ask = [\"hostile.file_each\", \"hostile.sleep\"]\n[flow]\nmo
     [mounts.out]\npath = \"out\"\naccess = \"write\"\nown = true\nworkspace = true\n\
     [grants.\"hostile.*\"]\nmounts = { out = \"write\" }\n";
 
-/// Whoever is answered first is made, and not whoever began first; in whatever process each of them goes on.
+/// A person is asked once, whichever process the call is sent to again; whoever sends it is told which run waits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_two_that_wait_under_one_key_one_is_made_whichever_goes_on_first() {
-    for order in [[0, 1], [1, 0]] {
-        let mut rig = Rig::of(ASKS).guest("hostile").kept().await.open().await;
-        let mut runs = Vec::new();
-        for _ in order {
-            let (records, outcome) = asked(&rig, append("a"), key("k")).await;
-            assert_eq!(rig::error(&outcome).code(), Code::Asked);
-            runs.push(records[0].run.clone());
-        }
-        let mut outcomes = Vec::new();
-        for at in order {
-            rig = rig.restart().await;
-            answer_of(&rig, &runs[at]).await;
-            let called = rig.resume(&runs[at]).await.expect("it goes on");
-            outcomes.push(called.outcome);
-        }
-        let [first, second] = &outcomes[..] else {
-            panic!("two went on");
-        };
-        assert_eq!(log(&rig), "a", "{order:?}");
-        assert_eq!(rig::value(first), rig::value(second));
-        let repeated = (first.spent.repeated, second.spent.repeated);
-        assert_eq!(repeated, (false, true), "{order:?}");
+async fn while_a_call_waits_for_an_answer_the_same_one_asks_nobody_again() {
+    let mut rig = Rig::of(ASKS).guest("hostile").kept().await.open().await;
+    let (records, outcome) = asked(&rig, append("a"), key("k")).await;
+    assert_eq!(rig::error(&outcome).code(), Code::Asked);
+    let run = records[0].run.clone();
+    for _ in 0..2 {
+        let (_, again) = asked(&rig, append("a"), key("k")).await;
+        let error = rig::error(&again);
+        assert_eq!(error.code(), Code::Busy, "{error}");
+        assert!(
+            error.message().contains(&format!("in run {run}")),
+            "{error}"
+        );
+        assert_eq!(rig.host.questions().await.expect("they are read").len(), 1);
+        rig = rig.restart().await;
+    }
+    // Another call and another client's are others.
+    let theirs = Invocation {
+        client: Arc::from("theirs"),
+        ..key("k")
+    };
+    for (call, said) in [(append("b"), key("k")), (append("a"), theirs)] {
+        let (_, other) = asked(&rig, call, said).await;
+        assert_eq!(rig::error(&other).code(), Code::Asked);
+    }
+    answer_of(&rig, &run).await;
+    let (_, again) = asked(&rig, append("a"), key("k")).await;
+    assert_eq!(
+        rig::error(&again).code(),
+        Code::Busy,
+        "it was answered, and not taken up"
+    );
+    rig.resume(&run).await.expect("it goes on");
+    assert_eq!(log(&rig), "a");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_same_key_of_another_client_is_another_key() {
+    let server = Server::start().await;
+    let rig = rig_of(&server, &[]).await;
+    let of = |client: &str| Invocation {
+        client: Arc::from(client),
+        ..key("k")
+    };
+    for (client, logged, repeated) in [
+        ("", "a", false),
+        ("one", "aa", false),
+        ("two", "aaa", false),
+        ("one", "aaa", true),
+        ("", "aaa", true),
+    ] {
+        let (_, outcome) = asked(&rig, append("a"), of(client)).await;
+        let got = (log(&rig), outcome.spent.repeated);
+        assert_eq!(got, (logged.to_owned(), repeated), "{client}");
     }
 }
 

@@ -88,15 +88,25 @@ async fn a_slow_watcher_loses_glimpses_and_no_record() {
         let text = "more".to_owned();
         rig.host.journal().glimpse(&run, Glimpse::Text { text });
     }
-    let (mut seen, mut glimpses) = (Vec::new(), 0);
+    let (mut seen, mut glimpses, mut missed) = (Vec::new(), 0, 0);
     while let Some(sight) = slow.seen().await {
-        match place(&sight) {
-            Some(seq) => seen.push(seq),
-            None => glimpses += 1,
+        match (place(&sight), &sight) {
+            (Some(seq), _) => seen.push(seq),
+            (
+                None,
+                Sight::Glimpse {
+                    glimpse: Glimpse::Missed { glimpses },
+                    ..
+                },
+            ) => missed += *glimpses,
+            (None, _) => glimpses += 1,
         }
     }
     assert_eq!(seen, upto(0..many));
     assert!((1..=WATCH_EVENTS).contains(&glimpses), "{glimpses}");
+    // It is told how many it has not seen.
+    let all = u64::try_from(glimpses).expect("few") + missed;
+    assert_eq!(all, u64::try_from(many).expect("few"));
     // It goes on as one that was never slow, and the others see for themselves.
     append(&rig, &run);
     assert_eq!(places(&mut slow, 1).await, upto(many..many + 1));

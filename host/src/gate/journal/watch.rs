@@ -1,6 +1,6 @@
 //! Watchers: who sees what happens in a run, in order, and may come late, be slow, or come back.
 //!
-//! What is not kept is dropped for a watcher that is slow; a record never is. Beyond a bound it is not queued either:
+//! What is not kept is dropped for a watcher that is slow, which is told how much that was; a record never is. Beyond a bound it is not queued either:
 //! it stands in the journal, and is read from there when the watcher has come so far.
 
 use std::collections::{HashMap, VecDeque};
@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use super::Journal;
 use crate::words::error::{Error, Result};
-use crate::words::event::{Event, Record, Sight};
+use crate::words::event::{Event, Glimpse, Record, Sight};
 use crate::words::id::{RunId, Seq};
 use crate::words::limits::{WATCH_EVENTS, WATCH_RECORDS};
 use crate::words::lock::lock;
@@ -63,6 +63,8 @@ struct Queue {
     records: usize,
     /// Records have come that are not queued.
     is_behind: bool,
+    /// Glimpses that were dropped, and are not told of yet.
+    missed: u64,
 }
 
 impl Watch {
@@ -70,7 +72,7 @@ impl Watch {
         let mut queue = lock(&self.queue);
         match sight {
             Sight::Glimpse { .. } if queue.is_behind || queue.sights.len() >= WATCH_EVENTS => {
-                return;
+                queue.missed = queue.missed.saturating_add(1);
             }
             Sight::Record(_) if queue.is_behind || queue.records >= WATCH_RECORDS => {
                 queue.is_behind = true;
@@ -177,6 +179,13 @@ impl Watcher {
 
     fn queued(&mut self) -> Option<Sight> {
         let mut queue = lock(&self.watch.queue);
+        let glimpses = std::mem::take(&mut queue.missed);
+        if glimpses > 0 {
+            return Some(Sight::Glimpse {
+                run: self.run.clone(),
+                glimpse: Glimpse::Missed { glimpses },
+            });
+        }
         let sight = queue.sights.pop_front();
         match &sight {
             Some(Sight::Record(_)) => queue.records = queue.records.saturating_sub(1),

@@ -44,12 +44,64 @@ pub(super) async fn before(
     Ok(None)
 }
 
+/// The run in which the same call waits for a person, said to whoever sends it again: `Busy`.
+///
+/// # Errors
+/// As [`before`].
+pub(super) async fn waits(
+    station: &Station,
+    (caller, call): (&Caller, &Call),
+    (key, ttl_ms): (&str, u64),
+) -> Result<Option<Error>> {
+    // A run that goes on was asked about itself.
+    if !caller.known.questions.is_empty() {
+        return Ok(None);
+    }
+    let journal = station.gate.journal();
+    let since = journal.clock().now_ms().saturating_sub(ttl_ms);
+    for run in journal.keyed(key, since).await? {
+        if run == caller.run {
+            continue;
+        }
+        let (records, verified) = journal.verified(&run).await?;
+        verified.check()?;
+        let last = records.last().map(|last| &last.event);
+        let is_over = matches!(last, Some(Event::Stopped(_)));
+        let asked = |verdict: &Verdict| matches!(verdict, Verdict::Ask(_));
+        let began = |verdict: &Verdict| matches!(verdict, Verdict::Allow { .. });
+        if !is_over
+            && judged(station, (caller, call), &records, asked).is_some()
+            && judged(station, (caller, call), &records, began).is_none()
+        {
+            let what = format!("the call under the key `{key}` waits for an answer in run {run}");
+            return Ok(Some(
+                Error::new(Code::Busy, what)
+                    .hint("lazaret ask list")
+                    .hint(format!("when it is answered: lazaret runs resume {run}")),
+            ));
+        }
+    }
+    Ok(None)
+}
+
 /// The last judgement that let the same call begin.
-fn made(station: &Station, (caller, call): (&Caller, &Call), records: &[Record]) -> Option<Seq> {
+fn made(station: &Station, of: (&Caller, &Call), records: &[Record]) -> Option<Seq> {
+    let began = |verdict: &Verdict| matches!(verdict, Verdict::Allow { .. });
+    judged(station, of, records, began)
+}
+
+/// The last judgement of the same call that came out so.
+fn judged(
+    station: &Station,
+    (caller, call): (&Caller, &Call),
+    records: &[Record],
+    came_out: impl Fn(&Verdict) -> bool,
+) -> Option<Seq> {
     let Some(Event::Started(started)) = records.first().map(|first| &first.event) else {
         return None;
     };
-    if started.surface != caller.surface {
+    let client = &caller.known.asked.client;
+    if started.surface != caller.surface || started.narrowed.call.client != **client {
         return None;
     }
     // As it would stand there.
@@ -57,9 +109,8 @@ fn made(station: &Station, (caller, call): (&Caller, &Call), records: &[Record])
     station.scrub.known().clean_value(&mut args);
     let args = Content::Inline(args);
     let is_same = |judged: &Judged| {
-        let allowed = matches!(judged.verdict, Verdict::Allow { .. });
         let same = judged.subject == call.tool.as_str() && judged.component == Some(call.component);
-        allowed
+        came_out(&judged.verdict)
             && same
             && judged.effect == EffectKind::Call
             && judged.place == caller.place

@@ -420,3 +420,26 @@ fn whatever_becomes_of_attempts_it_ends() {
         }
     }
 }
+
+#[test]
+fn thoughts_that_are_not_kept_are_told_to_nobody() {
+    let reply = Reply {
+        thoughts: vec![Thought::default()],
+        text: "said".to_owned(),
+        ..Reply::default()
+    };
+    let mut prompt = Prompt {
+        messages: vec![
+            Message::user("a"),
+            Message::Assistant(reply.clone()),
+            Message::Assistant(reply),
+        ],
+        ..Prompt::default()
+    };
+    thoughtless(&mut prompt);
+    let thoughts = prompt.messages.iter().filter_map(|message| match message {
+        Message::Assistant(reply) => Some((reply.thoughts.len(), reply.text.as_str())),
+        Message::User { .. } | Message::Tool { .. } => None,
+    });
+    assert_eq!(thoughts.collect::<Vec<_>>(), [(0, "said"), (0, "said")]);
+}

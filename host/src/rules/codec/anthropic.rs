@@ -27,11 +27,10 @@ pub(super) fn encode(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) ->
     }
     let mut tools: Vec<Value> = prompt.cards.iter().map(|card| tool(card, names)).collect();
     mark(tools.last_mut());
-    let mut system = Vec::new();
-    if !prompt.instructions.trim().is_empty() {
-        system.push(text(&prompt.instructions));
-    }
+    let (steady, rest) = instructions(prompt);
+    let mut system: Vec<Value> = steady.map(text).into_iter().collect();
     mark(system.last_mut());
+    system.extend(rest.map(text));
     let request = Request {
         model: target.model,
         stream: target.streams,
@@ -42,6 +41,19 @@ pub(super) fn encode(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) ->
     };
     // Text and JSON values with text as keys always have a JSON form.
     serde_json::to_vec(&request).unwrap_or_default()
+}
+
+/// What every prompt of the run is told, and behind the mark what only this one is and later ones are.
+fn instructions(prompt: &Prompt) -> (Option<&str>, Option<&str>) {
+    let whole = prompt.instructions.as_str();
+    let at = Some(prompt.steady).filter(|at| *at > 0);
+    let parts = at.and_then(|at| whole.split_at_checked(at));
+    let (steady, rest) = parts.unwrap_or((whole, ""));
+    let is_said = |text: &&str| !text.trim().is_empty();
+    (
+        Some(steady).filter(is_said),
+        Some(rest.trim_start()).filter(is_said),
+    )
 }
 
 /// Tools and instructions stand before the messages: they change less often.

@@ -88,6 +88,7 @@ fn prompt(wire: Wire) -> Prompt {
         "required": ["n"], "additionalProperties": false});
     Prompt {
         instructions: "Be brief.".to_owned(),
+        steady: 0,
         cards: vec![
             card("text.count", count),
             card("clock.now", json!({"type": "object"})),
@@ -321,4 +322,24 @@ fn words_paths_and_keys() {
             assert!(is_there, "{wire:?} {key}");
         }
     }
+}
+
+/// What comes with the first untrusted text stands behind the mark, so that what was kept until then is found again.
+#[test]
+fn what_only_later_prompts_are_told_stands_behind_the_mark() {
+    let told = |instructions: &str, steady: usize| {
+        let prompt = Prompt {
+            instructions: instructions.to_owned(),
+            steady,
+            messages: vec![Message::user("a")],
+            ..Prompt::default()
+        };
+        request(Wire::Anthropic, "us", &prompt)["system"].clone()
+    };
+    let marked =
+        json!({"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}});
+    assert_eq!(told("Be brief.", 0), json!([marked]));
+    let behind = json!({"type": "text", "text": "Marks."});
+    assert_eq!(told("Be brief.\n\nMarks.", 9), json!([marked, behind]));
+    assert_eq!(told("", 0), Value::Null);
 }

@@ -17,9 +17,11 @@ use crate::words::message::{Message, Prompt, Reply, WishedArgs};
 /// `[compaction]`: when older turns are folded, and into what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rolling {
-    /// Of the window: beyond it older turns are folded; 0: never.
+    /// Of what may be filled of the window: beyond it older turns are folded; 0: never.
     pub trigger_percent: u32,
-    /// Of the window: so much is left at most.
+    /// So many tokens instead of that share (C-24); 0: the share.
+    pub trigger_tokens: u64,
+    /// Of what may be filled of the window: so much is left at most.
     pub target_percent: u32,
     /// With fewer turns nothing is folded.
     pub min_turns: usize,
@@ -39,6 +41,7 @@ impl Default for Rolling {
     fn default() -> Self {
         Self {
             trigger_percent: COMPACTION_TRIGGER_PERCENT,
+            trigger_tokens: 0,
             target_percent: COMPACTION_TARGET_PERCENT,
             min_turns: COMPACTION_MIN_TURNS,
             keep_turns: COMPACTION_KEEP_TURNS,
@@ -54,8 +57,10 @@ impl Default for Rolling {
 #[derive(Clone, Debug, Default, Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RollingTable {
-    /// When older turns are folded; 0: never.
+    /// When older turns are folded, in per cent of the window less its reserve; 0: never.
     pub trigger_percent: Option<u32>,
+    /// The same in tokens, where that is less; then `target_percent` is less by as much.
+    pub trigger_tokens: Option<u64>,
     /// How much is left.
     pub target_percent: Option<u32>,
     /// With fewer turns nothing is folded.
@@ -73,9 +78,18 @@ pub struct RollingTable {
 }
 
 impl Rolling {
-    /// So much of a window sets it off.
-    pub(super) fn trigger(&self, tokens: u64) -> Option<u64> {
-        (self.trigger_percent > 0).then(|| share(tokens, self.trigger_percent))
+    /// So much of a window with this room sets it off.
+    pub(super) fn trigger(&self, room: u64) -> Option<u64> {
+        (self.trigger_percent > 0).then(|| share(self.whole(room), self.trigger_percent))
+    }
+
+    /// What the shares are of: the room, or as much as makes the tokens that set it off the same share of it.
+    pub(super) fn whole(&self, room: u64) -> u64 {
+        let percent = u64::from(self.trigger_percent.max(1));
+        match self.trigger_tokens {
+            0 => room,
+            tokens => room.min(tokens.saturating_mul(100).div_ceil(percent)),
+        }
     }
 
     /// How many of these turns are folded, oldest first, so that no more than the target is left. `fixed` is what stays
@@ -267,6 +281,33 @@ mod tests {
         assert_eq!(two, "… 1 lines before\nuser: b\nuser: c");
         let three = summary(&rolling, &two, &["d"]);
         assert_eq!(three, "… 2 lines before\nuser: c\nuser: d");
+    }
+
+    #[test]
+    fn shares_are_of_what_may_be_filled_unless_tokens_are_named() {
+        // C-24, as sage has it: 120,000 less 12,000.
+        let rolling = Rolling::default();
+        assert_eq!(rolling.trigger(108_000), Some(91_800));
+        assert_eq!(
+            share(rolling.whole(108_000), rolling.target_percent),
+            54_000
+        );
+        let named = Rolling {
+            trigger_tokens: 8_500,
+            ..Rolling::default()
+        };
+        assert_eq!(named.trigger(108_000), Some(8_500));
+        assert_eq!(share(named.whole(108_000), named.target_percent), 5_000);
+        assert_eq!(
+            named.trigger(1_000),
+            Some(850),
+            "no more than there is room for"
+        );
+        let never = Rolling {
+            trigger_percent: 0,
+            ..named
+        };
+        assert_eq!(never.trigger(108_000), None);
     }
 
     #[test]

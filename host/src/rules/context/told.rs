@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::super::agent::Agent;
+use super::super::flow::attached::told;
 use super::super::inbound::Marks;
 use super::super::sanitise::visible;
 use super::rolling::Rolling;
@@ -214,7 +215,7 @@ impl Context {
         let all = Parts::of(self, telling);
         let messages = all.messages();
         let whole = all.whole();
-        let trigger = rolling.trigger(window.tokens);
+        let trigger = rolling.trigger(window.room());
         let is_full = |tokens: u64| trigger.is_some_and(|trigger| tokens > trigger);
         if !asked && !is_full(all.bytes(whole)) {
             return None;
@@ -230,7 +231,11 @@ impl Context {
         let stays = whole.latest.map_or(0, cost).saturating_add(fixed);
         let mut turns = turns(&messages, all.start);
         turns.retain(|turn| Some(turn.from) != whole.latest);
-        let target = if asked { 0 } else { window.tokens };
+        let target = if asked {
+            0
+        } else {
+            rolling.whole(window.room())
+        };
         let of_turn = |turn: &Turn| (turn.from..turn.to).map(cost).fold(0, u64::saturating_add);
         let folded = rolling.folded(&turns, (target, stays), of_turn);
         let through = turns.get(folded.checked_sub(1)?)?.to;
@@ -308,14 +313,20 @@ impl Context {
 
 /// Says of each attachment that it is there, or was; one that is text is told, between marks where they are asked for.
 /// What is left of them is for the codecs. Whether anything was marked.
-fn tell_attached(marks: &Marks<'_>, text: &mut String, attached: &mut Vec<Attachment>) -> bool {
+fn tell_attached(
+    (marks, has_tools): (&Marks<'_>, bool),
+    text: &mut String,
+    attached: &mut Vec<Attachment>,
+) -> bool {
     let mut marked = false;
     for one in attached.iter() {
         if one.content.bytes().is_none() {
             text.push_str(&format!("\n\n[Shown before, and no more: {one}]"));
             continue;
         }
-        text.push_str(&format!("\n\n[Attached: {one}]"));
+        let given = told(one).filter(|_| has_tools);
+        let given = given.map_or(String::new(), |given| format!("; {given}"));
+        text.push_str(&format!("\n\n[Attached: {one}{given}]"));
         if let Some(said) = one.text() {
             let observation = Observation {
                 text: marks.treated(visible(said), &one.label),
@@ -329,7 +340,7 @@ fn tell_attached(marks: &Marks<'_>, text: &mut String, attached: &mut Vec<Attach
             text.push_str(block.as_ref().unwrap_or(&observation.text));
         }
     }
-    attached.retain(|one| one.tokens() > 0);
+    attached.retain(|one| one.content.bytes().is_some());
     marked
 }
 
@@ -340,6 +351,7 @@ fn number(count: usize) -> u64 {
 /// All parts of a prompt, before any is left out.
 struct Parts {
     instructions: String,
+    steady: usize,
     cards: Vec<Card>,
     lead: Option<Message>,
     messages: Vec<Message>,
@@ -360,7 +372,8 @@ impl Parts {
                     }
                 }
                 Message::User { text, attached } => {
-                    marked |= tell_attached(telling.marks, text, attached);
+                    marked |=
+                        tell_attached((telling.marks, !telling.cards.is_empty()), text, attached);
                 }
                 Message::Assistant(_) => {}
             }
@@ -381,6 +394,8 @@ impl Parts {
             Message::user(format!("{SUMMARY}\n{text}"))
         });
         let mut instructions = super::instructions(telling.agent, telling.cards);
+        // What the marks mean comes with the first of them, behind what was told before.
+        let steady = if marked { instructions.len() } else { 0 };
         if marked {
             instructions.push_str("\n\n");
             instructions.push_str(&telling.marks.preamble());
@@ -391,6 +406,7 @@ impl Parts {
             .map_or(0, |summary| summary.through);
         Self {
             instructions,
+            steady,
             cards: telling.cards.to_vec(),
             lead,
             start: start.min(messages.len()),
@@ -436,6 +452,7 @@ impl Parts {
         }
         Prompt {
             instructions: self.instructions,
+            steady: self.steady,
             cards: telling.cards.to_vec(),
             messages,
             replies_before,

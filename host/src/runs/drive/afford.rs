@@ -101,7 +101,7 @@ impl Drive<'_> {
 
     /// What a prompt of so many tokens is taken to use: the dearest of the run's models may be the one that answers.
     pub(super) fn ahead(&self, input: u64) -> Ahead {
-        self.ahead_of(&self.models, input)
+        self.ahead_of(&self.models.all, input)
     }
 
     /// Likewise, of a prompt for these.

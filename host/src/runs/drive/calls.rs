@@ -128,7 +128,7 @@ impl Drive<'_> {
         let mut calls = plan.waiting().iter();
         calls.all(|call| {
             let is_tool = matches!(offer.way(&call.tool, &call.args), Way::Tool);
-            is_tool && !self.is_near(&call.tool)
+            is_tool && !self.is_near(offer.meant(&call.tool))
         })
     }
 
@@ -147,13 +147,14 @@ impl Drive<'_> {
         }
     }
 
-    /// The calls with arguments as they were meant, where that is clear (U-16). What the model wrote is on record.
+    /// The calls with tools and arguments as they were meant, where that is clear (U-16). What the model wrote is on record.
     pub(super) fn repaired(
         &self,
         offer: &Offer<'_>,
         mut groups: Vec<Vec<ToolCall>>,
     ) -> Vec<Vec<ToolCall>> {
         for call in groups.iter_mut().flatten() {
+            call.tool = offer.meant(&call.tool).to_owned();
             let fits = |value: &Value| offer.fits(&call.tool, value);
             if let Some(args) = repaired(&call.tool, &call.args, fits) {
                 call.args = WishedArgs::Json(args);
@@ -291,7 +292,7 @@ impl Drive<'_> {
             |tool| tool.declared.conduct.truncation,
         );
         let policy = self.station.gate.policy();
-        let (observation, kept) = observe(outcome, how, (policy, &self.known));
+        let (observation, kept) = observe(outcome, how, (policy, &self.known, &self.agent.names));
         let failed = outcome.result.as_ref().err().map(Error::code);
         let event = Event::Observed {
             call: call.id.clone(),

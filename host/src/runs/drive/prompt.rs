@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::super::chain::{Asked, Patience, Said};
+use super::super::chain::{About, Asked, Patience, Said};
 use super::super::offer::Offer;
 use super::super::provider::Model;
 use super::Drive;
@@ -14,12 +14,22 @@ use crate::rules::caller::{Caller, Origin};
 use crate::rules::plan::Plan;
 use crate::rules::progress;
 use crate::rules::scrub::{Scrub, Trickle};
+use crate::rules::tier::Tier;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Event, Glimpse};
 use crate::words::id::Seq;
 use crate::words::label::Label;
 use crate::words::message::{Delta, Prompt, Reply, Thought, WishedArgs};
 use crate::words::setback::Setback;
+
+/// One turn, as its models are asked.
+struct OfTurn<'a> {
+    number: u32,
+    /// What they are told of, by name.
+    tools: Vec<String>,
+    /// Who is, and the tier that said so.
+    asks: (Vec<&'a Model>, Option<Tier>),
+}
 
 impl Drive<'_> {
     /// One turn's prompt, in the order of U-02: what no longer fits is folded, the prompt is put together, weighed, and
@@ -54,7 +64,12 @@ impl Drive<'_> {
             }
             Afford::Asked(why) => return Ok(self.is_left(plan, &why).await?.then_some(why)),
         }
-        let (turn, weighed) = ((turn, names), (ahead, &*purse));
+        let turn = OfTurn {
+            number: turn,
+            tools: names,
+            asks: self.models_of(plan, offer),
+        };
+        let weighed = (ahead, &*purse);
         self.in_time(self.prompt(plan, prompt, turn, weighed))
             .await?;
         self.spent(plan);
@@ -66,12 +81,17 @@ impl Drive<'_> {
         &self,
         plan: &mut Plan,
         mut prompt: Prompt,
-        (turn, tools): (u32, Vec<String>),
+        turn: OfTurn<'_>,
         (ahead, purse): (Ahead, &Purse),
     ) -> Result<()> {
         let journal = self.station.gate.journal();
+        let OfTurn {
+            number: turn,
+            tools,
+            asks: (models, tier),
+        } = turn;
         prompt.shape = self.shape.as_ref().map(|shape| shape.source().clone());
-        if self.models.is_empty() {
+        if models.is_empty() {
             plan.failed(&no_model(self.agent));
             return Ok(());
         }
@@ -80,18 +100,20 @@ impl Drive<'_> {
             tasks: self.tasks,
             run: self.run,
             known: &self.known,
-            models: &self.models,
+            models: &models,
             label: plan.label(),
             turn,
             patience: Patience::Endless,
             anew: &|error| self.may_fold(plan, error) || !self.is_within(plan, ahead, purse),
         };
-        let prepare = |model: &Model| {
+        let prepare = |(model, (told, sent, streams)): About<'_>| {
             let event = Event::Prompted {
                 turn,
                 turns_max: self.agent.turns,
                 model: model.name.clone(),
                 tools: tools.clone(),
+                digest: Some(model.digest(told, (sent, streams))),
+                tier: tier.map_or(String::new(), |tier| tier.word().to_owned()),
             };
             let seq = journal.append(self.run, 0, event)?.seq;
             let turns = (turn, self.agent.turns);
@@ -133,7 +155,7 @@ impl Drive<'_> {
 
     /// A prompt that stayed too long has a failure of its own, with what can be done about it.
     fn too_long(&self, error: Error) -> Error {
-        let windows = self.models.iter().map(|model| &model.window);
+        let windows = self.models.all.iter().map(|model| &model.window);
         let window = windows.min_by_key(|window| window.tokens);
         let Some(window) = window.filter(|_| error.as_setback() == Setback::TooLong) else {
             return error;

@@ -1,6 +1,6 @@
 //! Telling: what the model of a turn is told. Where the window is filling, older turns are folded first.
 
-use super::super::chain::{Asked, Patience};
+use super::super::chain::{About, Asked, Patience};
 use super::super::provider::Model;
 use super::Drive;
 use crate::rules::budget::Purse;
@@ -41,7 +41,7 @@ impl Drive<'_> {
             marks: &marks,
         };
         // Whoever answers in the end, they can take it.
-        let windows = self.models.iter().map(|model| &model.window);
+        let windows = self.models.all.iter().map(|model| &model.window);
         let Some(window) = windows.min_by_key(|window| window.tokens) else {
             return Ok(Ok((context.whole(telling), 0)));
         };
@@ -159,7 +159,7 @@ impl Drive<'_> {
             patience: Patience::None,
             anew: &|_| false,
         };
-        let prepare = |model: &Model| {
+        let prepare = |(model, _): About<'_>| {
             let caller = self.caller(Origin::Host, 0, plan.label().clone(), model);
             Ok((caller, |_| {}))
         };

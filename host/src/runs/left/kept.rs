@@ -11,6 +11,7 @@ use crate::guests::plugin::PluginBytes;
 use crate::guests::script::ScriptEngine;
 use crate::runs::attached::Attached;
 use crate::runs::host::{Places, Records};
+use crate::runs::lanes::Lanes;
 use crate::runs::script::Engines;
 use crate::words::attachment::Attachment;
 use crate::words::error::{Code, Error, Result};
@@ -25,6 +26,8 @@ pub(in crate::runs) struct Kept {
     place: Place,
     /// What is attached to runs.
     pub(in crate::runs) attached: Attached,
+    /// Who waits for whom in this process.
+    pub(in crate::runs) lanes: Lanes,
 }
 
 #[derive(Debug)]
@@ -224,6 +227,7 @@ impl Kept {
                 return Ok(Self {
                     place: Place::Memory(Arc::default()),
                     attached: Attached::Memory(Mutex::default()),
+                    lanes: Lanes::default(),
                 });
             }
             Records::Folder(_) => StateFolder::open(&places.state)?,
@@ -238,6 +242,7 @@ impl Kept {
                 runs: folder.below("begun")?,
             },
             attached: Attached::Folder(folder.below("attached")?),
+            lanes: Lanes::default(),
         })
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use super::{Asking, Remote};
+use super::{Asking, Remote, Sent};
 use crate::edges::egress::Stream;
 use crate::gate::Performed;
 use crate::guests::station::Station;
@@ -23,13 +23,15 @@ use crate::words::setback::Setback;
 pub(super) async fn ask(
     remote: &Remote,
     station: &Station,
-    asking: Asking<'_>,
+    (asking, sent): (Asking<'_>, Sent),
     mut see: impl FnMut(Delta),
 ) -> Result<Reply> {
     let by = remote.place();
-    let encoded = remote
-        .wire
-        .encode(&remote.target(&by, asking.streams), asking.prompt);
+    let Sent::Wire(encoded) = sent else {
+        return Err(Error::bug(
+            "a server was to be sent what no wire format wrote",
+        ));
+    };
     let length = encoded.body.len();
     if length > PROMPT_BYTES {
         return Err(Error::too_big("the prompt", PROMPT_BYTES, length));

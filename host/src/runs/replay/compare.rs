@@ -62,8 +62,32 @@ fn comes(record: &Record, records: &[Record]) -> bool {
 /// Whether a record is the one that was expected.
 pub(super) fn same(expected: &Record, came: &Record) -> bool {
     let (mut wanted, mut got) = (plain(expected), plain(came));
+    set_aside_prompt(&wanted, &mut got);
     set_aside(&mut wanted, &mut got);
     (expected.seq, expected.parent) == (came.seq, came.parent) && wanted == got
+}
+
+/// Why another record came, where the two do not show it: digests are no words.
+pub(super) fn why(expected: &Record, came: &Record) -> String {
+    let (mut wanted, mut got) = (plain(expected), plain(came));
+    for event in [&mut wanted, &mut got] {
+        if let Event::Prompted { digest, .. } = event {
+            *digest = None;
+        }
+    }
+    match wanted == got && matches!(got, Event::Prompted { .. }) {
+        true => "what the model is sent has changed: its instructions, its tools, what stands around them, or the \
+                 wire format and its `extra`"
+            .to_owned(),
+        false => String::new(),
+    }
+}
+
+/// What a prompt was is not known of every run.
+fn set_aside_prompt(wanted: &Event, got: &mut Event) {
+    if let (Event::Prompted { digest: None, .. }, Event::Prompted { digest, .. }) = (wanted, got) {
+        *digest = None;
+    }
 }
 
 /// Large content that was read back from the journal stands in the record that comes by its digest.
@@ -102,4 +126,35 @@ pub(super) fn plain(record: &Record) -> Event {
         question.until = None;
     }
     event
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn prompted(digest: Option<&str>) -> Record {
+        let mut record = json!({"run": "20260301-090500-aaaaaaaa", "seq": 1, "at": 1, "parent": 0,
+            "event": "prompted", "turn": 1, "turns_max": 8, "model": "fast", "tools": []});
+        if let Some(said) = digest {
+            record["digest"] = json!(Digest::of(said.as_bytes()));
+        }
+        serde_json::from_value(record).unwrap()
+    }
+
+    #[test]
+    fn a_prompt_is_compared_by_its_digest_where_one_was_kept() {
+        let (one, other, old) = (prompted(Some("a")), prompted(Some("b")), prompted(None));
+        assert!(same(&one, &one));
+        assert!(same(&old, &one), "a record from before");
+        assert!(!same(&one, &other));
+        assert!(!same(&one, &old));
+        assert!(why(&one, &other).contains("what the model is sent"));
+        let mut turn = one.clone();
+        if let Event::Prompted { turn, .. } = &mut turn.event {
+            *turn = 2;
+        }
+        assert!(!same(&old, &turn));
+        assert_eq!(why(&one, &turn), "");
+    }
 }

@@ -40,6 +40,8 @@ pub(super) enum Ended {
     Resting {
         /// Milliseconds since 1970.
         until: u64,
+        /// The same by the steady time of the clock, which nobody sets.
+        steady: u64,
     },
 }
 
@@ -155,7 +157,7 @@ impl<'a> Life<'a> {
             self.spent = guest.spent();
             let settled = match self.settle().await? {
                 Next::Settled(settled) => settled,
-                Next::Rest { until } => return Ok(Ended::Resting { until }),
+                Next::Rest { until, steady } => return Ok(Ended::Resting { until, steady }),
             };
             self.label = self.label.join(&settled.label);
             let resumed = self.script.tasks.unless_cancelled(guest.resume(&settled));
@@ -260,6 +262,8 @@ impl<'a> Life<'a> {
             }
             if let Wish::Rest { due } = &wish {
                 self.rests.insert((*due, position));
+                let clock = self.script.station.gate.journal().clock();
+                self.script.waited.rests(clock, (position, *due));
             }
             self.wishes.insert(position, (wish, self.label.clone()));
         }
@@ -305,7 +309,7 @@ impl<'a> Life<'a> {
             let clock = self.script.station.gate.journal().clock().clone();
             let rested = async {
                 match due {
-                    Some((_, due)) => rest::until(&clock, due).await,
+                    Some(due) => self.script.rest_over(&clock, due).await,
                     None => std::future::pending().await,
                 }
             };
@@ -474,13 +478,24 @@ impl<'a> Life<'a> {
     /// answer by a person the run is left.
     fn idle(&self, due: Option<(u32, u64)>) -> Result<Option<Next>> {
         let clock = self.script.station.gate.journal().clock();
-        let rest_ms = self.wall().map(|end| end.saturating_sub(clock.steady_ms()));
-        let end = rest_ms.map_or(u64::MAX, |rest_ms| clock.now_ms().saturating_add(rest_ms));
-        match due {
-            Some((_, due)) if self.is_sat_out(due.min(end)) => Ok(None),
+        let (now, steady_now) = (clock.now_ms(), clock.steady_ms());
+        let end = self.wall().unwrap_or(u64::MAX);
+        let rest = due.map(|(position, due)| {
+            let steady = self.script.waited.over(position);
+            let rest_ms = steady.saturating_sub(steady_now);
+            (due, rest_ms.min(due.saturating_sub(now)))
+        });
+        let wall_ms = end.saturating_sub(steady_now);
+        match rest {
+            Some((_, rest_ms)) if self.is_sat_out(rest_ms.min(wall_ms)) => Ok(None),
             _ if !self.calling.asked.is_empty() => Err(self.waits()),
-            Some((_, due)) => Ok(Some(Next::Rest {
-                until: due.min(end),
+            Some((until, rest_ms)) if rest_ms <= wall_ms => Ok(Some(Next::Rest {
+                until,
+                steady: steady_now.saturating_add(rest_ms),
+            })),
+            Some(_) => Ok(Some(Next::Rest {
+                until: now.saturating_add(wall_ms),
+                steady: end,
             })),
             None => Err(Error::new(
                 Code::Stalled,
@@ -490,16 +505,15 @@ impl<'a> Life<'a> {
     }
 
     /// Whether the guest stays meanwhile. When it is replayed, it stays where it did: no time passes then.
-    fn is_sat_out(&self, until: u64) -> bool {
+    fn is_sat_out(&self, rest_ms: u64) -> bool {
         let station = self.script.station;
         if let Some(recorded) = &station.recorded {
             return recorded.rested();
         }
-        let now = station.gate.journal().clock().now_ms();
         // Running it again costs what it has cost so far, so a busy script keeps its guest for longer.
         let again_ms = self.spent.fuel / SCRIPT_FUEL_PER_MS;
         let sat_out_ms = SCRIPT_IDLE_MS.max(again_ms.saturating_mul(SCRIPT_IDLE_PER_WORK));
-        until <= now.saturating_add(sat_out_ms)
+        rest_ms <= sat_out_ms
     }
 
     /// Whether that rest was waited for without a guest, and is over whatever a clock that was set back shows.
@@ -539,7 +553,7 @@ impl<'a> Life<'a> {
 /// What a script is told next, or that there is nothing to tell for a while.
 enum Next {
     Settled(Settled),
-    Rest { until: u64 },
+    Rest { until: u64, steady: u64 },
 }
 
 /// The script's value: JSON of bounded size.

@@ -23,6 +23,7 @@ use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{Sight, Surface};
 use crate::words::limits::{ARGS_BYTES, CALL_TIMEOUT_MS_MAX};
 use crate::words::message::WishedArgs;
+use crate::words::session::{LOCAL, Session, client_of};
 
 /// Call one tool.
 ///
@@ -55,6 +56,9 @@ pub(super) struct Call {
     /// envelope says `repeated`.
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
+    /// Whose key it is, where calls are made for many: the same one of somebody else is another.
+    #[arg(long, value_name = "ID", requires = "idempotency_key", default_value = LOCAL, value_parser = parse_user)]
+    user: String,
     /// Write the call's artifacts into this folder.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
@@ -62,8 +66,15 @@ pub(super) struct Call {
     #[arg(long)]
     ndjson: bool,
     /// Print what the tool takes, as JSON Schema, and call nothing.
-    #[arg(long, conflicts_with_all = ["timeout_ms", "retries", "confirm", "idempotency_key", "out", "ndjson"])]
+    #[arg(long, conflicts_with_all = ["timeout_ms", "retries", "confirm", "idempotency_key", "user", "out", "ndjson"])]
     schema: bool,
+}
+
+/// Somebody's name, as sessions have it.
+pub(super) fn parse_user(text: &str) -> std::result::Result<String, String> {
+    let session = Session::of(text, "a");
+    session.map_err(|error| error.message().to_owned())?;
+    Ok(text.to_owned())
 }
 
 impl Call {
@@ -169,6 +180,7 @@ impl Call {
     fn asked(&self, confirmed: bool) -> Invocation {
         Invocation {
             key: self.idempotency_key.as_deref().map(Into::into),
+            client: client_of(&self.user).into(),
             confirmed,
             timeout_ms: self.timeout_ms,
             retry: self.retries.map(|retries| Retry {

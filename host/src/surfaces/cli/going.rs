@@ -35,7 +35,10 @@ impl Going {
                 percent: *percent,
             }),
             Glimpse::Said { message, .. } => Some(foreign(message).into()),
-            Glimpse::Artifact { .. } | Glimpse::Text { .. } | Glimpse::Thought { .. } => None,
+            Glimpse::Artifact { .. }
+            | Glimpse::Missed { .. }
+            | Glimpse::Text { .. }
+            | Glimpse::Thought { .. } => None,
         }
     }
 

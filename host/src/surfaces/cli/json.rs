@@ -8,6 +8,7 @@ use futures_util::stream;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
+use super::call::parse_user;
 use super::run::until_cancelled;
 use super::{Scene, print};
 use crate::runs::host::Host;
@@ -16,6 +17,7 @@ use crate::surfaces::wish::Answered;
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::Surface;
 use crate::words::limits::JSON_LINE_JOBS_MAX;
+use crate::words::session::{LOCAL, client_of};
 
 /// Call tools for a program: a request a line on standard input, an envelope a line on standard output, in the same
 /// order.
@@ -35,6 +37,9 @@ pub(super) struct Json {
     /// Requests that are made at once.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_jobs)]
     jobs: usize,
+    /// For whom the calls are made, where that are many: an idempotency key is their own.
+    #[arg(long, value_name = "ID", default_value = LOCAL, value_parser = parse_user)]
+    user: String,
 }
 
 fn parse_jobs(text: &str) -> std::result::Result<usize, String> {
@@ -46,6 +51,7 @@ fn parse_jobs(text: &str) -> std::result::Result<usize, String> {
 impl Json {
     pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
         let host = scene.open_host().await?;
+        let client = client_of(&self.user);
         let mut interrupts = signal(SignalKind::interrupt())
             .map_err(|error| Error::bug("Ctrl-C cannot be listened for").because(error))?;
         let stopped = Cell::new(false);
@@ -59,7 +65,9 @@ impl Json {
         });
         // What is under way when Ctrl-C is pressed gives up by itself, and is answered; nothing more is begun.
         let lines = lines.take_until(Box::pin(interrupted));
-        let answers = lines.map(|line| made(&host, line)).buffered(self.jobs);
+        let answers = lines
+            .map(|line| made(&host, line, &client))
+            .buffered(self.jobs);
         let mut answers = std::pin::pin!(answers);
         let mut worst = 0;
         while let Some(answered) = answers.next().await {
@@ -108,9 +116,9 @@ fn each(reader: &mut impl std::io::BufRead, send: impl Fn(Result<Vec<u8>>) -> bo
 }
 
 /// One line, made for as long as nobody presses Ctrl-C.
-async fn made(host: &Host, line: Result<Vec<u8>>) -> Answered {
+async fn made(host: &Host, line: Result<Vec<u8>>, client: &str) -> Answered {
     let tasks = host.tasks();
-    let work = async { Ok(answer(host, line, &tasks).await) };
+    let work = async { Ok(answer(host, line, (client, &tasks)).await) };
     let answered = until_cancelled(&tasks, work).await;
     answered.unwrap_or_else(|error| Answered::refused("", Surface::Json, &error))
 }

@@ -115,6 +115,9 @@ fn tell(replayed: &Replayed, scene: &Scene) {
         "  came:     {}",
         shown(diverged.came.as_ref(), &nothing)
     ));
+    if diverged.came.is_some() && !diverged.why.is_empty() {
+        print::line(format!("  why:      {}", one_line(&diverged.why)));
+    }
     if !scene.quiet {
         print::note(format!("all of it: lazaret runs show {run}"));
     }

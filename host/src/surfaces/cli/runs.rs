@@ -13,6 +13,7 @@ use self::chosen::Chosen;
 use super::transcript::{Transcript, short};
 use super::{Scene, audit, print, replay, watch};
 use crate::gate::journal::{Journal, Provenance};
+use crate::rules::price::by_model;
 use crate::runs::audit::Audit;
 use crate::runs::brought::{Listed, bits_gone, held_in};
 use crate::surfaces::listed;
@@ -22,6 +23,7 @@ use crate::words::event::{End, Event, Record};
 use crate::words::id::RunId;
 use crate::words::inert::one_line;
 use crate::words::limits::RUNS_LISTED;
+use crate::words::message::Usage;
 
 /// Look at what has happened.
 #[derive(Debug, clap::Subcommand)]
@@ -329,6 +331,7 @@ async fn show(scene: &Scene, run: &str) -> Result<u8> {
             "{records}: --audit shows what was decided, --json everything"
         )));
     }
+    show_used(&records);
     show_held(&run, &records);
     let flows = &setup.policy.flows;
     match bits_gone(flows, &records) {
@@ -341,6 +344,30 @@ async fn show(scene: &Scene, run: &str) -> Result<u8> {
 /// How much has left handles, of how much may.
 pub(super) fn of_bits((gone, most): (u32, u32)) -> String {
     format!("  {gone} of {most} bits left handles ([flow] bits)")
+}
+
+/// What each of several models has used.
+fn show_used(records: &[Record]) {
+    let used = by_model(records);
+    if used.len() < 2 {
+        return;
+    }
+    print::line(strong("used"));
+    let row = |(model, usage): (String, Usage)| {
+        let model = match model.as_str() {
+            "" => "questions about what is held".to_owned(),
+            model => one_line(model),
+        };
+        let (read, written) = (usage.input_tokens, usage.output_tokens);
+        vec![
+            strong(format!("  {model}")),
+            format!("{read} tokens read"),
+            format!("{written} written"),
+            faint(format!("cost {}", usage.cost)),
+        ]
+    };
+    let rows: Vec<Vec<String>> = used.into_iter().map(row).collect();
+    print::line(table(&rows).trim_end());
 }
 
 /// What the run holds, so that another one can begin with some of it.

@@ -81,7 +81,8 @@ pub(super) fn caps(table: &BudgetTable) -> Result<Caps> {
 pub(super) fn check(setup: &Setup) -> Result<()> {
     let blind = |caps: &Caps| caps.cost_micros > 0 && caps.unpriced == Unpriced::Fail;
     for agent in setup.agents.values().filter(|agent| blind(&agent.caps)) {
-        let models = setup.chains.tiers.resolve(&[], &agent.models);
+        let (tiers, by_tools) = (&setup.chains.tiers, agent.terms.tool_tiers);
+        let models = tiers.of_run(&[], &agent.models, by_tools);
         let mut models = models.iter().filter_map(|name| setup.models.get(name));
         if let Some(model) = models.find(|model| model.priced == Priced::Unknown) {
             return Err(without_price(setup, &agent.name, &model.name));

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::file::AgentTable;
 use crate::edges::named;
-use crate::rules::chain::{Backoff, Order, Terms};
+use crate::rules::chain::{Backoff, Order, Terms, Thoughts};
 use crate::rules::json;
 use crate::rules::schema::Schema;
 use crate::rules::tier::{Tier, Tiers};
@@ -36,6 +36,11 @@ pub struct ChainTable {
     pub restart_step: Option<bool>,
     /// Who is asked first: as they are `listed`, or by `health`.
     pub order: Option<Order>,
+    /// Whether the tools of a turn say, by `tier` of their manifests, which of `[tiers]` is asked in the next one.
+    pub tool_tiers: Option<bool>,
+    /// What becomes of a model's thoughts: `keep` tells them back to it, `strip` to nobody. Some providers refuse a
+    /// conversation with tools that lacks them.
+    pub thoughts: Option<Thoughts>,
 }
 
 /// `[tiers]`.
@@ -63,6 +68,8 @@ impl ChainTable {
             retry_after_max_ms: self.retry_after_max_ms.or(below.retry_after_max_ms),
             restart_step: self.restart_step.or(below.restart_step),
             order: self.order.or(below.order),
+            tool_tiers: self.tool_tiers.or(below.tool_tiers),
+            thoughts: self.thoughts.or(below.thoughts),
         }
     }
 
@@ -83,6 +90,8 @@ impl ChainTable {
                 .unwrap_or(default.retry_after_max_ms),
             restart_step: self.restart_step.unwrap_or(default.restart_step),
             order: self.order.unwrap_or(default.order),
+            tool_tiers: self.tool_tiers.unwrap_or(default.tool_tiers),
+            thoughts: self.thoughts.unwrap_or(default.thoughts),
         };
         let wrong = |key: &str, least: u64, most: u64| {
             let what = format!("[{place}] {key} is from {least} to {most}");

@@ -14,7 +14,8 @@ use crate::runs::host::Setup;
 use crate::words::error::{Error, Result};
 use crate::words::id::shown;
 use crate::words::limits::{
-    COMPACTION_COUNT_MAX, CONTEXT_WINDOW_TOKENS_MAX, CONTEXT_WINDOW_TOKENS_MIN, OBSERVATION_CAP_MAX,
+    COMPACTION_COUNT_MAX, CONTEXT_WINDOW_TOKENS_MAX, CONTEXT_WINDOW_TOKENS_MIN,
+    OBSERVATION_CAP_MAX, READ_BYTES_MAX,
 };
 
 /// `[context]`: what holds of all models.
@@ -117,6 +118,10 @@ pub(super) fn rolling(tables: &[&RollingTable]) -> Result<Rolling> {
     };
     let model = tables.iter().find_map(|table| table.model.clone());
     let rolling = Rolling {
+        trigger_tokens: tables
+            .iter()
+            .find_map(|table| table.trigger_tokens)
+            .unwrap_or(of.trigger_tokens),
         trigger_percent: percent(
             |t| t.trigger_percent,
             "trigger_percent",
@@ -143,17 +148,25 @@ pub(super) fn rolling(tables: &[&RollingTable]) -> Result<Rolling> {
 /// How much of an outcome a model reads: the least that one of the files asks for.
 pub(super) fn caps(files: &[(&Path, &ConfigFile)]) -> Result<Caps> {
     let of = Caps::default();
+    let most = |key: &str| match key.starts_with("read_") {
+        true => READ_BYTES_MAX,
+        false => OBSERVATION_CAP_MAX,
+    };
     let least = |said: fn(&CapTable) -> Option<usize>, key: &str| {
         let asked = files
             .iter()
             .filter_map(|(_, file)| said(&file.observations));
         match asked.min() {
-            Some(value) if !(1..=OBSERVATION_CAP_MAX).contains(&value) => Err(Error::bad_input(
-                format!("[observations] {key} is from 1 to {OBSERVATION_CAP_MAX}"),
-            )),
+            Some(value) if !(1..=most(key)).contains(&value) => Err(Error::bad_input(format!(
+                "[observations] {key} is from 1 to {}",
+                most(key)
+            ))),
             asked => Ok(asked),
         }
     };
+    let read_bytes_max =
+        least(|t| t.read_bytes_max, "read_bytes_max")?.unwrap_or(of.read_bytes_max);
+    let read_bytes = least(|t| t.read_bytes, "read_bytes")?;
     let truncation = files
         .iter()
         .find_map(|(_, file)| file.observations.truncation);
@@ -163,6 +176,8 @@ pub(super) fn caps(files: &[(&Path, &ConfigFile)]) -> Result<Caps> {
         lines: least(|t| t.max_lines, "max_lines")?,
         chars: least(|t| t.max_chars, "max_chars")?,
         preview_tokens: least(|t| t.preview_tokens, "preview_tokens")?.unwrap_or(of.preview_tokens),
+        read_bytes: read_bytes.unwrap_or(of.read_bytes).min(read_bytes_max),
+        read_bytes_max,
         truncation: truncation.unwrap_or(of.truncation),
     })
 }

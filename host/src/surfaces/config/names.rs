@@ -15,6 +15,8 @@ pub struct NamesTable {
     pub run_script: Option<String>,
     /// What `search_tools` is called.
     pub search_tools: Option<String>,
+    /// What `handle.read` is called, the tool that shows what is held.
+    pub read_result: Option<String>,
 }
 
 /// What two files say together: the first that says something is followed.
@@ -31,9 +33,15 @@ pub(super) fn together(tables: &[&NamesTable]) -> Result<Names> {
         search_tools: said(|table| table.search_tools.as_ref())
             .cloned()
             .unwrap_or_else(|| usual.search_tools.clone()),
+        read_result: said(|table| table.read_result.as_ref())
+            .cloned()
+            .unwrap_or_else(|| usual.read_result.clone()),
     };
     check_name("a tool of the host's own", &names.run_script)?;
     check_name("a tool of the host's own", &names.search_tools)?;
+    if names.read_result != usual.read_result {
+        check_name("a tool of the host's own", &names.read_result)?;
+    }
     // Each card speaks of the other, so that neither name may hold the usual one of the other.
     let mixed = names.run_script.contains(&usual.search_tools)
         || names.search_tools.contains(&usual.run_script);
@@ -41,8 +49,10 @@ pub(super) fn together(tables: &[&NamesTable]) -> Result<Names> {
         let what = "[names]: one of the two holds the usual name of the other";
         return Err(Error::bad_input(what).hint("name it otherwise, or leave it out"));
     }
-    if names.run_script == names.search_tools {
-        let what = format!("[names]: `{}` is the name of two tools", names.run_script);
+    let all = [&names.run_script, &names.search_tools, &names.read_result];
+    let is_twice = |name: &&&String| all.iter().filter(|other| other == name).count() > 1;
+    if let Some(name) = all.iter().find(is_twice) {
+        let what = format!("[names]: `{name}` is the name of two tools");
         return Err(Error::bad_input(what).hint("leave one of the two out"));
     }
     Ok(names)

@@ -344,6 +344,7 @@ fn runs_of(config: &Config, own: &ConfigFile, theirs: &ConfigFile) -> Result<Run
         names: NamesTable {
             run_script: Some(names.run_script),
             search_tools: Some(names.search_tools),
+            read_result: Some(names.read_result),
         },
         pace: agent::common_pace(&[own.pace, theirs.pace], 0)?.spelled_out(),
     })
@@ -392,6 +393,8 @@ fn caps_of(caps: &ObservationCaps) -> CapTable {
         max_lines: caps.lines,
         max_chars: caps.chars,
         preview_tokens: Some(caps.preview_tokens),
+        read_bytes: Some(caps.read_bytes),
+        read_bytes_max: Some(caps.read_bytes_max),
         truncation: Some(caps.truncation),
     }
 }
@@ -399,6 +402,7 @@ fn caps_of(caps: &ObservationCaps) -> CapTable {
 fn rolling_of(rolling: &Rolling) -> RollingTable {
     RollingTable {
         trigger_percent: Some(rolling.trigger_percent),
+        trigger_tokens: Some(rolling.trigger_tokens).filter(|tokens| *tokens > 0),
         target_percent: Some(rolling.target_percent),
         min_turns: Some(rolling.min_turns),
         keep_turns: Some(rolling.keep_turns),
@@ -427,6 +431,8 @@ fn chain_of(terms: &Terms) -> ChainTable {
         retry_after_max_ms: Some(terms.retry_after_max_ms),
         restart_step: Some(terms.restart_step),
         order: Some(terms.order),
+        tool_tiers: Some(terms.tool_tiers),
+        thoughts: Some(terms.thoughts),
     }
 }
 

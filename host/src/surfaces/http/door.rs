@@ -58,6 +58,11 @@ impl Door {
         }
     }
 
+    /// What whoever has the token is known by: nothing that helps to find it.
+    pub(super) fn client(&self) -> String {
+        format!("token {}", lock(&self.token).short())
+    }
+
     /// From now on this is the token.
     pub(super) fn renew(&self, token: Digest) {
         *lock(&self.token) = token;

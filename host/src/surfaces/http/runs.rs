@@ -18,6 +18,7 @@ use super::shown::lost;
 use super::site::Site;
 use crate::gate::journal::Watcher;
 use crate::rules::grant::Pattern;
+use crate::rules::price::by_model;
 use crate::runs::brought::{Listed, held_in};
 use crate::runs::flowed::{Flowed, Steered};
 use crate::runs::host::{Goal, Host};
@@ -49,6 +50,15 @@ pub(super) struct Begin {
     /// Go on with this session, or begin it.
     #[serde(default)]
     session: Option<String>,
+    /// Whose session it is, where one host serves many; the person's at this machine where it is left out.
+    #[serde(default)]
+    user: Option<String>,
+    /// Wait while another run of the session goes on, and be answered when this one begins; it is refused otherwise.
+    #[serde(default)]
+    queue: bool,
+    /// Fold the session's older turns into a summary first, however few they are.
+    #[serde(default)]
+    compact: bool,
     /// Values that the model may act on as if they stood in a prompt that a person typed.
     #[serde(default)]
     vouch: Vec<String>,
@@ -73,17 +83,39 @@ pub(super) struct Most {
 /// `POST /v1/runs`.
 pub(super) async fn begin(State(site): State<Site>, Wished(begin): Wished<Begin>) -> Answered {
     let host = site.host();
-    let session = begin.session.as_deref();
-    let session = session.map(|name| Session::of(LOCAL, name)).transpose()?;
+    let joining = joining(&begin)?;
     let goal = goal(&host, begin)?;
     let run = goal.run.clone();
-    start(&site, &host, goal, session).await?;
+    start(&site, &host, goal, joining).await?;
     let state = state_of(&site, &host, &run).await;
     let mut answer = json(StatusCode::CREATED, &json!({"run": run, "state": state}));
     if let Ok(place) = HeaderValue::try_from(format!("/v1/runs/{run}")) {
         answer.headers_mut().insert(LOCATION, place);
     }
     Ok(answer)
+}
+
+/// How it joins its session.
+fn joining(begin: &Begin) -> Result<Option<Joining>> {
+    let Some(name) = &begin.session else {
+        let without = [
+            ("user", begin.user.is_some()),
+            ("queue", begin.queue),
+            ("compact", begin.compact),
+        ];
+        return match without.iter().find(|(_, said)| *said) {
+            Some((key, _)) => {
+                let what = format!("`{key}` is of a session, and there is none");
+                Err(Error::bad_input(what).hint("name it: `\"session\": \"…\"`"))
+            }
+            None => Ok(None),
+        };
+    };
+    Ok(Some(Joining {
+        session: Session::of(begin.user.as_deref().unwrap_or(LOCAL), name)?,
+        queue: begin.queue,
+        compact: begin.compact,
+    }))
 }
 
 fn goal(host: &Host, begin: Begin) -> Result<Goal> {
@@ -115,7 +147,7 @@ pub(super) async fn start(
     site: &Site,
     host: &Arc<Host>,
     goal: Goal,
-    session: Option<Session>,
+    joining: Option<Joining>,
 ) -> Result<(), Failed> {
     let run = goal.run.clone();
     // Before it begins, so that its beginning is seen.
@@ -123,8 +155,8 @@ pub(super) async fn start(
     let work = site
         .underway()
         .begin(host, &run, |host, tasks| async move {
-            let answer = match session {
-                Some(session) => host.pursue_in(&Joining::now(session), goal, &tasks).await,
+            let answer = match joining {
+                Some(joining) => host.pursue_in(&joining, goal, &tasks).await,
                 None => host.pursue(goal, &tasks).await,
             };
             answer.map(drop)
@@ -209,6 +241,7 @@ pub(super) async fn one(State(site): State<Site>, Named(id): Named) -> Answered 
         "questions": questions,
         "held": held,
         "usage": usage(&records),
+        "models": by_model(&records),
         "records": records,
     }))
 }

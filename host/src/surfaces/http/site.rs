@@ -65,6 +65,11 @@ impl Site {
         drop(self.0.host.send_replace(host));
     }
 
+    /// Who calls: whoever has the token.
+    pub(super) fn client(&self) -> String {
+        self.0.door.client()
+    }
+
     /// From now on this is the token.
     pub fn renew_token(&self, token: &Token) {
         self.0.door.renew(token.digest());

@@ -103,6 +103,7 @@ pub(super) async fn call(
         retries: call.retries,
         idempotency_key: call.idempotency_key,
         typed: call.typed,
+        client: site.client(),
     };
     let (named, input) = (name.clone(), Value::Object(call.input));
     let surface = Surface::from(call.surface);

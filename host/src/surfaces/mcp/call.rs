@@ -116,6 +116,7 @@ impl Call<'_> {
     async fn tool(&self, tool: &str, confirmed: bool) -> Result<Answered> {
         let mut options = self.options()?;
         options.confirm |= confirmed;
+        options.client = self.client();
         let host = self.host();
         let (run, tasks) = (host.new_run(), host.tasks());
         let wished = (tool, self.input.clone());
@@ -137,6 +138,16 @@ impl Call<'_> {
             return Err(Error::bad_input(what));
         }
         Ok(options)
+    }
+
+    /// Who calls, as it introduces itself: a client that comes back has another session, and sends the same key again.
+    fn client(&self) -> String {
+        let here = self.context.meta.client_info();
+        let said = || self.context.peer.peer_info();
+        let name = here.or_else(|| said().map(|info| info.client_info.clone()));
+        name.map_or(String::new(), |client| {
+            format!("client {}", shown(&client.name))
+        })
     }
 
     fn args(&self) -> WishedArgs {

@@ -135,6 +135,7 @@ impl Ears {
             }
             Glimpse::Said { .. }
             | Glimpse::Artifact { .. }
+            | Glimpse::Missed { .. }
             | Glimpse::Step(_)
             | Glimpse::Text { .. }
             | Glimpse::Thought { .. } => {}

@@ -17,6 +17,9 @@ pub struct CallAsked {
     /// Whether it was confirmed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confirmed: bool,
+    /// Whose name for the call it is; empty for the person at this machine.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub client: String,
 }
 
 impl CallAsked {

@@ -53,6 +53,11 @@ pub enum Glimpse {
         /// 0 to 100, where it said so.
         percent: Option<f32>,
     },
+    /// Pieces that came faster than this watcher looked: so many are not shown. Records are never among them.
+    Missed {
+        /// How many.
+        glimpses: u64,
+    },
     /// A tool has logged a line, or a script wrote to its console.
     Said {
         /// The record of the call's judgement, or of the script's beginning.

@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::super::{Scene, print};
-use crate::runs::host::Host;
+use crate::runs::host::{Host, Setup};
+use crate::runs::provider::Provider;
 use crate::surfaces::config::file::ConfigFile;
 use crate::surfaces::config::lint::Finding;
 use crate::surfaces::config::{Config, lint};
@@ -16,6 +17,8 @@ pub(super) struct Looked {
     pub(super) findings: Vec<Finding>,
     /// Who is told of runs.
     told: Option<String>,
+    /// Models whose tokens are estimated.
+    estimated: Vec<String>,
 }
 
 /// Looks at the files as they would hold, so that they can be checked before they are trusted.
@@ -25,6 +28,7 @@ pub(super) async fn look(scene: &Scene) -> Result<Looked> {
     // Nobody is told of what is only looked at.
     let told = preview.setup.places.collector.take();
     let told = told.map(|collector| collector.place());
+    let estimated = estimated(&preview.setup);
     let opening = Host::open(preview.setup);
     let host = print::while_waiting("looking at plugins", scene.quiet, opening).await?;
     let findings = lint::findings(&files, host.catalog(), host.policy());
@@ -32,7 +36,17 @@ pub(super) async fn look(scene: &Scene) -> Result<Looked> {
         host,
         findings,
         told,
+        estimated,
     })
+}
+
+/// Models of servers whose tokens nobody here can count.
+fn estimated(setup: &Setup) -> Vec<String> {
+    let models = setup.models.values();
+    let unknown = models.filter(|model| {
+        matches!(model.provider, Provider::Remote(_)) && model.window.tokenizer.is_estimate()
+    });
+    unknown.map(|model| model.name.clone()).collect()
 }
 
 /// Prints what is worth a word.
@@ -51,6 +65,7 @@ pub(super) async fn perform(scene: &Scene, strict: bool) -> Result<u8> {
         host,
         findings,
         told,
+        estimated,
     } = look(scene).await?;
     let policy = host.policy();
     let status = u8::from(strict && !findings.is_empty());
@@ -70,6 +85,7 @@ pub(super) async fn perform(scene: &Scene, strict: bool) -> Result<u8> {
             &json!({
                 "ok": true, "origin": policy.origin, "lines": policy.lines.len(),
                 "unused": unused, "findings": findings, "traces": told,
+                "estimated": estimated,
             }),
             true,
         );
@@ -84,6 +100,11 @@ pub(super) async fn perform(scene: &Scene, strict: bool) -> Result<u8> {
     ));
     if let Some(place) = told {
         print::line(format!("traces of every run go to {place}"));
+    }
+    for model in estimated {
+        print::line(format!(
+            "tokens of the model {model} are estimated: `tokenizer` in [models.{model}] says what counts them"
+        ));
     }
     for offered in host.catalog().servers() {
         let terms = offered.server.terms();

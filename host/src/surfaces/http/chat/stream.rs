@@ -133,6 +133,7 @@ impl Stream {
                 Glimpse::Step(_)
                 | Glimpse::Thought { .. }
                 | Glimpse::Progress { .. }
+                | Glimpse::Missed { .. }
                 | Glimpse::Said { .. }
                 | Glimpse::Artifact { .. } => None,
             },

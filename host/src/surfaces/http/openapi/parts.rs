@@ -196,6 +196,7 @@ fn runs() -> Named {
                     "name": text(), "type": text(), "bytes": count(), "tool": text(), "label": {},
                 }))),
                 "usage": {"type": "object"},
+                "models": {"type": "object"},
             })),
         ),
         (

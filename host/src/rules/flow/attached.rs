@@ -1,0 +1,124 @@
+//! Attached: files of a run's user as tools are given them, each under its name (U-43).
+//!
+//! They are held from the beginning and stand in no record: a run that goes on has them from where they are kept, and what
+//! calls made of them stands where outcomes stand. A model was told of them, so to hold them says nothing new.
+
+use std::collections::BTreeSet;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::handles::{Handles, KEY};
+use crate::words::attachment::Attachment;
+use crate::words::limits::OUTCOME_BYTES;
+
+/// Holds each file that is there, as long as an outcome may be. What has its name already keeps it.
+pub fn hold(handles: &mut Handles, files: &[Attachment]) {
+    for one in files {
+        if handles.get(&one.name).is_err()
+            && let Some(value) = value_of(one)
+        {
+            // One that is too much is looked at, and given to nobody.
+            let _ = handles.hold_as(&one.name, &value, &one.label);
+        }
+    }
+}
+
+/// How a tool is given a file, for whoever is told of it; nothing of one that cannot be.
+#[must_use]
+pub fn told(one: &Attachment) -> Option<String> {
+    let name = json!({KEY: one.name});
+    (fits(one) && one.content.bytes().is_some()).then(|| format!("tools take it as {name}"))
+}
+
+/// A text is a text, and anything else says what it is.
+fn value_of(one: &Attachment) -> Option<Value> {
+    let bytes = one.content.bytes().filter(|_| fits(one))?;
+    if let Some(text) = one.text() {
+        return Some(text.into());
+    }
+    let base64 = STANDARD.encode(bytes);
+    Some(json!({"name": one.name, "media": one.media.mime(), "base64": base64}))
+}
+
+fn fits(one: &Attachment) -> bool {
+    usize::try_from(one.bytes).is_ok_and(|bytes| bytes <= OUTCOME_BYTES)
+}
+
+/// Gives each file a name of its own: where several came with one, all but the first are numbered.
+pub fn name_apart(files: &mut [Attachment]) {
+    let mut names = BTreeSet::new();
+    for one in files {
+        let said = one.name.clone();
+        let (stem, ending) = said.rsplit_once('.').unwrap_or((&said, ""));
+        let dot = if ending.is_empty() { "" } else { "." };
+        let mut number = 2_u32;
+        while !names.insert(one.name.clone()) {
+            one.name = format!("{stem}-{number}{dot}{ending}");
+            number = number.saturating_add(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::label::{Label, Source};
+
+    fn file(name: &str, bytes: &[u8]) -> Attachment {
+        let label = Label::of(Source::user()).with(Source::attached());
+        Attachment::new(name, bytes.to_vec(), label).unwrap()
+    }
+
+    #[test]
+    fn each_file_is_held_under_its_name_and_label() {
+        let files = [file("a.txt", b"seen"), file("chart.gif", b"GIF89a chart")];
+        let mut handles = Handles::default();
+        hold(&mut handles, &files);
+        let text = handles.get("a.txt").unwrap();
+        assert_eq!(
+            (&*text.value, &text.label),
+            (&json!("seen"), &files[0].label)
+        );
+        let chart =
+            json!({"name": "chart.gif", "media": "image/gif", "base64": "R0lGODlhIGNoYXJ0"});
+        assert_eq!(*handles.get("chart.gif").unwrap().value, chart);
+        assert_eq!(
+            told(&files[1]).unwrap(),
+            r#"tools take it as {"$handle":"chart.gif"}"#
+        );
+    }
+
+    #[test]
+    fn what_is_not_there_or_too_long_is_not_held_and_what_is_held_stays() {
+        let mut gone = file("gone.txt", b"gone");
+        gone.content = Default::default();
+        let long = file("long.txt", &vec![b'a'; OUTCOME_BYTES + 1]);
+        let fits = file("fits.txt", &vec![b'a'; OUTCOME_BYTES]);
+        let mut handles = Handles::default();
+        handles
+            .hold_as("h1", &json!("held"), &Label::default())
+            .unwrap();
+        hold(
+            &mut handles,
+            &[gone.clone(), long.clone(), fits, file("h1", b"mine")],
+        );
+        assert!(handles.get("gone.txt").is_err() && handles.get("long.txt").is_err());
+        assert!(handles.get("fits.txt").is_ok());
+        assert_eq!(*handles.get("h1").unwrap().value, json!("held"));
+        assert_eq!((told(&gone), told(&long)), (None, None));
+    }
+
+    #[test]
+    fn names_are_told_apart() {
+        let mut files =
+            ["a.txt", "a.txt", "a-2.txt", "b", "b", "a.txt"].map(|name| file(name, b"x"));
+        name_apart(&mut files);
+        let names = files.map(|one| one.name);
+        assert_eq!(
+            names,
+            ["a.txt", "a-2.txt", "a-2-2.txt", "b", "b-2", "a-3.txt"]
+        );
+    }
+}
