@@ -21,7 +21,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::{Mutex, Semaphore};
 
-pub use self::ear::Progress;
+pub use self::ear::{Progress, Wants};
 use self::link::Link;
 pub use self::parts::parts;
 use self::remote::Desk;
@@ -91,6 +91,8 @@ pub struct Ask<'a> {
     pub repeatable: bool,
     /// Whom to tell how it goes.
     pub progress: Progress,
+    /// Who sees to what the server asks for meanwhile; nobody, where it may ask for nothing.
+    pub wants: Option<Wants>,
 }
 
 impl Server {

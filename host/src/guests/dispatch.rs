@@ -8,6 +8,7 @@ mod before;
 mod late;
 mod outside;
 mod said;
+mod wanted;
 
 use std::future::Future;
 use std::pin::Pin;

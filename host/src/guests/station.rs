@@ -19,6 +19,7 @@ use super::repeats::Repeats;
 use super::script::Scripts;
 use super::slots::Slots;
 use super::ticker::Ticker;
+use crate::edges::answers::Answers;
 use crate::edges::egress::Egress;
 use crate::edges::files::Files;
 use crate::edges::notes::Notes;
@@ -50,6 +51,8 @@ pub struct Station {
     pub scrub: Scrub,
     /// Remembers what clients have had done under a key.
     pub keyed: Repeats,
+    /// Where answers are left for whoever waits in the middle of a call.
+    pub answers: Answers,
     /// Asks models about what is held.
     pub counsel: Box<dyn Counsel>,
     /// In a replay: what came from outside. Nothing is asked of guests and models then.

@@ -199,6 +199,7 @@ impl Host {
             catalog,
             scrub,
             keyed: Repeats::new((rules.caching.keyed_entries, rules.caching.keyed_ttl_ms)),
+            answers: kept.answers.clone(),
             counsel: Box::new(Models(models.clone())),
             health: Mutex::default(),
             recorded: None,

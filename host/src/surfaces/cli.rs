@@ -8,6 +8,7 @@ mod config;
 mod demo;
 mod doctor;
 mod examples;
+mod form;
 mod init;
 mod inline;
 mod json;

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
+use crate::edges::answers::Answers;
 use crate::edges::state::{Held, StateFolder, said};
 use crate::guests::plugin::PluginBytes;
 use crate::guests::script::ScriptEngine;
@@ -25,6 +26,8 @@ pub(in crate::runs) struct Kept {
     place: Place,
     /// What is attached to runs.
     pub(in crate::runs) attached: Attached,
+    /// Answers for whoever waits in the middle of a call.
+    pub(in crate::runs) answers: Answers,
 }
 
 #[derive(Debug)]
@@ -224,6 +227,7 @@ impl Kept {
                 return Ok(Self {
                     place: Place::Memory(Arc::default()),
                     attached: Attached::Memory(Mutex::default()),
+                    answers: Answers::in_memory(),
                 });
             }
             Records::Folder(_) => StateFolder::open(&places.state)?,
@@ -238,6 +242,7 @@ impl Kept {
                 runs: folder.below("begun")?,
             },
             attached: Attached::Folder(folder.below("attached")?),
+            answers: Answers::below(folder)?,
         })
     }
 

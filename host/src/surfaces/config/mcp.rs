@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::mcp_asks::{self, ElicitationWord, SamplingTable};
 use super::resolve::{check_name, in_table};
 use super::traces::HeaderTable;
 use crate::edges::vault::Vault;
@@ -44,6 +45,10 @@ pub struct McpTable {
     pub allow: Vec<String>,
     /// Its tools that are not.
     pub block: Vec<String>,
+    /// Whether you are asked what it wants to know of you in the middle of a call: `off` or `ask`.
+    pub elicitation: ElicitationWord,
+    /// The model that answers it in the middle of a call, and how far; absent: none does.
+    pub sampling: Option<SamplingTable>,
     /// What is said of single tools, by their names there.
     pub tools: BTreeMap<String, McpToolTable>,
     /// How far it may go.
@@ -165,6 +170,7 @@ fn terms(vault: &mut Vault, (folder, name): (&Path, &str), table: &McpTable) -> 
             tools: tools.collect::<Result<_>>()?,
         },
         bounds: bounds(table.limits)?,
+        asks: mcp_asks::asks(table.elicitation, table.sampling.as_ref())?,
     })
 }
 
