@@ -7,6 +7,7 @@ pub mod asked;
 pub mod changed;
 pub mod definition;
 pub mod form;
+pub mod login;
 pub mod naming;
 pub mod pin;
 pub mod resources;
@@ -44,6 +45,8 @@ pub struct Terms {
     pub bounds: Bounds,
     /// What it may ask of us.
     pub asks: Asks,
+    /// How one logs in to it.
+    pub login: login::Terms,
 }
 
 /// What a server may ask of us in the middle of a call; nothing, where nothing is said.
@@ -318,6 +321,7 @@ mod tests {
             choice: Choice::default(),
             bounds: Bounds::default(),
             asks: Asks::default(),
+            login: login::Terms::default(),
         };
         assert_eq!(terms(&["a", "b"]).identity(), terms(&["a", "b"]).identity());
         assert_ne!(terms(&["a", "b"]).identity(), terms(&["a b"]).identity());

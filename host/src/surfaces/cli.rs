@@ -3,6 +3,7 @@
 
 mod ask;
 mod audit;
+mod back;
 mod call;
 mod config;
 mod demo;
@@ -12,6 +13,7 @@ mod form;
 mod init;
 mod inline;
 mod json;
+mod login;
 mod logs;
 mod looking;
 mod man;

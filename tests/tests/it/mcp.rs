@@ -4,6 +4,7 @@ mod asked;
 mod attacks;
 mod flows;
 mod lives;
+mod login;
 mod remote;
 mod resources;
 

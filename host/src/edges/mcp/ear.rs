@@ -1,10 +1,10 @@
 //! The ear: what a server says without being asked. Nearly all of it is refused.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use rmcp::Service;
@@ -45,15 +45,29 @@ struct Heard {
     may: ClientCapabilities,
     /// It says that it offers something else by now.
     is_stale: AtomicBool,
-    calls: Mutex<HashMap<ProgressToken, Underway>>,
+    calls: Mutex<HashMap<ProgressToken, Progress>>,
+    /// Calls under way, in whose middle it may ask for something.
+    asked: Mutex<BTreeMap<u64, Underway>>,
+    begun: AtomicU64,
 }
 
-/// A call that is under way.
+/// A call under way, in whose middle the server may ask for something.
 struct Underway {
-    progress: Progress,
-    wants: Option<Wants>,
+    wants: Wants,
     /// Dropped when the call is over: what was asked for in its middle is no longer wanted.
     over: watch::Sender<()>,
+}
+
+/// A call in whose middle the server may ask for something until this is dropped.
+pub(super) struct Heeding {
+    ear: Ear,
+    number: u64,
+}
+
+impl Drop for Heeding {
+    fn drop(&mut self) {
+        lock(&self.ear.0.asked).remove(&self.number);
+    }
 }
 
 /// A call whose progress is told until this is dropped.
@@ -76,6 +90,8 @@ impl Ear {
             may: capabilities(terms),
             is_stale: AtomicBool::new(false),
             calls: Mutex::default(),
+            asked: Mutex::default(),
+            begun: AtomicU64::new(0),
         }))
     }
 
@@ -94,29 +110,33 @@ impl Ear {
         self.0.is_stale.swap(false, Ordering::AcqRel)
     }
 
-    /// Tells of the progress of the call with this token, and sees to what the server asks for in its middle.
-    pub(super) fn listen(
-        &self,
-        token: ProgressToken,
-        (progress, wants): (Progress, Option<Wants>),
-    ) -> Listening {
-        let underway = Underway {
-            progress,
-            wants,
-            over: watch::Sender::new(()),
-        };
-        lock(&self.0.calls).insert(token.clone(), underway);
+    /// Tells of the progress of the call with this token.
+    pub(super) fn listen(&self, token: ProgressToken, progress: Progress) -> Listening {
+        lock(&self.0.calls).insert(token.clone(), progress);
         let ear = self.clone();
         Listening { ear, token }
+    }
+
+    /// Sees to what the server asks for in the middle of a call that is about to be made: it may ask before it has heard all
+    /// of it.
+    pub(super) fn heed(&self, wants: &Option<Wants>) -> Option<Heeding> {
+        let underway = Underway {
+            wants: wants.clone()?,
+            over: watch::Sender::new(()),
+        };
+        let number = self.0.begun.fetch_add(1, Ordering::AcqRel);
+        lock(&self.0.asked).insert(number, underway);
+        let ear = self.clone();
+        Some(Heeding { ear, number })
     }
 
     /// Who sees to what the server asks for, and until when. A request of an older revision does not say which call it
     /// belongs to: where there is more than one, nobody does.
     fn asker(&self) -> Option<(Wants, watch::Receiver<()>)> {
-        let calls = lock(&self.0.calls);
-        let mut underway = calls.values();
+        let asked = lock(&self.0.asked);
+        let mut underway = asked.values();
         match (underway.next(), underway.next()) {
-            (Some(one), None) => Some((one.wants.clone()?, one.over.subscribe())),
+            (Some(one), None) => Some((one.wants.clone(), one.over.subscribe())),
             (Some(_), Some(_)) | (None, _) => None,
         }
     }
@@ -143,9 +163,7 @@ impl Ear {
         (done, total): (f64, Option<f64>),
         message: &str,
     ) {
-        let calls = lock(&self.0.calls);
-        let progress = calls.get(token).map(|call| call.progress.clone());
-        drop(calls);
+        let progress = lock(&self.0.calls).get(token).cloned();
         if let Some(tell) = progress {
             tell(self.clean(message), percent(done, total));
         }

@@ -20,7 +20,9 @@ use tokio::sync::Mutex;
 
 use super::ear::Ear;
 use super::ending::Ending;
+use super::login::Logins;
 use super::process;
+use super::remote::Challenged;
 use super::wire::Wire;
 use super::{Around, Ask, Desk};
 use crate::rules::server::asked::Want;
@@ -65,10 +67,14 @@ impl Link {
     ///
     /// # Errors
     /// `FetchFailed`, `TooSlow`.
-    pub(super) async fn open(terms: &Terms, around: &Around, limit: Duration) -> Result<Self> {
+    pub(super) async fn open(
+        (terms, around): (&Terms, &Around),
+        challenged: &Challenged,
+        limit: Duration,
+    ) -> Result<Self> {
         let ending = Arc::new(Ending::default());
         let ear = Ear::new(terms, &around.known);
-        let opening = Self::begin((terms, around), ear, ending.clone());
+        let opening = Self::begin((terms, around), ear, (ending.clone(), challenged));
         let opened = tokio::time::timeout(limit, opening).await;
         let opened = opened.unwrap_or_else(|_| {
             let ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
@@ -85,7 +91,7 @@ impl Link {
     async fn begin(
         (terms, around): (&Terms, &Around),
         ear: Ear,
-        ending: Arc<Ending>,
+        (ending, challenged): (Arc<Ending>, &Challenged),
     ) -> Result<Self> {
         let running = match &terms.way {
             Way::Program(program) => {
@@ -94,7 +100,9 @@ impl Link {
                 greet((wire, ClientLifecycleMode::Initialize), &ear, &ending).await?
             }
             Way::Remote(remote) => {
-                let desk = Desk::new((terms, remote), around, ending.clone());
+                Logins::of(around).freshen(&terms.name, remote).await?;
+                let desk = (ending.clone(), challenged.clone());
+                let desk = Desk::new((terms, remote), around, desk)?;
                 let either = (desk.clone().transport(terms), either());
                 match greet(either, &ear, &ending).await {
                     // One of an older revision that answers what it does not know with nothing.
@@ -177,6 +185,7 @@ impl Link {
     /// # Errors
     /// `FetchFailed` where the server went away, `GuestFailed` where it says that it cannot, `TooSlow`.
     pub(super) async fn call(&self, ask: Ask<'_>) -> Result<Value> {
+        let _heeding = self.ear.heed(&ask.wants);
         let mut more = More::default();
         for _ in 0..SERVER_ROUNDS {
             let request = request_of(&ask, more)?;
@@ -202,8 +211,9 @@ impl Link {
             .await
             .map_err(late)?;
         let handle = handle.map_err(|_| gone())?;
-        let who = (ask.progress.clone(), ask.wants.clone());
-        let _listening = self.ear.listen(handle.progress_token.clone(), who);
+        let _listening = self
+            .ear
+            .listen(handle.progress_token.clone(), ask.progress.clone());
         let mut waiting = Waiting(Some(handle));
         let answer = tokio::select! {
             biased;

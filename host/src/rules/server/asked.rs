@@ -336,9 +336,16 @@ pub fn sampled(reply: &Reply, model: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::rules::caller::{Budget, Known, Origin};
     use crate::rules::flow::class::Classes;
     use crate::rules::inbound::Inbound;
+    use crate::words::clock::Deadline;
+    use crate::words::event::Surface;
+    use crate::words::id::{Place, RunId};
+    use crate::words::label::{Sort, Source};
 
     fn said(text: &str) -> Value {
         json!({"role": "user", "content": {"type": "text", "text": text}})
@@ -389,5 +396,37 @@ mod tests {
         };
         assert_eq!(text.matches("[untrusted text n0nce").count(), 2, "{text}");
         assert!(prompt.cards.is_empty());
+    }
+
+    #[test]
+    fn nothing_that_is_secret_is_told_to_a_server() {
+        let told = |is_secret| Told {
+            server: "mail".to_owned(),
+            want: Want::Form,
+            content: json!({"name": "sesame"}),
+            is_secret,
+        };
+        let caller = |label| Caller {
+            run: RunId::known("run"),
+            parent: 0,
+            place: Place::default(),
+            known: Known::default(),
+            surface: Surface::Cli,
+            origin: Origin::Host,
+            reach: Arc::new([]),
+            grant: Arc::default(),
+            label,
+            depth: 0,
+            deadline: Deadline::after_ms(1_000),
+            budget: Budget::of_calls(0),
+        };
+        let policy = Policy::nothing("test");
+        let user = caller(Label::of(Source::user()));
+        assert!(told(false).judge(&user, &policy).is_ok());
+        let denied = told(true).judge(&user, &policy).unwrap_err();
+        assert_eq!(denied.rule, "secret");
+        assert!(matches!(told(true).content(), Content::Size { .. }));
+        let knows = caller(Label::of(Source::new(Sort::Secret, "token")));
+        assert!(told(false).judge(&knows, &policy).is_err());
     }
 }

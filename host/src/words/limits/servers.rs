@@ -26,3 +26,17 @@ pub const SAMPLE_BYTES: usize = 64 << 10;
 pub const SAMPLE_TOKENS_MAX: u64 = 10_000_000;
 /// Most that `sampling.requests` may say.
 pub const SAMPLE_REQUESTS_MAX: u32 = 10_000;
+/// A document that says how to log in, and what comes of a request for a token.
+pub const LOGIN_BYTES: usize = 64 << 10;
+/// Scopes of one login, together.
+pub const LOGIN_SCOPE_BYTES: usize = 4 << 10;
+/// How long it is waited for somebody to log in.
+pub const LOGIN_WAIT_MS: u64 = 600_000;
+/// Requests that are heard meanwhile: a browser asks for more than the one page.
+pub const LOGIN_REQUESTS: u32 = 64;
+/// The head of one of them.
+pub const LOGIN_HEAD_BYTES: usize = 16 << 10;
+/// How long one of them may take to say what it wants.
+pub const LOGIN_HEAD_MS: u64 = 10_000;
+/// A token that is good for no longer than this is asked for anew.
+pub const LOGIN_EARLY_MS: u64 = 30_000;

@@ -57,7 +57,12 @@ where
             }
         }
     };
-    let (called, ()) = tokio::join!(call, answering);
+    let mut call = std::pin::pin!(call);
+    tokio::select! {
+        called = &mut call => panic!("it did not wait: {:?}", called.outcome.result),
+        () = answering => {}
+    }
+    let called = call.await;
     (run, value(&called.outcome).as_str().unwrap().to_owned())
 }
 
