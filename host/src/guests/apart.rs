@@ -116,7 +116,7 @@ pub(super) async fn perform(way: Apart, wish: Wish<'_>) -> Done {
     }
     match way {
         Apart::Isolate => isolate(wish).await,
-        Apart::Consult => wish.station.counsel.consult(wish).await,
+        Apart::Consult => wish.station.counsel.models.consult(wish).await,
     }
 }
 

@@ -33,7 +33,7 @@ use crate::guests::engine;
 use crate::guests::plugin::{self, Plugin, PluginBytes};
 use crate::guests::repeats::Repeats;
 use crate::guests::script::Scripts;
-use crate::guests::station::{Quarantine, Station};
+use crate::guests::station::{Counsels, Quarantine, Station};
 use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
 use crate::rules::caller::{Budget, Caller, Invocation, Judging, Known, Origin};
@@ -199,8 +199,10 @@ impl Host {
             catalog,
             scrub,
             keyed: Repeats::new((rules.caching.keyed_entries, rules.caching.keyed_ttl_ms)),
-            answers: kept.answers.clone(),
-            counsel: Box::new(Models(models.clone())),
+            counsel: Counsels {
+                models: Box::new(Models(models.clone())),
+                persons: kept.answers.clone(),
+            },
             health: Mutex::default(),
             recorded: None,
         };

@@ -100,7 +100,8 @@ impl Asker {
         };
         let awaited = self
             .station
-            .answers
+            .counsel
+            .persons
             .await_one(&question, &self.caller.run)?;
         let said = self.said(&awaited, Deadline::after_ms(wait_ms)).await?;
         let Some(said) = said else {
@@ -205,7 +206,7 @@ impl Asker {
             let inbound = (policy.inbound, &policy.flows.classes);
             let marks = Marks::of_run(inbound, key, &inner.run);
             let prompt = sample.prompt(&inner.label, &marks);
-            let replied = self.station.counsel.sample(Sampling {
+            let replied = self.station.counsel.models.sample(Sampling {
                 station: &self.station,
                 tasks: &self.tasks,
                 caller: &inner,
