@@ -1,6 +1,8 @@
 //! What a server asks for in the middle of a call, where the operator allows it: a form is a question of the run, and a model
 //! answers without tools, history or secrets, so far and no further. Row 110.
 
+use std::time::Duration;
+
 use lazaret::rules::questions::Waiting;
 use lazaret::words::event::{Answer, Event, Sight, Verdict};
 use lazaret::words::id::RunId;
@@ -57,12 +59,10 @@ where
             }
         }
     };
-    let mut call = std::pin::pin!(call);
-    tokio::select! {
-        called = &mut call => panic!("it did not wait: {:?}", called.outcome.result),
-        () = answering => {}
-    }
-    let called = call.await;
+    // One that does not ask would be waited for for ever.
+    let both = async { tokio::join!(call, answering) };
+    let both = tokio::time::timeout(Duration::from_secs(300), both).await;
+    let (called, ()) = both.expect("the call asks");
     (run, value(&called.outcome).as_str().unwrap().to_owned())
 }
 
