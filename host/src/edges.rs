@@ -3,6 +3,7 @@
 //! An edge does not decide. It does what the permit says, within the limits, and reports what
 //! influenced the outcome.
 
+pub mod answers;
 pub(crate) mod aside;
 pub mod egress;
 pub mod files;

@@ -242,6 +242,31 @@ impl Gate {
         Ok(Some(error))
     }
 
+    /// Puts a question whose answer whoever wishes waits for where it is, until then. It is on record when this returns.
+    ///
+    /// # Errors
+    /// `Denied` where nobody is asked; the journal's own failure.
+    pub(crate) async fn put<E: Effect>(
+        &self,
+        caller: &Caller,
+        effect: &E,
+        until: u64,
+    ) -> Result<Question, NotPassed> {
+        let (mut decided, weighed) = decide(caller, effect, &self.policy);
+        if let Err(Refused::Asked(question)) = &mut decided {
+            question.until = Some(until);
+        }
+        let verdict = verdict_of(&decided);
+        let what = (effect.subject(), effect.content());
+        let judged = self.record(caller, kind_of(effect), what, (weighed, verdict))?;
+        self.journal.commit().await?;
+        match decided {
+            Err(Refused::Asked(question)) => Ok(*question),
+            Err(refused) => Err(NotPassed::judged(judged, refused.error(&self.policy))),
+            Ok(_) => Err(Error::bug("a question was put that nobody has to answer").into()),
+        }
+    }
+
     fn decide<E: Effect>(&self, caller: &Caller, effect: &E) -> Decided<E::Terms> {
         let (mut decided, weighed) = decide(caller, effect, &self.policy);
         if let Err(Refused::Asked(question)) = &mut decided {
@@ -598,21 +623,21 @@ fn consent<E: Effect>(
             format!("a person was asked about `{subject}`, and did not answer in time"),
         ),
         // A tool in the middle of its call cannot be left and taken up again.
-        (None, Origin::Tool(_) | Origin::Host, _) => no(
+        (None, Origin::Tool(_) | Origin::Host, _) if !effect.waits() => no(
             "ask",
             format!(
                 "`{subject}` needs an answer by a person, and a tool's own call cannot wait for one.{}",
                 because(&open)
             ),
         ),
-        (None, Origin::Client | Origin::Model | Origin::Script, Unattended::Deny) => no(
+        (None, _, Unattended::Deny) => no(
             "unattended",
             format!(
                 "`{subject}` needs an answer by a person, and nobody is there to give one (`unattended = \"deny\"`).{}",
                 because(&open)
             ),
         ),
-        (None, Origin::Client | Origin::Model | Origin::Script, Unattended::Pause) => {
+        (None, _, Unattended::Pause) => {
             let about = (line, lines, open);
             let question = question((caller, effect), (id, wish), about);
             Err(Refused::Asked(Box::new(question)))

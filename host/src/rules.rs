@@ -91,6 +91,11 @@ pub trait Effect: sealed::Sealed + Send + Sync {
     fn wish(&self) -> String {
         format!("call `{}` with {}", self.subject(), self.content().shown())
     }
+    /// Whether whoever wishes waits for a person's answer where it is: a tool in the middle of its call cannot be left and
+    /// taken up again.
+    fn waits(&self) -> bool {
+        false
+    }
     /// What whoever performs it says that it does, for a person who is asked about it.
     fn classes(&self) -> Option<Classes> {
         None
@@ -170,5 +175,7 @@ mod sealed {
     impl Sealed for super::fetch::Fetch {}
     impl Sealed for super::file::File {}
     impl Sealed for super::keep::Keep {}
+    impl Sealed for super::server::asked::Put {}
+    impl Sealed for super::server::asked::Told {}
     impl Sealed for super::show::Show {}
 }

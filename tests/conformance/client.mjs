@@ -43,8 +43,11 @@ function fitting(schema) {
 // What is null is left out: the schemas have no null, and arguments that do not fit are refused before they leave.
 const given = (args) => Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null));
 
-function lazaret(folder, args) {
+// Runs it; `first` is told its first line as soon as it is there.
+function lazaret(folder, args, first = () => {}) {
+  const { client_secret: secret } = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? "{}");
   const env = {
+    ...(secret ? { CLIENT_SECRET: secret } : {}),
     PATH: process.env.PATH,
     HOME: folder,
     XDG_STATE_HOME: join(folder, "state"),
@@ -54,14 +57,70 @@ function lazaret(folder, args) {
   return new Promise((done) => {
     const child = spawn(LAZARET, args, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
     let out = "";
-    child.stdout.on("data", (piece) => (out += piece));
+    let said = "";
+    let told = false;
+    child.stdout.on("data", (piece) => {
+      out += piece;
+      if (told || !out.includes("\n")) return;
+      told = true;
+      Promise.resolve(first(out.split("\n")[0])).catch((error) => process.stderr.write(`${error}\n`));
+    });
+    child.stderr.on("data", (piece) => (said += piece));
     child.stderr.pipe(process.stderr);
-    child.on("close", (status) => done({ status, out }));
+    child.on("close", (status) => done({ status, out, said }));
   });
+}
+
+// Logs in as a person would who follows the address that is printed, with a browser that keeps nothing.
+async function login(folder, scope) {
+  const args = ["servers", "login", "suite", "--json", ...(scope ? ["--scope", scope] : [])];
+  const come = async (line) => {
+    const { url } = JSON.parse(line);
+    if (!url) return;
+    const sent = await fetch(url, { redirect: "manual" });
+    await fetch(sent.headers.get("location"));
+  };
+  return (await lazaret(folder, args, come)).status;
+}
+
+// Does something, and logs in where that is what it takes: as often as a patient person would.
+async function known(folder, args) {
+  for (let times = 0; ; times += 1) {
+    const done = await lazaret(folder, args);
+    const wants = /servers login suite(?: --scope \\?"([^"\\]*))?/.exec(done.out + done.said);
+    if (!wants || times === 2) return done;
+    const status = await login(folder, wants[1]);
+    if (status !== 0) return { ...done, status };
+  }
+}
+
+// Fills every form that a call of a server puts, with what the form itself says where nothing else is said.
+async function filling(folder, call) {
+  let over = false;
+  const done = call.finally(() => (over = true));
+  const seen = new Set();
+  while (!over) {
+    const { out } = await lazaret(folder, ["ask", "list", "--json"]);
+    for (const line of out.split("\n").filter(Boolean)) {
+      const { question, form, args } = JSON.parse(line);
+      if (!form || seen.has(question)) continue;
+      seen.add(question);
+      const { properties, required = [] } = args.inline.schema;
+      const needed = required.filter((key) => properties[key].default === undefined);
+      const content = Object.fromEntries(needed.map((key) => [key, fitting(properties[key])]));
+      await lazaret(folder, ["ask", "allow", question, "--with", JSON.stringify(content)]);
+    }
+  }
+  return done;
 }
 
 async function client(url) {
   const folder = mkdtempSync(join(tmpdir(), "lazaret-client-"));
+  // Some scenarios say which calls they want, or who we are where one logs in.
+  const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? "{}");
+  const scenario = process.env.MCP_CONFORMANCE_SCENARIO ?? "";
+  const document = scenario === "auth/basic-cimd" ? "https://conformance-test.local/client-metadata.json" : undefined;
+  const who = context.client_id ?? document;
   const config = (tools) =>
     writeFileSync(
       join(folder, "lazaret.toml"),
@@ -69,28 +128,30 @@ async function client(url) {
         "[mcp.suite]",
         `url = ${JSON.stringify(url)}`,
         "private = true",
+        'elicitation = "ask"',
+        "limits = { call_timeout_ms = 60000 }",
+        ...(who ? [`login = { client = ${JSON.stringify(who)}${context.client_secret ? ', env = "CLIENT_SECRET"' : ""} }`] : []),
         ...tools.map((tool) => `[mcp.suite.tools.${JSON.stringify(tool)}]\neffect = "read-only"`),
       ].join("\n"),
     );
   try {
     config([]);
     await lazaret(folder, ["policy", "trust", "--quiet"]);
-    const seen = await lazaret(folder, ["servers", "check", "suite", "--json"]);
+    const seen = await known(folder, ["servers", "check", "suite", "--json"]);
     if (seen.status !== 0) return seen.status;
     const { tools } = JSON.parse(seen.out);
     config(tools.map((tool) => tool.remote));
     await lazaret(folder, ["policy", "trust", "--quiet"]);
-    const trusted = await lazaret(folder, ["servers", "trust", "suite", "--json"]);
+    const trusted = await known(folder, ["servers", "trust", "suite", "--json"]);
     if (trusted.status !== 0) return trusted.status;
-    // Some scenarios say which calls they want.
-    const wanted = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? "{}").toolCalls ?? [];
+    const wanted = context.toolCalls ?? [];
     const calls = tools.flatMap((tool) => {
       const own = wanted.filter((call) => call.name === tool.remote).map((call) => given(call.arguments ?? {}));
       const args = own.length ? own : [fitting({ type: "object", ...tool.input })];
       return args.map((one) => ({ tool, args: JSON.stringify(one) }));
     });
     for (const { tool, args } of calls) {
-      const called = await lazaret(folder, ["call", tool.name, args, "--json"]);
+      const called = await filling(folder, known(folder, ["call", tool.name, args, "--json"]));
       process.stderr.write(called.out);
     }
     return 0;

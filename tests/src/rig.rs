@@ -314,14 +314,20 @@ impl Rig {
         self.read(server).await.0
     }
 
-    async fn read(&self, server: &str) -> (Result<Listed>, Terms, Around) {
+    /// What the policy says of a server, and what it is asked with.
+    #[must_use]
+    pub fn outside(&self, server: &str) -> (Terms, Around) {
         let setup = self.setup().expect("the policy of a test is sound");
         let known = Known::default();
         let egress = Egress::new(&setup.places.names, setup.vault.clone(), known.clone());
         let around = served::around(&setup.places, (&setup.vault, &known), &egress);
         let around = around.expect("the state folder of a test can be opened");
         let terms = setup.servers.into_iter().find(|terms| terms.name == server);
-        let terms = terms.expect("a server of the policy");
+        (terms.expect("a server of the policy"), around)
+    }
+
+    async fn read(&self, server: &str) -> (Result<Listed>, Terms, Around) {
+        let (terms, around) = self.outside(server);
         let started = Server::new(terms.clone(), around.clone());
         let listed = started.look().await;
         started.end().await;

@@ -69,6 +69,16 @@ impl Egress {
         }
     }
 
+    /// The same for whoever brings secrets of their own that nobody else knows: none of the vault is put in, and what is
+    /// sent is not searched for any.
+    #[must_use]
+    pub(super) fn bare(&self) -> Self {
+        Self {
+            filling: Filling::new(Vault::default(), Known::default()),
+            ..self.clone()
+        }
+    }
+
     /// The client that may reach private addresses, or the one that may not. Made at first use: it
     /// reads the machine's certificates, hundreds of files that most calls have no need of.
     fn client(&self, private: bool) -> Result<&Client> {

@@ -7,10 +7,12 @@
 mod ear;
 mod ending;
 mod link;
+pub mod login;
 mod parts;
 pub mod pins;
 pub mod process;
 mod remote;
+mod sender;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -21,16 +23,17 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::{Mutex, Semaphore};
 
-pub use self::ear::Progress;
+pub use self::ear::{Progress, Wants};
 use self::link::Link;
 pub use self::parts::parts;
-use self::remote::Desk;
+use self::remote::{Challenged, Desk};
 use crate::edges::egress::Egress;
 use crate::edges::state::StateFolder;
 use crate::edges::vault::Vault;
 use crate::rules::scrub::Known;
 use crate::rules::server::Terms;
 use crate::rules::server::definition::Listed;
+use crate::rules::server::login::Challenge;
 use crate::rules::server::pin::{Parts, changed};
 use crate::rules::server::resources::Act;
 use crate::words::clock::Deadline;
@@ -38,6 +41,7 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::id::{Digest, shown};
 use crate::words::key::HostKey;
 use crate::words::limits::{SERVER_FORGIVEN_MS, SERVER_RESTART_MS};
+use crate::words::lock::lock;
 
 /// What servers are started and asked with.
 #[derive(Clone, Debug)]
@@ -64,6 +68,7 @@ pub struct Server {
     read: OnceLock<Parts>,
     state: Mutex<State>,
     at_once: Semaphore,
+    challenged: Challenged,
 }
 
 #[derive(Default)]
@@ -91,6 +96,8 @@ pub struct Ask<'a> {
     pub repeatable: bool,
     /// Whom to tell how it goes.
     pub progress: Progress,
+    /// Who sees to what the server asks for meanwhile; nobody, where it may ask for nothing.
+    pub wants: Option<Wants>,
 }
 
 impl Server {
@@ -104,6 +111,7 @@ impl Server {
             read: OnceLock::new(),
             state: Mutex::default(),
             at_once,
+            challenged: Challenged::default(),
         }
     }
 
@@ -150,6 +158,12 @@ impl Server {
         let deadline = Deadline::after_ms(self.terms.bounds.start_ms);
         let link = self.link(deadline).await?;
         Ok(link.listed().await)
+    }
+
+    /// What it said last when it wanted to know who asks; nothing where it never did.
+    #[must_use]
+    pub fn challenge(&self) -> Option<Challenge> {
+        lock(&self.challenged).clone()
     }
 
     /// Calls one of its tools. Dropping this tells the server that nobody waits.
@@ -237,7 +251,8 @@ impl Server {
         }
         self.check_parts().await?;
         let start = Duration::from_millis(self.terms.bounds.start_ms).min(deadline.rest());
-        match Link::open(&self.terms, &self.around, start).await {
+        let opening = Link::open((&self.terms, &self.around), &self.challenged, start);
+        match opening.await {
             Ok(link) => {
                 let link = Arc::new(link);
                 state.link = Some(link.clone());

@@ -23,6 +23,7 @@ use crate::words::label::Label;
 use crate::words::limits::{
     SCRIPT_HEAP_BYTES, SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES, SCRIPT_POLLS_PER_MS,
 };
+use crate::words::message::{Prompt, Reply};
 
 /// What came of it.
 #[derive(Debug)]
@@ -83,6 +84,27 @@ pub struct Wish<'a> {
 pub trait Counsel: fmt::Debug + Send + Sync {
     /// Asks the question of a wish that was allowed.
     fn consult<'a>(&'a self, wish: Wish<'a>) -> Pin<Box<dyn Future<Output = Done> + Send + 'a>>;
+
+    /// Asks one model what a server wants to know, once that was allowed.
+    fn sample<'a>(
+        &'a self,
+        wish: Sampling<'a>,
+    ) -> Pin<Box<dyn Future<Output = Result<Reply>> + Send + 'a>>;
+}
+
+/// What a server wants of a model, in the middle of its call.
+#[derive(Clone, Copy, Debug)]
+pub struct Sampling<'a> {
+    /// Everything that it takes.
+    pub station: &'a Arc<Station>,
+    /// The run's tasks.
+    pub tasks: &'a Tasks,
+    /// The call as a caller, under all that came into the prompt.
+    pub caller: &'a Caller,
+    /// The model, by name.
+    pub model: &'a str,
+    /// What it is told.
+    pub prompt: &'a Prompt,
 }
 
 /// Does it.
@@ -94,7 +116,7 @@ pub(super) async fn perform(way: Apart, wish: Wish<'_>) -> Done {
     }
     match way {
         Apart::Isolate => isolate(wish).await,
-        Apart::Consult => wish.station.counsel.consult(wish).await,
+        Apart::Consult => wish.station.counsel.models.consult(wish).await,
     }
 }
 

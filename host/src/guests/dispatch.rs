@@ -9,6 +9,7 @@ mod late;
 mod leaves;
 mod outside;
 mod said;
+mod wanted;
 
 use std::future::Future;
 use std::pin::Pin;

@@ -19,6 +19,7 @@ use super::repeats::Repeats;
 use super::script::Scripts;
 use super::slots::Slots;
 use super::ticker::Ticker;
+use crate::edges::answers::Answers;
 use crate::edges::egress::Egress;
 use crate::edges::files::Files;
 use crate::edges::notes::Notes;
@@ -50,12 +51,21 @@ pub struct Station {
     pub scrub: Scrub,
     /// Remembers what clients have had done under a key.
     pub keyed: Repeats,
-    /// Asks models about what is held.
-    pub counsel: Box<dyn Counsel>,
+    /// Whoever is asked in the middle of a call.
+    pub counsel: Counsels,
     /// In a replay: what came from outside. Nothing is asked of guests and models then.
     pub recorded: Option<Arc<dyn Recorded>>,
     /// How its models have done lately.
     pub health: Mutex<Health>,
+}
+
+/// Whoever is asked in the middle of a call.
+#[derive(Debug)]
+pub struct Counsels {
+    /// Models: about what is held, and by servers.
+    pub models: Box<dyn Counsel>,
+    /// Persons: where their answers are left.
+    pub persons: Answers,
 }
 
 /// The engine and what belongs to it. Cheap to clone.

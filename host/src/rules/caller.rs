@@ -1,5 +1,6 @@
 //! The caller: who wishes, on whose behalf, with what reach, under what influence.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -11,6 +12,7 @@ use super::flow::lines::{Flows, Holding};
 use super::grant::{Grant, Pattern};
 use super::manifest::Retry;
 use super::questions::Questions;
+use super::server::Sampling;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{CallAsked, Surface};
@@ -175,6 +177,8 @@ pub struct Consults {
     models: Vec<String>,
     asked: AtomicU32,
     usage: Mutex<Usage>,
+    /// Of each server that may ask a model: how often it has, and how many tokens that was.
+    samples: Mutex<BTreeMap<String, (u32, u64)>>,
 }
 
 impl Consults {
@@ -185,7 +189,43 @@ impl Consults {
             models,
             asked: AtomicU32::new(asked),
             usage: Mutex::new(usage),
+            samples: Mutex::default(),
         })
+    }
+
+    /// Takes one wish of a server for a model, before it is asked; how many tokens are left of what it may use.
+    ///
+    /// # Errors
+    /// `OverBudget` where it has used all that it may in this run.
+    pub fn admit_sample(&self, server: &str, may: &Sampling) -> Result<u64> {
+        let mut samples = lock(&self.samples);
+        let (asked, used) = samples.entry(server.to_owned()).or_default();
+        let left = may.tokens.saturating_sub(*used);
+        if *asked >= may.requests || left == 0 {
+            let what = format!(
+                "the server `{server}` has used what it may of a model in this run ({} requests, {} tokens)",
+                may.requests, may.tokens
+            );
+            return Err(Error::new(Code::OverBudget, what));
+        }
+        *asked = asked.saturating_add(1);
+        Ok(left)
+    }
+
+    /// Adds what a server has used of a model.
+    pub fn sampled(&self, server: &str, usage: Usage) {
+        let mut samples = lock(&self.samples);
+        let (_, used) = samples.entry(server.to_owned()).or_default();
+        *used = used
+            .saturating_add(usage.input_tokens)
+            .saturating_add(usage.output_tokens);
+    }
+
+    /// Adds a wish of a server that an earlier life of the run has seen to.
+    pub fn has_sampled(&self, server: &str) {
+        let mut samples = lock(&self.samples);
+        let (asked, _) = samples.entry(server.to_owned()).or_default();
+        *asked = asked.saturating_add(1);
     }
 
     /// The models by name.
@@ -353,5 +393,31 @@ mod tests {
         let last = Consults::of(vec!["m".to_owned()], (CONSULTS - 1, Usage::default()));
         last.admit().unwrap();
         assert_eq!(code(last.admit()), Code::OverBudget);
+    }
+
+    #[test]
+    fn a_server_uses_a_model_so_far_and_no_further() {
+        let may = Sampling {
+            model: "m".to_owned(),
+            tokens: 100,
+            requests: 2,
+        };
+        let used = |tokens| Usage {
+            output_tokens: tokens,
+            ..Usage::default()
+        };
+        let code = |admitted: Result<u64>| admitted.unwrap_err().code();
+        let consults = Consults::default();
+        assert_eq!(consults.admit_sample("a", &may).unwrap(), 100);
+        consults.sampled("a", used(40));
+        assert_eq!(consults.admit_sample("a", &may).unwrap(), 60);
+        assert_eq!(code(consults.admit_sample("a", &may)), Code::OverBudget);
+        assert_eq!(consults.admit_sample("b", &may).unwrap(), 100);
+        consults.sampled("b", used(100));
+        assert_eq!(code(consults.admit_sample("b", &may)), Code::OverBudget);
+        let later = Consults::default();
+        later.has_sampled("a");
+        later.has_sampled("a");
+        assert_eq!(code(later.admit_sample("a", &may)), Code::OverBudget);
     }
 }

@@ -10,8 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::budget::is_overspending;
 use super::grant::Pattern;
+use super::server::asked::{form_of, is_form};
+use super::server::form::Form;
 use crate::words::event::{Answer, Content, EffectKind, Event, Judged, Question, Record, Verdict};
-use crate::words::id::{Place, QuestionId, RunId};
+use crate::words::id::{Place, QuestionId, RunId, Seq};
 use crate::words::label::Label;
 
 /// What becomes of a question where nobody is there to be asked.
@@ -84,6 +86,12 @@ impl Waiting {
     pub fn is_late(&self, now: u64) -> bool {
         self.question.until.is_some_and(|until| until <= now)
     }
+
+    /// The form that it is about, if it is about one: what a server wants to know in the middle of a call.
+    #[must_use]
+    pub fn form(&self) -> Option<Form> {
+        form_of(&self.subject, &self.content).map(|(_, form)| form)
+    }
 }
 
 /// How a question stands.
@@ -117,6 +125,8 @@ pub struct Questions {
     last: BTreeMap<Place, QuestionId>,
     /// Why those who answered said what they said; empty where they did not say.
     reasons: BTreeMap<QuestionId, String>,
+    /// Forms that a server waits for in the middle of a call, and the record of that call.
+    forms: BTreeMap<QuestionId, Seq>,
 }
 
 impl Questions {
@@ -135,6 +145,17 @@ impl Questions {
             let next = after.next().map(|next| &next.event);
             match &record.event {
                 Event::Judged(judged) if is_wish(judged) => questions.judged(record, judged),
+                Event::Judged(judged) if is_form(judged) => questions.put(record, judged),
+                // Whoever waits for it has written that down, and nobody takes it up again.
+                Event::Answered {
+                    question, answer, ..
+                } if questions.forms.contains_key(question) => {
+                    questions.settle(question, Standing::Answered(*answer));
+                }
+                Event::Finished(finished) => questions.over(|call| call == finished.of),
+                Event::Paused { .. } | Event::Stopped(_) | Event::Resumed => {
+                    questions.over(|_| true);
+                }
                 // An answer counts with the pause right after it, which the run's mark vouches for: one that was
                 // slipped into the journal has none, and a later pause is not its own.
                 Event::Answered {
@@ -153,15 +174,11 @@ impl Questions {
                 | Event::Prompted { .. }
                 | Event::Attempted(_)
                 | Event::Replied { .. }
-                | Event::Finished(_)
                 | Event::Scripted(_)
                 | Event::Rested { .. }
-                | Event::Paused { .. }
-                | Event::Resumed
                 | Event::Overspent(_)
                 | Event::Compacted(_)
-                | Event::Observed { .. }
-                | Event::Stopped(_) => {}
+                | Event::Observed { .. } => {}
             }
         }
         questions
@@ -178,6 +195,27 @@ impl Questions {
         if self.places.contains_key(&question.id) {
             return;
         }
+        self.keep(record, judged, question);
+    }
+
+    /// A form waits as long as its call is under way, whatever else is asked meanwhile.
+    fn put(&mut self, record: &Record, judged: &Judged) {
+        if let Verdict::Ask(question) = &judged.verdict {
+            self.forms.insert(question.id.clone(), record.parent);
+            self.keep(record, judged, question);
+        }
+    }
+
+    /// The calls of which this is true are over, and nobody waits in their middle.
+    fn over(&mut self, is_over: impl Fn(Seq) -> bool) {
+        let over = self.forms.iter().filter(|(_, call)| is_over(**call));
+        let over: Vec<QuestionId> = over.map(|(question, _)| question.clone()).collect();
+        for question in over {
+            self.settle(&question, Standing::Expired);
+        }
+    }
+
+    fn keep(&mut self, record: &Record, judged: &Judged, question: &Question) {
         self.places.insert(question.id.clone(), self.all.len());
         let waiting = Waiting {
             run: record.run.clone(),
@@ -219,7 +257,8 @@ impl Questions {
     pub fn open(&self) -> impl Iterator<Item = &Waiting> {
         self.all.iter().filter_map(|(waiting, standing)| {
             let id = &waiting.question.id;
-            let waits = *standing == Standing::Open && self.last.values().any(|last| last == id);
+            let is_last = self.last.values().any(|last| last == id);
+            let waits = *standing == Standing::Open && (is_last || self.forms.contains_key(id));
             waits.then_some(waiting)
         })
     }

@@ -3,8 +3,11 @@
 //! A server is outside of the quarantine by nature: a program on this machine, or somebody else's. Everything that it
 //! says is untrusted, from the names of its tools on. What its tools do, and how calls of them go, the operator says.
 
+pub mod asked;
 pub mod changed;
 pub mod definition;
+pub mod form;
+pub mod login;
 pub mod naming;
 pub mod pin;
 pub mod resources;
@@ -40,6 +43,30 @@ pub struct Terms {
     pub choice: Choice,
     /// How far it may go.
     pub bounds: Bounds,
+    /// What it may ask of us.
+    pub asks: Asks,
+    /// How one logs in to it.
+    pub login: login::Terms,
+}
+
+/// What a server may ask of us in the middle of a call; nothing, where nothing is said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asks {
+    /// Whether a person is asked what it wants to know of them.
+    pub elicitation: bool,
+    /// The model that answers it, and how far.
+    pub sampling: Option<Sampling>,
+}
+
+/// How far a server may use a model of the operator's in one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sampling {
+    /// The model, by its name in `[models]`.
+    pub model: String,
+    /// Tokens in all.
+    pub tokens: u64,
+    /// Requests.
+    pub requests: u32,
 }
 
 /// How a server is reached.
@@ -293,6 +320,8 @@ mod tests {
             }),
             choice: Choice::default(),
             bounds: Bounds::default(),
+            asks: Asks::default(),
+            login: login::Terms::default(),
         };
         assert_eq!(terms(&["a", "b"]).identity(), terms(&["a", "b"]).identity());
         assert_ne!(terms(&["a", "b"]).identity(), terms(&["a b"]).identity());

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::chain::{About, Asked, Patience};
 use super::provider::Model;
-use crate::guests::apart::{Counsel, Done, Telling, Wish};
+use crate::guests::apart::{Counsel, Done, Sampling, Telling, Wish};
 use crate::guests::guest::Trail;
 use crate::rules::caller::{Budget, Caller, Origin};
 use crate::rules::consult;
@@ -22,6 +22,7 @@ use crate::rules::schema::Schema;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Spent;
+use crate::words::label::Label;
 use crate::words::limits::{CALL_TIMEOUT_MS_MAX, CONSULT_ASKS};
 use crate::words::message::{Prompt, Reply, Usage};
 
@@ -32,6 +33,13 @@ pub(super) struct Models(pub(super) BTreeMap<String, Model>);
 impl Counsel for Models {
     fn consult<'a>(&'a self, wish: Wish<'a>) -> Pin<Box<dyn Future<Output = Done> + Send + 'a>> {
         Box::pin(self.ask(wish))
+    }
+
+    fn sample<'a>(
+        &'a self,
+        wish: Sampling<'a>,
+    ) -> Pin<Box<dyn Future<Output = Result<Reply>> + Send + 'a>> {
+        Box::pin(self.sampled(wish))
     }
 }
 
@@ -96,6 +104,27 @@ impl Models {
         Err(Error::new(Code::BadOutcome, what))
     }
 
+    /// One reply to a server: of that model alone, which reads nothing else, and is told only what its provider accepts.
+    async fn sampled(&self, wish: Sampling<'_>) -> Result<Reply> {
+        let Some(model) = self.0.get(wish.model) else {
+            return Err(Error::bug("a server's model is none of this host's"));
+        };
+        let asked = Asked {
+            station: wish.station,
+            tasks: wish.tasks,
+            run: &wish.caller.run,
+            known: &wish.caller.known,
+            models: &[model],
+            label: &wish.caller.label,
+            turn: 0,
+            patience: Patience::None,
+            anew: &|_| false,
+        };
+        let prepare =
+            |(model, _): About<'_>| Ok((sender((wish.caller, &wish.caller.label), model), |_| {}));
+        asked.reply(wish.prompt, prepare).await.map_err(told)
+    }
+
     /// One reply, of the first model of the run that gives one.
     async fn reply(&self, wish: Wish<'_>, prompt: &Prompt) -> Result<Reply> {
         let names = wish.caller.known.consults.models();
@@ -111,7 +140,8 @@ impl Models {
             patience: Patience::Until(wish.caller.deadline),
             anew: &|_| false,
         };
-        let prepare = |(model, _): About<'_>| Ok((caller(wish, model), |_| {}));
+        let prepare =
+            |(model, _): About<'_>| Ok((sender((wish.caller, wish.label), model), |_| {}));
         asked.reply(prompt, prepare).await.map_err(told)
     }
 }
@@ -126,18 +156,17 @@ fn told(error: Error) -> Error {
 }
 
 /// The host as a caller, under all that it is about to send: it may reach the model's own server, and nothing else.
-fn caller(wish: Wish<'_>, model: &Model) -> Caller {
+fn sender((caller, label): (&Caller, &Label), model: &Model) -> Caller {
     Caller {
         origin: Origin::Host,
         grant: Arc::new(model.provider.grant()),
         reach: Arc::new([]),
-        label: wish.label.clone(),
-        deadline: wish
-            .caller
+        label: label.clone(),
+        deadline: caller
             .deadline
             .earlier(Deadline::after_ms(CALL_TIMEOUT_MS_MAX)),
         budget: Budget::of_calls(0),
-        ..wish.caller.clone()
+        ..caller.clone()
     }
 }
 

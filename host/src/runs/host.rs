@@ -34,7 +34,7 @@ use crate::guests::engine;
 use crate::guests::plugin::{self, Installed, Plugin, PluginBytes};
 use crate::guests::repeats::Repeats;
 use crate::guests::script::Scripts;
-use crate::guests::station::{Quarantine, Station};
+use crate::guests::station::{Counsels, Quarantine, Station};
 use crate::guests::tasks::Tasks;
 use crate::guests::vouched;
 use crate::rules::agent::Agent;
@@ -202,7 +202,10 @@ impl Host {
             catalog,
             scrub,
             keyed: Repeats::new((rules.caching.keyed_entries, rules.caching.keyed_ttl_ms)),
-            counsel: Box::new(Models(models.clone())),
+            counsel: Counsels {
+                models: Box::new(Models(models.clone())),
+                persons: kept.answers.clone(),
+            },
             health: Mutex::default(),
             recorded: None,
         };

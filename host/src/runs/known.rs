@@ -22,6 +22,7 @@ use crate::rules::flow::pick;
 use crate::rules::grant::Pattern;
 use crate::rules::questions::Questions;
 use crate::rules::script;
+use crate::rules::server::asked::sampled_by;
 use crate::words::attachment::Attachment;
 use crate::words::error::Result;
 use crate::words::event::{
@@ -198,7 +199,26 @@ fn consulting(mut known: Known, models: Vec<String>, records: &[Record]) -> Know
         }
     }
     known.consults = Consults::of(models, (asked, usage));
+    sampled(&known.consults, records);
     known
+}
+
+/// What servers have used of models in earlier lives.
+fn sampled(consults: &Consults, records: &[Record]) {
+    let mut underway = BTreeMap::new();
+    for record in records {
+        if let Event::Judged(judged) = &record.event
+            && let Some(server) = sampled_by(judged)
+        {
+            consults.has_sampled(server);
+            underway.insert(record.seq, server);
+        }
+        if let Event::Finished(finished) = &record.event
+            && let Some(server) = underway.remove(&finished.of)
+        {
+            consults.sampled(server, finished.spent.usage);
+        }
+    }
 }
 
 fn is_consult(judged: &Judged) -> bool {

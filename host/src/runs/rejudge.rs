@@ -27,6 +27,7 @@ use crate::rules::keep::{Keep, KeepWish};
 use crate::rules::manifest::SurfaceWord;
 use crate::rules::questions::Questions;
 use crate::rules::schema::Args;
+use crate::rules::server::asked::is_told;
 use crate::rules::{Effect, script};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, EffectKind, Event, Judged, Record, Surface, Verdict};
@@ -203,7 +204,9 @@ impl<'a> Again<'a> {
         match judged.effect {
             EffectKind::Call => self.judge_call(record.seq, judged, &caller),
             // What a run may spend is its agent's to say, and no policy's.
-            EffectKind::Fetch if is_overspending(judged) => Ok(judged.verdict.clone()),
+            EffectKind::Fetch if is_overspending(judged) || is_told(judged) => {
+                Ok(judged.verdict.clone())
+            }
             EffectKind::Fetch => self.judge_fetch(judged, &caller),
             EffectKind::File => self.judge_file(judged, &caller),
             EffectKind::Keep => self.judge_keep(judged, &caller),

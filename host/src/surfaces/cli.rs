@@ -3,15 +3,18 @@
 
 mod ask;
 mod audit;
+mod back;
 mod call;
 mod config;
 mod demo;
 mod doctor;
 mod examples;
+mod form;
 mod going;
 mod init;
 mod inline;
 mod json;
+mod login;
 mod logs;
 mod looking;
 mod man;

@@ -15,6 +15,7 @@ pub mod layer;
 pub mod lint;
 mod located;
 pub mod mcp;
+mod mcp_asks;
 pub mod mcp_server;
 pub mod names;
 pub mod pace;

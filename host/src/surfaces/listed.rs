@@ -97,5 +97,6 @@ pub fn question(waiting: &Waiting) -> Value {
         "classes": waiting.question.classes,
         "args": waiting.content,
         "label": waiting.label,
+        "form": waiting.form().is_some(),
     })
 }

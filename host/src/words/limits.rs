@@ -3,6 +3,8 @@
 //! A loop, queue, buffer or list that is not bounded by one of these is a defect. What an operator
 //! may change has its default here and its key in `[limits]` of `lazaret.toml`.
 
+pub mod servers;
+
 use std::time::Duration;
 
 /// Wasm memory of one guest, all its memories together.

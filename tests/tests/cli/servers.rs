@@ -290,3 +290,51 @@ fn a_script_that_goes_on_does_not_ask_the_server_twice() {
     assert!(went_on.out.contains("\"sum\""), "{went_on}");
     assert_eq!(notes(&station).matches("called add").count(), 1);
 }
+
+const FORMS: &str =
+    "elicitation = \"ask\"\nlimits = { call_timeout_ms = 400000 }\n[grants.\"mail.wish_form\"]";
+
+/// A form waits where its call is under way, and any process of its user may fill it.
+#[test]
+fn a_form_of_a_server_is_filled_by_another_process() {
+    let station = station("wishes", FORMS);
+    station.run(&["servers", "trust", "mail"]).ends(0);
+    let mut call = station.spawn(&mut station.command(&["call", "mail.wish_form", "{}"]));
+    let question = loop {
+        let listed = station.run(&["ask", "list", "--json"]).ends(0).out;
+        if let Some(line) = listed.lines().next() {
+            break serde_json::from_str::<Value>(line).unwrap();
+        }
+        assert!(call.try_wait().unwrap().is_none(), "the call waits");
+    };
+    assert_eq!(question["form"], true);
+    let id = question["question"].as_str().unwrap();
+    station.run(&["ask", "show", id]).ends(0).prints(&[
+        "the server `mail` says",
+        "it wants `name` (string)",
+        "Who\\u{202e} are you?",
+    ]);
+    station
+        .run(&["ask", "allow", id])
+        .ends(2)
+        .says(&["does not fit the form", "--with"]);
+    station
+        .run(&["ask", "allow", id, "--with", "{\"name\": \"Ada\"}"])
+        .ends(0);
+    let ended = station.wait(call).ends(0);
+    ended
+        .prints(&["accept", "Ada"])
+        .says(&["answer it while the call waits"]);
+    station.run(&["ask", "list", "--json"]).ends(0).prints(&[]);
+}
+
+#[test]
+fn one_logs_in_only_to_a_server_that_has_an_address() {
+    let station = station("good", "");
+    for verb in ["login", "logout"] {
+        station
+            .run(&["servers", verb, "mail"])
+            .ends(2)
+            .says(&["is a program", "env"]);
+    }
+}

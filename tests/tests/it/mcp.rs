@@ -1,8 +1,10 @@
 //! Tools of MCP servers: called as any tool is, under the influence of whoever performs them, as they were read.
 
+mod asked;
 mod attacks;
 mod flows;
 mod lives;
+mod login;
 mod remote;
 mod resources;
 

@@ -1,23 +1,38 @@
 //! The ear: what a server says without being asked. Nearly all of it is refused.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use rmcp::Service;
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, ClientResult, ErrorCode, ErrorData, Implementation,
-    NumberOrString, ProgressToken, ServerNotification, ServerRequest,
+    ClientCapabilities, ClientConfig, ClientResult, ElicitationCapability, ErrorCode, ErrorData,
+    FormElicitationCapability, Implementation, NumberOrString, ProgressToken, SamplingCapability,
+    ServerNotification, ServerRequest,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
+use serde_json::Value;
+use tokio::sync::watch;
 
 use crate::rules::scrub::Known;
+use crate::rules::server::Terms;
+use crate::rules::server::asked::Want;
+use crate::words::error::{Code, Error, Result as Answered};
 use crate::words::id::shown;
 use crate::words::lock::lock;
 
 /// Whom to tell how a call goes: a sentence, and per cent where they are known.
 pub type Progress = Arc<dyn Fn(String, Option<u8>) + Send + Sync>;
+
+/// Who sees to what a server asks for in the middle of one of its calls: the wish with its parameters, and what is sent
+/// for it.
+pub type Wants = Arc<dyn Fn(Want, Value) -> Wanted + Send + Sync>;
+
+/// What is sent for a wish, once it is there.
+pub(super) type Wanted = Pin<Box<dyn Future<Output = Answered<Value>> + Send>>;
 
 /// What one server is heard to say. Cheap to clone.
 #[derive(Clone)]
@@ -26,9 +41,33 @@ pub(super) struct Ear(Arc<Heard>);
 struct Heard {
     server: String,
     known: Known,
+    /// What it may ask for at all.
+    may: ClientCapabilities,
     /// It says that it offers something else by now.
     is_stale: AtomicBool,
     calls: Mutex<HashMap<ProgressToken, Progress>>,
+    /// Calls under way, in whose middle it may ask for something.
+    asked: Mutex<BTreeMap<u64, Underway>>,
+    begun: AtomicU64,
+}
+
+/// A call under way, in whose middle the server may ask for something.
+struct Underway {
+    wants: Wants,
+    /// Dropped when the call is over: what was asked for in its middle is no longer wanted.
+    over: watch::Sender<()>,
+}
+
+/// A call in whose middle the server may ask for something until this is dropped.
+pub(super) struct Heeding {
+    ear: Ear,
+    number: u64,
+}
+
+impl Drop for Heeding {
+    fn drop(&mut self) {
+        lock(&self.ear.0.asked).remove(&self.number);
+    }
 }
 
 /// A call whose progress is told until this is dropped.
@@ -44,12 +83,15 @@ impl Drop for Listening {
 }
 
 impl Ear {
-    pub(super) fn new(server: &str, known: &Known) -> Self {
+    pub(super) fn new(terms: &Terms, known: &Known) -> Self {
         Self(Arc::new(Heard {
-            server: server.to_owned(),
+            server: terms.name.clone(),
             known: known.clone(),
+            may: capabilities(terms),
             is_stale: AtomicBool::new(false),
             calls: Mutex::default(),
+            asked: Mutex::default(),
+            begun: AtomicU64::new(0),
         }))
     }
 
@@ -73,6 +115,45 @@ impl Ear {
         lock(&self.0.calls).insert(token.clone(), progress);
         let ear = self.clone();
         Listening { ear, token }
+    }
+
+    /// Sees to what the server asks for in the middle of a call that is about to be made: it may ask before it has heard all
+    /// of it.
+    pub(super) fn heed(&self, wants: &Option<Wants>) -> Option<Heeding> {
+        let underway = Underway {
+            wants: wants.clone()?,
+            over: watch::Sender::new(()),
+        };
+        let number = self.0.begun.fetch_add(1, Ordering::AcqRel);
+        lock(&self.0.asked).insert(number, underway);
+        let ear = self.clone();
+        Some(Heeding { ear, number })
+    }
+
+    /// Who sees to what the server asks for, and until when. A request of an older revision does not say which call it
+    /// belongs to: where there is more than one, nobody does.
+    fn asker(&self) -> Option<(Wants, watch::Receiver<()>)> {
+        let asked = lock(&self.0.asked);
+        let mut underway = asked.values();
+        match (underway.next(), underway.next()) {
+            (Some(one), None) => Some((one.wants.clone(), one.over.subscribe())),
+            (Some(_), Some(_)) | (None, _) => None,
+        }
+    }
+
+    /// What the server is given for a wish in the middle of its only call, until that is over.
+    async fn give(&self, want: Want, params: Value) -> Result<Value, ErrorData> {
+        let no = |what: &str| ErrorData::new(ErrorCode::INVALID_REQUEST, what.to_owned(), None);
+        let Some((wants, mut over)) = self.asker() else {
+            return Err(no(
+                "there is not exactly one call under way that this could belong to",
+            ));
+        };
+        let given = tokio::select! {
+            given = wants(want, params) => given,
+            _ = over.changed() => return Err(no("the call is over")),
+        };
+        given.map_err(|error| told(&error))
     }
 
     /// How a call goes.
@@ -104,6 +185,14 @@ impl Ear {
         self.0.known.clean(text).unwrap_or_else(|| text.to_owned())
     }
 
+    /// Whether a wish of this kind may come true.
+    pub(super) fn offers(&self, want: Want) -> bool {
+        match want {
+            Want::Form => self.0.may.elicitation.is_some(),
+            Want::Reply => self.0.may.sampling.is_some(),
+        }
+    }
+
     fn refuse(&self, what: &str) -> ErrorData {
         let (server, what) = (&self.0.server, shown(what));
         tracing::info!(target: "lazaret::mcp", "{server}: it asked for `{what}`, which is refused");
@@ -115,6 +204,29 @@ impl Ear {
     }
 }
 
+/// What a server may ask for, as it is told.
+fn capabilities(terms: &Terms) -> ClientCapabilities {
+    let mut may = ClientCapabilities::default();
+    if terms.asks.elicitation {
+        let form = FormElicitationCapability::new();
+        may.elicitation = Some(ElicitationCapability::new().with_form(form));
+    }
+    may.sampling = terms
+        .asks
+        .sampling
+        .is_some()
+        .then(SamplingCapability::default);
+    may
+}
+
+/// What a server is told where its wish comes to nothing: never more than that it may not, or what was wrong with it.
+fn told(error: &Error) -> ErrorData {
+    if error.code() == Code::BadInput {
+        return ErrorData::new(ErrorCode::INVALID_PARAMS, error.message().to_owned(), None);
+    }
+    ErrorData::new(ErrorCode::INVALID_REQUEST, "it is not given", None)
+}
+
 /// How much of it is done, where that can be said.
 fn percent(done: f64, total: Option<f64>) -> Option<u8> {
     let total = total.filter(|total| *total > 0.0)?;
@@ -123,7 +235,8 @@ fn percent(done: f64, total: Option<f64>) -> Option<u8> {
 }
 
 impl Service<RoleClient> for Ear {
-    /// What a server asks for is refused, all but whether we are there: nobody's model, files or words are its.
+    /// What a server asks for is refused, all but whether we are there: nobody's model, files or words are its, unless the
+    /// operator says so.
     async fn handle_request(
         &self,
         request: ServerRequest,
@@ -134,8 +247,13 @@ impl Service<RoleClient> for Ear {
         }
         // Only its name is told, and never what it brought along.
         let written = serde_json::to_value(&request).unwrap_or_default();
-        let method = written.get("method").and_then(serde_json::Value::as_str);
-        Err(self.refuse(method.unwrap_or("that")))
+        let method = written.get("method").and_then(Value::as_str);
+        let method = method.unwrap_or("that");
+        let params = written.get("params").cloned().unwrap_or_default();
+        match Want::of(method).filter(|want| self.offers(*want)) {
+            Some(want) => as_result(want, self.give(want, params).await?),
+            None => Err(self.refuse(method)),
+        }
     }
 
     async fn handle_notification(
@@ -156,7 +274,7 @@ impl Service<RoleClient> for Ear {
 
     fn get_info(&self) -> ClientConfig {
         let us = Implementation::new("lazaret", env!("CARGO_PKG_VERSION"));
-        ClientConfig::new(ClientCapabilities::default(), us)
+        ClientConfig::new(self.0.may.clone(), us)
     }
 }
 
@@ -164,6 +282,16 @@ impl fmt::Debug for Ear {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "Ear({})", self.0.server)
     }
+}
+
+/// What is sent, as the library has it.
+fn as_result(want: Want, given: Value) -> Result<ClientResult, ErrorData> {
+    let result = match want {
+        Want::Form => serde_json::from_value(given).map(ClientResult::ElicitResult),
+        Want::Reply => serde_json::from_value(given)
+            .map(|reply| ClientResult::CreateMessageResult(Box::new(reply))),
+    };
+    result.map_err(|_| ErrorData::new(ErrorCode::INTERNAL_ERROR, "it cannot be said", None))
 }
 
 /// The token of a notice of progress, as it stands in JSON.

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use rmcp::RoleClient;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, ListResourcesRequest, ListToolsRequest,
-    PaginatedRequestParams, ProtocolVersion, ReadResourceRequest, ReadResourceRequestParams,
-    ServerResult,
+    CallToolRequest, CallToolRequestParams, ClientRequest, InputRequiredResult, InputResponses,
+    ListResourcesRequest, ListToolsRequest, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequest, ReadResourceRequestParams, ServerResult,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, Peer, PeerRequestOptions, RequestHandle,
@@ -20,15 +20,19 @@ use tokio::sync::Mutex;
 
 use super::ear::Ear;
 use super::ending::Ending;
+use super::login::Logins;
 use super::process;
+use super::remote::Challenged;
 use super::wire::Wire;
 use super::{Around, Ask, Desk};
+use crate::rules::server::asked::Want;
 use crate::rules::server::definition::{self, Listed};
 use crate::rules::server::resources::{self, Act};
 use crate::rules::server::{Terms, Way, pin, said};
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::Digest;
+use crate::words::limits::servers::SERVER_ROUNDS;
 use crate::words::limits::{SERVER_LOOK_MS, SERVER_PAGES, SERVER_TOOLS};
 
 /// A server that is up, or was.
@@ -63,10 +67,14 @@ impl Link {
     ///
     /// # Errors
     /// `FetchFailed`, `TooSlow`.
-    pub(super) async fn open(terms: &Terms, around: &Around, limit: Duration) -> Result<Self> {
+    pub(super) async fn open(
+        (terms, around): (&Terms, &Around),
+        challenged: &Challenged,
+        limit: Duration,
+    ) -> Result<Self> {
         let ending = Arc::new(Ending::default());
-        let ear = Ear::new(&terms.name, &around.known);
-        let opening = Self::begin((terms, around), ear, ending.clone());
+        let ear = Ear::new(terms, &around.known);
+        let opening = Self::begin((terms, around), ear, (ending.clone(), challenged));
         let opened = tokio::time::timeout(limit, opening).await;
         let opened = opened.unwrap_or_else(|_| {
             let ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
@@ -83,7 +91,7 @@ impl Link {
     async fn begin(
         (terms, around): (&Terms, &Around),
         ear: Ear,
-        ending: Arc<Ending>,
+        (ending, challenged): (Arc<Ending>, &Challenged),
     ) -> Result<Self> {
         let running = match &terms.way {
             Way::Program(program) => {
@@ -92,7 +100,9 @@ impl Link {
                 greet((wire, ClientLifecycleMode::Initialize), &ear, &ending).await?
             }
             Way::Remote(remote) => {
-                let desk = Desk::new((terms, remote), around, ending.clone());
+                Logins::of(around).freshen(&terms.name, remote).await?;
+                let desk = (ending.clone(), challenged.clone());
+                let desk = Desk::new((terms, remote), around, desk)?;
                 let either = (desk.clone().transport(terms), either());
                 match greet(either, &ear, &ending).await {
                     // One of an older revision that answers what it does not know with nothing.
@@ -175,7 +185,23 @@ impl Link {
     /// # Errors
     /// `FetchFailed` where the server went away, `GuestFailed` where it says that it cannot, `TooSlow`.
     pub(super) async fn call(&self, ask: Ask<'_>) -> Result<Value> {
-        let request = request_of(&ask)?;
+        let _heeding = self.ear.heed(&ask.wants);
+        let mut more = More::default();
+        for _ in 0..SERVER_ROUNDS {
+            let request = request_of(&ask, more)?;
+            match self.round(&ask, request).await? {
+                ServerResult::InputRequiredResult(wanted) if ask.act == Act::Call => {
+                    more = self.more(&ask, wanted).await?;
+                }
+                answer => return outcome_of(ask.act, &answer),
+            }
+        }
+        let what = format!("the server wants more than its arguments, {SERVER_ROUNDS} times over");
+        Err(Error::new(Code::GuestFailed, what))
+    }
+
+    /// One request of a call, and what the server answers to it.
+    async fn round(&self, ask: &Ask<'_>, request: ClientRequest) -> Result<ServerResult> {
         let sending = self
             .peer
             .send_cancellable_request(request, PeerRequestOptions::default());
@@ -185,7 +211,9 @@ impl Link {
             .await
             .map_err(late)?;
         let handle = handle.map_err(|_| gone())?;
-        let _listening = self.ear.listen(handle.progress_token.clone(), ask.progress);
+        let _listening = self
+            .ear
+            .listen(handle.progress_token.clone(), ask.progress.clone());
         let mut waiting = Waiting(Some(handle));
         let answer = tokio::select! {
             biased;
@@ -194,12 +222,40 @@ impl Link {
         };
         waiting.0 = None;
         match answer {
-            Ok(result) => outcome_of(ask.act, &result),
+            Ok(result) => Ok(result),
             Err(ServiceError::McpError(refused)) => {
                 Err(said::failed(&self.ear.scrubbed(&refused.message)))
             }
             Err(_) => Err(gone()),
         }
+    }
+
+    /// What a server is given that says which wishes it has, before it answers: each of them may come true, or none does.
+    async fn more(&self, ask: &Ask<'_>, wanted: InputRequiredResult) -> Result<More> {
+        let mut given = InputResponses::new();
+        for (name, request) in wanted.input_requests.unwrap_or_default() {
+            let written = serde_json::to_value(&request).unwrap_or_default();
+            let method = written.get("method").and_then(Value::as_str);
+            let want = method.and_then(Want::of);
+            let want = want.filter(|want| self.ear.offers(*want));
+            let (Some(want), Some(wants)) = (want, &ask.wants) else {
+                return Err(no_more());
+            };
+            let params = written.get("params").cloned().unwrap_or_default();
+            let asked = tokio::select! {
+                asked = wants(want, params) => asked,
+                () = self.ending.over() => return Err(self.gone().retry(false)),
+            };
+            let refused = |error: Error| match error.code() {
+                Code::BadInput => Error::new(Code::GuestFailed, error.message()),
+                _ => error,
+            };
+            given.insert(name, asked.map_err(refused)?);
+        }
+        Ok(More {
+            given: (!given.is_empty()).then_some(given),
+            state: wanted.request_state,
+        })
     }
 
     fn gone(&self) -> Error {
@@ -356,15 +412,25 @@ async fn list(peer: &Peer<RoleClient>, (ear, ending): (&Ear, &Ending)) -> Result
     Ok(definition::read_beside(&entries, own))
 }
 
+/// What goes with a call that a server has sent back, beside its arguments.
+#[derive(Default)]
+struct More {
+    given: Option<InputResponses>,
+    /// What the server said of where it was: nobody reads it, and it goes back as it came.
+    state: Option<String>,
+}
+
 /// What is asked for by a call.
-fn request_of(ask: &Ask<'_>) -> Result<ClientRequest> {
+fn request_of(ask: &Ask<'_>, more: More) -> Result<ClientRequest> {
     let word = |key: &str| ask.args.get(key).and_then(Value::as_str);
     Ok(match ask.act {
         Act::Call => {
             let Value::Object(args) = ask.args.clone() else {
                 return Err(Error::bug("arguments that fit a schema are no object"));
             };
-            let params = CallToolRequestParams::new(ask.tool.to_owned()).with_arguments(args);
+            let mut params = CallToolRequestParams::new(ask.tool.to_owned()).with_arguments(args);
+            params.input_responses = more.given;
+            params.request_state = more.state;
             ClientRequest::CallToolRequest(CallToolRequest::new(params))
         }
         Act::ListResources => {
@@ -390,11 +456,16 @@ fn outcome_of(act: Act, result: &ServerResult) -> Result<Value> {
         return value_of(result).and_then(|said| resources::answer(act, &said));
     }
     if let ServerResult::InputRequiredResult(_) = result {
-        let what = "the server wants more than the arguments, and is given nothing more";
-        return Err(Error::new(Code::GuestFailed, what));
+        return Err(no_more());
     }
     let what = "the server answered with what is no outcome of a call";
     Err(Error::new(Code::BadOutcome, what))
+}
+
+fn no_more() -> Error {
+    let what = "the server wants more than the arguments, and is given nothing more";
+    let hint = "`elicitation` and `sampling` of `[mcp.NAME]` say what it may ask for";
+    Error::new(Code::GuestFailed, what).hint(hint)
 }
 
 fn value_of(result: &ServerResult) -> Result<Value> {

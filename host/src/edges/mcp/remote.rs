@@ -1,13 +1,13 @@
 //! A server that is asked over HTTP: each request is the operator's, judged by the line of `[mcp.NAME]` and nothing
 //! else, and leaves through egress with its checks of addresses, its bounds and its secrets.
 //!
-//! The record that a request's permit stands on is kept in a journal of its own and forgotten with it: what was called
-//! stands in the run's. Redirects are answers, and answers like these end nothing but the request. Nobody is asked for
-//! authorization: a server that wants some has a header with a secret, or is not used.
+//! Redirects are answers, and answers like these end nothing but the request. A server that wants to know who asks is shown
+//! a header with a secret of the operator's, or the token of whoever has logged in to it; where it wants more than that,
+//! what it said is kept for the next login, and the person is told.
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use futures_util::stream::{self, BoxStream, StreamExt};
 use http::{HeaderName, HeaderValue};
@@ -23,34 +23,34 @@ use sse_stream::{Sse, SseStream};
 
 use super::Around;
 use super::ending::Ending;
-use crate::edges::egress::{Egress, Stream};
-use crate::gate::Gate;
-use crate::gate::journal::Journal;
-use crate::rules::caller::{Budget, Caller, Known, Origin};
-use crate::rules::grant::Grant;
-use crate::rules::policy::Policy;
+use super::login::Logins;
+use super::sender::{Sender, whole};
+use crate::edges::egress::Stream;
+use crate::rules::server::login::Challenge;
 use crate::rules::server::{Bounds, Remote, Terms};
-use crate::words::clock::{Clock, Deadline};
+use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::Surface;
-use crate::words::id::{Place, RunId};
-use crate::words::key::HostKey;
-use crate::words::label::{Label, Source};
-use crate::words::limits::{REFUSAL_BYTES, SERVER_MS_MAX};
+use crate::words::limits::REFUSAL_BYTES;
+use crate::words::lock::lock;
 
 /// Sends requests to one server. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Desk(Arc<Parts>);
 
 struct Parts {
+    name: String,
+    /// With the header of whoever has logged in.
     remote: Remote,
     bounds: Bounds,
-    grant: Arc<Grant>,
-    policy: Arc<Policy>,
-    egress: Egress,
-    key: HostKey,
+    sender: Sender,
+    logins: Logins,
+    /// What it said when it wanted to know who asks.
+    challenged: Challenged,
     ending: Arc<Ending>,
 }
+
+/// What a server said last when it wanted to know who asks.
+pub(super) type Challenged = Arc<Mutex<Option<Challenge>>>;
 
 /// Why a request failed, as the library is told.
 #[derive(Debug)]
@@ -69,20 +69,27 @@ type Headers = HashMap<HeaderName, HeaderValue>;
 type Events = BoxStream<'static, std::result::Result<Sse, SseError>>;
 
 impl Desk {
+    /// # Errors
+    /// `DiskFailed` where it cannot be read who has logged in.
     pub(super) fn new(
         (terms, remote): (&Terms, &Remote),
         around: &Around,
-        ending: Arc<Ending>,
-    ) -> Self {
-        Self(Arc::new(Parts {
-            remote: remote.clone(),
+        (ending, challenged): (Arc<Ending>, Challenged),
+    ) -> Result<Self> {
+        let logins = Logins::of(around);
+        let mut remote = remote.clone();
+        remote.headers.extend(logins.header(&terms.name, &remote)?);
+        let line = format!("[mcp.{}]", terms.name);
+        let sender = Sender::new(&line, remote.grant(), (&around.egress, &around.key));
+        Ok(Self(Arc::new(Parts {
+            name: terms.name.clone(),
+            remote,
             bounds: terms.bounds,
-            grant: Arc::new(remote.grant()),
-            policy: Arc::new(Policy::nothing(&format!("[mcp.{}]", terms.name))),
-            egress: around.egress.clone(),
-            key: around.key.clone(),
+            sender,
+            logins,
+            challenged,
             ending,
-        }))
+        })))
     }
 
     /// The library's side of it: sessions, streams that are taken up again, and versions.
@@ -110,34 +117,21 @@ impl Desk {
         headers: Vec<(String, String)>,
         body: Vec<u8>,
     ) -> Result<Stream> {
-        let clock = Clock::system();
-        let journal = Journal::in_memory(clock.clone(), self.0.key.clone())?;
-        let gate = Gate::new(self.0.policy.clone(), journal);
-        let fetch = self.0.remote.request(method, headers, body)?;
-        let caller = self.caller(RunId::new(&clock));
-        let send = async |permit| self.0.egress.open(permit).await;
-        gate.pass(&caller, fetch, send)
+        self.0
+            .sender
+            .send(self.0.remote.request(method, headers, body)?)
             .await
-            .map_err(|not| not.error)?
-            .performed
-            .result
     }
 
-    /// The host as a caller: it may reach this server, and nothing else.
-    fn caller(&self, run: RunId) -> Caller {
-        Caller {
-            run,
-            parent: 0,
-            place: Place::default(),
-            known: Known::default(),
-            surface: Surface::Cli,
-            origin: Origin::Host,
-            reach: Arc::new([]),
-            grant: self.0.grant.clone(),
-            label: Label::of(Source::user()),
-            depth: 0,
-            deadline: Deadline::after_ms(SERVER_MS_MAX),
-            budget: Budget::of_calls(0),
+    /// Sends a request, and again where who asks was known and is not any more, and can be made known without them.
+    async fn send_known(&self, headers: Vec<(String, String)>, body: Vec<u8>) -> Answered<Stream> {
+        let stream = self.send("POST", headers.clone(), body.clone()).await?;
+        if stream.status() != 401 {
+            return Ok(stream);
+        }
+        match self.0.logins.renew(&self.0.name, &self.0.remote).await {
+            Ok(true) => self.send("POST", headers, body).await,
+            Ok(false) | Err(_) => Ok(stream),
         }
     }
 
@@ -147,13 +141,22 @@ impl Desk {
     }
 
     /// What no message can be made of ends the server: whoever waits learns why.
-    fn refused(&self, status: u16) -> StreamableHttpError<Failed> {
-        let why = match status {
-            401 | 403 => format!(
-                "it answered with status {status}: it wants to know who asks; give it a header with a secret (`headers` of \
-                 `[mcp.NAME]`)"
+    fn refused(&self, status: u16, challenge: &str) -> StreamableHttpError<Failed> {
+        let name = &self.0.name;
+        let challenge = Challenge::read(challenge);
+        if matches!(status, 401 | 403) {
+            *lock(&self.0.challenged) = Some(challenge.clone());
+        }
+        let why = match (status, &challenge.scope) {
+            (403, Some(scope)) if challenge.too_little => format!(
+                "it answered with status 403: it wants more than it was let in with; log in anew: \
+                 `lazaret servers login {name} --scope \"{scope}\"`"
             ),
-            300..=399 => format!(
+            (401 | 403, _) => format!(
+                "it answered with status {status}: it wants to know who asks; log in (`lazaret servers login {name}`), or give \
+                 it a header with a secret (`headers` of `[mcp.{name}]`)"
+            ),
+            (300..=399, _) => format!(
                 "it answered with status {status}: it sends elsewhere, and redirects are not followed"
             ),
             _ => format!("it answered with status {status}"),
@@ -163,19 +166,12 @@ impl Desk {
     }
 
     /// A body that is read whole, bounded.
-    async fn read(&self, mut stream: Stream, most: usize) -> Answered<Vec<u8>> {
-        let mut body = Vec::new();
-        while let Some(piece) = stream
-            .next()
-            .await
-            .map_err(|error| self.failed(error.message()))?
-        {
-            if body.len().saturating_add(piece.len()) > most {
-                return Err(StreamableHttpError::ResponseBodyTooLarge { max_size: most });
-            }
-            body.extend_from_slice(&piece);
-        }
-        Ok(body)
+    async fn read(&self, stream: Stream, most: usize) -> Answered<Vec<u8>> {
+        let read = whole(stream, most).await;
+        read.map_err(|error| match error.code() {
+            Code::TooBig => StreamableHttpError::ResponseBodyTooLarge { max_size: most },
+            _ => self.failed(error.message()),
+        })
     }
 
     /// Events as they come, each of them bounded, and not more of them in a second than may be.
@@ -304,13 +300,18 @@ impl StreamableHttpClient for Desk {
         let body = serde_json::to_vec(&message)?;
         let own = [("accept", BOTH), ("content-type", "application/json")];
         let headers = with(&custom, session.as_deref(), &own);
-        let stream = self.send("POST", headers, body).await?;
+        let stream = self.send_known(headers, body).await?;
         let status = stream.status();
         let kind = stream
             .header("content-type")
             .unwrap_or_default()
             .to_ascii_lowercase();
         let given = stream.header("mcp-session-id").map(str::to_owned);
+        let challenge = stream
+            .header("www-authenticate")
+            .unwrap_or_default()
+            .to_owned();
+        let refused = |status| self.refused(status, &challenge);
         let expects = matches!(message, ClientJsonRpcMessage::Request(_));
         let discovering = discovering(&message);
         match status {
@@ -335,16 +336,16 @@ impl StreamableHttpClient for Desk {
                     }
                     Ok(_) | Err(_) => match discovering {
                         Some(id) => Ok(StreamableHttpPostResponse::Json(unknown(id), given)),
-                        None => Err(self.refused(status)),
+                        None => Err(refused(status)),
                     },
                 }
             }
             // One of an older revision, which does not know what it was asked.
             400 | 404..=499 => match discovering {
                 Some(id) => Ok(StreamableHttpPostResponse::Json(unknown(id), given)),
-                None => Err(self.refused(status)),
+                None => Err(refused(status)),
             },
-            _ => Err(self.refused(status)),
+            _ => Err(refused(status)),
         }
     }
 

@@ -12,6 +12,7 @@ use super::super::catalog::{Served, Tool};
 use super::super::guest::{Artifact, Trail};
 use super::super::station::Station;
 use super::super::tasks::Tasks;
+use super::wanted;
 use crate::edges::mcp::{Ask, Progress};
 use crate::rules::call::Call;
 use crate::rules::caller::Caller;
@@ -40,6 +41,7 @@ pub(super) async fn perform(
         deadline: inner.deadline,
         repeatable: call.declared.effect.leaves_no_trace() || call.declared.conduct.idempotent,
         progress: progress(station, &inner, tool),
+        wants: wanted::wants((station, tasks), &inner, served),
     };
     let answer = tasks.unless_cancelled(served.server.call(ask)).await;
     let said = answer.and_then(|mut answer| {

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
+use crate::edges::answers::Answers;
 use crate::edges::state::{Held, StateFolder, said};
 use crate::guests::plugin::PluginBytes;
 use crate::guests::script::ScriptEngine;
@@ -28,6 +29,8 @@ pub(in crate::runs) struct Kept {
     pub(in crate::runs) attached: Attached,
     /// Who waits for whom in this process.
     pub(in crate::runs) lanes: Lanes,
+    /// Answers for whoever waits in the middle of a call.
+    pub(in crate::runs) answers: Answers,
 }
 
 #[derive(Debug)]
@@ -228,6 +231,7 @@ impl Kept {
                     place: Place::Memory(Arc::default()),
                     attached: Attached::Memory(Mutex::default()),
                     lanes: Lanes::default(),
+                    answers: Answers::in_memory(),
                 });
             }
             Records::Folder(_) => StateFolder::open(&places.state)?,
@@ -243,6 +247,7 @@ impl Kept {
             },
             attached: Attached::Folder(folder.below("attached")?),
             lanes: Lanes::default(),
+            answers: Answers::below(folder)?,
         })
     }
 

@@ -1,15 +1,14 @@
 //! `lazaret ask`: questions that wait for a person.
 
-use serde_json::json;
-
 use super::runs::time;
 use super::transcript::short;
 use super::{Scene, print};
+use crate::rules::json;
 use crate::runs::host::Host;
 use crate::runs::left::Waiting;
 use crate::surfaces::listed;
 use crate::surfaces::paint::{faint, foreign, strong, table, warn};
-use crate::words::error::Result;
+use crate::words::error::{Error, Result};
 use crate::words::event::{Answer, Content};
 
 /// Answer the questions that runs wait for.
@@ -20,6 +19,7 @@ use crate::words::event::{Answer, Content};
   lazaret ask allow 3f9a       then: lazaret runs resume RUN
   lazaret ask always 3f9a      its values may steer for the rest of the run
   lazaret ask deny 3f9a --reason 'ask Bob first'
+  lazaret ask allow 3f9a --with '{\"name\": \"Ada\"}'   a form of a server, whose call waits
 
 A tool is asked about where `lazaret.toml` says so: ask = [\"mail.send\", \"files.*\"]
 `unattended = \"deny\"` takes it for a no where nobody can be asked, and `ask_expires_s = 3600` after an hour.")]
@@ -35,6 +35,9 @@ pub(super) enum Ask {
     Allow {
         /// The question's name, or its beginning.
         question: String,
+        /// What a form of a server is answered with, as a JSON object.
+        #[arg(long, value_name = "JSON")]
+        with: Option<String>,
     },
     /// Say yes, and let its values steer for the rest of the run.
     Always {
@@ -60,7 +63,20 @@ impl Ask {
                 show(&host.question(&question).await?, scene);
                 Ok(0)
             }
-            Self::Allow { question } => answer(&host, scene, (&question, Answer::Allow, "")).await,
+            Self::Allow {
+                question,
+                with: None,
+            } => answer(&host, scene, (&question, Answer::Allow, "")).await,
+            Self::Allow {
+                question,
+                with: Some(with),
+            } => {
+                let content = json::parse(&with)
+                    .map_err(|why| Error::bad_input(format!("`--with` is a JSON object: {why}")))?;
+                let waiting = host.answer_form(&question, content).await?;
+                told(scene, &waiting, Answer::Allow);
+                Ok(0)
+            }
             Self::Always { question } => {
                 answer(&host, scene, (&question, Answer::Always, "")).await
             }
@@ -153,11 +169,17 @@ async fn answer(
     (question, answer, reason): (&str, Answer, &str),
 ) -> Result<u8> {
     let waiting = host.answer_because(question, answer, reason).await?;
+    told(scene, &waiting, answer);
+    Ok(0)
+}
+
+/// What was answered, and what follows.
+fn told(scene: &Scene, waiting: &Waiting, answer: Answer) {
     if scene.json {
-        print::compact(&json!({
+        print::compact(&serde_json::json!({
             "question": waiting.question.id, "answer": answer, "run": waiting.run,
         }));
-        return Ok(0);
+        return;
     }
     // The question in a line is cut; what was agreed to is not.
     let said = match answer {
@@ -167,9 +189,9 @@ async fn answer(
         Answer::Deny => "denied",
     };
     print::line(format!("{said}: {}", foreign(&waiting.question.text)));
-    if !scene.quiet {
+    // The call of a form is under way, and goes on by itself.
+    if !scene.quiet && waiting.form().is_none() {
         let next = faint("go on with it");
         print::note(format!("{next}: lazaret runs resume {}", waiting.run));
     }
-    Ok(0)
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::going::Going;
 use super::print::{self, Spinner};
-use super::{Scene, inline, run::until_cancelled};
+use super::{Scene, form, inline, run::until_cancelled};
 use crate::edges::named;
 use crate::guests::dispatch::Request;
 use crate::rules::caller::Invocation;
@@ -139,7 +139,12 @@ impl Call {
         let asked = (request.clone(), written, self.asked(confirmed));
         let mut work = std::pin::pin!(until_cancelled(
             &tasks,
-            host.call_asked(run, Surface::Cli, asked, &tasks)
+            form::beside(
+                host,
+                &run,
+                scene,
+                host.call_asked(run.clone(), Surface::Cli, asked, &tasks)
+            )
         ));
         let mut announced = false;
         loop {

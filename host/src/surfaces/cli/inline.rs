@@ -34,7 +34,7 @@ enum Said {
 }
 
 /// Whether somebody is there to be asked: at a terminal, and not through a program.
-fn may_ask(scene: &Scene) -> bool {
+pub(super) fn may_ask(scene: &Scene) -> bool {
     let wanted = scene.ask && !scene.json && !scene.quiet;
     wanted && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
@@ -146,7 +146,7 @@ pub(super) async fn ask(host: &Host, run: &RunId, scene: &Scene) -> Result<Heard
         return Ok(Heard::Nothing);
     }
     let mut waiting = host.questions().await?;
-    waiting.retain(|waiting| waiting.run == *run);
+    waiting.retain(|waiting| waiting.run == *run && waiting.form().is_none());
     for (place, one) in waiting.iter().enumerate() {
         let Some(answer) = put(one).await? else {
             return Ok(match place {
@@ -196,13 +196,13 @@ async fn put(waiting: &Waiting) -> Result<Option<Answer>> {
     }
 }
 
-fn prompt(text: &str) {
+pub(super) fn prompt(text: &str) {
     let mut out = anstream::stderr();
     let _ = write!(out, "{text} ").and_then(|()| out.flush());
 }
 
 /// A line from the terminal; nothing where there is no more, or Ctrl-C was pressed.
-async fn line() -> Result<Option<String>> {
+pub(super) async fn line() -> Result<Option<String>> {
     let mut interrupts = signal(SignalKind::interrupt())
         .map_err(|error| Error::bug("Ctrl-C cannot be listened for").because(error))?;
     // A terminal has no deadline; whoever presses Ctrl-C does not wait for it.

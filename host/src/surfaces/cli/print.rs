@@ -3,10 +3,11 @@
 use std::fmt::Display;
 use std::future::Future;
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -15,6 +16,7 @@ use crate::surfaces::envelope::Failure;
 use crate::surfaces::paint::{bad, faint, foreign, warn};
 use crate::words::error::{Code, Error};
 use crate::words::inert::inert_json;
+use crate::words::lock::lock;
 
 /// Work that takes less than this is not announced.
 pub(super) const ANNOUNCED_AFTER: Duration = Duration::from_millis(700);
@@ -122,6 +124,30 @@ pub(super) fn described(error: &Error) -> String {
     text
 }
 
+/// What turns, if something does.
+static TURNING: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Nothing turns until this is dropped: somebody types.
+pub(super) struct Quiet(Option<ProgressBar>);
+
+/// Holds still what turns.
+pub(super) fn quietly() -> Quiet {
+    let turning = lock(&TURNING).clone();
+    let turning = turning.filter(|bar| !bar.is_hidden());
+    if let Some(bar) = &turning {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    Quiet(turning)
+}
+
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    }
+}
+
 /// Something that turns while work goes on, and a bar where it is known how far that is; nothing without a terminal.
 pub(super) struct Spinner(ProgressBar);
 
@@ -133,6 +159,7 @@ impl Spinner {
             ProgressBar::new_spinner()
         };
         bar.set_style(ProgressStyle::default_spinner());
+        *lock(&TURNING) = Some(bar.clone());
         Self(bar)
     }
 

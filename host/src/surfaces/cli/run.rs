@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::Scene;
 use super::inline::{self, Heard};
 use super::print::{self, Spinner};
 use super::transcript::Transcript;
+use super::{Scene, form};
 use crate::guests::tasks::Tasks;
 use crate::rules::grant::Pattern;
 use crate::rules::price::micros;
@@ -227,6 +227,7 @@ pub(super) async fn follow(
         }
     };
     let answer = {
+        let work = form::beside(host, run, scene, work);
         let mut work = std::pin::pin!(until_cancelled(tasks, work));
         loop {
             tokio::select! {

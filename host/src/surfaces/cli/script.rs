@@ -7,7 +7,7 @@ use super::call::report;
 use super::going::Going;
 use super::print::{self, Spinner};
 use super::run::{parse_chosen, until_cancelled};
-use super::{Scene, inline};
+use super::{Scene, form, inline};
 use crate::edges::named;
 use crate::guests::tasks::Tasks;
 use crate::runs::brought::Chosen;
@@ -229,7 +229,7 @@ async fn see(
 ) -> Result<Called> {
     let mut watcher = host.watch(run);
     let spinner = Spinner::new(scene.quiet || scene.json);
-    let mut work = std::pin::pin!(work);
+    let mut work = std::pin::pin!(form::beside(host, run, scene, work));
     let mut latest = Going::from("running the script".to_owned());
     let mut announced = false;
     loop {

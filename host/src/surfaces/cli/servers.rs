@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Scene, print};
+use super::{Scene, login, print};
 use crate::edges::egress::Egress;
 use crate::edges::mcp::pins::Pins;
-use crate::edges::mcp::{Server, parts};
+use crate::edges::mcp::{Around, Server, parts};
 use crate::edges::state::StateFolder;
 use crate::rules::scrub::Known;
 use crate::rules::server::changed::{Part, between};
@@ -25,6 +25,7 @@ use crate::words::id::Digest;
   lazaret servers check mail       start one, and show what it says of its tools now
   lazaret servers trust mail       the same, and offer its tools from now on, exactly as they are
   lazaret servers forget mail      offer none of them any more
+  lazaret servers login wiki       log in to one over HTTP that wants to know who asks
 
 A server is native code, or somebody else's: it is outside of the quarantine. What it is told, it has.")]
 pub(super) enum Servers {
@@ -48,6 +49,23 @@ pub(super) enum Servers {
         #[arg(long)]
         digest: Option<String>,
     },
+    /// Log in to a server over HTTP: shows where to go, opens nothing, and waits until you come back.
+    #[command(
+        after_help = "Examples:\n  lazaret servers login wiki\n  lazaret servers login wiki --scope 'pages:write'   where it wants more than it was let in with"
+    )]
+    Login {
+        /// Its name in `[mcp.NAME]`.
+        server: String,
+        /// What is asked for beside what was granted before and what the server says.
+        #[arg(long, default_value = "")]
+        scope: String,
+    },
+    /// Forget a login. What was granted stays granted until its issuer says otherwise.
+    #[command(after_help = "Examples:\n  lazaret servers logout wiki")]
+    Logout {
+        /// Its name in `[mcp.NAME]`.
+        server: String,
+    },
     /// Offer none of the tools of a server any more.
     #[command(after_help = "Examples:\n  lazaret servers forget mail")]
     Forget {
@@ -64,6 +82,11 @@ impl Servers {
             Self::List => list(scene, &setup, &pins),
             Self::Check { server } => check(scene, &setup, (&pins, &server)).await,
             Self::Trust { server, digest } => trust(scene, &setup, (&pins, &server, digest)).await,
+            Self::Login { server, scope } => {
+                let terms = named(&setup, &server)?;
+                login::log_in(scene, &setup, (terms, &scope)).await
+            }
+            Self::Logout { server } => login::log_out(scene, &setup, named(&setup, &server)?),
             Self::Forget { server } => {
                 let terms = named(&setup, &server)?;
                 let was = pins.of(terms)?.is_some();
@@ -141,12 +164,17 @@ fn kind(terms: &Terms) -> &'static str {
     }
 }
 
-/// What a server says now, and the files that its command names. It is ended at once.
-async fn look(scene: &Scene, setup: &Setup, terms: &Terms) -> Result<(Listed, Parts)> {
+/// What a server is started and asked with.
+pub(super) fn around(setup: &Setup) -> Result<Around> {
     let known = Known::default();
     setup.vault.teach(&known)?;
     let egress = Egress::new(&setup.places.names, setup.vault.clone(), known.clone());
-    let around = served::around(&setup.places, (&setup.vault, &known), &egress)?;
+    served::around(&setup.places, (&setup.vault, &known), &egress)
+}
+
+/// What a server says now, and the files that its command names. It is ended at once.
+async fn look(scene: &Scene, setup: &Setup, terms: &Terms) -> Result<(Listed, Parts)> {
+    let around = around(setup)?;
     // Before it is started, or it could say what it was that was started.
     let parts = parts(terms, &around)?;
     let server = Server::new(terms.clone(), around);

@@ -180,6 +180,7 @@ pub(super) fn check(setup: &Setup) -> Result<()> {
     check_models(setup, "[scripts]", &setup.counsel, |name| {
         setup.models.contains_key(name)
     })?;
+    super::mcp_asks::check(setup)?;
     let is_known = |name: &str| setup.models.contains_key(name) || tiers.named(name).is_some();
     for agent in setup.agents.values() {
         let of = format!("agent `{}`", agent.name);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::mcp_asks::{self, ElicitationWord, SamplingTable};
 use super::resolve::{check_name, in_table};
 use super::traces::HeaderTable;
 use crate::edges::vault::Vault;
@@ -13,6 +14,7 @@ use crate::rules::flow::kind::Kind;
 use crate::rules::flow::lines::ToolFlow;
 use crate::rules::grant::{Destination, FetchBounds};
 use crate::rules::manifest::{EffectClass, Risk, Sensitivity};
+use crate::rules::server::login;
 use crate::rules::server::{Bounds, Choice, Header, Line, Program, Remote, Terms, Variable, Way};
 use crate::words::error::{Error, Result};
 use crate::words::id::shown;
@@ -44,6 +46,12 @@ pub struct McpTable {
     pub allow: Vec<String>,
     /// Its tools that are not.
     pub block: Vec<String>,
+    /// Whether you are asked what it wants to know of you in the middle of a call: `off` or `ask`.
+    pub elicitation: ElicitationWord,
+    /// The model that answers it in the middle of a call, and how far; absent: none does.
+    pub sampling: Option<SamplingTable>,
+    /// How one logs in to it (`lazaret servers login NAME`), where more has to be known than it says.
+    pub login: LoginTable,
     /// What is said of single tools, by their names there.
     pub tools: BTreeMap<String, McpToolTable>,
     /// How far it may go.
@@ -71,6 +79,20 @@ pub struct KeptTable {
     pub env: Option<String>,
     /// The secret of the vault that it is.
     pub secret: Option<String>,
+}
+
+/// `login = { client = …, secret = … }`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LoginTable {
+    /// What Lazaret is called where one logs in, or the address of a document about it; absent: it makes itself known.
+    pub client: String,
+    /// The secret of the vault that goes with it.
+    pub secret: Option<String>,
+    /// Or the environment variable that holds it.
+    pub env: Option<String>,
+    /// What is asked for beside what the server says, in one text.
+    pub scope: String,
 }
 
 /// `[mcp.NAME.tools."TOOL"]`.
@@ -165,6 +187,8 @@ fn terms(vault: &mut Vault, (folder, name): (&Path, &str), table: &McpTable) -> 
             tools: tools.collect::<Result<_>>()?,
         },
         bounds: bounds(table.limits)?,
+        login: login(vault, name, table)?,
+        asks: mcp_asks::asks(table.elicitation, table.sampling.as_ref())?,
     })
 }
 
@@ -312,6 +336,35 @@ fn remote(vault: &mut Vault, (name, url): (&str, &str), table: &McpTable) -> Res
     Ok(remote)
 }
 
+/// How one logs in to a server over HTTP.
+fn login(vault: &mut Vault, name: &str, table: &McpTable) -> Result<login::Terms> {
+    let said = &table.login;
+    if *said == LoginTable::default() {
+        return Ok(login::Terms::default());
+    }
+    if table.url.is_none() {
+        let what = "`login` is about a `url`, and it has a `command`";
+        return Err(Error::bad_input(what));
+    }
+    let own = format!("mcp.{name}.login.secret");
+    let secret = match (&said.env, &said.secret) {
+        (None, None) => None,
+        both => Some(
+            secret(vault, own, both)
+                .ok_or_else(|| Error::bad_input("`login` has either `env` or `secret`"))?,
+        ),
+    };
+    if said.client.is_empty() && secret.is_some() {
+        let what = "`login` has a secret, and no `client` that it belongs to";
+        return Err(Error::bad_input(what));
+    }
+    Ok(login::Terms {
+        client: Some(said.client.clone()).filter(|client| !client.is_empty()),
+        secret,
+        scope: said.scope.clone(),
+    })
+}
+
 fn line(tool: &str, said: &McpToolTable) -> Result<Line> {
     let both = said
         .steering
@@ -409,6 +462,37 @@ mod tests {
         let mut vault = Vault::new(Backend::default(), folder);
         add(&mut servers, &mut vault, (folder, &tables))?;
         Ok(servers)
+    }
+
+    #[test]
+    fn a_server_may_ask_for_what_its_table_says_and_for_nothing_else() {
+        let asks = |more: &str| {
+            let read = read(&format!("[a]\ncommand = [\"x\"]\n{more}"))?;
+            Ok::<_, Error>(read.into_iter().next().unwrap().asks)
+        };
+        assert_eq!(asks("").unwrap(), crate::rules::server::Asks::default());
+        assert!(asks("elicitation = \"ask\"").unwrap().elicitation);
+        assert!(!asks("elicitation = \"off\"").unwrap().elicitation);
+        assert!(asks("elicitation = \"yes\"").is_err());
+        let sampling = |tokens: &str, requests: &str| {
+            asks(&format!(
+                "sampling = {{ model = \"m\", tokens = {tokens}, requests = {requests} }}"
+            ))
+        };
+        assert_eq!(sampling("9", "2").unwrap().sampling.unwrap().requests, 2);
+        for (tokens, requests) in [("0", "2"), ("9", "0"), ("99999999999", "2"), ("9", "99999")] {
+            assert!(sampling(tokens, requests).is_err(), "{tokens} {requests}");
+        }
+        assert!(asks("sampling = { model = \"m\" }").is_err());
+        assert!(asks("login = { client = \"me\" }").is_err());
+        let login = |more: &str| {
+            read(&format!(
+                "[a]\nurl = \"https://a.test/\"\nlogin = {{ {more} }}"
+            ))
+        };
+        assert!(login("client = \"me\", env = \"ME\", scope = \"a b\"").is_ok());
+        assert!(login("env = \"ME\"").is_err());
+        assert!(login("client = \"me\", env = \"ME\", secret = \"me\"").is_err());
     }
 
     #[test]

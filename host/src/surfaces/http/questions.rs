@@ -47,6 +47,9 @@ pub(super) struct Reply {
     /// Why not: whoever wished is told so, in at most 500 characters.
     #[serde(default)]
     reason: String,
+    /// What a form of a server is answered with: its call is under way, and goes on by itself.
+    #[serde(default)]
+    content: Option<Value>,
     /// Whether the run goes on, where nothing else of it waits.
     #[serde(default = "yes")]
     resume: bool,
@@ -79,9 +82,19 @@ pub(super) async fn answer(
     let host = site.host();
     check_name(&id)?;
     let said = reply.answer.answer();
-    let waiting = host.answer_because(&id, said, &reply.reason).await?;
+    let answered = match (said, reply.content) {
+        (Answer::Allow, Some(content)) => host.answer_form(&id, content).await,
+        (Answer::Always | Answer::Deny, Some(_)) => {
+            Err(Error::bad_input("`content` goes with the answer `allow`"))
+        }
+        (Answer::Allow | Answer::Always | Answer::Deny, None) => {
+            host.answer_because(&id, said, &reply.reason).await
+        }
+    };
+    let waiting = answered?;
     let run = waiting.run.clone();
-    if reply.resume && wish::questions(&host, &run).await?.is_empty() {
+    let is_left = waiting.form().is_none();
+    if is_left && reply.resume && wish::questions(&host, &run).await?.is_empty() {
         runs::go_on(&site, &host, &run).await?;
     }
     let state = state_of(&site, &host, &run).await;

@@ -5,6 +5,7 @@
 
 mod shelf;
 mod tools;
+mod wishes;
 
 use std::fs::OpenOptions;
 use std::io::{BufRead, Write, stdin};
@@ -162,6 +163,7 @@ impl Stranger {
             }
             "find" => self.answer(id, shelf::found()),
             "ask" => self.ask(id),
+            wish if wish.starts_with("wish_") => self.wish(id, wish, &args),
             _ => self.refuse(id, -32602, "there is no such tool"),
         }
     }
@@ -193,6 +195,27 @@ impl Stranger {
                     .map_or("given".to_owned(), |code| code.to_string()),
             );
         }
+        self.answer(
+            id,
+            json!({"content": [{"type": "text", "text": told.join(" ")}]}),
+        );
+    }
+
+    /// Asks for one thing, as often as it is told to, and says what it was given.
+    fn wish(&mut self, id: &Value, wish: &str, args: &Value) {
+        let (method, params) = wishes::of(wish);
+        let mut told = Vec::new();
+        for number in 0..args["times"].as_u64().unwrap_or(1) {
+            let request =
+                json!({"jsonrpc": "2.0", "id": 700 + number, "method": method, "params": params});
+            say(&request.to_string());
+            let Some(answer) = self.next() else { return };
+            told.push(match answer["error"]["code"].as_i64() {
+                Some(code) => code.to_string(),
+                None => answer["result"].to_string(),
+            });
+        }
+        self.note(&format!("told {}", told.join(" ")));
         self.answer(
             id,
             json!({"content": [{"type": "text", "text": told.join(" ")}]}),

@@ -21,6 +21,10 @@ pub fn of(manner: &str, says: &str) -> Vec<Value> {
         )],
         "bombs" => bombs(),
         "shelf" => vec![tool("find", "Looks on the shelf.")],
+        "wishes" => super::wishes::ALL
+            .iter()
+            .map(|name| tool(name, "As it is called."))
+            .collect(),
         _ => good(says),
     }
 }

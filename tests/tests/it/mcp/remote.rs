@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 /// A server that behaves as its manner says, and keeps what it was sent.
-struct Remote {
+pub(super) struct Remote {
     port: u16,
     sent: Arc<Mutex<Vec<String>>>,
     accepting: JoinHandle<()>,
@@ -22,7 +22,7 @@ impl Drop for Remote {
 }
 
 impl Remote {
-    async fn start(manner: &'static str) -> Self {
+    pub(super) async fn start(manner: &'static str) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let sent = Arc::<Mutex<Vec<String>>>::default();
@@ -39,11 +39,11 @@ impl Remote {
         }
     }
 
-    fn sent(&self) -> Vec<String> {
+    pub(super) fn sent(&self) -> Vec<String> {
         self.sent.lock().unwrap().clone()
     }
 
-    fn config(&self, more: &str) -> String {
+    pub(super) fn config(&self, more: &str) -> String {
         format!(
             "[mcp.wiki]\nurl = \"http://127.0.0.1:{}/mcp\"\n{more}\n[mcp.wiki.tools.echo]\neffect = \"read-only\"\n",
             self.port
@@ -81,7 +81,7 @@ async fn serve(mut stream: TcpStream, manner: &str, sent: Arc<Mutex<Vec<String>>
     let _ = stream.shutdown().await;
 }
 
-fn whole(status: &str, headers: &str, body: &str) -> String {
+pub(super) fn whole(status: &str, headers: &str, body: &str) -> String {
     format!(
         "HTTP/1.1 {status}\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n{body}",
         body.len()
@@ -109,6 +109,11 @@ fn refusal(manner: &str, head: &str) -> Option<String> {
 }
 
 fn answer(manner: &str, head: &str, body: &str) -> String {
+    if manner.starts_with("login")
+        && let Some(said) = super::login::answer(manner, head, body)
+    {
+        return said;
+    }
     if let Some(refusal) = refusal(manner, head) {
         return refusal;
     }

@@ -1,0 +1,433 @@
+//! Logins to servers over HTTP: documents are read and tokens had through egress, with its checks of addresses, and what
+//! comes of it is kept in the vault as secrets of the host's own, bound to the server that they are for.
+//!
+//! Nothing is opened for a person: they are told where to go, and whoever hears them come back is the surface's to say.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use url::Url;
+
+use super::Around;
+use super::sender::{Sender, whole};
+use crate::edges::egress::Egress;
+use crate::edges::state::{StateFolder, random};
+use crate::edges::vault::{Secret, Vault};
+use crate::rules::fetch::Fetch;
+use crate::rules::grant::{Destination, FetchBounds, Grant};
+use crate::rules::json;
+use crate::rules::scrub::Known;
+use crate::rules::server::login::{
+    Attempt, Challenge, Client, Issuer, Resource, Showing, Terms as Said, Token, address, again,
+    base64url, is_own, issuer_places, joined, registration, resource_places, scope, wish,
+};
+use crate::rules::server::{Header, Remote, Terms};
+use crate::words::clock::Clock;
+use crate::words::error::{Code, Error, Result};
+use crate::words::id::shown;
+use crate::words::key::HostKey;
+use crate::words::limits::servers::{LOGIN_BYTES, LOGIN_EARLY_MS};
+
+/// What is known of a login beside its secrets.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Kept {
+    /// The server that it is for.
+    url: String,
+    /// What the token is for, as the server calls itself.
+    resource: String,
+    issuer: String,
+    /// Where tokens are had.
+    token: String,
+    client: String,
+    way: Showing,
+    scope: String,
+    /// When it is no longer good, in milliseconds since 1970, where that was said.
+    until: Option<u64>,
+}
+
+/// A login that is under way: the person is on their way.
+#[derive(Debug)]
+pub struct Begun {
+    attempt: Attempt,
+    issuer: Issuer,
+    client: Client,
+}
+
+impl Begun {
+    /// Where the person goes.
+    #[must_use]
+    pub fn place(&self) -> String {
+        self.attempt.place(&self.issuer, &self.client).to_string()
+    }
+
+    /// The code in what somebody came back with; nothing where that is no answer to this login.
+    ///
+    /// # Errors
+    /// As [`Attempt::code`].
+    pub fn code(&self, target: &str) -> Result<Option<String>> {
+        self.attempt.code(&self.issuer, target)
+    }
+}
+
+/// The logins of this user.
+#[derive(Clone, Debug)]
+pub struct Logins {
+    folder: StateFolder,
+    vault: Vault,
+    known: Known,
+    egress: Egress,
+    key: HostKey,
+}
+
+impl Logins {
+    /// Those that are kept beside what servers are started with.
+    #[must_use]
+    pub fn of(around: &Around) -> Self {
+        Self {
+            folder: around.folder.clone(),
+            vault: around.vault.clone(),
+            known: around.known.clone(),
+            egress: around.egress.bare(),
+            key: around.key.clone(),
+        }
+    }
+
+    /// The header of whoever has logged in to this very server; nothing where nobody has, or the operator's own line says
+    /// who asks.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub fn header(&self, name: &str, remote: &Remote) -> Result<Option<Header>> {
+        let own = remote.headers.iter();
+        let is_said = own
+            .clone()
+            .any(|header| header.name.eq_ignore_ascii_case("authorization"));
+        if is_said || self.kept(name, remote)?.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(Header {
+            name: "authorization".to_owned(),
+            before: "Bearer ".to_owned(),
+            secret: secret_of(name, TOKEN),
+        }))
+    }
+
+    /// What was granted before at this server; empty where nothing was.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub fn scope(&self, name: &str, remote: &Remote) -> Result<String> {
+        Ok(self
+            .kept(name, remote)?
+            .map(|kept| kept.scope)
+            .unwrap_or_default())
+    }
+
+    /// A login counts for the address that it was made for, and for no other that has the server's name by now.
+    fn kept(&self, name: &str, remote: &Remote) -> Result<Option<Kept>> {
+        let Some(text) = self.folder.read(&file(name))? else {
+            return Ok(None);
+        };
+        let kept: Option<Kept> = serde_json::from_slice(&text).ok();
+        Ok(kept.filter(|kept| kept.url == remote.url))
+    }
+
+    /// Has a token anew that is about to be no longer good.
+    ///
+    /// # Errors
+    /// As [`Logins::renew`].
+    pub async fn freshen(&self, name: &str, remote: &Remote) -> Result<()> {
+        let Some(kept) = self.kept(name, remote)? else {
+            return Ok(());
+        };
+        let late = Clock::system().now_ms().saturating_add(LOGIN_EARLY_MS);
+        if kept.until.is_some_and(|until| until <= late) {
+            // One that cannot be had anew is told to the server as it is, which says what it thinks of it.
+            let _ = self.renew(name, remote).await;
+        }
+        Ok(())
+    }
+
+    /// Has a token anew, without the person; whether that could be done.
+    ///
+    /// # Errors
+    /// `FetchFailed`, `DiskFailed`; `Denied` where the issuer says no.
+    pub async fn renew(&self, name: &str, remote: &Remote) -> Result<bool> {
+        let Some(kept) = self.kept(name, remote)? else {
+            return Ok(false);
+        };
+        let Ok(refresh) = self.vault.reveal(&secret_of(name, AGAIN)) else {
+            return Ok(false);
+        };
+        let place = address("where tokens are had", &kept.token)?;
+        let secret = self.vault.reveal(&secret_of(name, CLIENT)).ok();
+        let client = Client {
+            id: kept.client.clone(),
+            secret: secret.map(|secret| secret.expose().to_owned()),
+            way: kept.way,
+        };
+        let what = again(refresh.expose(), &kept.resource);
+        let token = self.token((&place, &client), &what, remote).await?;
+        self.keep(name, kept, (token, None))?;
+        Ok(true)
+    }
+
+    /// Begins to log in: reads who may let us in, and who we are there. The person comes back to `redirect`. What was granted
+    /// before stays.
+    ///
+    /// # Errors
+    /// `Denied` where somebody is not who they should be; `FetchFailed`.
+    pub async fn begin(
+        &self,
+        (terms, remote): (&Terms, &Remote),
+        (challenge, more): (&Challenge, &str),
+        redirect: String,
+    ) -> Result<Begun> {
+        let server = address("the server", &remote.url)?;
+        let resource = self.resource(&server, challenge, remote).await?;
+        let issuer = self.issuer(&resource.issuer, remote).await?;
+        let client = self
+            .client(&issuer, (&terms.login, &redirect), remote)
+            .await?;
+        let before = self.kept(&terms.name, remote)?;
+        let before = before.filter(|kept| kept.issuer == issuer.issuer);
+        let before = before.map(|kept| kept.scope).unwrap_or_default();
+        let said = joined(&terms.login.scope, more);
+        let attempt = Attempt {
+            state: base64url(&random::<32>()?),
+            verifier: base64url(&random::<32>()?),
+            redirect,
+            scope: scope((challenge, &resource, &issuer), (&said, &before)),
+            resource: resource.resource,
+        };
+        Ok(Begun {
+            attempt,
+            issuer,
+            client,
+        })
+    }
+
+    /// Ends a login with the code that the person brought back: who let us in.
+    ///
+    /// # Errors
+    /// `Denied` where the issuer says no; `FetchFailed`; what the vault says.
+    pub async fn finish(
+        &self,
+        (name, remote): (&str, &Remote),
+        begun: Begun,
+        code: &str,
+    ) -> Result<String> {
+        let Begun {
+            attempt,
+            issuer,
+            client,
+        } = begun;
+        let wish = attempt.wish(code);
+        let token = self.token((&issuer.token, &client), &wish, remote).await?;
+        let scope = token.scope.clone().unwrap_or(attempt.scope);
+        let kept = Kept {
+            url: remote.url.clone(),
+            resource: attempt.resource,
+            issuer: issuer.issuer.clone(),
+            token: issuer.token.to_string(),
+            client: client.id.clone(),
+            way: client.way,
+            scope,
+            until: None,
+        };
+        // What is of another login is not kept beside this one.
+        self.forget(name)?;
+        self.keep(name, kept, (token, client.secret))?;
+        Ok(issuer.issuer)
+    }
+
+    /// Forgets a login; whether there was one.
+    ///
+    /// # Errors
+    /// `DiskFailed`; what the vault says.
+    pub fn forget(&self, name: &str) -> Result<bool> {
+        let was = self.folder.has(&file(name));
+        self.folder.remove(&file(name))?;
+        if was {
+            for what in [TOKEN, AGAIN, CLIENT] {
+                self.vault.remove(&secret_of(name, what))?;
+            }
+        }
+        Ok(was)
+    }
+
+    fn keep(&self, name: &str, kept: Kept, (token, secret): (Token, Option<String>)) -> Result<()> {
+        let now = Clock::system().now_ms();
+        let kept = Kept {
+            until: token.good_ms.map(|ms| now.saturating_add(ms)),
+            ..kept
+        };
+        let values = [
+            (TOKEN, Some(token.access)),
+            (AGAIN, token.refresh),
+            (CLIENT, secret),
+        ];
+        for (what, value) in values {
+            let Some(value) = value else { continue };
+            let secret = Secret::new(value)?;
+            secret.teach(&self.known);
+            self.vault.store(&secret_of(name, what), &secret)?;
+        }
+        let text = serde_json::to_vec(&kept)
+            .map_err(|error| Error::bug("a login cannot be written").because(error))?;
+        self.folder.write(&file(name), &text)
+    }
+
+    async fn resource(
+        &self,
+        server: &Url,
+        challenge: &Challenge,
+        remote: &Remote,
+    ) -> Result<Resource> {
+        for place in resource_places(server, challenge)? {
+            if let Some(document) = self.document(&place, remote).await? {
+                return Resource::read(&document, server);
+            }
+        }
+        let what = "the server does not say who may let us in: it has no document at its well-known addresses";
+        Err(Error::new(Code::FetchFailed, what)
+            .retry(false)
+            .hint("give it a header with a secret instead (`headers` of `[mcp.NAME]`)"))
+    }
+
+    async fn issuer(&self, name: &str, remote: &Remote) -> Result<Issuer> {
+        for place in issuer_places(&address("the issuer", name)?) {
+            if let Some(document) = self.document(&place, remote).await? {
+                return Issuer::read(&document, name);
+            }
+        }
+        let what = format!("the issuer `{}` does not say how one logs in", shown(name));
+        Err(Error::new(Code::FetchFailed, what).retry(false))
+    }
+
+    /// A document, if there is one.
+    async fn document(&self, place: &Url, remote: &Remote) -> Result<Option<Value>> {
+        let headers = vec![("accept".to_owned(), "application/json".to_owned())];
+        match self
+            .ask("GET", place, (headers, Vec::new()), remote)
+            .await?
+        {
+            (200, body) => parsed(place, &body).map(Some),
+            (400..=499, _) => Ok(None),
+            (status, _) => Err(odd(place, status)),
+        }
+    }
+
+    /// Who we are at the issuer: as the operator says, or as the issuer says when we make ourselves known.
+    async fn client(
+        &self,
+        issuer: &Issuer,
+        (said, redirect): (&Said, &str),
+        remote: &Remote,
+    ) -> Result<Client> {
+        if let Some(id) = &said.client {
+            let is_document = id.starts_with("https://");
+            if !is_document || issuer.reads_documents {
+                let secret = said.secret.as_ref().filter(|_| !is_document);
+                let secret = secret.map(|name| self.vault.reveal(name)).transpose()?;
+                let secret = secret.map(|secret| secret.expose().to_owned());
+                return Ok(Client {
+                    id: id.clone(),
+                    way: issuer.way(secret.is_some())?,
+                    secret,
+                });
+            }
+        }
+        let Some(place) = &issuer.register else {
+            let what = format!(
+                "one cannot make oneself known at the issuer `{}`",
+                shown(&issuer.issuer)
+            );
+            return Err(Error::new(Code::Denied, what).hint(
+                "ask whoever runs it for a client, and write `login = { client = \"ID\", secret = \"NAME\" }` in `[mcp.NAME]`",
+            ));
+        };
+        let headers = vec![
+            ("accept".to_owned(), "application/json".to_owned()),
+            ("content-type".to_owned(), "application/json".to_owned()),
+        ];
+        let body = registration(redirect, issuer).to_string().into_bytes();
+        match self.ask("POST", place, (headers, body), remote).await? {
+            (200 | 201, body) => Client::read(&parsed(place, &body)?, issuer),
+            (status, _) => Err(odd(place, status)),
+        }
+    }
+
+    async fn token(
+        &self,
+        (place, client): (&Url, &Client),
+        what: &[(&'static str, String)],
+        remote: &Remote,
+    ) -> Result<Token> {
+        let (status, body) = self.ask("POST", place, wish(client, what), remote).await?;
+        if status == 200 {
+            return Token::read(&parsed(place, &body)?);
+        }
+        let said = parsed(place, &body).unwrap_or_default();
+        let word = said
+            .get("error")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let what = format!("the issuer gives no token: status {status} {}", shown(word));
+        Err(Error::new(Code::Denied, what.trim_end()))
+    }
+
+    /// One request of a login: to this very address, as any request of the host's, and without any redirect.
+    async fn ask(
+        &self,
+        method: &str,
+        place: &Url,
+        (headers, body): (Vec<(String, String)>, Vec<u8>),
+        remote: &Remote,
+    ) -> Result<(u16, Vec<u8>)> {
+        let mut to = place.clone();
+        to.set_query(None);
+        // What is on this machine is asked where the server is, too.
+        let private = remote.to.private && is_own(place);
+        let to = Destination::parse(to.as_str(), &[method], private)?;
+        let grant = Grant {
+            fetch: vec![to.bounded(FetchBounds::default())],
+            ..Grant::default()
+        };
+        let fetch = Fetch::new(method, place.as_str(), headers, body)?;
+        let sender = Sender::new("a login", grant, (&self.egress, &self.key));
+        let stream = sender.send(fetch).await?;
+        let status = stream.status();
+        Ok((status, whole(stream, LOGIN_BYTES).await?))
+    }
+}
+
+/// The secrets of a login.
+const TOKEN: &str = "token";
+const AGAIN: &str = "again";
+const CLIENT: &str = "client";
+
+/// The name of one of them in the vault.
+fn secret_of(server: &str, what: &str) -> String {
+    format!("login-{server}-{what}")
+}
+
+fn file(server: &str) -> String {
+    format!("{server}.login")
+}
+
+fn parsed(place: &Url, body: &[u8]) -> Result<Value> {
+    let text = String::from_utf8_lossy(body);
+    json::parse(&text).map_err(|why| {
+        let what = format!("`{}` answers with no JSON: {why}", shown(place.as_str()));
+        Error::new(Code::NotJson, what)
+    })
+}
+
+fn odd(place: &Url, status: u16) -> Error {
+    let place = shown(place.as_str());
+    let what = match status {
+        300..=399 => format!("`{place}` sends elsewhere, and redirects are not followed"),
+        _ => format!("`{place}` answers with status {status}"),
+    };
+    Error::new(Code::FetchFailed, what).retry(false)
+}

@@ -1,0 +1,174 @@
+//! Forms at the terminal: what a server wants to know in the middle of a call is asked here, while its call waits.
+
+use std::future::Future;
+use std::pin::pin;
+
+use serde_json::{Map, Value};
+
+use super::inline::{line, may_ask, prompt};
+use super::{Scene, print};
+use crate::rules::json;
+use crate::rules::questions::Waiting;
+use crate::rules::server::asked::is_form;
+use crate::rules::server::form::Form;
+use crate::runs::host::Host;
+use crate::surfaces::paint::{faint, foreign, strong, warn};
+use crate::words::error::Result;
+use crate::words::event::{Answer, Event, Sight};
+use crate::words::id::RunId;
+
+/// Does the work, and meanwhile asks whoever is at the terminal what servers want to know.
+pub(super) async fn beside<T>(
+    host: &Host,
+    run: &RunId,
+    scene: &Scene,
+    work: impl Future<Output = T>,
+) -> T {
+    let mut watcher = host.watch(run);
+    let is_there = may_ask(scene);
+    let asking = async {
+        loop {
+            if !asks(&watcher.next().await) {
+                continue;
+            }
+            // Whatever is wrong with an answer is said there, and the call does not wait for ever.
+            if let Err(error) = put(host, run, is_there, scene).await {
+                print::note(print::described(&error));
+            }
+        }
+    };
+    let (mut work, mut asking) = (pin!(work), pin!(asking));
+    tokio::select! {
+        biased;
+        done = work.as_mut() => done,
+        () = asking.as_mut() => work.await,
+    }
+}
+
+fn asks(sight: &Sight) -> bool {
+    match sight {
+        Sight::Record(record) => {
+            matches!(&record.event, Event::Judged(judged) if is_form(judged))
+        }
+        Sight::Glimpse { .. } => false,
+    }
+}
+
+/// Puts the forms that wait now.
+async fn put(host: &Host, run: &RunId, is_there: bool, scene: &Scene) -> Result<()> {
+    let mut waiting = host.questions().await?;
+    waiting.retain(|one| one.run == *run);
+    for one in &waiting {
+        let Some(form) = one.form() else { continue };
+        if !is_there {
+            if !scene.json && !scene.quiet {
+                print::note(elsewhere(one));
+            }
+            continue;
+        }
+        let _quiet = print::quietly();
+        print::note(shown(one));
+        let id = one.question.id.as_str();
+        match filled(&form).await? {
+            Some(content) => host.answer_form(id, content).await?,
+            None => host.answer(id, Answer::Deny).await?,
+        };
+    }
+    Ok(())
+}
+
+/// How a form is answered from elsewhere.
+fn elsewhere(waiting: &Waiting) -> String {
+    let id = &waiting.question.id;
+    format!(
+        "{} {}\n  {} lazaret ask show {id}, lazaret ask allow {id} --with JSON",
+        warn("?"),
+        foreign(&waiting.question.text),
+        faint("answer it while the call waits:")
+    )
+}
+
+/// What is asked, as words of the server.
+fn shown(waiting: &Waiting) -> String {
+    let mut text = format!(
+        "{} {} asks you {}",
+        warn("?"),
+        strong(foreign(&waiting.subject)),
+        faint(format!("(by {})", foreign(&waiting.question.rule)))
+    );
+    for reason in &waiting.question.reasons {
+        text.push_str(&format!("\n  {}", foreign(reason)));
+    }
+    text.push_str(&format!(
+        "\n  {}",
+        faint("an empty line leaves a field as it is; a line with a dot alone tells the server nothing at all")
+    ));
+    text
+}
+
+/// What is typed for each field; nothing where the server is told nothing.
+async fn filled(form: &Form) -> Result<Option<Value>> {
+    let mut content = Map::new();
+    for (name, field) in form.fields() {
+        prompt(&format!("{} {}", foreign(name), faint(">")));
+        let Some(typed) = line().await? else {
+            return Ok(None);
+        };
+        match typed.trim() {
+            "." => return Ok(None),
+            "" => {}
+            typed => {
+                content.insert(name.clone(), read(typed, field));
+            }
+        }
+    }
+    Ok(Some(Value::Object(content)))
+}
+
+/// What was typed, as a value of its field's kind; as it was typed where it is none.
+fn read(typed: &str, field: &Value) -> Value {
+    let kind = field
+        .get("type")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let text = || Value::from(typed);
+    match kind {
+        "number" | "integer" => json::parse(typed).unwrap_or_else(|_| text()),
+        "boolean" => match typed.to_lowercase().as_str() {
+            "y" | "yes" | "true" => Value::from(true),
+            "n" | "no" | "false" => Value::from(false),
+            _ => text(),
+        },
+        "array" => typed
+            .split(',')
+            .map(|one| Value::from(one.trim()))
+            .collect(),
+        _ => text(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_typed_is_a_value_of_its_kind() {
+        for (typed, kind, expected) in [
+            ("7", "string", json!("7")),
+            ("7", "integer", json!(7)),
+            ("seven", "integer", json!("seven")),
+            ("Yes", "boolean", json!(true)),
+            ("false", "boolean", json!(false)),
+            ("maybe", "boolean", json!("maybe")),
+            ("a, b", "array", json!(["a", "b"])),
+        ] {
+            assert_eq!(
+                read(typed, &json!({"type": kind})),
+                expected,
+                "{typed} {kind}"
+            );
+        }
+    }
+}

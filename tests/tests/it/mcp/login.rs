@@ -1,0 +1,214 @@
+//! Logging in to a server: whoever is let in is shown a token that nobody reads, and nobody is believed who is not who they
+//! should be. Row 112 of the attacks.
+
+use lazaret::edges::mcp::login::Logins;
+use lazaret::rules::server::login::Challenge;
+use lazaret::rules::server::{Remote as Place, Terms, Way};
+use lazaret_tests::prelude::*;
+use lazaret_tests::rig::value;
+
+use super::remote::{Remote, whole};
+
+const TOKEN: &str = "sesame-token-9431";
+
+/// What a server and its issuer say that is no message of the protocol; nothing where it is one that is let in.
+pub(super) fn answer(manner: &str, head: &str, body: &str) -> Option<String> {
+    let target = head.split(' ').nth(1).unwrap_or_default();
+    let host = head.lines().find_map(|line| line.strip_prefix("host: "))?;
+    let own = format!("http://{host}");
+    let json = |value: &Value| {
+        whole(
+            "200 OK",
+            "content-type: application/json\r\n",
+            &value.to_string(),
+        )
+    };
+    if target.starts_with("/.well-known/oauth-protected-resource") {
+        let resource = match manner {
+            "login-mismatch" => "https://evil.test/mcp".to_owned(),
+            _ => format!("{own}/mcp"),
+        };
+        if manner == "login-elsewhere" {
+            return Some(whole(
+                "302 Found",
+                "location: http://127.0.0.1:1/stolen\r\n",
+                "",
+            ));
+        }
+        return Some(json(
+            &json!({"resource": resource, "authorization_servers": [own]}),
+        ));
+    }
+    if target.starts_with("/.well-known/oauth-authorization-server") {
+        let (issuer, token) = match manner {
+            "login-other" => ("https://evil.test".to_owned(), format!("{own}/token")),
+            "login-plain" => (own.clone(), "http://evil.test/token".to_owned()),
+            _ => (own.clone(), format!("{own}/token")),
+        };
+        return Some(json(&json!({
+            "issuer": issuer, "authorization_endpoint": format!("{own}/authorize"), "token_endpoint": token,
+            "registration_endpoint": format!("{own}/register"), "code_challenge_methods_supported": ["S256"],
+            "token_endpoint_auth_methods_supported": ["none"], "authorization_response_iss_parameter_supported": true,
+        })));
+    }
+    match target {
+        "/register" => Some(json(&json!({"client_id": "it-is-me"}))),
+        "/token" if body.contains("refresh_token=sesame-again-9431") => Some(json(
+            &json!({"access_token": format!("{TOKEN}-anew"), "token_type": "Bearer"}),
+        )),
+        "/token" => Some(json(&json!({
+            "access_token": TOKEN, "token_type": "Bearer", "refresh_token": "sesame-again-9431", "expires_in": 3600,
+            "scope": "pages:read",
+        }))),
+        _ => {
+            let wants = match manner {
+                "login-stale" => format!("{TOKEN}-anew"),
+                _ => TOKEN.to_owned(),
+            };
+            let header = format!("authorization: Bearer {wants}");
+            let is_known = head.lines().any(|line| line.eq_ignore_ascii_case(&header));
+            (!is_known).then(|| {
+                let says = format!(
+                    "www-authenticate: Bearer scope=\"pages:read\", resource_metadata=\"{own}/.well-known/oauth-protected-resource/mcp\"\r\n"
+                );
+                whole("401 Unauthorized", &says, "")
+            })
+        }
+    }
+}
+
+/// A host of which nobody has logged in yet, and its server.
+async fn rig(manner: &'static str) -> (Rig, Remote) {
+    let server = Remote::start(manner).await;
+    let policy = format!(
+        "{}[grants.\"wiki.echo\"]\n",
+        server.config("private = true")
+    );
+    (Rig::of("").kept().await.policy(&policy), server)
+}
+
+fn place(terms: &Terms) -> &Place {
+    match &terms.way {
+        Way::Remote(remote) => remote,
+        Way::Program(_) => panic!("it has a url"),
+    }
+}
+
+/// Logs in; the person comes back from their issuer, or from somebody else.
+async fn log_in(rig: &Rig, issuer: &str) -> Result<String, lazaret::words::error::Error> {
+    let (terms, around) = rig.outside("wiki");
+    let (logins, place) = (Logins::of(&around), place(&terms));
+    let challenge = Challenge::default();
+    let back = "http://127.0.0.1:7/callback".to_owned();
+    let begun = logins
+        .begin((&terms, place), (&challenge, ""), back)
+        .await?;
+    let going = begun.place();
+    let (own, _) = going.split_once("/authorize").unwrap();
+    let (_, state) = going.split_once("state=").unwrap();
+    let state = state.split('&').next().unwrap();
+    assert!(going.contains("code_challenge_method=S256"), "{going}");
+    for nobody in ["/favicon.ico", "/callback?code=evil&state=guess"] {
+        assert_eq!(begun.code(nobody).unwrap(), None, "{nobody}");
+    }
+    let issuer = if issuer.is_empty() { own } else { issuer };
+    let code = begun.code(&format!("/callback?code=c-1&state={state}&iss={issuer}"))?;
+    logins.finish(("wiki", place), begun, &code.unwrap()).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_logs_in_is_let_in_with_a_token_that_nobody_reads() {
+    let (rig, server) = rig("login").await;
+    let refused = rig.look("wiki").await.unwrap_err();
+    assert!(
+        refused.message().contains("lazaret servers login wiki"),
+        "{refused}"
+    );
+    log_in(&rig, "").await.unwrap();
+    let sent = server.sent();
+    let token = sent
+        .iter()
+        .find(|sent| sent.starts_with("POST /token"))
+        .unwrap();
+    assert!(
+        token.contains("code=c-1")
+            && token.contains("code_verifier=")
+            && token.contains("resource=http"),
+        "{token}"
+    );
+    let rig = rig.trusting("wiki").await.open().await;
+    let called = rig.call("wiki.echo", json!({"text": "hello"})).await;
+    let said = value(&called.outcome).as_str().unwrap().to_owned();
+    assert!(
+        said.starts_with("hello ") && !said.contains("sesame"),
+        "{said}"
+    );
+    assert!(!rig.journal(&called.run).await.contains("sesame"));
+    assert!(
+        server
+            .sent()
+            .iter()
+            .any(|sent| sent.contains(&format!("Bearer {TOKEN}")))
+    );
+    // Nothing of it stands in the clear where the host keeps things.
+    let kept = std::fs::read_to_string(rig.path("state/servers/wiki.login")).unwrap_or_default();
+    assert!(!kept.contains("sesame"), "{kept}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_is_had_anew_without_the_person() {
+    let (rig, server) = rig("login-stale").await;
+    log_in(&rig, "").await.unwrap();
+    rig.look("wiki").await.unwrap();
+    let again = |sent: &&String| {
+        sent.starts_with("POST /token") && sent.contains("grant_type=refresh_token")
+    };
+    assert_eq!(server.sent().iter().filter(again).count(), 1);
+}
+
+/// Another issuer, another resource, a token over plain http, a document that sends elsewhere, an answer of somebody else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_is_believed_who_is_not_who_they_should_be() {
+    for (manner, comes, says) in [
+        ("login-other", "", "says that it is `https://evil.test`"),
+        (
+            "login-mismatch",
+            "",
+            "says that it is `https://evil.test/mcp`",
+        ),
+        ("login-plain", "", "has to be `https`"),
+        ("login-elsewhere", "", "redirects are not followed"),
+        ("login", "https://evil.test", "of another issuer"),
+    ] {
+        let (rig, server) = rig(manner).await;
+        let refused = log_in(&rig, comes).await.unwrap_err();
+        assert!(refused.message().contains(says), "{manner}: {refused}");
+        let asked = server.sent();
+        assert!(
+            !asked.iter().any(|sent| sent.starts_with("POST /token")),
+            "{manner}: {asked:?}"
+        );
+        let (terms, around) = rig.outside("wiki");
+        let header = Logins::of(&around).header("wiki", place(&terms)).unwrap();
+        assert_eq!(header, None, "{manner}");
+    }
+}
+
+/// A token is for the address that it was had for: another one under the server's name is shown none.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_stays_where_it_is_for() {
+    let (rig, _server) = rig("login").await;
+    log_in(&rig, "").await.unwrap();
+    let other = Remote::start("login").await;
+    let rig = rig.policy(&other.config("private = true"));
+    let refused = rig.look("wiki").await.unwrap_err();
+    assert_eq!(refused.code(), Code::FetchFailed);
+    assert!(
+        !other.sent().iter().any(|sent| sent.contains("sesame")),
+        "{:?}",
+        other.sent()
+    );
+    let (_, around) = rig.outside("wiki");
+    let logins = Logins::of(&around);
+    assert!(logins.forget("wiki").unwrap() && !logins.forget("wiki").unwrap());
+}
