@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::host::{Places, Records};
 use crate::edges::state::StateFolder;
 use crate::gate::journal::{Salvaged, salvage};
-use crate::words::error::{Error, Result};
+use crate::words::error::{Code, Error, Result};
 use crate::words::key::HostKey;
 
 const JOURNAL: &str = "journal";
@@ -42,6 +42,9 @@ pub fn repair(places: &Places, replace: bool) -> Result<Repaired> {
     if !folder.has(&file(JOURNAL)) {
         return Err(Error::not_found(format!("journal `{}`", from.display())));
     }
+    if replace {
+        check_free(&folder)?;
+    }
     // One of an earlier repair, which can be had again.
     for ending in ENDINGS {
         folder.remove(&format!("{REPAIRED}{ending}"))?;
@@ -65,6 +68,19 @@ pub fn repair(places: &Places, replace: bool) -> Result<Repaired> {
         damaged,
         runs,
     })
+}
+
+/// Nothing is moved before all of it can be: a database without its log is another one.
+fn check_free(folder: &StateFolder) -> Result<()> {
+    let mut names = ENDINGS
+        .iter()
+        .rev()
+        .map(|ending| format!("{DAMAGED}{ending}"));
+    let Some(taken) = names.find(|name| folder.has(name)) else {
+        return Ok(());
+    };
+    let what = format!("`{}` is there already", folder.path().join(taken).display());
+    Err(Error::new(Code::Conflict, what).hint("move it away"))
 }
 
 fn file(name: &str) -> String {

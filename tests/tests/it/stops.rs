@@ -284,8 +284,8 @@ async fn a_call_that_is_given_up_while_it_waits_for_a_lock_does_nothing_later() 
     assert_eq!(end(&records), Some(Code::Cancelled));
     drop(held);
     // The lock is free, and this comes after whatever still waited for it.
-    let args = json!({"path": "docs/next.txt", "content": "next"}).to_string();
-    let next = rig.call("files.write", &args).await;
+    let args = json!({"path": "docs/next.txt", "content": "next"});
+    let next = rig.call("files.write", args).await;
     assert!(next.outcome.result.is_ok(), "{:?}", next.outcome.result);
     assert!(docs.join("next.txt").exists());
     assert!(
