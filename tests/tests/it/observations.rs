@@ -109,7 +109,8 @@ async fn what_is_too_long_is_kept_and_read_part_by_part() {
 /// What the second call of a run has read: its content, and the numbers beside it.
 async fn read_of(policy: &str, args: Value) -> Value {
     let second = json!({"calls": [{"id": "b", "tool": "handle.read", "args": args}]});
-    let rig = Rig::of(&format!("{policy}\n{SPILL}")).file("inbox/list.txt", &lines());
+    let policy = SPILL.replace("[observations]", &format!("[observations]\n{policy}"));
+    let rig = Rig::of(&policy).file("inbox/list.txt", &lines());
     let rig = rig
         .replies(&[read(), second, json!({"text": "Seen."})])
         .open()
@@ -147,7 +148,7 @@ async fn a_part_says_where_it_lies_and_how_much_there_is() {
     // Whole, as it is, where it fits; else its beginning, which says so.
     let whole = read_of("", json!({"value": handle})).await;
     assert_eq!(whole["size"], json!(1_690), "{whole}");
-    let small = "observations.read_bytes = 100";
+    let small = "read_bytes = 100";
     let begins = read_of(small, json!({"value": handle})).await;
     assert_eq!(numbers(&begins), json!([0, 100, false]));
     let more = read_of(
@@ -157,7 +158,7 @@ async fn a_part_says_where_it_lies_and_how_much_there_is() {
     .await;
     assert_eq!(numbers(&more), json!([0, 200, false]));
     // No wish goes beyond what the operator says.
-    let most = "observations.read_bytes_max = 50";
+    let most = "read_bytes_max = 50";
     let most = read_of(most, json!({"value": handle, "unit": "bytes", "most": 200})).await;
     assert_eq!(numbers(&most), json!([0, 50, false]));
 }
