@@ -189,12 +189,14 @@ impl Link {
         let mut more = More::default();
         for _ in 0..SERVER_ROUNDS {
             let request = request_of(&ask, more)?;
-            match self.round(&ask, request).await? {
-                ServerResult::InputRequiredResult(wanted) if ask.act == Act::Call => {
-                    more = self.more(&ask, wanted).await?;
-                }
-                answer => return outcome_of(ask.act, &answer),
+            let answer = self.round(&ask, request).await?;
+            let ServerResult::InputRequiredResult(wanted) = &answer else {
+                return outcome_of(ask.act, &answer);
+            };
+            if ask.act != Act::Call {
+                return Err(no_more());
             }
+            more = self.more(&ask, wanted.clone()).await?;
         }
         let what = format!("the server wants more than its arguments, {SERVER_ROUNDS} times over");
         Err(Error::new(Code::GuestFailed, what))
@@ -246,9 +248,12 @@ impl Link {
                 asked = wants(want, params) => asked,
                 () = self.ending.over() => return Err(self.gone().retry(false)),
             };
-            let refused = |error: Error| match error.code() {
-                Code::BadInput => Error::new(Code::GuestFailed, error.message()),
-                _ => error,
+            let refused = |error: Error| {
+                if error.code() == Code::BadInput {
+                    Error::new(Code::GuestFailed, error.message())
+                } else {
+                    error
+                }
             };
             given.insert(name, asked.map_err(refused)?);
         }

@@ -168,9 +168,12 @@ impl Desk {
     /// A body that is read whole, bounded.
     async fn read(&self, stream: Stream, most: usize) -> Answered<Vec<u8>> {
         let read = whole(stream, most).await;
-        read.map_err(|error| match error.code() {
-            Code::TooBig => StreamableHttpError::ResponseBodyTooLarge { max_size: most },
-            _ => self.failed(error.message()),
+        read.map_err(|error| {
+            if error.code() == Code::TooBig {
+                StreamableHttpError::ResponseBodyTooLarge { max_size: most }
+            } else {
+                self.failed(error.message())
+            }
         })
     }
 

@@ -273,7 +273,7 @@ impl Sample {
         let mut told = String::from(
             "A server of tools asks you for an answer. What it says stands between marks. Answer it, with nothing but your answer.\n",
         );
-        let system = (!self.system.is_empty()).then(|| ("It wants you to be", &self.system));
+        let system = (!self.system.is_empty()).then_some(("It wants you to be", &self.system));
         let said = self.said.iter().map(|(is_user, text)| match is_user {
             true => ("It says", text),
             false => ("It says that you have said", text),
