@@ -169,7 +169,7 @@ impl Host {
         let brought = self.bring(&goal.with.handles).await?;
         check_names(&earlier, &brought)?;
         let wish = goal.wish();
-        check_attached(&goal.with.files)?;
+        check_attached(&goal.with.files, self.rules.attaching)?;
         let hold = self.begin(&goal.run, &goal.agent, &wish)?;
         self.kept.attach(&goal.run, &goal.with.files)?;
         let from = (brought, Vec::new(), earlier);

@@ -39,6 +39,7 @@ use crate::rules::agent::Agent;
 use crate::rules::caller::{Budget, Caller, Invocation, Judging, Known, Origin};
 use crate::rules::flow::handles::{Given, has_handle};
 use crate::rules::grant::Pattern;
+use crate::rules::health::Health;
 use crate::rules::policy::Policy;
 use crate::rules::running::RunRules;
 use crate::rules::script;
@@ -124,7 +125,7 @@ pub struct Host {
     pub(super) models: BTreeMap<String, Model>,
     counsel: Vec<String>,
     pub(super) chains: Chains,
-    rules: RunRules,
+    pub(super) rules: RunRules,
     /// Whether the flows of clients are judged, once somebody has asked.
     clients: OnceLock<Judging>,
     /// Of a run that is replayed: what it was told of those before it in its session.
@@ -200,7 +201,7 @@ impl Host {
             scrub,
             keyed: Repeats::new((rules.caching.keyed_entries, rules.caching.keyed_ttl_ms)),
             counsel: Box::new(Models(models.clone())),
-            health: Mutex::default(),
+            health: Mutex::new(Health::new(rules.health)),
             recorded: None,
         };
         Ok(Self {

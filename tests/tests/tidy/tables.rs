@@ -255,6 +255,11 @@ pub const WIDE_STRUCTS: &[Exempt] = &[
         reason: "one field for each key of [agents.NAME], as a person writes it",
     },
     Exempt {
+        path: "host/src/surfaces/config/file.rs",
+        name: "LimitTable",
+        reason: "one field for each key of [limits], as a person writes it",
+    },
+    Exempt {
         path: "host/src/surfaces/config/pace.rs",
         name: "PaceTable",
         reason: "one field for each key of [pace], as a person writes it",

@@ -11,7 +11,9 @@ use serde_json::{Map, Value};
 use super::budget::BudgetTable;
 use super::chain::ChainTable;
 use super::context::ContextTable;
-use super::file::{AbortTable, CacheTable, ConfigFile, InboundTable, LimitTable, SearchTable};
+use super::file::{
+    AbortTable, CacheTable, ConfigFile, HealthTable, InboundTable, LimitTable, SearchTable,
+};
 use super::layer::{Keys, Merged, Origin, Place, is, named};
 use super::mcp_server::McpServerTable;
 use super::names::{self, NamesTable};
@@ -32,10 +34,11 @@ use crate::rules::inbound::Inbound;
 use crate::rules::manifest::Risk;
 use crate::rules::policy::{Mount, Policy};
 use crate::rules::questions::Unattended;
-use crate::rules::running::RunRules;
+use crate::rules::running::{Attaching, RunRules};
 use crate::rules::sanitise::{CapTable, Caps as ObservationCaps};
 use crate::rules::spans::collector::Pace as TracesPace;
 use crate::words::error::{Error, Result};
+use crate::words::limits::FETCH_BODY_BYTES;
 use crate::words::message::Calling;
 
 /// A key, what holds, and where it was said.
@@ -213,6 +216,7 @@ struct PolicyShown {
 struct RunsShown {
     abort: AbortTable,
     cache: CacheTable,
+    health: HealthTable,
     chain: ChainTable,
     compaction: RollingTable,
     context: ContextTable,
@@ -263,6 +267,8 @@ impl Effective {
         let agents = setup.agents.iter();
         let models = setup.models.iter();
         let mounts = policy.mounts.iter();
+        let answers = [&own, &theirs].into_iter();
+        let answer_bytes = answers.filter_map(|file| file.limits.answer_bytes).min();
         Ok(Self {
             unattended: policy.asks.unattended,
             ask_expires_s: policy.asks.expires_ms.map(|ms| ms / 1_000),
@@ -291,15 +297,18 @@ impl Effective {
                     (name.clone(), shown)
                 })
                 .collect(),
-            policy: policy_of(policy),
+            policy: policy_of(
+                policy,
+                limits_of(policy, setup.rules.attaching, answer_bytes),
+            ),
             runs: runs_of(config, &own, &theirs)?,
         })
     }
 }
 
-fn policy_of(policy: &Policy) -> PolicyShown {
+fn policy_of(policy: &Policy, limits: LimitTable) -> PolicyShown {
     PolicyShown {
-        limits: limits_of(policy),
+        limits,
         flow: flow_of(&policy.flows),
         inbound: inbound_of(&policy.inbound),
         scrub: ScrubTable {
@@ -311,7 +320,9 @@ fn policy_of(policy: &Policy) -> PolicyShown {
             entropy_centibits: Some(policy.guess.random.centibits),
         },
         search: SearchTable {
-            results: Some(policy.scripts.results),
+            results: Some(policy.scripts.search.results),
+            results_max: Some(policy.scripts.search.results_max),
+            query_chars: Some(policy.scripts.search.query_chars),
         },
         observations: caps_of(&policy.inbound.caps),
     }
@@ -319,7 +330,12 @@ fn policy_of(policy: &Policy) -> PolicyShown {
 
 fn runs_of(config: &Config, own: &ConfigFile, theirs: &ConfigFile) -> Result<RunsShown> {
     let setup = &config.setup;
-    let RunRules { abort, caching } = setup.rules;
+    let RunRules {
+        abort,
+        caching,
+        health,
+        attaching: _,
+    } = setup.rules;
     let names = names::together(&[&own.names, &theirs.names])?;
     let collector = setup.places.collector.as_ref();
     let serving = mcp_server::together(&[&own.mcp_server, &theirs.mcp_server])?;
@@ -338,6 +354,11 @@ fn runs_of(config: &Config, own: &ConfigFile, theirs: &ConfigFile) -> Result<Run
             keyed_entries: Some(caching.keyed_entries),
             keyed_ttl_ms: Some(caching.keyed_ttl_ms),
         },
+        health: HealthTable {
+            alpha_percent: Some(health.alpha_percent),
+            start_percent: Some(health.start_percent),
+            weight_percent: Some(health.weight_percent),
+        },
         chain: chain_of(&setup.chains.terms),
         compaction: rolling_of(&context::rolling(&[&own.compaction, &theirs.compaction])?),
         context: context_of(context::together(&[own.context, theirs.context])?),
@@ -349,7 +370,7 @@ fn runs_of(config: &Config, own: &ConfigFile, theirs: &ConfigFile) -> Result<Run
     })
 }
 
-fn limits_of(policy: &Policy) -> LimitTable {
+fn limits_of(policy: &Policy, attaching: Attaching, answer_bytes: Option<usize>) -> LimitTable {
     let (bounds, scripts) = (policy.bounds, policy.scripts);
     LimitTable {
         fuel: Some(bounds.fuel),
@@ -364,6 +385,12 @@ fn limits_of(policy: &Policy) -> LimitTable {
         script_wall_ms: scripts.wall_ms,
         retries: Some(bounds.retries.most),
         retry_delay_ms: Some(bounds.retries.silent.delay_ms),
+        silent_retries: Some(bounds.retries.silent.retries),
+        silent_timeout_ms: Some(bounds.silent_timeout_ms),
+        outcome_bytes: Some(bounds.outcome_bytes),
+        answer_bytes: Some(answer_bytes.unwrap_or(FETCH_BODY_BYTES)),
+        attachments: Some(attaching.files),
+        attachment_bytes: Some(attaching.bytes),
     }
 }
 
