@@ -385,14 +385,18 @@ mod tests {
 
     #[test]
     fn arguments_are_taken_apart() {
+        let three = Query {
+            words: "a",
+            limit: Some(3),
+        };
+        assert_eq!(search_args(&json!({"query": "a", "limit": 3})), three);
+        assert_eq!(search_args(&json!({"query": "a", "limit": 3.0})), three);
         assert_eq!(
-            search_args(&json!({"query": "a", "limit": 3})),
-            ("a", Some(3))
+            search_args(&json!({"query": "a"})),
+            Query {
+                limit: None,
+                ..three
+            }
         );
-        assert_eq!(
-            search_args(&json!({"query": "a", "limit": 3.0})),
-            ("a", Some(3))
-        );
-        assert_eq!(search_args(&json!({"query": "a"})), ("a", None));
     }
 }

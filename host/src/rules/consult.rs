@@ -39,6 +39,7 @@ pub fn prompt(
         messages: vec![Message::user(text)],
         replies_before: 0,
         shape: None,
+        answer_only: false,
     }
 }
 

@@ -129,7 +129,7 @@ impl Plan {
         if !self.waiting.is_empty() {
             return Step::Calls(groups(&self.waiting, self.pace.parallel, grouping));
         }
-        if self.turns >= self.turns_max {
+        if self.turns >= self.turns_max && !self.is_final() {
             let why = format!(
                 "the model was asked {} times and still wants to call tools",
                 self.turns
@@ -138,6 +138,12 @@ impl Plan {
             return Step::Fail(fault.code, fault.why);
         }
         Step::Prompt(self.turns + 1)
+    }
+
+    /// Whether the turns are over, and the model is asked once more, to answer from what it has (C-02).
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        self.pace.final_answer_turn && self.turns == self.turns_max
     }
 
     /// The model is about to read this as well, or has: what is shown to it beside what was said.
@@ -164,6 +170,9 @@ impl Plan {
         }
         if reply.calls.is_empty() {
             self.end_with(End::Answer(reply.text.clone()));
+        } else if self.turns > self.turns_max {
+            let why = "the model was asked for its answer, and still wants to call tools";
+            self.end_with(End::Fault(Fault::limit(Limit::TurnLimit, why)));
         } else {
             self.enter(State::Calling);
             if let Err(fault) = self.counts.wished(&self.pace, reply.calls.len()) {

@@ -13,6 +13,8 @@ pub struct Retries {
     pub silent: Retry,
     /// The most that a manifest or a caller may ask for.
     pub most: u32,
+    /// Whether what changes something is made again as well, though it may be done twice then (C-37).
+    pub writes: bool,
 }
 
 impl Default for Retries {
@@ -23,6 +25,7 @@ impl Default for Retries {
                 delay_ms: CALL_RETRY_DELAY_MS,
             },
             most: CALL_RETRIES_MAX,
+            writes: false,
         }
     }
 }
@@ -35,13 +38,14 @@ impl Retries {
             delay_ms: 0,
         },
         most: 0,
+        writes: false,
     };
 
     /// What holds for a call of this tool: what its caller asked for, else its manifest, else policy.
     #[must_use]
     pub fn of(&self, declared: &Declared, asked: Option<Retry>) -> Retry {
         let conduct = &declared.conduct;
-        if !declared.effect.leaves_no_trace() && !conduct.idempotent {
+        if !declared.effect.leaves_no_trace() && !conduct.idempotent && !self.writes {
             return Retry {
                 retries: 0,
                 delay_ms: 0,
@@ -121,6 +125,22 @@ mod tests {
             None,
             (0, 0),
         );
+    }
+
+    #[test]
+    fn who_says_so_has_what_changes_something_made_again() {
+        let retries = Retries {
+            writes: true,
+            ..Retries::default()
+        };
+        for (more, wanted) in [
+            (json!({"effect": "side-effecting"}), 2),
+            (json!({"effect": "destructive", "retry": {"retries": 1}}), 1),
+            (json!({"effect": "destructive", "retry": false}), 0),
+            (json!({"effect": "pure"}), 0),
+        ] {
+            assert_eq!(retries.of(&tool(&more), None).retries, wanted, "{more}");
+        }
     }
 
     #[test]

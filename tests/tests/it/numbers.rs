@@ -2,7 +2,8 @@
 //! profile is loaded the way any configuration is.
 //!
 //! A row says where a number is here: a key, and what it is without a profile and with each; a fixed limit, and why it
-//! has no key; or nowhere, because what it is a number of is not there.
+//! has no key; or nowhere, because what it is a number of is not there. What the systems do otherwise beside their numbers
+//! is in `profiles.rs`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,14 +14,13 @@ use lazaret::surfaces::config::{Config, Surroundings};
 use lazaret::words::limits;
 use serde_json::Value;
 
+use crate::profiles::SEMANTICS;
+
 /// `number | its key | default | profiles`, and a reason where the default is another one than was written down;
 /// `number | fixed | value | why`, or `number | not here | why`.
 const REGISTER: &str = r#"
 loop.max_turns                | pace.turns                | 8      | relavium 17, graphorin 50, sage 3, oxydra 8
 loop.max_turns of a session   | not here | a session is runs, and each has its own turns
-loop.on_denied                | pace.on_denied            | "tell" | relavium "fail"
-loop.recover_tool_failures    | pace.recover_tool_failures | true  | relavium false
-tools.truncation              | observations.truncation   | "middle" | relavium "spill", oxydra "head"
 loop.max_calls_per_turn       | pace.calls_per_turn       | 64     | sage 3 | no loop here is without a bound: written down as unlimited
 loop.max_corrections          | pace.corrections          | 3      | relavium 3, sage 1, graphorin 1
 loop.identical_batches        | pace.identical_batches    | 4      | sage 4
@@ -193,7 +193,8 @@ fn row(line: &'static str) -> Row {
 }
 
 fn register() -> Vec<Row> {
-    let lines = REGISTER.lines().filter(|line| !line.is_empty());
+    let lines = [REGISTER, SEMANTICS].into_iter().flat_map(str::lines);
+    let lines = lines.filter(|line| !line.is_empty());
     lines.map(row).collect()
 }
 

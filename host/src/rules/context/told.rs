@@ -11,7 +11,8 @@ use super::super::sanitise::visible;
 use super::rolling::Rolling;
 use super::tokens::Tokenizer;
 use super::window::{
-    Kept, Turn, Window, bytes_of, each_fixed, keep, latest, length, over, tokens_of, turns,
+    Kept, Turn, Window, bytes_of, cut_message, each_fixed, keep, latest, length, over, tokens_of,
+    turns,
 };
 use crate::words::attachment::Attachment;
 use crate::words::error::Result;
@@ -407,6 +408,7 @@ impl Parts {
         Kept {
             from: self.start,
             latest: latest(&self.messages()),
+            cut: None,
         }
     }
 
@@ -427,8 +429,12 @@ impl Parts {
         let notice = cut.then(|| Message::user(NOTICE));
         let mut messages: Vec<Message> = self.lead.into_iter().chain(notice).collect();
         let mut replies_before = 0;
-        for (at, message) in self.messages.into_iter().enumerate() {
+        for (at, mut message) in self.messages.into_iter().enumerate() {
             if kept.has(at) {
+                if let (Some(most), Some(true)) = (kept.cut, kept.latest.map(|latest| latest == at))
+                {
+                    cut_message(&mut message, most);
+                }
                 messages.push(message);
             } else if matches!(message, Message::Assistant(_)) {
                 replies_before += 1;
@@ -440,6 +446,7 @@ impl Parts {
             messages,
             replies_before,
             shape: None,
+            answer_only: false,
         }
     }
 }

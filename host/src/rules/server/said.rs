@@ -215,14 +215,14 @@ mod tests {
     fn a_failure_has_the_servers_words_and_hides_nothing() {
         let error = read(
             &json!({"isError": true, "content": [text("no\u{202e} such")]}),
-            None,
+            (None, &Bounds::default()),
         )
         .unwrap_err();
         assert_eq!(error.code(), Code::GuestFailed);
         assert!(error.message().starts_with("no") && !error.message().contains('\u{202e}'));
         let long = read(
             &json!({"isError": true, "content": [text(&"x".repeat(9_000))]}),
-            None,
+            (None, &Bounds::default()),
         );
         assert_eq!(
             long.unwrap_err().message().chars().count(),

@@ -44,6 +44,11 @@ pub(super) fn silent(bounds: &mut Bounds, files: &Files<'_>) -> Result<()> {
         let key = "[limits] silent_retries";
         bounds.retries.silent.retries = within(key, retries, (0, CALL_RETRIES_MAX))?;
     }
+    // A workspace cannot ask that anything is done twice: the first are the user's own words.
+    let own = files.first();
+    bounds.retries.writes = own
+        .and_then(|(_, file)| file.limits.retry_writes)
+        .unwrap_or(false);
     if let Some(bytes) = least(files, |limits| limits.outcome_bytes) {
         let key = "[limits] outcome_bytes";
         bounds.outcome_bytes = within(key, bytes, (4, OUTCOME_BYTES))?;
@@ -171,6 +176,23 @@ mod tests {
             error.hints()[0].contains("`[limits] outcome_bytes`"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn no_workspace_has_anything_done_twice() {
+        let said = "limits.retry_writes = true";
+        for (files, writes) in [
+            ([said, ""], true),
+            (["", said], false),
+            ([said, "limits.retry_writes = false"], true),
+        ] {
+            let bounds = with(&files, |files| {
+                let mut bounds = Bounds::default();
+                silent(&mut bounds, files).unwrap();
+                bounds
+            });
+            assert_eq!(bounds.retries.writes, writes, "{files:?}");
+        }
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub struct ContextTable {
     pub window_tokens: Option<u64>,
     /// What of that stays empty: nobody counts exactly as the provider does.
     pub reserve_tokens: Option<u64>,
+    /// Whether the latest words of the user are cut where they do not fit; absent: the run fails.
+    pub cut_latest: Option<bool>,
 }
 
 /// What the files say together: the smallest window, and the most that stays empty.
@@ -35,6 +37,7 @@ pub(super) fn together(tables: &[ContextTable]) -> Result<ContextTable> {
     let common = ContextTable {
         window_tokens: tables.iter().filter_map(|table| table.window_tokens).min(),
         reserve_tokens: tables.iter().filter_map(|table| table.reserve_tokens).max(),
+        cut_latest: tables.iter().find_map(|table| table.cut_latest),
     };
     let (least, most) = (CONTEXT_WINDOW_TOKENS_MIN, CONTEXT_WINDOW_TOKENS_MAX);
     let window = common.window_tokens.unwrap_or(least);
@@ -63,6 +66,7 @@ pub(super) fn window(name: &str, table: &ModelTable, common: ContextTable) -> Re
     window.tokenizer = tokenizer.unwrap_or_else(|| Tokenizer::of_model(model));
     window.tokens = tokens.or(common.window_tokens).unwrap_or(window.tokens);
     window.reserve_tokens = common.reserve_tokens.unwrap_or(window.reserve_tokens);
+    window.cut_latest = common.cut_latest.unwrap_or(window.cut_latest);
     let (least, most) = (CONTEXT_WINDOW_TOKENS_MIN, CONTEXT_WINDOW_TOKENS_MAX);
     if !(least..=most).contains(&window.tokens) {
         let what = format!("`window_tokens` is from {least} to {most}");
@@ -154,6 +158,20 @@ pub(super) fn caps(files: &[(&Path, &ConfigFile)]) -> Result<Caps> {
             asked => Ok(asked),
         }
     };
+    let percent = |said: fn(&CapTable) -> Option<usize>, or: usize| {
+        let said = files.iter().find_map(|(_, file)| said(&file.observations));
+        said.unwrap_or(or)
+    };
+    let head_percent = percent(|t| t.head_percent, of.head_percent);
+    let tail_percent = percent(|t| t.tail_percent, 100_usize.saturating_sub(head_percent));
+    if head_percent.saturating_add(tail_percent) > 100 {
+        let what = format!(
+            "[observations] head_percent and tail_percent are {head_percent} and {tail_percent}: that is more than 100"
+        );
+        return Err(
+            Error::bad_input(what).hint("leave one of them out: it is what the other leaves")
+        );
+    }
     let truncation = files
         .iter()
         .find_map(|(_, file)| file.observations.truncation);
@@ -164,6 +182,8 @@ pub(super) fn caps(files: &[(&Path, &ConfigFile)]) -> Result<Caps> {
         chars: least(|t| t.max_chars, "max_chars")?,
         preview_tokens: least(|t| t.preview_tokens, "preview_tokens")?.unwrap_or(of.preview_tokens),
         truncation: truncation.unwrap_or(of.truncation),
+        head_percent,
+        tail_percent,
     })
 }
 

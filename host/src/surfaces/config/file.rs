@@ -254,6 +254,8 @@ pub struct AgentTable {
     pub on_denied: Option<OnDenied>,
     /// How often a call that was denied may be wished for again.
     pub denied_repeats: Option<u32>,
+    /// Whether the model is asked once more when its turns are over, and may only answer then.
+    pub final_answer_turn: Option<bool>,
     /// One question to a model.
     pub turn_timeout_ms: Option<u64>,
     /// One call.
@@ -380,6 +382,8 @@ pub struct LimitTable {
     pub retries: Option<u32>,
     /// The wait before the first of them, where the manifest says nothing.
     pub retry_delay_ms: Option<u64>,
+    /// Whether what changes something is made again as well, and may so be done twice. Your own files alone say so.
+    pub retry_writes: Option<bool>,
     /// How many there are then, of what changes nothing.
     pub silent_retries: Option<u32>,
     /// Deadline of a tool whose manifest names none.

@@ -385,6 +385,7 @@ fn limits_of(policy: &Policy, attaching: Attaching, answer_bytes: Option<usize>)
         script_wall_ms: scripts.wall_ms,
         retries: Some(bounds.retries.most),
         retry_delay_ms: Some(bounds.retries.silent.delay_ms),
+        retry_writes: Some(bounds.retries.writes),
         silent_retries: Some(bounds.retries.silent.retries),
         silent_timeout_ms: Some(bounds.silent_timeout_ms),
         outcome_bytes: Some(bounds.outcome_bytes),
@@ -420,6 +421,8 @@ fn caps_of(caps: &ObservationCaps) -> CapTable {
         max_chars: caps.chars,
         preview_tokens: Some(caps.preview_tokens),
         truncation: Some(caps.truncation),
+        head_percent: Some(caps.head_percent),
+        tail_percent: Some(caps.tail_percent),
     }
 }
 
@@ -441,6 +444,7 @@ fn context_of(table: ContextTable) -> ContextTable {
     ContextTable {
         window_tokens: Some(table.window_tokens.unwrap_or(usual.tokens)),
         reserve_tokens: Some(table.reserve_tokens.unwrap_or(usual.reserve_tokens)),
+        cut_latest: Some(table.cut_latest.unwrap_or(usual.cut_latest)),
     }
 }
 
@@ -480,6 +484,7 @@ fn agent_of(agent: &Agent) -> AgentShown {
             recover_tool_failures: Some(pace.recover_tool_failures),
             on_denied: Some(pace.on_denied),
             denied_repeats: Some(pace.denied_repeats),
+            final_answer_turn: Some(pace.final_answer_turn),
             turn_timeout_ms: Some(pace.turn_timeout_ms),
             call_timeout_ms: Some(pace.call_timeout_ms),
             run_timeout_ms: pace.run_timeout_ms,
