@@ -22,8 +22,19 @@ use crate::words::event::Limit;
 use crate::words::id::Seq;
 use crate::words::label::Label;
 use crate::words::message::{Message, Observation, Reply, ToolCall, Usage};
+use crate::words::setback::Setback;
 
 /// Where a run stands.
+///
+/// ```
+/// use lazaret::rules::pace::Pace;
+/// use lazaret::rules::plan::{Grouping, Plan, Step};
+/// use lazaret::words::label::Label;
+///
+/// let plan = Plan::new("Look it up.", Label::default(), 0, Pace::default());
+/// let next = plan.next(|_| Grouping::Alone);
+/// assert!(matches!(next, Step::Fail(_, why) if why.starts_with("turn_limit")));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Plan {
     turns_max: u32,
@@ -55,6 +66,8 @@ struct Fault {
     why: String,
     /// The bound that was reached, where one was.
     limit: Option<Limit>,
+    /// Why a model gave no reply, where that was it.
+    setback: Option<Setback>,
 }
 
 impl Fault {
@@ -64,6 +77,7 @@ impl Fault {
             code: Code::OverBudget,
             why: format!("{}: {why}", limit.word()),
             limit: Some(limit),
+            setback: None,
         }
     }
 
@@ -73,6 +87,7 @@ impl Fault {
             code,
             why,
             limit: None,
+            setback: None,
         }
     }
 }
@@ -240,7 +255,11 @@ impl Plan {
             return;
         }
         let why = error.message().to_owned();
-        self.end = Some(End::Fault(Fault::fatal(error.code(), why)));
+        let of_model = error.code() == Code::ProviderFailed;
+        self.end = Some(End::Fault(Fault {
+            setback: of_model.then(|| error.as_setback()),
+            ..Fault::fatal(error.code(), why)
+        }));
         self.hints = error.hints().to_vec();
     }
 
@@ -298,6 +317,15 @@ impl Plan {
             Some(End::Fault(fault)) => fault.limit,
             // Whoever stops it has asked what comes next, and that was its end.
             None => Some(Limit::TurnLimit),
+        }
+    }
+
+    /// Why a model gave no reply, where that ends the run.
+    #[must_use]
+    pub fn setback(&self) -> Option<Setback> {
+        match &self.end {
+            Some(End::Fault(fault)) => fault.setback,
+            Some(End::Answer(_)) | None => None,
         }
     }
 

@@ -29,6 +29,22 @@ use crate::words::limits::{
 };
 
 /// What the operator allows.
+///
+/// ```
+/// use lazaret::rules::grant::{Access, Grant};
+/// use lazaret::rules::policy::{Line, Policy};
+/// use lazaret::words::id::ToolName;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut policy = Policy::nothing("an example");
+/// let tool = ToolName::parse("notes.put")?;
+/// assert_eq!(policy.granted(&tool).notes, Access::None);
+/// let grant = Grant { notes: Access::Write, ..Grant::default() };
+/// policy.lines.push(Line { tools: "notes.*".to_owned().try_into()?, grant });
+/// assert_eq!(policy.granted(&tool).notes, Access::Write);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Policy {
     /// Where it was read: paths for people, or [`BUILT_IN`].

@@ -9,6 +9,7 @@ use crate::words::limits::{
     ATTACHMENT_BYTES, ATTACHMENTS, CANCEL_GRACE_MS, KEYED_CALLS, KEYED_TTL_MS, REPEATS,
     REPEATS_TTL_MS,
 };
+use crate::words::vocabulary::System;
 
 /// How runs go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub struct RunRules {
     pub health: Weights,
     /// What a run may be given to look at.
     pub attaching: Attaching,
+    /// Whose words for failures are said beside ours.
+    pub system: Option<System>,
 }
 
 /// What one run may be given to look at.

@@ -49,7 +49,7 @@ use crate::rules::show::Show;
 use crate::rules::spans::collector::Collector;
 use crate::rules::tier::Chains;
 use crate::words::clock::{Clock, Deadline};
-use crate::words::error::{Error, Result};
+use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
     Content, End, Event, Narrowed, Record, Spent, Started, Stopped, Surface,
 };
@@ -285,6 +285,20 @@ impl Host {
     /// Sees what happens in a run from the record at `seq` on, also what has happened already: for whoever comes
     /// late, or comes back.
     ///
+    /// ```no_run
+    /// # use std::sync::Arc;
+    /// # use lazaret::runs::host::{Goal, Host};
+    /// # use lazaret::words::event::Surface;
+    /// # async fn example(host: Arc<Host>) -> lazaret::words::error::Result<()> {
+    /// let goal = Goal::new(host.new_run(), Surface::Dev, "clerk", "Count the words.");
+    /// let run = goal.run.clone();
+    /// let running = host.start(goal);
+    /// let mut watcher = host.watch_from(&run, 0).await?;
+    /// println!("{:?}", watcher.next().await);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Journal::watch_from`].
     pub async fn watch_from(&self, run: &RunId, seq: Seq) -> Result<Watcher> {
@@ -347,7 +361,18 @@ impl Host {
         }
         let wished = (run.clone(), written.label());
         let work = self.call_one(wished, surface, (request, asked), tasks);
-        self.ended_once(&run, tasks, work).await
+        let mut called = self.ended_once(&run, tasks, work).await?;
+        called.outcome.result = called.outcome.result.map_err(|error| self.named(error));
+        Ok(called)
+    }
+
+    /// A failure with what the system whose profile was chosen calls it.
+    fn named(&self, error: Error) -> Error {
+        let of_model = error.code() == Code::ProviderFailed;
+        let setback = of_model.then(|| error.as_setback());
+        let system = self.rules.system;
+        let word = system.map(|system| system.word(error.code(), None, setback));
+        error.called(word)
     }
 
     pub(super) async fn call_one(

@@ -227,5 +227,8 @@ fn cards_speak_of_each_other_by_those_names() {
     assert_eq!(card.name, "code_execute");
     assert!(card.description.contains("Ask code_search for"));
     assert!(!card.description.contains("search_tools"));
-    assert_eq!(names.on(search_tools_card(SearchRules::default())).name, "code_search");
+    assert_eq!(
+        names.on(search_tools_card(SearchRules::default())).name,
+        "code_search"
+    );
 }

@@ -280,6 +280,13 @@ fn a_file_opens_with_its_documentation() {
 }
 
 #[test]
+fn the_page_of_a_crate_has_a_block_of_code() {
+    expect("host/src/lib.rs", "//! About.", &[Rule::CratePage]);
+    expect("sdk/src/lib.rs", "//! ```\n//! let a = 1;\n//! ```", &[]);
+    expect("sdk/src/a.rs", "pub mod words;", &[]);
+}
+
+#[test]
 fn what_does_not_parse_is_told() {
     expect("sdk/src/a.rs", "fn fn", &[Rule::Syntax]);
 }

@@ -260,6 +260,11 @@ pub const WIDE_STRUCTS: &[Exempt] = &[
         reason: "one field for each key of [limits], as a person writes it",
     },
     Exempt {
+        path: "host/src/words/event/session.rs",
+        name: "Compacted",
+        reason: "a record: one field for each thing that it says, and readers know them by name",
+    },
+    Exempt {
         path: "host/src/rules/pace.rs",
         name: "Pace",
         reason: "what [pace] says, resolved: a field for each of its keys",

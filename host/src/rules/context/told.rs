@@ -44,6 +44,8 @@ pub struct Context {
 #[derive(Clone, Debug, PartialEq)]
 struct Summary {
     text: String,
+    /// The same, and what tools had to say behind it.
+    told: String,
     label: Label,
     /// So many messages it stands for.
     through: usize,
@@ -159,6 +161,7 @@ impl Context {
         self.refused |= compacted.cause == Cause::Refused;
         self.summary = Some(Summary {
             text: compacted.summary.clone(),
+            told: compacted.told(),
             label: compacted.label.clone(),
             through: usize::try_from(compacted.through).unwrap_or(usize::MAX),
         });
@@ -371,7 +374,7 @@ impl Parts {
         let messages: Vec<Message> = messages.map(&mut show).collect();
         let lead = context.summary.as_ref().map(|summary| {
             let observation = Observation {
-                text: summary.text.clone(),
+                text: summary.told.clone(),
                 ok: true,
                 label: summary.label.clone(),
                 flags: Vec::new(),

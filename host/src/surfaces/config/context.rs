@@ -12,9 +12,10 @@ use crate::rules::context::window::Window;
 use crate::rules::sanitise::{CapTable, Caps};
 use crate::runs::host::Setup;
 use crate::words::error::{Error, Result};
-use crate::words::id::shown;
+use crate::words::id::{ToolName, shown};
 use crate::words::limits::{
-    COMPACTION_COUNT_MAX, CONTEXT_WINDOW_TOKENS_MAX, CONTEXT_WINDOW_TOKENS_MIN, OBSERVATION_CAP_MAX,
+    COMPACTION_COUNT_MAX, CONTEXT_WINDOW_TOKENS_MAX, CONTEXT_WINDOW_TOKENS_MIN,
+    OBSERVATION_CAP_MAX, SUMMARY_AFTER_TOOLS,
 };
 
 /// `[context]`: what holds of all models.
@@ -92,10 +93,23 @@ pub(super) fn roll(setup: &mut Setup, files: &[(&Path, &ConfigFile)]) -> Result<
         let what = format!("[compaction] speaks of the model `{name}`, which is not there");
         return Err(Error::bad_input(what).hint(format!("write `[models.{name}]`")));
     }
+    setup.policy.wards.folded.clone_from(&rolling.after);
     for agent in setup.agents.values_mut() {
         agent.rolling.clone_from(&rolling);
     }
     Ok(())
+}
+
+/// The tools that have something to say: those of the first file that names any.
+fn after(tables: &[&RollingTable]) -> Result<Vec<ToolName>> {
+    let Some(names) = tables.iter().find_map(|table| table.after.as_ref()) else {
+        return Ok(Vec::new());
+    };
+    if names.len() > SUMMARY_AFTER_TOOLS {
+        let what = format!("[compaction] after names at most {SUMMARY_AFTER_TOOLS} tools");
+        return Err(Error::bad_input(what));
+    }
+    names.iter().map(|name| ToolName::parse(name)).collect()
 }
 
 /// What two files say together.
@@ -134,6 +148,8 @@ pub(super) fn rolling(tables: &[&RollingTable]) -> Result<Rolling> {
         entry_chars: count(|t| t.entry_chars, "entry_chars", of.entry_chars)?,
         all_chars: count(|t| t.summary_chars, "summary_chars", of.all_chars)?,
         model: model.unwrap_or_default(),
+        after: after(tables)?,
+        after_chars: count(|t| t.after_chars, "after_chars", of.after_chars)?,
     };
     if rolling.trigger_percent > 0 && rolling.target_percent >= rolling.trigger_percent {
         return Err(
@@ -205,6 +221,18 @@ mod tests {
         check("keep_turns = 0", "keep_turns is from 1");
         let off: RollingTable = toml::from_str("trigger_percent = 0").unwrap();
         assert_eq!(rolling(&[&off]).unwrap().trigger_percent, 0);
+    }
+
+    #[test]
+    fn eight_tools_have_something_to_say_and_no_more() {
+        let table = |count: usize| -> RollingTable {
+            toml::from_str(&format!("after = {:?}", vec!["notes.list"; count])).unwrap()
+        };
+        assert_eq!(rolling(&[&table(8)]).unwrap().after.len(), 8);
+        let error = rolling(&[&table(9)]).unwrap_err();
+        assert!(error.message().contains("at most 8 tools"), "{error}");
+        let table: RollingTable = toml::from_str("after = [\"notes\"]").unwrap();
+        assert!(rolling(&[&table]).is_err());
     }
 
     #[test]

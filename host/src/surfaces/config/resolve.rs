@@ -148,6 +148,7 @@ pub(super) fn resolve(mut setup: Setup, files: &[(&Path, &ConfigFile)]) -> Resul
         caching: caching(files)?,
         health: bounds::weights(files)?,
         attaching: bounds::attaching(files)?,
+        system: None,
     };
     bounds::silent(&mut setup.policy.bounds, files)?;
     bounds::answers(&mut setup.policy, files)?;

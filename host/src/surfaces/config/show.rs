@@ -335,6 +335,7 @@ fn runs_of(config: &Config, own: &ConfigFile, theirs: &ConfigFile) -> Result<Run
         caching,
         health,
         attaching: _,
+        system: _,
     } = setup.rules;
     let names = names::together(&[&own.names, &theirs.names])?;
     let collector = setup.places.collector.as_ref();
@@ -436,6 +437,8 @@ fn rolling_of(rolling: &Rolling) -> RollingTable {
         entry_chars: Some(rolling.entry_chars),
         summary_chars: Some(rolling.all_chars),
         model: Some(rolling.model.clone()).filter(|model| !model.is_empty()),
+        after: Some(rolling.after.iter().map(ToString::to_string).collect()),
+        after_chars: Some(rolling.after_chars),
     }
 }
 

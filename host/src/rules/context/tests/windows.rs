@@ -100,6 +100,7 @@ fn fold(
         summary_tokens: 0,
         estimated: true,
         instead: String::new(),
+        after: Vec::new(),
         spent: Spent::default(),
     };
     context.folded(&compacted);
