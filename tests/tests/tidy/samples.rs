@@ -59,7 +59,7 @@ fn a_layer_is_not_used_from_below() {
     );
     good(
         "host/src/lib.rs",
-        "pub use crate::surfaces::cli; mod words;",
+        "//! ```\npub use crate::surfaces::cli; mod words;",
     );
     good("tests/src/rig.rs", "use crate::surfaces::a;");
 }
