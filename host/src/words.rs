@@ -19,3 +19,4 @@ pub mod message;
 pub mod near;
 pub mod session;
 pub mod setback;
+pub mod vocabulary;

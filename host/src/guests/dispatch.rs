@@ -702,8 +702,7 @@ fn inside(caller: &Caller, call: &Call, (seq, within): (Seq, Within), policy: &P
     let bounds = policy.bounds;
     // Who calls comes before the manifest, and nobody past policy (U-08).
     let asked = caller.known.asked.timeout_ms;
-    let timeout_ms = asked.unwrap_or(call.declared.conduct.timeout_ms);
-    let timeout_ms = timeout_ms.min(bounds.timeout_ms);
+    let timeout_ms = bounds.deadline_ms(asked.or(call.declared.conduct.timeout_ms));
     Caller {
         run: caller.run.clone(),
         parent: seq,

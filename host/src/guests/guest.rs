@@ -31,6 +31,7 @@ use crate::words::id::shown;
 use crate::words::label::Label;
 use crate::words::limits::{
     ARGS_BYTES, FETCH_HEADER_BYTES, GUEST_RESOURCES, HOSTCALL_BYTES, LOG_BYTES, LOG_LINES,
+    OUTCOME_BYTES,
 };
 
 /// A component whose imports are resolved: ready to become a guest in microseconds.
@@ -140,7 +141,9 @@ const MANIFEST_BOUNDS: Bounds = Bounds {
     memory_bytes: 64 << 20,
     timeout_ms: 5_000,
     calls: 0,
+    silent_timeout_ms: 5_000,
     argument_bytes: ARGS_BYTES,
+    outcome_bytes: OUTCOME_BYTES,
     retries: Retries::NONE,
 };
 

@@ -8,7 +8,7 @@ use std::pin::Pin;
 
 use super::apart::Done;
 use crate::words::error::Result;
-use crate::words::event::Scripted;
+use crate::words::event::{Noted, Scripted};
 use crate::words::id::Place;
 use crate::words::message::{Reply, Usage};
 
@@ -35,6 +35,9 @@ pub trait Recorded: fmt::Debug + Send + Sync {
     /// # Errors
     /// What it failed with.
     fn summary(&self) -> Result<(String, Usage)>;
+
+    /// What tools had to say of what was folded next.
+    fn noted(&self) -> Vec<Noted>;
 
     /// What the model said that is asked next, or what it failed with; and of that whether it had said something before.
     fn reply(&self) -> (Result<Reply>, bool);

@@ -36,8 +36,8 @@ use crate::words::event::{ScriptBounds, Spent};
 use crate::words::id::{Digest, ToolName, shown};
 use crate::words::label::Label;
 use crate::words::limits::{
-    ARGS_BYTES, CALL_TIMEOUT_MS, GUEST_MEMORY_BYTES, SCRIPT_FUEL_PER_MS, SCRIPT_JSON_BYTES,
-    SCRIPT_LOG_BYTES,
+    ARGS_BYTES, CALL_TIMEOUT_MS, GUEST_MEMORY_BYTES, OUTCOME_BYTES, SCRIPT_FUEL_PER_MS,
+    SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES,
 };
 
 /// The components that scripts need, with the code of the newest engine.
@@ -165,7 +165,9 @@ const READER_BOUNDS: Bounds = Bounds {
     memory_bytes: GUEST_MEMORY_BYTES,
     timeout_ms: CALL_TIMEOUT_MS,
     calls: 0,
+    silent_timeout_ms: CALL_TIMEOUT_MS,
     argument_bytes: ARGS_BYTES,
+    outcome_bytes: OUTCOME_BYTES,
     retries: Retries::NONE,
 };
 
@@ -261,7 +263,9 @@ impl Seat {
             memory_bytes: GUEST_MEMORY_BYTES,
             timeout_ms: CALL_TIMEOUT_MS,
             calls: 0,
+            silent_timeout_ms: CALL_TIMEOUT_MS,
             argument_bytes: ARGS_BYTES,
+            outcome_bytes: OUTCOME_BYTES,
             retries: Retries::NONE,
         };
         let alone = Alone(Meter::new(bounds));

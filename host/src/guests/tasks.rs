@@ -16,6 +16,7 @@ use crate::rules::running::{Abort, RunRules};
 use crate::words::error::{Code, Error, Result};
 use crate::words::limits::EFFECT_TIMEOUT_MS;
 use crate::words::lock::lock;
+use crate::words::vocabulary::System;
 
 /// A run's tasks, and whether it was cancelled. Cheap to clone.
 #[derive(Clone)]
@@ -61,6 +62,12 @@ impl Tasks {
     #[must_use]
     pub fn abort(&self) -> Abort {
         self.0.rules.abort
+    }
+
+    /// Whose words for failures are said beside ours.
+    #[must_use]
+    pub fn system(&self) -> Option<System> {
+        self.0.rules.system
     }
 
     /// What came of calls of the turn that is under way.
@@ -222,5 +229,82 @@ impl Default for Tasks {
 impl std::fmt::Debug for Tasks {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str("Tasks")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Instant;
+
+    use super::*;
+    use crate::rules::running::Abort;
+
+    fn with(grace_ms: u64) -> Tasks {
+        let abort = Abort {
+            grace_ms,
+            ..Abort::default()
+        };
+        Tasks::of(RunRules {
+            abort,
+            ..RunRules::default()
+        })
+    }
+
+    /// Says that it is gone.
+    struct Gone(Arc<AtomicBool>);
+
+    impl Drop for Gone {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+
+    /// A cancelled run's work that never ends: how long its end was waited for.
+    async fn waited(grace_ms: u64) -> Duration {
+        let tasks = with(grace_ms);
+        let gone = Arc::new(AtomicBool::new(false));
+        let guard = Gone(gone.clone());
+        let work = async move {
+            let _guard = guard;
+            std::future::pending::<Result<()>>().await
+        };
+        let ends = async {
+            // The work was polled first, so it is in the set.
+            tokio::task::yield_now().await;
+            tasks.cancel();
+            let began = Instant::now();
+            tasks.drain().await;
+            began.elapsed()
+        };
+        let (dropped, waited) = tokio::join!(tasks.run(work), ends);
+        assert!(dropped.is_err() && gone.load(Ordering::SeqCst));
+        waited
+    }
+
+    #[tokio::test]
+    async fn work_that_does_not_end_has_its_grace_and_is_dropped() {
+        // No timer fires early; that it fires at all is what ends this.
+        assert!(waited(50).await >= Duration::from_millis(50));
+        assert!(waited(120).await >= Duration::from_millis(120));
+        waited(0).await;
+    }
+
+    #[tokio::test]
+    async fn work_that_ends_within_its_grace_ends_by_itself() {
+        let tasks = with(600_000);
+        let (last, word) = oneshot::channel::<&str>();
+        let work = async move { Ok(word.await.unwrap()) };
+        let ends = async {
+            tokio::task::yield_now().await;
+            tasks.cancel();
+            let says = async {
+                tokio::task::yield_now().await;
+                last.send("done").unwrap();
+            };
+            tokio::join!(tasks.drain(), says);
+        };
+        let (said, ()) = tokio::join!(tasks.run(work), ends);
+        assert_eq!(said.unwrap(), "done");
     }
 }

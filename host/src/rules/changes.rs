@@ -241,7 +241,11 @@ fn conduct(changes: &mut Changes, name: &str, (old, new): (&Declared, &Declared)
     }
     let (was, is) = (old.conduct.timeout_ms, new.conduct.timeout_ms);
     if was != is {
-        let what = format!("it may take {is} ms, and could take {was}");
+        let usual = |ms: Option<u64>| match ms {
+            Some(ms) => format!("{ms} ms"),
+            None => "as long as policy says".to_owned(),
+        };
+        let what = format!("it may take {}, and could take {}", usual(is), usual(was));
         changes.harmless("timeout-changed", name, what);
     }
 }

@@ -9,13 +9,11 @@ use serde_json::{Value, json};
 use super::flow::handles::{PLUGIN, READ};
 use super::json;
 use super::schema::Schema;
-use super::search::{Candidate, search};
+use super::search::{Candidate, Query, SearchRules, search};
 use super::signature::{HANDLES, Listed, catalogue, catalogue_line, declaration, signature};
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::shown;
-use crate::words::limits::{
-    CATALOGUE_LINES, SCRIPT_CHARS, SEARCH_ANSWER_BYTES, SEARCH_HITS_MAX, SEARCH_QUERY_CHARS,
-};
+use crate::words::limits::{CATALOGUE_LINES, SCRIPT_CHARS, SEARCH_ANSWER_BYTES};
 use crate::words::message::{Card, WishedArgs};
 
 /// The tool that runs a script.
@@ -122,9 +120,9 @@ pub fn run_script_card(tools: &[Listed<'_>]) -> Card {
     }
 }
 
-/// The card of `search_tools`. So many are found where the model does not say how many.
+/// The card of `search_tools`.
 #[must_use]
-pub fn search_tools_card(results: usize) -> Card {
+pub fn search_tools_card(rules: SearchRules) -> Card {
     Card {
         name: SEARCH_TOOLS.to_owned(),
         description: "Finds tools by words of what they do, and returns their exact signatures in \
@@ -135,14 +133,14 @@ pub fn search_tools_card(results: usize) -> Card {
             "properties": {
                 "query": {
                     "type": "string",
-                    "maxLength": SEARCH_QUERY_CHARS,
+                    "maxLength": rules.query_chars,
                     "description": "Words to look for in names, descriptions and arguments.",
                 },
                 "limit": {
                     "type": "integer",
                     "minimum": 1,
-                    "maximum": SEARCH_HITS_MAX,
-                    "default": results,
+                    "maximum": rules.results_max,
+                    "default": rules.results.min(rules.results_max),
                     "description": "How many tools to return.",
                 },
             },
@@ -160,13 +158,13 @@ pub fn search_tools_card(results: usize) -> Card {
 ///
 /// # Errors
 /// `BadArgs`, as [`search`] says.
-pub fn answer(tools: &[Listed<'_>], query: &str, limit: Option<u64>) -> Result<String> {
+pub fn answer(tools: &[Listed<'_>], query: Query<'_>, rules: SearchRules) -> Result<String> {
     let candidates = tools.iter().map(|tool| Candidate {
         name: tool.name,
         description: tool.description,
         arguments: tool.arguments(),
     });
-    let hits = search(candidates, query, limit)?;
+    let hits = search(candidates, query, rules)?;
     if hits.names.is_empty() {
         return Ok(format!(
             "No tool matches. Try other words; an empty query lists all {} in order of name.",
@@ -205,8 +203,8 @@ pub fn answer(tools: &[Listed<'_>], query: &str, limit: Option<u64>) -> Result<S
             ("tools match", "them")
         };
         answer.push_str(&format!(
-            "// {} more {tools}: other words or a higher `limit` (at most {SEARCH_HITS_MAX}) find {they}.\n",
-            hits.more
+            "// {} more {tools}: other words or a higher `limit` (at most {}) find {they}.\n",
+            hits.more, rules.results_max
         ));
     }
     Ok(answer)
@@ -214,10 +212,12 @@ pub fn answer(tools: &[Listed<'_>], query: &str, limit: Option<u64>) -> Result<S
 
 /// Arguments of `search_tools` that fit its card, taken apart for [`answer`].
 #[must_use]
-pub fn search_args(args: &Value) -> (&str, Option<u64>) {
-    let query = args.get("query").and_then(Value::as_str);
-    let limit = args.get("limit").and_then(whole);
-    (query.unwrap_or_default(), limit)
+pub fn search_args(args: &Value) -> Query<'_> {
+    let words = args.get("query").and_then(Value::as_str);
+    Query {
+        words: words.unwrap_or_default(),
+        limit: args.get("limit").and_then(whole),
+    }
 }
 
 /// A schema takes `3.0` for an integer, so it is one.
@@ -269,6 +269,10 @@ mod tests {
         names.iter().map(listed).collect()
     }
 
+    fn told(tools: &[Listed<'_>], words: &str, limit: Option<u64>) -> Result<String> {
+        answer(tools, Query { words, limit }, SearchRules::default())
+    }
+
     fn names(count: usize) -> Vec<String> {
         (0..count)
             .map(|index| format!("p{}.t{index:03}", index % 3))
@@ -277,7 +281,7 @@ mod tests {
 
     #[test]
     fn the_cards_bound_their_arguments() {
-        let search = Schema::compile(search_tools_card(3).input).unwrap();
+        let search = Schema::compile(search_tools_card(SearchRules::default()).input).unwrap();
         for fits in [
             json!({"query": ""}),
             json!({"query": "é".repeat(512), "limit": 25}),
@@ -337,7 +341,7 @@ mod tests {
         let names = names(10);
         let input = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
         let tools = listed(&names, &input);
-        let text = answer(&tools, "t004", None).unwrap();
+        let text = told(&tools, "t004", None).unwrap();
         assert!(
             text.starts_with("interface Tools {\n  p1: {\n    /**\n     * Reads a word.\n"),
             "{text}"
@@ -346,24 +350,21 @@ mod tests {
             text.contains("\n    t004(args: { n?: number }): Promise<unknown>;\n"),
             "{text}"
         );
-        let text = answer(&tools, "word", None).unwrap();
+        let text = told(&tools, "word", None).unwrap();
         assert!(text.ends_with(
             "\n// 2 more tools match: other words or a higher `limit` (at most 25) find them.\n"
         ));
         assert!(
-            answer(&tools, "word", Some(9))
+            told(&tools, "word", Some(9))
                 .unwrap()
                 .contains("// 1 more tool matches: ")
         );
-        let none = answer(&tools, "zebra", None).unwrap();
+        let none = told(&tools, "zebra", None).unwrap();
         assert_eq!(
             none,
             "No tool matches. Try other words; an empty query lists all 10 in order of name."
         );
-        assert_eq!(
-            answer(&tools, "", Some(0)).unwrap_err().code(),
-            Code::BadArgs
-        );
+        assert_eq!(told(&tools, "", Some(0)).unwrap_err().code(), Code::BadArgs);
     }
 
     #[test]
@@ -371,9 +372,9 @@ mod tests {
         let input = json!({"type": "object"});
         let names = ["handle.read".to_owned(), "p.read".to_owned()];
         let tools = listed(&names, &input);
-        let text = answer(&tools, "read", None).unwrap();
+        let text = told(&tools, "read", None).unwrap();
         assert!(text.ends_with(HANDLES), "{text}");
-        let text = answer(&tools[1..], "read", None).unwrap();
+        let text = told(&tools[1..], "read", None).unwrap();
         assert!(!text.contains("Handle"), "{text}");
     }
 
@@ -389,7 +390,7 @@ mod tests {
             json!({"type": "object", "properties": fields.collect::<serde_json::Map<_, _>>()});
         let names = names(40);
         let tools = listed(&names, &input);
-        let text = answer(&tools, "", Some(25)).unwrap();
+        let text = told(&tools, "", Some(25)).unwrap();
         assert!(
             text.len() <= OBSERVATION_TOKENS * CHARS_PER_TOKEN,
             "{}",
@@ -408,14 +409,18 @@ mod tests {
 
     #[test]
     fn arguments_are_taken_apart() {
+        let three = Query {
+            words: "a",
+            limit: Some(3),
+        };
+        assert_eq!(search_args(&json!({"query": "a", "limit": 3})), three);
+        assert_eq!(search_args(&json!({"query": "a", "limit": 3.0})), three);
         assert_eq!(
-            search_args(&json!({"query": "a", "limit": 3})),
-            ("a", Some(3))
+            search_args(&json!({"query": "a"})),
+            Query {
+                limit: None,
+                ..three
+            }
         );
-        assert_eq!(
-            search_args(&json!({"query": "a", "limit": 3.0})),
-            ("a", Some(3))
-        );
-        assert_eq!(search_args(&json!({"query": "a"})), ("a", None));
     }
 }

@@ -40,6 +40,18 @@ pub use self::decode::Decoder;
 pub use self::fault::refused;
 
 /// A wire format: how a provider is asked, and how it answers.
+///
+/// ```
+/// use lazaret::rules::codec::{Target, Wire};
+/// use lazaret::words::message::{Message, Prompt};
+///
+/// let prompt = Prompt { messages: vec![Message::user("Hello.")], ..Prompt::default() };
+/// let extra = serde_json::Map::new();
+/// let target = Target { model: "m", by: "", extra: &extra, streams: false };
+/// let body: serde_json::Value = serde_json::from_slice(&Wire::OpenAi.encode(&target, &prompt).body)?;
+/// assert_eq!(body["messages"][0]["content"], "Hello.");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire {
     /// OpenAI's chat completions, which Ollama, llama.cpp, vLLM and many others speak, too.

@@ -6,18 +6,44 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// How much of the average the latest attempt is.
-const ALPHA: f64 = 0.2;
-/// What is thought of a model that nobody has asked.
-const START: f64 = 0.5;
-/// How much of the order is health; the rest is the place in the configuration.
-const WEIGHT: f64 = 0.85;
+/// What health is made of: `[health]`, in percent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weights {
+    /// How much of the average the latest attempt is.
+    pub alpha_percent: u32,
+    /// What is thought of a model that nobody has asked.
+    pub start_percent: u32,
+    /// How much of the order is health; the rest is the place in the configuration.
+    pub weight_percent: u32,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self {
+            alpha_percent: 20,
+            start_percent: 50,
+            weight_percent: 85,
+        }
+    }
+}
 
 /// What is known of models that were asked.
 #[derive(Clone, Debug, Default)]
-pub struct Health(BTreeMap<String, f64>);
+pub struct Health {
+    models: BTreeMap<String, f64>,
+    weights: Weights,
+}
 
 impl Health {
+    /// Nobody was asked yet.
+    #[must_use]
+    pub fn new(weights: Weights) -> Self {
+        Self {
+            weights,
+            ..Self::default()
+        }
+    }
+
     /// A model has replied, after so many milliseconds, or failed.
     pub fn saw(&mut self, model: &str, replied_ms: Option<u64>) {
         let outcome = match replied_ms {
@@ -28,12 +54,13 @@ impl Health {
             Some(_) => 0.6,
         };
         let before = self.of(model);
-        let now = before + ALPHA * (outcome - before);
-        self.0.insert(model.to_owned(), now);
+        let now = before + share(self.weights.alpha_percent) * (outcome - before);
+        self.models.insert(model.to_owned(), now);
     }
 
     fn of(&self, model: &str) -> f64 {
-        self.0.get(model).copied().unwrap_or(START)
+        let start = share(self.weights.start_percent);
+        self.models.get(model).copied().unwrap_or(start)
     }
 
     /// Sorts what is named so, the healthiest first; what is as healthy stays in its order.
@@ -44,9 +71,10 @@ impl Health {
             .enumerate()
             .map(|(at, model)| (name(model).to_owned(), 1.0 - count(at) / length))
             .collect();
+        let weight = share(self.weights.weight_percent);
         let rank = |model: &T| {
             let place = places.get(name(model)).copied().unwrap_or_default();
-            WEIGHT * self.of(name(model)) + (1.0 - WEIGHT) * place
+            weight * self.of(name(model)) + (1.0 - weight) * place
         };
         models.sort_by(|one, other| {
             rank(other)
@@ -54,6 +82,10 @@ impl Health {
                 .unwrap_or(Ordering::Equal)
         });
     }
+}
+
+fn share(percent: u32) -> f64 {
+    f64::from(percent) / 100.0
 }
 
 fn count(number: usize) -> f64 {
@@ -91,6 +123,44 @@ mod tests {
         check("c c", "c a b");
         check("a:200000 c", "a c b");
         check("a:200000 c c", "c a b");
+    }
+
+    #[test]
+    fn the_weights_say_how_much_is_health() {
+        let order = |seen: &[&str], weights| {
+            let mut health = Health::new(weights);
+            for model in seen {
+                health.saw(
+                    model.trim_end_matches('!'),
+                    (!model.ends_with('!')).then_some(0),
+                );
+            }
+            let mut models = vec!["a", "b", "c"];
+            health.sort(&mut models, |model| model);
+            models.join(" ")
+        };
+        let usual = Weights::default();
+        // Nothing but the place counts.
+        let none = Weights {
+            weight_percent: 0,
+            ..usual
+        };
+        assert_eq!(order(&["a!", "a!"], none), "a b c");
+        assert_eq!(order(&["a!", "a!"], usual), "b c a");
+        // The latest attempt is all that is remembered.
+        let short = Weights {
+            alpha_percent: 100,
+            ..usual
+        };
+        assert_eq!(order(&["a!", "a!", "a!", "a"], short), "a b c");
+        assert_eq!(order(&["a!", "a!", "a!", "a"], usual), "b a c");
+        // Who was never asked is thought to be down.
+        let low = Weights {
+            start_percent: 0,
+            ..usual
+        };
+        assert_eq!(order(&["c"], low), "c a b");
+        assert_eq!(order(&["c"], usual), "a c b");
     }
 
     #[test]

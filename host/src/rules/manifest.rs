@@ -17,7 +17,7 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
 use crate::words::id::{ToolName, is_name, shown};
 use crate::words::limits::{
-    CALL_RETRIES, CALL_RETRIES_MAX, CALL_RETRY_DELAY_MS_MAX, CALL_TIMEOUT_MS, CALL_TIMEOUT_MS_MAX,
+    CALL_RETRIES, CALL_RETRIES_MAX, CALL_RETRY_DELAY_MS_MAX, CALL_TIMEOUT_MS_MAX,
     DESCRIPTION_BYTES, MANIFEST_BYTES, MANIFEST_EXAMPLES, MANIFEST_TOOLS,
 };
 
@@ -131,9 +131,9 @@ pub struct Offer {
 /// How a call goes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Conduct {
-    /// Deadline of one call.
-    #[serde(default = "default_timeout_ms")]
-    pub timeout_ms: u64,
+    /// Deadline of one call; policy says one where it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
     /// Repetition after a failure that may pass; policy says where it does not.
     #[serde(default, deserialize_with = "retry_or_flag")]
     pub retry: Option<Retry>,
@@ -389,10 +389,6 @@ fn all_surfaces() -> BTreeSet<SurfaceWord> {
     Surface::ALL.into_iter().map(SurfaceWord).collect()
 }
 
-fn default_timeout_ms() -> u64 {
-    CALL_TIMEOUT_MS
-}
-
 impl Manifest {
     /// Reads and checks a manifest as a guest gave it.
     ///
@@ -486,7 +482,8 @@ impl Declared {
         if self.description.trim().is_empty() || self.description.len() > DESCRIPTION_BYTES {
             return wrong("its description is empty or too long");
         }
-        if self.conduct.timeout_ms == 0 || self.conduct.timeout_ms > CALL_TIMEOUT_MS_MAX {
+        let fits = |ms: u64| (1..=CALL_TIMEOUT_MS_MAX).contains(&ms);
+        if !self.conduct.timeout_ms.is_none_or(fits) {
             return wrong("`timeout_ms` is not between 1 and 600000");
         }
         let retry = self.conduct.retry.unwrap_or_default();

@@ -30,6 +30,8 @@ pub struct Pace {
     pub on_denied: OnDenied,
     /// How often a call that was denied may be wished for again.
     pub denied_repeats: u32,
+    /// Whether the model is asked once more when its turns are over, and may only answer then (C-02).
+    pub final_answer_turn: bool,
     /// One question to a model, from request to the last byte.
     pub turn_timeout_ms: u64,
     /// One call, whatever its tool and `[limits]` say: the shortest holds.
@@ -50,6 +52,7 @@ impl Default for Pace {
             recover_tool_failures: true,
             on_denied: OnDenied::Tell,
             denied_repeats: RUN_DENIED_REPEATS,
+            final_answer_turn: false,
             turn_timeout_ms: TURN_TIMEOUT_MS,
             call_timeout_ms: CALL_TIMEOUT_MS_MAX,
             run_timeout_ms: None,

@@ -22,8 +22,19 @@ use crate::words::event::Limit;
 use crate::words::id::Seq;
 use crate::words::label::Label;
 use crate::words::message::{Message, Observation, Reply, ToolCall, Usage};
+use crate::words::setback::Setback;
 
 /// Where a run stands.
+///
+/// ```
+/// use lazaret::rules::pace::Pace;
+/// use lazaret::rules::plan::{Grouping, Plan, Step};
+/// use lazaret::words::label::Label;
+///
+/// let plan = Plan::new("Look it up.", Label::default(), 0, Pace::default());
+/// let next = plan.next(|_| Grouping::Alone);
+/// assert!(matches!(next, Step::Fail(_, why) if why.starts_with("turn_limit")));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Plan {
     turns_max: u32,
@@ -55,6 +66,8 @@ struct Fault {
     why: String,
     /// The bound that was reached, where one was.
     limit: Option<Limit>,
+    /// Why a model gave no reply, where that was it.
+    setback: Option<Setback>,
 }
 
 impl Fault {
@@ -64,6 +77,7 @@ impl Fault {
             code: Code::OverBudget,
             why: format!("{}: {why}", limit.word()),
             limit: Some(limit),
+            setback: None,
         }
     }
 
@@ -73,6 +87,7 @@ impl Fault {
             code,
             why,
             limit: None,
+            setback: None,
         }
     }
 }
@@ -129,7 +144,7 @@ impl Plan {
         if !self.waiting.is_empty() {
             return Step::Calls(groups(&self.waiting, self.pace.parallel, grouping));
         }
-        if self.turns >= self.turns_max {
+        if self.turns >= self.turns_max && !self.is_final() {
             let why = format!(
                 "the model was asked {} times and still wants to call tools",
                 self.turns
@@ -138,6 +153,12 @@ impl Plan {
             return Step::Fail(fault.code, fault.why);
         }
         Step::Prompt(self.turns + 1)
+    }
+
+    /// Whether the turns are over, and the model is asked once more, to answer from what it has (C-02).
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        self.pace.final_answer_turn && self.turns == self.turns_max
     }
 
     /// The model is about to read this as well, or has: what is shown to it beside what was said.
@@ -164,6 +185,9 @@ impl Plan {
         }
         if reply.calls.is_empty() {
             self.end_with(End::Answer(reply.text.clone()));
+        } else if self.turns > self.turns_max {
+            let why = "the model was asked for its answer, and still wants to call tools";
+            self.end_with(End::Fault(Fault::limit(Limit::TurnLimit, why)));
         } else {
             self.enter(State::Calling);
             if let Err(fault) = self.counts.wished(&self.pace, reply.calls.len()) {
@@ -231,7 +255,11 @@ impl Plan {
             return;
         }
         let why = error.message().to_owned();
-        self.end = Some(End::Fault(Fault::fatal(error.code(), why)));
+        let of_model = error.code() == Code::ProviderFailed;
+        self.end = Some(End::Fault(Fault {
+            setback: of_model.then(|| error.as_setback()),
+            ..Fault::fatal(error.code(), why)
+        }));
         self.hints = error.hints().to_vec();
     }
 
@@ -289,6 +317,15 @@ impl Plan {
             Some(End::Fault(fault)) => fault.limit,
             // Whoever stops it has asked what comes next, and that was its end.
             None => Some(Limit::TurnLimit),
+        }
+    }
+
+    /// Why a model gave no reply, where that ends the run.
+    #[must_use]
+    pub fn setback(&self) -> Option<Setback> {
+        match &self.end {
+            Some(End::Fault(fault)) => fault.setback,
+            Some(End::Answer(_)) | None => None,
         }
     }
 

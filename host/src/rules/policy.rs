@@ -16,17 +16,35 @@ use super::questions::AskRules;
 use super::retry::Retries;
 use super::schema::Args;
 use super::scrub::guess::Guess;
+use super::search::SearchRules;
 use super::wards::Wards;
 use crate::words::bound::Bound;
 use crate::words::error::{Error, Result};
 use crate::words::id::ToolName;
 use crate::words::label::{Sort, Source};
 use crate::words::limits::{
-    ARGS_BYTES, CALL_CPU_MS, CALL_FUEL, CALLS_PER_CALL, GUEST_MEMORY_BYTES, MOUNT_FILE_BYTES,
-    MOUNT_RUN_BYTES, SCRIPT_CALLS, SCRIPT_CHARS, SCRIPT_CPU_MS, SEARCH_HITS,
+    ARGS_BYTES, CALL_CPU_MS, CALL_FUEL, CALL_TIMEOUT_MS, CALL_TIMEOUT_MS_MAX, CALLS_PER_CALL,
+    GUEST_MEMORY_BYTES, MOUNT_FILE_BYTES, MOUNT_RUN_BYTES, OUTCOME_BYTES, SCRIPT_CALLS,
+    SCRIPT_CHARS, SCRIPT_CPU_MS,
 };
 
 /// What the operator allows.
+///
+/// ```
+/// use lazaret::rules::grant::{Access, Grant};
+/// use lazaret::rules::policy::{Line, Policy};
+/// use lazaret::words::id::ToolName;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut policy = Policy::nothing("an example");
+/// let tool = ToolName::parse("notes.put")?;
+/// assert_eq!(policy.granted(&tool).notes, Access::None);
+/// let grant = Grant { notes: Access::Write, ..Grant::default() };
+/// policy.lines.push(Line { tools: "notes.*".to_owned().try_into()?, grant });
+/// assert_eq!(policy.granted(&tool).notes, Access::Write);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Policy {
     /// Where it was read: paths for people, or [`BUILT_IN`].
@@ -66,8 +84,8 @@ pub struct ScriptRules {
     pub wall_ms: Option<u64>,
     /// Characters of its source.
     pub chars: usize,
-    /// Tools that a search returns where it does not say how many.
-    pub results: usize,
+    /// How it looks for tools.
+    pub search: SearchRules,
 }
 
 impl Default for ScriptRules {
@@ -77,7 +95,7 @@ impl Default for ScriptRules {
             cpu_ms: SCRIPT_CPU_MS,
             wall_ms: None,
             chars: SCRIPT_CHARS,
-            results: SEARCH_HITS,
+            search: SearchRules::default(),
         }
     }
 }
@@ -147,10 +165,14 @@ pub struct Bounds {
     pub memory_bytes: usize,
     /// Deadline that caps what manifests name.
     pub timeout_ms: u64,
+    /// Deadline of a tool whose manifest names none.
+    pub silent_timeout_ms: u64,
     /// Inner calls of one outer call.
     pub calls: u32,
     /// Arguments of one call as JSON text.
     pub argument_bytes: usize,
+    /// Outcome of one call as JSON text.
+    pub outcome_bytes: usize,
     /// Repetitions of a call that failed and may succeed later.
     pub retries: Retries,
 }
@@ -161,15 +183,36 @@ impl Default for Bounds {
             fuel: CALL_FUEL,
             cpu_ms: CALL_CPU_MS,
             memory_bytes: GUEST_MEMORY_BYTES,
-            timeout_ms: crate::words::limits::CALL_TIMEOUT_MS_MAX,
+            timeout_ms: CALL_TIMEOUT_MS_MAX,
+            silent_timeout_ms: CALL_TIMEOUT_MS,
             calls: CALLS_PER_CALL,
             argument_bytes: ARGS_BYTES,
+            outcome_bytes: OUTCOME_BYTES,
             retries: Retries::default(),
         }
     }
 }
 
 impl Bounds {
+    /// The deadline of a call: its client's, its manifest's or the usual one, and never beyond policy (U-08).
+    #[must_use]
+    pub fn deadline_ms(&self, own: Option<u64>) -> u64 {
+        own.unwrap_or(self.silent_timeout_ms).min(self.timeout_ms)
+    }
+
+    /// An outcome that has no more bytes than it may have.
+    ///
+    /// # Errors
+    /// `TooBig`.
+    pub fn check_outcome(&self, bytes: usize) -> Result<()> {
+        if bytes <= self.outcome_bytes {
+            return Ok(());
+        }
+        let most = u64::try_from(self.outcome_bytes).unwrap_or(u64::MAX);
+        let error = Error::too_big("the outcome", self.outcome_bytes, bytes);
+        Err(error.hint(Bound::Outcome.hint(most)))
+    }
+
     /// Arguments of which no more was written than may be; what handles hold may be as long as outcomes are.
     ///
     /// # Errors

@@ -61,6 +61,8 @@ pub struct Retries {
     pub silent: Retry,
     /// The most that a manifest or a caller may ask for.
     pub most: u32,
+    /// Whether what changes something is made again as well, though it may be done twice then (C-37).
+    pub writes: bool,
 }
 
 impl Default for Retries {
@@ -68,6 +70,7 @@ impl Default for Retries {
         Self {
             silent: Retry::linear(CALL_RETRIES, CALL_RETRY_DELAY_MS),
             most: CALL_RETRIES_MAX,
+            writes: false,
         }
     }
 }
@@ -77,13 +80,14 @@ impl Retries {
     pub const NONE: Self = Self {
         silent: Retry::linear(0, 0),
         most: 0,
+        writes: false,
     };
 
     /// What holds for a call of this tool: what its caller asked for, else its manifest, else policy.
     #[must_use]
     pub fn of(&self, declared: &Declared, asked: Option<Retry>) -> Retry {
         let conduct = &declared.conduct;
-        if !declared.effect.leaves_no_trace() && !conduct.idempotent {
+        if !declared.effect.leaves_no_trace() && !conduct.idempotent && !self.writes {
             return Retry::linear(0, 0);
         }
         // What depends on its arguments alone comes to the same end again, unless it says otherwise.
@@ -166,6 +170,22 @@ mod tests {
             None,
             (0, 0),
         );
+    }
+
+    #[test]
+    fn who_says_so_has_what_changes_something_made_again() {
+        let retries = Retries {
+            writes: true,
+            ..Retries::default()
+        };
+        for (more, wanted) in [
+            (json!({"effect": "side-effecting"}), 2),
+            (json!({"effect": "destructive", "retry": {"retries": 1}}), 1),
+            (json!({"effect": "destructive", "retry": false}), 0),
+            (json!({"effect": "pure"}), 0),
+        ] {
+            assert_eq!(retries.of(&tool(&more), None).retries, wanted, "{more}");
+        }
     }
 
     #[test]

@@ -1,10 +1,15 @@
 //! How runs go, whoever they are of: how they are given up (U-07), and which outcomes are given again (U-18).
 //!
-//! From `[abort]` and `[cache]`.
+//! From `[abort]`, `[cache]` and `[health]`, and of `[limits]` what is attached.
 
 use serde::Deserialize;
 
-use crate::words::limits::{CANCEL_GRACE_MS, KEYED_CALLS, KEYED_TTL_MS, REPEATS, REPEATS_TTL_MS};
+use super::health::Weights;
+use crate::words::limits::{
+    ATTACHMENT_BYTES, ATTACHMENTS, CANCEL_GRACE_MS, KEYED_CALLS, KEYED_TTL_MS, REPEATS,
+    REPEATS_TTL_MS,
+};
+use crate::words::vocabulary::System;
 
 /// How runs go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,6 +18,30 @@ pub struct RunRules {
     pub abort: Abort,
     /// Which outcomes are given again.
     pub caching: Caching,
+    /// How the health of models is counted.
+    pub health: Weights,
+    /// What a run may be given to look at.
+    pub attaching: Attaching,
+    /// Whose words for failures are said beside ours.
+    pub system: Option<System>,
+}
+
+/// What one run may be given to look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attaching {
+    /// Files.
+    pub files: usize,
+    /// Bytes of all of them together.
+    pub bytes: usize,
+}
+
+impl Default for Attaching {
+    fn default() -> Self {
+        Self {
+            files: ATTACHMENTS,
+            bytes: ATTACHMENT_BYTES,
+        }
+    }
 }
 
 /// How runs are given up.

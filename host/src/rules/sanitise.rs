@@ -32,6 +32,10 @@ pub struct Caps {
     pub read_bytes_max: usize,
     /// What is done for tools that do not say what to keep; the middle is left out where nobody does.
     pub truncation: Truncation,
+    /// What of it is of the beginning, where more of that than of the end is shown (C-10).
+    pub head_percent: usize,
+    /// What of it is of the end.
+    pub tail_percent: usize,
 }
 
 impl Default for Caps {
@@ -45,6 +49,8 @@ impl Default for Caps {
             read_bytes: READ_BYTES,
             read_bytes_max: READ_BYTES_MAX,
             truncation: Truncation::Middle,
+            head_percent: 70,
+            tail_percent: 30,
         }
     }
 }
@@ -69,6 +75,10 @@ pub struct CapTable {
     pub read_bytes_max: Option<usize>,
     /// Likewise.
     pub truncation: Option<Truncation>,
+    /// How much of what is shown is of the beginning, for `head-tail`, `spill` and previews; absent: 70.
+    pub head_percent: Option<usize>,
+    /// How much is of the end; absent: the rest.
+    pub tail_percent: Option<usize>,
 }
 
 impl Caps {
@@ -99,6 +109,10 @@ impl Caps {
             && self.lines.is_none_or(|most| text.lines().count() <= most)
     }
 
+    fn shares(&self) -> (usize, usize) {
+        (self.head_percent, self.tail_percent)
+    }
+
     fn chars(&self) -> usize {
         let chars = self.tokens.saturating_mul(CHARS_PER_TOKEN);
         self.chars.map_or(chars, |most| most.min(chars))
@@ -112,10 +126,10 @@ pub fn truncate(text: &str, how: Truncation, caps: &Caps) -> String {
         return text.to_owned();
     }
     match how {
-        Truncation::Middle => cut(text, (1, 2), caps, ""),
-        Truncation::Head => cut(text, (1, 1), caps, ""),
-        Truncation::Tail => cut(text, (0, 1), caps, ""),
-        Truncation::HeadTail | Truncation::Spill => cut(text, (7, 10), caps, ""),
+        Truncation::Middle => cut(text, (50, 50), caps, ""),
+        Truncation::Head => cut(text, (100, 0), caps, ""),
+        Truncation::Tail => cut(text, (0, 100), caps, ""),
+        Truncation::HeadTail | Truncation::Spill => cut(text, caps.shares(), caps, ""),
         Truncation::Summarise => beginnings(text, caps),
     }
 }
@@ -126,12 +140,16 @@ pub fn preview(text: &str, (handle, reader): (&str, &str), caps: &Caps) -> Strin
     let more = format!(
         "; all of it is kept as {{\"$handle\":\"{handle}\"}}: `{reader}` shows any part, by `lines` or `bytes`"
     );
-    cut(text, (7, 10), &caps.preview(), &more)
+    cut(text, caps.shares(), &caps.preview(), &more)
 }
 
-/// The beginning and the end of a text; of what may be shown, the first share is of its beginning.
-fn cut(text: &str, share: (usize, usize), caps: &Caps, more: &str) -> String {
-    let part = |most: usize| most.saturating_mul(share.0) / share.1.max(1);
+/// The beginning and the end of a text; of what may be shown, so many percent are of the one and of the other.
+fn cut(text: &str, (head, tail): (usize, usize), caps: &Caps, more: &str) -> String {
+    let part = |most: usize| most.saturating_mul(head) / 100;
+    let end = |most: usize| match head.saturating_add(tail) {
+        100 => most.saturating_sub(part(most)),
+        _ => most.saturating_mul(tail) / 100,
+    };
     let (chars, bytes) = (caps.chars(), caps.bytes);
     let (head_chars, head_bytes) = (part(chars), part(bytes));
     let head_lines = caps.lines.map(part);
@@ -141,8 +159,7 @@ fn cut(text: &str, share: (usize, usize), caps: &Caps, more: &str) -> String {
         |at, c| at + c.len_utf8(),
     );
     let rest = text.get(head..).unwrap_or_default();
-    let tail_lines = caps.lines.map(|most| most - part(most));
-    let tail = (chars - head_chars, bytes - head_bytes, tail_lines);
+    let tail = (end(chars), end(bytes), caps.lines.map(end));
     let begins = rest.len() - reach(rest.char_indices().rev(), tail, |at, _| rest.len() - at);
     let (left, tail) = rest.split_at_checked(begins).unwrap_or(("", rest));
     let (head, all) = (text.get(..head).unwrap_or_default(), text.chars().count());
@@ -187,7 +204,7 @@ fn beginnings(text: &str, caps: &Caps) -> String {
     if caps.fit(&short) {
         short
     } else {
-        cut(&short, (1, 2), caps, "")
+        cut(&short, (50, 50), caps, "")
     }
 }
 
@@ -236,6 +253,41 @@ mod tests {
             ),
         ] {
             assert_eq!(truncate(&text, how, &chars(most)), expected, "{how:?}");
+        }
+    }
+
+    #[test]
+    fn the_shares_of_beginning_and_end_are_what_policy_says() {
+        let text = "0123456789".repeat(10);
+        let caps = |head_percent, tail_percent| Caps {
+            head_percent,
+            tail_percent,
+            ..chars(20)
+        };
+        for (how, caps, expected) in [
+            (
+                Truncation::HeadTail,
+                caps(65, 25),
+                "0123456789012\n[82 of 100 characters left out]\n56789",
+            ),
+            (
+                Truncation::Spill,
+                caps(50, 50),
+                "0123456789\n[80 of 100 characters left out]\n0123456789",
+            ),
+            (
+                Truncation::HeadTail,
+                caps(100, 0),
+                "01234567890123456789\n[80 of 100 characters left out]\n",
+            ),
+            // The middle is the middle.
+            (
+                Truncation::Middle,
+                caps(65, 25),
+                "0123456789\n[80 of 100 characters left out]\n0123456789",
+            ),
+        ] {
+            assert_eq!(truncate(&text, how, &caps), expected, "{how:?}");
         }
     }
 

@@ -48,17 +48,48 @@ const SLIPPED: f64 = 0.4;
 /// What holds the word that was asked for.
 const HOLDS: f64 = 0.3;
 
+/// How a search for tools goes: `[search]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SearchRules {
+    /// Tools that are found where nobody says how many.
+    pub results: usize,
+    /// The most that anybody may ask for.
+    pub results_max: usize,
+    /// Characters of a query.
+    pub query_chars: usize,
+}
+
+impl Default for SearchRules {
+    fn default() -> Self {
+        Self {
+            results: SEARCH_HITS,
+            results_max: SEARCH_HITS_MAX,
+            query_chars: SEARCH_QUERY_CHARS,
+        }
+    }
+}
+
+/// What is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Query<'a> {
+    /// In words.
+    pub words: &'a str,
+    /// How many tools are wanted, if that was said.
+    pub limit: Option<u64>,
+}
+
 /// Ranks tools by a query (G-25, G-39a). An empty query, or one without any words, lists them in
-/// order of name. `limit` is 1 to [`SEARCH_HITS_MAX`], and [`SEARCH_HITS`] where nobody says.
+/// order of name.
 ///
 /// # Errors
-/// `BadArgs` for a query of more than [`SEARCH_QUERY_CHARS`] characters, or a limit out of bounds.
+/// `BadArgs` for a query of more characters than the rules allow, or a limit out of their bounds.
 pub fn search<'a>(
     tools: impl IntoIterator<Item = Candidate<'a>>,
-    query: &str,
-    limit: Option<u64>,
+    query: Query<'_>,
+    rules: SearchRules,
 ) -> Result<Hits<'a>> {
-    let limit = checked(query, limit)?;
+    let limit = checked(query, rules)?;
+    let query = query.words;
     let mut tools: Vec<Candidate<'a>> = tools.into_iter().collect();
     tools.sort_by(|one, other| one.name.cmp(other.name));
     let asked = asked(query);
@@ -82,7 +113,7 @@ pub fn search<'a>(
     Ok(Hits { names, more })
 }
 
-fn checked(query: &str, limit: Option<u64>) -> Result<usize> {
+fn checked(query: Query<'_>, rules: SearchRules) -> Result<usize> {
     let wrong = |path: &str, message: String| {
         let issue = Issue {
             path: path.to_owned(),
@@ -90,21 +121,22 @@ fn checked(query: &str, limit: Option<u64>) -> Result<usize> {
         };
         Err(Error::new(Code::BadArgs, message).issues(vec![issue]))
     };
-    let chars = query.chars().count();
-    if chars > SEARCH_QUERY_CHARS {
+    let (chars, most) = (query.words.chars().count(), rules.query_chars);
+    if chars > most {
         return wrong(
             "/query",
-            format!("`query` has {chars} characters, and at most {SEARCH_QUERY_CHARS} may be"),
+            format!("`query` has {chars} characters, and at most {most} may be"),
         );
     }
-    let Some(asked) = limit else {
-        return Ok(SEARCH_HITS);
+    let most = rules.results_max;
+    let Some(asked) = query.limit else {
+        return Ok(rules.results.min(most));
     };
     match usize::try_from(asked) {
-        Ok(limit) if (1..=SEARCH_HITS_MAX).contains(&limit) => Ok(limit),
+        Ok(limit) if (1..=most).contains(&limit) => Ok(limit),
         Ok(_) | Err(_) => wrong(
             "/limit",
-            format!("`limit` is {asked}, and not between 1 and {SEARCH_HITS_MAX}"),
+            format!("`limit` is {asked}, and not between 1 and {most}"),
         ),
     }
 }
@@ -318,8 +350,16 @@ mod tests {
         TOOLS.into_iter().map(candidate).collect()
     }
 
+    fn look<'a>(
+        tools: impl IntoIterator<Item = Candidate<'a>>,
+        words: &str,
+        limit: Option<u64>,
+    ) -> Result<Hits<'a>> {
+        search(tools, Query { words, limit }, SearchRules::default())
+    }
+
     fn found(query: &str) -> Vec<&'static str> {
-        search(candidates(), query, Some(25)).unwrap().names
+        look(candidates(), query, Some(25)).unwrap().names
     }
 
     #[track_caller]
@@ -350,7 +390,7 @@ mod tests {
     fn what_does_not_match_is_not_found() {
         assert_eq!(found("zebra"), [""; 0]);
         assert_eq!(found("a1b2"), [""; 0]);
-        let hits = search(candidates(), "zebra", None).unwrap();
+        let hits = look(candidates(), "zebra", None).unwrap();
         assert_eq!((hits.names.len(), hits.more), (0, 0));
     }
 
@@ -360,7 +400,7 @@ mod tests {
         for query in ["", " \n", "*", "?!"] {
             assert_eq!(found(query), names, "{query}");
         }
-        let hits = search(candidates(), "", Some(3)).unwrap();
+        let hits = look(candidates(), "", Some(3)).unwrap();
         assert_eq!((hits.names.as_slice(), hits.more), (&names[..3], 5));
     }
 
@@ -369,7 +409,7 @@ mod tests {
         for query in ["read", "list files", "search", "finds", "path query"] {
             let mut turned = candidates();
             turned.reverse();
-            assert_eq!(search(turned, query, Some(25)).unwrap().names, found(query));
+            assert_eq!(look(turned, query, Some(25)).unwrap().names, found(query));
         }
         let alike = ["b.x", "a.x", "c.x"].map(|name| Candidate {
             name,
@@ -377,7 +417,7 @@ mod tests {
             arguments: Vec::new(),
         });
         assert_eq!(
-            search(alike, "same", None).unwrap().names,
+            look(alike, "same", None).unwrap().names,
             ["a.x", "b.x", "c.x"]
         );
     }
@@ -393,21 +433,40 @@ mod tests {
             })
         };
         for (limit, wanted) in [(None, 8), (Some(1), 1), (Some(25), 25)] {
-            let hits = search(tools(), "word", limit).unwrap();
+            let hits = look(tools(), "word", limit).unwrap();
             assert_eq!((hits.names.len(), hits.more), (wanted, 40 - wanted));
         }
         for limit in [0, 26, u64::MAX] {
-            let error = search(tools(), "word", Some(limit)).unwrap_err();
+            let error = look(tools(), "word", Some(limit)).unwrap_err();
             assert_eq!(error.code(), Code::BadArgs);
             assert!(error.message().ends_with("not between 1 and 25"), "{error}");
             assert_eq!(error.issue_list()[0].path, "/limit");
         }
-        assert!(search(tools(), &"é".repeat(512), None).is_ok());
-        let error = search(tools(), &"é".repeat(513), None).unwrap_err();
+        assert!(look(tools(), &"é".repeat(512), None).is_ok());
+        let error = look(tools(), &"é".repeat(513), None).unwrap_err();
         assert!(
             error.message().contains("513 characters, and at most 512"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn the_rules_say_what_the_bounds_are() {
+        let rules = SearchRules {
+            results: 3,
+            results_max: 2,
+            query_chars: 4,
+        };
+        let look = |words: &str, limit| {
+            let found = search(candidates(), Query { words, limit }, rules);
+            found.map(|hits| hits.names.len())
+        };
+        assert_eq!(look("", None).unwrap(), 2);
+        assert_eq!(look("", Some(1)).unwrap(), 1);
+        let error = look("", Some(3)).unwrap_err();
+        assert!(error.message().ends_with("not between 1 and 2"), "{error}");
+        let error = look("fives", None).unwrap_err();
+        assert!(error.message().contains("at most 4 may be"), "{error}");
     }
 
     #[test]
@@ -430,9 +489,6 @@ mod tests {
             arguments: vec!["word"; 64],
         });
         let query: String = query.chars().take(SEARCH_QUERY_CHARS).collect();
-        assert_eq!(
-            search(tools, &query, None).unwrap().names.len(),
-            SEARCH_HITS
-        );
+        assert_eq!(look(tools, &query, None).unwrap().names.len(), SEARCH_HITS);
     }
 }

@@ -28,6 +28,8 @@ pub struct Wards {
     pub steps: Vec<Step>,
     /// How many calls of one tool are made at once; the least of what is said about it holds.
     pub at_once: Vec<(Pattern, u32)>,
+    /// Tools that have something to say once older turns were folded.
+    pub folded: Vec<ToolName>,
 }
 
 /// Which calls a ward is about.
@@ -95,7 +97,8 @@ impl Wards {
             let before = step.before.iter().map(|tool| ("before", tool));
             before.chain(step.after.iter().map(|tool| ("after", tool)))
         });
-        checkers.chain(steps)
+        let folded = self.folded.iter().map(|tool| ("[compaction] after", tool));
+        checkers.chain(steps).chain(folded)
     }
 
     /// Whether a line of permission turns a call away. What a checker says is asked when the call is made.

@@ -9,11 +9,12 @@ use super::host::Host;
 use super::written::Written;
 use crate::edges::named;
 use crate::edges::state::StateFolder;
+use crate::rules::running::Attaching;
 use crate::words::attachment::{Attachment, Body, Media};
 use crate::words::error::{Error, Result};
 use crate::words::event::Brought;
 use crate::words::id::{Digest, RunId};
-use crate::words::limits::{ATTACHMENT_BYTES, ATTACHMENTS};
+use crate::words::limits::ATTACHMENTS;
 use crate::words::lock::lock;
 
 impl Host {
@@ -24,7 +25,7 @@ impl Host {
     /// `NotFound`; `BadInput` for what no model looks at; `TooBig`; `DiskFailed`.
     pub fn attach(&self, file: &Path) -> Result<Attachment> {
         let still = self.station.files.still()?;
-        let bytes = named::read(file, "the attached file", ATTACHMENT_BYTES)?;
+        let bytes = named::read(file, "the attached file", self.rules.attaching.bytes)?;
         let label = match self.written_in(file)? {
             // Nobody types a file.
             Written::Typed | Written::Piped => Written::Piped.label(),
@@ -49,7 +50,7 @@ impl Host {
         if self.station.recorded.is_none() {
             return self.kept.attached.find(run, files);
         }
-        check_attached(&files)?;
+        check_attached(&files, Attaching::default())?;
         files.iter_mut().for_each(Attachment::stand_in);
         Ok(files)
     }
@@ -65,21 +66,24 @@ impl Host {
     }
 }
 
+/// What says how much that is.
+const KEYS: &str = "`[limits] attachments` and `attachment_bytes` of `lazaret.toml` say how much, up to 4 files of 10 MiB together";
+
 /// Whether a run takes so many files, and as much.
 ///
 /// # Errors
 /// `TooBig`.
-pub(super) fn check_attached(files: &[Attachment]) -> Result<()> {
-    if files.len() > ATTACHMENTS {
+pub(super) fn check_attached(files: &[Attachment], most: Attaching) -> Result<()> {
+    if files.len() > most.files {
         let what = "the list of attached files";
-        return Err(Error::too_many(what, ATTACHMENTS, files.len()));
+        return Err(Error::too_many(what, most.files, files.len()).hint(KEYS));
     }
     let bytes = files.iter().map(|one| one.bytes);
     let all = bytes.fold(0, u64::saturating_add);
     let all = usize::try_from(all).unwrap_or(usize::MAX);
-    if all > ATTACHMENT_BYTES {
+    if all > most.bytes {
         let what = "all attached files together";
-        return Err(Error::too_big(what, ATTACHMENT_BYTES, all));
+        return Err(Error::too_big(what, most.bytes, all).hint(KEYS));
     }
     Ok(())
 }
@@ -190,13 +194,16 @@ mod tests {
 
     #[test]
     fn records_of_more_than_a_run_takes_are_refused_whatever_they_add_up_to() {
+        let most = Attaching::default();
         let one = Attachment::new("a.txt", b"a".to_vec(), Label::default()).unwrap();
         let large = |bytes| Attachment {
             bytes,
             ..one.clone()
         };
-        assert!(check_attached(&vec![one.clone(); ATTACHMENTS]).is_ok());
-        assert!(check_attached(&vec![one.clone(); ATTACHMENTS + 1]).is_err());
-        assert!(check_attached(&[large(u64::MAX), large(u64::MAX)]).is_err());
+        assert!(check_attached(&vec![one.clone(); ATTACHMENTS], most).is_ok());
+        assert!(check_attached(&vec![one.clone(); ATTACHMENTS + 1], most).is_err());
+        let none = Attaching { files: 0, ..most };
+        assert!(check_attached(std::slice::from_ref(&one), none).is_err());
+        assert!(check_attached(&[large(u64::MAX), large(u64::MAX)], most).is_err());
     }
 }

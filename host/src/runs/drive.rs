@@ -3,6 +3,7 @@
 mod afford;
 mod calls;
 pub(super) mod models;
+mod noted;
 mod prompt;
 mod tell;
 
@@ -250,10 +251,13 @@ impl Drive<'_> {
             Step::Answer(text) => self.show(&plan, text).await,
             Step::Fail(code, why) => {
                 let hints = plan.hints().iter().cloned();
-                let limit = plan
+                let hint = plan
                     .limit()
                     .and_then(|limit| pace_hint(limit, &self.agent.name));
-                Err(hints.chain(limit).fold(Error::new(code, why), Error::hint))
+                let system = self.tasks.system();
+                let word = system.map(|system| system.word(code, plan.limit(), plan.setback()));
+                let error = Error::new(code, why).called(word);
+                Err(hints.chain(hint).fold(error, Error::hint))
             }
             Step::Prompt(_) | Step::Calls(_) => Err(Error::bug("a run stopped before its end")),
         };

@@ -173,7 +173,7 @@ impl Host {
         check_names(&earlier, &brought)?;
         check_apart(&goal.with.files, &brought)?;
         let wish = goal.wish();
-        check_attached(&goal.with.files)?;
+        check_attached(&goal.with.files, self.rules.attaching)?;
         let hold = self.begin(&goal.run, &goal.agent, &wish)?;
         self.kept.attach(&goal.run, &goal.with.files)?;
         let from = (brought, Vec::new(), earlier);

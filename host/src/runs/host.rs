@@ -41,6 +41,7 @@ use crate::rules::agent::Agent;
 use crate::rules::caller::{Budget, Caller, Invocation, Judging, Known, Origin};
 use crate::rules::flow::handles::{Given, has_handle};
 use crate::rules::grant::Pattern;
+use crate::rules::health::Health;
 use crate::rules::policy::Policy;
 use crate::rules::running::RunRules;
 use crate::rules::script;
@@ -50,7 +51,7 @@ use crate::rules::show::Show;
 use crate::rules::spans::collector::Collector;
 use crate::rules::tier::Chains;
 use crate::words::clock::{Clock, Deadline};
-use crate::words::error::{Error, Result};
+use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
     Content, End, Event, Narrowed, Record, Spent, Started, Stopped, Surface,
 };
@@ -126,7 +127,7 @@ pub struct Host {
     pub(super) models: BTreeMap<String, Model>,
     counsel: Vec<String>,
     pub(super) chains: Chains,
-    rules: RunRules,
+    pub(super) rules: RunRules,
     /// Whether the flows of clients are judged, once somebody has asked.
     clients: OnceLock<Judging>,
     /// Of a run that is replayed: what it was told of those before it in its session.
@@ -206,7 +207,7 @@ impl Host {
                 models: Box::new(Models(models.clone())),
                 persons: kept.answers.clone(),
             },
-            health: Mutex::default(),
+            health: Mutex::new(Health::new(rules.health)),
             recorded: None,
         };
         Ok(Self {
@@ -290,6 +291,20 @@ impl Host {
     /// Sees what happens in a run from the record at `seq` on, also what has happened already: for whoever comes
     /// late, or comes back.
     ///
+    /// ```no_run
+    /// # use std::sync::Arc;
+    /// # use lazaret::runs::host::{Goal, Host};
+    /// # use lazaret::words::event::Surface;
+    /// # async fn example(host: Arc<Host>) -> lazaret::words::error::Result<()> {
+    /// let goal = Goal::new(host.new_run(), Surface::Dev, "clerk", "Count the words.");
+    /// let run = goal.run.clone();
+    /// let running = host.start(goal);
+    /// let mut watcher = host.watch_from(&run, 0).await?;
+    /// println!("{:?}", watcher.next().await);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Journal::watch_from`].
     pub async fn watch_from(&self, run: &RunId, seq: Seq) -> Result<Watcher> {
@@ -352,7 +367,18 @@ impl Host {
         }
         let wished = (run.clone(), written.label());
         let work = self.call_one(wished, surface, (request, asked), tasks);
-        self.ended_once(&run, tasks, work).await
+        let mut called = self.ended_once(&run, tasks, work).await?;
+        called.outcome.result = called.outcome.result.map_err(|error| self.named(error));
+        Ok(called)
+    }
+
+    /// A failure with what the system whose profile was chosen calls it.
+    fn named(&self, error: Error) -> Error {
+        let of_model = error.code() == Code::ProviderFailed;
+        let setback = of_model.then(|| error.as_setback());
+        let system = self.rules.system;
+        let word = system.map(|system| system.word(error.code(), None, setback));
+        error.called(word)
     }
 
     pub(super) async fn call_one(

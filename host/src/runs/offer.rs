@@ -13,7 +13,7 @@ use crate::rules::code_mode::{
 };
 use crate::rules::flow::class::Classes;
 use crate::rules::plan::Grouping;
-use crate::rules::search::{Candidate, search};
+use crate::rules::search::{Candidate, SearchRules, search};
 use crate::rules::signature::Listed;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
@@ -25,8 +25,8 @@ use crate::words::message::{Calling, Card, WishedArgs};
 pub(super) struct Offer<'a> {
     tools: Vec<&'a Arc<Tool>>,
     calling: Calling,
-    /// Tools that a search finds where it does not say how many.
-    results: usize,
+    /// How a search for tools goes.
+    search: SearchRules,
     /// What its model knows the host's own tools by.
     names: &'a Names,
     found: Vec<ToolName>,
@@ -53,7 +53,7 @@ impl<'a> Offer<'a> {
         let mut offer = Self {
             tools: station.catalog.told(&agent.tools, policy, surface),
             calling: agent.calling,
-            results: policy.scripts.results,
+            search: policy.scripts.search,
             names: &agent.names,
             found: Vec::new(),
             classes: &policy.flows.classes,
@@ -86,7 +86,7 @@ impl<'a> Offer<'a> {
             cards.push(self.names.on(run_script_card(&self.listed())));
         }
         if self.has_search() {
-            cards.push(self.names.on(search_tools_card(self.results)));
+            cards.push(self.names.on(search_tools_card(self.search)));
         }
         let found = self.found.iter().filter_map(|name| self.tool(name));
         if self.is_direct() {
@@ -176,17 +176,16 @@ impl<'a> Offer<'a> {
     }
 
     fn search(&self, args: &WishedArgs) -> Result<Way> {
-        let args = fitting(args, &search_tools_card(self.results))?;
-        let (query, limit) = search_args(&args);
-        let limit = limit.or(u64::try_from(self.results).ok());
+        let args = fitting(args, &search_tools_card(self.search))?;
+        let query = search_args(&args);
         let listed = self.listed();
-        let text = answer(&listed, query, limit)?;
+        let text = answer(&listed, query, self.search)?;
         let candidates = listed.iter().map(|tool| Candidate {
             name: tool.name,
             description: tool.description,
             arguments: tool.arguments(),
         });
-        let names = search(candidates, query, limit)?.names.into_iter();
+        let names = search(candidates, query, self.search)?.names.into_iter();
         let names = names.filter_map(|name| ToolName::parse(name).ok());
         Ok(Way::Search(text, names.collect()))
     }

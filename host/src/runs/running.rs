@@ -37,6 +37,20 @@ pub enum Reached {
 impl Host {
     /// Starts a run of an agent. It begins at once, on the runtime that this is called from.
     ///
+    /// ```no_run
+    /// # use std::sync::Arc;
+    /// # use lazaret::runs::host::{Goal, Host};
+    /// # use lazaret::words::event::Surface;
+    /// # async fn example(host: Arc<Host>) -> lazaret::words::error::Result<()> {
+    /// let mut running = host.start(Goal::new(host.new_run(), Surface::Dev, "clerk", "Count the words."));
+    /// while let Some(sight) = running.next().await {
+    ///     println!("{sight:?}");
+    /// }
+    /// let reached = running.end().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Panics
     /// Outside of a runtime of `tokio`.
     #[must_use]
@@ -46,6 +60,21 @@ impl Host {
     }
 
     /// Says something in a session: starts a run that is told of those before it.
+    ///
+    /// ```no_run
+    /// # use std::sync::Arc;
+    /// # use lazaret::runs::host::{Goal, Host};
+    /// # use lazaret::runs::session::{Joining, Session};
+    /// # use lazaret::words::event::Surface;
+    /// # async fn example(host: Arc<Host>) -> lazaret::words::error::Result<()> {
+    /// let joining = Joining::now(Session::of("ada", "ships")?);
+    /// for words in ["My ship is the Argo.", "Which one is mine?"] {
+    ///     let goal = Goal::new(host.new_run(), Surface::Dev, "talker", words);
+    ///     println!("{:?}", host.say(joining.clone(), goal).end().await?);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// As [`Host::start`].
@@ -114,6 +143,20 @@ impl Running {
     }
 
     /// Stops the run: nothing new begins, guests are dropped, and what it was is on record.
+    ///
+    /// ```no_run
+    /// # use std::sync::Arc;
+    /// # use lazaret::runs::host::{Goal, Host};
+    /// # use lazaret::words::error::Code;
+    /// # use lazaret::words::event::Surface;
+    /// # async fn example(host: Arc<Host>) -> lazaret::words::error::Result<()> {
+    /// let running = host.start(Goal::new(host.new_run(), Surface::Dev, "clerk", "Count for ever."));
+    /// running.stop();
+    /// let error = running.end().await.expect_err("it was stopped");
+    /// assert_eq!(error.code(), Code::Cancelled);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn stop(&self) {
         self.tasks.cancel();
     }

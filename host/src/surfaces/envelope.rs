@@ -55,6 +55,9 @@ pub struct Failure<'a> {
     issues: &'a [Issue],
     retryable: bool,
     kind: Code,
+    /// What the system whose profile was chosen calls it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    alias: Option<&'static str>,
     hints: &'a [String],
 }
 
@@ -68,6 +71,7 @@ impl<'a> Failure<'a> {
             issues: error.issue_list(),
             retryable: error.is_retryable(),
             kind: error.code(),
+            alias: error.alias(),
             hints: error.hints(),
         }
     }

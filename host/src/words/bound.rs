@@ -7,7 +7,7 @@ use super::error::{Code, Error};
 use super::event::Limit;
 use super::limits::{
     ARGS_BYTES, CALL_CPU_MS, CALL_FUEL, CALL_TIMEOUT_MS_MAX, CALLS_PER_CALL,
-    GUEST_MEMORY_BYTES_MAX, SCRIPT_CALLS_MAX, SCRIPT_CHARS, SCRIPT_CPU_MS_MAX,
+    GUEST_MEMORY_BYTES_MAX, OUTCOME_BYTES, SCRIPT_CALLS_MAX, SCRIPT_CHARS, SCRIPT_CPU_MS_MAX,
 };
 
 /// What is said of a bound that has no key.
@@ -28,6 +28,8 @@ pub enum Bound {
     Calls,
     /// Arguments of one call, in bytes.
     Arguments,
+    /// Outcome of one call, in bytes.
+    Outcome,
     /// Source of a script, in characters.
     ScriptChars,
     /// Calls of one script.
@@ -70,6 +72,10 @@ impl Bound {
                 Code::TooBig,
                 format!("{who} have more than the {limit} bytes that they may have"),
             ),
+            Self::Outcome => (
+                Code::TooBig,
+                format!("{who} has more than the {limit} bytes that it may have"),
+            ),
             Self::ScriptChars => (
                 Code::TooBig,
                 format!("{who} has more than the {limit} characters that it may have"),
@@ -96,6 +102,7 @@ impl Bound {
             | Self::Deadline
             | Self::Calls
             | Self::Arguments
+            | Self::Outcome
             | Self::ScriptChars
             | Self::ScriptCalls
             | Self::ScriptCpu
@@ -123,6 +130,7 @@ impl Bound {
             Self::Deadline => Some(("timeout_ms", Some(CALL_TIMEOUT_MS_MAX))),
             Self::Calls => Some(("calls", Some(u64::from(CALLS_PER_CALL)))),
             Self::Arguments => Some(("argument_bytes", of(ARGS_BYTES))),
+            Self::Outcome => Some(("outcome_bytes", of(OUTCOME_BYTES))),
             Self::ScriptChars => Some(("script_chars", of(SCRIPT_CHARS))),
             Self::ScriptCalls => Some(("script_calls", Some(u64::from(SCRIPT_CALLS_MAX)))),
             Self::ScriptCpu => Some(("script_cpu_ms", Some(SCRIPT_CPU_MS_MAX))),

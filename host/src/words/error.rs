@@ -307,6 +307,8 @@ struct Parts {
     after_ms: Option<u64>,
     /// What a model that gave no reply has counted until then; absent where it has not begun to answer.
     spent: Option<Usage>,
+    /// What the system whose profile was chosen calls it.
+    alias: Option<&'static str>,
 }
 
 impl Error {
@@ -324,6 +326,7 @@ impl Error {
             setback: None,
             after_ms: None,
             spent: None,
+            alias: None,
         }))
     }
 
@@ -414,6 +417,19 @@ impl Error {
     pub fn after_ms(mut self, after_ms: Option<u64>) -> Self {
         self.0.after_ms = after_ms;
         self
+    }
+
+    /// Says what another system calls it, too: the one whose profile was chosen.
+    #[must_use]
+    pub fn called(mut self, alias: Option<&'static str>) -> Self {
+        self.0.alias = alias;
+        self
+    }
+
+    /// What that is.
+    #[must_use]
+    pub fn alias(&self) -> Option<&'static str> {
+        self.0.alias
     }
 
     /// Says what a model that gave no reply has counted until then.

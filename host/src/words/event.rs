@@ -20,7 +20,7 @@ use serde_json::Value;
 pub use self::asked::CallAsked;
 pub use self::attempted::{Attempted, Onward, Tried};
 pub use self::remade::Remade;
-pub use self::session::{Cause, Compacted, InSession};
+pub use self::session::{Cause, Compacted, InSession, Noted};
 pub use self::sight::{Glimpse, Sight};
 pub use self::step::{Doing, Step};
 pub use self::surface::Surface;

@@ -189,6 +189,15 @@ impl From<Source> for String {
 }
 
 /// A set of sources. Cheap to clone; joining is the only way to combine.
+///
+/// ```
+/// use lazaret::words::label::{Label, Sort, Source};
+///
+/// let typed = Label::of(Source::user());
+/// let page = Label::of(Source::new(Sort::Web, "https://example.com"));
+/// let both = typed.join(&page);
+/// assert!(both.covers(&typed) && both.covers(&page) && !typed.covers(&page));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "BTreeSet<Source>", into = "BTreeSet<Source>")]
 pub struct Label(Arc<BTreeSet<Source>>);

@@ -617,6 +617,10 @@ pub const SUMMARY_ENTRIES: usize = 24;
 pub const SUMMARY_ENTRY_CHARS: usize = 180;
 /// Characters of them all.
 pub const SUMMARY_ALL_CHARS: usize = 4_000;
+/// Characters of what each tool says once turns were folded, and how many are asked.
+pub const SUMMARY_AFTER_CHARS: usize = 1_000;
+/// See above.
+pub const SUMMARY_AFTER_TOOLS: usize = 8;
 /// Largest value of each key of `[compaction]` that is a count.
 pub const COMPACTION_COUNT_MAX: usize = 100_000;
 

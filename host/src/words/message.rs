@@ -309,6 +309,9 @@ pub struct Prompt {
     /// A JSON schema of the answer's text: a hint to the provider and no promise (U-56).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<Value>,
+    /// Nothing may be called any more: the tools are told, since what was said speaks of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answer_only: bool,
 }
 
 /// A piece of a reply as it streams.

@@ -1,6 +1,8 @@
 //! Keys that change a number: the code that the number belongs to goes by it.
 
 use lazaret::rules::code_mode::{Names, run_script_card, search_tools_card};
+use lazaret::rules::search::SearchRules;
+use lazaret::words::error::Error;
 use lazaret::words::event::{Event, Limit};
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
@@ -93,7 +95,8 @@ async fn agents_go_as_far_as_all_agents_do() {
     assert_eq!(turns(own).await, (3, Some(Limit::TurnLimit)));
     assert_eq!(
         turns("profile = \"sage\"").await,
-        (3, Some(Limit::TurnLimit))
+        // One more, to answer in.
+        (4, Some(Limit::TurnLimit))
     );
 }
 
@@ -143,6 +146,76 @@ async fn a_model_knows_scripts_by_the_name_that_policy_says() {
     assert!(!pursued("script_run").await.0);
 }
 
+/// What comes of one call under a policy.
+async fn called(policy: &str, (tool, args): (&str, Value)) -> Result<(), Error> {
+    let rig = Rig::of(policy).guest("hostile").open().await;
+    let called = rig.call(tool, args).await;
+    called.outcome.result.map(|_| ())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn numbers_of_limits_act() {
+    let server = crate::page::page().await;
+    let page = crate::page::url(&server, "/page");
+    let fetch = format!("\n[grants.\"web.*\"]\nfetch = [{{ url = \"{page}\", private = true }}]");
+    let text = |bytes: usize| ("hostile.text", json!({"bytes": bytes}));
+    let get = || ("web.get_page", json!({"url": page}));
+    for (key, call, code) in [
+        (
+            "limits.silent_timeout_ms = 30",
+            ("hostile.sleep", json!({})),
+            Some(Code::TooSlow),
+        ),
+        // Two quotes around it.
+        ("limits.outcome_bytes = 42", text(40), None),
+        ("limits.outcome_bytes = 41", text(40), Some(Code::TooBig)),
+        ("limits.answer_bytes = 19", get(), None),
+        ("limits.answer_bytes = 18", get(), Some(Code::TooBig)),
+    ] {
+        let said = called(&format!("{key}{fetch}"), call).await;
+        assert_eq!(
+            said.as_ref().err().map(Error::code),
+            code,
+            "{key}: {said:?}"
+        );
+    }
+    let slow = called(
+        "limits.silent_timeout_ms = 30",
+        ("hostile.sleep", json!({})),
+    )
+    .await;
+    let hints = slow.unwrap_err().hints().concat();
+    assert!(hints.contains("`[limits] silent_timeout_ms`"), "{hints}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_looks_at_as_much_as_policy_says() {
+    let looked_at = async |policy: &str| {
+        let rig = Rig::of(policy)
+            .file("a.txt", "abc")
+            .replies(&[json!({"text": "Seen."})]);
+        let rig = rig.open().await;
+        let file = rig
+            .host
+            .attach(&rig.path("a.txt"))
+            .map_err(|error| error.code())?;
+        let mut goal = rig.goal("Look.");
+        goal.with.files = vec![file];
+        let answer = rig.host.pursue(goal, &rig.host.tasks()).await;
+        answer.map_err(|error| error.code())
+    };
+    assert_eq!(looked_at("").await, Ok("Seen.".to_owned()));
+    assert_eq!(looked_at("limits.attachments = 0").await, Err(Code::TooBig));
+    assert_eq!(
+        looked_at("limits.attachment_bytes = 3").await,
+        Ok("Seen.".to_owned())
+    );
+    assert_eq!(
+        looked_at("limits.attachment_bytes = 2").await,
+        Err(Code::TooBig)
+    );
+}
+
 /// The names stand in the cards and in what each says of the other.
 #[test]
 fn cards_speak_of_each_other_by_those_names() {
@@ -155,5 +228,8 @@ fn cards_speak_of_each_other_by_those_names() {
     assert_eq!(card.name, "code_execute");
     assert!(card.description.contains("Ask code_search for"));
     assert!(!card.description.contains("search_tools"));
-    assert_eq!(names.on(search_tools_card(8)).name, "code_search");
+    assert_eq!(
+        names.on(search_tools_card(SearchRules::default())).name,
+        "code_search"
+    );
 }

@@ -38,6 +38,7 @@ mod page;
 mod parallel;
 mod paths;
 mod power;
+mod profiles;
 mod questions;
 mod repeats;
 mod schema;

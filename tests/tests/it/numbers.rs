@@ -2,7 +2,8 @@
 //! profile is loaded the way any configuration is.
 //!
 //! A row says where a number is here: a key, and what it is without a profile and with each; a fixed limit, and why it
-//! has no key; or nowhere, because what it is a number of is not there.
+//! has no key; or nowhere, because what it is a number of is not there. What the systems do otherwise beside their numbers
+//! is in `profiles.rs`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,20 +14,21 @@ use lazaret::surfaces::config::{Config, Surroundings};
 use lazaret::words::limits;
 use serde_json::Value;
 
-/// `number | its key | default | profiles`, `number | fixed | value | why`, or `number | not here | why`.
+use crate::profiles::SEMANTICS;
+
+/// `number | its key | default | profiles`, and a reason where the default is another one than was written down;
+/// `number | fixed | value | why`, or `number | not here | why`.
 const REGISTER: &str = r#"
 loop.max_turns                | pace.turns                | 8      | relavium 17, graphorin 50, sage 3, oxydra 8
 loop.max_turns of a session   | not here | a session is runs, and each has its own turns
-loop.on_denied                | pace.on_denied            | "tell" | relavium "fail"
-loop.recover_tool_failures    | pace.recover_tool_failures | true  | relavium false
-tools.truncation              | observations.truncation   | "middle" | relavium "spill", oxydra "head"
-loop.max_calls_per_turn       | pace.calls_per_turn       | 64     | sage 3
+loop.max_calls_per_turn       | pace.calls_per_turn       | 64     | sage 3 | no loop here is without a bound: written down as unlimited
 loop.max_corrections          | pace.corrections          | 3      | relavium 3, sage 1, graphorin 1
 loop.identical_batches        | pace.identical_batches    | 4      | sage 4
 tools.max_parallel            | pace.parallel             | 8      | relavium 1, sage 3, graphorin 8
-tools.timeout_ms              | fixed                     | 60000  | a manifest says its own; `limits.timeout_ms` and the next row cap it
+tools.timeout_ms              | limits.silent_timeout_ms  | 60000  |
 tools.timeout_ms, its cap     | pace.call_timeout_ms      | 600000 | sage 45000
-tools.retry                   | limits.retries            | 5      | relavium 0, graphorin 0, sage 0, oxydra 0, ageniti 2
+tools.retry                   | limits.silent_retries     | 2      |
+tools.retry, its cap          | limits.retries            | 5      | relavium 0, graphorin 0, sage 0, oxydra 0, ageniti 2
 tools.retry, its delay        | limits.retry_delay_ms     | 100    | ageniti 100
 tools.max_result_tokens       | observations.max_tokens   | 16384  |
 tools.max_result_bytes        | observations.max_bytes    | 1048576 | relavium 51200, oxydra 16384
@@ -41,8 +43,9 @@ search.max                    | not here | likewise: code.search_max
 search.query_chars            | not here | likewise: code.search_query_chars
 spill.read_default            | observations.read_bytes   | 65536  |
 spill.read_max                | observations.read_bytes_max | 1048576 |
-spill.handle_chars            | not here | the host names handles, and their names are short
+spill.handle_chars            | fixed                     | 4096   | handles are counted, `h1` to `h4096`: none is longer than five characters
 spill, its reader             | names.read_result         | "handle.read" | graphorin "read_result"
+spill.preview_tokens          | observations.preview_tokens | 2048  |
 spill.mode                    | not here | nothing is spilled to files
 spill.sweep_days              | not here | nothing is spilled to files
 code mode, a script           | names.run_script          | "run_script" | graphorin "code_execute"
@@ -52,8 +55,8 @@ code.timeout_ms               | limits.script_cpu_ms      | 30000  |
 code.calls                    | limits.script_calls       | 64     |
 code.grace_ms                 | not here | scripts are given up as all runs are: abort.grace_ms
 code.search_results           | search.results            | 8      |
-code.search_max               | fixed                     | 25     | so many fit an observation, which is checked when the program is built
-code.search_query_chars       | fixed                     | 512    | part of a card that all models are shown alike
+code.search_max               | search.results_max        | 25     |
+code.search_query_chars       | search.query_chars        | 512    |
 code.line_chars               | fixed                     | 120    | so many lines fit an observation, checked likewise
 code.depth                    | fixed                     | 4      | signatures of this depth fit their bytes, checked likewise
 abort.grace_ms                | abort.grace_ms            | 50     | graphorin 100
@@ -63,7 +66,7 @@ fanout.max_children           | not here | no runs of runs
 handoff.default_last_n        | not here | no hand-offs
 taint.min_span                | fixed                     | 20     | what is remembered is indexed by tiles that fit this length
 taint.floor                   | fixed                     | 8      | likewise
-taint.tracked_chars           | fixed                     | 262144 | a bound on memory; labels need none of it
+taint.tracked_chars           | fixed                     | 262144 | runs that go on remember what they did, whatever policy says by then; labels need none of it
 taint.runs                    | not here | each run remembers its own, and forgets it with its end
 sanitise.budget_ms            | not here | patterns take linear time, and what is too long is withheld unread
 scrub.entropy                 | scrub.entropy_centibits   | 380    |
@@ -83,8 +86,8 @@ budget.max_cost               | agents.a.budget.cost      | null   |
 budget.cap                    | agents.a.budget.tokens    | null   |
 context.reserve               | context.reserve_tokens    | 1024   | sage 12000
 context.fallback_window       | context.window_tokens     | 128000 | sage 120000
-context.chars_per_token       | fixed                     | 4      | an estimate; `tokenizer` of a model counts
-context.per_message           | fixed                     | 4      | what providers put around a message
+context.chars_per_token       | fixed                     | 4      | an estimate, one for windows and observations; `tokenizer` of a model counts, `reserve_tokens` gives room
+context.per_message           | fixed                     | 4      | what providers put around a message is theirs to say; `reserve_tokens` gives room
 compaction.trigger            | compaction.trigger_percent | 85    | oxydra 80
 compaction.target             | compaction.target_percent | 50     |
 compaction.min_turns          | compaction.min_turns      | 6      | oxydra 4
@@ -101,22 +104,27 @@ idempotency.ttl_ms            | cache.keyed_ttl_ms        | 300000 |
 wasm.memory                   | limits.memory_mib         | 64     |
 wasm.stack                    | fixed                     | 16777216 | laid out when the engine starts; the engine of scripts needs 16 times its own
 wasm.cpu                      | limits.cpu_ms             | 10000  |
-wasm.output                   | fixed                     | 1048576 | what crosses the boundary has one bound; `[observations]` says less for a model
+wasm.output                   | limits.outcome_bytes      | 1048576 |
 wasm.expression               | not here | no expressions apart from scripts
-web.body                      | fixed                     | 5242880 | a line of `fetch` says less for its destination: `max_answer_bytes`
+web.body                      | limits.answer_bytes       | 5242880 |
 web.text_chars, matches       | not here | the plugin's own
-http.body_max, mcp.frame_max  | not here | no server yet
+http.body_max                 | serve.body_bytes          | 1048576 |
+mcp.frame_max                 | fixed                     | 1048576 | a session's frames are bounded before anybody knows whose host they reach
 graph.node_timeout, retries, parallel | not here | no graph of nodes
 critic.min_score, loops, temperature | not here | no critic
 selector.temperature, timeout, history | not here | nobody selects a route
 route.temperature             | not here | no routes
 search.min_sources, urls, attempts | not here | no search of the web of its own
-health.alpha, start, weight   | not here | health orders a chain by its last failures, without weights
+health.alpha                  | health.alpha_percent      | 20     |
+health.start                  | health.start_percent      | 50     |
+health.weight                 | health.weight_percent     | 85     |
 canary.window, samples, max_failure, cooldown | not here | no canaries
 replay.limit, score, success, total, route | not here | a replay compares record by record, and scores nothing
 scheduler.poll, concurrent, per_user, min_interval | not here | no schedule yet
 scheduler.turns, history, notify, disable, output_read | not here | no schedule yet
-gateway.attachments, bytes, turns_per_user, queue | not here | no gateway
+gateway.attachments           | limits.attachments        | 4      |
+gateway.bytes                 | limits.attachment_bytes   | 10485760 |
+gateway.turns_per_user, queue | not here | no gateway
 evaluator.cap, verifier_rounds | not here | nobody evaluates or verifies
 merge.low_trust, weight       | not here | runs are not merged
 causality.depth               | not here | labels say what had influence
@@ -127,12 +135,11 @@ progress.max_artifacts, seq_digits | not here | no artifacts of progress
 fn fixed(number: &str) -> u64 {
     let of = |limit: usize| u64::try_from(limit).unwrap();
     match number {
-        "tools.timeout_ms" => limits::CALL_TIMEOUT_MS,
         "tools.name_max" => of(limits::TOOL_NAME_CHARS),
         "tools.examples_max" => of(limits::MANIFEST_EXAMPLES),
         "tools.summary_chars" => of(limits::SUMMARY_CHARS),
-        "code.search_max" => of(limits::SEARCH_HITS_MAX),
-        "code.search_query_chars" => of(limits::SEARCH_QUERY_CHARS),
+        "spill.handle_chars" => of(limits::HANDLES),
+        "mcp.frame_max" => of(limits::MCP_FRAME_BYTES),
         "code.line_chars" => of(limits::CATALOGUE_LINE_CHARS),
         "code.depth" => of(limits::SIGNATURE_DEPTH),
         "taint.min_span" => of(limits::VERBATIM_SPAN_CHARS),
@@ -142,8 +149,6 @@ fn fixed(number: &str) -> u64 {
         "context.chars_per_token" => of(limits::CHARS_PER_TOKEN),
         "context.per_message" => limits::CONTEXT_MESSAGE_TOKENS,
         "wasm.stack" => of(limits::WASM_STACK_BYTES),
-        "wasm.output" => of(limits::OUTCOME_BYTES),
-        "web.body" => of(limits::FETCH_BODY_BYTES),
         other => panic!("`{other}` is no limit"),
     }
 }
@@ -173,7 +178,7 @@ fn row(line: &'static str) -> Row {
         [number, "fixed", value, why] if !why.is_empty() => {
             (number, Is::Fixed(value.parse().unwrap()))
         }
-        [number, key, default, profiles] => {
+        [number, key, default, profiles] | [number, key, default, profiles, _] => {
             let profiles = profiles.split(", ").filter_map(|said| said.split_once(' '));
             let profiles = profiles.map(|(profile, said)| (profile, value(said)));
             let is = Is::Key {
@@ -189,7 +194,8 @@ fn row(line: &'static str) -> Row {
 }
 
 fn register() -> Vec<Row> {
-    let lines = REGISTER.lines().filter(|line| !line.is_empty());
+    let lines = [REGISTER, SEMANTICS].into_iter().flat_map(str::lines);
+    let lines = lines.filter(|line| !line.is_empty());
     lines.map(row).collect()
 }
 

@@ -4,6 +4,7 @@ use lazaret::words::event::{Answer as Say, Content, End, Event};
 use lazaret::words::id::RunId;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig::Rigged;
+use lazaret_tests::saying;
 
 use crate::page::observed;
 
@@ -184,6 +185,32 @@ async fn a_model_knows_the_tool_that_reads_by_the_name_that_policy_says() {
             assert!(tools.contains(&"read_result".to_owned()), "{tools:?}");
             assert!(!tools.contains(&"handle.read".to_owned()), "{tools:?}");
         }
+    }
+}
+
+/// G-32: what is kept is written down, so of what is secret nothing is, however long it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_secret_is_kept_under_no_handle() {
+    let text = format!("{:?}", "canary-of-the-vault ".repeat(150));
+    for (sensitivity, is_kept) in [("internal", true), ("secret", false)] {
+        let more = json!({"sensitivity": sensitivity});
+        let vault = saying::component("vault", &more, &text);
+        let policy = format!("{SPILL}\n").replace("\"text.*\"", "\"text.*\", \"vault.*\"");
+        let replies = [call("vault.run", json!({})), json!({"text": "Seen."})];
+        let rig = Rig::of(&policy)
+            .component("vault", &vault)
+            .replies(&replies);
+        let rig = rig.open().await;
+        let (run, _) = rig.pursue("Look.").await;
+        let kept = rig
+            .records(&run)
+            .await
+            .into_iter()
+            .find_map(|record| match record.event {
+                Event::Observed { kept, .. } => Some(kept.is_some()),
+                _ => None,
+            });
+        assert_eq!(kept, Some(is_kept), "{sensitivity}");
     }
 }
 

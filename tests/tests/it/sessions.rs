@@ -9,6 +9,7 @@ use lazaret::words::label::Source;
 use lazaret::words::session::LOCAL;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig::Rigged;
+use lazaret_tests::saying;
 
 const FILES: &str = "
     [mounts.inbox]
@@ -289,6 +290,126 @@ async fn a_model_may_write_the_summary_and_the_host_does_where_it_cannot() {
         if let Some(text) = written {
             assert_eq!(fold.summary, text);
         }
+    }
+}
+
+/// A rig whose older turns are folded, and whose tools have something to say then. `keys` is what else is said of that.
+fn noting(keys: &str, tools: &[(&str, Vec<u8>)]) -> Rig {
+    let after: Vec<String> = tools
+        .iter()
+        .map(|(name, _)| format!("{name}.run"))
+        .collect();
+    let rig = small(&format!("[compaction]\nafter = {after:?}\n{keys}"));
+    let tools = tools.iter();
+    tools.fold(rig, |rig, (name, component)| rig.component(name, component))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tools_have_something_to_say_once_turns_are_folded_and_one_that_fails_stops_none() {
+    let mut replies = vec![read(); 9];
+    replies.push(say("[third.run]\nAnd the third.", "Read."));
+    let more = json!({"sensitivity": "internal"});
+    let tools = [
+        (
+            "first",
+            saying::component("first", &json!({}), "\"Mind the first thing.\""),
+        ),
+        (
+            "second",
+            saying::failing("second", &json!({}), false, &json!({})),
+        ),
+        (
+            "third",
+            saying::component("third", &more, "\"And the third.\""),
+        ),
+    ];
+    let rig = noting("", &tools).replies(&replies).open().await;
+    let (run, answer) = rig.pursue_in_session("work", "Read it nine times.").await;
+    assert_eq!(answer.expect("an answer"), "Read.");
+    let folds = compacted(&rig, &run).await;
+    assert!(!folds.is_empty());
+    for fold in &folds {
+        assert_eq!((fold.noted(), fold.after.len()), (2, 3), "{fold:?}");
+        assert!(fold.after_tokens < fold.before_tokens, "{fold:?}");
+        let [first, second, third] = &fold.after[..] else {
+            panic!("{fold:?}");
+        };
+        assert_eq!(
+            (first.text.as_str(), first.failed),
+            ("Mind the first thing.", None)
+        );
+        assert_eq!(
+            (second.text.as_str(), second.failed),
+            ("", Some(Code::GuestFailed))
+        );
+        assert_eq!(
+            (third.text.as_str(), third.failed),
+            ("And the third.", None)
+        );
+        // The summary takes none of it in, and the model is under its influence.
+        assert!(!fold.summary.contains("Mind"), "{fold:?}");
+        assert!(
+            fold.label.to_string().contains("tool:third.run"),
+            "{fold:?}"
+        );
+    }
+    let replayed = rig.replay(&run).await;
+    assert!(replayed.diverged.is_none(), "{:?}", replayed.diverged);
+    assert_golden("noted", &rig.journal(&run).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_told_of_a_fold_is_what_a_tool_takes_and_no_more_than_fits_is_heard() {
+    let mut replies = vec![read(); 9];
+    replies.push(say("Summary of what came before", "Read."));
+    let takes = json!({"input": {"type": "object", "properties": {"turns": {"type": "integer"}},
+        "additionalProperties": false}});
+    let secret = json!({"sensitivity": "secret"});
+    let tools = [
+        ("all", saying::echo("all", &json!({}))),
+        ("some", saying::echo("some", &takes)),
+        (
+            "hush",
+            saying::component("hush", &secret, "\"canary-of-the-secret\""),
+        ),
+    ];
+    let rig = noting("after_chars = 60", &tools)
+        .replies(&replies)
+        .open()
+        .await;
+    let (run, answer) = rig.pursue("Read it nine times.").await;
+    assert_eq!(answer.expect("an answer"), "Read.");
+    let folds = compacted(&rig, &run).await;
+    let [all, some, hush] = &folds[0].after[..] else {
+        panic!("{folds:?}");
+    };
+    assert_eq!(all.text.chars().count(), 60, "{all:?}");
+    assert!(all.text.contains("after_tokens"), "{all:?}");
+    let turns = json!({"turns": folds[0].turns});
+    assert_eq!(
+        serde_json::from_str::<Value>(&some.text).expect("JSON"),
+        turns
+    );
+    assert_eq!((hush.text.as_str(), hush.failed), ("", Some(Code::Denied)));
+    let journal = rig.journal(&run).await;
+    assert!(!journal.contains("canary-of-the-secret"), "{journal}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_called_after_a_fold_is_there_and_only_looks() {
+    for (tool, says) in [
+        (
+            "nobody.run",
+            "`[compaction] after = \"nobody.run\"` names no tool",
+        ),
+        (
+            "files.write",
+            "`[compaction] after = \"files.write\"` may only look",
+        ),
+    ] {
+        let policy = format!("[compaction]\nafter = [{tool:?}]");
+        let error = Rig::of(&policy).try_open().await.map(|_| ()).unwrap_err();
+        assert!(error.message().contains(says), "{error}");
     }
 }
 

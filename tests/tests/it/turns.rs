@@ -233,9 +233,10 @@ fn goal(rig: &Rigged) -> Goal {
     Goal::new(rig.host.new_run(), Surface::Cli, "agent", "Go on.")
 }
 
-/// Accepts so many requests; they are answered from the last to the first, each once the one before has ended in
-/// the run's records.
-async fn answer_in_reverse(listener: &TcpListener, many: usize, (rig, run): (&Rigged, &RunId)) {
+/// Accepts a request for each place; they are answered in this order, each once the one before has ended in the run's
+/// records.
+async fn answer_in_order(listener: &TcpListener, order: &[usize], (rig, run): (&Rigged, &RunId)) {
+    let many = order.len();
     let mut watcher = rig.host.watch(run);
     let mut open: Vec<(String, TcpStream)> = Vec::new();
     while open.len() < many {
@@ -246,8 +247,11 @@ async fn answer_in_reverse(listener: &TcpListener, many: usize, (rig, run): (&Ri
         }
         open.push((String::from_utf8_lossy(&head).into_owned(), stream));
     }
-    open.sort_by(|one, other| other.0.cmp(&one.0));
-    for (_, mut stream) in open {
+    open.sort_by(|one, other| one.0.cmp(&other.0));
+    let mut open: Vec<Option<TcpStream>> =
+        open.into_iter().map(|(_, stream)| Some(stream)).collect();
+    for at in order {
+        let mut stream = open[*at].take().expect("each is answered once");
         let answer = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
         stream.write_all(answer).await.expect("it listens");
         let mut ends = 0;
@@ -278,12 +282,40 @@ async fn calls_begin_and_end_in_their_order_however_they_finish() {
         .guest("hostile")
         .replies(&[reply, json!({"text": "Done."})]);
     let rig = rig.open().await;
-    let goal = goal(&rig);
+    for order in orders(names.len()) {
+        finished_in_order((&rig, &listener), &names, &order).await;
+    }
+}
+
+/// All orders of so many things.
+fn orders(many: usize) -> Vec<Vec<usize>> {
+    let mut all = vec![Vec::new()];
+    for _ in 0..many {
+        let longer = |order: &Vec<usize>| {
+            let order = order.clone();
+            let rest = (0..many)
+                .filter(|at| !order.contains(at))
+                .collect::<Vec<_>>();
+            rest.into_iter()
+                .map(move |at| [order.clone(), vec![at]].concat())
+        };
+        all = all.iter().flat_map(longer).collect();
+    }
+    all
+}
+
+/// Calls that finish in this order begin in their own, and are told of in their own.
+async fn finished_in_order(
+    (rig, listener): (&Rigged, &TcpListener),
+    names: &[&str],
+    order: &[usize],
+) {
+    let goal = goal(rig);
     let run = goal.run.clone();
     let tasks = Tasks::new();
     let (answer, ()) = tokio::join!(
         rig.host.pursue(goal, &tasks),
-        answer_in_reverse(&listener, names.len(), (&rig, &run))
+        answer_in_order(listener, order, (rig, &run))
     );
     answer.expect("an answer");
     let records = rig.records(&run).await;
@@ -309,10 +341,8 @@ async fn calls_begin_and_end_in_their_order_however_they_finish() {
             _ => None,
         })
         .collect();
-    assert!(
-        finished.iter().rev().is_sorted(),
-        "they finished in reverse: {finished:?}"
-    );
+    let expected: Vec<u64> = order.iter().map(|at| begun[*at].0).collect();
+    assert_eq!(finished, expected, "{order:?}");
     let told: Vec<&str> = observed(&records).iter().map(|(call, _)| *call).collect();
     assert_eq!(told, names);
     // All begin before any ends, and all are told of after all have ended.

@@ -9,6 +9,7 @@ pub fn check(source: &Source) -> Vec<Finding> {
     if source.path.ends_with(".rs") {
         findings.extend(check_length(source));
         findings.extend(check_doc(source));
+        findings.extend(check_page(source));
     }
     let works = [".rs", ".sh", ".toml", ".wit", "Makefile", ".ci/run"];
     let may_promise = !works.iter().any(|ending| source.path.ends_with(ending))
@@ -44,6 +45,14 @@ fn check_doc(source: &Source) -> Option<Finding> {
         || first.starts_with("//!")
         || (source.path.ends_with("/build.rs") && first.starts_with("//"));
     (!is_doc).then(|| source.finding(Rule::FileDoc, 1, "opens without documentation"))
+}
+
+/// Who builds with a crate reads its page first.
+fn check_page(source: &Source) -> Option<Finding> {
+    let is_page = ["host/src/lib.rs", "sdk/src/lib.rs"].contains(&source.path.as_str());
+    let shows = source.text.lines().any(|line| line.starts_with("//! ```"));
+    let is_page = is_page && source.text.starts_with("//!");
+    (is_page && !shows).then(|| source.finding(Rule::CratePage, 1, "has no block of code"))
 }
 
 /// Whether the word stands alone: what is before and behind it does not continue it.

@@ -19,6 +19,7 @@ pub enum Rule {
     Leftover,
     MachinePath,
     Document,
+    CratePage,
     Exemption,
 }
 
@@ -74,6 +75,10 @@ impl Rule {
                 "use a path relative to the workspace, a temporary folder, or the environment",
             ),
             Rule::Document => ("the documents exist", "write it"),
+            Rule::CratePage => (
+                "the page of a crate that others build with shows how: it has a block of code",
+                "write an example that compiles, between ``` and ```",
+            ),
             Rule::Exemption => (
                 "an exemption names a file that exists",
                 "remove the exemption",

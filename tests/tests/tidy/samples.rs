@@ -59,7 +59,7 @@ fn a_layer_is_not_used_from_below() {
     );
     good(
         "host/src/lib.rs",
-        "pub use crate::surfaces::cli; mod words;",
+        "//! ```\npub use crate::surfaces::cli; mod words;",
     );
     good("tests/src/rig.rs", "use crate::surfaces::a;");
 }
@@ -277,6 +277,13 @@ fn a_file_opens_with_its_documentation() {
     assert_eq!(opens("sdk/src/a.rs", "//! About.\n"), []);
     assert_eq!(opens("host/build.rs", "// About.\n"), []);
     assert_eq!(opens("host/build.rs", "fn main() {}\n"), [Rule::FileDoc]);
+}
+
+#[test]
+fn the_page_of_a_crate_has_a_block_of_code() {
+    expect("host/src/lib.rs", "//! About.", &[Rule::CratePage]);
+    expect("sdk/src/lib.rs", "//! ```\n//! let a = 1;\n//! ```", &[]);
+    expect("sdk/src/a.rs", "pub mod words;", &[]);
 }
 
 #[test]

@@ -260,6 +260,21 @@ pub const WIDE_STRUCTS: &[Exempt] = &[
         reason: "one field for each key of [mcp.NAME], as a person writes it",
     },
     Exempt {
+        path: "host/src/surfaces/config/file.rs",
+        name: "LimitTable",
+        reason: "one field for each key of [limits], as a person writes it",
+    },
+    Exempt {
+        path: "host/src/words/event/session.rs",
+        name: "Compacted",
+        reason: "a record: one field for each thing that it says, and readers know them by name",
+    },
+    Exempt {
+        path: "host/src/rules/pace.rs",
+        name: "Pace",
+        reason: "what [pace] says, resolved: a field for each of its keys",
+    },
+    Exempt {
         path: "host/src/surfaces/config/pace.rs",
         name: "PaceTable",
         reason: "one field for each key of [pace], as a person writes it",

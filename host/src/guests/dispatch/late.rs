@@ -11,7 +11,8 @@ use crate::words::error::{Code, Error};
 pub(super) fn deadline(caller: &Caller, call: &Call, tool: &Tool, policy: &Policy) -> String {
     let most = policy.bounds.timeout_ms;
     let asked = caller.known.asked.timeout_ms;
-    let own = asked.unwrap_or(call.declared.conduct.timeout_ms);
+    let said = asked.or(call.declared.conduct.timeout_ms);
+    let own = said.unwrap_or(policy.bounds.silent_timeout_ms);
     let may_ask = match caller.origin {
         Origin::Client => format!("; `--timeout-ms` asks for another, up to {most} ms"),
         Origin::Model | Origin::Script | Origin::Tool(_) | Origin::Host => String::new(),
@@ -36,7 +37,14 @@ pub(super) fn deadline(caller: &Caller, call: &Call, tool: &Tool, policy: &Polic
     match (&tool.by, asked) {
         (_, Some(_)) => "its client asked for this deadline (`--timeout-ms`)".to_owned(),
         (By::Component(_), None) => {
-            format!("its manifest says {own} ms (`timeout_ms`){may_ask}")
+            let who = match said {
+                Some(_) => format!("its manifest says {own} ms (`timeout_ms`)"),
+                None => format!(
+                    "its manifest says nothing (`timeout_ms`), and `[limits] silent_timeout_ms` of `lazaret.toml` \
+                     then says {own} ms"
+                ),
+            };
+            format!("{who}{may_ask}")
         }
         (By::Server(served), None) => {
             let name = &served.server.terms().name;

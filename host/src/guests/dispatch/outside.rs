@@ -49,7 +49,7 @@ pub(super) async fn perform(
         station.scrub.clean_value(&mut answer);
         let promised = served.definition.output.is_some();
         let output = if promised { Some(tool.output()?) } else { None };
-        said::read(&answer, output)
+        said::read(&answer, (output, &station.gate.policy().bounds))
     });
     let result = said.map(|Said { value, files }| {
         trail.artifacts = artifacts(station, files);

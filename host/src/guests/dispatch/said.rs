@@ -7,10 +7,9 @@ use super::super::catalog::Tool;
 use super::super::station::Station;
 use crate::rules::json;
 use crate::rules::sanitise::visible;
-use crate::words::bound::FIXED;
 use crate::words::error::{Code, Error, Issue, Result};
 use crate::words::id::shown;
-use crate::words::limits::{FAILURE_DETAILS_BYTES, FAILURE_ISSUES, OUTCOME_BYTES};
+use crate::words::limits::{FAILURE_DETAILS_BYTES, FAILURE_ISSUES};
 
 /// Reads what a guest returned: JSON of bounded size that fits the tool's own schema.
 pub(super) fn read_outcome(
@@ -19,9 +18,7 @@ pub(super) fn read_outcome(
     refused: Option<(Code, Vec<String>)>,
 ) -> Result<Value> {
     let text = said.map_err(|failure| gave_up(station, &failure, refused))?;
-    if text.len() > OUTCOME_BYTES {
-        return Err(Error::too_big("the outcome", OUTCOME_BYTES, text.len()).hint(FIXED));
-    }
+    station.gate.policy().bounds.check_outcome(text.len())?;
     let value = json::parse(&text).map_err(|why| {
         Error::new(
             Code::NotJson,

@@ -25,6 +25,9 @@ pub(super) fn encode(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) ->
         let format = json!({"type": "json_schema", "schema": schemas::closed(schema)});
         own.insert("output_config".to_owned(), json!({"format": format}));
     }
+    if prompt.answer_only && !prompt.cards.is_empty() {
+        own.insert("tool_choice".to_owned(), json!({"type": "none"}));
+    }
     let mut tools: Vec<Value> = prompt.cards.iter().map(|card| tool(card, names)).collect();
     mark(tools.last_mut());
     let (steady, rest) = instructions(prompt);

@@ -28,6 +28,10 @@ pub(super) fn encode(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) ->
         });
         own.insert("generationConfig".to_owned(), config);
     }
+    if prompt.answer_only && !prompt.cards.is_empty() {
+        let config = json!({"functionCallingConfig": {"mode": "NONE"}});
+        own.insert("toolConfig".to_owned(), config);
+    }
     let tools: Vec<Value> = prompt.cards.iter().map(|card| tool(card, names)).collect();
     let request = Request {
         rest: merged(own, target.extra),

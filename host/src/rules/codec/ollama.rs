@@ -19,11 +19,14 @@ pub(super) fn encode(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) ->
     if let Some(schema) = &prompt.shape {
         own.insert("format".to_owned(), schema.clone());
     }
+    // There is no other way to say that nothing may be called.
+    let cards = prompt.cards.iter().filter(|_| !prompt.answer_only);
+    let tools = cards.map(|card| tool(card, names)).collect();
     let request = Request {
         model: target.model,
         stream: target.streams,
         rest: merged(own, target.extra),
-        tools: prompt.cards.iter().map(|card| tool(card, names)).collect(),
+        tools,
         messages: messages(target, prompt, names),
     };
     // Text and JSON values with text as keys always have a JSON form.

@@ -33,6 +33,9 @@ pub(super) fn encode(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) ->
         let format = json!({"type": "json_schema", "json_schema": shape});
         own.insert("response_format".to_owned(), format);
     }
+    if prompt.answer_only && !prompt.cards.is_empty() {
+        own.insert("tool_choice".to_owned(), json!("none"));
+    }
     let system = Some(WireMessage::System {
         content: &prompt.instructions,
     })

@@ -24,6 +24,9 @@ pub(super) fn encode(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) ->
             json!({"type": "json_schema", "name": "answer", "schema": schema, "strict": strict});
         own.insert("text".to_owned(), json!({"format": format}));
     }
+    if prompt.answer_only && !prompt.cards.is_empty() {
+        own.insert("tool_choice".to_owned(), json!("none"));
+    }
     let request = Request {
         model: target.model,
         stream: target.streams,

@@ -108,6 +108,7 @@ fn prompt(wire: Wire) -> Prompt {
         shape: Some(
             json!({"type": "object", "properties": {"n": {"type": "integer", "minimum": 0}}}),
         ),
+        answer_only: false,
     }
 }
 
@@ -193,6 +194,39 @@ fn what_is_attached_stands_with_the_words_it_came_with() {
         let said = messages.iter().find_map(|key| body.get(key));
         assert_eq!(said, Some(&wanted), "{wire:?}");
     }
+}
+
+#[test]
+fn where_nothing_may_be_called_any_more_the_tools_stay_and_are_not_chosen() {
+    for (wire, key, wanted) in [
+        (Wire::OpenAi, "tool_choice", json!("none")),
+        (Wire::Responses, "tool_choice", json!("none")),
+        (Wire::Anthropic, "tool_choice", json!({"type": "none"})),
+        (
+            Wire::Gemini,
+            "toolConfig",
+            json!({"functionCallingConfig": {"mode": "NONE"}}),
+        ),
+    ] {
+        let prompt = Prompt {
+            answer_only: true,
+            ..prompt(wire)
+        };
+        let body = request(wire, "us", &prompt);
+        assert_eq!(body[key], wanted, "{wire:?}");
+        assert!(body.get("tools").is_some(), "{wire:?}");
+        // Without tools there is nothing to choose.
+        let bare = Prompt {
+            cards: Vec::new(),
+            ..prompt.clone()
+        };
+        assert_eq!(request(wire, "us", &bare).get(key), None, "{wire:?}");
+    }
+    let ollama = Prompt {
+        answer_only: true,
+        ..prompt(Wire::Ollama)
+    };
+    assert_eq!(request(Wire::Ollama, "us", &ollama).get("tools"), None);
 }
 
 #[test]

@@ -8,9 +8,11 @@ use serde::Deserialize;
 
 use super::super::inbound::Marks;
 use super::window::Turn;
+use crate::words::id::ToolName;
 use crate::words::limits::{
     COMPACTION_KEEP_TURNS, COMPACTION_MIN_TURNS, COMPACTION_TARGET_PERCENT,
-    COMPACTION_TRIGGER_PERCENT, SUMMARY_ALL_CHARS, SUMMARY_ENTRIES, SUMMARY_ENTRY_CHARS,
+    COMPACTION_TRIGGER_PERCENT, SUMMARY_AFTER_CHARS, SUMMARY_ALL_CHARS, SUMMARY_ENTRIES,
+    SUMMARY_ENTRY_CHARS,
 };
 use crate::words::message::{Message, Prompt, Reply, WishedArgs};
 
@@ -35,6 +37,10 @@ pub struct Rolling {
     pub all_chars: usize,
     /// The model that writes summaries; the host does where none is named.
     pub model: String,
+    /// Tools that have something to say once turns were folded, in their order (G-70).
+    pub after: Vec<ToolName>,
+    /// Characters of what each of them says.
+    pub after_chars: usize,
 }
 
 impl Default for Rolling {
@@ -49,6 +55,8 @@ impl Default for Rolling {
             entry_chars: SUMMARY_ENTRY_CHARS,
             all_chars: SUMMARY_ALL_CHARS,
             model: String::new(),
+            after: Vec::new(),
+            after_chars: SUMMARY_AFTER_CHARS,
         }
     }
 }
@@ -75,6 +83,10 @@ pub struct RollingTable {
     pub summary_chars: Option<usize>,
     /// The model that writes summaries.
     pub model: Option<String>,
+    /// Tools that only look, and that are called once turns were folded: what they return is told behind the summary.
+    pub after: Option<Vec<String>>,
+    /// Characters of what each of them returns.
+    pub after_chars: Option<usize>,
 }
 
 impl Rolling {

@@ -12,7 +12,8 @@ use super::super::sanitise::visible;
 use super::rolling::Rolling;
 use super::tokens::Tokenizer;
 use super::window::{
-    Kept, Turn, Window, bytes_of, each_fixed, keep, latest, length, over, tokens_of, turns,
+    Kept, Turn, Window, bytes_of, cut_message, each_fixed, keep, latest, length, over, tokens_of,
+    turns,
 };
 use crate::words::attachment::Attachment;
 use crate::words::error::Result;
@@ -44,6 +45,8 @@ pub struct Context {
 #[derive(Clone, Debug, PartialEq)]
 struct Summary {
     text: String,
+    /// The same, and what tools had to say behind it.
+    told: String,
     label: Label,
     /// So many messages it stands for.
     through: usize,
@@ -159,6 +162,7 @@ impl Context {
         self.refused |= compacted.cause == Cause::Refused;
         self.summary = Some(Summary {
             text: compacted.summary.clone(),
+            told: compacted.told(),
             label: compacted.label.clone(),
             through: usize::try_from(compacted.through).unwrap_or(usize::MAX),
         });
@@ -383,7 +387,7 @@ impl Parts {
         let messages: Vec<Message> = messages.map(&mut show).collect();
         let lead = context.summary.as_ref().map(|summary| {
             let observation = Observation {
-                text: summary.text.clone(),
+                text: summary.told.clone(),
                 ok: true,
                 label: summary.label.clone(),
                 flags: Vec::new(),
@@ -423,6 +427,7 @@ impl Parts {
         Kept {
             from: self.start,
             latest: latest(&self.messages()),
+            cut: None,
         }
     }
 
@@ -443,8 +448,12 @@ impl Parts {
         let notice = cut.then(|| Message::user(NOTICE));
         let mut messages: Vec<Message> = self.lead.into_iter().chain(notice).collect();
         let mut replies_before = 0;
-        for (at, message) in self.messages.into_iter().enumerate() {
+        for (at, mut message) in self.messages.into_iter().enumerate() {
             if kept.has(at) {
+                if let (Some(most), Some(true)) = (kept.cut, kept.latest.map(|latest| latest == at))
+                {
+                    cut_message(&mut message, most);
+                }
                 messages.push(message);
             } else if matches!(message, Message::Assistant(_)) {
                 replies_before += 1;
@@ -457,6 +466,7 @@ impl Parts {
             messages,
             replies_before,
             shape: None,
+            answer_only: false,
         }
     }
 }

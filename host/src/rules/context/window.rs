@@ -9,7 +9,9 @@ use std::borrow::Cow;
 use super::tokens::Tokenizer;
 use crate::words::attachment::Attachment;
 use crate::words::error::{Code, Error, Result};
-use crate::words::limits::{CONTEXT_MESSAGE_TOKENS, CONTEXT_RESERVE_TOKENS, CONTEXT_WINDOW_TOKENS};
+use crate::words::limits::{
+    CHARS_PER_TOKEN, CONTEXT_MESSAGE_TOKENS, CONTEXT_RESERVE_TOKENS, CONTEXT_WINDOW_TOKENS,
+};
 use crate::words::message::{Card, Message, Reply, WishedArgs};
 
 /// What a model can be told at once.
@@ -23,6 +25,8 @@ pub struct Window {
     pub reserve_tokens: u64,
     /// What counts.
     pub tokenizer: Tokenizer,
+    /// Whether the latest words of the user are cut where they do not fit; otherwise the run fails (C-22).
+    pub cut_latest: bool,
 }
 
 impl Window {
@@ -34,6 +38,7 @@ impl Window {
             tokens: CONTEXT_WINDOW_TOKENS,
             reserve_tokens: CONTEXT_RESERVE_TOKENS,
             tokenizer: Tokenizer::of_model(model),
+            cut_latest: false,
         }
     }
 
@@ -153,6 +158,15 @@ pub(super) fn latest(messages: &[&Message]) -> Option<usize> {
 pub(super) struct Kept {
     pub from: usize,
     pub latest: Option<usize>,
+    /// What `latest` is cut to, where it does not fit as a whole.
+    pub cut: Option<Cut>,
+}
+
+/// So many tokens are left of a message, counted so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cut {
+    pub tokens: u64,
+    pub tokenizer: Tokenizer,
 }
 
 impl Kept {
@@ -172,7 +186,20 @@ pub(super) fn keep(
     cost: &dyn Fn(usize) -> u64,
 ) -> Result<Kept> {
     let latest = latest(messages);
-    let own = latest.map_or(0, cost);
+    let mut own = latest.map_or(0, cost);
+    let can_be = latest.is_some_and(|at| {
+        messages
+            .get(at)
+            .is_some_and(|message| attached(message) == 0)
+    });
+    let cut = (window.cut_latest && can_be && own > room).then(|| Cut {
+        // As much again is left for what the run does about it.
+        tokens: room / 2,
+        tokenizer: window.tokenizer,
+    });
+    if let Some(cut) = cut {
+        own = cut.tokens;
+    }
     let Some(mut left) = room.checked_sub(own) else {
         return Err(over("the latest message of the user", own, room, window));
     };
@@ -194,7 +221,31 @@ pub(super) fn keep(
         };
         (left, from) = (rest, turn.from);
     }
-    Ok(Kept { from, latest })
+    Ok(Kept { from, latest, cut })
+}
+
+/// Leaves the beginning of what a user said, and says that the rest is gone.
+pub(super) fn cut_message(message: &mut Message, cut: Cut) {
+    let Message::User { text, .. } = message else {
+        return;
+    };
+    let all = text.chars().count();
+    let most = usize::try_from(cut.tokens).unwrap_or(usize::MAX);
+    let mut chars = most.saturating_mul(CHARS_PER_TOKEN).min(all);
+    loop {
+        let head: String = text.chars().take(chars).collect();
+        let left = all.saturating_sub(chars);
+        let shown = format!("{head}\n[{left} of {all} characters left out]");
+        let tokens = cut
+            .tokenizer
+            .count(&shown)
+            .saturating_add(CONTEXT_MESSAGE_TOKENS);
+        if chars == 0 || tokens <= cut.tokens {
+            *text = shown;
+            return;
+        }
+        chars = chars.saturating_mul(3) / 4;
+    }
 }
 
 /// What does not fit, and what would change it.

@@ -131,6 +131,27 @@ fn what_does_not_happen_in_a_row_is_counted_anew() {
 }
 
 #[test]
+fn a_model_may_be_asked_once_more_for_its_answer() {
+    let pace = Pace {
+        final_answer_turn: true,
+        ..Pace::default()
+    };
+    let three = || Plan::new("goal", Label::default(), 3, pace);
+    check_limit(three(), true, Fared::Well, (4, "turn_limit"));
+    let mut plan = three();
+    for turn in 1..=3 {
+        assert!(!plan.is_final(), "{turn}");
+        assert_eq!(plan.next(together), Step::Prompt(turn));
+        plan.replied(asks(vec![call("R", turn)]));
+        plan.observed(vec![seen(Fared::Well)]);
+    }
+    assert!(plan.is_final());
+    assert_eq!(plan.next(together), Step::Prompt(4));
+    plan.replied(says("what I have"));
+    assert_eq!(plan.next(together), Step::Answer("what I have".to_owned()));
+}
+
+#[test]
 fn a_denied_call_may_be_repeated_once() {
     let pace = Pace::default();
     let (turns, code, why) = until_over(plan(pace), false, |_| Fared::Denied);

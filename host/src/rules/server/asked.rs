@@ -291,6 +291,7 @@ impl Sample {
             messages: vec![Message::user(told)],
             replies_before: 0,
             shape: None,
+            answer_only: false,
         }
     }
 }

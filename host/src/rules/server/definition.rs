@@ -93,7 +93,7 @@ impl Definition {
                 tier: Tier::default(),
             },
             conduct: Conduct {
-                timeout_ms: line.timeout_ms.unwrap_or(call_ms).min(CALL_TIMEOUT_MS_MAX),
+                timeout_ms: Some(line.timeout_ms.unwrap_or(call_ms).min(CALL_TIMEOUT_MS_MAX)),
                 retry: None,
                 idempotent: line.idempotent,
                 sequential: false,

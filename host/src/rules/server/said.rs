@@ -4,11 +4,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use crate::rules::policy::Bounds;
 use crate::rules::sanitise::visible;
 use crate::rules::schema::Schema;
-use crate::words::bound::FIXED;
 use crate::words::error::{Code, Error, Result};
-use crate::words::limits::{ARTIFACT_BYTES, ARTIFACTS, OUTCOME_BYTES};
+use crate::words::limits::{ARTIFACT_BYTES, ARTIFACTS};
 
 /// What came of a call at a server.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +37,7 @@ const FAILURE_CHARS: usize = 2_000;
 ///
 /// # Errors
 /// `GuestFailed` in the server's words, `TooBig`, `BadOutcome`, `NotJson`.
-pub fn read(answer: &Value, output: Option<&Schema>) -> Result<Said> {
+pub fn read(answer: &Value, (output, bounds): (Option<&Schema>, &Bounds)) -> Result<Said> {
     let blocks = answer.get("content").and_then(Value::as_array);
     let blocks = blocks.map_or(&[][..], Vec::as_slice);
     let mut told = Told::default();
@@ -61,9 +61,7 @@ pub fn read(answer: &Value, output: Option<&Schema>) -> Result<Said> {
         })?,
     };
     let bytes = value.to_string().len();
-    if bytes > OUTCOME_BYTES {
-        return Err(Error::too_big("the outcome", OUTCOME_BYTES, bytes).hint(FIXED));
-    }
+    bounds.check_outcome(bytes)?;
     let issues = output.map_or_else(Vec::new, |schema| schema.issues(&value));
     if !issues.is_empty() {
         let what = "the tool's outcome does not fit its own output schema";
@@ -182,7 +180,11 @@ mod tests {
 
     #[test]
     fn text_is_joined_and_structured_content_comes_first() {
-        let value = |answer: Value| read(&answer, None).map(|said| said.value).unwrap();
+        let value = |answer: Value| {
+            read(&answer, (None, &Bounds::default()))
+                .map(|said| said.value)
+                .unwrap()
+        };
         assert_eq!(
             value(json!({"content": [text("a"), text("b")]})),
             json!("a\nb")
@@ -197,7 +199,7 @@ mod tests {
     #[test]
     fn a_promise_is_kept_or_the_call_has_failed() {
         let schema = Schema::compile(json!({"type": "object", "required": ["n"]})).unwrap();
-        let read = |answer: Value| read(&answer, Some(&schema));
+        let read = |answer: Value| read(&answer, (Some(&schema), &Bounds::default()));
         assert!(read(json!({"structuredContent": {"n": 1}})).is_ok());
         assert!(read(json!({"content": [text("{\"n\": 1}")]})).is_ok());
         for bad in [
@@ -213,14 +215,14 @@ mod tests {
     fn a_failure_has_the_servers_words_and_hides_nothing() {
         let error = read(
             &json!({"isError": true, "content": [text("no\u{202e} such")]}),
-            None,
+            (None, &Bounds::default()),
         )
         .unwrap_err();
         assert_eq!(error.code(), Code::GuestFailed);
         assert!(error.message().starts_with("no") && !error.message().contains('\u{202e}'));
         let long = read(
             &json!({"isError": true, "content": [text(&"x".repeat(9_000))]}),
-            None,
+            (None, &Bounds::default()),
         );
         assert_eq!(
             long.unwrap_err().message().chars().count(),
@@ -232,18 +234,33 @@ mod tests {
     #[test]
     fn pictures_are_files_and_bounded() {
         let image = |data: &str| json!({"type": "image", "mimeType": "image/png", "data": data});
-        let said = read(&json!({"content": [text("see"), image("AAEC")]}), None).unwrap();
+        let said = read(
+            &json!({"content": [text("see"), image("AAEC")]}),
+            (None, &Bounds::default()),
+        )
+        .unwrap();
         assert_eq!(said.files[0].bytes, [0, 1, 2]);
         assert_eq!(said.value, json!("see\n[artifact-1: image/png, 3 bytes]"));
         let many: Vec<Value> = (0..40).map(|_| image("AAEC")).collect();
         assert_eq!(
-            read(&json!({"content": many}), None).unwrap_err().code(),
+            read(&json!({"content": many}), (None, &Bounds::default()))
+                .unwrap_err()
+                .code(),
             Code::TooBig
         );
-        assert!(read(&json!({"content": [image("%%")]}), None).is_err());
+        assert!(
+            read(
+                &json!({"content": [image("%%")]}),
+                (None, &Bounds::default())
+            )
+            .is_err()
+        );
         let resource = json!({"type": "resource", "resource": {"uri": "x:/a", "blob": "AAEC"}});
         assert_eq!(
-            read(&json!({"content": [resource]}), None).unwrap().files[0].name,
+            read(&json!({"content": [resource]}), (None, &Bounds::default()))
+                .unwrap()
+                .files[0]
+                .name,
             "x:/a"
         );
     }

@@ -318,7 +318,9 @@ pub(super) fn overspent(over: &Over) -> Vec<Attribute> {
 
 /// What was folded into a summary.
 pub(super) fn compacted(compacted: &Compacted) -> Vec<Attribute> {
-    vec![
+    let noted = ("lazaret.compacted.noted", count(compacted.noted()));
+    let noted = (!compacted.after.is_empty()).then_some(noted);
+    let folded = vec![
         ("lazaret.compacted.turns", Value::Number(compacted.turns)),
         (
             "lazaret.compacted.before_tokens",
@@ -330,5 +332,6 @@ pub(super) fn compacted(compacted: &Compacted) -> Vec<Attribute> {
         ),
         ("lazaret.compacted.by", text(name(&compacted.by))),
         ("lazaret.compacted.cause", word(&compacted.cause)),
-    ]
+    ];
+    folded.into_iter().chain(noted).collect()
 }

@@ -45,7 +45,9 @@ impl Drive<'_> {
     ) -> Result<Option<Error>> {
         plan.read(offer.label());
         let cards = offer.cards();
-        let names: Vec<String> = cards.iter().map(|card| card.name.clone()).collect();
+        // At the end nothing may be called any more.
+        let callable = cards.iter().filter(|_| !plan.is_final());
+        let names: Vec<String> = callable.map(|card| card.name.clone()).collect();
         plan.offer(&names);
         let told = self.in_time(self.tell(plan, &cards, purse)).await?;
         let (prompt, tokens) = match told {
@@ -91,6 +93,7 @@ impl Drive<'_> {
             asks: (models, tier),
         } = turn;
         prompt.shape = self.shape.as_ref().map(|shape| shape.source().clone());
+        prompt.answer_only = plan.is_final();
         if models.is_empty() {
             plan.failed(&no_model(self.agent));
             return Ok(());
@@ -109,14 +112,14 @@ impl Drive<'_> {
         let prepare = |(model, (told, sent, streams)): About<'_>| {
             let event = Event::Prompted {
                 turn,
-                turns_max: self.agent.turns,
+                turns_max: self.agent.turns.max(turn),
                 model: model.name.clone(),
                 tools: tools.clone(),
                 digest: Some(model.digest(told, (sent, streams))),
                 tier: tier.map_or(String::new(), |tier| tier.word().to_owned()),
             };
             let seq = journal.append(self.run, 0, event)?.seq;
-            let turns = (turn, self.agent.turns);
+            let turns = (turn, self.agent.turns.max(turn));
             journal.glimpse(self.run, progress::asking(&model.name, turns));
             let caller = self.caller(Origin::Host, seq, plan.label().clone(), model);
             let scrub = &self.station.scrub;

@@ -57,6 +57,8 @@ impl Drive<'_> {
         // More than fits is not told.
         let tokens = tokens.min(window.room());
         let prompt = context.prompt(telling, window);
+        // What tools had to say of a fold is read as well.
+        plan.read(context.label());
         Ok(prompt.map(|prompt| (prompt, tokens)))
     }
 
@@ -110,11 +112,20 @@ impl Drive<'_> {
             summary_tokens: 0,
             estimated: window.tokenizer.is_estimate(),
             instead,
+            after: Vec::new(),
             spent: Spent::default(),
         };
         context.folded(&compacted);
         let after = context.tokens(telling, window.tokenizer);
         (compacted.after_tokens, compacted.summary_tokens) = after;
+        compacted.after = self.noted(&compacted).await;
+        if !compacted.after.is_empty() {
+            let labels = compacted.after.iter().map(|noted| &noted.label);
+            compacted.label = labels.fold(compacted.label.clone(), |all, one| all.join(one));
+            context.folded(&compacted);
+            let after = context.tokens(telling, window.tokenizer);
+            (compacted.after_tokens, compacted.summary_tokens) = after;
+        }
         compacted.spent = Spent {
             usage,
             ..Spent::since(began)

@@ -53,6 +53,20 @@ impl Host {
 
     /// Answers the question whose name begins so. The run goes on when [`Host::resume`] takes it up.
     ///
+    /// ```no_run
+    /// # use std::sync::Arc;
+    /// # use lazaret::runs::host::Host;
+    /// # use lazaret::words::event::Answer;
+    /// # async fn example(host: Arc<Host>) -> lazaret::words::error::Result<()> {
+    /// for waiting in host.questions().await? {
+    ///     println!("{}", waiting.question.text);
+    ///     host.answer(waiting.question.id.as_str(), Answer::Allow).await?;
+    ///     println!("{:?}", host.go_on(waiting.run).end().await?);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Host::question`]; `TooSlow` where its time is over: then it counts as answered with no; `Busy` where the
     /// run goes on elsewhere; `Denied` where it was not begun here, `Corrupt` where its record was changed.

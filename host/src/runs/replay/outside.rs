@@ -15,8 +15,8 @@ use crate::rules::script::TOOL;
 use crate::rules::server;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
-    Attempted, Content, EffectKind, End, Event, Finished, Judged, Limit, Onward, Record, Scripted,
-    Tried, Verdict,
+    Attempted, Content, EffectKind, End, Event, Finished, Judged, Limit, Noted, Onward, Record,
+    Scripted, Tried, Verdict,
 };
 use crate::words::id::{Place, RunId, Seq};
 use crate::words::label::{Sort, Source};
@@ -29,6 +29,7 @@ pub(super) struct Outside {
     outcomes: Mutex<BTreeMap<Place, VecDeque<Outcome>>>,
     replies: Mutex<VecDeque<(Result<Reply>, bool)>>,
     summaries: Mutex<VecDeque<Result<(String, Usage)>>>,
+    noted: Mutex<VecDeque<Vec<Noted>>>,
     scripted: BTreeMap<Place, Scripted>,
     /// The ends of rests.
     rested: BTreeSet<Seq>,
@@ -71,6 +72,7 @@ impl Outside {
             outcomes: Mutex::new(outcomes),
             replies: Mutex::new(replies(records)),
             summaries: Mutex::new(summaries(records)),
+            noted: Mutex::new(noted(records)),
             scripted: scripted(records),
             rested: places(records, |event| matches!(event, Event::Rested { .. })),
             asked: places(records, |event| {
@@ -145,6 +147,10 @@ impl Recorded for Outside {
     fn summary(&self) -> Result<(String, Usage)> {
         let summary = lock(&self.summaries).pop_front();
         summary.unwrap_or_else(|| Err(Error::new(Code::Cancelled, "the run was left here")))
+    }
+
+    fn noted(&self) -> Vec<Noted> {
+        lock(&self.noted).pop_front().unwrap_or_default()
     }
 
     fn reply(&self) -> (Result<Reply>, bool) {
@@ -296,6 +302,17 @@ fn missed(attempted: &Attempted) -> Option<(Error, bool)> {
     let after_ms = *wait_ms.max(cools_ms);
     let said = *restarts || *then == Onward::Over && *cools_ms == 0;
     Some((error.after_ms((after_ms > 0).then_some(after_ms)), said))
+}
+
+/// What tools had to say of it, fold by fold.
+fn noted(records: &[Record]) -> VecDeque<Vec<Noted>> {
+    let noted = records.iter().filter_map(|record| {
+        let Event::Compacted(compacted) = &record.event else {
+            return None;
+        };
+        Some(compacted.after.clone())
+    });
+    noted.collect()
 }
 
 /// What models wrote of what was folded, in order; of one that wrote nothing, why.

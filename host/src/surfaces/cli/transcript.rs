@@ -164,8 +164,15 @@ fn line_of_compaction(compacted: &Compacted) -> String {
     let about = if compacted.estimated { "about " } else { "" };
     let (before, after) = (compacted.before_tokens, compacted.after_tokens);
     let turns = usize::try_from(compacted.turns).unwrap_or(usize::MAX);
+    let noted = match (compacted.noted(), compacted.after.len()) {
+        (_, 0) => String::new(),
+        (said, all) => format!(
+            "; {said} of {} had something to say",
+            print::counted(all, "tool")
+        ),
+    };
     let what = format!(
-        "{} folded into a summary by {}: {about}{before} tokens before, {after} now",
+        "{} folded into a summary by {}: {about}{before} tokens before, {after} now{noted}",
         print::counted(turns, "turn"),
         foreign(&compacted.by),
     );

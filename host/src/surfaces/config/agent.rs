@@ -83,6 +83,7 @@ fn pace_of(of: &str, table: PaceTable) -> Result<(u32, Pace)> {
             .unwrap_or(default.recover_tool_failures),
         on_denied: table.on_denied.unwrap_or(default.on_denied),
         denied_repeats: table.denied_repeats.unwrap_or(default.denied_repeats),
+        final_answer_turn: table.final_answer_turn.unwrap_or(default.final_answer_turn),
         turn_timeout_ms: table.turn_timeout_ms.unwrap_or(default.turn_timeout_ms),
         call_timeout_ms: table.call_timeout_ms.unwrap_or(default.call_timeout_ms),
         run_timeout_ms: table.run_timeout_ms,
@@ -173,6 +174,7 @@ mod tests {
             recover_tool_failures = false
             on_denied = "fail"
             denied_repeats = 9
+            final_answer_turn = true
             turn_timeout_ms = 10
             call_timeout_ms = 11
             run_timeout_ms = 12
@@ -188,6 +190,7 @@ mod tests {
             recover_tool_failures: false,
             on_denied: OnDenied::Fail,
             denied_repeats: 9,
+            final_answer_turn: true,
             turn_timeout_ms: 10,
             call_timeout_ms: 11,
             run_timeout_ms: Some(12),

@@ -12,10 +12,10 @@ use crate::rules::context::window::Window;
 use crate::rules::sanitise::{CapTable, Caps};
 use crate::runs::host::Setup;
 use crate::words::error::{Error, Result};
-use crate::words::id::shown;
+use crate::words::id::{ToolName, shown};
 use crate::words::limits::{
     COMPACTION_COUNT_MAX, CONTEXT_WINDOW_TOKENS_MAX, CONTEXT_WINDOW_TOKENS_MIN,
-    OBSERVATION_CAP_MAX, READ_BYTES_MAX,
+    OBSERVATION_CAP_MAX, READ_BYTES_MAX, SUMMARY_AFTER_TOOLS,
 };
 
 /// `[context]`: what holds of all models.
@@ -26,6 +26,8 @@ pub struct ContextTable {
     pub window_tokens: Option<u64>,
     /// What of that stays empty: nobody counts exactly as the provider does.
     pub reserve_tokens: Option<u64>,
+    /// Whether the latest words of the user are cut where they do not fit; absent: the run fails.
+    pub cut_latest: Option<bool>,
 }
 
 /// What the files say together: the smallest window, and the most that stays empty.
@@ -36,6 +38,7 @@ pub(super) fn together(tables: &[ContextTable]) -> Result<ContextTable> {
     let common = ContextTable {
         window_tokens: tables.iter().filter_map(|table| table.window_tokens).min(),
         reserve_tokens: tables.iter().filter_map(|table| table.reserve_tokens).max(),
+        cut_latest: tables.iter().find_map(|table| table.cut_latest),
     };
     let (least, most) = (CONTEXT_WINDOW_TOKENS_MIN, CONTEXT_WINDOW_TOKENS_MAX);
     let window = common.window_tokens.unwrap_or(least);
@@ -64,6 +67,7 @@ pub(super) fn window(name: &str, table: &ModelTable, common: ContextTable) -> Re
     window.tokenizer = tokenizer.unwrap_or_else(|| Tokenizer::of_model(model));
     window.tokens = tokens.or(common.window_tokens).unwrap_or(window.tokens);
     window.reserve_tokens = common.reserve_tokens.unwrap_or(window.reserve_tokens);
+    window.cut_latest = common.cut_latest.unwrap_or(window.cut_latest);
     let (least, most) = (CONTEXT_WINDOW_TOKENS_MIN, CONTEXT_WINDOW_TOKENS_MAX);
     if !(least..=most).contains(&window.tokens) {
         let what = format!("`window_tokens` is from {least} to {most}");
@@ -89,10 +93,23 @@ pub(super) fn roll(setup: &mut Setup, files: &[(&Path, &ConfigFile)]) -> Result<
         let what = format!("[compaction] speaks of the model `{name}`, which is not there");
         return Err(Error::bad_input(what).hint(format!("write `[models.{name}]`")));
     }
+    setup.policy.wards.folded.clone_from(&rolling.after);
     for agent in setup.agents.values_mut() {
         agent.rolling.clone_from(&rolling);
     }
     Ok(())
+}
+
+/// The tools that have something to say: those of the first file that names any.
+fn after(tables: &[&RollingTable]) -> Result<Vec<ToolName>> {
+    let Some(names) = tables.iter().find_map(|table| table.after.as_ref()) else {
+        return Ok(Vec::new());
+    };
+    if names.len() > SUMMARY_AFTER_TOOLS {
+        let what = format!("[compaction] after names at most {SUMMARY_AFTER_TOOLS} tools");
+        return Err(Error::bad_input(what));
+    }
+    names.iter().map(|name| ToolName::parse(name)).collect()
 }
 
 /// What two files say together.
@@ -135,6 +152,8 @@ pub(super) fn rolling(tables: &[&RollingTable]) -> Result<Rolling> {
         entry_chars: count(|t| t.entry_chars, "entry_chars", of.entry_chars)?,
         all_chars: count(|t| t.summary_chars, "summary_chars", of.all_chars)?,
         model: model.unwrap_or_default(),
+        after: after(tables)?,
+        after_chars: count(|t| t.after_chars, "after_chars", of.after_chars)?,
     };
     if rolling.trigger_percent > 0 && rolling.target_percent >= rolling.trigger_percent {
         return Err(
@@ -167,6 +186,20 @@ pub(super) fn caps(files: &[(&Path, &ConfigFile)]) -> Result<Caps> {
     let read_bytes_max =
         least(|t| t.read_bytes_max, "read_bytes_max")?.unwrap_or(of.read_bytes_max);
     let read_bytes = least(|t| t.read_bytes, "read_bytes")?;
+    let percent = |said: fn(&CapTable) -> Option<usize>, or: usize| {
+        let said = files.iter().find_map(|(_, file)| said(&file.observations));
+        said.unwrap_or(or)
+    };
+    let head_percent = percent(|t| t.head_percent, of.head_percent);
+    let tail_percent = percent(|t| t.tail_percent, 100_usize.saturating_sub(head_percent));
+    if head_percent.saturating_add(tail_percent) > 100 {
+        let what = format!(
+            "[observations] head_percent and tail_percent are {head_percent} and {tail_percent}: that is more than 100"
+        );
+        return Err(
+            Error::bad_input(what).hint("leave one of them out: it is what the other leaves")
+        );
+    }
     let truncation = files
         .iter()
         .find_map(|(_, file)| file.observations.truncation);
@@ -179,6 +212,8 @@ pub(super) fn caps(files: &[(&Path, &ConfigFile)]) -> Result<Caps> {
         read_bytes: read_bytes.unwrap_or(of.read_bytes).min(read_bytes_max),
         read_bytes_max,
         truncation: truncation.unwrap_or(of.truncation),
+        head_percent,
+        tail_percent,
     })
 }
 
@@ -200,6 +235,18 @@ mod tests {
         check("keep_turns = 0", "keep_turns is from 1");
         let off: RollingTable = toml::from_str("trigger_percent = 0").unwrap();
         assert_eq!(rolling(&[&off]).unwrap().trigger_percent, 0);
+    }
+
+    #[test]
+    fn eight_tools_have_something_to_say_and_no_more() {
+        let table = |count: usize| -> RollingTable {
+            toml::from_str(&format!("after = {:?}", vec!["notes.list"; count])).unwrap()
+        };
+        assert_eq!(rolling(&[&table(8)]).unwrap().after.len(), 8);
+        let error = rolling(&[&table(9)]).unwrap_err();
+        assert!(error.message().contains("at most 8 tools"), "{error}");
+        let table: RollingTable = toml::from_str("after = [\"notes\"]").unwrap();
+        assert!(rolling(&[&table]).is_err());
     }
 
     #[test]

@@ -110,6 +110,8 @@ pub struct ConfigFile {
     pub names: NamesTable,
     /// What a search for tools finds.
     pub search: SearchTable,
+    /// How models are put in order, where `order = "health"`.
+    pub health: HealthTable,
     /// What models take at once.
     pub context: ContextTable,
     /// When older turns are folded into a summary.
@@ -295,6 +297,8 @@ pub struct AgentTable {
     pub on_denied: Option<OnDenied>,
     /// How often a call that was denied may be wished for again.
     pub denied_repeats: Option<u32>,
+    /// Whether the model is asked once more when its turns are over, and may only answer then.
+    pub final_answer_turn: Option<bool>,
     /// One question to a model.
     pub turn_timeout_ms: Option<u64>,
     /// One call.
@@ -421,6 +425,20 @@ pub struct LimitTable {
     pub retries: Option<u32>,
     /// The wait before the first of them, where the manifest says nothing.
     pub retry_delay_ms: Option<u64>,
+    /// Whether what changes something is made again as well, and may so be done twice. Your own files alone say so.
+    pub retry_writes: Option<bool>,
+    /// How many there are then, of what changes nothing.
+    pub silent_retries: Option<u32>,
+    /// Deadline of a tool whose manifest names none.
+    pub silent_timeout_ms: Option<u64>,
+    /// Outcome of one call, as JSON text.
+    pub outcome_bytes: Option<usize>,
+    /// Body of one answer from a destination whose line does not say less, decoded.
+    pub answer_bytes: Option<usize>,
+    /// Files that one run may be given to look at.
+    pub attachments: Option<usize>,
+    /// Bytes of all of them together.
+    pub attachment_bytes: Option<usize>,
 }
 
 /// `[search]`.
@@ -429,6 +447,22 @@ pub struct LimitTable {
 pub struct SearchTable {
     /// Tools that `search_tools` returns where the model does not say how many.
     pub results: Option<usize>,
+    /// The most that it may ask for.
+    pub results_max: Option<usize>,
+    /// Characters of a query.
+    pub query_chars: Option<usize>,
+}
+
+/// `[health]`.
+#[derive(Clone, Copy, Debug, Default, Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HealthTable {
+    /// How much of a model's average its latest attempt is.
+    pub alpha_percent: Option<u32>,
+    /// What is thought of a model that nobody has asked.
+    pub start_percent: Option<u32>,
+    /// How much of the order is health; the rest is the order in which models are named.
+    pub weight_percent: Option<u32>,
 }
 
 /// `[abort]`.

@@ -30,6 +30,8 @@ pub struct PaceTable {
     pub on_denied: Option<OnDenied>,
     /// How often a call that was denied may be wished for again.
     pub denied_repeats: Option<u32>,
+    /// Whether the model is asked once more when its turns are over, and may only answer then.
+    pub final_answer_turn: Option<bool>,
     /// One question to a model.
     pub turn_timeout_ms: Option<u64>,
     /// One call.
@@ -53,6 +55,7 @@ impl PaceTable {
             recover_tool_failures: agent.recover_tool_failures,
             on_denied: agent.on_denied,
             denied_repeats: agent.denied_repeats,
+            final_answer_turn: agent.final_answer_turn,
             turn_timeout_ms: agent.turn_timeout_ms,
             call_timeout_ms: agent.call_timeout_ms,
             run_timeout_ms: agent.run_timeout_ms,
@@ -73,6 +76,7 @@ impl PaceTable {
             recover_tool_failures: self.recover_tool_failures.or(below.recover_tool_failures),
             on_denied: self.on_denied.or(below.on_denied),
             denied_repeats: self.denied_repeats.or(below.denied_repeats),
+            final_answer_turn: self.final_answer_turn.or(below.final_answer_turn),
             turn_timeout_ms: self.turn_timeout_ms.or(below.turn_timeout_ms),
             call_timeout_ms: self.call_timeout_ms.or(below.call_timeout_ms),
             run_timeout_ms: self.run_timeout_ms.or(below.run_timeout_ms),
@@ -96,6 +100,7 @@ impl PaceTable {
             run_timeout_ms: least(self.run_timeout_ms, other.run_timeout_ms),
             recover_tool_failures: self.recover_tool_failures.or(other.recover_tool_failures),
             on_denied: self.on_denied.or(other.on_denied),
+            final_answer_turn: self.final_answer_turn.or(other.final_answer_turn),
         }
     }
 
@@ -106,6 +111,7 @@ impl PaceTable {
         Self {
             recover_tool_failures: self.recover_tool_failures,
             on_denied: self.on_denied,
+            final_answer_turn: self.final_answer_turn,
             ..self.over(usual).least(other)
         }
     }
@@ -117,6 +123,7 @@ impl PaceTable {
         let choices = Self {
             recover_tool_failures: Some(pace.recover_tool_failures),
             on_denied: Some(pace.on_denied),
+            final_answer_turn: Some(pace.final_answer_turn),
             ..Self::usual()
         };
         self.over(choices)
@@ -135,6 +142,7 @@ impl PaceTable {
             parallel: Some(pace.parallel),
             recover_tool_failures: None,
             on_denied: None,
+            final_answer_turn: None,
             denied_repeats: Some(pace.denied_repeats),
             turn_timeout_ms: Some(pace.turn_timeout_ms),
             call_timeout_ms: Some(pace.call_timeout_ms),

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::layer::{Layer, Place};
 use crate::words::error::Result;
+use crate::words::vocabulary::System;
 
 /// A profile of the program's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
@@ -41,6 +42,18 @@ impl Profile {
             Self::Sage => "sage",
             Self::Ageniti => "ageniti",
             Self::Oxydra => "oxydra",
+        }
+    }
+
+    /// The system that it is of.
+    #[must_use]
+    pub fn system(self) -> System {
+        match self {
+            Self::Relavium => System::Relavium,
+            Self::Graphorin => System::Graphorin,
+            Self::Sage => System::Sage,
+            Self::Ageniti => System::Ageniti,
+            Self::Oxydra => System::Oxydra,
         }
     }
 

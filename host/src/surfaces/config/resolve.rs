@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::agent;
+use super::bounds;
 use super::budget::{self, PriceTable};
 use super::chain::{self, ChainTable};
 use super::context::{self, ContextTable};
@@ -44,7 +45,7 @@ use crate::words::id::{is_name, shown};
 use crate::words::limits::{
     ARGS_BYTES, ASK_EXPIRES_S_MAX, CALL_RETRY_DELAY_MS_MAX, CANCEL_GRACE_MS_MAX,
     GUEST_MEMORY_BYTES, GUEST_MEMORY_BYTES_MAX, MOUNT_MIB_MAX, REPEATS_MAX, REPEATS_TTL_MS_MAX,
-    SCRIPT_CALLS_MAX, SCRIPT_CHARS, SCRIPT_CPU_MS_MAX, SEARCH_HITS_MAX,
+    SCRIPT_CALLS_MAX, SCRIPT_CHARS, SCRIPT_CPU_MS_MAX,
 };
 
 /// What holds where nothing is configured: pure tools, and reading the working directory, where there is one to read.
@@ -145,7 +146,12 @@ pub(super) fn resolve(mut setup: Setup, files: &[(&Path, &ConfigFile)]) -> Resul
     setup.rules = RunRules {
         abort: abort(files)?,
         caching: caching(files)?,
+        health: bounds::weights(files)?,
+        attaching: bounds::attaching(files)?,
+        system: None,
     };
+    bounds::silent(&mut setup.policy.bounds, files)?;
+    bounds::answers(&mut setup.policy, files)?;
     setup.policy.inbound.caps = context::caps(files)?;
     setup.policy.guess = secrets::guess(files.iter().map(|(_, file)| file.scrub))?;
     context::roll(&mut setup, files)?;
@@ -181,10 +187,7 @@ fn script_rules(files: &[(&Path, &ConfigFile)]) -> Result<ScriptRules> {
             .filter_map(|limits| limits.script_chars)
             .min()
             .unwrap_or(rules.chars),
-        results: files
-            .iter()
-            .find_map(|(_, file)| file.search.results)
-            .unwrap_or(rules.results),
+        search: bounds::search(files)?,
     };
     let wrong = |key: &str, most: u64| {
         let what = format!("[limits] {key} is from 1 to {most}");
@@ -204,10 +207,6 @@ fn script_rules(files: &[(&Path, &ConfigFile)]) -> Result<ScriptRules> {
             "script_chars",
             u64::try_from(SCRIPT_CHARS).unwrap_or(u64::MAX),
         );
-    }
-    if !(1..=SEARCH_HITS_MAX).contains(&rules.results) {
-        let what = format!("[search] results is from 1 to {SEARCH_HITS_MAX}");
-        return Err(Error::bad_input(what));
     }
     Ok(rules)
 }
@@ -489,12 +488,12 @@ fn destination(entry: &FetchEntry) -> Result<Destination> {
             "`methods` is empty, so the line could never match",
         ));
     }
-    let bounds = bounds(table)?;
+    let bounds = fetch_bounds(table)?;
     Ok(Destination::parse(&table.url, &methods, table.private)?.bounded(bounds))
 }
 
 /// A bound that is written is one that holds: more than the host allows at all is a mistake.
-fn bounds(table: &FetchTable) -> Result<FetchBounds> {
+fn fetch_bounds(table: &FetchTable) -> Result<FetchBounds> {
     let most = FetchBounds::default();
     let bounds = FetchBounds {
         request_bytes: table.max_request_bytes.unwrap_or(most.request_bytes),

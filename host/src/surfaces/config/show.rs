@@ -11,7 +11,9 @@ use serde_json::{Map, Value};
 use super::budget::BudgetTable;
 use super::chain::ChainTable;
 use super::context::ContextTable;
-use super::file::{AbortTable, CacheTable, ConfigFile, InboundTable, LimitTable, SearchTable};
+use super::file::{
+    AbortTable, CacheTable, ConfigFile, HealthTable, InboundTable, LimitTable, SearchTable,
+};
 use super::layer::{Keys, Merged, Origin, Place, is, named};
 use super::mcp_server::McpServerTable;
 use super::names::{self, NamesTable};
@@ -32,10 +34,11 @@ use crate::rules::inbound::Inbound;
 use crate::rules::manifest::Risk;
 use crate::rules::policy::{Mount, Policy};
 use crate::rules::questions::Unattended;
-use crate::rules::running::RunRules;
+use crate::rules::running::{Attaching, RunRules};
 use crate::rules::sanitise::{CapTable, Caps as ObservationCaps};
 use crate::rules::spans::collector::Pace as TracesPace;
 use crate::words::error::{Error, Result};
+use crate::words::limits::FETCH_BODY_BYTES;
 use crate::words::message::Calling;
 
 /// A key, what holds, and where it was said.
@@ -213,6 +216,7 @@ struct PolicyShown {
 struct RunsShown {
     abort: AbortTable,
     cache: CacheTable,
+    health: HealthTable,
     chain: ChainTable,
     compaction: RollingTable,
     context: ContextTable,
@@ -263,6 +267,8 @@ impl Effective {
         let agents = setup.agents.iter();
         let models = setup.models.iter();
         let mounts = policy.mounts.iter();
+        let answers = [&own, &theirs].into_iter();
+        let answer_bytes = answers.filter_map(|file| file.limits.answer_bytes).min();
         Ok(Self {
             unattended: policy.asks.unattended,
             ask_expires_s: policy.asks.expires_ms.map(|ms| ms / 1_000),
@@ -291,15 +297,18 @@ impl Effective {
                     (name.clone(), shown)
                 })
                 .collect(),
-            policy: policy_of(policy),
+            policy: policy_of(
+                policy,
+                limits_of(policy, setup.rules.attaching, answer_bytes),
+            ),
             runs: runs_of(config, &own, &theirs)?,
         })
     }
 }
 
-fn policy_of(policy: &Policy) -> PolicyShown {
+fn policy_of(policy: &Policy, limits: LimitTable) -> PolicyShown {
     PolicyShown {
-        limits: limits_of(policy),
+        limits,
         flow: flow_of(&policy.flows),
         inbound: inbound_of(&policy.inbound),
         scrub: ScrubTable {
@@ -311,7 +320,9 @@ fn policy_of(policy: &Policy) -> PolicyShown {
             entropy_centibits: Some(policy.guess.random.centibits),
         },
         search: SearchTable {
-            results: Some(policy.scripts.results),
+            results: Some(policy.scripts.search.results),
+            results_max: Some(policy.scripts.search.results_max),
+            query_chars: Some(policy.scripts.search.query_chars),
         },
         observations: caps_of(&policy.inbound.caps),
     }
@@ -319,7 +330,13 @@ fn policy_of(policy: &Policy) -> PolicyShown {
 
 fn runs_of(config: &Config, own: &ConfigFile, theirs: &ConfigFile) -> Result<RunsShown> {
     let setup = &config.setup;
-    let RunRules { abort, caching } = setup.rules;
+    let RunRules {
+        abort,
+        caching,
+        health,
+        attaching: _,
+        system: _,
+    } = setup.rules;
     let names = names::together(&[&own.names, &theirs.names])?;
     let collector = setup.places.collector.as_ref();
     let serving = mcp_server::together(&[&own.mcp_server, &theirs.mcp_server])?;
@@ -338,6 +355,11 @@ fn runs_of(config: &Config, own: &ConfigFile, theirs: &ConfigFile) -> Result<Run
             keyed_entries: Some(caching.keyed_entries),
             keyed_ttl_ms: Some(caching.keyed_ttl_ms),
         },
+        health: HealthTable {
+            alpha_percent: Some(health.alpha_percent),
+            start_percent: Some(health.start_percent),
+            weight_percent: Some(health.weight_percent),
+        },
         chain: chain_of(&setup.chains.terms),
         compaction: rolling_of(&context::rolling(&[&own.compaction, &theirs.compaction])?),
         context: context_of(context::together(&[own.context, theirs.context])?),
@@ -350,7 +372,7 @@ fn runs_of(config: &Config, own: &ConfigFile, theirs: &ConfigFile) -> Result<Run
     })
 }
 
-fn limits_of(policy: &Policy) -> LimitTable {
+fn limits_of(policy: &Policy, attaching: Attaching, answer_bytes: Option<usize>) -> LimitTable {
     let (bounds, scripts) = (policy.bounds, policy.scripts);
     LimitTable {
         fuel: Some(bounds.fuel),
@@ -365,6 +387,13 @@ fn limits_of(policy: &Policy) -> LimitTable {
         script_wall_ms: scripts.wall_ms,
         retries: Some(bounds.retries.most),
         retry_delay_ms: Some(bounds.retries.silent.delay_ms),
+        retry_writes: Some(bounds.retries.writes),
+        silent_retries: Some(bounds.retries.silent.retries),
+        silent_timeout_ms: Some(bounds.silent_timeout_ms),
+        outcome_bytes: Some(bounds.outcome_bytes),
+        answer_bytes: Some(answer_bytes.unwrap_or(FETCH_BODY_BYTES)),
+        attachments: Some(attaching.files),
+        attachment_bytes: Some(attaching.bytes),
     }
 }
 
@@ -396,6 +425,8 @@ fn caps_of(caps: &ObservationCaps) -> CapTable {
         read_bytes: Some(caps.read_bytes),
         read_bytes_max: Some(caps.read_bytes_max),
         truncation: Some(caps.truncation),
+        head_percent: Some(caps.head_percent),
+        tail_percent: Some(caps.tail_percent),
     }
 }
 
@@ -410,6 +441,8 @@ fn rolling_of(rolling: &Rolling) -> RollingTable {
         entry_chars: Some(rolling.entry_chars),
         summary_chars: Some(rolling.all_chars),
         model: Some(rolling.model.clone()).filter(|model| !model.is_empty()),
+        after: Some(rolling.after.iter().map(ToString::to_string).collect()),
+        after_chars: Some(rolling.after_chars),
     }
 }
 
@@ -418,6 +451,7 @@ fn context_of(table: ContextTable) -> ContextTable {
     ContextTable {
         window_tokens: Some(table.window_tokens.unwrap_or(usual.tokens)),
         reserve_tokens: Some(table.reserve_tokens.unwrap_or(usual.reserve_tokens)),
+        cut_latest: Some(table.cut_latest.unwrap_or(usual.cut_latest)),
     }
 }
 
@@ -459,6 +493,7 @@ fn agent_of(agent: &Agent) -> AgentShown {
             recover_tool_failures: Some(pace.recover_tool_failures),
             on_denied: Some(pace.on_denied),
             denied_repeats: Some(pace.denied_repeats),
+            final_answer_turn: Some(pace.final_answer_turn),
             turn_timeout_ms: Some(pace.turn_timeout_ms),
             call_timeout_ms: Some(pace.call_timeout_ms),
             run_timeout_ms: pace.run_timeout_ms,

@@ -44,8 +44,11 @@ pub struct Stack {
 /// What a workspace says of these is no policy, and has its place among the user's own words.
 fn is_preference(keys: &[String]) -> bool {
     let named = |form| keys.get(..1).is_some_and(|table| is(table, form));
-    let model = is(keys, &["compaction", "model"]);
-    named(&["chain"]) || named(&["abort"]) || named(&["compaction"]) && !model
+    // Who is asked, and what is called, is no preference.
+    let asks = !["model", "after"]
+        .iter()
+        .all(|key| !is(keys, &["compaction", key]));
+    named(&["chain"]) || named(&["abort"]) || named(&["compaction"]) && !asks
 }
 
 impl Sources {
@@ -102,7 +105,9 @@ impl Sources {
         } else {
             resolve::default(folder, &names, places.clone())
         };
-        Ok((resolve::resolve(begin, &files)?, stack))
+        let mut setup = resolve::resolve(begin, &files)?;
+        setup.rules.system = stack.profile.map(Profile::system);
+        Ok((setup, stack))
     }
 
     /// The variable, flag or file of the system without which there would be no error is what it is about.
@@ -264,11 +269,12 @@ mod tests {
 
     #[test]
     fn who_writes_a_summary_is_no_workspaces_preference() {
-        let given = sources("", "", "[compaction]\nmodel = \"m\"\nkeep_turns = 1\n", &[]);
+        let said = "[compaction]\nmodel = \"m\"\nafter = [\"a.b\"]\nkeep_turns = 1\n";
+        let given = sources("", "", said, &[]);
         check(
             &given,
             "compaction.keep_turns = 1",
-            "compaction.model = \"m\"",
+            "compaction.model = \"m\"\ncompaction.after = [\"a.b\"]",
         );
     }
 

@@ -171,13 +171,12 @@ impl Call<'_> {
 
     fn search(&self) -> Result<Answered> {
         let host = self.host();
-        let results = host.policy().scripts.results;
-        let args = fitting(&self.args(), &search_tools_card(results))?;
-        let (query, limit) = search_args(&args);
-        let limit = limit.or(u64::try_from(results).ok());
+        let rules = host.policy().scripts.search;
+        let args = fitting(&self.args(), &search_tools_card(rules))?;
+        let query = search_args(&args);
         let tools = listed(host);
         let all: Vec<_> = tools.iter().map(|tool| tool.listed()).collect();
-        let text = answer(&all, query, limit)?;
+        let text = answer(&all, query, rules)?;
         // Names and descriptions are the words of whoever wrote a plugin.
         let classes = &host.policy().flows.classes;
         let words = classes.of_words(tools.iter().map(|tool| &tool.name));

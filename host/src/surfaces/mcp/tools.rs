@@ -75,7 +75,7 @@ impl Offered {
                 .all(|tool| tool.declared.effect.leaves_no_trace());
             let script = own(&run_script_card(&listed), any(quiet));
             offered.add(Which::Script, script, true)?;
-            let search = search_tools_card(host.policy().scripts.results);
+            let search = search_tools_card(host.policy().scripts.search);
             let looks = annotations(EffectClass::Pure, false);
             offered.add(Which::Search, own(&search, looks), true)?;
         }

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Spent;
-use crate::words::id::Digest;
+use crate::words::error::Code;
+use crate::words::id::{Digest, ToolName};
 use crate::words::label::Label;
 
 /// The place of a run in a session: the runs of one user that share context.
@@ -46,8 +47,46 @@ pub struct Compacted {
     /// Why the model that was to write it did not; empty where it did, or none was to.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub instead: String,
+    /// What tools had to say once it was folded, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<Noted>,
     /// What it took.
     pub spent: Spent,
+}
+
+/// What a tool had to say when older turns had been folded (G-70).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Noted {
+    /// The tool.
+    pub tool: ToolName,
+    /// Its words, which the model is told behind the summary; empty where it failed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// What influenced them.
+    #[serde(default)]
+    pub label: Label,
+    /// Why it said nothing, where it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<Code>,
+}
+
+impl Compacted {
+    /// How many tools had something to say (G-66).
+    #[must_use]
+    pub fn noted(&self) -> usize {
+        let noted = self.after.iter();
+        noted.filter(|noted| noted.failed.is_none()).count()
+    }
+
+    /// The summary and behind it what tools had to say, as a model is told it.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let mut text = self.summary.clone();
+        for noted in self.after.iter().filter(|noted| noted.failed.is_none()) {
+            text.push_str(&format!("\n\n[{}]\n{}", noted.tool, noted.text));
+        }
+        text
+    }
 }
 
 /// Why older turns were folded.

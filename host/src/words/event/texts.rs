@@ -51,6 +51,9 @@ impl Event {
             Self::Compacted(compacted) => {
                 (with.text)(&mut compacted.summary);
                 (with.text)(&mut compacted.instead);
+                for noted in &mut compacted.after {
+                    (with.text)(&mut noted.text);
+                }
             }
             Self::Stopped(stopped) => clean_end(&mut stopped.end, with),
             Self::Observed {

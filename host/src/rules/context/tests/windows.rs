@@ -100,6 +100,7 @@ fn fold(
         summary_tokens: 0,
         estimated: true,
         instead: String::new(),
+        after: Vec::new(),
         spent: Spent::default(),
     };
     context.folded(&compacted);
@@ -114,6 +115,43 @@ fn texts(prompt: &Prompt) -> Vec<String> {
         Message::Tool { id, .. } => id.clone(),
     });
     texts.collect()
+}
+
+#[test]
+fn a_goal_that_does_not_fit_is_cut_where_that_is_said_and_the_rest_of_the_run_is_told() {
+    let mut own = run(&[vec![40], vec![40]]);
+    own[0] = user(&"é".repeat(2_000));
+    let fails = told(&mut Context::default(), &own, &window(1_000));
+    assert_eq!(fails.unwrap_err(), Code::OverBudget);
+    let cuts = Window {
+        cut_latest: true,
+        ..window(1_000)
+    };
+    let mut context = Context::default();
+    let prompt = told(&mut context, &own, &cuts).unwrap();
+    // The newest turns are there, whole.
+    assert_eq!(prompt.messages[prompt.messages.len() - 4..], own[1..]);
+    let Message::User { text, .. } = &prompt.messages[0] else {
+        panic!("{prompt:?}");
+    };
+    let (kept, notice) = text.split_once('\n').unwrap();
+    assert!(kept.chars().count() > 200, "{}", kept.len());
+    let left = 2_000 - kept.chars().count();
+    assert_eq!(notice, format!("[{left} of 2000 characters left out]"));
+    let all: u64 = prompt
+        .messages
+        .iter()
+        .map(|message| super::super::window::tokens_of(Tokenizer::Estimate, message))
+        .sum();
+    assert!(all <= 1_000, "{all}");
+    // What fits is not cut.
+    let fits = run(&[vec![40]]);
+    assert_eq!(
+        told(&mut Context::default(), &fits, &cuts)
+            .unwrap()
+            .messages,
+        fits
+    );
 }
 
 #[test]
