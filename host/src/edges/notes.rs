@@ -355,11 +355,18 @@ mod tests {
             text: text.to_owned(),
             label: Label::of(Source::user()),
         };
-        notes.perform_now(&keep(key, wish)).map(|_| ())
+        notes
+            .perform_now(&keep(key, wish), &crate::edges::aside::Asker::default())
+            .map(|_| ())
     }
 
     fn label(notes: &Notes, key: &str) -> Label {
-        let (_, found) = notes.perform_now(&keep(key, KeepWish::Get)).unwrap();
+        let (_, found) = notes
+            .perform_now(
+                &keep(key, KeepWish::Get),
+                &crate::edges::aside::Asker::default(),
+            )
+            .unwrap();
         found[0].label.clone()
     }
 
@@ -389,7 +396,10 @@ mod tests {
         }
         assert_eq!(label(&notes, "mine"), Label::of(Source::user()));
         let (_, listed) = notes
-            .perform_now(&keep("te", KeepWish::List { limit: 9 }))
+            .perform_now(
+                &keep("te", KeepWish::List { limit: 9 }),
+                &crate::edges::aside::Asker::default(),
+            )
             .unwrap();
         assert!(listed[0].label.covers(&anybodys));
         put(&notes, "text", "two").unwrap();
@@ -410,7 +420,12 @@ mod tests {
         assert!(error.message().contains("16777216 may be"), "{error}");
         // What takes another one's place needs the difference alone.
         put(&notes, "a", &text[1..]).unwrap();
-        notes.perform_now(&keep("b", KeepWish::Delete)).unwrap();
+        notes
+            .perform_now(
+                &keep("b", KeepWish::Delete),
+                &crate::edges::aside::Asker::default(),
+            )
+            .unwrap();
         put(&notes, "d", &text).unwrap();
     }
 

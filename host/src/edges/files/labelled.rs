@@ -429,7 +429,11 @@ mod tests {
                 },
                 label: web(),
             };
-            files.perform_labelled(file, Places::Two(place(from), place(target)))
+            files.perform_labelled(
+                file,
+                Places::Two(place(from), place(target)),
+                &crate::edges::aside::Asker::default(),
+            )
         };
         let (refused, _) = move_to("none.txt", "OBEY ME/y.txt");
         assert_eq!(refused.unwrap_err().code(), Code::NotFound);

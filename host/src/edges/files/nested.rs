@@ -201,7 +201,9 @@ mod tests {
                 wish,
                 label: Label::default(),
             };
-            let (result, label) = self.files.perform_labelled(file, places);
+            let (result, label) =
+                self.files
+                    .perform_labelled(file, places, &crate::edges::aside::Asker::default());
             (result, label.unwrap_or_default())
         }
 
