@@ -34,7 +34,7 @@ use lazaret::edges::egress::Names;
 use lazaret::edges::vault::Vault;
 use lazaret::guests::catalog::Collisions;
 use lazaret::guests::dispatch::Request;
-use lazaret::guests::plugin;
+use lazaret::guests::plugin::{self, Installed};
 use lazaret::guests::tasks::Tasks;
 use lazaret::rules::policy::Policy;
 use lazaret::rules::running::RunRules;
@@ -179,7 +179,18 @@ impl Scene {
         Setup {
             policy: Policy::nothing("bench"),
             mounts: BTreeMap::new(),
-            plugins,
+            plugins: plugins
+                .into_iter()
+                .map(|(name, path)| {
+                    (
+                        name,
+                        Installed {
+                            path,
+                            signed_by: None,
+                        },
+                    )
+                })
+                .collect(),
             servers: Vec::new(),
             collisions: Collisions::default(),
             agents: BTreeMap::new(),
