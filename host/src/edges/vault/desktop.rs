@@ -97,6 +97,10 @@ impl Said {
 }
 
 /// Asks the program about one of our secrets.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this file owns the process that asks the keyring"
+)]
 fn ask(words: &[&str], name: &str, input: Zeroizing<Vec<u8>>) -> Result<Said> {
     let program = program(&FOLDERS)?;
     let mut command = Command::new(program);
@@ -170,20 +174,25 @@ async fn converse(mut command: Command, given: Zeroizing<Vec<u8>>) -> Result<Sai
     let most = SECRET_BYTES.saturating_add(DESKTOP_WORDS_BYTES);
     let mut out = Zeroizing::new(Vec::with_capacity(2 * most));
     let mut said = Zeroizing::new(Vec::with_capacity(2 * DESKTOP_WORDS_BYTES));
+    // Each pipe is let go once enough of it is read: a program that goes on talking ends by that, and is not waited for.
     let mut output = output.take(bytes(most.saturating_add(1)));
     let mut words = words.take(bytes(DESKTOP_WORDS_BYTES));
-    let ((), read, heard) = tokio::join!(
-        write,
-        output.read_to_end(&mut out),
-        words.read_to_end(&mut said)
-    );
+    let read = async {
+        let read = output.read_to_end(&mut out).await;
+        drop(output);
+        read
+    };
+    let hear = async {
+        let heard = words.read_to_end(&mut said).await;
+        drop(words);
+        heard
+    };
+    let ((), read, heard) = tokio::join!(write, read, hear);
     read.map_err(failed)?;
     heard.map_err(failed)?;
     if out.len() > most {
         return Err(Error::too_big("what the keyring keeps", most, out.len()));
     }
-    // It may still have something to say that nobody reads; then it ends by that.
-    drop((output, words));
     let status = process.wait().await.map_err(failed)?;
     Ok(Said {
         good: status.success(),
@@ -205,6 +214,10 @@ mod tests {
     use super::*;
     use crate::words::error::Code;
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this file owns the process that asks the keyring"
+    )]
     fn shell(script: &str) -> Command {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);

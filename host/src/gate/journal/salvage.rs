@@ -252,6 +252,10 @@ mod tests {
     }
 
     #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the journal owns its database, which is no database here"
+    )]
     fn what_is_no_journal_at_all_gives_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let (from, to) = (folder.path().join("old.db"), folder.path().join("new.db"));
