@@ -1,6 +1,6 @@
 //! The host: everything opened and ready, and the only thing that surfaces talk to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -180,11 +180,7 @@ impl Host {
             let around = served::around(&places, (&vault, &known), &egress)?;
             served::add(&mut catalog, servers, &mut policy, around)?;
         }
-        // Of another component nobody has read anything.
-        let pinned = &policy.flows.classes.pinned;
-        let plugins = catalog.plugins().iter();
-        let read = plugins.filter(|plugin| pinned.get(&plugin.name) == Some(&plugin.digest));
-        policy.flows.classes.read = read.map(|plugin| plugin.name.clone()).collect();
+        policy.flows.classes.read = read_by_somebody(&catalog, &policy);
         served::read(&catalog, &mut policy.flows.classes);
         nested::nest(&mut policy.mounts, &mounts);
         let journal = journal.without(&known);
@@ -552,6 +548,14 @@ impl Model {
             Provider::Remote(remote) => remote.place(),
         }
     }
+}
+
+/// Plugins whose words somebody has read. Of another component than that nobody has read anything.
+fn read_by_somebody(catalog: &Catalog, policy: &Policy) -> BTreeSet<String> {
+    let pinned = &policy.flows.classes.pinned;
+    let plugins = catalog.plugins().iter();
+    let read = plugins.filter(|plugin| pinned.get(&plugin.name) == Some(&plugin.digest));
+    read.map(|plugin| plugin.name.clone()).collect()
 }
 
 fn open_quarantine(places: &Places) -> Result<Quarantine> {

@@ -4,6 +4,7 @@
 //! may change has its default here and its key in `[limits]` of `lazaret.toml`.
 
 pub mod servers;
+mod together;
 
 use std::time::Duration;
 
@@ -780,26 +781,5 @@ pub const SERVER_LINE_BYTES: usize = 1 << 10;
 pub const SERVER_WORDS_BYTES: usize = 2 << 10;
 /// Words and variables of one server's command line.
 pub const SERVER_WORDS: usize = 256;
-
-// Bounds that hang together.
-const _: () =
-    assert!(CHAIN_BACKOFF_MS <= CHAIN_BACKOFF_MAX_MS && CHAIN_ATTEMPTS <= CHAIN_ATTEMPTS_MAX);
-const _: () = assert!(ASYNC_STACK_BYTES >= WASM_STACK_BYTES + (1 << 20));
-const _: () = assert!(OUTCOME_BYTES <= HOSTCALL_BYTES);
-const _: () = assert!(FETCH_BODY_BYTES <= HOSTCALL_BYTES && FILE_WRITE_BYTES <= HOSTCALL_BYTES);
-const _: () = assert!(GUEST_MEMORY_BYTES <= GUEST_MEMORY_BYTES_MAX);
-const _: () = assert!(BATCH_RECORDS < BATCH_RECORDS_MAX);
-const _: () = assert!(WATCH_EVENTS <= WATCH_RECORDS);
-// An escaped name has up to twelve bytes for a character.
-const _: () = assert!(
-    2 * SIGNATURE_TYPE_BYTES + SIGNATURE_COMMENT_BYTES + 12 * TOOL_NAME_CHARS < SIGNATURE_BYTES
-);
-const _: () = assert!(
-    SEARCH_ANSWER_BYTES + SIGNATURE_BYTES + SEARCH_HITS_MAX * CATALOGUE_LINE_CHARS * 4
-        < OBSERVATION_TOKENS * CHARS_PER_TOKEN
-);
-const _: () = assert!(SEARCH_HITS <= SEARCH_HITS_MAX);
-// Four characters for three bytes, and room for what is said.
-const _: () = assert!(ATTACHMENT_BYTES / 3 * 4 + FETCH_REQUEST_BYTES < PROMPT_BYTES);
 /// Characters of the reason that goes with a no.
 pub const ANSWER_REASON_CHARS: usize = 500;

@@ -188,7 +188,7 @@ fn a_damaged_signature_is_none() {
     station.write("mail.wasm.sig", "x".repeat(1 << 20));
     station
         .run(&["tools"])
-        .ends(1)
+        .ends(2)
         .says(&["mail.wasm.sig", "2048"]);
     station.write("mail.wasm.sig", text);
     station.run(&["tools"]).ends(0);

@@ -205,7 +205,7 @@ async fn words_that_do_not_fit() {
         json!({"when": "of 100000 characters left out]", "text": "As far as I can see."}),
     ];
     for profile in all() {
-        let policy = "[context]\nwindow_tokens = 20000\n";
+        let policy = "[context]\nwindow_tokens = 24000\n";
         let said = ran(profile, policy, (&goal, &replies)).await.0;
         let expected = match profile {
             "sage" => Ran::answered("As far as I can see.", 2),

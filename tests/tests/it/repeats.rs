@@ -458,7 +458,7 @@ async fn a_script_that_goes_on_gets_the_answer_of_the_last_attempt() {
     let rig = rig.restart().await;
     rig.answer(lazaret::words::event::Answer::Allow).await;
     let called = rig.resume(&left.run).await.expect("it goes on");
-    assert_eq!(*rig::value(&called.outcome), json!("guest_failed"));
+    assert_eq!(*rig::value(&called.outcome), json!("fetch_failed"));
     assert_eq!(server.seen().len(), 2, "nothing is asked again");
     let records = rig.records(&left.run).await;
     assert_eq!(judged(&records, "web.get_page"), 2);

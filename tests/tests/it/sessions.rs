@@ -253,6 +253,22 @@ async fn older_turns_are_folded_before_the_window_is_full() {
     }
 }
 
+/// G-69: a summary is written down, so of what is secret there is none, however full the window is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_secret_is_never_folded() {
+    for (secrecy, folds) in [("private", true), ("secret", false)] {
+        let class = format!(
+            "[flow.classes]\n\"file:inbox\" = {{ integrity = \"trusted\", secrecy = \"{secrecy}\" }}"
+        );
+        let mut replies = vec![read(); 9];
+        replies.push(json!({"text": "Read."}));
+        let rig = small(&class).replies(&replies).open().await;
+        let (run, answer) = rig.pursue_in_session("work", "Read it nine times.").await;
+        assert_eq!(answer.expect("an answer"), "Read.");
+        assert_eq!(!compacted(&rig, &run).await.is_empty(), folds, "{secrecy}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_that_goes_on_has_the_summary_that_it_had() {
     let mut replies = vec![read(); 8];
