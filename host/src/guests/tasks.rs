@@ -234,8 +234,8 @@ impl std::fmt::Debug for Tasks {
 
 #[cfg(test)]
 mod tests {
+    use crate::words::clock::Clock;
     use std::sync::atomic::{AtomicBool, Ordering};
-    use std::time::Instant;
 
     use super::*;
     use crate::rules::running::Abort;
@@ -273,7 +273,7 @@ mod tests {
             // The work was polled first, so it is in the set.
             tokio::task::yield_now().await;
             tasks.cancel();
-            let began = Instant::now();
+            let began = Clock::instant();
             tasks.drain().await;
             began.elapsed()
         };

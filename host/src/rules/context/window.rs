@@ -192,7 +192,7 @@ pub(super) fn keep(
             .get(at)
             .is_some_and(|message| attached(message) == 0)
     });
-    let cut = (window.cut_latest && can_be && own > room).then(|| Cut {
+    let cut = (window.cut_latest && can_be && own > room).then_some(Cut {
         // As much again is left for what the run does about it.
         tokens: room / 2,
         tokenizer: window.tokenizer,

@@ -297,18 +297,18 @@ impl Effective {
                     (name.clone(), shown)
                 })
                 .collect(),
-            policy: policy_of(
-                policy,
-                limits_of(policy, setup.rules.attaching, answer_bytes),
-            ),
+            policy: PolicyShown {
+                limits: limits_of(policy, setup.rules.attaching, answer_bytes),
+                ..policy_of(policy)
+            },
             runs: runs_of(config, &own, &theirs)?,
         })
     }
 }
 
-fn policy_of(policy: &Policy, limits: LimitTable) -> PolicyShown {
+fn policy_of(policy: &Policy) -> PolicyShown {
     PolicyShown {
-        limits,
+        limits: LimitTable::default(),
         flow: flow_of(&policy.flows),
         inbound: inbound_of(&policy.inbound),
         scrub: ScrubTable {
