@@ -281,7 +281,7 @@ fn what_a_tool_says_on_the_way_is_streamed() {
     let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/guests/conformance.wasm");
     station.write(
         "lazaret.toml",
-        &format!("[plugins]\nconformance = {suite:?}\n"),
+        format!("[plugins]\nconformance = {suite:?}\n"),
     );
     station.trust();
     let ended = station
@@ -305,7 +305,7 @@ fn what_a_tool_says_on_the_way_is_streamed() {
     assert_eq!(far[far.len() - 2..], [json!(50.0), json!(null)]);
     let files: Vec<_> = all("artifact").map(|file| file["id"].clone()).collect();
     assert_eq!(files, ["artifact-1", "artifact-2", "artifact-3"]);
-    let last = all("artifact").last().expect("a file");
+    let last = all("artifact").next_back().expect("a file");
     assert_eq!(
         (&last["name"], &last["bytes"]),
         (&json!("rows.bin"), &json!(2))
