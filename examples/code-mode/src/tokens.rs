@@ -7,7 +7,6 @@ use lazaret::rules::context;
 use lazaret::rules::inbound::Marks;
 use lazaret::runs::host::Host;
 use lazaret::words::event::{EffectKind, Event, Record, Surface};
-use lazaret::words::limits::SEARCH_HITS;
 use lazaret::words::message::{Card, Message, Prompt, Reply, WishedArgs};
 use tiktoken_rs::CoreBPE;
 
@@ -81,7 +80,10 @@ fn cards(host: &Host, agent: &Agent) -> Vec<Card> {
         .catalog()
         .told(&agent.tools, host.policy(), Surface::Cli);
     let listed: Vec<_> = tools.iter().map(|tool| tool.listed()).collect();
-    let mut cards = vec![run_script_card(&listed), search_tools_card(SEARCH_HITS)];
+    let mut cards = vec![
+        run_script_card(&listed),
+        search_tools_card(host.policy().scripts.search),
+    ];
     cards.extend(tools.iter().map(|tool| tool.card()));
     cards
 }
