@@ -120,13 +120,14 @@ fn a_client_of_mcp() {
 
 /// Everything that the server tells of one run.
 fn assert_told_nowhere(server: &Serving<'_>, run: &str) {
-    let shown = server.get(&format!("/v1/runs/{run}"));
-    assert_clean("a run over HTTP", &shown.body);
     let mut streamed = String::new();
     for event in server.events(run, None) {
         streamed.push_str(&format!("{} {}\n", event.name, event.value));
     }
     assert_clean("the stream of a run", &streamed);
+    // Its stream has ended, and so has it.
+    let shown = server.get(&format!("/v1/runs/{run}"));
+    assert_clean("a run over HTTP", &shown.body);
 }
 
 #[test]
