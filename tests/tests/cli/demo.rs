@@ -1,7 +1,8 @@
 //! `lazaret demo`: two denials with their reasons, and a report whose figures come from the files.
 
 use std::collections::BTreeMap;
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 
 use serde_json::Value;
@@ -124,10 +125,24 @@ fn for_programs_it_is_one_event_a_line() {
     assert_eq!(events.iter().filter(denied).count(), 2);
 }
 
+/// The demo's own port, once no other test's demo has it.
+fn taken() -> TcpListener {
+    let own = ("127.0.0.1", 8377);
+    loop {
+        if let Ok(listener) = TcpListener::bind(own) {
+            return listener;
+        }
+        // The end of the visit is waited for; it comes with the other demo's own end, or before.
+        if let Ok(mut visit) = TcpStream::connect(own) {
+            let _ = visit.write_all(b"GET / HTTP/1.1\r\n\r\n");
+            let _ = visit.read_to_end(&mut Vec::new());
+        }
+    }
+}
+
 #[test]
 fn another_port_does_when_its_own_is_taken() {
-    // Where another test or program has it already, it is taken as well.
-    let _taken = TcpListener::bind(("127.0.0.1", 8377));
+    let _taken = taken();
     let station = Station::new();
     station.run(&["demo", "--folder", "station"]).ends(0);
     assert!(station.read("station/out/report.md").contains("06:40"));

@@ -17,6 +17,16 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Compacted, Event, Spent};
 use crate::words::message::{Card, Message, Prompt, Usage};
 
+/// What stands for turns that are folded.
+struct Summed {
+    text: String,
+    /// The model that made it, or the host.
+    by: String,
+    /// Why no model made it, where one was to.
+    instead: String,
+    usage: Usage,
+}
+
 impl Drive<'_> {
     /// The prompt of a turn, and its tokens where there are budgets; or, inside, why there is none: what must be told
     /// does not fit.
@@ -77,24 +87,12 @@ impl Drive<'_> {
         let journal = self.station.gate.journal();
         journal.glimpse(self.run, progress::summarising(turns));
         let began = Clock::instant();
-        let (mut by, mut instead, mut usage) = (HOST, String::new(), Usage::default());
-        let mut summary = rolling.summary(&due.before, &due.messages);
-        if let Some(model) = self.told.summariser {
-            let said = match &self.station.recorded {
-                Some(recorded) => recorded.summary(),
-                None => self.summarised(model, &due, (telling, plan, purse)).await,
-            };
-            match said {
-                Ok((said, used)) => (summary, by, usage) = (said, &model.name, used),
-                // It is worth a try and no more.
-                Err(error) => {
-                    instead = self.station.scrub.clean(error.message());
-                    usage = error.spent().unwrap_or_default();
-                }
-            }
-        }
-        self.known.consults.spend(usage);
-        let summary = self.station.scrub.clean(&summary);
+        let Summed {
+            text: summary,
+            by,
+            instead,
+            usage,
+        } = self.summed(&due, (telling, plan, purse)).await;
         // It would make the matter worse.
         if window.tokenizer.count(&summary) >= due.folds {
             return Ok(());
@@ -105,7 +103,7 @@ impl Drive<'_> {
             summary,
             // The replies in it were made under the influence of all that their model had read.
             label: plan.label().clone(),
-            by: by.to_owned(),
+            by,
             cause: due.cause,
             before_tokens: due.tokens,
             after_tokens: 0,
@@ -133,6 +131,40 @@ impl Drive<'_> {
         let event = Event::Compacted(Box::new(compacted));
         self.station.gate.journal().append(self.run, 0, event)?;
         Ok(())
+    }
+
+    /// What stands for the turns that are folded, by a model where one is to make it.
+    async fn summed(
+        &self,
+        due: &Due,
+        (telling, plan, purse): (Telling<'_>, &Plan, &Purse),
+    ) -> Summed {
+        let mut summed = Summed {
+            text: self.agent.rolling.summary(&due.before, &due.messages),
+            by: HOST.to_owned(),
+            instead: String::new(),
+            usage: Usage::default(),
+        };
+        if let Some(model) = self.told.summariser {
+            let said = match &self.station.recorded {
+                Some(recorded) => recorded.summary(),
+                None => self.summarised(model, due, (telling, plan, purse)).await,
+            };
+            match said {
+                Ok((text, usage)) => {
+                    (summed.text, summed.usage) = (text, usage);
+                    summed.by.clone_from(&model.name);
+                }
+                // It is worth a try and no more.
+                Err(error) => {
+                    summed.instead = self.station.scrub.clean(error.message());
+                    summed.usage = error.spent().unwrap_or_default();
+                }
+            }
+        }
+        self.known.consults.spend(summed.usage);
+        summed.text = self.station.scrub.clean(&summed.text);
+        summed
     }
 
     /// What a model makes of what is folded.

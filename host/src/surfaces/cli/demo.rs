@@ -2,9 +2,11 @@
 //! server that the demo starts on loopback; no key and no network.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
 
 use super::run::pursue;
 use super::{Scene, print};
@@ -61,6 +63,8 @@ const GOAL: &str =
 const PORT: u16 = 8377;
 /// Bytes of a request that the page's server reads.
 const REQUEST_BYTES: usize = 8_192;
+/// How long a visitor of the page's server may take: visitors are served one after the other.
+const VISIT: Duration = Duration::from_secs(1);
 
 impl Demo {
     pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
@@ -135,8 +139,8 @@ async fn listen() -> Result<(TcpListener, u16)> {
 async fn serve(listener: TcpListener) {
     loop {
         if let Ok((stream, _)) = listener.accept().await {
-            // A visitor that goes away early is none of our business.
-            let _ = answer(stream).await;
+            // A visitor that goes away early, or says nothing, is none of our business.
+            let _ = timeout(VISIT, answer(stream)).await;
         }
     }
 }
