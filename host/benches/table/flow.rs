@@ -168,6 +168,7 @@ fn call(args: Value) -> Call {
         args: Args::own(args),
         held: Label::default(),
         places: Vec::new(),
+        attached: Vec::new(),
         wish: None,
     }
 }

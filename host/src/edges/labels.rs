@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, Row, params};
 
+use crate::gate::journal::failing;
 use crate::words::error::{Code, Error, Result};
 use crate::words::label::{Label, Sort};
 use crate::words::limits::JOURNAL_WAIT_MS;
@@ -22,7 +23,10 @@ const TABLES: &str = "CREATE TABLE IF NOT EXISTS files (
 
 /// All labels of files.
 #[derive(Clone)]
-pub(super) struct FileLabels(Arc<Mutex<Connection>>);
+pub(super) struct FileLabels {
+    database: Arc<Mutex<Connection>>,
+    path: Arc<Path>,
+}
 
 /// One file: where it lies, and what it is; nothing of the latter where it is not there yet.
 #[derive(Clone, Debug)]
@@ -38,22 +42,26 @@ pub(super) struct Known {
 impl FileLabels {
     pub(super) fn open(path: &Path) -> Result<Self> {
         Connection::open(path)
-            .and_then(Self::start)
-            .map_err(|error| explain(&error))
+            .and_then(|database| Self::start(database, path))
+            .map_err(|error| explain(&error, path))
     }
 
     pub(super) fn in_memory() -> Result<Self> {
+        let path = Path::new("labels");
         Connection::open_in_memory()
-            .and_then(Self::start)
-            .map_err(|error| explain(&error))
+            .and_then(|database| Self::start(database, path))
+            .map_err(|error| explain(&error, path))
     }
 
-    fn start(database: Connection) -> rusqlite::Result<Self> {
+    fn start(database: Connection, path: &Path) -> rusqlite::Result<Self> {
         database.busy_timeout(Duration::from_millis(JOURNAL_WAIT_MS))?;
         database.pragma_update(None, "journal_mode", "WAL")?;
         database.pragma_update(None, "synchronous", "FULL")?;
         database.execute_batch(TABLES)?;
-        Ok(Self(Arc::new(Mutex::new(database))))
+        Ok(Self {
+            database: Arc::new(Mutex::new(database)),
+            path: path.into(),
+        })
     }
 
     /// The stored label of a file.
@@ -79,16 +87,16 @@ impl FileLabels {
     }
 
     fn join(&self, query: &str, params: impl rusqlite::Params) -> Result<Label> {
-        let database = lock(&self.0);
+        let database = lock(&self.database);
         let mut query = database
             .prepare_cached(query)
-            .map_err(|error| explain(&error))?;
+            .map_err(|error| explain(&error, &self.path))?;
         let rows = query
             .query_map(params, |row: &Row<'_>| row.get::<_, String>(0))
-            .map_err(|error| explain(&error))?;
+            .map_err(|error| explain(&error, &self.path))?;
         let mut all = Label::default();
         for text in rows {
-            let text = text.map_err(|error| explain(&error))?;
+            let text = text.map_err(|error| explain(&error, &self.path))?;
             let label: Label = serde_json::from_str(&text).map_err(|error| {
                 Error::new(Code::Corrupt, "the label of a file cannot be read").because(error)
             })?;
@@ -110,9 +118,9 @@ impl FileLabels {
         let text = serde_json::to_string(label)
             .map_err(|error| Error::bug("a label is no JSON").because(error))?;
         let (device, number) = numbers(file.identity);
-        lock(&self.0)
+        lock(&self.database)
             .execute(PUT, params![bytes(&file.path), device, number, text])
-            .map_err(|error| explain(&error))?;
+            .map_err(|error| explain(&error, &self.path))?;
         Ok(())
     }
 
@@ -124,9 +132,9 @@ impl FileLabels {
         const MOVED: &str =
             "UPDATE OR REPLACE files SET path = CAST(?2 || substr(path, length(?1) + 1) AS BLOB)
             WHERE path = ?1 OR substr(path, 1, length(?1) + 1) = CAST(?1 || '/' AS BLOB)";
-        lock(&self.0)
+        lock(&self.database)
             .execute(MOVED, params![bytes(from), bytes(to)])
-            .map_err(|error| explain(&error))?;
+            .map_err(|error| explain(&error, &self.path))?;
         Ok(())
     }
 
@@ -135,12 +143,12 @@ impl FileLabels {
     /// # Errors
     /// `DiskFailed`.
     pub(super) fn forget(&self, file: &Known) -> Result<()> {
-        lock(&self.0)
+        lock(&self.database)
             .execute(
                 "DELETE FROM files WHERE path = ?1",
                 params![bytes(&file.path)],
             )
-            .map_err(|error| explain(&error))?;
+            .map_err(|error| explain(&error, &self.path))?;
         Ok(())
     }
 }
@@ -165,12 +173,13 @@ fn numbers(identity: Option<(u64, u64)>) -> (i64, i64) {
     }
 }
 
-fn explain(error: &rusqlite::Error) -> Error {
-    Error::new(
-        Code::DiskFailed,
-        "the labels of files cannot be read or written",
-    )
-    .because(anyhow::anyhow!("{error}"))
+fn explain(error: &rusqlite::Error, path: &Path) -> Error {
+    failing::explain(error, path, |shown| {
+        let what = format!("`{shown}` is damaged, or holds no labels of files");
+        Error::new(Code::Corrupt, what)
+            .hint("without them nobody knows who wrote a file: bring it back from a copy")
+            .hint("or move it away, once you have looked through what tools have written")
+    })
 }
 
 impl std::fmt::Debug for FileLabels {

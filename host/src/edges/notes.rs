@@ -10,7 +10,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
 use super::aside::{Asker, aside};
-use crate::gate::journal::planted;
+use crate::gate::journal::{failing, planted};
 use crate::gate::{Performed, Permit};
 use crate::rules::keep::{Keep, KeepWish};
 use crate::words::clock::Clock;
@@ -34,6 +34,7 @@ const PURPOSE: &str = "note";
 #[derive(Clone)]
 pub struct Notes {
     database: Arc<Mutex<Connection>>,
+    path: Arc<Path>,
     clock: Clock,
     key: HostKey,
 }
@@ -41,6 +42,7 @@ pub struct Notes {
 /// A shelf at work.
 struct Shelf<'a> {
     database: &'a Connection,
+    path: &'a Path,
     key: &'a HostKey,
     name: &'a str,
 }
@@ -68,17 +70,18 @@ impl Notes {
     /// # Errors
     /// `Corrupt`, `DiskFailed`.
     pub fn open(path: &Path, clock: Clock, key: HostKey) -> Result<Self> {
-        let database = Connection::open(path).map_err(|error| explain(&error))?;
+        let failed = |error: rusqlite::Error| explain(&error, path);
+        let database = Connection::open(path).map_err(failed)?;
         let foreign = |with: &str| {
             let what = format!("`{}` has {with}, which no notes have", path.display());
             Error::new(Code::Corrupt, what).hint("move it away; somebody else made it")
         };
-        if planted::has_code(&database).map_err(|error| explain(&error))? {
+        if planted::has_code(&database).map_err(failed)? {
             return Err(foreign("triggers or views"));
         }
-        let notes = Self::start(database, clock, key).map_err(|error| explain(&error))?;
+        let notes = Self::start(database, path, clock, key).map_err(failed)?;
         let is_ours = planted::is_ours(&lock(&notes.database), &[TABLES]);
-        match is_ours.map_err(|error| explain(&error))? {
+        match is_ours.map_err(failed)? {
             true => Ok(notes),
             false => Err(foreign("tables of its own")),
         }
@@ -89,12 +92,18 @@ impl Notes {
     /// # Errors
     /// `DiskFailed`.
     pub fn in_memory(clock: Clock, key: HostKey) -> Result<Self> {
+        let path = Path::new("notes");
         Connection::open_in_memory()
-            .and_then(|database| Self::start(database, clock, key))
-            .map_err(|error| explain(&error))
+            .and_then(|database| Self::start(database, path, clock, key))
+            .map_err(|error| explain(&error, path))
     }
 
-    fn start(mut database: Connection, clock: Clock, key: HostKey) -> rusqlite::Result<Self> {
+    fn start(
+        mut database: Connection,
+        path: &Path,
+        clock: Clock,
+        key: HostKey,
+    ) -> rusqlite::Result<Self> {
         database.busy_timeout(Duration::from_millis(JOURNAL_WAIT_MS))?;
         planted::disarm(&database)?;
         database.pragma_update(None, "journal_mode", "WAL")?;
@@ -109,6 +118,7 @@ impl Notes {
         }
         Ok(Self {
             database: Arc::new(Mutex::new(database)),
+            path: path.into(),
             clock,
             key,
         })
@@ -146,38 +156,55 @@ impl Notes {
     }
 
     fn perform_now(&self, keep: &Keep, asker: &Asker) -> Result<(String, Vec<Note>)> {
-        let database = lock(&self.database);
+        let mut database = lock(&self.database);
+        let failed = |error: rusqlite::Error| explain(&error, &self.path);
+        let changes = match keep.wish {
+            KeepWish::Put { .. } | KeepWish::Delete => TransactionBehavior::Immediate,
+            KeepWish::Get | KeepWish::List { .. } | KeepWish::Search { .. } => {
+                TransactionBehavior::Deferred
+            }
+        };
+        let work = database
+            .transaction_with_behavior(changes)
+            .map_err(failed)?;
+        // Another process may have held the database for longer than the asker waits.
         asker.check()?;
         let shelf = Shelf {
-            database: &database,
+            database: &work,
+            path: &self.path,
             key: &self.key,
             name: &keep.shelf,
         };
-        let missing = || Error::not_found(format!("note `{}`", shown(&keep.key)));
-        let failed = |error: rusqlite::Error| explain(&error);
-        let notes = match &keep.wish {
-            KeepWish::Put { text, label } => {
-                let now = i64::try_from(self.clock.now_ms()).unwrap_or(i64::MAX);
-                let put = shelf.put(&keep.key, (text, label), now);
-                put.map(|()| Vec::new())
-            }
-            KeepWish::Get => shelf
-                .get(&keep.key)
-                .map_err(failed)?
-                .map(|note| vec![note])
-                .ok_or_else(missing),
-            KeepWish::List { limit } => shelf.list(&keep.key, *limit).map_err(failed),
-            KeepWish::Search { limit } => shelf.search(&keep.key, *limit).map_err(failed),
-            KeepWish::Delete => match shelf.delete(&keep.key).map_err(failed)? {
-                0 => Err(missing()),
-                _ => Ok(Vec::new()),
-            },
-        };
-        notes.map(|notes| (keep.shelf.clone(), notes))
+        let notes = shelf.perform(keep, &self.clock)?;
+        work.commit().map_err(failed)?;
+        Ok((keep.shelf.clone(), notes))
     }
 }
 
 impl Shelf<'_> {
+    fn perform(&self, keep: &Keep, clock: &Clock) -> Result<Vec<Note>> {
+        let missing = || Error::not_found(format!("note `{}`", shown(&keep.key)));
+        let failed = |error: rusqlite::Error| explain(&error, self.path);
+        match &keep.wish {
+            KeepWish::Put { text, label } => {
+                let now = i64::try_from(clock.now_ms()).unwrap_or(i64::MAX);
+                let put = self.put(&keep.key, (text, label), now);
+                put.map(|()| Vec::new())
+            }
+            KeepWish::Get => self
+                .get(&keep.key)
+                .map_err(failed)?
+                .map(|note| vec![note])
+                .ok_or_else(missing),
+            KeepWish::List { limit } => self.list(&keep.key, *limit).map_err(failed),
+            KeepWish::Search { limit } => self.search(&keep.key, *limit).map_err(failed),
+            KeepWish::Delete => match self.delete(&keep.key).map_err(failed)? {
+                0 => Err(missing()),
+                _ => Ok(Vec::new()),
+            },
+        }
+    }
+
     fn put(&self, key: &str, (text, label): (&str, &Label), now: i64) -> Result<()> {
         const PUT: &str =
             "INSERT OR ABORT INTO notes (shelf, key, text, label, written, mac) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -194,7 +221,7 @@ impl Shelf<'_> {
                 PUT,
                 params![self.name, key, text, label, now, mac.bytes().as_slice()],
             )
-            .map_err(|error| explain(&error))?;
+            .map_err(|error| explain(&error, self.path))?;
         Ok(())
     }
 
@@ -208,7 +235,7 @@ impl Shelf<'_> {
             .query_row(OTHERS, params![self.name, key], |row| {
                 Ok((row.get(0)?, row.get(1)?))
             })
-            .map_err(|error| explain(&error))?;
+            .map_err(|error| explain(&error, self.path))?;
         let full = |what: String| {
             let what = format!("the shelf of `{}` is full: {what}", self.name);
             Err(Error::new(Code::TooBig, what).hint("remove notes that nobody needs"))
@@ -319,9 +346,11 @@ fn parts<'a>(
     ]
 }
 
-fn explain(error: &rusqlite::Error) -> Error {
-    Error::new(Code::DiskFailed, "the notes cannot be read or written")
-        .because(anyhow::anyhow!("{error}"))
+fn explain(error: &rusqlite::Error, path: &Path) -> Error {
+    failing::explain(error, path, |shown| {
+        let what = format!("`{shown}` is damaged, or holds no notes");
+        Error::new(Code::Corrupt, what).hint("move it away; lazaret then begins a new one")
+    })
 }
 
 impl std::fmt::Debug for Notes {
@@ -356,16 +385,13 @@ mod tests {
             label: Label::of(Source::user()),
         };
         notes
-            .perform_now(&keep(key, wish), &crate::edges::aside::Asker::default())
+            .perform_now(&keep(key, wish), &Asker::default())
             .map(|_| ())
     }
 
     fn label(notes: &Notes, key: &str) -> Label {
         let (_, found) = notes
-            .perform_now(
-                &keep(key, KeepWish::Get),
-                &crate::edges::aside::Asker::default(),
-            )
+            .perform_now(&keep(key, KeepWish::Get), &Asker::default())
             .unwrap();
         found[0].label.clone()
     }
@@ -396,16 +422,62 @@ mod tests {
         }
         assert_eq!(label(&notes, "mine"), Label::of(Source::user()));
         let (_, listed) = notes
-            .perform_now(
-                &keep("te", KeepWish::List { limit: 9 }),
-                &crate::edges::aside::Asker::default(),
-            )
+            .perform_now(&keep("te", KeepWish::List { limit: 9 }), &Asker::default())
             .unwrap();
         assert!(listed[0].label.covers(&anybodys));
         put(&notes, "text", "two").unwrap();
         assert_eq!(label(&notes, "text"), Label::of(Source::user()));
         let other = Notes::open(&path, Clock::set(7), HostKey::new(&[8; 32])).unwrap();
         assert!(label(&other, "mine").covers(&anybodys));
+    }
+
+    #[tokio::test]
+    async fn who_gave_up_while_another_process_held_the_notes_has_changed_nothing() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("notes.db");
+        let notes = open(&path).unwrap();
+        put(&notes, "kept", "one").unwrap();
+        let theirs = Connection::open(&path).unwrap();
+        for wish in [
+            KeepWish::Put {
+                text: "two".to_owned(),
+                label: Label::default(),
+            },
+            KeepWish::Delete,
+        ] {
+            theirs.execute_batch("BEGIN IMMEDIATE").unwrap();
+            let (at_work, keep) = (notes.clone(), keep("kept", wish));
+            let (say, said) = std::sync::mpsc::sync_channel(1);
+            let work = aside(move |asker: &Asker| {
+                let done = at_work.perform_now(&keep, asker);
+                say.send(done.map_err(|error| error.code()))
+            });
+            // Looked at once, and given up.
+            assert!(futures_util::FutureExt::now_or_never(work).is_none());
+            theirs.execute_batch("COMMIT").unwrap();
+            assert_eq!(said.recv().unwrap().unwrap_err(), Code::Cancelled);
+        }
+        let again = keep("kept", KeepWish::Get);
+        let (_, found) = notes.perform_now(&again, &Asker::default()).unwrap();
+        assert_eq!(found[0].text, "one");
+    }
+
+    #[test]
+    fn what_fails_is_said_of_the_file() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("notes.db");
+        std::fs::write(&path, "no database at all, whichever way it is read").unwrap();
+        let error = open(&path).unwrap_err();
+        assert_eq!(error.code(), Code::Corrupt);
+        assert!(error.message().contains("notes.db` is damaged"), "{error}");
+        let error = open(&temp.path().join("none/notes.db")).unwrap_err();
+        assert_eq!(error.code(), Code::DiskFailed);
+        assert!(
+            error
+                .message()
+                .contains("none/notes.db` cannot be opened for writing"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -421,10 +493,7 @@ mod tests {
         // What takes another one's place needs the difference alone.
         put(&notes, "a", &text[1..]).unwrap();
         notes
-            .perform_now(
-                &keep("b", KeepWish::Delete),
-                &crate::edges::aside::Asker::default(),
-            )
+            .perform_now(&keep("b", KeepWish::Delete), &Asker::default())
             .unwrap();
         put(&notes, "d", &text).unwrap();
     }

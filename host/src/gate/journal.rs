@@ -10,6 +10,7 @@
 mod batch;
 mod chain;
 mod checkpoint;
+pub(crate) mod failing;
 mod keyed;
 pub(crate) mod planted;
 mod prune;

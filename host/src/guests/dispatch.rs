@@ -283,6 +283,7 @@ fn call_of(tool: &Tool, (given, args): (Given, Args), request: &Request) -> Call
         held: given.label,
         wish: part::wish(&tool.name, &request.args, &given.places),
         places: given.places,
+        attached: given.attached,
     }
 }
 

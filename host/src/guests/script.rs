@@ -96,6 +96,7 @@ impl Scripts {
             args: Args::own(json!({"source": source})),
             held: Label::default(),
             places: Vec::new(),
+            attached: Vec::new(),
             wish: None,
         }
     }

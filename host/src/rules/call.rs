@@ -40,6 +40,8 @@ pub struct Call {
     pub held: Label,
     /// Where handles stood in the arguments, as pointers.
     pub places: Vec<String>,
+    /// Those of them where a file stood that the user has attached: what it holds stands in no record.
+    pub attached: Vec<String>,
     /// The arguments as they were wished, with handles in them; nothing where there were none.
     pub wish: Option<Value>,
 }

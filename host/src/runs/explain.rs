@@ -263,6 +263,7 @@ pub(super) fn call_of(tool: &Tool, args: Args) -> Call {
         args,
         held: Label::default(),
         places: Vec::new(),
+        attached: Vec::new(),
         wish: None,
     }
 }

@@ -348,6 +348,7 @@ impl<'a> Again<'a> {
                 held: given.label,
                 wish: (!given.places.is_empty()).then(|| args.clone()),
                 places: given.places,
+                attached: given.attached,
                 ..call_of(tool, checked)
             }),
             Err(error) => Err(Verdict::Deny(unfit(&error))),

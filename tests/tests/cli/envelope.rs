@@ -157,3 +157,21 @@ fn what_a_tool_says_on_its_way_is_told_also_of_one_that_fails() {
         assert_eq!(artifacts.len(), 3);
     }
 }
+
+#[test]
+fn with_a_profile_a_failure_has_that_systems_word_beside_ours() {
+    for (profile, word) in [
+        ("relavium", "validation"),
+        ("graphorin", "invalid_input"),
+        ("sage", "validation"),
+        ("oxydra", "ToolExecutionFailed"),
+    ] {
+        let station = Station::with(&format!("profile = {profile:?}\n"));
+        let ended = station.run(&["call", "text.count", "{}", "--json"]).ends(2);
+        let envelope = ended.json();
+        assert_eq!(envelope["error"]["alias"], word, "{profile}");
+        assert_eq!(envelope["error"]["kind"], "bad_args", "{profile}");
+    }
+    let ended = Station::new().run(&["call", "text.count", "{}", "--json"]);
+    assert!(!keys(&ended.json()["error"]).contains(&"alias"));
+}

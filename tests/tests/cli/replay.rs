@@ -348,6 +348,36 @@ fn a_run_that_looked_at_a_file_goes_the_same_way_without_it() {
 }
 
 #[test]
+fn a_question_names_the_file_and_goes_the_same_way_without_it() {
+    let count =
+        r#"{"calls": [{"tool": "text.count", "args": {"text": {"$handle": "notes.txt"}}}]}"#;
+    let lines = [count, r#"{"text":"Three words."}"#];
+    let station = Station::scripted("[\"text.*\"]", &lines, "");
+    let policy = station.read("lazaret.toml");
+    station.write("lazaret.toml", format!("ask = [\"text.count\"]\n{policy}"));
+    station.trust();
+    let notes = station.write("notes.txt", "gesehen über Nacht");
+    let run = ["run", "How many words?", "--attach", "notes.txt"];
+    station.run(&run).ends(75);
+    let asked = station.run(&["ask", "list", "--json"]).lines();
+    let question = &asked[0];
+    let told = question.to_string();
+    assert!(
+        told.contains("the attached `notes.txt`, 19 bytes"),
+        "{told}"
+    );
+    assert!(!told.contains("gesehen"), "{told}");
+    let question = question["question"].as_str().unwrap();
+    station.run(&["ask", "allow", question]).ends(0);
+    station
+        .run(&["runs", "resume", "last"])
+        .ends(0)
+        .prints(&["Three words."]);
+    std::fs::remove_file(notes).unwrap();
+    is_the_same(&station);
+}
+
+#[test]
 fn a_run_of_another_host_is_looked_at_and_not_gone_on_with() {
     let station = counted();
     let other = Station::scripted("[\"text.*\"]", &[r#"{"text":"mine"}"#], "");

@@ -3,11 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{
-    Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params,
-};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
 use super::chain::{Chains, Provenance};
+use super::failing;
 use super::planted::{disarm, has_code, is_ours};
 use super::{keyed, sessions};
 use crate::words::error::{Code, Error, Result};
@@ -529,33 +528,7 @@ pub(super) fn damaged(shown: &str) -> Error {
         .hint("or move it away; lazaret then begins a new one, and the old one stays for repair")
 }
 
-/// What a failure of SQLite means.
+/// What a failure of SQLite means for a journal.
 fn explain(error: &rusqlite::Error, path: &Path) -> Error {
-    let shown = path.display();
-    let explained = match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            let what =
-                format!("`{shown}` is locked by another process; waited {JOURNAL_WAIT_MS} ms");
-            Error::new(Code::Busy, what).hint("end the other lazaret, or try again")
-        }
-        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => damaged(&shown.to_string()),
-        Some(ErrorCode::DiskFull) => {
-            Error::new(Code::DiskFailed, format!("`{shown}`: the disk is full"))
-                .hint("make room and try again")
-        }
-        Some(ErrorCode::SystemIoFailure) => {
-            let what = format!("`{shown}`: the system could not read or write it");
-            Error::new(Code::DiskFailed, what)
-                .hint("is the disk full, or does it fail? Nothing was done that is not recorded")
-        }
-        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
-            Error::new(
-                Code::DiskFailed,
-                format!("`{shown}` cannot be opened for writing"),
-            )
-            .hint("check that its folder exists and belongs to you")
-        }
-        _ => Error::new(Code::DiskFailed, format!("`{shown}`: {error}")),
-    };
-    explained.because(anyhow::anyhow!("{error}"))
+    failing::explain(error, path, damaged)
 }

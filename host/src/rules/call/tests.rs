@@ -21,6 +21,7 @@ fn call(effect: &str, visibility: &str) -> Call {
         args: Args::own(json!({"a": 1})),
         held: Label::default(),
         places: Vec::new(),
+        attached: Vec::new(),
         wish: None,
     }
 }

@@ -20,7 +20,7 @@ pub fn hold(handles: &mut Handles, files: &[Attachment]) {
             && let Some(value) = value_of(one)
         {
             // One that is too much is looked at, and given to nobody.
-            let _ = handles.hold_as(&one.name, &value, &one.label);
+            let _ = handles.attach(&one.name, &value, &one.label);
         }
     }
 }

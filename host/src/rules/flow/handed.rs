@@ -4,11 +4,13 @@ use serde_json::Value;
 
 use super::Point;
 use super::class::Classes;
+use super::handles::handle_in;
 use crate::rules::call::Call;
 use crate::rules::caller::Caller;
 use crate::rules::deny;
 use crate::rules::sanitise::visible;
 use crate::words::event::Denial;
+use crate::words::id::shown;
 use crate::words::limits::{ADOPTED_CHARS, HANDED, HANDED_CHARS};
 
 /// What a person reads who is to make a text their own words.
@@ -67,38 +69,50 @@ pub fn check_handed(call: &Call) -> Result<(), Denial> {
 pub fn handed(call: &Call, caller: &Caller, classes: &Classes) -> Vec<Point> {
     let points = call.places.iter().filter_map(|place| {
         let value = call.args.value().pointer(place)?;
-        if classes.is_secret(&call.held) {
-            return Some(Point {
-                reason: format!(
-                    "`{}` is what a handle holds, from {}, and is not shown, since it is secret",
-                    visible(&named(place)),
-                    caller.label.join(&call.held)
-                ),
-                value: None,
-                line: String::new(),
-            });
-        }
-        let text = value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned);
-        let count = text.chars().count();
-        let begins: String = text.chars().take(HANDED_CHARS).collect();
-        let more = match count.saturating_sub(HANDED_CHARS) {
-            0 => String::new(),
-            more => format!(" and {more} characters more"),
+        let from = caller.label.join(&call.held);
+        let what = match held(call, place, value) {
+            _ if classes.is_secret(&call.held) => {
+                format!("what a handle holds, from {from}, and is not shown, since it is secret")
+            }
+            Shown::File { name, bytes } => {
+                format!("the attached `{}`, {bytes} bytes, from {from}", shown(name))
+            }
+            Shown::Text(text) => format!("what a handle holds, from {from}: {text}"),
         };
         Some(Point {
-            reason: format!(
-                "`{}` is what a handle holds, from {}: “{}”{more}",
-                visible(&named(place)),
-                caller.label.join(&call.held),
-                visible(&begins)
-            ),
+            reason: format!("`{}` is {what}", visible(&named(place))),
             value: None,
             line: String::new(),
         })
     });
     points.collect()
+}
+
+/// What is shown of what a handle holds.
+enum Shown<'a> {
+    /// A file that the user has attached themselves: its bytes stand in no record, and questions do.
+    File { name: &'a str, bytes: usize },
+    /// The beginning of anything else, and how much more there is.
+    Text(String),
+}
+
+fn held<'a>(call: &'a Call, place: &str, value: &Value) -> Shown<'a> {
+    let text = match value.as_str() {
+        Some(text) => text.to_owned(),
+        None => value.to_string(),
+    };
+    let name = call.wish.as_ref().and_then(|wish| wish.pointer(place));
+    let name = name.and_then(handle_in);
+    if let (Some(name), true) = (name, call.attached.iter().any(|one| one == place)) {
+        let bytes = text.len();
+        return Shown::File { name, bytes };
+    }
+    let begins: String = text.chars().take(HANDED_CHARS).collect();
+    let more = match text.chars().count().saturating_sub(HANDED_CHARS) {
+        0 => String::new(),
+        more => format!(" and {more} characters more"),
+    };
+    Shown::Text(format!("“{}”{more}", visible(&begins)))
 }
 
 /// The place of an argument, for people.

@@ -49,6 +49,8 @@ pub struct Held {
     pub value: Arc<Value>,
     /// What influenced it.
     pub label: Label,
+    /// Whether it is a file that the user has attached: what it holds stands in no record.
+    pub attached: bool,
 }
 
 impl Handles {
@@ -67,6 +69,18 @@ impl Handles {
     /// # Errors
     /// As [`Handles::hold`].
     pub fn hold_as(&mut self, name: &str, value: &Value, label: &Label) -> Result<()> {
+        self.keep(name, value, label, false)
+    }
+
+    /// Holds a file that the user has attached, under its name.
+    ///
+    /// # Errors
+    /// As [`Handles::hold`].
+    pub fn attach(&mut self, name: &str, value: &Value, label: &Label) -> Result<()> {
+        self.keep(name, value, label, true)
+    }
+
+    fn keep(&mut self, name: &str, value: &Value, label: &Label, attached: bool) -> Result<()> {
         self.reserve(name);
         let bytes = self.bytes.saturating_add(value.to_string().len());
         if self.held.len() >= HANDLES || bytes > HANDLE_BYTES {
@@ -78,6 +92,7 @@ impl Handles {
         let held = Held {
             value: Arc::new(value.clone()),
             label: label.clone(),
+            attached,
         };
         self.held.insert(name.to_owned(), held);
         Ok(())
@@ -216,6 +231,8 @@ pub struct Given {
     pub label: Label,
     /// Where they stood, as pointers; none where there were no handles.
     pub places: Vec<String>,
+    /// Those of them where a file stood that the user has attached.
+    pub attached: Vec<String>,
 }
 
 impl Given {
@@ -226,6 +243,7 @@ impl Given {
             value,
             label: Label::default(),
             places: Vec::new(),
+            attached: Vec::new(),
         }
     }
 
@@ -259,6 +277,9 @@ impl Given {
             }
             self.label = self.label.join(&held.label);
             self.places.push(place.clone());
+            if held.attached {
+                self.attached.push(place.clone());
+            }
             return Ok(Value::clone(&held.value));
         }
         match value {

@@ -290,6 +290,7 @@ impl Scene {
             }),
             args: Args::own(args),
             places: Vec::new(),
+            attached: Vec::new(),
             wish: None,
             held: Label::default(),
         }

@@ -33,6 +33,7 @@ fn call(effect: &str, said: Value) -> Call {
         args: Args::own(json!({"path": "old.txt"})),
         held: Label::default(),
         places: Vec::new(),
+        attached: Vec::new(),
         wish: None,
     }
 }
