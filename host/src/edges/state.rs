@@ -25,6 +25,10 @@ pub struct Held {
     removed: bool,
 }
 
+/// A database that no other process has open, until this is dropped.
+#[derive(Debug)]
+pub struct Alone(#[expect(dead_code, reason = "dropping it lets go")] fs::File);
+
 /// Behind a text in a file that is held.
 const END: char = '\0';
 
@@ -314,6 +318,28 @@ impl StateFolder {
         };
         let held = self.held(name, in_turn)?;
         held.ok_or_else(|| Error::bug("a lock was waited for, and not given"))
+    }
+
+    /// A database that no other process has open, until this is dropped; nothing where one has. Whoever works with one keeps a
+    /// shared lock on a part of the file, and this is one on all of it. None of this process may have it open: closing it
+    /// would let go.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub fn alone(&self, name: &str) -> Result<Option<Alone>> {
+        let path = self.0.join(name);
+        let opened = fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0))
+            .open(&path);
+        let file = opened.map_err(|error| disk(&path, "cannot be opened", error))?;
+        let all = rustix::fs::FlockOperation::NonBlockingLockExclusive;
+        match rustix::fs::fcntl_lock(&file, all) {
+            Ok(()) => Ok(Some(Alone(file))),
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::ACCESS) => Ok(None),
+            Err(error) => Err(disk(&path, "cannot be locked", error.into())),
+        }
     }
 
     fn held(

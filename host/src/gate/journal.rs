@@ -33,7 +33,7 @@ use self::chain::Chains;
 pub use self::chain::{Provenance, Verified};
 use self::checkpoint::Checkpoints;
 pub use self::prune::{Pruned, Stays};
-pub use self::salvage::{Salvaged, salvage};
+pub use self::salvage::{Salvaged, salvage, settle};
 pub use self::sessions::Begun;
 use self::watch::Watches;
 pub use self::watch::{Watcher, check_ahead};

@@ -1,12 +1,14 @@
 //! Repair: a new journal with what of a damaged one can still be read and verified.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::host::{Places, Records};
-use crate::edges::state::StateFolder;
-use crate::gate::journal::{Salvaged, salvage};
+use crate::edges::state::{Alone, StateFolder};
+use crate::gate::journal::{Journal, Provenance, Salvaged, salvage, settle};
 use crate::words::error::{Code, Error, Result};
+use crate::words::event::{End, Event, Stopped};
 use crate::words::key::HostKey;
+use crate::words::message::Usage;
 
 const JOURNAL: &str = "journal";
 const REPAIRED: &str = "journal-repaired";
@@ -27,12 +29,13 @@ pub struct Repaired {
     pub runs: Vec<Salvaged>,
 }
 
-/// Copies what can be saved; puts the copy in the place of the damaged one, where that is wished.
+/// Copies what can be saved; puts the copy in the place of the damaged one, where that is wished. What had not ended has by
+/// then: what is missing behind its last record may have happened, and does not happen again.
 ///
 /// # Errors
 /// `Corrupt` where nothing can be read, `NotFound` without a journal, `Conflict` where the damaged one cannot be kept,
-/// `DiskFailed`.
-pub fn repair(places: &Places, replace: bool) -> Result<Repaired> {
+/// `Busy` where another process has it open and it is to be replaced, `DiskFailed`.
+pub async fn repair(places: &Places, replace: bool) -> Result<Repaired> {
     let Records::Folder(folder) = &places.records else {
         return Err(Error::not_found("journal on a disk"));
     };
@@ -44,6 +47,7 @@ pub fn repair(places: &Places, replace: bool) -> Result<Repaired> {
     }
     if replace {
         check_free(&folder)?;
+        drop(alone(&folder)?);
     }
     // One of an earlier repair, which can be had again.
     for ending in ENDINGS {
@@ -51,6 +55,7 @@ pub fn repair(places: &Places, replace: bool) -> Result<Repaired> {
     }
     let path = folder.plain_file(&file(REPAIRED))?;
     let runs = salvage(&from, &path, &key)?;
+    end(&path, (places, key), &runs).await?;
     if !replace {
         return Ok(Repaired {
             path,
@@ -58,16 +63,78 @@ pub fn repair(places: &Places, replace: bool) -> Result<Repaired> {
             runs,
         });
     }
-    let damaged = folder.path().join(file(DAMAGED));
+    put_in_place(&folder)?;
+    Ok(Repaired {
+        damaged: folder.path().join(file(DAMAGED)),
+        path: from,
+        runs,
+    })
+}
+
+/// Ends what had not ended and waits for nobody. One that waits goes on as it was left, where nothing of it is known to be
+/// lost.
+async fn end(path: &Path, (places, key): (&Places, HostKey), runs: &[Salvaged]) -> Result<()> {
+    let journal = Journal::open(path, places.clock.clone(), key)?;
+    for run in runs.iter().filter(|run| run.records > 0) {
+        let (records, verified) = journal.verified(&run.run).await?;
+        let waits = matches!(
+            records.last().map(|last| &last.event),
+            Some(Event::Paused { .. })
+        );
+        let goes_on = waits && run.lost.is_none();
+        if verified.stopped || verified.provenance == Provenance::Foreign || goes_on {
+            continue;
+        }
+        journal.take_up(&run.run, &records)?;
+        journal.append(&run.run, 0, cut())?;
+        journal.let_go(&run.run);
+    }
+    journal.sync().await?;
+    drop(journal);
+    settle(path)
+}
+
+/// How a run ends of which nobody knows what came after.
+fn cut() -> Event {
+    Event::Stopped(Stopped {
+        end: End::Failed {
+            code: Code::InDoubt,
+            message:
+                "the journal was repaired: what came after the last record may have happened, \
+                or not"
+                    .to_owned(),
+            issues: Vec::new(),
+            retryable: false,
+        },
+        turns: 0,
+        usage: Usage::default(),
+        limit: None,
+    })
+}
+
+/// Nobody may have it open: who does would go on writing into the damaged one.
+fn alone(folder: &StateFolder) -> Result<Alone> {
+    folder.alone(&file(JOURNAL))?.ok_or_else(|| {
+        let path = folder.path().join(file(JOURNAL));
+        let what = format!("`{}` is open in another process", path.display());
+        Error::new(Code::Busy, what).hint(
+            "end it first (`lazaret serve`, `lazaret mcp`, a run), or repair without `--replace`",
+        )
+    })
+}
+
+fn put_in_place(folder: &StateFolder) -> Result<()> {
+    let _alone = alone(folder)?;
     for ending in ENDINGS {
         folder.rename(&format!("{JOURNAL}{ending}"), &format!("{DAMAGED}{ending}"))?;
     }
-    folder.rename(&file(REPAIRED), &file(JOURNAL))?;
-    Ok(Repaired {
-        path: from,
-        damaged,
-        runs,
-    })
+    for ending in ENDINGS {
+        folder.rename(
+            &format!("{REPAIRED}{ending}"),
+            &format!("{JOURNAL}{ending}"),
+        )?;
+    }
+    Ok(())
 }
 
 /// Nothing is moved before all of it can be: a database without its log is another one.

@@ -46,7 +46,18 @@ pub(crate) fn at_terminal(
     arguments: &[&str],
     answers: &[&str],
 ) -> (i32, String, String) {
+    typed_at_terminal(station, arguments, ("", answers), || {})
+}
+
+/// The same, where something was typed before the command began, and something happens before the first answer.
+fn typed_at_terminal(
+    station: &Station,
+    arguments: &[&str],
+    (ahead, answers): (&str, &[&str]),
+    mut meanwhile: impl FnMut(),
+) -> (i32, String, String) {
     let (mut ours, theirs) = terminal();
+    ours.write_all(ahead.as_bytes()).unwrap();
     let mut command = station.command(arguments);
     command.env("NO_COLOR", "1").env("TERM", "dumb");
     command.stdin(Stdio::from(theirs.try_clone().unwrap()));
@@ -64,6 +75,7 @@ pub(crate) fn at_terminal(
                 break;
             }
         }
+        meanwhile();
         writeln!(ours, "{answer}").unwrap();
         shown.push(b'\n');
     }
@@ -103,6 +115,28 @@ fn a_yes_goes_on_in_the_same_process() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(!shown.contains("lazaret runs resume"), "{shown}");
+}
+
+#[test]
+fn what_was_typed_before_a_question_was_shown_answers_nothing() {
+    let station = Station::with(POLICY);
+    let (status, _, shown) = typed_at_terminal(&station, &CALL, ("y\ny\n", &["n"]), || {});
+    assert_eq!(status, 3, "{shown}");
+    assert_eq!(content(&station), None);
+}
+
+#[test]
+fn who_answers_after_somebody_else_goes_on_with_what_was_said_first() {
+    let station = Station::with(POLICY);
+    let elsewhere = || {
+        let asked = station.run(&["ask", "list", "--json"]).lines();
+        let question = asked[0]["question"].as_str().unwrap();
+        station.run(&["ask", "deny", question]).ends(0);
+    };
+    let (status, _, shown) = typed_at_terminal(&station, &CALL, ("", &["y"]), elsewhere);
+    assert_eq!(status, 3, "{shown}");
+    assert!(shown.contains("was answered already"), "{shown}");
+    assert_eq!(content(&station), None);
 }
 
 #[test]

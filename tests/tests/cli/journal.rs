@@ -445,6 +445,44 @@ fn what_can_be_read_of_a_damaged_journal_is_copied() {
         .says(&["journal-damaged.db` is there already", "hint: move it away"]);
 }
 
+/// What is missing behind the last record of a run may have happened.
+#[test]
+fn a_run_that_lost_its_end_does_not_go_on_after_a_repair() {
+    let station = Station::with(
+        "ask = [\"text.count\"]\n[mounts.here]\npath = \".\"\naccess = \"write\"\n\
+         [grants.\"files.write\"]\nmounts = { here = \"write\" }\n",
+    );
+    let write = ["call", "files.write", r#"{"path":"here/a","content":"b"}"#];
+    station.run(&write).ends(0);
+    call(&station).ends(75);
+    let path = station.workspace().join(".lazaret/journal.db");
+    let database = Connection::open(&path).unwrap();
+    let first = "SELECT run FROM records WHERE seq = 0 ORDER BY at LIMIT 1";
+    let cut = format!("DELETE FROM records WHERE run = ({first}) AND seq > 0");
+    assert!(database.execute(&cut, []).unwrap() > 1);
+    let run: String = database.query_row(first, [], |row| row.get(0)).unwrap();
+    // Whoever has it open would go on writing into the one that is put away.
+    station
+        .run(&["runs", "repair", "--replace"])
+        .ends(1)
+        .says(&[
+            "journal.db` is open in another process",
+            "hint: end it first",
+        ]);
+    drop(database);
+    station.run(&["runs", "repair", "--replace"]).ends(0);
+    station.run(&["runs", "verify", "--all"]).ends(0);
+    station.run(&["runs", "resume", &run]).says(&["has ended"]);
+    station
+        .run(&["runs", "show", &run])
+        .prints(&["the journal was repaired"]);
+    // What waits was left whole, and goes on.
+    let asked = station.run(&["ask", "list", "--json"]).lines();
+    let question = asked[0]["question"].as_str().unwrap();
+    station.run(&["ask", "allow", question]).ends(0);
+    station.run(&["runs", "resume", "last"]).ends(0);
+}
+
 #[test]
 fn where_nothing_can_be_read_there_is_no_copy() {
     let (station, path) = used();

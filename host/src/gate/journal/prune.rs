@@ -36,6 +36,8 @@ pub enum Stays {
     Broken,
     /// Another run of its session stays.
     InSession,
+    /// Its client named it, and may send it again: without its records it would happen a second time.
+    Keyed,
 }
 
 impl Stays {
@@ -48,40 +50,51 @@ impl Stays {
             Self::InSession => {
                 "a later run of its session builds on it: name all runs of the session"
             }
+            Self::Keyed => {
+                "its client may still send it again under its key, until `cache.keyed_ttl_ms` are over"
+            }
         }
     }
 }
 
 impl Journal {
-    /// The runs whose last record is of this time or before and ends them, oldest first, up to [`RUNS_PRUNED`] of them.
+    /// The runs whose last record is of this time or before and ends them, oldest first, up to [`RUNS_PRUNED`] of them behind
+    /// so many that stay.
     ///
     /// # Errors
     /// `DiskFailed`.
-    pub async fn ended_by(&self, at: u64) -> Result<Vec<RunId>> {
-        self.ask(move |database, _| ended_by(database, at)).await
+    pub async fn ended_by(&self, at: u64, stay: usize) -> Result<Vec<RunId>> {
+        self.ask(move |database, _| ended_by(database, at, stay))
+            .await
     }
 
-    /// Takes these runs out, those that may go; or only says which would.
+    /// Takes these runs out, those that may go; or only says which would. Those that a client named and that began after
+    /// `keyed` stay.
     ///
     /// # Errors
     /// `NotFound` for a run of which there is no record, and then nothing is taken out; `DiskFailed`.
-    pub async fn prune(&self, runs: Vec<RunId>, only_say: bool) -> Result<Vec<Pruned>> {
+    pub async fn prune(
+        &self,
+        runs: Vec<RunId>,
+        (only_say, keyed): (bool, u64),
+    ) -> Result<Vec<Pruned>> {
         let key = self.key().clone();
-        self.ask(move |database, _| prune(database, &key, (&runs, only_say)))
+        self.ask(move |database, _| prune(database, &key, (&runs, only_say, keyed)))
             .await
     }
 }
 
-fn ended_by(database: &Connection, at: u64) -> Result<Vec<RunId>> {
+fn ended_by(database: &Connection, at: u64, stay: usize) -> Result<Vec<RunId>> {
     const ENDED: &str = "SELECT first.run FROM records AS first
         JOIN records AS last ON last.run = first.run
             AND last.seq = (SELECT max(seq) FROM records WHERE run = first.run)
         WHERE first.seq = 0 AND first.at <= ?1 AND last.at <= ?1
             AND substr(last.event, 1, 18) = '{\"event\":\"stopped\"'
-        ORDER BY first.at, first.run LIMIT ?2";
+        ORDER BY first.at, first.run LIMIT ?2 OFFSET ?3";
     let at = i64::try_from(at).unwrap_or(i64::MAX);
     let most = i64::try_from(RUNS_PRUNED).unwrap_or(i64::MAX);
-    names(database, ENDED, params![at, most])
+    let stay = i64::try_from(stay).unwrap_or(i64::MAX);
+    names(database, ENDED, params![at, most, stay])
 }
 
 fn names(
@@ -99,7 +112,7 @@ fn names(
 fn prune(
     database: &Connection,
     key: &HostKey,
-    (runs, only_say): (&[RunId], bool),
+    (runs, only_say, keyed): (&[RunId], bool, u64),
 ) -> Result<Vec<Pruned>> {
     let overwritten = |row: &Row<'_>| row.get::<_, i64>(0);
     database
@@ -112,7 +125,7 @@ fn prune(
     };
     let mut all = Vec::with_capacity(runs.len());
     for run in runs {
-        all.push(look(&writing, key, run)?);
+        all.push(look(&writing, key, (run, keyed))?);
     }
     keep_sessions(&writing, &mut all)?;
     if only_say {
@@ -132,12 +145,13 @@ fn prune(
 }
 
 /// Whether a run may go by itself. One that came from elsewhere never goes on here.
-fn look(database: &Connection, key: &HostKey, run: &RunId) -> Result<Pruned> {
+fn look(database: &Connection, key: &HostKey, (run, keyed): (&RunId, u64)) -> Result<Pruned> {
     let verified = chain::verify(database, key, run.as_str())?;
     let is_open = !verified.stopped && verified.provenance == Provenance::Here;
     let stays = match (verified.broken, is_open) {
         (Some(_), _) => Some(Stays::Broken),
         (None, true) => Some(Stays::Open),
+        (None, false) if has_key(database, run, keyed)? => Some(Stays::Keyed),
         (None, false) => None,
     };
     Ok(Pruned {
@@ -145,6 +159,16 @@ fn look(database: &Connection, key: &HostKey, run: &RunId) -> Result<Pruned> {
         records: verified.records,
         stays,
     })
+}
+
+/// Whether a client has named it, and it began later than that.
+fn has_key(database: &Connection, run: &RunId, since: u64) -> Result<bool> {
+    const KEYED: &str = "SELECT count(*) FROM records WHERE run = ?1 AND seq = 0 AND at > ?2
+        AND json_valid(event) AND json_extract(event, '$.narrowed.call.key') IS NOT NULL";
+    let since = i64::try_from(since).unwrap_or(i64::MAX);
+    let count = |row: &Row<'_>| row.get::<_, i64>(0);
+    let found = database.query_row(KEYED, params![run.as_str(), since], count);
+    found.map(|count| count > 0).map_err(explain_read)
 }
 
 /// A run of a session stays where any other run of that session does, a copy of one of them as well.
@@ -265,7 +289,7 @@ mod tests {
 
     /// Why each of these stays, and the runs that are left.
     fn pruned(database: &Connection, names: &[&str]) -> (Vec<Option<Stays>>, Vec<String>) {
-        let all = prune(database, &key(), (&run(names), false)).unwrap();
+        let all = prune(database, &key(), (&run(names), false, 0)).unwrap();
         let stays = all.into_iter().map(|pruned| pruned.stays);
         (stays.collect(), chain::all_runs(database).unwrap())
     }
@@ -292,7 +316,9 @@ mod tests {
             (8, &["d", "c"]),
             (9, &["d", "c", "a"]),
         ] {
-            assert_eq!(ended_by(&database, at).unwrap(), run(expected), "{at}");
+            assert_eq!(ended_by(&database, at, 0).unwrap(), run(expected), "{at}");
+            let behind = expected.get(1..).unwrap_or_default();
+            assert_eq!(ended_by(&database, at, 1).unwrap(), run(behind), "{at}");
         }
     }
 
@@ -303,7 +329,7 @@ mod tests {
             put(&database, run, (1, 2), ("", stored, true));
         }
         assert_eq!(
-            prune(&database, &key(), (&run(&["a"]), true)).unwrap()[0].stays,
+            prune(&database, &key(), (&run(&["a"]), true, 0)).unwrap()[0].stays,
             None
         );
         assert_eq!(
@@ -320,7 +346,7 @@ mod tests {
         assert_eq!(contents(&database), 1);
         let left = chain::verify(&database, &key(), "c").unwrap();
         assert_eq!((left.broken, left.stopped), (None, true));
-        assert!(prune(&database, &key(), (&run(&["c", "a"]), false)).is_err());
+        assert!(prune(&database, &key(), (&run(&["c", "a"]), false, 0)).is_err());
         assert_eq!(chain::all_runs(&database).unwrap(), ["c"], "all or nothing");
     }
 

@@ -57,6 +57,14 @@ pub fn salvage(from: &Path, to: &Path, key: &HostKey) -> Result<Vec<Salvaged>> {
     Ok(saved)
 }
 
+/// Carries over what the log of a new journal holds, once nobody has it open: all of it lies in the one file then.
+///
+/// # Errors
+/// `DiskFailed`.
+pub fn settle(to: &Path) -> Result<()> {
+    store::checkpoint(&store::open(to)?, true).map(|_| ())
+}
+
 /// For reading alone: it stays as it is.
 #[expect(clippy::disallowed_methods, reason = "the journal owns its database")]
 fn open(path: &Path) -> rusqlite::Result<Connection> {

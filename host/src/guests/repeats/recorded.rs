@@ -20,7 +20,8 @@ pub(super) async fn before(
 ) -> Result<Option<Whole>> {
     let journal = station.gate.journal();
     let since = journal.clock().now_ms().saturating_sub(ttl_ms);
-    let known = journal.keyed(key, since).await?;
+    let client: &str = &caller.known.asked.client;
+    let known = journal.keyed((client, key), since).await?;
     // Also those that began later: a run that waits for a person goes on whenever they answer. Each has its own
     // judgement on the disk before it looks, so that of two at least one sees the other. Where both do, neither is
     // made: which of them came first, no clock can say.
@@ -59,7 +60,8 @@ pub(super) async fn waits(
     }
     let journal = station.gate.journal();
     let since = journal.clock().now_ms().saturating_sub(ttl_ms);
-    for run in journal.keyed(key, since).await? {
+    let client: &str = &caller.known.asked.client;
+    for run in journal.keyed((client, key), since).await? {
         if run == caller.run {
             continue;
         }

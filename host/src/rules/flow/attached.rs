@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::handles::{Handles, KEY};
+use super::handles::{Handles, KEY, numbered};
 use crate::words::attachment::Attachment;
 use crate::words::limits::OUTCOME_BYTES;
 
@@ -46,10 +46,14 @@ fn fits(one: &Attachment) -> bool {
     usize::try_from(one.bytes).is_ok_and(|bytes| bytes <= OUTCOME_BYTES)
 }
 
-/// Gives each file a name of its own: where several came with one, all but the first are numbered.
+/// Gives each file a name of its own: where several came with one, all but the first are numbered. What is called as the
+/// host calls handles is no longer.
 pub fn name_apart(files: &mut [Attachment]) {
     let mut names = BTreeSet::new();
     for one in files {
+        if numbered(&one.name).is_some() {
+            one.name = format!("file-{}", one.name);
+        }
         let said = one.name.clone();
         let (stem, ending) = said.rsplit_once('.').unwrap_or((&said, ""));
         let dot = if ending.is_empty() { "" } else { "." };
@@ -120,5 +124,16 @@ mod tests {
             names,
             ["a.txt", "a-2.txt", "a-2-2.txt", "b", "b-2", "a-3.txt"]
         );
+        let mut files = ["h1", "h18446744073709551615", "h01", "h"].map(|name| file(name, b"x"));
+        name_apart(&mut files);
+        let names = files.clone().map(|one| one.name);
+        assert_eq!(names, ["file-h1", "h18446744073709551615", "h01", "h"]);
+        let mut handles = Handles::default();
+        hold(&mut handles, &files);
+        // The host's own names go on from the beginning.
+        for name in ["h1", "h2"] {
+            let held = handles.hold(&json!(name), &Label::default());
+            assert_eq!(held.unwrap(), name);
+        }
     }
 }

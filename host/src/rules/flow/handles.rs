@@ -82,6 +82,14 @@ impl Handles {
 
     fn keep(&mut self, name: &str, value: &Value, label: &Label, attached: bool) -> Result<()> {
         self.reserve(name);
+        if self.held.contains_key(name) {
+            // It stands for one value, whoever was told of it, and whoever has said yes to it.
+            let what = format!(
+                "the handle `{}` of this run holds something already",
+                shown(name)
+            );
+            return Err(Error::new(Code::Conflict, what));
+        }
         let bytes = self.bytes.saturating_add(value.to_string().len());
         if self.held.len() >= HANDLES || bytes > HANDLE_BYTES {
             let what =
@@ -177,14 +185,10 @@ impl Handles {
 
     /// Lets go of what was held first, until there is room for as much again. No name is given twice.
     pub fn shed(&mut self) {
-        let number = |name: &str| {
-            name.strip_prefix('h')
-                .and_then(|rest| rest.parse::<u64>().ok())
-        };
         let mut oldest: Vec<(u64, String)> = Vec::new();
         for name in self.held.keys() {
             // A name of the user's choice says nothing of its age, and was chosen.
-            oldest.push((number(name).unwrap_or(u64::MAX), name.clone()));
+            oldest.push((numbered(name).unwrap_or(u64::MAX), name.clone()));
         }
         oldest.sort();
         for (_, name) in oldest {
@@ -199,8 +203,7 @@ impl Handles {
 
     /// Keeps a name from being given again: what it stood for is no longer held, and nothing else may stand for it.
     pub fn reserve(&mut self, name: &str) {
-        let number = name.strip_prefix('h').and_then(|rest| rest.parse().ok());
-        self.last = self.last.max(number.unwrap_or_default());
+        self.last = self.last.max(numbered(name).unwrap_or_default());
     }
 
     /// Takes bits out of what may leave handles in this run; how many are left.
@@ -328,6 +331,14 @@ impl Given {
         }
         veiled
     }
+}
+
+/// The number of a handle that the host has named. No run gets as far as ten digits, and none begins there.
+#[must_use]
+pub fn numbered(name: &str) -> Option<u64> {
+    let digits = name.strip_prefix('h')?;
+    let is_number = (1..=9).contains(&digits.len()) && !digits.starts_with('0');
+    digits.parse().ok().filter(|_| is_number)
 }
 
 /// The name of a handle, where a value is one.

@@ -4,6 +4,7 @@
 
 use std::io::{BufRead, IsTerminal, Write};
 
+use rustix::termios::{QueueSelector, tcflush};
 use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -156,8 +157,8 @@ pub(super) async fn ask(host: &Host, run: &RunId, scene: &Scene) -> Result<Heard
         };
         match host.answer(one.question.id.as_str(), answer).await {
             Ok(_) => {}
-            // It counts as a no, and the run learns so when it goes on.
-            Err(late) if late.code() == Code::TooSlow => {
+            // Too late it counts as a no, and somebody else may have been faster: the run learns so when it goes on.
+            Err(late) if late.code() == Code::Conflict => {
                 print::note(print::described(&late));
                 continue;
             }
@@ -180,6 +181,7 @@ pub(super) async fn ask(host: &Host, run: &RunId, scene: &Scene) -> Result<Heard
 /// Puts one question until it is answered; nothing where the run is to be left.
 async fn put(waiting: &Waiting) -> Result<Option<Answer>> {
     print::note(question(waiting));
+    forget_typed();
     let always = !waiting.question.values.is_empty();
     loop {
         prompt(&choices(always));
@@ -194,6 +196,11 @@ async fn put(waiting: &Waiting) -> Result<Option<Answer>> {
             None => {}
         }
     }
+}
+
+/// What was typed before a question was shown answers something else.
+fn forget_typed() {
+    let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
 }
 
 pub(super) fn prompt(text: &str) {

@@ -190,7 +190,7 @@ impl Runs {
                 let run = host.journal().find(&run).await?;
                 super::script::resume(&host, &run, scene).await
             }
-            Self::Repair { replace } => repair::repair(scene, replace),
+            Self::Repair { replace } => repair::repair(scene, replace).await,
             Self::Cancel { run } => {
                 // To end a run nothing has to be trusted.
                 let host = scene.open(scene.look_at_config()?.setup).await?;

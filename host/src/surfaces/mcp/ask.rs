@@ -127,12 +127,13 @@ async fn asked_all(call: &Call<'_>, waiting: &[Waiting]) -> bool {
     true
 }
 
-/// Records an answer. One that comes too late counts as a no, which the run learns when it goes on.
+/// Records an answer. One that comes too late counts as a no, and somebody else may have been faster: the run learns so when
+/// it goes on.
 async fn record(call: &Call<'_>, waiting: &Waiting, answer: Answer) -> Result<()> {
     let id = waiting.question.id.as_str();
     match call.host().answer(id, answer).await {
         Ok(_) => Ok(()),
-        Err(late) if late.code() == Code::TooSlow => Ok(()),
+        Err(late) if late.code() == Code::Conflict => Ok(()),
         Err(error) => Err(error),
     }
 }

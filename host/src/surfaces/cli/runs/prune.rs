@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{chosen, open};
-use crate::gate::journal::Pruned;
+use crate::gate::journal::{Journal, Pruned};
 use crate::surfaces::cli::{Scene, print};
 use crate::surfaces::paint::{bad, good, strong, warn};
 use crate::words::error::{Error, Result};
@@ -22,11 +22,10 @@ pub(super) async fn prune(
 ) -> Result<u8> {
     let audit = open(scene)?;
     let journal = audit.journal();
-    let runs = match older {
-        Some(age) => {
-            let by = journal.clock().now_ms().saturating_sub(age);
-            journal.ended_by(by).await?
-        }
+    let keyed_ms = scene.look_at_config()?.setup.rules.caching.keyed_ttl_ms;
+    let keyed = journal.clock().now_ms().saturating_sub(keyed_ms);
+    let (all, is_full) = match older {
+        Some(age) => old(journal, age, (only_say, keyed)).await?,
         None if names.is_empty() => {
             let error = Error::bad_input("no run is named, and nothing says how old they are");
             return Err(error.hint("lazaret runs prune --older 30d, or lazaret runs prune RUN"));
@@ -39,11 +38,9 @@ pub(super) async fn prune(
                     runs.push(run);
                 }
             }
-            runs
+            (journal.prune(runs, (only_say, keyed)).await?, false)
         }
     };
-    let is_full = runs.len() >= RUNS_PRUNED;
-    let all = journal.prune(runs, only_say).await?;
     for pruned in &all {
         say(scene, pruned, only_say);
     }
@@ -58,6 +55,22 @@ pub(super) async fn prune(
     }
     // Whoever names a run wants that one gone.
     Ok(u8::from(older.is_none() && gone < all.len()))
+}
+
+/// Takes out the oldest that may go, behind whatever stays; and whether there may be more.
+async fn old(journal: &Journal, age: u64, how: (bool, u64)) -> Result<(Vec<Pruned>, bool)> {
+    let by = journal.clock().now_ms().saturating_sub(age);
+    let mut all = Vec::new();
+    loop {
+        let runs = journal.ended_by(by, all.len()).await?;
+        let is_full = runs.len() >= RUNS_PRUNED;
+        let some = journal.prune(runs, how).await?;
+        let goes = some.iter().any(|pruned| pruned.stays.is_none());
+        all.extend(some);
+        if goes || !is_full {
+            return Ok((all, is_full));
+        }
+    }
 }
 
 fn say(scene: &Scene, pruned: &Pruned, only_say: bool) {

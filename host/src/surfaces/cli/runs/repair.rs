@@ -8,9 +8,9 @@ use crate::surfaces::paint::{bad, faint, good, strong, warn};
 use crate::words::error::Result;
 
 /// Repairs, and says what is lost, run by run.
-pub(super) fn repair(scene: &Scene, replace: bool) -> Result<u8> {
+pub(super) async fn repair(scene: &Scene, replace: bool) -> Result<u8> {
     let setup = scene.look_at_config()?.setup;
-    let repaired = repair::repair(&setup.places, replace)?;
+    let repaired = repair::repair(&setup.places, replace).await?;
     if scene.json {
         print::compact(&described(&repaired));
         return Ok(0);
