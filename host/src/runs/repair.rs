@@ -12,6 +12,8 @@ use crate::words::message::Usage;
 
 const JOURNAL: &str = "journal";
 const REPAIRED: &str = "journal-repaired";
+/// It is called so until it is whole.
+const REPAIRING: &str = "journal-repairing";
 const DAMAGED: &str = "journal-damaged";
 
 /// What SQLite puts beside a database, before the database: a log that stayed behind would be taken for that of the next
@@ -49,16 +51,16 @@ pub async fn repair(places: &Places, replace: bool) -> Result<Repaired> {
         check_free(&folder)?;
         drop(alone(&folder)?);
     }
-    // One of an earlier repair, which can be had again.
-    for ending in ENDINGS {
-        folder.remove(&format!("{REPAIRED}{ending}"))?;
-    }
-    let path = folder.plain_file(&file(REPAIRED))?;
+    // One that an earlier repair did not finish. The last whole one stays until this one is: a disk may get worse.
+    remove(&folder, REPAIRING)?;
+    let path = folder.plain_file(&file(REPAIRING))?;
     let runs = salvage(&from, &path, &key)?;
     end(&path, (places, key), &runs).await?;
+    remove(&folder, REPAIRED)?;
+    called(&folder, REPAIRING, REPAIRED)?;
     if !replace {
         return Ok(Repaired {
-            path,
+            path: folder.path().join(file(REPAIRED)),
             damaged: from,
             runs,
         });
@@ -125,14 +127,22 @@ fn alone(folder: &StateFolder) -> Result<Alone> {
 
 fn put_in_place(folder: &StateFolder) -> Result<()> {
     let _alone = alone(folder)?;
+    called(folder, JOURNAL, DAMAGED)?;
+    called(folder, REPAIRED, JOURNAL)
+}
+
+/// Removes a database, if it is there.
+fn remove(folder: &StateFolder, name: &str) -> Result<()> {
     for ending in ENDINGS {
-        folder.rename(&format!("{JOURNAL}{ending}"), &format!("{DAMAGED}{ending}"))?;
+        folder.remove(&format!("{name}{ending}"))?;
     }
+    Ok(())
+}
+
+/// Calls a database otherwise, with all that belongs to it.
+fn called(folder: &StateFolder, from: &str, to: &str) -> Result<()> {
     for ending in ENDINGS {
-        folder.rename(
-            &format!("{REPAIRED}{ending}"),
-            &format!("{JOURNAL}{ending}"),
-        )?;
+        folder.rename(&format!("{from}{ending}"), &format!("{to}{ending}"))?;
     }
     Ok(())
 }

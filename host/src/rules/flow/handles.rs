@@ -337,8 +337,9 @@ impl Given {
 #[must_use]
 pub fn numbered(name: &str) -> Option<u64> {
     let digits = name.strip_prefix('h')?;
-    let is_number = (1..=9).contains(&digits.len()) && !digits.starts_with('0');
-    digits.parse().ok().filter(|_| is_number)
+    let plain = digits.bytes().all(|digit| digit.is_ascii_digit());
+    let fits = (1..=9).contains(&digits.len()) && !digits.starts_with('0');
+    digits.parse().ok().filter(|_| plain && fits)
 }
 
 /// The name of a handle, where a value is one.
@@ -545,6 +546,25 @@ mod tests {
             .hold_as("h3", &json!({"a": [1, {"$handle": "h3"}]}), &web())
             .unwrap();
         handles
+    }
+
+    #[test]
+    fn a_name_stands_for_one_value() {
+        let mut handles = handles();
+        let error = handles.hold_as("h3", &json!("other"), &web()).unwrap_err();
+        assert_eq!(error.code(), Code::Conflict);
+        assert_eq!(handles.get("h3").unwrap().value["a"][0], 1);
+        for (name, number) in [
+            ("h1", Some(1)),
+            ("h999999999", Some(999_999_999)),
+            ("h1000000000", None),
+            ("h01", None),
+            ("h", None),
+            ("h+1", None),
+            ("hat", None),
+        ] {
+            assert_eq!(numbered(name), number, "{name}");
+        }
     }
 
     #[test]

@@ -234,3 +234,27 @@ fn what_a_secret_handle_holds_stands_in_no_question_and_no_record() {
     assert_eq!(denial.rule, "flow_secret");
     assert!(!denial.reason.contains("swordfish"));
 }
+
+#[test]
+fn what_the_user_attached_is_named_in_a_question_and_not_shown() {
+    let scene = scene(&[], WEB);
+    let args = json!({"path": "a", "content": "gesehen über Nacht"});
+    let wish = json!({"path": "a", "content": {"$handle": "notes.txt"}});
+    let bare = call("files.write", args, &["/content"], CLEAN);
+    let held = Call {
+        wish: Some(wish),
+        grant: Arc::default(),
+        ..bare
+    };
+    let attached = Call {
+        attached: vec!["/content".to_owned()],
+        ..held.clone()
+    };
+    assert!(told(&scene, &held).contains("gesehen"));
+    let told = told(&scene, &attached);
+    assert!(
+        told.contains("the attached `notes.txt`, 19 bytes"),
+        "{told}"
+    );
+    assert!(!told.contains("gesehen"), "{told}");
+}
