@@ -4,15 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use lazaret::edges::egress::Names;
 use lazaret::gate::journal::Journal;
 use lazaret::guests::dispatch::Request;
-use lazaret::runs::host::{Host, Places, Records};
-use lazaret::surfaces::config;
+use lazaret::runs::host::{Goal, Records};
 use lazaret::words::clock::Clock;
-use lazaret::words::event::{
-    Content, End, Event, Finished, Narrowed, Spent, Started, Stopped, Surface,
-};
+use lazaret::words::event::{Answer, Content, End, Event, Narrowed, Started, Stopped, Surface};
 use lazaret::words::id::RunId;
 use lazaret::words::key::HostKey;
 use lazaret::words::label::{Label, Source};
@@ -21,11 +17,13 @@ use serde_json::json;
 
 use crate::Scene;
 use crate::rows::{goal, median, row};
+use crate::turns::opened;
 
 /// Runs in the store.
 const RUNS: usize = 100_000;
-/// Records of the run that is taken up.
+/// Records of the run that goes on, and calls in each of its turns.
 const RECORDS: usize = 10_000;
+const CALLS_EACH: usize = 60;
 const SAMPLES: usize = 20;
 /// Calls of which the waits are counted.
 const CALLS: u64 = 50;
@@ -34,8 +32,8 @@ pub(crate) fn all(scene: &Scene, runtime: &tokio::runtime::Runtime) {
     runtime.block_on(syncs(scene));
     let folder = scene.folder.path().join("durable");
     fs::create_dir_all(&folder).unwrap();
-    runtime.block_on(many_runs(&folder.join("many.db")));
-    runtime.block_on(long_run(&folder.join("long.db")));
+    runtime.block_on(many_runs(scene, &folder.join("many")));
+    runtime.block_on(long_run(scene, &folder.join("long")));
 }
 
 fn open(path: &Path) -> Journal {
@@ -71,20 +69,9 @@ fn stopped() -> Event {
 async fn syncs(scene: &Scene) {
     let folder = scene.folder.path().join("synced");
     fs::create_dir_all(folder.join("here")).unwrap();
-    let path = folder.join(config::NAME);
     let policy = "[mounts.here]\npath = \"here\"\naccess = \"write\"\nown = true\n[grants.\"files.*\"]\nmounts = { here = \"write\" }\n";
-    fs::write(&path, policy).unwrap();
-    let places = Places {
-        state: scene.folder.path().join("state"),
-        records: Records::Folder(folder.join("records")),
-        program: scene.program.clone(),
-        names: Names::System,
-        clock: Clock::system(),
-        collector: None,
-    };
-    let host = Host::open(config::setup_of(&path, places).unwrap())
-        .await
-        .unwrap();
+    let records = Records::Folder(folder.join("records"));
+    let host = opened(scene, records, &folder, policy).await;
     for (what, tool, args) in [
         (
             "one that looks (`text.count`)",
@@ -121,7 +108,9 @@ async fn syncs(scene: &Scene) {
 }
 
 /// A store of many runs: how long until another one begins, and what is asked about all of them.
-async fn many_runs(path: &Path) {
+async fn many_runs(scene: &Scene, folder: &Path) {
+    fs::create_dir_all(folder.join("records")).unwrap();
+    let path = &folder.join("records/journal.db");
     let journal = open(path);
     for n in 0..RUNS {
         let run = RunId::known(&format!("20260101-000000-{n:08x}"));
@@ -132,6 +121,20 @@ async fn many_runs(path: &Path) {
         }
     }
     drop(journal);
+    let mut called = Vec::new();
+    for _ in 0..SAMPLES {
+        let records = Records::Folder(folder.join("records"));
+        let began = Instant::now();
+        let host = opened(scene, records, folder, "").await;
+        let request = Request {
+            tool: "text.count".to_owned(),
+            args: WishedArgs::Json(json!({"text": "a b"})),
+        };
+        let (run, tasks) = (host.new_run(), host.tasks());
+        let made = host.call(run, Surface::Cli, request, &tasks).await;
+        made.unwrap().outcome.result.unwrap();
+        called.push(began.elapsed());
+    }
     let mut begun = Vec::new();
     let (mut asking, mut newest) = (Vec::new(), Vec::new());
     for n in 0..SAMPLES {
@@ -152,7 +155,12 @@ async fn many_runs(path: &Path) {
     }
     let most = Duration::from_millis(50);
     row(
-        &format!("durable: a run begins in a store of {RUNS}, opened for it"),
+        &format!("durable: host opened, a run of one call, {RUNS} before it"),
+        &called,
+        &goal(median(&called), most),
+    );
+    row(
+        "      the journal alone: opened, a run begun",
         &begun,
         &goal(median(&begun), most),
     );
@@ -168,41 +176,41 @@ async fn many_runs(path: &Path) {
     );
 }
 
-/// A long run that was cut off: how long until it can go on.
-async fn long_run(path: &Path) {
-    let journal = open(path);
-    let run = RunId::known("long");
-    journal.append(&run, 0, started()).unwrap();
-    for n in 1..RECORDS {
-        let done = Event::Finished(Finished {
-            of: 0,
-            end: End::Done {
-                content: Content::Inline(
-                    json!({"n": n, "text": "a page of an answer ".repeat(10)}),
-                ),
-            },
-            label: Label::of(Source::user()),
-            told: None,
-            remade: None,
-            spent: Spent::default(),
-        });
-        journal.append(&run, 0, done).unwrap();
-    }
-    journal.sync().await.unwrap();
-    drop(journal);
-    let mut samples = Vec::new();
-    for _ in 0..SAMPLES {
+/// A long run that was left: how long until it has gone on and ended, by a host that knows nothing of it.
+async fn long_run(scene: &Scene, folder: &Path) {
+    let calls = |turn: usize| {
+        let call = |n| json!({"tool": "echo.echo", "args": {"text": format!("{turn} {n}")}});
+        json!({"calls": (0..CALLS_EACH).map(call).collect::<Vec<_>>()}).to_string()
+    };
+    let asking = json!({"calls": [{"tool": "text.count", "args": {"text": "a b"}}]}).to_string();
+    let mut lines: Vec<String> = (0..RECORDS / (3 * CALLS_EACH)).map(calls).collect();
+    lines.extend([asking, json!({"text": "Done."}).to_string()]);
+    fs::create_dir_all(folder).unwrap();
+    fs::write(folder.join("replies.jsonl"), lines.join("\n")).unwrap();
+    let policy = format!(
+        "ask = [\"text.count\"]\n[plugins]\necho = {:?}\n[agents.agent]\ntools = [\"echo.*\", \"text.*\"]\n\
+         models = [\"m\"]\nturns = 100\n[models.m]\nprovider = \"scripted\"\nscript = \"replies.jsonl\"\n",
+        scene.echo
+    );
+    let records = Records::Folder(folder.join("records"));
+    let (mut samples, mut counted) = (Vec::new(), 0);
+    for _ in 0..SAMPLES / 2 {
+        let host = opened(scene, records.clone(), folder, &policy).await;
+        let goal = Goal::new(host.new_run(), Surface::Cli, "agent", "work");
+        let run = goal.run.clone();
+        host.pursue(goal, &host.tasks()).await.unwrap_err();
+        let waiting = host.questions().await.unwrap();
+        let question = waiting[0].question.id.as_str();
+        host.answer(question, Answer::Allow).await.unwrap();
+        counted = host.journal().records(&run).await.unwrap().len();
+        drop(host);
+        let host = opened(scene, records.clone(), folder, &policy).await;
         let began = Instant::now();
-        let journal = open(path);
-        let (records, verified) = journal.verified(&run).await.unwrap();
-        verified.check().unwrap();
-        journal.take_up(&run, &records).unwrap();
+        host.resume(&run, &host.tasks()).await.unwrap();
         samples.push(began.elapsed());
-        assert_eq!(records.len(), RECORDS);
-        journal.let_go(&run);
     }
     row(
-        &format!("durable: a run of {RECORDS} records, verified and taken up"),
+        &format!("durable: a run of {counted} records goes on, to its end"),
         &samples,
         &goal(median(&samples), Duration::from_millis(100)),
     );

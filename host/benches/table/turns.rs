@@ -81,7 +81,8 @@ async fn host(scene: &Scene, records: Records, name: &str, lines: &str) -> Host 
     opened(scene, records, &folder, &policy).await
 }
 
-async fn opened(scene: &Scene, records: Records, folder: &Path, policy: &str) -> Host {
+/// A host of this policy, in a folder of its own.
+pub(crate) async fn opened(scene: &Scene, records: Records, folder: &Path, policy: &str) -> Host {
     let path = folder.join(config::NAME);
     fs::write(&path, policy).unwrap();
     let places = Places {

@@ -36,8 +36,8 @@ Who makes plugins for others signs them, and whoever uses them names the key:
   lazaret plugin verify mail.wasm --by ed25519:...
   [plugins]
   mail = { path = \"mail.wasm\", signed_by = \"ed25519:...\" }
-From then on it is compiled only if that key has signed it, under its name in `[plugins]`, and if no newer version
-of it was here before.")]
+From then on it is compiled only if that key has signed it, under its name in `[plugins]`,
+and if no newer version of it was here before.")]
 pub(super) enum Plugin {
     /// List the plugins that are installed.
     List,

@@ -146,10 +146,11 @@ pub(super) enum Runs {
     /// Copy what of a damaged journal can still be read, and is as it was written, into a new one beside it; say what is
     /// lost.
     #[command(after_help = "Examples:
-  lazaret runs repair                   the copy is `journal-repaired.db`; the damaged one stays as it is
-  lazaret runs repair --replace         the copy takes its place; the damaged one is `journal-damaged.db` then
+  lazaret runs repair               the copy is `journal-repaired.db`; the damaged one stays
+  lazaret runs repair --replace     the copy takes its place; that one is `journal-damaged.db`
 
-Before the copy takes its place, end whatever else of lazaret runs here.")]
+A run that had not ended and waits for nobody ends with the copy: what came after its last
+record may have happened. Before the copy takes its place, end whatever else of lazaret runs.")]
     Repair {
         /// Put the copy in the place of the damaged one, which is kept.
         #[arg(long)]
