@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use crate::provider::{says, station};
+use lazaret_tests::nobody::Nobody;
+
+use crate::provider::{says, station, station_at};
 use crate::server::{Answer, Server, plain};
 use crate::station::{Ended, Station};
 
@@ -130,9 +132,8 @@ fn a_page_in_the_place_of_a_reply_is_refused() {
 
 #[test]
 fn a_server_that_is_not_there_is_hinted_at() {
-    let server = Server::start(vec![]);
-    let station = station(&server);
-    drop(server);
+    let nobody = Nobody::new();
+    let station = station_at(&nobody.url());
     station.run(&["run", "hi"]).ends(5).says(&[
         "error: the model's server: ",
         "hint: is it running, and is `url` of the model right?",
