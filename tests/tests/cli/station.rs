@@ -243,6 +243,22 @@ impl Station {
     }
 }
 
+/// No file below holds these bytes.
+#[track_caller]
+pub fn holds_nothing(folder: &Path, secret: &str) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            holds_nothing(&path, secret);
+            continue;
+        }
+        let bytes = fs::read(&path).unwrap();
+        let mut parts = bytes.windows(secret.len());
+        let found = parts.any(|part| part == secret.as_bytes());
+        assert!(!found, "{}", path.display());
+    }
+}
+
 impl Ended {
     #[track_caller]
     pub fn ends(self, status: i32) -> Self {
