@@ -1,14 +1,12 @@
 //! A client of `lazaret serve`, as small as a test needs it: one connection for each request, and any bytes at all.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Longest that a test waits for a byte.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::wait::PATIENCE;
 
 /// Who asks.
 #[derive(Clone, Debug)]
@@ -188,6 +186,18 @@ impl Iterator for Events {
                 }
             }
         }
+    }
+}
+
+/// What a connection still says until it ends, however it does. One that stays open is none that ends.
+#[track_caller]
+pub fn rest_of(mut stream: TcpStream) -> String {
+    stream.set_read_timeout(Some(PATIENCE)).expect("a time");
+    let mut all = Vec::new();
+    match stream.read_to_end(&mut all) {
+        Err(error) if error.kind() != ErrorKind::ConnectionReset => panic!("it stays: {error}"),
+        // What was sent to it and not read is no reason to say nothing.
+        Ok(_) | Err(_) => String::from_utf8_lossy(&all).into_owned(),
     }
 }
 

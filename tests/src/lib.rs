@@ -22,12 +22,14 @@ pub mod crash;
 pub mod disk;
 pub mod forge;
 pub mod golden;
+pub mod nobody;
 pub mod rig;
 pub mod saying;
 pub mod server;
 pub mod spell;
 pub mod typescript;
 pub mod verdict;
+pub mod wait;
 
 /// What one test needs.
 pub mod prelude {

@@ -31,7 +31,7 @@ use lazaret::runs::written::Written;
 use lazaret::surfaces::config;
 use lazaret::words::clock::Clock;
 use lazaret::words::error::{Error, Result};
-use lazaret::words::event::{Answer, Event, Record, Surface};
+use lazaret::words::event::{Answer, Event, Judged, Record, Surface};
 use lazaret::words::id::RunId;
 use lazaret::words::message::{Calling, WishedArgs};
 use lazaret::words::session::LOCAL;
@@ -736,4 +736,14 @@ pub fn resident_kib() -> usize {
     number
         .and_then(|number| number.parse().ok())
         .expect("a number of KiB")
+}
+
+/// The judgements of calls of one tool, in order.
+#[must_use]
+pub fn judged<'a>(records: &'a [Record], tool: &str) -> Vec<&'a Judged> {
+    let judged = records.iter().filter_map(|record| match &record.event {
+        Event::Judged(judged) if judged.subject == tool => Some(judged),
+        _ => None,
+    });
+    judged.collect()
 }

@@ -27,6 +27,17 @@ pub struct Awaited {
     question: QuestionId,
 }
 
+/// What becomes of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Became {
+    /// Whoever waits has not looked yet.
+    Left,
+    /// Whoever waited has it.
+    Taken,
+    /// Whoever waited has gone without it.
+    Unwanted,
+}
+
 /// Who waits, and what was left for them.
 const WHO: &str = "who";
 const SAID: &str = "said";
@@ -87,12 +98,19 @@ impl Answers {
         Ok(true)
     }
 
-    /// Whether the answer that was left has not been taken.
+    /// What became of the answer that was left. Whoever leaves one takes back what nobody takes.
     ///
     /// # Errors
     /// `DiskFailed`.
-    pub fn is_left(&self, question: &QuestionId) -> Result<bool> {
-        Ok(self.read(&name(question, SAID))?.is_some())
+    pub fn became(&self, question: &QuestionId) -> Result<Became> {
+        // First: once nobody waits, nobody takes it any more.
+        let is_awaited = self.read(&name(question, WHO))?.is_some();
+        let is_left = self.read(&name(question, SAID))?.is_some();
+        Ok(match (is_left, is_awaited) {
+            (false, _) => Became::Taken,
+            (true, true) => Became::Left,
+            (true, false) => Became::Unwanted,
+        })
     }
 
     /// Takes an answer back.
@@ -150,8 +168,8 @@ impl Awaited {
 
 impl Drop for Awaited {
     fn drop(&mut self) {
+        // What was left meanwhile stays for whoever left it: that it is there says that nobody took it.
         self.answers.remove(&name(&self.question, WHO));
-        self.answers.remove(&name(&self.question, SAID));
     }
 }
 
@@ -173,12 +191,25 @@ mod tests {
         assert_eq!(answers.runs().unwrap(), [run]);
         assert_eq!(awaited.take().unwrap(), None);
         assert!(answers.leave(&question, "yes").unwrap());
-        assert!(answers.is_left(&question).unwrap());
+        assert_eq!(answers.became(&question).unwrap(), Became::Left);
         assert_eq!(awaited.take().unwrap().as_deref(), Some("yes"));
+        assert_eq!(answers.became(&question).unwrap(), Became::Taken);
         assert_eq!(awaited.take().unwrap(), None);
         assert!(answers.leave(&question, "late").unwrap());
         drop(awaited);
         assert!(answers.runs().unwrap().is_empty());
-        assert!(!answers.is_left(&question).unwrap());
+        assert_eq!(answers.became(&question).unwrap(), Became::Unwanted);
+        answers.take_back(&question);
+        assert!(!answers.leave(&question, "later").unwrap());
+    }
+
+    #[test]
+    fn an_answer_that_was_taken_stays_so_when_nobody_waits_any_more() {
+        let (answers, question) = (Answers::in_memory(), QuestionId::of(&["q"]));
+        let awaited = answers.await_one(&question, &RunId::known("r")).unwrap();
+        assert!(answers.leave(&question, "yes").unwrap());
+        awaited.take().unwrap();
+        drop(awaited);
+        assert_eq!(answers.became(&question).unwrap(), Became::Taken);
     }
 }

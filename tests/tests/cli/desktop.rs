@@ -4,7 +4,8 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+
+use lazaret_tests::wait::until;
 
 use crate::station::{Ended, Station};
 
@@ -76,10 +77,9 @@ impl<'a> Desktop<'a> {
             .unwrap();
         keyring.stdin.take().unwrap().write_all(b"pass").unwrap();
         desktop.keyring = Some(keyring);
-        let until = Instant::now() + Duration::from_secs(60);
-        while !desktop.asks("secret-tool", &["search", "program", "nobody"]) {
-            assert!(Instant::now() < until, "the keyring does not come up");
-        }
+        until("the keyring comes up", || {
+            desktop.asks("secret-tool", &["search", "program", "nobody"])
+        });
         desktop
     }
 

@@ -101,9 +101,12 @@ fn traps_and_panics_are_failures_of_the_guest() {
 
 #[test]
 fn memory_is_limited() {
-    let ended = call("[limits]\nmemory_mib = 8\n", "hostile.hoard", "{}");
-    assert_eq!(ended.json()["ok"], false, "{ended}");
-    ended.ends(1);
+    ends(
+        "[limits]\nmemory_mib = 8\n",
+        "hostile.hoard",
+        "{}",
+        (1, "INTERNAL_ERROR", "out_of_memory"),
+    );
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! A question at a terminal: asked there, answered there, and the run goes on in the same process.
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::process::Stdio;
 
 use crate::station::Station;
@@ -22,22 +24,27 @@ const CALL: [&str; 3] = [
     r#"{"path":"here/a.txt","content":"one"}"#,
 ];
 
-/// Both ends of a pseudo terminal: ours, and the program's.
+/// Both ends of a pseudo terminal: ours, and the program's. A process that another test starts at this moment gets
+/// neither: who has the program's end keeps the terminal open.
 fn terminal() -> (File, OwnedFd) {
-    let (mut ours, mut theirs) = (0, 0);
-    let null = std::ptr::null_mut();
-    // SAFETY: both places are written to, and what is there afterwards is owned by nobody else.
-    unsafe {
-        let opened = libc::openpty(
-            &raw mut ours,
-            &raw mut theirs,
-            null,
-            null.cast(),
-            null.cast(),
-        );
-        assert_eq!(opened, 0, "a pseudo terminal can be opened");
-        (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs))
-    }
+    // Files are opened so that no child inherits them; `openpty` has no word for that.
+    let open = |path: &str| {
+        let mut options = File::options();
+        let options = options.read(true).write(true);
+        options.custom_flags(libc::O_NOCTTY).open(path).unwrap()
+    };
+    let ours = open("/dev/ptmx");
+    let mut name = [0; 64];
+    // SAFETY: the file is open, and the place for its name is as long as is said.
+    let is_named = unsafe {
+        libc::unlockpt(ours.as_raw_fd()) == 0
+            && libc::ptsname_r(ours.as_raw_fd(), name.as_mut_ptr(), name.len()) == 0
+    };
+    assert!(is_named, "a pseudo terminal has another end");
+    let name = name.map(|byte| byte.to_ne_bytes()[0]);
+    let name = CStr::from_bytes_until_nul(&name).unwrap();
+    let theirs = open(name.to_str().unwrap());
+    (ours, theirs.into())
 }
 
 /// How a command ended that was answered at a terminal: status, output, and what the terminal showed.

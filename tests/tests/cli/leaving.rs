@@ -4,6 +4,7 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
+use lazaret_tests::wait::{PATIENCE, found};
 use serde_json::{Value, json};
 
 use crate::server::{Answer, Server};
@@ -52,7 +53,9 @@ fn a_call_goes_on_without_its_client_and_ends_on_record() {
     let station = asking(&url);
     let serving = Serving::start(&station);
     let client = call(&serving, &url);
-    let (mut asked, _) = listener.accept().expect("it asks");
+    listener.set_nonblocking(true).expect("it does not block");
+    let (mut asked, _) = found("it asks", || listener.accept().ok());
+    asked.set_read_timeout(Some(PATIENCE)).expect("a time");
     let mut head = [0; 4_096];
     assert!(asked.read(&mut head).expect("a request") > 0);
     drop(client);

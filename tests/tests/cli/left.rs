@@ -1,7 +1,6 @@
 //! Runs that are left, from one process to the next: questions, Ctrl-C, and a process that is killed.
 
-use std::time::{Duration, Instant};
-
+use lazaret_tests::wait;
 use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -299,17 +298,10 @@ fn an_interrupted_script_is_left_and_goes_on() {
 
 /// Looks at the records of the only run until they satisfy; a process is at work on it.
 fn until(station: &Station, what: impl Fn(&[Value]) -> bool) {
-    let began = Instant::now();
-    while began.elapsed() < Duration::from_secs(60) {
+    wait::until("the record says so", || {
         let shown = station.run(&["runs", "show", "last", "--json", "--quiet"]);
-        if shown.status == 0 && what(&shown.lines()) {
-            return;
-        }
-    }
-    panic!(
-        "it did not come to that:\n{}",
-        station.run(&["runs", "show"])
-    );
+        shown.status == 0 && what(&shown.lines())
+    });
 }
 
 #[test]

@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
+use lazaret_tests::client::rest_of;
+use lazaret_tests::wait::until;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -188,9 +190,13 @@ fn a_configuration_and_a_token_that_change_hold_from_then_on() {
     ];
     assert!(server.post(&lines, &call).message()["error"].is_null());
     station.write_user_file("block = [\"text.count\"]");
-    while server.post(&lines, &call).message()["error"].is_null() {}
+    until("the configuration holds", || {
+        !server.post(&lines, &call).message()["error"].is_null()
+    });
     let renewed = station.run(&["serve", "--new-token"]).ends(0).out;
-    while server.post(&lines, &call).status != 401 {}
+    until("the old token is refused", || {
+        server.post(&lines, &call).status == 401
+    });
     renewed.trim().clone_into(&mut server.token);
     assert_eq!(server.post(&[], BEGIN).status, 200);
     server.end();
@@ -280,25 +286,25 @@ fn sessions_are_counted_whatever_version_is_named() {
 /// The bounds of `[serve]` hold here as well.
 #[test]
 fn what_is_sent_too_slowly_is_not_waited_for() {
-    let station = Station::with("[serve]\nbody_ms = 200\nhead_ms = 200\n");
+    let station = Station::with("[serve]\nbody_ms = 2000\nhead_ms = 2000\n");
     let server = Server::of(&station);
     let begun = format!(
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
          Accept: application/json, text/event-stream\r\nContent-Length: 100\r\n\r\n{{",
         server.token
     );
-    for (sent, status) in [
+    // Each is slow by itself, and both of them at once.
+    let slow = [
         (begun.as_str(), " 408 "),
         ("POST /mcp HTTP/1.1\r\nHost: ", ""),
-    ] {
+    ]
+    .map(|(sent, status)| {
         let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
-        stream
-            .set_read_timeout(Some(std::time::Duration::from_secs(60)))
-            .unwrap();
         stream.write_all(sent.as_bytes()).unwrap();
-        let mut told = [0; 4096];
-        let count = stream.read(&mut told).expect("it ends");
-        let told = String::from_utf8_lossy(&told[..count]);
+        (stream, status)
+    });
+    for (stream, status) in slow {
+        let told = rest_of(stream);
         assert!(told.contains(status), "{told}");
     }
     assert_eq!(server.post(&[], BEGIN).status, 200);

@@ -8,13 +8,17 @@ use crate::station::Station;
 
 /// An agent whose model is at the server.
 pub fn station(server: &Server) -> Station {
+    station_at(&server.url())
+}
+
+/// An agent whose model is at this address.
+pub fn station_at(url: &str) -> Station {
     let station = Station::new();
     station.write(
         "lazaret.toml",
         format!(
             "[agents.a]\ninstructions = \"be brief\"\ntools = [\"text.*\"]\nmodels = [\"m\"]\n
-[models.m]\nprovider = \"openai\"\nurl = \"{}/v1\"\nmodel = \"tiny\"\nprivate = true\n",
-            server.url()
+[models.m]\nprovider = \"openai\"\nurl = \"{url}/v1\"\nmodel = \"tiny\"\nprivate = true\n"
         ),
     );
     station.trust();

@@ -1,11 +1,10 @@
 //! A model's server that refuses, and the key that it is shown: told to the operator, never repeated.
 
-use std::fs;
-use std::path::Path;
+use lazaret_tests::nobody::Nobody;
 
-use crate::provider::{says, station};
+use crate::provider::{says, station, station_at};
 use crate::server::{Answer, Server, plain};
-use crate::station::{Ended, Station};
+use crate::station::{Ended, Station, holds_nothing};
 
 const KEY: &str = "sk-canary-77121-never-shown";
 
@@ -28,22 +27,6 @@ fn with_key(server: &Server) -> Station {
 fn run_with_key(station: &Station) -> Ended {
     let mut command = station.command(&["run", "how long?"]);
     station.finish(command.env("STATION_KEY", KEY))
-}
-
-/// No file below holds these bytes.
-fn holds_nothing(folder: &Path, secret: &str) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            holds_nothing(&path, secret);
-            continue;
-        }
-        let bytes = fs::read(&path).unwrap();
-        let found = bytes
-            .windows(secret.len())
-            .any(|part| part == secret.as_bytes());
-        assert!(!found, "{}", path.display());
-    }
 }
 
 #[test]
@@ -130,9 +113,8 @@ fn a_page_in_the_place_of_a_reply_is_refused() {
 
 #[test]
 fn a_server_that_is_not_there_is_hinted_at() {
-    let server = Server::start(vec![]);
-    let station = station(&server);
-    drop(server);
+    let nobody = Nobody::new();
+    let station = station_at(&nobody.url());
     station.run(&["run", "hi"]).ends(5).says(&[
         "error: the model's server: ",
         "hint: is it running, and is `url` of the model right?",

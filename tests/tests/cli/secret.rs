@@ -3,34 +3,18 @@
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::process::Stdio;
 
+use lazaret_tests::wait::until;
 use serde_json::json;
 
 use crate::server::{Answer, Server, plain};
-use crate::station::{Ended, Station, hostile};
+use crate::station::{Ended, Station, holds_nothing, hostile};
 
 const CANARY: &str = "canary-7f3a9c-wire";
 
 fn set(station: &Station, name: &str, value: &str) -> Ended {
     station.run_with_input(&["secret", "set", name], format!("{value}\n").as_bytes())
-}
-
-/// No file below holds the canary.
-fn holds_nothing(folder: &Path) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            holds_nothing(&path);
-            continue;
-        }
-        let bytes = fs::read(&path).unwrap();
-        let found = bytes
-            .windows(CANARY.len())
-            .any(|part| part == CANARY.as_bytes());
-        assert!(!found, "{}", path.display());
-    }
 }
 
 /// A trusted policy that lets the hostile guest send the secret to the server.
@@ -81,7 +65,7 @@ fn a_secret_is_set_listed_and_removed() {
             .mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
-    holds_nothing(&station.state());
+    holds_nothing(&station.state(), CANARY);
     let gone = station
         .run(&["secret", "remove", "github", "--json"])
         .ends(0)
@@ -170,8 +154,8 @@ fn a_granted_secret_reaches_the_server_and_nothing_else() {
     station.run(&["secret", "remove", "canary"]).ends(0);
     let after = station.run(&call).ends(0);
     assert_eq!(after.json()["data"], before.json()["data"]);
-    holds_nothing(&station.state());
-    holds_nothing(&station.workspace());
+    holds_nothing(&station.state(), CANARY);
+    holds_nothing(&station.workspace(), CANARY);
 }
 
 #[test]
@@ -237,7 +221,7 @@ fn a_passphrase_locks_the_vault() {
         // What was recorded can be looked at.
         with(&["runs", "list"], phrase, "").ends(0);
     }
-    holds_nothing(&station.workspace());
+    holds_nothing(&station.workspace(), CANARY);
     with(&call, "correct horse", "")
         .ends(0)
         .prints(&["reached"]);
@@ -275,7 +259,7 @@ fn a_keyring_works_or_says_that_it_does_not() {
             "hint: keep secrets in a file",
         ]);
     }
-    holds_nothing(&station.state());
+    holds_nothing(&station.state(), CANARY);
 }
 
 #[test]
@@ -361,11 +345,7 @@ fn no_core_is_dumped_of_a_process_that_holds_secrets() {
             .find(|line| line.starts_with("Max core file size"));
         core.is_some_and(|line| line.split_whitespace().nth(4) == Some("0"))
     };
-    let began = std::time::Instant::now();
-    while !is_off() {
-        assert!(began.elapsed().as_secs() < 20, "cores are still dumped");
-        std::thread::yield_now();
-    }
+    until("no cores are dumped", is_off);
     drop(child.stdin.take());
     station.wait(child).ends(2);
 }

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 
+use lazaret_tests::wait::{found, until};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -299,13 +300,12 @@ fn a_run_goes_on_without_its_client() {
     );
     let mut stream = server.connect();
     stream.write_all(request.as_bytes()).expect("a request");
-    let run = loop {
+    let run = found("the script begins", || {
         let runs = server.get("/v1/runs").is(200)["runs"].clone();
-        if let Some(run) = runs[0]["run"].as_str() {
-            assert_eq!(runs[0]["state"], "running");
-            break run.to_owned();
-        }
-    };
+        let run = runs[0]["run"].as_str()?.to_owned();
+        assert_eq!(runs[0]["state"], "running");
+        Some(run)
+    });
     drop(stream);
     let events: Vec<_> = server.events(&run, None).collect();
     assert_eq!(
@@ -452,12 +452,10 @@ fn a_run_of_another_process_is_watched() {
     let station = Station::new();
     let serving = Serving::start(&station);
     let child = station.spawn(&mut station.command(&["script", "-e", SLOW]));
-    let run = loop {
+    let run = found("the script begins", || {
         let runs = serving.get("/v1/runs").is(200)["runs"].clone();
-        if let Some(run) = runs[0]["run"].as_str() {
-            break run.to_owned();
-        }
-    };
+        runs[0]["run"].as_str().map(str::to_owned)
+    });
     let events: Vec<_> = serving.events(&run, None).collect();
     assert_eq!(
         events.last().expect("an end").value,
@@ -481,7 +479,9 @@ fn a_second_signal_ends_it_at_once() {
     server.wait();
     serving.signal(Signal::INT);
     // It begins nothing new, and takes no connection.
-    while std::net::TcpStream::connect(&serving.address).is_ok() {}
+    until("its door closes", || {
+        std::net::TcpStream::connect(&serving.address).is_err()
+    });
     serving.end().ends(0).says(&["some runs were left"]);
 }
 
@@ -496,10 +496,14 @@ fn a_configuration_that_changes_holds_for_what_begins_then() {
     // One that is wrong changes nothing.
     station.write_user_file("blok = []");
     station.write_user_file("block = []");
-    while serving.get("/v1/tools/text.count").status == 404 {}
+    until("the configuration holds", || {
+        serving.get("/v1/tools/text.count").status != 404
+    });
     serving.call("text.count", json!({"text": "a"})).is(200);
     let token = station.run(&["serve", "--new-token"]).ends(0).out;
-    while serving.get("/v1/tools").status == 200 {}
+    until("the old token is refused", || {
+        serving.get("/v1/tools").status != 200
+    });
     let renewed = lazaret_tests::client::Client {
         token: token.trim().to_owned(),
         ..(*serving).clone()
@@ -554,7 +558,7 @@ fn a_policy_that_has_changed_and_that_nobody_trusts_is_none() {
         let before = token;
         let renewed = station.run(&["serve", "--new-token"]).ends(0).out;
         token = renewed.trim().to_owned();
-        while count(&before) != 401 {}
+        until("the old token is refused", || count(&before) == 401);
     }
     assert_eq!(count(&token), 404);
 }

@@ -2,6 +2,8 @@
 
 use std::io::{Read, Write};
 
+use lazaret_tests::client::rest_of;
+use lazaret_tests::wait::found;
 use serde_json::{Value, json};
 
 use crate::serve::counting;
@@ -195,26 +197,32 @@ fn a_body_is_json_of_one_form_and_no_longer_than_it_may_be() {
 
 #[test]
 fn what_is_sent_too_slowly_is_not_waited_for() {
-    let station = Station::with("[serve]\nbody_ms = 200\nhead_ms = 200\n");
+    let station = Station::with("[serve]\nbody_ms = 2000\nhead_ms = 2000\n");
     let server = Serving::start(&station);
     let slow = format!(
         "POST /v1/scripts HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\n\
          content-length: 100\r\n\r\n{{",
         server.address, server.token
     );
-    server.raw(slow.as_bytes()).fails(408, "VALIDATION_ERROR");
     let accepts = "accept: application/json, text/event-stream\r\ncontent-length";
-    let slow = slow
+    let mcp = slow
         .replace("/v1/scripts", "/mcp")
         .replace("content-length", accepts);
-    assert_eq!(server.raw(slow.as_bytes()).status, 408);
     // A head that never ends: the connection does.
     let mut stream = server.connect();
     stream
         .write_all(b"GET /healthz HTTP/1.1\r\nhost: ")
         .expect("a beginning");
-    let mut all = Vec::new();
-    let _ = stream.read_to_end(&mut all);
+    // Each is slow by itself, and all of them at once.
+    let client = &*server;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let told = client.raw(slow.as_bytes());
+            told.fails(408, "VALIDATION_ERROR");
+        });
+        scope.spawn(|| assert_eq!(client.raw(mcp.as_bytes()).status, 408));
+        rest_of(stream);
+    });
     server.get("/healthz").is(200);
 }
 
@@ -324,12 +332,10 @@ fn no_more_begins_than_may_be_at_once() {
     );
     let mut stream = server.connect();
     stream.write_all(head.as_bytes()).expect("a request");
-    let run = loop {
+    let run = found("the script begins", || {
         let runs = server.get("/v1/runs").is(200)["runs"].clone();
-        if let Some(run) = runs[0]["run"].as_str() {
-            break run.to_owned();
-        }
-    };
+        runs[0]["run"].as_str().map(str::to_owned)
+    });
     let told = server.call("text.count", json!({"text": "a"}));
     let error = told.fails(429, "CONCURRENCY_LIMIT");
     assert_eq!(

@@ -8,6 +8,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+use lazaret_tests::wait::PATIENCE;
+
 /// What the server does with one connection.
 pub enum Answer {
     /// These bytes, and the connection is closed.
@@ -50,7 +52,8 @@ impl Server {
 
     /// Returns when a request has been read and its bytes are sent.
     pub fn wait(&self) {
-        self.arrived.lock().unwrap().recv().unwrap();
+        let arrived = self.arrived.lock().unwrap().recv_timeout(PATIENCE);
+        arrived.expect("a request arrives");
     }
 
     /// Every request so far, head and body.

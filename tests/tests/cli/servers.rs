@@ -1,5 +1,6 @@
 //! `lazaret servers`: what a server says is shown before it counts, and counts exactly as it was shown.
 
+use lazaret_tests::wait::found;
 use serde_json::{Value, json};
 
 use crate::station::Station;
@@ -300,13 +301,11 @@ fn a_form_of_a_server_is_filled_by_another_process() {
     let station = station("wishes", FORMS);
     station.run(&["servers", "trust", "mail"]).ends(0);
     let mut call = station.spawn(&mut station.command(&["call", "mail.wish_form", "{}"]));
-    let question = loop {
-        let listed = station.run(&["ask", "list", "--json"]).ends(0).out;
-        if let Some(line) = listed.lines().next() {
-            break serde_json::from_str::<Value>(line).unwrap();
-        }
+    let question = found("the call asks", || {
+        let listed = station.run(&["ask", "list", "--json"]).ends(0).lines();
         assert!(call.try_wait().unwrap().is_none(), "the call waits");
-    };
+        listed.into_iter().next()
+    });
     assert_eq!(question["form"], true);
     let id = question["question"].as_str().unwrap();
     station.run(&["ask", "show", id]).ends(0).prints(&[
@@ -325,7 +324,8 @@ fn a_form_of_a_server_is_filled_by_another_process() {
     ended
         .prints(&["accept", "Ada"])
         .says(&["answer it while the call waits"]);
-    station.run(&["ask", "list", "--json"]).ends(0).prints(&[]);
+    let left = station.run(&["ask", "list", "--json"]).ends(0).lines();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 #[test]

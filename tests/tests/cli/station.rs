@@ -6,10 +6,14 @@ use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
 
 use regex::Regex;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -19,6 +23,9 @@ const WAITING: [&str; 3] = [
     "compiling the component …\n",
     "preparing the engine of scripts (compiled once, then cached) …\n",
 ];
+
+/// Longest that a command may take: it may have plugins to compile, on a machine that is busy.
+const LONGEST: Duration = Duration::from_secs(600);
 
 /// Everything that one test touches; gone when it ends.
 pub struct Station {
@@ -182,8 +189,25 @@ impl Station {
         self.wait(self.spawn(command))
     }
 
+    #[track_caller]
     pub fn wait(&self, child: Child) -> Ended {
+        let pid = Pid::from_child(&child);
+        let (over, watched) = channel::<()>();
+        let watching = thread::spawn(move || {
+            let late = watched.recv_timeout(LONGEST) == Err(RecvTimeoutError::Timeout);
+            if late {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+            late
+        });
         let output = child.wait_with_output().unwrap();
+        drop(over);
+        let ended = self.ended(output);
+        assert!(!watching.join().unwrap(), "it did not end: {ended}");
+        ended
+    }
+
+    fn ended(&self, output: Output) -> Ended {
         let status = output.status.code().unwrap_or(-1);
         let text = |bytes: Vec<u8>| self.plain(&String::from_utf8(bytes).unwrap());
         let (out, err) = (text(output.stdout), text(output.stderr));
@@ -216,6 +240,22 @@ impl Station {
         self.run(&["runs", "show", "last", "--json", "--quiet"])
             .ends(0)
             .lines()
+    }
+}
+
+/// No file below holds these bytes.
+#[track_caller]
+pub fn holds_nothing(folder: &Path, secret: &str) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            holds_nothing(&path, secret);
+            continue;
+        }
+        let bytes = fs::read(&path).unwrap();
+        let mut parts = bytes.windows(secret.len());
+        let found = parts.any(|part| part == secret.as_bytes());
+        assert!(!found, "{}", path.display());
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::process::{Child, Stdio};
 
+use lazaret_tests::nobody::Nobody;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
@@ -65,9 +66,8 @@ fn a_call_that_works_too_much_ends_with_1() {
 
 #[test]
 fn a_server_that_is_not_there_ends_with_5() {
-    let server = Server::start(vec![]);
-    let url = server.url();
-    drop(server);
+    let nobody = Nobody::new();
+    let url = nobody.url();
     let station = Station::with(&format!(
         "[grants.\"web.get_page\"]\nfetch = [{{ url = \"{url}/\", private = true }}]\n"
     ));

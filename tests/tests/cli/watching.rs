@@ -1,5 +1,7 @@
 //! Watching runs: logs, progress, traces, and the records of a run as they are written.
 
+use lazaret_tests::nobody::Nobody;
+use lazaret_tests::wait::found;
 use serde_json::{Value, json};
 
 use super::server::{Answer, Server, plain};
@@ -121,8 +123,8 @@ fn steps_come_on_the_stream_of_the_run_before_what_they_are_of() {
 
 #[test]
 fn a_dead_collector_costs_a_run_nothing_and_is_said_once() {
-    // A port that nobody listens on any more.
-    let url = Server::start(Vec::new()).url();
+    let nobody = Nobody::new();
+    let url = nobody.url();
     let traces = format!("[traces]\nendpoint = \"{url}\"\nprivate = true\nattempts = 1\n");
     let station = counting(&traces);
     let ended = station.run(&["run", "Count."]).ends(0);
@@ -244,13 +246,11 @@ fn a_run_of_another_process_is_watched_to_its_end() {
             .command(&["script", "-e", slow])
             .stdin(std::process::Stdio::null()),
     );
-    let watched = loop {
+    let watched = found("the run begins", || {
         let watched = station.run(&["runs", "watch", "last", "--json"]);
         // Until it has begun there is none.
-        if watched.status != 4 {
-            break watched;
-        }
-    };
+        (watched.status != 4).then_some(watched)
+    });
     station.wait(script).ends(0);
     let last = watched.out.lines().last().expect("a record");
     let last: Value = serde_json::from_str(last).expect("JSON");

@@ -9,6 +9,7 @@ use lazaret::words::id::RunId;
 use lazaret::words::message::Calling;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
+use lazaret_tests::rig::judged;
 
 /// Letters, which others write; documents, which are the user's own, and lie in two mounts.
 const POLICY: &str = r#"
@@ -171,15 +172,6 @@ fn calls(calls: Value) -> Value {
 
 fn script(source: &str) -> Value {
     calls(json!([{"tool": "run_script", "args": {"source": source}}]))
-}
-
-/// The judgements of calls of one tool, in order.
-fn judged<'a>(records: &'a [Record], tool: &str) -> Vec<&'a Judged> {
-    let judged = records.iter().filter_map(|record| match &record.event {
-        Event::Judged(judged) if judged.subject == tool => Some(judged),
-        _ => None,
-    });
-    judged.collect()
 }
 
 fn verdict(judged: &Judged) -> &'static str {

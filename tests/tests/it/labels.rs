@@ -3,11 +3,12 @@
 
 use lazaret::rules::flow::lines::Mode;
 use lazaret::runs::written::Written;
-use lazaret::words::event::{Answer as Say, Event, Judged, Record, Verdict};
+use lazaret::words::event::{Answer as Say, Event, Verdict};
 use lazaret::words::id::RunId;
 use lazaret::words::label::{Label, Sort, Source};
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
+use lazaret_tests::rig::judged;
 
 /// A shelf to keep notes on, and a stranger's plugin.
 fn policy(tools: &str, more: &str) -> String {
@@ -33,14 +34,6 @@ fn put(key: &str) -> Value {
 
 fn done() -> Value {
     json!({"text": "Done."})
-}
-
-fn judged<'a>(records: &'a [Record], tool: &str) -> Vec<&'a Judged> {
-    let judged = records.iter().filter_map(|record| match &record.event {
-        Event::Judged(judged) if judged.subject == tool => Some(judged),
-        _ => None,
-    });
-    judged.collect()
 }
 
 /// What was said to each call of a tool, and what the wish was under the influence of.

@@ -14,6 +14,7 @@ use lazaret::words::message::Usage;
 use lazaret_tests::disk::power::{Files, Left, lay_out, left, open};
 use lazaret_tests::disk::{Disk, Op, Trouble, What};
 use lazaret_tests::told;
+use lazaret_tests::wait::comes;
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -241,20 +242,21 @@ async fn whatever_a_power_cut_leaves_holds_all_that_was_synced() {
 }
 
 /// Writes to a disk with that trouble, and what a host finds afterwards; whether anything was refused.
-/// Also whether a sync has failed: which operation is one differs, since the log is carried over on a thread of its own.
+/// Also whether a sync had failed before anybody was asked: which operation is one differs, since the log is carried over
+/// on a thread of its own.
 async fn troubled(trouble: Trouble) -> (bool, bool) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join(NAME);
     let disk = Disk::new();
     disk.trouble(trouble);
     let opened = journal(&disk.at(&path));
-    let refused = match &opened {
+    let told = match &opened {
         Err(error) => {
             assert!(
                 matches!(error.code(), Code::DiskFailed | Code::Corrupt),
                 "{error:?}"
             );
-            true
+            (true, has_failed(&disk))
         }
         Ok(journal) => {
             let (promises, written) = writes(journal, &disk, Carried::ByItself).await;
@@ -274,28 +276,29 @@ async fn troubled(trouble: Trouble) -> (bool, bool) {
                 );
             }
             keeps_promises(&path, &promises, trouble).await;
-            written.is_err() || (has_failed(&disk) && is_refused(journal).await)
+            // Looked at once: one that fails from here on may be told after this has asked.
+            let failed = has_failed(&disk);
+            let refused = written.is_err() || (failed && is_refused(journal).await);
+            (refused, failed)
         }
     };
-    let failed = has_failed(&disk);
     drop(opened);
     disk.trouble(Trouble::None);
-    (refused, failed)
+    told
 }
 
 fn has_failed(disk: &Disk) -> bool {
     disk.ops().iter().any(|op| op.what == What::NotSynced)
 }
 
-/// What failed behind everybody's back is told to whoever does something next, or soon.
+/// What failed behind everybody's back is told to whoever does something next, or soon: the disk knows it first, and the
+/// thread of the checkpoints says so when it has the machine.
 async fn is_refused(journal: &Journal) -> bool {
-    for _ in 0..1_000 {
+    comes(async || {
         let appended = journal.append(&run("d"), 0, Event::Resumed);
-        if appended.is_err() || journal.commit().await.is_err() {
-            return true;
-        }
-    }
-    false
+        appended.is_err() || journal.commit().await.is_err()
+    })
+    .await
 }
 
 /// Another host looks at what the first one, which still runs, has promised.

@@ -10,6 +10,7 @@ use lazaret::runs::written::Written;
 use lazaret::words::event::{Answer as Say, Event, Record, Sight, Surface, Verdict};
 use lazaret::words::id::RunId;
 use lazaret::words::message::WishedArgs;
+use lazaret_tests::nobody::Nobody;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
 use lazaret_tests::verdict::check_records;
@@ -137,10 +138,8 @@ async fn the_last_attempt_is_what_came_of_a_call() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_changes_something_is_never_made_again() {
-    // Nobody listens there any more.
-    let server = Server::start().await;
-    let url = page(&server, "/");
-    drop(server);
+    let nobody = Nobody::new();
+    let url = format!("{}/", nobody.url());
     let policy = format!(
         "[grants.\"web.*\"]\nfetch = [{{ url = \"{url}\", methods = [\"GET\", \"POST\"], private = true }}]\n\
          [flow]\nmode = \"off\""

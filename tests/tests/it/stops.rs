@@ -6,6 +6,7 @@ use lazaret::words::event::{End, Event, Record};
 use lazaret::words::id::RunId;
 use lazaret_tests::prelude::*;
 use lazaret_tests::verdict::check_records;
+use lazaret_tests::wait::comes;
 use tokio::runtime::Handle;
 
 fn calls(calls: Value) -> Value {
@@ -264,14 +265,8 @@ async fn a_call_that_is_given_up_while_it_waits_for_a_lock_does_nothing_later() 
     let args = json!({"path": "docs/late.txt", "content": "late"}).to_string();
     let calling = rig.call_in(run.clone(), &tasks, ("files.write", &args));
     let cancel = async {
-        let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
-        while judgements(&rig, &run).await < 2 {
-            assert!(
-                std::time::Instant::now() < until,
-                "it never comes to the file"
-            );
-            tokio::task::yield_now().await;
-        }
+        let judged = comes(async || judgements(&rig, &run).await >= 2).await;
+        assert!(judged, "it never comes to the file");
         tasks.cancel();
     };
     let (called, ()) = tokio::join!(calling, cancel);

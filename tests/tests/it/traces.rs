@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use lazaret::runs::host::Traced;
 use lazaret::words::event::Answer as Said;
+use lazaret_tests::nobody::Nobody;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig::value;
 
@@ -402,10 +403,10 @@ async fn an_inner_address_without_private_and_a_place_where_nobody_listens_are_n
             "[traces]\nendpoint = \"http://127.0.0.1:{port}\"\n{private}batch_ms = 1\nattempts = 1\n"
         )
     };
-    let closed = Server::start().await.port();
+    let nobody = Nobody::new();
     for policy in [
         policy(server.port(), ""),
-        policy(closed, "private = true\n"),
+        policy(nobody.port(), "private = true\n"),
     ] {
         let rig = Rig::of(&policy).replies(&[says("Fine.")]).open().await;
         let (_, said) = rig.pursue("Say so.").await;

@@ -4,6 +4,7 @@ use lazaret::runs::host::Goal;
 use lazaret::words::event::{Event, Limit, Record, Sight, Stopped, Surface};
 use lazaret::words::id::RunId;
 use lazaret_tests::prelude::*;
+use lazaret_tests::rig::judged;
 use lazaret_tests::verdict::check_records;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -35,13 +36,6 @@ fn stopped(records: &[Record]) -> &Stopped {
         Some(Event::Stopped(stopped)) => stopped,
         other => panic!("no end: {other:?}"),
     }
-}
-
-fn judged(records: &[Record], tool: &str) -> usize {
-    let judged = records
-        .iter()
-        .filter(|record| matches!(&record.event, Event::Judged(judged) if judged.subject == tool));
-    judged.count()
 }
 
 fn prompts(records: &[Record]) -> usize {
@@ -160,7 +154,7 @@ async fn what_is_nearly_right_is_done() {
     replies.push(json!({"when": "\"words\":2", "text": "Done."}));
     let (records, answer) = pursued("", &replies).await;
     assert_eq!(answer.expect("an answer"), "Done.");
-    assert_eq!(judged(&records, "text.count"), 4);
+    assert_eq!(judged(&records, "text.count").len(), 4);
     for (_, text) in observed(&records) {
         assert!(text.contains("\"words\":2"), "{text}");
     }
@@ -195,7 +189,7 @@ async fn who_calls_only_what_is_not_there_answers_in_plain_text() {
     let (records, answer) = pursued("", &[nowhere(), again]).await;
     assert_eq!(answer.expect_err("nothing is called").0, Code::UnknownTool);
     assert_eq!(stopped(&records).limit, Some(Limit::NoSuchTools));
-    assert_eq!(judged(&records, "text.count"), 0);
+    assert_eq!(judged(&records, "text.count").len(), 0);
     // A name that is nearly one is mended, and not given up.
     let near = calls(json!([{"tool": "text.cuont", "args": {"text": "a"}}]));
     let mended = calls(json!([count("a b")]));

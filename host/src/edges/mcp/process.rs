@@ -196,8 +196,8 @@ async fn keep(
     }
 }
 
-/// How long the last words of a process may take.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+/// How long the last words of a process may take. They are there already; what it has started may hold their end open.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How often it is looked whether anybody is left of a group.
 const LOOK: Duration = Duration::from_millis(5);
 

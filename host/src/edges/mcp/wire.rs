@@ -22,8 +22,9 @@ use crate::rules::server::Bounds;
 use crate::words::clock::Clock;
 use crate::words::limits::SERVER_WRITE_MS;
 
-/// A process that ends closes its pipes first: how it ended says more, and comes at once.
-const PARTING: Duration = Duration::from_millis(500);
+/// A process that ends closes its pipes first: how it ended says more, and comes soon, on a busy machine too. Only one
+/// that lives on without them is waited for that long.
+const PARTING: Duration = Duration::from_secs(5);
 
 /// Reads and writes messages.
 pub(super) struct Wire {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::edges::answers::Became;
 use crate::rules::questions::{Questions, Waiting};
 use crate::rules::server::asked::Filled;
 use crate::rules::server::form::Form;
@@ -168,15 +169,18 @@ impl Host {
         }
         let until = Deadline::after_ms(ANSWER_TAKEN_MS);
         let look = Duration::from_millis(ANSWER_LOOK_MS);
-        while answers.is_left(question)? {
-            if until.rest().is_zero() {
+        loop {
+            let became = answers.became(question)?;
+            if became == Became::Taken {
+                return Ok(());
+            }
+            if became == Became::Unwanted || until.rest().is_zero() {
                 answers.take_back(question);
                 return Err(nobody_waits(waiting));
             }
             // Running out is what this is for.
             let _ = tokio::time::timeout(look, std::future::pending::<()>()).await;
         }
-        Ok(())
     }
 
     /// The question whose name begins so.

@@ -286,16 +286,19 @@ impl Feed {
 /// Where a run stands, as a word.
 pub(super) async fn state_of(site: &Site, host: &Host, run: &RunId) -> String {
     if site.underway().has(run) {
-        // What a server that ends has not ended itself is left as it is.
-        let word = if site.is_ending() {
-            "unfinished"
-        } else {
-            "running"
-        };
-        return word.to_owned();
+        return under_way(site).to_owned();
     }
     let last = host.journal().records_from(run, Seq::MAX).await;
     last.map_or("unfinished".to_owned(), |(_, last)| listed::state(&last))
+}
+
+/// Where a run stands that is under way here, as a word.
+pub(super) fn under_way(site: &Site) -> &'static str {
+    // What a server that ends has not ended itself is left as it is.
+    if site.is_ending() {
+        return "unfinished";
+    }
+    "running"
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use super::agents;
 use super::answer::{Answered, Failed, json, ok};
 use super::body::{Named, Sought, Wished};
-use super::feed::state_of;
+use super::feed::{state_of, under_way};
 use super::shown::lost;
 use super::site::Site;
 use crate::gate::journal::Watcher;
@@ -27,7 +27,7 @@ use crate::surfaces::carried::OverHttp;
 use crate::surfaces::{listed, wish};
 use crate::words::error::{Error, Result};
 use crate::words::event::{Content, End, Event, Record, Sight};
-use crate::words::id::RunId;
+use crate::words::id::{RunId, Seq};
 use crate::words::limits::{GOAL_BYTES, RUNS_LISTED};
 use crate::words::message::Usage;
 use crate::words::session::LOCAL;
@@ -205,17 +205,26 @@ pub(super) async fn list(State(site): State<Site>, Sought(most): Sought<Most>) -
         return Err(Error::bad_input(format!("`limit` is 1 to {RUNS_LISTED}")).into());
     }
     let host = site.host();
-    let runs = host.journal().listed(limit).await?;
-    let runs = runs.iter().map(|(first, last, provenance)| {
-        let state = match site.underway().has(&first.run) {
+    let mut runs = Vec::new();
+    for (first, mut last, provenance) in host.journal().listed(limit).await? {
+        let is_here = site.underway().has(&first.run);
+        if is_stale(is_here, &last) {
+            (_, last) = host.journal().records_from(&first.run, Seq::MAX).await?;
+        }
+        let state = match is_here {
             true => "running".to_owned(),
-            false => listed::state(last),
+            false => listed::state(&last),
         };
-        let (first, last) = (shown(&host, first), shown(&host, last));
-        listed::run(&first, &last, &state, *provenance)
-    });
-    let runs: Vec<Value> = runs.collect();
+        let (first, last) = (shown(&host, &first), shown(&host, &last));
+        runs.push(listed::run(&first, &last, &state, provenance));
+    }
     ok(&json!({"runs": runs}))
+}
+
+/// Whether a run, whose last record this was a moment ago, may have ended here since: it is no longer under way, and
+/// has its end on record by now.
+fn is_stale(is_here: bool, last: &Record) -> bool {
+    !is_here && !listed::rests(last)
 }
 
 fn shown(host: &Host, record: &Record) -> Record {
@@ -226,14 +235,23 @@ fn shown(host: &Host, record: &Record) -> Record {
 pub(super) async fn one(State(site): State<Site>, Named(id): Named) -> Answered {
     let host = site.host();
     let run = host.journal().find(&id).await?;
-    let records = records(&host, &run).await?;
+    let mut all = records(&host, &run).await?;
+    let is_here = site.underway().has(&run);
+    if all.last().is_none_or(|last| is_stale(is_here, last)) {
+        all = records(&host, &run).await?;
+    }
+    let records = all;
+    let state = match (is_here, records.last()) {
+        (false, Some(last)) => listed::state(last),
+        (true, _) | (false, None) => under_way(&site).to_owned(),
+    };
     let questions = wish::questions(&host, &run).await?;
     let held: Vec<Value> = held_in(&records).iter().map(held).collect();
     let started = records.first().and_then(listed::began);
     let end = records.last().and_then(end);
     ok(&json!({
         "run": run,
-        "state": state_of(&site, &host, &run).await,
+        "state": state,
         "subject": started.map(|started| &started.subject),
         "goal": started.map(|started| &started.goal),
         "answer": end.and_then(answer),

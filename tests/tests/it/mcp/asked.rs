@@ -8,6 +8,7 @@ use lazaret::words::event::{Answer, Event, Sight, Verdict};
 use lazaret::words::id::RunId;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig::value;
+use lazaret_tests::wait::comes;
 
 use super::{label, notes};
 
@@ -49,13 +50,9 @@ where
                 && let Verdict::Ask(question) = judged.verdict
             {
                 // On record before it is put: whoever reads the journal finds it, and whoever waits says so next.
-                let waiting = loop {
-                    match rig.host.question(question.id.as_str()).await {
-                        Ok(waiting) => break waiting,
-                        Err(_) => tokio::task::yield_now().await,
-                    }
-                };
-                break answer(waiting).await;
+                let id = question.id.as_str();
+                assert!(comes(async || rig.host.question(id).await.is_ok()).await);
+                break answer(rig.host.question(id).await.unwrap()).await;
             }
         }
     };

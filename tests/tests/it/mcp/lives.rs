@@ -2,8 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use lazaret::guests::dispatch::Outcome;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig::{error, value};
+use lazaret_tests::wait::comes;
 use rustix::process::{Pid, test_kill_process};
 
 use super::{ALLOWED, config, notes, rig};
@@ -11,7 +13,7 @@ use super::{ALLOWED, config, notes, rig};
 /// What a server that cannot be used says of itself.
 async fn refused(manner: &str, limits: &str) -> String {
     let rig = Rig::of("").kept().await;
-    let good = format!("{}\n{ALLOWED}", config("good", limits));
+    let good = format!("{}\n{ALLOWED}", config("good", ""));
     // It was another's when it was read: its file says how it behaves by now.
     let rig = rig.policy(&good).trusting("mail").await;
     let rig = rig.policy(&format!("{}\n{ALLOWED}", config(manner, limits)));
@@ -35,17 +37,18 @@ pub(super) fn lend(rig: &Rig, server: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_cannot_be_used_says_why() {
-    let quick = "[mcp.mail.limits]\nstart_timeout_ms = 1500\nrestarts = 0";
-    for (manner, says) in [
+    for (manner, limit, says) in [
         (
             "garbage",
+            "",
             "what is no message on its standard output: Starting the server",
         ),
-        ("dies", "last wrote: out of cheese"),
-        ("silent", "did not end within"),
-        ("huge", "`message_bytes`"),
+        ("dies", "", "last wrote: out of cheese"),
+        ("silent", "start_timeout_ms = 500", "did not end within"),
+        ("huge", "", "`message_bytes`"),
     ] {
-        let said = refused(manner, quick).await;
+        let limits = format!("[mcp.mail.limits]\nrestarts = 0\n{limit}");
+        let said = refused(manner, &limits).await;
         assert!(said.contains(says), "{manner}: {said}");
     }
 }
@@ -153,16 +156,21 @@ async fn what_is_no_message_in_the_middle_ends_the_server() {
 /// Whoever gives up a call tells the server, which goes on living.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_that_takes_too_long_is_cancelled_there() {
-    let rig = rig("good", "[mcp.mail.tools.hang]\ntimeout_ms = 300")
+    let rig = rig("good", "[mcp.mail.tools.hang]\ntimeout_ms = 1500")
         .await
         .open()
         .await;
+    let echoes = async || {
+        let called = rig.call("mail.echo", json!({"text": "a"})).await;
+        assert_eq!(value(&called.outcome), &json!("a"));
+    };
+    // It is up before the call that is too slow: its start counts as time of the call that starts it.
+    echoes().await;
     let called = rig.call("mail.hang", json!({})).await;
-    assert_eq!(error(&called.outcome).code(), Code::TooSlow);
-    assert_eq!(
-        value(&rig.call("mail.echo", json!({"text": "a"})).await.outcome),
-        &json!("a")
-    );
+    is_not_answered(&called.outcome);
+    // It is told beside whatever is asked of it next.
+    until(|| notes(rig.folder()).contains("cancelled")).await;
+    echoes().await;
     let noted = notes(rig.folder());
     assert!(noted.contains("called hang\ncancelled\n"), "{noted}");
     assert_eq!(noted.matches("started").count(), 2);
@@ -188,19 +196,24 @@ async fn a_run_that_is_cancelled_leaves_the_server_behind() {
 async fn a_server_that_never_reads_holds_nobody_up() {
     let rig = rig(
         "good",
-        "[mcp.mail.tools.echo]\ncontent = [\"text\"]\n[mcp.mail.limits]\ncall_timeout_ms = 400\nstop_ms = 100",
+        "[mcp.mail.tools.echo]\ncontent = [\"text\"]\ntimeout_ms = 1000\n[mcp.mail.tools.deafen]\ntimeout_ms = 1000\n\
+         [mcp.mail.limits]\nstop_ms = 100",
     )
     .await
     .open()
     .await;
+    // Its start takes as long as it takes.
+    let added = rig.call("mail.add", json!({"a": 1, "b": 1})).await;
+    assert_eq!(value(&added.outcome), &json!({"sum": 2}));
     let began = Instant::now();
     let called = rig.call("mail.deafen", json!({})).await;
-    assert_eq!(error(&called.outcome).code(), Code::TooSlow);
+    is_not_answered(&called.outcome);
+    until(|| notes(rig.folder()).contains("called deafen")).await;
     // More than a pipe holds: to write it would wait for ever.
     let long = "x".repeat(60_000);
     for _ in 0..3 {
         let called = rig.call("mail.echo", json!({"text": long})).await;
-        assert_eq!(error(&called.outcome).code(), Code::TooSlow);
+        is_not_answered(&called.outcome);
     }
     assert!(
         began.elapsed() < Duration::from_secs(20),
@@ -261,13 +274,17 @@ fn is_there(pid: i64) -> bool {
     test_kill_process(pid).is_ok() && !over
 }
 
+/// The server, which is up, took too long.
+fn is_not_answered(outcome: &Outcome) {
+    let failed = error(outcome);
+    assert_eq!(failed.code(), Code::TooSlow);
+    assert!(
+        failed.message().contains("did not answer in time"),
+        "{failed}"
+    );
+}
+
 /// Waits until something is so; not for ever.
 async fn until(is_so: impl Fn() -> bool) {
-    for _ in 0..2_000 {
-        if is_so() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    panic!("it was not so for ten seconds");
+    assert!(comes(async || is_so()).await, "it is not so");
 }

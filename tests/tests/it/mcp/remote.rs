@@ -256,13 +256,10 @@ async fn an_inner_address_needs_a_word_of_the_operator() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_is_too_big_is_cut_off() {
     let remote = Remote::start("huge").await;
-    let limits =
-        format!("{PRIVATE}\n[mcp.wiki.limits]\nmessage_bytes = 20000\ncall_timeout_ms = 5000");
+    let limits = format!("{PRIVATE}\n[mcp.wiki.limits]\nmessage_bytes = 20000");
     let rig = rig(&remote, &limits).await.open().await;
     let called = rig.call("wiki.echo", json!({"text": "hello"})).await;
-    assert!(
-        called.outcome.result.is_err(),
-        "{:?}",
-        called.outcome.result
-    );
+    let failed = error(&called.outcome);
+    assert_eq!(failed.code(), Code::FetchFailed, "{failed}");
+    assert!(failed.message().contains("`message_bytes`"), "{failed}");
 }

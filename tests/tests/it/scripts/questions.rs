@@ -226,11 +226,7 @@ async fn behind_a_call_that_waits_for_a_person_time_passes_and_nothing_is_called
 
 /// How often calls of a tool were judged.
 async fn judged(rig: &Rigged, run: &RunId, tool: &str) -> usize {
-    let records = rig.records(run).await;
-    let judged = records
-        .iter()
-        .filter(|record| matches!(&record.event, Event::Judged(judged) if judged.subject == tool));
-    judged.count()
+    rig::judged(&rig.records(run).await, tool).len()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
