@@ -100,6 +100,12 @@ impl Answers {
         self.remove(&name(question, SAID));
     }
 
+    /// Forgets a question that nobody waits for any more: whoever did has ended without a word.
+    pub fn forget(&self, question: &QuestionId) {
+        self.remove(&name(question, WHO));
+        self.remove(&name(question, SAID));
+    }
+
     fn read(&self, name: &str) -> Result<Option<String>> {
         Ok(match &self.0 {
             Place::Memory(held) => lock(held).get(name).cloned(),
@@ -150,8 +156,7 @@ impl Awaited {
 
 impl Drop for Awaited {
     fn drop(&mut self) {
-        self.answers.remove(&name(&self.question, WHO));
-        self.answers.remove(&name(&self.question, SAID));
+        self.answers.forget(&self.question);
     }
 }
 
