@@ -90,7 +90,10 @@ fn a_form_of_a_server_is_passed_on_to_the_clients_user() {
     let put = place(&|one| one["subject"] == "form of mcp:mail");
     let answered = place(&|one| one["event"] == "answered" && one["answer"] == "allow");
     let told = place(&|one| one["subject"] == "mcp:mail" && one["label"] == json!(["user"]));
-    assert!(put.is_some() && put < answered && answered < told, "{records:?}");
+    assert!(
+        put.is_some() && put < answered && answered < told,
+        "{records:?}"
+    );
     client.end().ends(0);
     assert_eq!(notes(&station).matches("called wish_form").count(), 1);
 }
@@ -106,7 +109,10 @@ fn a_no_and_no_decision_are_passed_back_as_what_they_are() {
         let outcome = client.answer(id)["result"].clone();
         assert_eq!(text(&outcome), format!("{{\"action\":\"{action}\"}}"));
     }
-    station.run(&["ask", "list"]).ends(0).says(&["nothing waits"]);
+    station
+        .run(&["ask", "list"])
+        .ends(0)
+        .says(&["nothing waits"]);
 }
 
 /// Whoever is faster answers, and a client is told that its user need not any more.
@@ -178,7 +184,10 @@ fn a_form_is_in_its_question_and_answered_over_http() {
                 }},
             })
         );
-        let place = format!("/v1/questions/{}", question["question"].as_str().expect("an id"));
+        let place = format!(
+            "/v1/questions/{}",
+            question["question"].as_str().expect("an id")
+        );
         let answer = |body: Value| serving.post(&place, &body);
         for (content, field) in [
             (json!({}), "name"),
@@ -194,9 +203,11 @@ fn a_form_is_in_its_question_and_answered_over_http() {
                 "{field}: {message}"
             );
         }
-        answer(json!({"answer": "deny", "content": {"name": "Ada"}})).fails(400, "VALIDATION_ERROR");
+        answer(json!({"answer": "deny", "content": {"name": "Ada"}}))
+            .fails(400, "VALIDATION_ERROR");
         // It is open still, after all of this.
-        let taken = answer(json!({"answer": "allow", "content": {"name": "Ada", "age": 36}})).is(200);
+        let taken =
+            answer(json!({"answer": "allow", "content": {"name": "Ada", "age": 36}})).is(200);
         assert_eq!(taken["answer"], "allow");
         let outcome = call.join().expect("an outcome");
         let told = outcome["data"].as_str().expect("text");
@@ -214,7 +225,8 @@ fn a_form_that_outlives_its_process_is_answered_with_the_truth() {
         &["deny"][..],
     ] {
         let station = station();
-        let source = "try { return await tools.mail.wish_form({}) } catch (error) { return error.message }";
+        let source =
+            "try { return await tools.mail.wish_form({}) } catch (error) { return error.message }";
         let mut child = station.spawn(&mut station.command(&["script", "-e", source]));
         let question = waiting(&station);
         child.kill().expect("it runs");
@@ -228,8 +240,14 @@ fn a_form_that_outlives_its_process_is_answered_with_the_truth() {
             "lazaret runs resume ",
         ]);
         // It has its end on record, and nobody is asked again.
-        station.run(&["ask", "list"]).ends(0).says(&["nothing waits"]);
-        station.run(&words).ends(1).says(&["was not answered in time"]);
+        station
+            .run(&["ask", "list"])
+            .ends(0)
+            .says(&["nothing waits"]);
+        station
+            .run(&words)
+            .ends(1)
+            .says(&["was not answered in time"]);
         station
             .run(&["runs", "resume"])
             .ends(0)
@@ -252,7 +270,10 @@ fn a_server_that_begins_again_lists_a_form_and_says_that_nobody_waits() {
         let second = Serving::start(&station);
         let listed = second.get("/v1/questions").is(200);
         assert_eq!(listed["questions"][0]["question"], question["question"]);
-        let place = format!("/v1/questions/{}", question["question"].as_str().expect("an id"));
+        let place = format!(
+            "/v1/questions/{}",
+            question["question"].as_str().expect("an id")
+        );
         let body = json!({"answer": "allow", "content": {"name": "Ada"}});
         let told = second.post(&place, &body).fails(409, "CONFLICT");
         let message = told["message"].as_str().expect("a sentence");

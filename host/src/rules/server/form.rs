@@ -209,7 +209,10 @@ fn check(name: &str, field: &Value) -> Result<()> {
         return wrong("says nothing of itself");
     };
     let word = |key: &str| said.get(key).and_then(Value::as_str);
-    if names_secret(name) || word("title").is_some_and(names_secret) || word("format") == Some("password") {
+    if names_secret(name)
+        || word("title").is_some_and(names_secret)
+        || word("format") == Some("password")
+    {
         return wrong("asks for a secret, which no form does");
     }
     if let Some(key) = said.keys().find(|key| !KEYS.contains(&key.as_str())) {
@@ -279,7 +282,11 @@ fn passed_on(field: &Value) -> Value {
     let Value::Object(said) = field else {
         return field.clone();
     };
-    let line = |value: &Value| value.as_str().map_or(Value::Null, |text| json!(shown(text)));
+    let line = |value: &Value| {
+        value
+            .as_str()
+            .map_or(Value::Null, |text| json!(shown(text)))
+    };
     let choice = |one: &Value| {
         let value = one.get("const").cloned().unwrap_or_default();
         json!({"const": value, "title": line(one.get("title").unwrap_or(&value))})

@@ -7,9 +7,8 @@
 use std::time::Duration;
 
 use rmcp::model::{
-    CancelledNotificationParam, ClientResult, ElicitRequest,
-    ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, RequestId,
-    ServerRequest,
+    CancelledNotificationParam, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult,
+    ElicitationAction, ElicitationSchema, RequestId, ServerRequest,
 };
 use rmcp::service::PeerRequestOptions;
 use serde_json::json;
@@ -72,7 +71,10 @@ async fn asked(
     let mut watcher = host.watch(&waiting.run);
     let peer = &call.context.peer;
     let now = host.journal().clock().now_ms();
-    let left = waiting.question.until.map_or(0, |until| until.saturating_sub(now));
+    let left = waiting
+        .question
+        .until
+        .map_or(0, |until| until.saturating_sub(now));
     let limit = Duration::from_millis(left.min(call.session.desk.serving.answer_ms));
     let request = ServerRequest::ElicitRequest(ElicitRequest::new(form));
     let options = PeerRequestOptions::with_timeout(limit);

@@ -49,7 +49,7 @@ function around(question) {
     h("dt", {}, "under"), h("dd", {}, label(question.label)),
     h("dt", {}, "rule"), h("dd", {}, short(question.rule ?? "", 300)),
     h("dt", {}, "run"), h("dd", {}, h("a", { href: `#/runs/${encodeURIComponent(question.run)}` }, question.run), " ", time(question.at)),
-    question.until && [h("dt", {}, "until"), h("dd", {}, time(question.until))],
+    ...(question.until ? [h("dt", {}, "until"), h("dd", {}, time(question.until))] : []),
   ];
 }
 
@@ -81,7 +81,7 @@ function asked(question, done) {
   const fields = Object.entries(schema.properties ?? {}).map(([name, schema]) => ({ name, schema, ...control(schema, required.has(name)) }));
   const remark = ({ name, schema }) => [schema.title, schema.description].filter(Boolean).map((said) => short(said, 160)).join(": ") + (required.has(name) ? "" : " (may stay empty)");
   const buttons = [h("button", { class: "main" }, "Send"), h("button", { type: "button", class: "danger", onclick: () => send(question, { answer: "deny" }, { end, buttons, done }) }, "Decline")];
-  const form = h("form", { autocomplete: "off" }, fields.map((one) => field(one.name, one.input, remark(one))), h("p", { class: "acts" }, buttons));
+  const form = h("form", { autocomplete: "off" }, fields.map((one) => field(short(one.name, 80), one.input, remark(one), question.question.slice(0, 12))), h("p", { class: "acts" }, buttons));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const content = Object.fromEntries(fields.map((one) => [one.name, one.read()]).filter(([, value]) => value !== undefined));
