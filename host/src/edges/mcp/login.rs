@@ -18,7 +18,8 @@ use crate::rules::json;
 use crate::rules::scrub::Known;
 use crate::rules::server::login::{
     Attempt, Challenge, Client, Issuer, Resource, Showing, Terms as Said, Token, address, again,
-    base64url, comes_back, is_own, issuer_places, joined, registration, resource_places, scope, wish,
+    base64url, comes_back, is_own, issuer_places, joined, registration, resource_places, scope,
+    wish,
 };
 use crate::rules::server::{Header, Remote, Terms};
 use crate::words::clock::Clock;

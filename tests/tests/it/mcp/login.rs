@@ -217,12 +217,21 @@ async fn an_answer_with_a_state_of_somebody_else_is_none() {
     let (issuer, _) = going.split_once("/authorize").expect("an issuer");
     for state in [foreign.as_str(), "", "guess", &format!("{own}&state={own}")] {
         let target = format!("/callback?code=evil&state={state}&iss={issuer}");
-        assert_eq!(mine.code(&target).expect("nothing is said"), None, "{state}");
+        assert_eq!(
+            mine.code(&target).expect("nothing is said"),
+            None,
+            "{state}"
+        );
     }
     // An issuer that says whose its answers are has said nothing without that.
     let silent = mine.code(&format!("/callback?code=c-1&state={own}"));
     assert!(silent.is_err_and(|error| error.message().contains("does not say whose it is")));
-    assert!(!server.sent().iter().any(|sent| sent.starts_with("POST /token")));
+    assert!(
+        !server
+            .sent()
+            .iter()
+            .any(|sent| sent.starts_with("POST /token"))
+    );
 }
 
 /// A person comes back to this machine, and is sent nowhere from there.
@@ -244,7 +253,9 @@ async fn a_person_comes_back_to_this_machine_alone() {
         let begun = logins.begin((&terms, place), asked, back.to_owned()).await;
         let refused = begun.err().expect(back);
         assert!(
-            refused.message().contains("comes back to this machine, and not to"),
+            refused
+                .message()
+                .contains("comes back to this machine, and not to"),
             "{back}: {refused}"
         );
     }

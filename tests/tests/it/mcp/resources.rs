@@ -105,10 +105,30 @@ async fn a_long_resource_is_read_part_by_part_under_its_handle() {
         "{held}"
     );
     for (part, has, has_not) in [
-        (middle, &["line 10000\\nline 10001", "\"total\":20000", "\"eof\":false"][..], "line 10002"),
-        (end, &["line 19999\\nline 20000", "\"eof\":true"][..], "line 19998"),
-        (first, &["line 1\\nline 2", "\"eof\":false"][..], "line 50\\n"),
-        (most, &["line 1\\nline 2", "\"total\":20000", "\"eof\":false"][..], "line 60\\n"),
+        (
+            middle,
+            &[
+                "line 10000\\nline 10001",
+                "\"total\":20000",
+                "\"eof\":false",
+            ][..],
+            "line 10002",
+        ),
+        (
+            end,
+            &["line 19999\\nline 20000", "\"eof\":true"][..],
+            "line 19998",
+        ),
+        (
+            first,
+            &["line 1\\nline 2", "\"eof\":false"][..],
+            "line 50\\n",
+        ),
+        (
+            most,
+            &["line 1\\nline 2", "\"total\":20000", "\"eof\":false"][..],
+            "line 60\\n",
+        ),
     ] {
         let (text, under) = part;
         for words in has {
