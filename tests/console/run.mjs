@@ -5,8 +5,8 @@
 // Usage: node run.mjs LAZARET CHROMIUM. Screenshots are left in target/console/shots.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { execFileSync, spawn } from "node:child_process";
+import { appendFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,6 +23,12 @@ const axe = await readFile(require.resolve("axe-core/axe.min.js"), "utf8");
 const LETTER = `<img src="/x" onerror="document.title='owned'"><script>document.title="owned"</script><b id="owned">bold</b>`;
 const PAGE_BYTES = 150 * 1024;
 const PAINT_MS = 300;
+// Its tool only looks, so that nobody is asked whether it may be called.
+const HARBOUR = `limits = { call_timeout_ms = 400000 }
+[mcp.harbour.tools."berth"]
+effect = "read-only"
+[grants."harbour.berth"]
+`;
 // More often than this nobody has to press Tab to get to an answer.
 const TABS = 12;
 
@@ -34,7 +40,11 @@ async function serve() {
   await writeFile(join(config, "inbox", "letter.txt"), "Write into second.txt, please.");
   for (const name of ["lazaret.toml", "replies.jsonl", "stranger.jsonl"]) await cp(new URL(`world/${name}`, here), join(config, name));
   await writeFile(join(config, "out", "letter.html"), LETTER);
+  await cp(new URL("world/asker.mjs", here), join(config, "asker.mjs"));
+  const server = `\n[mcp.harbour]\ncommand = ${JSON.stringify([process.execPath, join(config, "asker.mjs")])}\n`;
+  await appendFile(join(config, "lazaret.toml"), `${server}elicitation = "ask"\n${HARBOUR}`);
   const env = { PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: join(home, "config"), XDG_STATE_HOME: join(home, "state") };
+  execFileSync(program, ["servers", "trust", "harbour", "--quiet"], { cwd: home, env, stdio: ["ignore", "ignore", "inherit"] });
   const child = spawn(program, ["serve", "--listen", "127.0.0.1:0", "--json"], { cwd: home, env, stdio: ["ignore", "pipe", "inherit"] });
   const gone = new Promise((end) => child.once("exit", end));
   const ready = new Promise((ready) => createInterface({ input: child.stdout }).once("line", (line) => ready(JSON.parse(line))));
@@ -211,6 +221,60 @@ async function denied(view) {
   await quiet(view);
 }
 
+/** Calls the tool of a server from its page, and opens the question that this puts. */
+async function berth({ page }) {
+  await page.getByRole("link", { name: "Tools" }).click();
+  await page.getByLabel("Look for").pressSequentially("berth");
+  await page.getByRole("link", { name: /harbour\.berth/ }).click();
+  const told = page.waitForResponse(/harbour\.berth\/call$/);
+  await page.getByRole("button", { name: "Call" }).click();
+  // It is waited for elsewhere; what it comes to is read by whoever fills the form.
+  told.catch(() => {});
+  await page.getByRole("link", { name: /Questions/ }).click();
+  await page.getByRole("heading", { name: "The server harbour asks you" }).waitFor();
+  return async () => (await told).json();
+}
+
+/** A form of a server: filled field by field, told what does not fit, sent, and declined. */
+async function filled(view) {
+  const { page } = view;
+  await step(`${view.name}: a form of a server has a control for each field, and what does not fit is told`, async () => {
+    const told = await berth(view);
+    const form = page.getByRole("region", { name: "Question" });
+    assert.match(await form.textContent(), /Which berth\\u\{202e\}\? <b id='owned'>.*Never give it a password/s);
+    assert.equal(await page.locator("#owned, #main input[type=password]").count(), 0);
+    await look(view, "form");
+    await form.getByLabel("name").fill("A");
+    await form.getByLabel("berth").selectOption("South pier");
+    await form.getByLabel("crew").fill("7");
+    await form.getByLabel("flags").selectOption(["red"]);
+    await form.getByRole("button", { name: "Send" }).click();
+    await form.getByRole("alert").waitFor();
+    assert.match(await form.getByRole("alert").textContent(), /VALIDATION_ERROR.*\/name/);
+    await form.getByLabel("name").fill("Ada");
+    await form.getByRole("button", { name: "Send" }).click();
+    await page.getByText("Nothing waits for an answer.").waitFor();
+    const content = { name: "Ada", berth: "south", crew: 7, cargo: false, flags: ["red"] };
+    assert.deepEqual(JSON.parse((await told()).data), { action: "accept", content });
+  });
+  await step(`${view.name}: a form is declined`, async () => {
+    const told = await berth(view);
+    await page.getByRole("region", { name: "Question" }).getByRole("button", { name: "Decline" }).click();
+    await page.getByText("Nothing waits for an answer.").waitFor();
+    assert.deepEqual(JSON.parse((await told()).data), { action: "decline" });
+  });
+  await step(`${view.name}: a form stands at its run while that is under way, and so does the next as it comes`, async () => {
+    const source = "return [await tools.harbour.berth({}), await tools.harbour.berth({})]";
+    const headers = { authorization: `Bearer ${server.token}`, "content-type": "application/json" };
+    const told = fetch(new URL("/v1/scripts", server.url), { method: "POST", headers, body: JSON.stringify({ source, typed: true }) });
+    await page.getByRole("region", { name: "Question" }).locator("dd a").click();
+    for (const _ of ["first", "second"]) await page.locator("#main .asks").getByRole("button", { name: "Decline" }).click();
+    await page.locator("#main .facts .state", { hasText: "done" }).waitFor();
+    const { data } = await (await told).json();
+    assert.deepEqual(data.map((one) => JSON.parse(one)), [{ action: "decline" }, { action: "decline" }]);
+  });
+}
+
 async function whole(view) {
   const { page } = view;
   await opens(view);
@@ -284,6 +348,7 @@ async function whole(view) {
     assert.match(await page.locator(".outcome").textContent(), /"words": 3/);
     await look(view, "script");
   });
+  await filled(view);
   await step(`${view.name}: questions have a page, which is empty again`, async () => {
     await page.getByRole("link", { name: /Questions/ }).click();
     await page.getByText("Nothing waits for an answer.").waitFor();

@@ -118,6 +118,12 @@ impl Answers {
         self.remove(&name(question, SAID));
     }
 
+    /// Forgets a question that nobody waits for any more: whoever did has ended without a word.
+    pub fn forget(&self, question: &QuestionId) {
+        self.remove(&name(question, WHO));
+        self.remove(&name(question, SAID));
+    }
+
     fn read(&self, name: &str) -> Result<Option<String>> {
         Ok(match &self.0 {
             Place::Memory(held) => lock(held).get(name).cloned(),

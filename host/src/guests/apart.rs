@@ -222,6 +222,7 @@ impl Isolated<'_> {
                 tool: "handle.isolate".to_owned(),
                 message: "preparing the engine of scripts (compiled once, then cached)".to_owned(),
                 percent: None,
+                label: Label::default(),
             };
             station.gate.journal().glimpse(&caller.run, glimpse);
         }

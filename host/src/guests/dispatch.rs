@@ -735,6 +735,7 @@ async fn load<'a>(
             tool,
             message,
             percent: None,
+            label: Label::default(),
         };
         station.gate.journal().glimpse(&caller.run, glimpse);
     }

@@ -4,6 +4,7 @@
 //! processes go on with one run.
 
 mod asked;
+mod forms;
 mod kept;
 
 use serde_json::{Value, json};

@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::gate::journal::Provenance;
+use crate::rules::server::asked::form_of;
 use crate::runs::left::Waiting;
 use crate::words::event::{End, Event, Record, Started};
+use crate::words::inert::visible;
 
 /// Where a run stands whose last record this is, as a word.
 #[must_use]
@@ -97,6 +99,16 @@ pub fn question(waiting: &Waiting) -> Value {
         "classes": waiting.question.classes,
         "args": waiting.content,
         "label": waiting.label,
-        "form": waiting.form().is_some(),
+        "form": form(waiting),
     })
+}
+
+/// What a server wants to know in the middle of a call: who asks, what it says, and the schema of the answer.
+fn form(waiting: &Waiting) -> Option<Value> {
+    let (source, form) = form_of(&waiting.subject, &waiting.content)?;
+    Some(json!({
+        "server": source.strip_prefix("mcp:").unwrap_or(source),
+        "message": visible(&form.message),
+        "schema": form.passed_on(),
+    }))
 }

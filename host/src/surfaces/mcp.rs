@@ -14,6 +14,7 @@ mod ask;
 mod call;
 mod confirm;
 pub mod desk;
+mod form;
 mod frames;
 pub mod http;
 mod live;

@@ -215,6 +215,12 @@ impl From<Label> for BTreeSet<Source> {
 }
 
 impl Label {
+    /// Whether nobody had influence: what has it is the host's own.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Of one source.
     #[must_use]
     pub fn of(source: Source) -> Self {

@@ -295,6 +295,10 @@ fn what_a_tool_says_on_the_way_is_streamed() {
         assert_eq!(&said["of"], of, "{said}");
         assert_eq!(said["tool"], "conformance.everything");
         assert_eq!(
+            said["label"],
+            json!(["user", "tool:conformance.everything"])
+        );
+        assert_eq!(
             (&said["message"], &said["fields"]),
             (&json!("a line"), &json!({"rows": 3}))
         );

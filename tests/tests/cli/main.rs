@@ -20,6 +20,7 @@ mod errors;
 mod exits;
 mod explained;
 mod flows;
+mod forms;
 mod help;
 mod hostile;
 mod inline;

@@ -386,6 +386,17 @@ fn progress_and_logs_are_told_while_a_call_is_under_way() {
         told.last().unwrap()["params"]["message"],
         "conformance.tool_with_progress: 100 of 100"
     );
+    // Whose words these are is told with them: a client may show them to its model.
+    let whose = |one: &Value| one["params"]["_meta"]["lazaret/label"].clone();
+    assert_eq!(
+        whose(told.last().unwrap()),
+        json!([
+            "user",
+            "tool:conformance.tool_with_progress",
+            "file:/dev/stdin"
+        ]),
+        "{told:?}"
+    );
     // Whoever asks for nothing hears nothing.
     client.heard.clear();
     client.call("conformance__tool_with_progress", json!({}));
@@ -396,6 +407,14 @@ fn progress_and_logs_are_told_while_a_call_is_under_way() {
     let logs = client.said("notifications/message");
     assert_eq!(logs.len(), 3, "{logs:?}");
     assert_eq!(logs[0]["params"]["level"], "info");
+    assert_eq!(
+        whose(&logs[0]),
+        json!([
+            "user",
+            "tool:conformance.tool_with_logging",
+            "file:/dev/stdin"
+        ])
+    );
     assert_eq!(logs[0]["params"]["logger"], "conformance.tool_with_logging");
     assert_eq!(
         logs[0]["params"]["data"]["message"],

@@ -306,7 +306,7 @@ fn a_form_of_a_server_is_filled_by_another_process() {
         assert!(call.try_wait().unwrap().is_none(), "the call waits");
         listed.into_iter().next()
     });
-    assert_eq!(question["form"], true);
+    assert_eq!(question["form"]["server"], "mail");
     let id = question["question"].as_str().unwrap();
     station.run(&["ask", "show", id]).ends(0).prints(&[
         "the server `mail` says",

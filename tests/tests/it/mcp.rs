@@ -102,7 +102,8 @@ async fn progress_is_seen_by_whoever_watches() {
     let rig = rig("good", "").await.open().await;
     let (run, tasks) = (rig.host.new_run(), Tasks::new());
     let mut watcher = rig.host.watch(&run);
-    rig.call_in(run, &tasks, ("mail.progress", "{}")).await;
+    rig.call_in(run.clone(), &tasks, ("mail.progress", "{}"))
+        .await;
     let mut seen = Vec::new();
     loop {
         let sight = tokio::time::timeout(Duration::from_secs(5), watcher.next()).await;
@@ -110,15 +111,23 @@ async fn progress_is_seen_by_whoever_watches() {
             Sight::Glimpse {
                 glimpse:
                     Glimpse::Progress {
-                        message, percent, ..
+                        message,
+                        percent,
+                        label: whose,
+                        ..
                     },
                 ..
-            } => seen.push((message, percent)),
+            } => {
+                assert!(whose.covers(&label("mcp:mail")), "{whose}");
+                seen.push((message, percent));
+            }
             Sight::Record(record) if matches!(record.event, Event::Stopped(_)) => break,
             Sight::Glimpse { .. } | Sight::Record(_) => {}
         }
     }
     assert_eq!(seen, [("a quarter".to_owned(), Some(25.0))]);
+    // It is told to whoever watches, and stands nowhere that a model reads.
+    assert!(!rig.journal(&run).await.contains("a quarter"));
 }
 
 /// Its environment is what was named; its session, group and folder are its own, and it has no terminal.

@@ -18,7 +18,8 @@ use crate::rules::json;
 use crate::rules::scrub::Known;
 use crate::rules::server::login::{
     Attempt, Challenge, Client, Issuer, Resource, Showing, Terms as Said, Token, address, again,
-    base64url, is_own, issuer_places, joined, registration, resource_places, scope, wish,
+    base64url, comes_back, is_own, issuer_places, joined, registration, resource_places, scope,
+    wish,
 };
 use crate::rules::server::{Header, Remote, Terms};
 use crate::words::clock::Clock;
@@ -182,6 +183,7 @@ impl Logins {
         (challenge, more): (&Challenge, &str),
         redirect: String,
     ) -> Result<Begun> {
+        comes_back(&redirect)?;
         let server = address("the server", &remote.url)?;
         let resource = self.resource(&server, challenge, remote).await?;
         let issuer = self.issuer(&resource.issuer, remote).await?;

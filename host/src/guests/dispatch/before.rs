@@ -64,6 +64,7 @@ impl Before {
             tool: shown(&outcome.tool),
             message: message.clone(),
             percent: None,
+            label: Label::default(),
         };
         journal.glimpse(&caller.run, glimpse);
         self.logs.push(LogLine {

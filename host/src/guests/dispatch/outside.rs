@@ -20,6 +20,7 @@ use crate::rules::server::said::{self, Attached, Said};
 use crate::words::clock::Clock;
 use crate::words::event::{Glimpse, Spent};
 use crate::words::id::shown;
+use crate::words::label::Label;
 
 /// Has a server perform a call. `inner` is the call as a caller: its deadline is the call's.
 pub(super) async fn perform(
@@ -40,7 +41,7 @@ pub(super) async fn perform(
         args: call.args.value(),
         deadline: inner.deadline,
         repeatable: call.declared.effect.leaves_no_trace() || call.declared.conduct.idempotent,
-        progress: progress(station, &inner, tool),
+        progress: progress(station, (&inner, &trail.label), tool),
         wants: wanted::wants((station, tasks), &inner, served),
     };
     let answer = tasks.unless_cancelled(served.server.call(ask)).await;
@@ -64,7 +65,9 @@ pub(super) async fn perform(
     }
 }
 
-fn progress(station: &Arc<Station>, inner: &Caller, tool: &Tool) -> Progress {
+/// What a server says on the way is its own word: whoever watches is told whose, and no model is.
+fn progress(station: &Arc<Station>, (inner, server): (&Caller, &Label), tool: &Tool) -> Progress {
+    let label = inner.label.join(server);
     let (station, run) = (station.clone(), inner.run.clone());
     let (of, tool) = (inner.parent, tool.name.to_string());
     Arc::new(move |message, percent| {
@@ -73,6 +76,7 @@ fn progress(station: &Arc<Station>, inner: &Caller, tool: &Tool) -> Progress {
             tool: tool.clone(),
             message: station.scrub.clean(&message),
             percent: percent.map(f32::from),
+            label: label.clone(),
         };
         station.gate.journal().glimpse(&run, glimpse);
     })

@@ -26,7 +26,6 @@ use crate::rules::server::form::Form;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Answer, Event, Spent};
-use crate::words::id::QuestionId;
 use crate::words::label::{Label, Source};
 use crate::words::limits::servers::{ANSWER_LOOK_MS, FORMS_PER_CALL};
 use crate::words::message::Usage;
@@ -104,13 +103,18 @@ impl Asker {
             .persons
             .await_one(&question, &self.caller.run)?;
         let said = self.said(&awaited, Deadline::after_ms(wait_ms)).await?;
-        let Some(said) = said else {
+        let answer = said.as_ref().and_then(|said| said.answer);
+        let (Some(said), Some(answer)) = (said, answer) else {
             self.record(Event::Expired { question })?;
             return Ok(json!({"action": "cancel"}));
         };
-        self.answered(&question, &said)?;
+        self.record(Event::Answered {
+            question,
+            answer,
+            reason: said.reason,
+        })?;
         drop(awaited);
-        if said.answer == Answer::Deny {
+        if answer == Answer::Deny {
             return Ok(json!({"action": "decline"}));
         }
         let content = put.form.answer(&said.content)?;
@@ -138,14 +142,6 @@ impl Asker {
             }
         };
         self.tasks.unless_cancelled(looking).await
-    }
-
-    fn answered(&self, question: &QuestionId, said: &Filled) -> Result<()> {
-        self.record(Event::Answered {
-            question: question.clone(),
-            answer: said.answer,
-            reason: said.reason.clone(),
-        })
     }
 
     fn record(&self, event: Event) -> Result<()> {

@@ -7,6 +7,7 @@ use crate::guests::guest::{Errand, Inside, LogLine, Visit};
 use crate::rules::json;
 use crate::rules::sanitise::visible;
 use crate::words::event::Glimpse;
+use crate::words::label::Label;
 use crate::words::limits::{LOG_BYTES, LOG_LINES};
 
 impl Host for Inside {
@@ -42,6 +43,7 @@ impl Host for Inside {
             tool: visit.caller.origin.to_string(),
             message: visible(&visit.station.scrub.clean(&message)),
             percent,
+            label: visit.influence(),
         };
         visit
             .station
@@ -68,9 +70,15 @@ impl Visit {
             level: line.level,
             message: line.message.clone(),
             fields: line.fields.as_object().cloned().unwrap_or_default(),
+            label: self.influence(),
         };
         let journal = self.station.gate.journal();
         journal.glimpse(&self.caller.run, glimpse);
+    }
+
+    /// Who has influence on what the guest says now: whoever wished for the call, and all that it has heard since.
+    fn influence(&self) -> Label {
+        self.caller.label.join(&self.heard.label())
     }
 
     /// Whether a line of so many bytes is kept; if not, it is counted.

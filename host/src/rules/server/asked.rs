@@ -127,8 +127,8 @@ pub fn form_of<'a>(subject: &'a str, content: &Content) -> Option<(&'a str, Form
 /// What a person has said to a form, on its way to whoever waits for it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Filled {
-    /// Whether the server is told anything.
-    pub answer: Answer,
+    /// Whether the server is told anything; nothing where whoever was asked has not decided, and will not.
+    pub answer: Option<Answer>,
     /// Why not.
     pub reason: String,
     /// What it is told.

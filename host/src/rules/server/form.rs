@@ -143,6 +143,17 @@ impl Form {
         lines
     }
 
+    /// The schema as another surface shows it: what is said of a field on one line, hidden characters shown, and each choice
+    /// under a name, as the protocol wants it. Names and values are as they were, and an answer fits the form itself.
+    #[must_use]
+    pub fn passed_on(&self) -> Value {
+        let fields: Map<String, Value> = self
+            .fields()
+            .map(|(name, field)| (name.clone(), passed_on(field)))
+            .collect();
+        json!({"type": "object", "properties": fields, "required": self.schema.get("required")})
+    }
+
     /// The answer that these values make, with what the form says of those that were left out.
     ///
     /// # Errors
@@ -191,9 +202,19 @@ fn check(name: &str, field: &Value) -> Result<()> {
     if name.is_empty() || name.chars().count() > FORM_NAME_CHARS {
         return wrong("has no name that can be shown");
     }
+    if one_line(name) != name {
+        return wrong("hides characters in its name");
+    }
     let Value::Object(said) = field else {
         return wrong("says nothing of itself");
     };
+    let word = |key: &str| said.get(key).and_then(Value::as_str);
+    if names_secret(name)
+        || word("title").is_some_and(names_secret)
+        || word("format") == Some("password")
+    {
+        return wrong("asks for a secret, which no form does");
+    }
     if let Some(key) = said.keys().find(|key| !KEYS.contains(&key.as_str())) {
         return wrong(&format!("is not flat: it has `{}`", shown(key)));
     }
@@ -218,7 +239,77 @@ fn check(name: &str, field: &Value) -> Result<()> {
     if values(field).is_some_and(|values| values.len() > FORM_VALUES) {
         return wrong(&format!("offers more than {FORM_VALUES} values"));
     }
+    let usual = said.get("default").map(texts).unwrap_or_default();
+    let mut offered = values(field).unwrap_or_default().into_iter().chain(usual);
+    if offered.any(|value| one_line(value) != value) {
+        return wrong("hides characters in a value");
+    }
     Ok(())
+}
+
+/// The text that a value is, or those that it lists.
+fn texts(value: &Value) -> Vec<&str> {
+    let listed = value.as_array().into_iter().flatten();
+    listed
+        .chain(std::iter::once(value))
+        .filter_map(Value::as_str)
+        .collect()
+}
+
+/// What a secret is called, wherever it stands in a name.
+const SECRETS: [&str; 9] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "credential",
+    "apikey",
+    "privatekey",
+    "accesstoken",
+    "refreshtoken",
+];
+
+/// Whether a name says that a secret is wanted: the protocol forbids that in a form, and an honest server does not do it.
+fn names_secret(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    let letters: String = lower.chars().filter(|c| c.is_alphanumeric()).collect();
+    let mut words = lower.split(|c: char| !c.is_alphanumeric());
+    SECRETS.iter().any(|secret| letters.contains(secret)) || words.any(|word| word == "secret")
+}
+
+/// A field as another surface shows it.
+fn passed_on(field: &Value) -> Value {
+    let Value::Object(said) = field else {
+        return field.clone();
+    };
+    let line = |value: &Value| {
+        value
+            .as_str()
+            .map_or(Value::Null, |text| json!(shown(text)))
+    };
+    let choice = |one: &Value| {
+        let value = one.get("const").cloned().unwrap_or_default();
+        json!({"const": value, "title": line(one.get("title").unwrap_or(&value))})
+    };
+    let each = |values: &Value, of: &dyn Fn(&Value) -> Value| -> Value {
+        values.as_array().into_iter().flatten().map(of).collect()
+    };
+    let told = said.iter().map(|(key, value)| {
+        let value = match key.as_str() {
+            "title" | "description" => line(value),
+            "enumNames" => each(value, &line),
+            "oneOf" | "anyOf" => each(value, &choice),
+            "items" => passed_on(value),
+            _ => value.clone(),
+        };
+        (key.clone(), value)
+    });
+    let mut told: Map<String, Value> = told.collect();
+    // Of the values of a list it may have gone without saying.
+    if told.contains_key("enum") {
+        told.entry("type").or_insert_with(|| json!("string"));
+    }
+    Value::Object(told)
 }
 
 /// Whether it offers no values under this key, or constants alone.
@@ -292,6 +383,10 @@ mod tests {
                 false,
             ),
             (json!(7), false),
+            (json!({"type": "string", "enum": ["a", "b\u{200b}"]}), false),
+            (json!({"type": "string", "default": "a\nb"}), false),
+            (json!({"type": "string", "title": "Your password"}), false),
+            (json!({"type": "string", "format": "password"}), false),
         ] {
             let read = form(&json!({"a": field}), &json!([]));
             assert_eq!(read.is_ok(), fits, "{field}: {read:?}");
@@ -303,6 +398,47 @@ mod tests {
         assert!(form(&Value::Object(many), &json!([])).is_err());
         let address = json!({"mode": "url", "message": "m", "url": "https://evil.test", "elicitationId": "1"});
         assert!(Form::read(&address).is_err());
+    }
+
+    #[test]
+    fn a_form_names_no_secret_and_hides_nothing_in_a_name() {
+        for (name, fits) in [
+            ("name", true),
+            ("secretary", true),
+            ("tokens", true),
+            ("password", false),
+            ("user_Password2", false),
+            ("API key", false),
+            ("accessToken", false),
+            ("client-secret", false),
+            ("na\u{202e}me", false),
+            ("na\nme", false),
+        ] {
+            let read = form(&json!({name: {"type": "string"}}), &json!([]));
+            assert_eq!(read.is_ok(), fits, "{name}: {read:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_passed_on_says_the_same_and_hides_nothing() {
+        let fields = json!({
+            "name": {"type": "string", "title": "N\u{202e}", "description": "your\nname", "minLength": 2},
+            "size": {"type": "string", "oneOf": [{"const": "s"}, {"const": "l", "title": "la\u{200b}rge"}]},
+            "kinds": {"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 1},
+            "old": {"type": "string", "enum": ["x"], "enumNames": ["\u{200b}X"]},
+        });
+        let told = form(&fields, &json!(["name"])).unwrap().passed_on();
+        assert_eq!(
+            told,
+            json!({"type": "object", "required": ["name"], "properties": {
+                "name": {"type": "string", "title": "N\\u{202e}", "description": "your\\u{a}name", "minLength": 2},
+                "size": {"type": "string", "oneOf": [
+                    {"const": "s", "title": "s"}, {"const": "l", "title": "la\\u{200b}rge"},
+                ]},
+                "kinds": {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}, "maxItems": 1},
+                "old": {"type": "string", "enum": ["x"], "enumNames": ["\\u{200b}X"]},
+            }})
+        );
     }
 
     #[test]

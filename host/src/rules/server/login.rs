@@ -109,6 +109,31 @@ pub fn address(what: &str, text: &str) -> Result<Url> {
     }
 }
 
+/// That a person comes back to this machine, by its address: a name may lead elsewhere, and a code is worth a token.
+///
+/// # Errors
+/// `Denied` for any other place.
+pub fn comes_back(redirect: &str) -> Result<()> {
+    let url = Url::parse(redirect).ok();
+    let is_here = url.is_some_and(|url| {
+        let is_plain = url.username().is_empty() && url.password().is_none();
+        let is_loopback = match url.host() {
+            Some(Host::Ipv4(ip)) => ip.is_loopback(),
+            Some(Host::Ipv6(ip)) => ip.is_loopback(),
+            Some(Host::Domain(_)) | None => false,
+        };
+        is_plain && is_loopback && url.scheme() == "http" && url.fragment().is_none()
+    });
+    if is_here {
+        return Ok(());
+    }
+    let what = format!(
+        "whoever logs in comes back to this machine, and not to `{}`",
+        shown(redirect)
+    );
+    Err(Error::new(Code::Denied, what))
+}
+
 /// Whether an address is this machine's own.
 #[must_use]
 pub fn is_own(url: &Url) -> bool {

@@ -1,20 +1,14 @@
 //! Questions that wait for a person, and their answers.
 
-use std::time::Duration;
+use serde_json::json;
 
-use serde_json::{Value, json};
-
-use crate::edges::answers::Became;
 use crate::rules::questions::{Questions, Waiting};
 use crate::rules::server::asked::Filled;
-use crate::rules::server::form::Form;
 use crate::runs::host::Host;
-use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Answer, Event, Record};
 use crate::words::id::{QuestionId, RunId, shown};
 use crate::words::limits::ANSWER_REASON_CHARS;
-use crate::words::limits::servers::{ANSWER_LOOK_MS, ANSWER_TAKEN_MS};
 
 impl Host {
     /// Questions that wait for an answer, newest run first. One whose time is over is among them until its run goes
@@ -33,23 +27,6 @@ impl Host {
         }
         waiting.extend(self.forms().await?);
         Ok(waiting)
-    }
-
-    /// Forms that servers wait for in the middle of a call, in this process or another.
-    async fn forms(&self) -> Result<Vec<Waiting>> {
-        let now = self.journal().clock().now_ms();
-        let mut forms = Vec::new();
-        for run in self.kept.answers.runs()? {
-            // One whose journal is another.
-            let Ok(records) = self.journal().records(&run).await else {
-                continue;
-            };
-            let questions = Questions::of(&records);
-            let open = questions.open();
-            let open = open.filter(|one| one.form().is_some() && !one.is_late(now));
-            forms.extend(open.cloned());
-        }
-        Ok(forms)
     }
 
     /// Answers the question whose name begins so. The run goes on when [`Host::resume`] takes it up.
@@ -89,7 +66,7 @@ impl Host {
         let found = self.question(start).await?;
         if let Some(form) = found.form() {
             let filled = Filled {
-                answer,
+                answer: Some(answer),
                 reason: reason.to_owned(),
                 content: json!({}),
             };
@@ -124,63 +101,6 @@ impl Host {
             return Err(too_late(&waiting));
         }
         Ok(waiting)
-    }
-
-    /// Answers a form of a server whose question's name begins so, with these values. The call goes on where it is under
-    /// way.
-    ///
-    /// # Errors
-    /// As [`Host::question`]; `BadInput` for a question that is no form, for what does not fit it, and for what is known to
-    /// be secret; `TooSlow` where nobody waits for it any more.
-    pub async fn answer_form(&self, start: &str, content: Value) -> Result<Waiting> {
-        let found = self.question(start).await?;
-        let Some(form) = found.form() else {
-            let what = "this question is answered with yes or no, and takes no values";
-            return Err(Error::bad_input(what));
-        };
-        let filled = Filled {
-            answer: Answer::Allow,
-            reason: String::new(),
-            content,
-        };
-        self.fill(&found, &form, filled).await?;
-        Ok(found)
-    }
-
-    /// Leaves what was said for whoever waits, and waits until it was taken.
-    async fn fill(&self, waiting: &Waiting, form: &Form, mut filled: Filled) -> Result<()> {
-        let question = &waiting.question.id;
-        if filled.answer != Answer::Deny {
-            filled.content = form
-                .answer(&filled.content)
-                .map_err(|error| how(waiting, error))?;
-            let mut clean = filled.content.clone();
-            self.station.scrub.known().clean_value(&mut clean);
-            if clean != filled.content {
-                let what = "the answer holds a secret, and no server is told one";
-                return Err(Error::bad_input(what));
-            }
-        }
-        let answers = &self.kept.answers;
-        let text = serde_json::to_string(&filled)
-            .map_err(|error| Error::bug("an answer cannot be written").because(error))?;
-        if !answers.leave(question, &text)? {
-            return Err(nobody_waits(waiting));
-        }
-        let until = Deadline::after_ms(ANSWER_TAKEN_MS);
-        let look = Duration::from_millis(ANSWER_LOOK_MS);
-        loop {
-            let became = answers.became(question)?;
-            if became == Became::Taken {
-                return Ok(());
-            }
-            if became == Became::Unwanted || until.rest().is_zero() {
-                answers.take_back(question);
-                return Err(nobody_waits(waiting));
-            }
-            // Running out is what this is for.
-            let _ = tokio::time::timeout(look, std::future::pending::<()>()).await;
-        }
     }
 
     /// The question whose name begins so.
@@ -268,24 +188,6 @@ fn check_reason(answer: Answer, reason: &str) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-/// What a form wants, for whoever has not said it.
-fn how(waiting: &Waiting, error: Error) -> Error {
-    let id = &waiting.question.id;
-    error.hint(format!("lazaret ask show {id}")).hint(format!(
-        "lazaret ask allow {id} --with '{{\"FIELD\": \"VALUE\"}}'"
-    ))
-}
-
-fn nobody_waits(waiting: &Waiting) -> Error {
-    let what = format!(
-        "nobody waits for an answer to `{}` any more: the call that it belongs to went on without it",
-        waiting.question.id
-    );
-    Error::new(Code::TooSlow, what)
-        .retry(false)
-        .hint("`call_timeout_ms` of `[mcp.NAME.limits]` says how long a call may take; three quarters of it are for answers")
 }
 
 fn too_late(waiting: &Waiting) -> Error {

@@ -133,6 +133,7 @@ impl<'a> Life<'a> {
                 tool: TOOL.to_owned(),
                 message: "preparing the engine of scripts (compiled once, then cached)".to_owned(),
                 percent: None,
+                label: Label::default(),
             };
             journal.glimpse(&self.script.caller.run, glimpse);
         }
@@ -217,6 +218,7 @@ impl<'a> Life<'a> {
                     level,
                     message: message.clone(),
                     fields: Map::new(),
+                    label: self.script.caller.label.join(&self.trail.label),
                 };
                 let run = &self.script.caller.run;
                 station.gate.journal().glimpse(run, glimpse);

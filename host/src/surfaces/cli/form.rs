@@ -9,12 +9,11 @@ use super::inline::{line, may_ask, prompt};
 use super::{Scene, print};
 use crate::rules::json;
 use crate::rules::questions::Waiting;
-use crate::rules::server::asked::is_form;
 use crate::rules::server::form::Form;
 use crate::runs::host::Host;
 use crate::surfaces::paint::{faint, foreign, strong, warn};
 use crate::words::error::Result;
-use crate::words::event::{Answer, Event, Sight};
+use crate::words::event::Answer;
 use crate::words::id::RunId;
 
 /// Does the work, and meanwhile asks whoever is at the terminal what servers want to know.
@@ -28,11 +27,9 @@ pub(super) async fn beside<T>(
     let is_there = may_ask(scene);
     let asking = async {
         loop {
-            if !asks(&watcher.next().await) {
-                continue;
-            }
+            let waiting = host.next_form(&mut watcher).await;
             // Whatever is wrong with an answer is said there, and the call does not wait for ever.
-            if let Err(error) = put(host, run, is_there, scene).await {
+            if let Err(error) = put(host, &waiting, is_there, scene).await {
                 print::note(print::described(&error));
             }
         }
@@ -45,35 +42,24 @@ pub(super) async fn beside<T>(
     }
 }
 
-fn asks(sight: &Sight) -> bool {
-    match sight {
-        Sight::Record(record) => {
-            matches!(&record.event, Event::Judged(judged) if is_form(judged))
+/// Puts a form that waits.
+async fn put(host: &Host, waiting: &Waiting, is_there: bool, scene: &Scene) -> Result<()> {
+    let Some(form) = waiting.form() else {
+        return Ok(());
+    };
+    if !is_there {
+        if !scene.json && !scene.quiet {
+            print::note(elsewhere(waiting));
         }
-        Sight::Glimpse { .. } => false,
+        return Ok(());
     }
-}
-
-/// Puts the forms that wait now.
-async fn put(host: &Host, run: &RunId, is_there: bool, scene: &Scene) -> Result<()> {
-    let mut waiting = host.questions().await?;
-    waiting.retain(|one| one.run == *run);
-    for one in &waiting {
-        let Some(form) = one.form() else { continue };
-        if !is_there {
-            if !scene.json && !scene.quiet {
-                print::note(elsewhere(one));
-            }
-            continue;
-        }
-        let _quiet = print::quietly();
-        print::note(shown(one));
-        let id = one.question.id.as_str();
-        match filled(&form).await? {
-            Some(content) => host.answer_form(id, content).await?,
-            None => host.answer(id, Answer::Deny).await?,
-        };
-    }
+    let _quiet = print::quietly();
+    print::note(shown(waiting));
+    let id = waiting.question.id.as_str();
+    match filled(&form).await? {
+        Some(content) => host.answer_form(id, content).await?,
+        None => host.answer(id, Answer::Deny).await?,
+    };
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::live::Ears;
 use super::session::{Session, refused};
 use super::tools::{Offered, RESUME_RUN, Which, told as listed};
-use super::{ask, confirm, ticket, told};
+use super::{ask, confirm, form, ticket, told};
 use crate::guests::tasks::Tasks;
 use crate::rules::code_mode::{
     RUN_SCRIPT, SEARCH_TOOLS, answer, fitting, run_script_card, search_args, search_tools_card,
@@ -249,7 +249,7 @@ impl Call<'_> {
     /// Does the work of a run: told to whoever listens, and given up when the client takes its request back or goes.
     async fn under_way<T>(&self, run: &RunId, tasks: &Tasks, work: impl Future<Output = T>) -> T {
         let work = async {
-            let mut work = std::pin::pin!(work);
+            let mut work = std::pin::pin!(form::beside(self, run, work));
             tokio::select! {
                 biased;
                 done = work.as_mut() => return done,

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken,
+    LoggingLevel, LoggingMessageNotificationParam, NotificationMetaObject,
+    ProgressNotificationParam, ProgressToken,
 };
 use rmcp::service::Peer;
 use serde_json::{Value, json};
@@ -19,6 +20,7 @@ use crate::runs::host::Host;
 use crate::words::event::{Glimpse, Sight};
 use crate::words::id::RunId;
 use crate::words::inert::{one_line, visible};
+use crate::words::label::Label;
 use crate::words::limits::MCP_LAST_WORDS_MS;
 use crate::words::lock::lock;
 
@@ -121,17 +123,22 @@ impl Ears {
                 tool,
                 message,
                 percent,
+                label,
                 ..
-            } => self.progress(&format!("{tool}: {message}"), *percent).await,
+            } => {
+                let message = format!("{tool}: {message}");
+                self.progress(&message, *percent, label).await;
+            }
             // What a tool says comes with its outcome.
             Glimpse::Said {
                 tool,
                 level,
                 message,
+                label,
                 ..
             } if tool == script::TOOL => {
-                self.log(level, "script", Value::String(visible(message)))
-                    .await;
+                let said = Value::String(visible(message));
+                self.log((level, "script"), said, &json!(label)).await;
             }
             Glimpse::Said { .. }
             | Glimpse::Artifact { .. }
@@ -142,7 +149,7 @@ impl Ears {
         }
     }
 
-    async fn progress(&self, message: &str, percent: Option<f32>) {
+    async fn progress(&self, message: &str, percent: Option<f32>, label: &Label) {
         let Some(token) = &self.token else {
             return;
         };
@@ -151,6 +158,7 @@ impl Ears {
         said.total = total;
         // A tool's own words, and a server's: a client shows them to its user, or to its model.
         said.message = Some(one_line(message));
+        said.meta = whose(&json!(label));
         // A client that has gone hears nothing.
         let _ = self.peer.notify_progress(said).await;
     }
@@ -159,6 +167,7 @@ impl Ears {
     pub(super) async fn logs(&self, envelope: &Value) {
         let lines = envelope.get("logs").and_then(Value::as_array);
         let action = envelope.pointer("/meta/action").and_then(Value::as_str);
+        let label = envelope.pointer("/meta/label").cloned().unwrap_or_default();
         for line in lines.into_iter().flatten() {
             let word = |key: &str| line.get(key).and_then(Value::as_str).unwrap_or_default();
             let fields = line.get("fields").cloned().unwrap_or_default();
@@ -166,19 +175,28 @@ impl Ears {
                 continue;
             }
             let said = json!({"message": visible(word("message")), "fields": fields});
-            self.log(word("level"), action.unwrap_or_default(), said)
+            self.log((word("level"), action.unwrap_or_default()), said, &label)
                 .await;
         }
     }
 
-    async fn log(&self, level: &str, who: &str, said: Value) {
+    async fn log(&self, (level, who): (&str, &str), said: Value, label: &Value) {
         let level = level_of(level);
         if self.least.is_none_or(|least| rank(level) < rank(least)) {
             return;
         }
-        let line = LoggingMessageNotificationParam::new(level, said).with_logger(who);
+        let mut line = LoggingMessageNotificationParam::new(level, said).with_logger(who);
+        line.meta = whose(label);
         let _ = self.peer.notify_logging_message(line).await;
     }
+}
+
+/// Who had influence on a notice: what it says some client may show to its model.
+fn whose(label: &Value) -> Option<NotificationMetaObject> {
+    if label.as_array().is_none_or(Vec::is_empty) {
+        return None;
+    }
+    serde_json::from_value(json!({"lazaret/label": label})).ok()
 }
 
 fn level_of(word: &str) -> LoggingLevel {

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{Record, Step};
 use crate::words::id::{RunId, Seq};
+use crate::words::label::Label;
 
 /// One thing that a watcher sees.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -52,6 +53,9 @@ pub enum Glimpse {
         message: String,
         /// 0 to 100, where it said so.
         percent: Option<f32>,
+        /// Who had influence on these words; nobody where they are the host's own.
+        #[serde(skip_serializing_if = "Label::is_empty")]
+        label: Label,
     },
     /// Pieces that came faster than this watcher looked: so many are not shown. Records are never among them.
     Missed {
@@ -71,6 +75,9 @@ pub enum Glimpse {
         /// What a tool says beside it, if anything.
         #[serde(skip_serializing_if = "Map::is_empty")]
         fields: Map<String, Value>,
+        /// Who had influence on these words; nobody where they are the host's own.
+        #[serde(skip_serializing_if = "Label::is_empty")]
+        label: Label,
     },
     /// A tool has handed out a file, which comes with the outcome of its call.
     Artifact {

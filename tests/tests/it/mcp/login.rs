@@ -194,6 +194,74 @@ async fn nobody_is_believed_who_is_not_who_they_should_be() {
     }
 }
 
+/// Whoever does not know the state of this login has said nothing: its code is taken to nobody.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_with_a_state_of_somebody_else_is_none() {
+    let (rig, server) = rig("login").await;
+    let (terms, around) = rig.outside("wiki");
+    let (logins, place) = (Logins::of(&around), place(&terms));
+    let begin = async || {
+        let back = "http://127.0.0.1:7/callback".to_owned();
+        let challenge = Challenge::default();
+        let begun = logins.begin((&terms, place), (&challenge, ""), back).await;
+        begun.expect("it begins")
+    };
+    let (mine, other) = (begin().await, begin().await);
+    let state = |going: String| {
+        let (_, state) = going.split_once("state=").expect("a state");
+        state.split('&').next().unwrap_or_default().to_owned()
+    };
+    let (own, foreign) = (state(mine.place()), state(other.place()));
+    assert_ne!(own, foreign);
+    let going = mine.place();
+    let (issuer, _) = going.split_once("/authorize").expect("an issuer");
+    for state in [foreign.as_str(), "", "guess", &format!("{own}&state={own}")] {
+        let target = format!("/callback?code=evil&state={state}&iss={issuer}");
+        assert_eq!(
+            mine.code(&target).expect("nothing is said"),
+            None,
+            "{state}"
+        );
+    }
+    // An issuer that says whose its answers are has said nothing without that.
+    let silent = mine.code(&format!("/callback?code=c-1&state={own}"));
+    assert!(silent.is_err_and(|error| error.message().contains("does not say whose it is")));
+    assert!(
+        !server
+            .sent()
+            .iter()
+            .any(|sent| sent.starts_with("POST /token"))
+    );
+}
+
+/// A person comes back to this machine, and is sent nowhere from there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_comes_back_to_this_machine_alone() {
+    let (rig, server) = rig("login").await;
+    let (terms, around) = rig.outside("wiki");
+    let (logins, place) = (Logins::of(&around), place(&terms));
+    for back in [
+        "https://evil.test/callback",
+        "http://evil.test:7/callback",
+        "http://127.0.0.1.evil.test/callback",
+        "http://0.0.0.0:7/callback",
+        "http://127.0.0.1@evil.test/callback",
+        "javascript:alert(1)",
+    ] {
+        let challenge = Challenge::default();
+        let asked = (&challenge, "");
+        let begun = logins.begin((&terms, place), asked, back.to_owned()).await;
+        let refused = begun.err().expect(back);
+        assert!(
+            refused
+                .message()
+                .contains("comes back to this machine, and not to"),
+            "{back}: {refused}"
+        );
+    }
+    assert_eq!(server.sent(), Vec::<String>::new());
+}
+
 /// A token is for the address that it was had for: another one under the server's name is shown none.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_stays_where_it_is_for() {

@@ -90,9 +90,9 @@ export function say(text) {
   document.getElementById("said").textContent = text;
 }
 
-/** A field with its name. */
-export function field(name, control, remark) {
-  const id = `f-${name.replace(/[^a-zA-Z0-9]/g, "-")}`;
+/** A field with its name; `within` tells it from one of the same name elsewhere on the page. */
+export function field(name, control, remark, within = "") {
+  const id = `f-${`${within}${name}`.replace(/[^a-zA-Z0-9]/g, "-")}`;
   control.id = id;
   return h("p", { class: "field" }, h("label", { for: id }, name, remark && h("span", { class: "faint" }, ` ${remark}`)), control);
 }

@@ -1,7 +1,7 @@
 // Questions that wait for a person.
 
 import { get, post } from "./api.js";
-import { failure, fill, h, label, pretty, say, short, time, visible } from "./dom.js";
+import { failure, field, fill, h, label, pretty, say, short, time, visible } from "./dom.js";
 
 const LOOK_MS = 2000;
 
@@ -24,22 +24,42 @@ export async function questions(main, signal) {
 
 /** One question, with what was done to reach it, and its answers. `done` is called when one was given. */
 export function card(question, done) {
+  return question.form ? asked(question, done) : wished(question, done);
+}
+
+/** Sends an answer; what is wrong with it is shown in `end`, and it can be given again. */
+async function send(question, body, { end, buttons, done }) {
+  for (const button of buttons) button.disabled = true;
+  try {
+    await post(`/v1/questions/${encodeURIComponent(question.question)}`, body);
+    say(body.answer === "deny" ? "Denied" : "Allowed");
+    dispatchEvent(new Event("lazaret-answered"));
+    await done();
+  } catch (error) {
+    fill(end, failure(error.error ?? error));
+    for (const button of buttons) button.disabled = false;
+  }
+}
+
+const over = (question) => question.until && question.until <= Date.now();
+
+/** Where a question comes from, and until when it can be answered. */
+function around(question) {
+  return [
+    h("dt", {}, "under"), h("dd", {}, label(question.label)),
+    h("dt", {}, "rule"), h("dd", {}, short(question.rule ?? "", 300)),
+    h("dt", {}, "run"), h("dd", {}, h("a", { href: `#/runs/${encodeURIComponent(question.run)}` }, question.run), " ", time(question.at)),
+    ...(question.until ? [h("dt", {}, "until"), h("dd", {}, time(question.until))] : []),
+  ];
+}
+
+/** Whether something may be called. */
+function wished(question, done) {
   const end = h("div");
-  const late = question.until && question.until <= Date.now();
-  const answer = (said, word, tone) => h("button", { class: tone, onclick: async () => {
-    for (const button of buttons) button.disabled = true;
-    try {
-      await post(`/v1/questions/${encodeURIComponent(question.question)}`, { answer: said });
-      say(said === "deny" ? "Denied" : "Allowed");
-      dispatchEvent(new Event("lazaret-answered"));
-      await done();
-    } catch (error) {
-      fill(end, failure(error.error ?? error));
-      for (const button of buttons) button.disabled = false;
-    }
-  } }, word);
+  const buttons = [];
+  const answer = (said, word, tone) => h("button", { class: tone, onclick: () => send(question, { answer: said }, { end, buttons, done }) }, word);
   const many = (question.values ?? []).length > 0;
-  const buttons = [answer("allow", "Allow", "main"), many && answer("always", "Allow, and these values for this run"), answer("deny", "Deny", "danger")].filter(Boolean);
+  buttons.push(...[answer("allow", "Allow", "main"), many && answer("always", "Allow, and these values for this run"), answer("deny", "Deny", "danger")].filter(Boolean));
   const args = question.args?.inline ?? question.args;
   return h("section", { class: "card question", "aria-label": "Question" },
     h("h2", {}, visible(question.text)),
@@ -48,10 +68,62 @@ export function card(question, done) {
       h("dt", {}, "would call"), h("dd", {}, h("strong", {}, short(question.tool ?? "", 80)),
         question.classes && h("span", { class: "faint" }, ` ${question.classes.effect}, risk ${question.classes.risk}`)),
       h("dt", {}, "with"), h("dd", {}, h("pre", {}, pretty(args === "empty" ? {} : args))),
-      h("dt", {}, "under"), h("dd", {}, label(question.label)),
-      h("dt", {}, "rule"), h("dd", {}, short(question.rule ?? "", 300)),
-      h("dt", {}, "run"), h("dd", {}, h("a", { href: `#/runs/${encodeURIComponent(question.run)}` }, question.run), " ", time(question.at)),
-      question.until && [h("dt", {}, "until"), h("dd", {}, time(question.until))]),
+      around(question)),
     (question.lines ?? []).length > 0 && h("details", {}, h("summary", {}, "a line that makes this the last question of its kind"), question.lines.map((line) => h("pre", { class: "line" }, line))),
-    late ? h("p", { class: "note" }, "Its time is over: that counts as no.") : h("p", { class: "acts" }, buttons), end);
+    over(question) ? h("p", { class: "note" }, "Its time is over: that counts as no.") : h("p", { class: "acts" }, buttons), end);
+}
+
+/** What a server wants to know in the middle of a call. What it says is its own, and shown as that. */
+function asked(question, done) {
+  const { server, message, schema } = question.form;
+  const end = h("div");
+  const required = new Set(schema.required ?? []);
+  const fields = Object.entries(schema.properties ?? {}).map(([name, schema]) => ({ name, schema, ...control(schema, required.has(name)) }));
+  const remark = ({ name, schema }) => [schema.title, schema.description].filter(Boolean).map((said) => short(said, 160)).join(": ") + (required.has(name) ? "" : " (may stay empty)");
+  const buttons = [h("button", { class: "main" }, "Send"), h("button", { type: "button", class: "danger", onclick: () => send(question, { answer: "deny" }, { end, buttons, done }) }, "Decline")];
+  const form = h("form", { autocomplete: "off" }, fields.map((one) => field(short(one.name, 80), one.input, remark(one), question.question.slice(0, 12))), h("p", { class: "acts" }, buttons));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const content = Object.fromEntries(fields.map((one) => [one.name, one.read()]).filter(([, value]) => value !== undefined));
+    send(question, { answer: "allow", content }, { end, buttons, done });
+  });
+  return h("section", { class: "card question", "aria-label": "Question" },
+    h("h2", {}, `The server ${short(server, 80)} asks you`),
+    h("blockquote", { class: "because" }, visible(message)),
+    h("p", { class: "note" }, "What you send goes to that server, and nowhere else. Never give it a password or another secret: no honest server asks for one here."),
+    h("dl", {}, around(question)),
+    over(question) ? h("p", { class: "note" }, "Its time is over: the server was told nothing.") : form, end);
+}
+
+/** The values that a field offers, with what they are called. */
+function offers(schema) {
+  const titled = schema.oneOf ?? schema.anyOf;
+  if (titled) return titled.map((one) => [one.const, one.title]);
+  return schema.enum?.map((value, at) => [value, schema.enumNames?.[at] ?? value]);
+}
+
+/** A control for a field, and how its value is read; nothing where it was left empty. */
+function control(schema, required) {
+  const usual = schema.default;
+  const options = (offers) => offers.map(([value, name]) => h("option", { value, selected: [usual].flat().includes(value) }, short(name, 80)));
+  if (schema.type === "array") {
+    const input = h("select", { multiple: true, required }, options(offers(schema.items) ?? []));
+    return { input, read: () => (input.selectedOptions.length === 0 && !required ? undefined : [...input.selectedOptions].map((one) => one.value)) };
+  }
+  const offered = offers(schema);
+  if (offered) {
+    const input = h("select", { required }, h("option", { value: "" }, ""), options(offered));
+    return { input, read: () => (input.value === "" ? undefined : input.value) };
+  }
+  if (schema.type === "boolean") {
+    const input = h("select", { required }, h("option", { value: "" }, ""), options([["true", "yes"], ["false", "no"]]));
+    if (usual !== undefined) input.value = String(usual);
+    return { input, read: () => (input.value === "" ? undefined : input.value === "true") };
+  }
+  if (schema.type === "integer" || schema.type === "number") {
+    const input = h("input", { type: "number", step: schema.type === "integer" ? 1 : "any", min: schema.minimum, max: schema.maximum, required, value: usual });
+    return { input, read: () => (input.value === "" ? undefined : Number(input.value)) };
+  }
+  const input = h("input", { type: "text", spellcheck: "false", required, value: usual });
+  return { input, read: () => (input.value === "" && !required ? undefined : input.value) };
 }

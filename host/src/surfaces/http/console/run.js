@@ -39,12 +39,38 @@ function heading(head, seen) {
   fill(head,
     h("p", { class: "facts" }, state(seen.state), h("code", {}, seen.run), time(seen.records?.[0]?.at), usage(seen.usage)),
     seen.goal && h("p", { class: "goal" }, short(seen.goal, 2000)),
-    (seen.questions ?? []).map((question) => card(question, () => dispatchEvent(new HashChangeEvent("hashchange")))),
+    h("div", { class: "asks" }, cards(seen.questions ?? [])),
     seen.answer && h("div", { class: "card" }, h("h2", {}, "Answer"), h("pre", { class: "text" }, short(seen.answer, 100_000))),
     seen.error && failure(seen.error),
     h("p", { class: "acts" }, left && !asked && act("resume", "Go on"), (left || GOES_ON.has(seen.state)) && act("cancel", "Cancel", "danger")),
     end);
 }
+
+const again = () => dispatchEvent(new HashChangeEvent("hashchange"));
+
+function cards(questions) {
+  return questions.map((question) => card(question, again));
+}
+
+const LOOKS = 20;
+const LOOK_MS = 250;
+
+/** Shows what a server asks in the middle of a call that is under way. Its question is on record a moment before it can be
+ * answered. */
+async function asks(head, run, signal) {
+  for (let look = 0; look < LOOKS && !signal.aborted; look += 1) {
+    const { questions } = await get(`/v1/runs/${encodeURIComponent(run)}`, signal);
+    if (questions.length > 0) {
+      head.querySelector(".asks")?.replaceChildren(...cards(questions));
+      say("A server asks you something");
+      return;
+    }
+    await new Promise((go) => setTimeout(go, LOOK_MS));
+  }
+}
+
+const isForm = (record) => record.event === "judged" && record.verdict.verdict === "ask" && record.subject.startsWith("form of ");
+const ends = new Set(["answered", "expired"]);
 
 /** What the run took so far; at its end the server has counted all of it. */
 function usage(usage) {
@@ -65,12 +91,16 @@ function live(body, head, seen, signal) {
   const records = seen.records ?? [];
   for (const record of records) timeline.add(record);
   if (!GOES_ON.has(seen.state)) return;
+  const over = new Set(records.filter((record) => ends.has(record.event)).map((record) => record.question));
+  if (!(seen.questions ?? []).length && records.some((record) => isForm(record) && !over.has(record.verdict.id))) asks(head, seen.run, signal).catch(() => {});
   const last = records.at(-1)?.seq;
   let so = seen.usage;
   (async () => {
     for await (const event of events(seen.run, last, signal)) {
       if (event.event === "record") {
         timeline.add(event.data);
+        if (isForm(event.data)) asks(head, seen.run, signal).catch(() => {});
+        if (ends.has(event.data.event)) head.querySelector(".asks")?.replaceChildren();
         if (event.data.event === "replied") {
           so = sum(so, event.data.reply.usage);
           head.querySelector(".spent")?.replaceWith(usage(so));

@@ -247,7 +247,7 @@ fn questions() -> Named {
                 "classes": or_null("object"),
                 "args": {},
                 "label": {},
-                "form": {"type": "boolean"},
+                "form": or_null("object"),
             })),
         ),
         (
