@@ -157,11 +157,12 @@ fn answer(manner: &str, head: &str, body: &str) -> String {
                     );
                     whole("200 OK", "content-type: text/event-stream\r\n", &events)
                 }
-                "huge" => whole(
-                    "200 OK",
-                    "content-type: text/event-stream\r\n",
-                    &format!("data: {}\n\n", "x".repeat(50_000)),
-                ),
+                "huge" => {
+                    let said =
+                        result(json!({"content": [{"type": "text", "text": "x".repeat(50_000)}]}));
+                    let event = format!("data: {said}\n\n");
+                    whole("200 OK", "content-type: text/event-stream\r\n", &event)
+                }
                 _ => json(&said),
             }
         }
@@ -256,10 +257,18 @@ async fn an_inner_address_needs_a_word_of_the_operator() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_is_too_big_is_cut_off() {
     let remote = Remote::start("huge").await;
-    let limits = format!("{PRIVATE}\n[mcp.wiki.limits]\nmessage_bytes = 20000");
-    let rig = rig(&remote, &limits).await.open().await;
-    let called = rig.call("wiki.echo", json!({"text": "hello"})).await;
-    let failed = error(&called.outcome);
+    let answered = async |bytes: usize| {
+        let limits = format!("{PRIVATE}\n[mcp.wiki.limits]\nmessage_bytes = {bytes}");
+        let rig = rig(&remote, &limits).await.open().await;
+        rig.call("wiki.echo", json!({"text": "hello"}))
+            .await
+            .outcome
+    };
+    let fits = answered(60_000).await;
+    assert_eq!(value(&fits).as_str().map(str::len), Some(50_000));
+    // It is over at once, and not when its time is.
+    let cut = answered(20_000).await;
+    let failed = error(&cut);
     assert_eq!(failed.code(), Code::FetchFailed, "{failed}");
-    assert!(failed.message().contains("`message_bytes`"), "{failed}");
+    assert!(failed.message().contains("went away"), "{failed}");
 }
