@@ -21,6 +21,8 @@ fn station() -> Station {
     station.write("lazaret.toml", config);
     station.trust();
     station.run(&["servers", "trust", "mail"]).ends(0);
+    // Its state is there before two processes look at it.
+    station.run(&["ask", "list"]).ends(0);
     station
 }
 
@@ -79,7 +81,7 @@ fn a_form_of_a_server_is_passed_on_to_the_clients_user() {
     says(&mut client, &again, &fit);
     let outcome = client.answer(id)["result"].clone();
     assert_eq!(outcome["isError"], false, "{outcome}");
-    let told: Value = serde_json::from_str(&text(&outcome)).expect("JSON");
+    let told: Value = serde_json::from_str(text(&outcome)).expect("JSON");
     assert_eq!(
         told,
         json!({"action": "accept", "content": {"name": "Ada", "age": 30}})

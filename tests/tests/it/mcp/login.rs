@@ -251,7 +251,7 @@ async fn a_person_comes_back_to_this_machine_alone() {
         let challenge = Challenge::default();
         let asked = (&challenge, "");
         let begun = logins.begin((&terms, place), asked, back.to_owned()).await;
-        let refused = begun.err().expect(back);
+        let refused = begun.expect_err(back);
         assert!(
             refused
                 .message()
