@@ -210,14 +210,15 @@ impl Vault {
     /// # Errors
     /// `Denied` where a secret that is kept cannot be read: nobody could keep it out of requests and records.
     pub(crate) fn teach(&self, known: &Known) -> Result<()> {
-        let variables = self.variables.values();
-        for value in variables.filter_map(|variable| environment::read(variable)) {
-            Secret::unchecked(value).teach(known);
+        for (name, variable) in &self.variables {
+            if let Some(value) = environment::read(variable) {
+                Secret::unchecked(value).teach(known, name);
+            }
         }
         let mut taught = Ok(());
         for name in self.names()? {
             match self.kept(&name) {
-                Ok(Some(secret)) => secret.teach(known),
+                Ok(Some(secret)) => secret.teach(known, &name),
                 Ok(None) => {}
                 Err(error) => taught = taught.and_then(|()| Err(unseen(&name, &error))),
             }

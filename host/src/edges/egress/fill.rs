@@ -122,11 +122,11 @@ impl Filling {
 
     /// A secret as it is now. Known before it is used, so that no answer can bring it back.
     async fn reveal(&self, name: &str) -> Result<Secret> {
-        let (vault, name) = (self.vault.clone(), name.to_owned());
+        let (vault, wanted) = (self.vault.clone(), name.to_owned());
         // A keyring or a slow key may block for as long as it likes; a worker of the runtime may not.
-        let found = tokio::task::spawn_blocking(move || vault.reveal(&name)).await;
+        let found = tokio::task::spawn_blocking(move || vault.reveal(&wanted)).await;
         let secret = found.unwrap_or_else(|_| Err(Error::bug("the vault panicked")))?;
-        secret.teach(&self.known);
+        secret.teach(&self.known, name);
         Ok(secret)
     }
 

@@ -100,7 +100,7 @@ impl Link {
                 greet((wire, ClientLifecycleMode::Initialize), &ear, &ending).await?
             }
             Way::Remote(remote) => {
-                Logins::of(around).freshen(&terms.name, remote).await?;
+                Logins::of(around).freshen((terms, remote)).await?;
                 let desk = (ending.clone(), challenged.clone());
                 let desk = Desk::new((terms, remote), around, desk)?;
                 let either = (desk.clone().transport(terms), either());

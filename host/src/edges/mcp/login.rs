@@ -18,15 +18,15 @@ use crate::rules::json;
 use crate::rules::scrub::Known;
 use crate::rules::server::login::{
     Attempt, Challenge, Client, Issuer, Resource, Showing, Terms as Said, Token, address, again,
-    base64url, comes_back, is_own, issuer_places, joined, registration, resource_places, scope,
-    wish,
+    base64url, comes_back, is_own, issuer_places, joined, names, registration, resource_places,
+    scope, wish,
 };
 use crate::rules::server::{Header, Remote, Terms};
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::shown;
 use crate::words::key::HostKey;
-use crate::words::limits::servers::{LOGIN_BYTES, LOGIN_EARLY_MS};
+use crate::words::limits::servers::{LOGIN_AGAIN_MS, LOGIN_BYTES, LOGIN_EARLY_MS};
 
 /// What is known of a login beside its secrets.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -43,6 +43,9 @@ struct Kept {
     scope: String,
     /// When it is no longer good, in milliseconds since 1970, where that was said.
     until: Option<u64>,
+    /// When it was last tried to have it anew.
+    #[serde(default)]
+    tried: u64,
 }
 
 /// A login that is under way: the person is on their way.
@@ -58,6 +61,21 @@ impl Begun {
     #[must_use]
     pub fn place(&self) -> String {
         self.attempt.place(&self.issuer, &self.client).to_string()
+    }
+
+    /// Who lets them in, where our code and secret go then, and what the token is for.
+    #[must_use]
+    pub fn parties(&self) -> [(&'static str, String); 4] {
+        let scope = match self.attempt.scope.as_str() {
+            "" => "nothing by name".to_owned(),
+            scope => scope.to_owned(),
+        };
+        [
+            ("issuer", self.issuer.issuer.clone()),
+            ("token", self.issuer.token.to_string()),
+            ("resource", self.attempt.resource.clone()),
+            ("scope", scope),
+        ]
     }
 
     /// The code in what somebody came back with; nothing where that is no answer to this login.
@@ -97,18 +115,19 @@ impl Logins {
     ///
     /// # Errors
     /// `DiskFailed`.
-    pub fn header(&self, name: &str, remote: &Remote) -> Result<Option<Header>> {
+    pub fn header(&self, (terms, remote): (&Terms, &Remote)) -> Result<Option<Header>> {
         let own = remote.headers.iter();
         let is_said = own
             .clone()
             .any(|header| header.name.eq_ignore_ascii_case("authorization"));
-        if is_said || self.kept(name, remote)?.is_none() {
+        let key = key(terms, remote);
+        if is_said || self.kept((terms, remote))?.is_none() {
             return Ok(None);
         }
         Ok(Some(Header {
             name: "authorization".to_owned(),
             before: "Bearer ".to_owned(),
-            secret: secret_of(name, TOKEN),
+            secret: names::secret(&key, TOKEN),
         }))
     }
 
@@ -116,59 +135,91 @@ impl Logins {
     ///
     /// # Errors
     /// `DiskFailed`.
-    pub fn scope(&self, name: &str, remote: &Remote) -> Result<String> {
+    pub fn scope(&self, server: (&Terms, &Remote)) -> Result<String> {
         Ok(self
-            .kept(name, remote)?
+            .kept(server)?
             .map(|kept| kept.scope)
             .unwrap_or_default())
     }
 
-    /// A login counts for the address that it was made for, and for no other that has the server's name by now.
-    fn kept(&self, name: &str, remote: &Remote) -> Result<Option<Kept>> {
-        let Some(text) = self.folder.read(&file(name))? else {
+    /// A login counts for the address that it was made for, and for no other that has the server's name.
+    fn kept(&self, (terms, remote): (&Terms, &Remote)) -> Result<Option<Kept>> {
+        let Some(text) = self.folder.read(&file(&key(terms, remote)))? else {
             return Ok(None);
         };
         let kept: Option<Kept> = serde_json::from_slice(&text).ok();
         Ok(kept.filter(|kept| kept.url == remote.url))
     }
 
+    /// Keeps what a server wanted more than it was let in with, for the next login: a call sends nobody to log in.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub fn want(&self, (terms, remote): (&Terms, &Remote), scope: &str) -> Result<()> {
+        let file = wanted(&key(terms, remote));
+        self.folder.write(&file, scope.as_bytes())
+    }
+
+    /// What it wanted more; nothing where it did not.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub fn wanted(&self, (terms, remote): (&Terms, &Remote)) -> Result<Option<Challenge>> {
+        let scope = self.folder.read(&wanted(&key(terms, remote)))?;
+        Ok(scope.map(|scope| Challenge {
+            scope: Some(String::from_utf8_lossy(&scope).into_owned()),
+            too_little: true,
+            ..Challenge::default()
+        }))
+    }
+
     /// Has a token anew that is about to be no longer good.
     ///
     /// # Errors
     /// As [`Logins::renew`].
-    pub async fn freshen(&self, name: &str, remote: &Remote) -> Result<()> {
-        let Some(kept) = self.kept(name, remote)? else {
+    pub async fn freshen(&self, server: (&Terms, &Remote)) -> Result<()> {
+        let Some(kept) = self.kept(server)? else {
             return Ok(());
         };
         let late = Clock::system().now_ms().saturating_add(LOGIN_EARLY_MS);
         if kept.until.is_some_and(|until| until <= late) {
             // One that cannot be had anew is told to the server as it is, which says what it thinks of it.
-            let _ = self.renew(name, remote).await;
+            let _ = self.renew(server).await;
         }
         Ok(())
     }
 
-    /// Has a token anew, without the person; whether that could be done.
+    /// Has a token anew, without the person; whether that could be done. It is tried once a minute: a server that likes no
+    /// token would have one made for each request.
     ///
     /// # Errors
     /// `FetchFailed`, `DiskFailed`; `Denied` where the issuer says no.
-    pub async fn renew(&self, name: &str, remote: &Remote) -> Result<bool> {
-        let Some(kept) = self.kept(name, remote)? else {
+    pub async fn renew(&self, server: (&Terms, &Remote)) -> Result<bool> {
+        let (terms, remote) = server;
+        let now = Clock::system().now_ms();
+        let Some(kept) = self.kept(server)? else {
             return Ok(false);
         };
-        let Ok(refresh) = self.vault.reveal(&secret_of(name, AGAIN)) else {
+        let again = kept.tried..kept.tried.saturating_add(LOGIN_AGAIN_MS);
+        if again.contains(&now) {
+            return Ok(false);
+        }
+        let key = key(terms, remote);
+        let Ok(refresh) = self.vault.reveal(&names::secret(&key, AGAIN)) else {
             return Ok(false);
         };
+        let kept = Kept { tried: now, ..kept };
+        self.note(&key, &kept)?;
         let place = address("where tokens are had", &kept.token)?;
-        let secret = self.vault.reveal(&secret_of(name, CLIENT)).ok();
+        let secret = self.vault.reveal(&names::secret(&key, CLIENT)).ok();
         let client = Client {
             id: kept.client.clone(),
             secret: secret.map(|secret| secret.expose().to_owned()),
             way: kept.way,
         };
-        let what = again(refresh.expose(), &kept.resource);
+        let what = self::again(refresh.expose(), &kept.resource);
         let token = self.token((&place, &client), &what, remote).await?;
-        self.keep(name, kept, (token, None))?;
+        self.keep(&key, kept, (token, None))?;
         Ok(true)
     }
 
@@ -185,12 +236,15 @@ impl Logins {
     ) -> Result<Begun> {
         comes_back(&redirect)?;
         let server = address("the server", &remote.url)?;
-        let resource = self.resource(&server, challenge, remote).await?;
+        let asked = (challenge, &terms.login);
+        let resource = self.resource(&server, asked, remote).await?;
         let issuer = self.issuer(&resource.issuer, remote).await?;
+        // Before anything is sent there that is nobody else's to know.
+        issuer.is_whole(&terms.login)?;
         let client = self
             .client(&issuer, (&terms.login, &redirect), remote)
             .await?;
-        let before = self.kept(&terms.name, remote)?;
+        let before = self.kept((terms, remote))?;
         let before = before.filter(|kept| kept.issuer == issuer.issuer);
         let before = before.map(|kept| kept.scope).unwrap_or_default();
         let said = joined(&terms.login.scope, more);
@@ -214,7 +268,7 @@ impl Logins {
     /// `Denied` where the issuer says no; `FetchFailed`; what the vault says.
     pub async fn finish(
         &self,
-        (name, remote): (&str, &Remote),
+        (terms, remote): (&Terms, &Remote),
         begun: Begun,
         code: &str,
     ) -> Result<String> {
@@ -235,10 +289,11 @@ impl Logins {
             way: client.way,
             scope,
             until: None,
+            tried: 0,
         };
         // What is of another login is not kept beside this one.
-        self.forget(name)?;
-        self.keep(name, kept, (token, client.secret))?;
+        self.forget((terms, remote))?;
+        self.keep(&key(terms, remote), kept, (token, client.secret))?;
         Ok(issuer.issuer)
     }
 
@@ -246,18 +301,20 @@ impl Logins {
     ///
     /// # Errors
     /// `DiskFailed`; what the vault says.
-    pub fn forget(&self, name: &str) -> Result<bool> {
-        let was = self.folder.has(&file(name));
-        self.folder.remove(&file(name))?;
+    pub fn forget(&self, (terms, remote): (&Terms, &Remote)) -> Result<bool> {
+        let key = key(terms, remote);
+        let was = self.folder.has(&file(&key));
+        self.folder.remove(&file(&key))?;
+        self.folder.remove(&wanted(&key))?;
         if was {
-            for what in [TOKEN, AGAIN, CLIENT] {
-                self.vault.remove(&secret_of(name, what))?;
+            for what in names::SECRETS {
+                self.vault.remove(&names::secret(&key, what))?;
             }
         }
         Ok(was)
     }
 
-    fn keep(&self, name: &str, kept: Kept, (token, secret): (Token, Option<String>)) -> Result<()> {
+    fn keep(&self, key: &str, kept: Kept, (token, secret): (Token, Option<String>)) -> Result<()> {
         let now = Clock::system().now_ms();
         let kept = Kept {
             until: token.good_ms.map(|ms| now.saturating_add(ms)),
@@ -271,23 +328,28 @@ impl Logins {
         for (what, value) in values {
             let Some(value) = value else { continue };
             let secret = Secret::new(value)?;
-            secret.teach(&self.known);
-            self.vault.store(&secret_of(name, what), &secret)?;
+            let name = names::secret(key, what);
+            secret.teach(&self.known, &name);
+            self.vault.store(&name, &secret)?;
         }
-        let text = serde_json::to_vec(&kept)
+        self.note(key, &kept)
+    }
+
+    fn note(&self, key: &str, kept: &Kept) -> Result<()> {
+        let text = serde_json::to_vec(kept)
             .map_err(|error| Error::bug("a login cannot be written").because(error))?;
-        self.folder.write(&file(name), &text)
+        self.folder.write(&file(key), &text)
     }
 
     async fn resource(
         &self,
         server: &Url,
-        challenge: &Challenge,
+        (challenge, said): (&Challenge, &Said),
         remote: &Remote,
     ) -> Result<Resource> {
         for place in resource_places(server, challenge)? {
             if let Some(document) = self.document(&place, remote).await? {
-                return Resource::read(&document, server);
+                return Resource::read(&document, server, said);
             }
         }
         let what = "the server does not say who may let us in: it has no document at its well-known addresses";
@@ -345,7 +407,8 @@ impl Logins {
                 shown(&issuer.issuer)
             );
             return Err(Error::new(Code::Denied, what).hint(
-                "ask whoever runs it for a client, and write `login = { client = \"ID\", secret = \"NAME\" }` in `[mcp.NAME]`",
+                "ask whoever runs it for a client, and write `login = { client = \"ID\", secret = \"NAME\", issuer = \"https://…\" }` \
+                 in `[mcp.NAME]`",
             ));
         };
         let headers = vec![
@@ -408,13 +471,17 @@ const TOKEN: &str = "token";
 const AGAIN: &str = "again";
 const CLIENT: &str = "client";
 
-/// The name of one of them in the vault.
-fn secret_of(server: &str, what: &str) -> String {
-    format!("login-{server}-{what}")
+/// What a login to this server is kept under, and no other server's.
+fn key(terms: &Terms, remote: &Remote) -> String {
+    names::key(&terms.name, &remote.url, &terms.login)
 }
 
-fn file(server: &str) -> String {
-    format!("{server}.login")
+fn file(key: &str) -> String {
+    format!("{key}.login")
+}
+
+fn wanted(key: &str) -> String {
+    format!("{key}.wanted")
 }
 
 fn parsed(place: &Url, body: &[u8]) -> Result<Value> {

@@ -114,9 +114,9 @@ fn environment(
     let named = program.env.iter().map(|(name, said)| {
         let value = match said {
             Variable::Plain(value) => value.clone(),
-            Variable::Secret(secret) => {
-                let secret = around.vault.reveal(secret)?;
-                secret.teach(&around.known);
+            Variable::Secret(of) => {
+                let secret = around.vault.reveal(of)?;
+                secret.teach(&around.known, of);
                 secret.expose().to_owned()
             }
         };

@@ -26,7 +26,7 @@ use super::ending::Ending;
 use super::login::Logins;
 use super::sender::{Sender, whole};
 use crate::edges::egress::Stream;
-use crate::rules::server::login::Challenge;
+use crate::rules::server::login::{Challenge, advice};
 use crate::rules::server::{Bounds, Remote, Terms};
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
@@ -38,12 +38,13 @@ use crate::words::lock::lock;
 pub(super) struct Desk(Arc<Parts>);
 
 struct Parts {
-    name: String,
+    terms: Terms,
     /// With the header of whoever has logged in.
     remote: Remote,
-    bounds: Bounds,
     sender: Sender,
     logins: Logins,
+    /// How often the token was had anew: once, whoever found that it had to be.
+    renewals: tokio::sync::Mutex<u64>,
     /// What it said when it wanted to know who asks.
     challenged: Challenged,
     ending: Arc<Ending>,
@@ -78,15 +79,15 @@ impl Desk {
     ) -> Result<Self> {
         let logins = Logins::of(around);
         let mut remote = remote.clone();
-        remote.headers.extend(logins.header(&terms.name, &remote)?);
+        remote.headers.extend(logins.header((terms, &remote))?);
         let line = format!("[mcp.{}]", terms.name);
         let sender = Sender::new(&line, remote.grant(), (&around.egress, &around.key));
         Ok(Self(Arc::new(Parts {
-            name: terms.name.clone(),
+            terms: terms.clone(),
             remote,
-            bounds: terms.bounds,
             sender,
             logins,
+            renewals: tokio::sync::Mutex::default(),
             challenged,
             ending,
         })))
@@ -125,14 +126,24 @@ impl Desk {
 
     /// Sends a request, and again where who asks was known and is not any more, and can be made known without them.
     async fn send_known(&self, headers: Vec<(String, String)>, body: Vec<u8>) -> Answered<Stream> {
+        let before = *self.0.renewals.lock().await;
         let stream = self.send("POST", headers.clone(), body.clone()).await?;
-        if stream.status() != 401 {
-            return Ok(stream);
+        if stream.status() == 401 && self.renewed(before).await {
+            return self.send("POST", headers, body).await;
         }
-        match self.0.logins.renew(&self.0.name, &self.0.remote).await {
-            Ok(true) => self.send("POST", headers, body).await,
-            Ok(false) | Err(_) => Ok(stream),
+        Ok(stream)
+    }
+
+    /// Whether there is another token than there was when so many had been had.
+    async fn renewed(&self, before: u64) -> bool {
+        let mut renewals = self.0.renewals.lock().await;
+        if *renewals != before {
+            return true;
         }
+        let server = (&self.0.terms, &self.0.remote);
+        let is_renewed = matches!(self.0.logins.renew(server).await, Ok(true));
+        *renewals = renewals.saturating_add(u64::from(is_renewed));
+        is_renewed
     }
 
     /// A failure, which is why a server is not up if nothing else is.
@@ -142,19 +153,24 @@ impl Desk {
 
     /// What no message can be made of ends the server: whoever waits learns why.
     fn refused(&self, status: u16, challenge: &str) -> StreamableHttpError<Failed> {
-        let name = &self.0.name;
+        let name = &self.0.terms.name;
         let challenge = Challenge::read(challenge);
         if matches!(status, 401 | 403) {
             *lock(&self.0.challenged) = Some(challenge.clone());
         }
         let why = match (status, &challenge.scope) {
-            (403, Some(scope)) if challenge.too_little => format!(
-                "it answered with status 403: it wants more than it was let in with; log in anew: \
-                 `lazaret servers login {name} --scope \"{scope}\"`"
-            ),
+            (403, Some(scope)) if challenge.too_little => {
+                // Without it the person has to say by themselves what is asked for.
+                let _ = self.0.logins.want((&self.0.terms, &self.0.remote), scope);
+                format!(
+                    "it answered with status 403: it wants more than it was let in with; log in anew: `{}`",
+                    advice(name, scope)
+                )
+            }
             (401 | 403, _) => format!(
-                "it answered with status {status}: it wants to know who asks; log in (`lazaret servers login {name}`), or give \
-                 it a header with a secret (`headers` of `[mcp.{name}]`)"
+                "it answered with status {status}: it wants to know who asks; log in (`{}`), or give it a header with a \
+                 secret (`headers` of `[mcp.{name}]`)",
+                advice(name, "")
             ),
             (300..=399, _) => format!(
                 "it answered with status {status}: it sends elsewhere, and redirects are not followed"
@@ -179,7 +195,7 @@ impl Desk {
 
     /// Events as they come, each of them bounded, and not more of them in a second than may be.
     fn events(&self, stream: Stream) -> Events {
-        let count = Count::new(self.0.bounds);
+        let count = Count::new(self.0.terms.bounds);
         let pieces = stream::unfold(Some((stream, count)), |state| async move {
             let (mut stream, mut count) = state?;
             match stream.next().await {
@@ -324,7 +340,7 @@ impl StreamableHttpClient for Desk {
                 Ok(StreamableHttpPostResponse::Sse(self.events(stream), given))
             }
             200..=299 => {
-                let body = self.read(stream, self.0.bounds.message_bytes).await?;
+                let body = self.read(stream, self.0.terms.bounds.message_bytes).await?;
                 if body.is_empty() && !expects {
                     return Ok(StreamableHttpPostResponse::Accepted);
                 }

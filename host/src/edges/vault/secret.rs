@@ -7,6 +7,7 @@ use zeroize::Zeroizing;
 
 use crate::rules::scrub::Known;
 use crate::rules::secret::check_value;
+use crate::rules::server::login::names;
 use crate::words::error::Result;
 
 /// A secret's value. There is no `Debug`, `Display`, `Clone` or serde; `tests/forge` tries.
@@ -33,10 +34,13 @@ impl Secret {
         &self.0
     }
 
-    /// Tells `known` the value, unless redacting it would blank ordinary text.
-    pub(crate) fn teach(&self, known: &Known) {
-        if check_value(&self.0).is_ok() {
-            known.learn(self.0.as_bytes());
+    /// Tells `known` the value, unless redacting it would blank ordinary text. One that an issuer gives anew again and again
+    /// takes the place of the one before, by its name.
+    pub(crate) fn teach(&self, known: &Known, name: &str) {
+        match (check_value(&self.0).is_ok(), names::is_secret(name)) {
+            (true, true) => known.learn_of(name, self.0.as_bytes()),
+            (true, false) => known.learn(self.0.as_bytes()),
+            (false, _) => {}
         }
     }
 }

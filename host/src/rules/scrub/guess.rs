@@ -215,6 +215,11 @@ fn without_random(text: Cow<'_, str>, random: Random) -> Cow<'_, str> {
 }
 
 /// Whether a token looks random: long enough, of mixed characters, and hard to guess one by one.
+#[must_use]
+pub fn looks_random(token: &str, random: Random) -> bool {
+    is_random(token, random)
+}
+
 fn is_random(token: &str, random: Random) -> bool {
     let length = token.len();
     if !(random.chars..=random.chars_max).contains(&length) {

@@ -3,7 +3,8 @@
 //! A value is looked for as it is, in base64 (each alignment, both alphabets) and in hex; and all of
 //! these again in the text with its escapes read, and without ends of lines ([`super::spelling`]); and in what
 //! comes of that once more, since JSON in JSON escapes twice. That takes time linear in the text. What was known
-//! once stays known while the process lives: a secret that was taken away is still one.
+//! once stays known while the process lives: a secret that was taken away is still one. Values of a name that has new ones
+//! all the time are known for as long as the next one is new.
 //!
 //! It does not find a value that was split up, compressed, encrypted, encoded twice (base64 of base64) or otherwise
 //! computed upon; a guest that never holds a value cannot do that.
@@ -26,10 +27,17 @@ use crate::words::lock::lock;
 #[derive(Clone, Default)]
 pub struct Known(Arc<Mutex<Option<Arc<Net>>>>);
 
+/// A value, and the name that it is the value of, if there may be but one.
+#[derive(Clone)]
+struct Named {
+    name: String,
+    value: Zeroizing<Vec<u8>>,
+}
+
 /// What the values are caught with. Copies of the values live here for as long as the process does:
 /// whoever is to recognise them has to know them.
 struct Net {
-    values: Vec<Zeroizing<Vec<u8>>>,
+    values: Vec<Named>,
     /// As the value has them, and base64, where case counts.
     exact: Vec<Zeroizing<Vec<u8>>>,
     /// Hex, where it does not; in lower case.
@@ -47,13 +55,30 @@ const LONGER: usize = 16;
 impl Known {
     /// Remembers a value. An empty one is none.
     pub fn learn(&self, value: &[u8]) {
+        self.learn_of("", value);
+    }
+
+    /// Remembers the value that a name has now, and the one that it had before, since that may be on its way; no earlier
+    /// one, so that whoever gives new ones does not make this grow. Those of the name `""` are all remembered.
+    pub fn learn_of(&self, name: &str, value: &[u8]) {
         let mut net = lock(&self.0);
         let known = net.as_ref().map_or(&[][..], |net| &net.values);
-        if value.is_empty() || known.iter().any(|known| known.as_slice() == value) {
+        let is_known = |known: &Named| known.name == name && known.value.as_slice() == value;
+        if value.is_empty() || known.iter().any(is_known) {
             return;
         }
         let mut values = known.to_vec();
-        values.push(Zeroizing::new(value.to_vec()));
+        let mut own = known.iter().filter(|known| known.name == name);
+        if !name.is_empty()
+            && let Some(last) = own.next_back().cloned()
+        {
+            values.retain(|known| known.name != name);
+            values.push(last);
+        }
+        values.push(Named {
+            name: name.to_owned(),
+            value: Zeroizing::new(value.to_vec()),
+        });
         *net = Net::new(values).map(Arc::new);
     }
 
@@ -126,9 +151,9 @@ impl Known {
 }
 
 impl Net {
-    fn new(values: Vec<Zeroizing<Vec<u8>>>) -> Option<Self> {
+    fn new(values: Vec<Named>) -> Option<Self> {
         let (mut exact, mut folded) = (Vec::new(), Vec::new());
-        for value in &values {
+        for Named { value, .. } in &values {
             exact.push(value.clone());
             exact.extend(in_base64(value));
             folded.extend(in_hex(value));

@@ -3,14 +3,21 @@
 //! The server says who its issuer is; the issuer says where to log in. Each document must be about the very address that
 //! it was asked for, each address is `https` unless it is this machine's own, and an answer counts only with the state that
 //! went out, and from the issuer that was asked. Whatever else is said is not followed.
+//!
+//! Who may be told a secret is in `pinned`, what may be taken as one in `random`, and where it is kept in `names`.
+
+pub mod names;
+mod pinned;
+mod random;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use url::{Host, Url};
 
+use self::random::is_token;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::{Digest, shown};
-use crate::words::limits::servers::LOGIN_SCOPE_BYTES;
+use crate::words::limits::servers::{LOGIN_SCOPE_BYTES, LOGIN_SHOWN_CHARS};
 
 /// What the operator says of logging in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +28,10 @@ pub struct Terms {
     pub secret: Option<String>,
     /// What is asked for, where the server does not say.
     pub scope: String,
+    /// Who gives tokens, letter for letter; whoever the server names, where nothing is said and no secret is told.
+    pub issuer: Option<String>,
+    /// Where tokens are had, where that is not the issuer's own address.
+    pub token: Option<String>,
 }
 
 /// What a server says when it wants to know who asks.
@@ -73,6 +84,18 @@ fn parameter(header: &str, key: &str) -> Option<String> {
 fn is_scope(scope: &str) -> bool {
     let plain = |c: char| c.is_ascii_graphic() && c != '"' && c != '\\' || c == ' ';
     scope.len() <= LOGIN_SCOPE_BYTES && scope.chars().all(plain)
+}
+
+/// How a person logs in to a server, as they may copy it into a shell: with these scopes only where a shell reads nothing
+/// else in them. They are kept for the login in any case.
+#[must_use]
+pub fn advice(server: &str, scope: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || ":/._ -".contains(c);
+    let is_plain = scope.chars().all(plain) && !scope.starts_with('-');
+    match scope.is_empty() || !is_plain || scope.len() > LOGIN_SHOWN_CHARS {
+        true => format!("lazaret servers login {server}"),
+        false => format!("lazaret servers login {server} --scope '{scope}'"),
+    }
 }
 
 /// These scopes and those, each once.
@@ -213,11 +236,11 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// Reads what a server says. It must be about the address that we ask.
+    /// Reads what a server says. It must be about the address that we ask, and name the operator's issuer if they name one.
     ///
     /// # Errors
-    /// `Denied` where it is about another; `NotJson` where it says nothing.
-    pub fn read(document: &Value, server: &Url) -> Result<Self> {
+    /// `Denied` where it is about another, or names another; `NotJson` where it says nothing.
+    pub fn read(document: &Value, server: &Url, said: &Terms) -> Result<Self> {
         let word = |key: &str| document.get(key).and_then(Value::as_str);
         let resource = word("resource").ok_or_else(|| unsaid("resource"))?;
         if !covers(resource, server) {
@@ -227,10 +250,8 @@ impl Resource {
             );
             return Err(Error::new(Code::Denied, what));
         }
-        let issuers = document.get("authorization_servers");
-        let issuer = issuers
-            .and_then(|issuers| issuers.get(0))
-            .and_then(Value::as_str);
+        let named = list(document, "authorization_servers").unwrap_or_default();
+        let issuer = said.issuer_of(&named)?;
         let issuer = issuer.ok_or_else(|| unsaid("authorization_servers"))?;
         address("the issuer", issuer)?;
         Ok(Self {
@@ -409,6 +430,9 @@ impl Client {
         let word = |key: &str| document.get(key).and_then(Value::as_str);
         let id = word("client_id").ok_or_else(|| unsaid("client_id"))?;
         let secret = word("client_secret").map(str::to_owned);
+        if let Some(secret) = &secret {
+            random::check("the client secret", secret)?;
+        }
         let way = match word("token_endpoint_auth_method").and_then(Showing::of) {
             Some(way) if secret.is_some() || way == Showing::None => way,
             Some(_) | None => issuer.way(secret.is_some())?,
@@ -573,6 +597,14 @@ impl Token {
     pub fn read(document: &Value) -> Result<Self> {
         let word = |key: &str| document.get(key).and_then(Value::as_str);
         let access = word("access_token").ok_or_else(|| unsaid("access_token"))?;
+        if !is_token(access) {
+            let what = "the issuer gives a token that cannot stand in a header (RFC 6750)";
+            return Err(Error::new(Code::BadOutcome, what));
+        }
+        random::check("the token", access)?;
+        if let Some(refresh) = word("refresh_token") {
+            random::check("the refresh token", refresh)?;
+        }
         let kind = word("token_type").unwrap_or_default();
         if !kind.eq_ignore_ascii_case("bearer") {
             let what = format!(

@@ -1,12 +1,12 @@
 //! `lazaret servers login` and `logout`: who a server over HTTP lets in.
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::back::Back;
 use super::servers::around;
 use super::{Scene, print};
 use crate::edges::mcp::Server;
-use crate::edges::mcp::login::Logins;
+use crate::edges::mcp::login::{Begun, Logins};
 use crate::rules::server::login::Challenge;
 use crate::rules::server::{Remote, Terms, Way};
 use crate::runs::host::Setup;
@@ -25,33 +25,23 @@ pub(super) async fn log_in(
     let waiting = format!("asking the server `{}`", terms.name);
     let looked = print::while_waiting(&waiting, scene.quiet, server.look()).await;
     server.end().await;
+    let logins = Logins::of(&around);
     let challenge = match (server.challenge(), looked) {
         (Some(challenge), _) => challenge,
-        (None, Ok(_)) if scope.is_empty() => return Ok(in_already(scene, terms)),
-        (None, Ok(_)) => Challenge::default(),
         (None, Err(error)) => return Err(error),
-    };
-    let logins = Logins::of(&around);
-    let show = |place: &str| {
-        if scene.json {
-            print::compact(&json!({"server": terms.name, "url": place}));
-        } else {
-            print::line(format!(
-                "{} {}\n  {}\n{}",
-                strong("log in to"),
-                strong(&terms.name),
-                foreign(place),
-                faint("open it in a browser on this machine; this waits until you come back"),
-            ));
-        }
+        (None, Ok(_)) => match logins.wanted((terms, remote))? {
+            Some(wanted) => wanted,
+            None if scope.is_empty() => return Ok(in_already(scene, terms)),
+            None => Challenge::default(),
+        },
     };
     let back = Back::open().await?;
     let asked = (&challenge, scope);
     let begun = logins.begin((terms, remote), asked, back.place()).await?;
-    show(&begun.place());
+    show(scene, terms, &begun);
     let code = back.heard(|target| begun.code(target)).await?;
-    let issuer = logins.finish((&terms.name, remote), begun, &code).await?;
-    let granted = logins.scope(&terms.name, remote)?;
+    let issuer = logins.finish((terms, remote), begun, &code).await?;
+    let granted = logins.scope((terms, remote))?;
     if scene.json {
         print::compact(&json!({
             "ok": true, "server": terms.name, "issuer": issuer, "scope": granted,
@@ -70,6 +60,38 @@ pub(super) async fn log_in(
     Ok(0)
 }
 
+/// Where the person goes, and before that who hears of it: whether that is well they can still say.
+fn show(scene: &Scene, terms: &Terms, begun: &Begun) {
+    let place = begun.place();
+    let parties = begun.parties();
+    if scene.json {
+        let own = [("server", terms.name.clone()), ("url", place)];
+        let all = own.into_iter().chain(parties);
+        let said: Map<String, Value> = all
+            .map(|(what, who)| (what.to_owned(), who.into()))
+            .collect();
+        print::compact(&said);
+        return;
+    }
+    print::line(format!("{} {}", strong("log in to"), strong(&terms.name)));
+    for ((_, who), what) in parties.iter().zip(PARTIES) {
+        print::line(format!("  {} {}", faint(what), foreign(who)));
+    }
+    print::line(format!(
+        "  {}\n{}",
+        foreign(&place),
+        faint("open it in a browser on this machine; this waits until you come back"),
+    ));
+}
+
+/// What somebody has to do with a login, for people.
+const PARTIES: [&str; 4] = [
+    "who lets you in",
+    "gets the code and our secret",
+    "the token is for",
+    "asks for",
+];
+
 fn in_already(scene: &Scene, terms: &Terms) -> u8 {
     if scene.json {
         print::compact(&json!({"ok": true, "server": terms.name, "issuer": null, "scope": null}));
@@ -81,8 +103,8 @@ fn in_already(scene: &Scene, terms: &Terms) -> u8 {
 
 /// Forgets a login.
 pub(super) fn log_out(scene: &Scene, setup: &Setup, terms: &Terms) -> Result<u8> {
-    remote(terms)?;
-    let was = Logins::of(&around(setup)?).forget(&terms.name)?;
+    let remote = remote(terms)?;
+    let was = Logins::of(&around(setup)?).forget((terms, remote))?;
     if scene.json {
         print::compact(&json!({"ok": true, "server": terms.name, "wasIn": was}));
     } else {

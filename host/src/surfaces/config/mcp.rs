@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::mcp_asks::{self, ElicitationWord, SamplingTable};
+use super::mcp_login::{self, LoginTable};
 use super::resolve::{check_name, in_table};
 use super::traces::HeaderTable;
 use crate::edges::vault::Vault;
@@ -14,7 +15,6 @@ use crate::rules::flow::kind::Kind;
 use crate::rules::flow::lines::ToolFlow;
 use crate::rules::grant::{Destination, FetchBounds};
 use crate::rules::manifest::{EffectClass, Risk, Sensitivity};
-use crate::rules::server::login;
 use crate::rules::server::{Bounds, Choice, Header, Line, Program, Remote, Terms, Variable, Way};
 use crate::words::error::{Error, Result};
 use crate::words::id::shown;
@@ -79,20 +79,6 @@ pub struct KeptTable {
     pub env: Option<String>,
     /// The secret of the vault that it is.
     pub secret: Option<String>,
-}
-
-/// `login = { client = …, secret = … }`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct LoginTable {
-    /// What Lazaret is called where one logs in, or the address of a document about it; absent: it makes itself known.
-    pub client: String,
-    /// The secret of the vault that goes with it.
-    pub secret: Option<String>,
-    /// Or the environment variable that holds it.
-    pub env: Option<String>,
-    /// What is asked for beside what the server says, in one text.
-    pub scope: String,
 }
 
 /// `[mcp.NAME.tools."TOOL"]`.
@@ -187,7 +173,7 @@ fn terms(vault: &mut Vault, (folder, name): (&Path, &str), table: &McpTable) -> 
             tools: tools.collect::<Result<_>>()?,
         },
         bounds: bounds(table.limits)?,
-        login: login(vault, name, table)?,
+        login: mcp_login::login(vault, name, table)?,
         asks: mcp_asks::asks(table.elicitation, table.sampling.as_ref())?,
     })
 }
@@ -281,7 +267,7 @@ fn variable(
 }
 
 /// The name of a secret that is in the environment or in the vault, if it is said which.
-fn secret(
+pub(super) fn secret(
     vault: &mut Vault,
     own: String,
     said: (&Option<String>, &Option<String>),
@@ -334,35 +320,6 @@ fn remote(vault: &mut Vault, (name, url): (&str, &str), table: &McpTable) -> Res
     // What can never be sent is better said before anything is.
     remote.request("POST", Vec::new(), Vec::new())?;
     Ok(remote)
-}
-
-/// How one logs in to a server over HTTP.
-fn login(vault: &mut Vault, name: &str, table: &McpTable) -> Result<login::Terms> {
-    let said = &table.login;
-    if *said == LoginTable::default() {
-        return Ok(login::Terms::default());
-    }
-    if table.url.is_none() {
-        let what = "`login` is about a `url`, and it has a `command`";
-        return Err(Error::bad_input(what));
-    }
-    let own = format!("mcp.{name}.login.secret");
-    let secret = match (&said.env, &said.secret) {
-        (None, None) => None,
-        both => Some(
-            secret(vault, own, both)
-                .ok_or_else(|| Error::bad_input("`login` has either `env` or `secret`"))?,
-        ),
-    };
-    if said.client.is_empty() && secret.is_some() {
-        let what = "`login` has a secret, and no `client` that it belongs to";
-        return Err(Error::bad_input(what));
-    }
-    Ok(login::Terms {
-        client: Some(said.client.clone()).filter(|client| !client.is_empty()),
-        secret,
-        scope: said.scope.clone(),
-    })
 }
 
 fn line(tool: &str, said: &McpToolTable) -> Result<Line> {
@@ -490,7 +447,7 @@ mod tests {
                 "[a]\nurl = \"https://a.test/\"\nlogin = {{ {more} }}"
             ))
         };
-        assert!(login("client = \"me\", env = \"ME\", scope = \"a b\"").is_ok());
+        assert!(login("client = \"me\", scope = \"a b\"").is_ok());
         assert!(login("env = \"ME\"").is_err());
         assert!(login("client = \"me\", env = \"ME\", secret = \"me\"").is_err());
     }

@@ -38,5 +38,11 @@ pub const LOGIN_REQUESTS: u32 = 64;
 pub const LOGIN_HEAD_BYTES: usize = 16 << 10;
 /// How long one of them may take to say what it wants.
 pub const LOGIN_HEAD_MS: u64 = 10_000;
+/// Characters that a secret has that an issuer gives.
+pub const LOGIN_SECRET_CHARS: usize = 16;
+/// How long a token counts that was just had, or could not be had: an issuer is asked for one no more often.
+pub const LOGIN_AGAIN_MS: u64 = 60_000;
+/// Characters of scopes that stand in a command to copy.
+pub const LOGIN_SHOWN_CHARS: usize = 200;
 /// A token that is good for no longer than this is asked for anew.
 pub const LOGIN_EARLY_MS: u64 = 30_000;

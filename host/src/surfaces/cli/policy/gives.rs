@@ -13,6 +13,8 @@ use crate::surfaces::config::file::{
     ConfigFile, FetchEntry, GrantTable, ModelTable, MountTable, looking,
 };
 use crate::surfaces::config::mcp::{McpTable, VariableTable};
+use crate::surfaces::config::mcp_asks::{ElicitationWord, SamplingTable};
+use crate::surfaces::config::mcp_login::LoginTable;
 use crate::surfaces::config::traces::HeaderTable;
 use crate::surfaces::paint::{foreign, strong};
 
@@ -36,7 +38,7 @@ impl Gift {
 }
 
 /// Keys that are said as they are written, and the tables that they stand in; `*` is every key of a table.
-const AS_WRITTEN: [(&str, &str); 13] = [
+const AS_WRITTEN: [(&str, &str); 15] = [
     ("", "profile"),
     ("", "confirmed"),
     ("", "allow_risk"),
@@ -49,6 +51,8 @@ const AS_WRITTEN: [(&str, &str); 13] = [
     ("scripts", "*"),
     ("serve", "*"),
     ("mcp_server", "*"),
+    ("compaction", "model"),
+    ("compaction", "after"),
     ("names", "*"),
 ];
 
@@ -117,10 +121,54 @@ fn of_server(name: &str, server: &McpTable) -> Gift {
         }
     });
     let headers = server.headers.iter().map(in_header);
+    let asks = of_login(&server.login).into_iter().chain(asked(server));
     Gift {
-        with: variables.chain(headers).collect(),
+        with: variables.chain(headers).chain(asks).collect(),
         ..Gift::new(format!("MCP server {name}"), gives)
     }
+}
+
+/// Whom a login tells what: a secret goes to whoever the file names.
+fn of_login(login: &LoginTable) -> Vec<String> {
+    let mut said = Vec::new();
+    let issuer = login.issuer.as_deref();
+    if *login != LoginTable::default() {
+        let client = match login.client.as_str() {
+            "" => "as a new client",
+            client => client,
+        };
+        let secret = match (&login.env, &login.secret) {
+            (None, None) => String::new(),
+            (env, secret) => format!(" with {}", kept_in(env.as_deref(), secret.as_deref())),
+        };
+        let issuer = issuer.unwrap_or("whoever it names");
+        said.push(format!("login: {client}{secret}, told to {issuer}"));
+    }
+    let token = login.token.iter();
+    said.extend(token.map(|token| format!("login: code and secret go to {token}")));
+    if !login.scope.is_empty() {
+        said.push(format!("login: asks for {}", login.scope));
+    }
+    said
+}
+
+/// What the server may ask for in the middle of a call.
+fn asked(server: &McpTable) -> Vec<String> {
+    let form = (server.elicitation == ElicitationWord::Ask)
+        .then(|| "asks you questions in the middle of its calls (elicitation)".to_owned());
+    let sampling = server.sampling.as_ref();
+    let model = sampling.map(
+        |SamplingTable {
+             model,
+             tokens,
+             requests,
+         }| {
+            format!(
+                "asks the model {model}: {tokens} tokens, {requests} requests in a run (sampling)"
+            )
+        },
+    );
+    form.into_iter().chain(model).collect()
 }
 
 /// Components, by what they are by now: another one of the same name shows.
