@@ -10,4 +10,5 @@ pub mod lines;
 pub mod listed;
 pub mod mcp;
 mod paint;
+mod spot;
 pub mod wish;

@@ -28,6 +28,7 @@ use std::thread;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
+pub use self::batch::Ahead;
 use self::batch::Batch;
 use self::chain::Chains;
 pub use self::chain::{Provenance, Verified};
@@ -196,12 +197,35 @@ impl Journal {
     ///
     /// # Errors
     /// `DiskFailed` after a failed write, `Busy` when the writer cannot keep up.
-    pub fn append(&self, run: &RunId, parent: Seq, mut event: Event) -> Result<Stamp> {
+    pub fn append(&self, run: &RunId, parent: Seq, event: Event) -> Result<Stamp> {
+        self.append_after(run, parent, event, None)
+    }
+
+    /// The same of the first record of a run. Before that is written, which is when others may see it, `ahead` is done; where
+    /// it fails, nothing is written, and it is tried again with the next write. A run that is written at once, its end
+    /// included, needs nothing ahead.
+    ///
+    /// # Errors
+    /// As [`Journal::append`].
+    pub fn append_first(&self, run: &RunId, event: Event, ahead: Option<Ahead>) -> Result<Stamp> {
+        self.append_after(run, 0, event, ahead)
+    }
+
+    fn append_after(
+        &self,
+        run: &RunId,
+        parent: Seq,
+        mut event: Event,
+        ahead: Option<Ahead>,
+    ) -> Result<Stamp> {
         self.clean(&mut event);
         let (stamp, nudge, line) = {
             let mut batch = lock(&self.0.batch);
             batch.check()?;
             let seq = batch.take_seq(run, &event)?;
+            if let Some(ahead) = ahead {
+                batch.goes_ahead(run, ahead);
+            }
             let mut record = Record {
                 run: run.clone(),
                 seq,

@@ -388,7 +388,7 @@ impl Host {
             WishedArgs::Json(args) => args.clone(),
             WishedArgs::Broken(_) => Value::Null,
         };
-        let hold = self.begin(&run, &request.tool, &wish)?;
+        let hold = self.begin_unseen(&run, &request.tool, &wish)?;
         let started = Started {
             surface,
             subject: request.tool.clone(),
@@ -403,7 +403,8 @@ impl Host {
             forked: None,
             attached: Vec::new(),
         };
-        self.journal().append(&run, 0, Event::Started(started))?;
+        let started = Event::Started(started);
+        self.journal().append_first(&run, started, hold.ahead())?;
         let caller = Caller {
             place: Place::default().inside(0),
             known: self.knows(&typed_in(&label, &wish), &[]).asking(asked),

@@ -144,12 +144,23 @@ impl Host {
     /// Holds a run that begins, against everybody else, and marks it as begun here.
     pub(super) fn begin(&self, run: &RunId, subject: &str, wish: &Value) -> Result<Hold> {
         let hold = self.kept.hold(run)?;
+        let (wish, engine) = self.marked(subject, wish);
+        hold.begin(wish, engine)?;
+        Ok(hold)
+    }
+
+    /// The same of a run that may be over before anybody else sees anything of it. Whatever [`Hold::ahead`] says goes
+    /// with its first record.
+    pub(super) fn begin_unseen(&self, run: &RunId, subject: &str, wish: &Value) -> Result<Hold> {
+        self.kept.hold_unseen(run, self.marked(subject, wish))
+    }
+
+    /// What the mark of a run says: what is wished for, and the engine that it may need.
+    fn marked(&self, subject: &str, wish: &Value) -> (Digest, Digest) {
         // As it will stand in the record.
         let mut wish = wish.clone();
         self.station.scrub.known().clean_value(&mut wish);
-        let engine = self.station.scripts.engine.digest;
-        hold.begin(mark_of(subject, &wish), engine)?;
-        Ok(hold)
+        (mark_of(subject, &wish), self.station.scripts.engine.digest)
     }
 
     fn script_of<'a>(&'a self, caller: Caller, source: String, tasks: &'a Tasks) -> Script<'a> {

@@ -23,6 +23,8 @@ const COMMIT_NOW_BYTES: usize = 64 << 10;
 pub(super) type Taken = (Vec<Record>, Vec<(Digest, String)>);
 /// Why nothing is written any more.
 pub(super) type Broken = (Code, String);
+/// What is done before the first record of a run is written.
+pub type Ahead = Box<dyn Fn() -> Result<()> + Send>;
 
 #[derive(Default)]
 pub(super) struct Batch {
@@ -36,6 +38,8 @@ pub(super) struct Batch {
     /// Runs that were read, and that were imported: nothing is appended to them.
     imported: Ended,
     pub(super) broken: Option<Broken>,
+    /// Of runs of which nothing is written yet: what is done before.
+    ahead: HashMap<RunId, Ahead>,
     /// Of a replay: the run, and how many records it may have.
     pub(super) cut: Option<(RunId, Seq)>,
     /// How often the disk was waited for.
@@ -81,6 +85,8 @@ impl Batch {
         let seq = *next;
         *next += 1;
         if matches!(event, Event::Stopped(_)) {
+            // Where nothing of it is written yet, all of it is written at once.
+            self.ahead.remove(run);
             self.let_go(run);
         }
         Ok(seq)
@@ -128,6 +134,29 @@ impl Batch {
         let first = records.next().map(|first| &first.run);
         let one = records.all(|record| Some(&record.run) == first);
         one && self.records.len() <= COMMIT_NOW_RECORDS && self.bytes <= COMMIT_NOW_BYTES
+    }
+
+    /// Before the first record of this run is written, this is done.
+    pub(super) fn goes_ahead(&mut self, run: &RunId, ahead: Ahead) {
+        self.ahead.insert(run.clone(), ahead);
+    }
+
+    /// What is to be done before the batch may be written.
+    pub(super) fn due(&mut self) -> Vec<(RunId, Ahead)> {
+        let mut due = Vec::new();
+        if self.ahead.is_empty() {
+            return due;
+        }
+        for record in &self.records {
+            due.extend(self.ahead.remove_entry(&record.run));
+        }
+        due
+    }
+
+    /// Whether there is any of that.
+    pub(super) fn is_due(&self) -> bool {
+        let awaited = |record: &Record| self.ahead.contains_key(&record.run);
+        !self.ahead.is_empty() && self.records.iter().any(awaited)
     }
 
     /// What there is to write.

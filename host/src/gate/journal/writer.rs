@@ -115,8 +115,11 @@ impl Writer {
                 return None;
             }
         }
+        if let Err(undone) = self.go_ahead() {
+            return Some(Err(broken_by(undone)));
+        }
         let writing = store::begin_now(&self.database)?;
-        let (records, contents) = match taken(&self.batch) {
+        let (records, contents) = match taken(&self.batch)? {
             Ok(taken) => taken,
             Err(broken) => return Some(Err(broken_by(broken))),
         };
@@ -131,11 +134,34 @@ impl Writer {
     /// Writes the open batch. After a failure nothing is ever written again: what may or may not be on the disk
     /// must not be followed by more, and nobody acts on what was not written.
     fn write(&mut self, sync: bool) -> Result<(), Broken> {
-        let (records, contents) = taken(&self.batch)?;
+        let (records, contents) = loop {
+            self.go_ahead()?;
+            // Others may have begun meanwhile.
+            if let Some(taken) = taken(&self.batch) {
+                break taken?;
+            }
+        };
         let sync = sync && (self.unsynced || !records.is_empty());
         let what = (records.as_slice(), contents.as_slice());
         let written = store::write(&self.database, &mut self.chains, what, sync);
         self.wrote(written, records, sync)
+    }
+
+    /// Does what is to be done before the batch is written. What fails is tried again before the next write, and
+    /// nothing is written before it has been done.
+    fn go_ahead(&self) -> Result<(), Broken> {
+        let mut due = lock(&self.batch).due().into_iter();
+        let mut done = Ok(());
+        for (run, ahead) in due.by_ref() {
+            if let Err(error) = ahead() {
+                done = Err((error.code(), error.message().to_owned()));
+                lock(&self.batch).goes_ahead(&run, ahead);
+                break;
+            }
+        }
+        let mut open = lock(&self.batch);
+        due.for_each(|(run, ahead)| open.goes_ahead(&run, ahead));
+        done
     }
 
     fn wrote(
@@ -177,12 +203,13 @@ impl Writer {
     }
 }
 
-/// What there is to write, unless nothing may be written any more.
-fn taken(batch: &Mutex<Batch>) -> Result<Taken, Broken> {
+/// What there is to write, unless nothing may be written any more; nothing where something is to be done before.
+fn taken(batch: &Mutex<Batch>) -> Option<Result<Taken, Broken>> {
     let mut open = lock(batch);
     match &open.broken {
-        Some(broken) => Err(broken.clone()),
-        None => Ok(open.take()),
+        Some(broken) => Some(Err(broken.clone())),
+        None if open.is_due() => None,
+        None => Some(Ok(open.take())),
     }
 }
 
@@ -195,6 +222,7 @@ fn broken_by((code, why): Broken) -> Error {
 mod tests {
     use std::path::{Path, PathBuf};
 
+    use super::super::batch::Ahead;
     use super::*;
     use crate::words::event::Event;
     use crate::words::key::HostKey;
@@ -284,5 +312,62 @@ mod tests {
         assert!(said.contains("the journal's writer panicked"), "{said}");
         let other = store::open_again(&path).unwrap();
         assert!(store::records(&other, &run()).is_err());
+    }
+
+    /// What is done ahead, which fails so often first, and how often it was done.
+    fn ahead(failures: usize) -> (Ahead, Arc<Mutex<usize>>) {
+        let count: Arc<Mutex<usize>> = Arc::default();
+        let counted = count.clone();
+        let ahead = move || {
+            let mut count = lock(&counted);
+            *count += 1;
+            match *count > failures {
+                true => Ok(()),
+                false => Err(Error::new(Code::DiskFailed, "not now")),
+            }
+        };
+        (Box::new(ahead), count)
+    }
+
+    #[test]
+    fn nothing_of_a_run_is_written_before_what_goes_ahead_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut writer, batch, path) = writer(folder.path());
+        let other = store::open_again(&path).unwrap();
+        let (ahead, count) = ahead(2);
+        lock(&batch).goes_ahead(&run(), ahead);
+        assert!(matches!(writer.commit_now(), Some(Ok(()))));
+        assert_eq!(*lock(&count), 0, "there is nothing to write");
+        open(&batch, 0);
+        assert_eq!(why(writer.commit_now()), "not now");
+        assert!(writer.write(true).is_err());
+        assert!(store::records(&other, &run()).is_err(), "nothing is there");
+        assert!(matches!(writer.commit_now(), Some(Ok(()))));
+        assert_eq!(store::records(&other, &run()).unwrap().len(), 1);
+        open(&batch, 1);
+        writer.write(false).unwrap();
+        assert_eq!(*lock(&count), 3, "once it is done, it is done");
+    }
+
+    #[test]
+    fn a_run_that_is_written_at_once_needs_nothing_ahead() {
+        use crate::words::event::{Content, End, Stopped};
+        use crate::words::message::Usage;
+        let folder = tempfile::tempdir().unwrap();
+        let (mut writer, batch, _) = writer(folder.path());
+        let (ahead, count) = ahead(0);
+        lock(&batch).goes_ahead(&run(), ahead);
+        open(&batch, 0);
+        let stopped = Event::Stopped(Stopped {
+            end: End::Done {
+                content: Content::Empty,
+            },
+            turns: 0,
+            usage: Usage::default(),
+            limit: None,
+        });
+        lock(&batch).take_seq(&run(), &stopped).unwrap();
+        assert!(matches!(writer.commit_now(), Some(Ok(()))));
+        assert_eq!(*lock(&count), 0);
     }
 }

@@ -3,11 +3,15 @@
 //!
 //! A journal that came with somebody's files has no mark, and nothing in it goes on (invariant 14).
 
+mod unseen;
+
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
+use self::unseen::Unseen;
 use crate::edges::answers::Answers;
 use crate::edges::state::{Held, StateFolder, said};
+use crate::gate::journal::Ahead;
 use crate::guests::plugin::PluginBytes;
 use crate::guests::script::ScriptEngine;
 use crate::runs::attached::Attached;
@@ -40,6 +44,8 @@ enum Place {
     Folder {
         engines: StateFolder,
         runs: StateFolder,
+        /// Runs of this process of which nobody else has seen anything when they began.
+        unseen: Arc<Mutex<BTreeSet<RunId>>>,
     },
 }
 
@@ -50,10 +56,20 @@ pub(in crate::runs) enum Hold {
     Memory(#[expect(dead_code, reason = "held for its drop")] Taken),
     /// Against the rest of this machine.
     File(Held),
+    /// The same as soon as anybody there may see anything of it.
+    Unseen(Unseen),
 }
 
 #[derive(Debug)]
 pub(in crate::runs) struct Taken(Arc<Mutex<BTreeSet<RunId>>>, RunId);
+
+impl Taken {
+    /// Takes it, where nobody has.
+    fn of(runs: &Arc<Mutex<BTreeSet<RunId>>>, run: &RunId) -> Option<Self> {
+        let taken = lock(runs).insert(run.clone());
+        taken.then(|| Self(runs.clone(), run.clone()))
+    }
+}
 
 impl Drop for Taken {
     fn drop(&mut self) {
@@ -73,6 +89,15 @@ struct Mark {
 }
 
 impl Mark {
+    /// Of a run that begins.
+    fn of(wish: Digest, engine: Digest) -> Self {
+        Self {
+            wish: wish.to_string(),
+            engines: BTreeSet::from([engine.to_string()]),
+            seal: String::new(),
+        }
+    }
+
     fn read(text: &str) -> Self {
         let mut mark = Self::default();
         for line in text.lines() {
@@ -104,11 +129,7 @@ impl Hold {
     /// # Errors
     /// `DiskFailed`.
     pub(in crate::runs) fn begin(&self, wish: Digest, engine: Digest) -> Result<()> {
-        self.write(&Mark {
-            wish: wish.to_string(),
-            engines: BTreeSet::from([engine.to_string()]),
-            seal: String::new(),
-        })
+        self.write(&Mark::of(wish, engine))
     }
 
     /// Remembers what the records say at a pause.
@@ -163,6 +184,7 @@ impl Hold {
         match self {
             Self::Memory(_) => Ok(None),
             Self::File(held) => Ok(Some(Mark::read(&held.read()?))),
+            Self::Unseen(unseen) => unseen.held(|held| Ok(Some(Mark::read(&held.read()?)))),
         }
     }
 
@@ -171,24 +193,48 @@ impl Hold {
         match self {
             Self::Memory(_) => {}
             Self::File(held) => held.remove(),
+            Self::Unseen(unseen) => unseen.end(),
         }
     }
 
     fn change(&self, change: impl FnOnce(&mut Mark)) -> Result<()> {
-        let Self::File(held) = self else {
-            return Ok(());
+        let changed = |held: &Held| {
+            let mut mark = Mark::read(&held.read()?);
+            change(&mut mark);
+            held.write(&mark.text())
         };
-        let mut mark = Mark::read(&held.read()?);
-        change(&mut mark);
-        held.write(&mark.text())
+        match self {
+            Self::Memory(_) => Ok(()),
+            Self::File(held) => changed(held),
+            Self::Unseen(unseen) => unseen.held(changed),
+        }
     }
 
     fn write(&self, mark: &Mark) -> Result<()> {
         match self {
             Self::Memory(_) => Ok(()),
             Self::File(held) => held.write(&mark.text()),
+            Self::Unseen(unseen) => unseen.held(|held| held.write(&mark.text())),
         }
     }
+
+    /// What is to be done before anybody else may see anything of the run.
+    pub(in crate::runs) fn ahead(&self) -> Option<Ahead> {
+        match self {
+            Self::Memory(_) | Self::File(_) => None,
+            Self::Unseen(unseen) => Some(unseen.ahead()),
+        }
+    }
+}
+
+/// The file of a run's mark. By digest: a name out of a foreign journal must not lead out of the folder.
+fn file_of(run: &RunId) -> String {
+    Digest::of(run.as_str().as_bytes()).to_string()
+}
+
+fn elsewhere(run: &RunId) -> Error {
+    Error::new(Code::Busy, format!("the run `{run}` goes on elsewhere"))
+        .hint("wait until it ends or pauses")
 }
 
 fn not_here(why: &str) -> Error {
@@ -244,6 +290,7 @@ impl Kept {
             place: Place::Folder {
                 engines: folder.below("engines")?,
                 runs: folder.below("begun")?,
+                unseen: Arc::default(),
             },
             attached: Attached::Folder(folder.below("attached")?),
             lanes: Lanes::default(),
@@ -256,10 +303,24 @@ impl Kept {
     /// # Errors
     /// `Busy` where somebody else does.
     pub(in crate::runs) fn hold(&self, run: &RunId) -> Result<Hold> {
-        self.take(run)?.ok_or_else(|| {
-            Error::new(Code::Busy, format!("the run `{run}` goes on elsewhere"))
-                .hint("wait until it ends or pauses")
-        })
+        self.take(run)?.ok_or_else(|| elsewhere(run))
+    }
+
+    /// Holds and marks a run that begins and may end before anybody else sees anything of it: then no file is made.
+    ///
+    /// # Errors
+    /// `Busy` where somebody else holds it.
+    pub(in crate::runs) fn hold_unseen(
+        &self,
+        run: &RunId,
+        (wish, engine): (Digest, Digest),
+    ) -> Result<Hold> {
+        let Place::Folder { runs, unseen, .. } = &self.place else {
+            return self.hold(run);
+        };
+        let taken = Taken::of(unseen, run).ok_or_else(|| elsewhere(run))?;
+        let mark = Mark::of(wish, engine);
+        Ok(Hold::Unseen(Unseen::new(runs.clone(), taken, mark)))
     }
 
     /// Holds a session; nothing where somebody else does. No run has such a name.
@@ -273,14 +334,9 @@ impl Kept {
 
     fn take(&self, run: &RunId) -> Result<Option<Hold>> {
         Ok(match &self.place {
-            Place::Memory(runs) => lock(runs)
-                .insert(run.clone())
-                .then(|| Hold::Memory(Taken(runs.clone(), run.clone()))),
-            // By digest: a name out of a foreign journal must not lead out of the folder.
-            Place::Folder { runs, .. } => {
-                let name = Digest::of(run.as_str().as_bytes()).to_string();
-                runs.hold(&name)?.map(Hold::File)
-            }
+            Place::Memory(runs) => Taken::of(runs, run).map(Hold::Memory),
+            Place::Folder { unseen, .. } if lock(unseen).contains(run) => None,
+            Place::Folder { runs, .. } => runs.hold(&file_of(run))?.map(Hold::File),
         })
     }
 
@@ -292,10 +348,7 @@ impl Kept {
     pub(in crate::runs) fn knows(&self, run: &RunId, records: &[Record]) -> Result<bool> {
         let mark = match &self.place {
             Place::Memory(runs) => return Ok(lock(runs).contains(run)),
-            Place::Folder { runs, .. } => {
-                let name = Digest::of(run.as_str().as_bytes()).to_string();
-                runs.read(&name)?.unwrap_or_default()
-            }
+            Place::Folder { runs, .. } => runs.read(&file_of(run))?.unwrap_or_default(),
         };
         let seal = Mark::read(&said(&mark)).seal;
         Ok(!mark.is_empty() && is_sealed(&seal, records))
@@ -324,7 +377,7 @@ impl Kept {
     /// # Errors
     /// `DiskFailed`.
     pub(in crate::runs) fn keep(&self, engine: &ScriptEngine) -> Result<()> {
-        let Place::Folder { engines, runs } = &self.place else {
+        let Place::Folder { engines, runs, .. } = &self.place else {
             return Ok(());
         };
         let name = engine.digest.to_string();
@@ -446,5 +499,55 @@ mod tests {
         hold.check(wish("this"), &more).unwrap();
         hold.end();
         assert!(!knows(&sealed), "it has ended");
+    }
+
+    #[test]
+    fn a_run_that_nobody_else_has_seen_leaves_no_file() {
+        let station = Station::new();
+        let kept = station.kept();
+        let (run, wish) = (RunId::known("r"), (wish("this"), wish("engine")));
+        let names = || std::fs::read_dir(station.0.path().join("state/begun")).unwrap();
+        let hold = kept.hold_unseen(&run, wish).unwrap();
+        assert_eq!(kept.hold(&run).unwrap_err().code(), Code::Busy);
+        assert!(kept.hold_unseen(&run, wish).is_err());
+        let ahead = hold.ahead().unwrap();
+        hold.end();
+        ahead().unwrap();
+        assert_eq!(names().count(), 0, "it is over");
+        kept.hold(&run).unwrap();
+    }
+
+    #[test]
+    fn a_run_that_others_may_see_is_held_against_them() {
+        let station = Station::new();
+        let kept = station.kept();
+        let (run, made) = (RunId::known("r"), (wish("this"), wish("engine")));
+        let hold = kept.hold_unseen(&run, made).unwrap();
+        let (first, again) = (hold.ahead().unwrap(), hold.ahead().unwrap());
+        first().unwrap();
+        again().unwrap();
+        let other = station.kept().hold(&run).unwrap_err();
+        assert_eq!(other.code(), Code::Busy);
+        let sealed = left(&["a"]);
+        hold.seal(&sealed).unwrap();
+        // Whoever leaves it lets go of it, and its mark stays.
+        drop(hold);
+        let hold = station.hold();
+        hold.check(wish("this"), &sealed).unwrap();
+        hold.end();
+    }
+
+    #[test]
+    fn a_run_that_is_given_up_before_it_is_seen_has_its_mark() {
+        let station = Station::new();
+        let (run, made) = (RunId::known("r"), (wish("this"), wish("engine")));
+        let kept = station.kept();
+        let hold = kept.hold_unseen(&run, made).unwrap();
+        let ahead = hold.ahead().unwrap();
+        drop(hold);
+        let hold = kept.hold(&run).unwrap();
+        hold.begun_here().unwrap();
+        ahead().unwrap();
+        hold.end();
     }
 }

@@ -16,6 +16,7 @@ use super::router::{router, router_of_clients};
 use super::site::Site;
 use crate::surfaces::config::serve::ServeRules;
 use crate::surfaces::mcp::http::Clients;
+use crate::surfaces::spot::OnTheSpot;
 use crate::words::error::Result;
 use crate::words::limits::{SERVE_HEAD_BYTES, SERVE_LAST_MS};
 
@@ -105,10 +106,10 @@ async fn accept(
         let _ = stream.set_nodelay(true);
         while connections.try_join_next().is_some() {}
         let (times, router, ending) = (Times::of(rules), router.clone(), ending.clone());
-        connections.spawn(async move {
+        connections.spawn(OnTheSpot::new(async move {
             let _seat = seat;
             connection(stream, times, (router, ending)).await;
-        });
+        }));
     }
 }
 

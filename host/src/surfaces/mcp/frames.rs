@@ -3,6 +3,8 @@
 //! Everything is bounded, whatever a client does: a line that is too long is skipped to its end, a client that does not
 //! read is not read from, and one whose requests are not answered yet waits before it may make more.
 
+mod out;
+
 use std::collections::HashSet;
 use std::future::Future;
 use std::io;
@@ -16,17 +18,16 @@ use rmcp::model::{
 };
 use rmcp::transport::Transport;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, BufReader};
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
+use self::out::Out;
 use crate::guests::tasks;
 use crate::rules::json;
 use crate::words::clock::Deadline;
 use crate::words::id::shown;
-use crate::words::limits::{
-    MCP_END_MS, MCP_FRAME_BYTES, MCP_FRAMES_QUEUED, MCP_ID_CHARS, MCP_REQUESTS,
-};
+use crate::words::limits::{MCP_END_MS, MCP_FRAME_BYTES, MCP_ID_CHARS, MCP_REQUESTS};
 use crate::words::lock::lock;
 
 /// One client's messages, both ways.
@@ -37,7 +38,7 @@ pub(super) struct Frames<R> {
     is_skipping: bool,
     /// When the client had no more to say: what it waits for has a moment to come.
     ended: Option<Deadline>,
-    out: Option<mpsc::Sender<Vec<u8>>>,
+    out: Option<Out>,
     open: Arc<Open>,
     /// Is told when the client has gone.
     gone: Arc<watch::Sender<bool>>,
@@ -98,7 +99,7 @@ impl<R: AsyncRead + Unpin + Send> Frames<R> {
     where
         W: AsyncWrite + Unpin + Send + 'static,
     {
-        let (out, queue) = mpsc::channel(MCP_FRAMES_QUEUED);
+        let (out, writing) = Out::new(write);
         let frames = Self {
             read: BufReader::new(read),
             line: Vec::new(),
@@ -108,7 +109,7 @@ impl<R: AsyncRead + Unpin + Send> Frames<R> {
             open: Arc::default(),
             gone,
         };
-        (frames, tasks::begin(write_all(write, queue)))
+        (frames, tasks::begin(writing))
     }
 
     /// Reads on; nothing is lost where the waiting is given up.
@@ -157,7 +158,7 @@ impl<R: AsyncRead + Unpin + Send> Frames<R> {
             }
             self.open.below(MCP_REQUESTS).await;
             // Room for what is said of a bad line, and so for a client that reads.
-            let room = out.reserve().await.ok()?;
+            let room = out.room().await?;
             let bad = match self.read().await {
                 Read::Line => {
                     let line = std::mem::take(&mut self.line);
@@ -176,7 +177,7 @@ impl<R: AsyncRead + Unpin + Send> Frames<R> {
                     continue;
                 }
             };
-            room.send(bad);
+            room.say(bad);
         }
     }
 
@@ -251,11 +252,15 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Frames<R> {
             JsonRpcMessage::Error(error) => error.id.clone(),
             JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
         };
-        let (out, open) = (self.out.clone(), self.open.clone());
+        let open = self.open.clone();
+        let said = match &self.out {
+            Some(out) => frame.map(|frame| out.say(frame)),
+            None => Err(gone()),
+        };
         async move {
-            let sent = match out {
-                Some(out) => out.send(frame?).await.map_err(|_| gone()),
-                None => Err(gone()),
+            let sent = match said {
+                Ok(said) => said.await,
+                Err(error) => Err(error),
             };
             if let Some(id) = answered {
                 open.remove(&id);
@@ -313,24 +318,6 @@ fn error(code: ErrorCode, message: &str, id: Option<&Value>) -> Vec<u8> {
         map.insert("id".to_owned(), id.clone());
     }
     format!("{said}\n").into_bytes()
-}
-
-/// Writes what comes, in its order, until there is no more, or nobody takes it.
-async fn write_all<W: AsyncWrite + Unpin>(mut write: W, mut queue: mpsc::Receiver<Vec<u8>>) {
-    while let Some(frame) = queue.recv().await {
-        if write.write_all(&frame).await.is_err() {
-            return;
-        }
-        // What is there already goes along.
-        while let Ok(frame) = queue.try_recv() {
-            if write.write_all(&frame).await.is_err() {
-                return;
-            }
-        }
-        if write.flush().await.is_err() {
-            return;
-        }
-    }
 }
 
 /// How long the last frames may take to be written.

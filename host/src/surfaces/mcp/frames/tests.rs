@@ -106,7 +106,7 @@ async fn a_client_that_does_not_read_is_not_read_from() {
     );
     let read = tokio::time::timeout(Duration::from_millis(50), frames.receive()).await;
     assert!(read.is_err());
-    let queued = frames.out.as_ref().map(|out| out.capacity());
+    let queued = frames.out.as_ref().map(|out| out.queue.capacity());
     assert_eq!(queued, Some(0));
 }
 
