@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, Row, params};
 
-use crate::gate::journal::failing;
+use crate::gate::journal::{failing, wal};
 use crate::words::error::{Code, Error, Result};
 use crate::words::label::{Label, Sort};
 use crate::words::limits::JOURNAL_WAIT_MS;
@@ -55,7 +55,7 @@ impl FileLabels {
 
     fn start(database: Connection, path: &Path) -> rusqlite::Result<Self> {
         database.busy_timeout(Duration::from_millis(JOURNAL_WAIT_MS))?;
-        database.pragma_update(None, "journal_mode", "WAL")?;
+        wal::begin(&database)?;
         database.pragma_update(None, "synchronous", "FULL")?;
         database.execute_batch(TABLES)?;
         Ok(Self {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
 use super::aside::{Asker, aside};
-use crate::gate::journal::{failing, planted};
+use crate::gate::journal::{failing, planted, wal};
 use crate::gate::{Performed, Permit};
 use crate::rules::keep::{Keep, KeepWish};
 use crate::words::clock::Clock;
@@ -106,7 +106,7 @@ impl Notes {
     ) -> rusqlite::Result<Self> {
         database.busy_timeout(Duration::from_millis(JOURNAL_WAIT_MS))?;
         planted::disarm(&database)?;
-        database.pragma_update(None, "journal_mode", "WAL")?;
+        wal::begin(&database)?;
         if !has_mac(&database)? {
             // Two processes may come here at once; the second finds it done.
             let creation = database.transaction_with_behavior(TransactionBehavior::Immediate)?;

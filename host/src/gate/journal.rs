@@ -19,6 +19,7 @@ mod salvage;
 mod sessions;
 mod store;
 mod watch;
+pub(crate) mod wal;
 mod writer;
 
 use std::path::Path;

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehav
 use super::chain::{Chains, Provenance};
 use super::failing;
 use super::planted::{disarm, has_code, is_ours};
-use super::{keyed, sessions};
+use super::{keyed, sessions, wal};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Event, Record};
 use crate::words::id::{Digest, RunId, Seq};
@@ -132,14 +132,7 @@ fn settle(database: &Connection) -> rusqlite::Result<()> {
     database.pragma_update(None, "mmap_size", "0")?;
     // Of a file that is made: what undoes that must be gone before anything is written behind it.
     database.pragma_update(None, "synchronous", "EXTRA")?;
-    // Where it cannot be had, SQLite says so in its answer alone.
-    let set = |row: &Row<'_>| row.get::<_, String>(0);
-    let mode = database.pragma_update_and_check(None, "journal_mode", "WAL", set)?;
-    if !["wal", "memory"].contains(&mode.as_str()) {
-        let failed = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR);
-        let what = format!("the journal cannot have a log; its mode is `{mode}`");
-        return Err(rusqlite::Error::SqliteFailure(failed, Some(what)));
-    }
+    wal::begin(database)?;
     database.pragma_update(None, "synchronous", "NORMAL")?;
     database.pragma_update(None, "wal_autocheckpoint", "0")
 }
