@@ -100,12 +100,22 @@ pub fn make_folder(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(|error| unwritten(path, error))
 }
 
-/// Writes a file in place of what is there.
+/// Writes a file in place of what is there, and not where a link leads: whoever wrote the folder may not choose what is
+/// overwritten.
 ///
 /// # Errors
-/// `DiskFailed`.
+/// `Denied` for a link, `DiskFailed`.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    fs::write(path, bytes).map_err(|error| unwritten(path, error))
+    let no_link = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0);
+    let mut options = File::options();
+    let options = options.write(true).create(true).truncate(true);
+    let file = options.custom_flags(no_link).open(path);
+    let written = file.and_then(|mut file| file.write_all(bytes));
+    if written.is_err() && path.is_symlink() {
+        let what = format!("`{}` is a link, and is not written through", path.display());
+        return Err(Error::new(Code::Denied, what).hint("remove it, or name another file"));
+    }
+    written.map_err(|error| unwritten(path, error))
 }
 
 /// Writes a file that must not be there yet.

@@ -1,10 +1,13 @@
 //! The caller: who wishes, on whose behalf, with what reach, under what influence.
 
+mod reserved;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+pub use self::reserved::Reserved;
 use super::chain::{Chain, Terms};
 use super::flow::handles::Handles;
 use super::flow::ledger::Ledger;
@@ -193,32 +196,49 @@ impl Consults {
         })
     }
 
-    /// Takes one wish of a server for a model, before it is asked; how many tokens are left of what it may use.
+    /// Takes one wish of a server for a model, before it is asked, with as many tokens as it may come to: what it reads, and
+    /// an answer that has no more than the server wants (as many as are left where it says 0). Many at once see each only
+    /// what the others leave.
     ///
     /// # Errors
     /// `OverBudget` where it has used all that it may in this run.
-    pub fn admit_sample(&self, server: &str, may: &Sampling) -> Result<u64> {
+    pub fn admit_sample(
+        self: &Arc<Self>,
+        server: &str,
+        may: &Sampling,
+        (reads, wants): (u64, u64),
+    ) -> Result<Reserved> {
         let mut samples = lock(&self.samples);
         let (asked, used) = samples.entry(server.to_owned()).or_default();
-        let left = may.tokens.saturating_sub(*used);
+        let left = may.tokens.saturating_sub(*used).saturating_sub(reads);
         if *asked >= may.requests || left == 0 {
             let what = format!(
                 "the server `{server}` has used what it may of a model in this run ({} requests, {} tokens)",
                 may.requests, may.tokens
             );
-            return Err(Error::new(Code::OverBudget, what));
+            return Err(Error::new(Code::OverBudget, what).hint(
+                "`sampling` of `[mcp.NAME]` says how much that is: `tokens`, read and written, and `requests`",
+            ));
         }
+        let writes = match wants {
+            0 => left,
+            wants => wants.min(left),
+        };
         *asked = asked.saturating_add(1);
-        Ok(left)
+        *used = used.saturating_add(reads).saturating_add(writes);
+        Ok(Reserved::new(self.clone(), server, (reads, writes)))
     }
 
-    /// Adds what a server has used of a model.
-    pub fn sampled(&self, server: &str, usage: Usage) {
+    /// What a server has used of a model, in place of what was taken for it.
+    fn settle_sample(&self, server: &str, taken: u64, used_in_fact: u64) {
         let mut samples = lock(&self.samples);
         let (_, used) = samples.entry(server.to_owned()).or_default();
-        *used = used
-            .saturating_add(usage.input_tokens)
-            .saturating_add(usage.output_tokens);
+        *used = used.saturating_sub(taken).saturating_add(used_in_fact);
+    }
+
+    /// Adds tokens that a server has used in an earlier life of the run.
+    pub fn had_sampled(&self, server: &str, tokens: u64) {
+        self.settle_sample(server, 0, tokens);
     }
 
     /// Adds a wish of a server that an earlier life of the run has seen to.
@@ -406,18 +426,33 @@ mod tests {
             output_tokens: tokens,
             ..Usage::default()
         };
-        let code = |admitted: Result<u64>| admitted.unwrap_err().code();
-        let consults = Consults::default();
-        assert_eq!(consults.admit_sample("a", &may).unwrap(), 100);
-        consults.sampled("a", used(40));
-        assert_eq!(consults.admit_sample("a", &may).unwrap(), 60);
-        assert_eq!(code(consults.admit_sample("a", &may)), Code::OverBudget);
-        assert_eq!(consults.admit_sample("b", &may).unwrap(), 100);
-        consults.sampled("b", used(100));
-        assert_eq!(code(consults.admit_sample("b", &may)), Code::OverBudget);
-        let later = Consults::default();
+        let code = |admitted: Result<Reserved>| admitted.unwrap_err().code();
+        let consults = Arc::<Consults>::default();
+        let first = consults.admit_sample("a", &may, (0, 0)).unwrap();
+        assert_eq!(first.most(), 100);
+        first.settled(used(40), true);
+        let second = consults.admit_sample("a", &may, (10, 0)).unwrap();
+        assert_eq!(second.most(), 50);
+        drop(second);
+        assert_eq!(
+            code(consults.admit_sample("a", &may, (0, 1))),
+            Code::OverBudget
+        );
+        assert_eq!(consults.admit_sample("b", &may, (0, 7)).unwrap().most(), 7);
+        consults
+            .admit_sample("b", &may, (0, 0))
+            .unwrap()
+            .settled(used(100), true);
+        assert_eq!(
+            code(consults.admit_sample("b", &may, (0, 0))),
+            Code::OverBudget
+        );
+        let later = Arc::<Consults>::default();
         later.has_sampled("a");
         later.has_sampled("a");
-        assert_eq!(code(later.admit_sample("a", &may)), Code::OverBudget);
+        assert_eq!(
+            code(later.admit_sample("a", &may, (0, 0))),
+            Code::OverBudget
+        );
     }
 }

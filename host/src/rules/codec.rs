@@ -215,6 +215,28 @@ fn merged(mut own: Map<String, Value>, extra: &Map<String, Value>) -> Map<String
     own
 }
 
+/// The body's keys with an answer of so many tokens at most, said at `path`: of the operator's number and this one the lower
+/// counts.
+fn at_most(mut keys: Map<String, Value>, path: &[&str], most: u64) -> Map<String, Value> {
+    let Some((key, rest)) = path.split_first().filter(|_| most > 0) else {
+        return keys;
+    };
+    let said = keys.remove(*key);
+    let value = match (rest, said) {
+        ([], said) => {
+            let said = said
+                .as_ref()
+                .and_then(Value::as_u64)
+                .filter(|said| *said > 0);
+            Value::from(said.map_or(most, |said| said.min(most)))
+        }
+        (rest, Some(Value::Object(inner))) => Value::Object(at_most(inner, rest, most)),
+        (rest, _) => Value::Object(at_most(Map::new(), rest, most)),
+    };
+    keys.insert((*key).to_owned(), value);
+    keys
+}
+
 /// The object with one more entry, where there is one to add.
 fn with(mut object: Value, key: &str, entry: Option<Value>) -> Value {
     if let (Some(map), Some(entry)) = (object.as_object_mut(), entry) {

@@ -22,7 +22,7 @@ use crate::rules::flow::pick;
 use crate::rules::grant::Pattern;
 use crate::rules::questions::Questions;
 use crate::rules::script;
-use crate::rules::server::asked::sampled_by;
+use crate::rules::server::asked::{sample_most, sampled_by};
 use crate::words::attachment::Attachment;
 use crate::words::error::Result;
 use crate::words::event::{
@@ -211,13 +211,19 @@ fn sampled(consults: &Consults, records: &[Record]) {
             && let Some(server) = sampled_by(judged)
         {
             consults.has_sampled(server);
-            underway.insert(record.seq, server);
+            underway.insert(record.seq, (server, sample_most(judged)));
         }
         if let Event::Finished(finished) = &record.event
-            && let Some(server) = underway.remove(&finished.of)
+            && let Some((server, most)) = underway.remove(&finished.of)
         {
-            consults.sampled(server, finished.spent.usage);
+            let usage = finished.spent.usage;
+            let used = usage.input_tokens.saturating_add(usage.output_tokens);
+            // Nobody knows what it came to where nobody waited for it.
+            consults.had_sampled(server, if used == 0 { most } else { used });
         }
+    }
+    for (server, most) in underway.into_values() {
+        consults.had_sampled(server, most);
     }
 }
 

@@ -312,6 +312,9 @@ pub struct Prompt {
     /// Nothing may be called any more: the tools are told, since what was said speaks of them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answer_only: bool,
+    /// The answer has so many tokens at most; as many as the provider lets it have where it says 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub most: u64,
 }
 
 /// A piece of a reply as it streams.

@@ -195,6 +195,26 @@ fn a_damaged_signature_is_none() {
 }
 
 #[test]
+fn a_signature_is_not_written_where_a_link_leads() {
+    let station = Station::new();
+    maker(&station, "mine.key");
+    fs::write(
+        station.workspace().join("mail.wasm"),
+        component("mail", "1.2.0"),
+    )
+    .unwrap();
+    station.write("dear.txt", "mine");
+    let link = station.workspace().join("mail.wasm.sig");
+    std::os::unix::fs::symlink("dear.txt", link).unwrap();
+    station
+        .run(&["plugin", "sign", "mail.wasm", "--key", "mine.key"])
+        .ends(3)
+        .says(&["is a link"]);
+    let dear = fs::read_to_string(station.workspace().join("dear.txt")).unwrap();
+    assert_eq!(dear, "mine");
+}
+
+#[test]
 fn to_take_the_signature_away_is_no_way_around_it() {
     let (station, _) = with_mail();
     fs::remove_file(station.workspace().join("mail.wasm.sig")).unwrap();

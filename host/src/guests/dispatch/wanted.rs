@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
 
 use super::super::apart::Sampling;
 use super::super::catalog::Served;
@@ -28,7 +29,6 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Answer, Event, Spent};
 use crate::words::label::{Label, Source};
 use crate::words::limits::servers::{ANSWER_LOOK_MS, FORMS_PER_CALL};
-use crate::words::message::Usage;
 
 /// One call, as far as its server may ask for something in its middle.
 struct Asker {
@@ -40,6 +40,8 @@ struct Asker {
     asks: Asks,
     /// Forms that it has put.
     forms: AtomicU32,
+    /// One model answers it at a time.
+    replies: Mutex<()>,
 }
 
 /// Who sees to what a server asks for in the middle of this call; nobody, where it may ask for nothing.
@@ -62,6 +64,7 @@ pub(super) fn wants(
         server: terms.name.clone(),
         asks: terms.asks.clone(),
         forms: AtomicU32::new(0),
+        replies: Mutex::new(()),
     });
     Some(Arc::new(move |want, params| {
         let asker = asker.clone();
@@ -183,9 +186,11 @@ impl Asker {
             return Err(Error::new(Code::Denied, "no model is asked"));
         };
         let sample = Sample::read(params)?;
+        let _alone = self.replies.lock().await;
         let consults = &self.caller.known.consults;
-        let left = consults.admit_sample(&self.server, sampling)?;
-        let tokens = sample.tokens.min(left);
+        let may = (sample.reads(), sample.tokens);
+        let reserved = consults.admit_sample(&self.server, sampling, may)?;
+        let tokens = reserved.most();
         let told = self.told(
             Want::Reply,
             json!({"model": sampling.model, "tokens": tokens}),
@@ -197,11 +202,13 @@ impl Asker {
                 ..self.caller.clone()
             };
             let _ = permit.redeem();
+            let mut reserved = reserved;
             let policy = self.station.gate.policy();
             let key = self.station.gate.journal().key();
             let inbound = (policy.inbound, &policy.flows.classes);
             let marks = Marks::of_run(inbound, key, &inner.run);
-            let prompt = sample.prompt(&inner.label, &marks);
+            let prompt = sample.prompt((&inner.label, &marks), tokens);
+            reserved.asked();
             let replied = self.station.counsel.models.sample(Sampling {
                 station: &self.station,
                 tasks: &self.tasks,
@@ -214,7 +221,7 @@ impl Asker {
                 Ok(reply) => reply.usage,
                 Err(error) => error.spent().unwrap_or_default(),
             };
-            self.spend(usage);
+            reserved.settled(usage, replied.is_ok());
             let spent = Spent {
                 usage,
                 ..Spent::since(began)
@@ -225,12 +232,5 @@ impl Asker {
         let mut reply = passed.map_err(|not| not.error)?.performed.result?;
         reply.text = self.station.scrub.clean(&reply.text);
         Ok(sampled(&reply, &sampling.model))
-    }
-
-    /// It is the run's, and counts for what the server may use in it.
-    fn spend(&self, usage: Usage) {
-        let consults = &self.caller.known.consults;
-        consults.spend(usage);
-        consults.sampled(&self.server, usage);
     }
 }

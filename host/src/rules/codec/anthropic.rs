@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 pub(super) use self::decode::Blocks;
 use super::attached::looked_at;
 use super::names::ToolNames;
-use super::{Target, args, merged, schemas, with};
+use super::{Target, args, at_most, merged, schemas, with};
 use crate::words::attachment::Attachment;
 use crate::words::id::Digest;
 use crate::words::limits::REPLY_TOKENS;
@@ -37,7 +37,7 @@ pub(super) fn encode(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) ->
     let request = Request {
         model: target.model,
         stream: target.streams,
-        rest: merged(own, target.extra),
+        rest: at_most(merged(own, target.extra), &["max_tokens"], prompt.most),
         tools,
         system,
         messages: messages(target, prompt, names),

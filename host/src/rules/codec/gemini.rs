@@ -11,7 +11,7 @@ pub(super) use self::decode::Content;
 use super::attached::{Looked, looked_at};
 use super::calls::is_made_up;
 use super::names::ToolNames;
-use super::{Target, args, merged, schemas, with};
+use super::{Target, args, at_most, merged, schemas, with};
 use crate::words::message::{Card, Message, Observation, Prompt, Reply};
 
 /// What stands for the signature of a call that another provider made: without any, newer models refuse the
@@ -34,7 +34,11 @@ pub(super) fn encode(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) ->
     }
     let tools: Vec<Value> = prompt.cards.iter().map(|card| tool(card, names)).collect();
     let request = Request {
-        rest: merged(own, target.extra),
+        rest: at_most(
+            merged(own, target.extra),
+            &["generationConfig", "maxOutputTokens"],
+            prompt.most,
+        ),
         tools: (!tools.is_empty()).then(|| json!([{"functionDeclarations": tools}])),
         system_instruction: (!prompt.instructions.is_empty())
             .then(|| json!({"parts": [{"text": prompt.instructions}]})),

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 pub(super) use self::decode::Chat;
 use super::attached::looked_at;
 use super::names::ToolNames;
-use super::{Target, args, merged, schemas, with};
+use super::{Target, args, at_most, merged, schemas, with};
 use crate::words::message::{Card, Message, Prompt, Reply, Thought, ToolCall};
 
 /// Writes a prompt as a request for a stream.
@@ -25,7 +25,11 @@ pub(super) fn encode(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) ->
     let request = Request {
         model: target.model,
         stream: target.streams,
-        rest: merged(own, target.extra),
+        rest: at_most(
+            merged(own, target.extra),
+            &["options", "num_predict"],
+            prompt.most,
+        ),
         tools,
         messages: messages(target, prompt, names),
     };

@@ -14,9 +14,17 @@ use serde_json::{Map, Value, json};
 pub(super) use self::decode::Completion;
 use super::attached::looked_at;
 use super::names::ToolNames;
-use super::{Target, args, merged, schemas};
+use super::{Target, args, at_most, merged, schemas};
 use crate::words::attachment::Attachment;
 use crate::words::message::{Card, Message, Prompt, Reply, WishedArgs};
+
+/// Where an answer's bound is said: where the operator says one, since older servers know only the older name.
+fn most_key(target: &Target<'_>) -> &'static str {
+    match target.extra.contains_key("max_tokens") {
+        true => "max_tokens",
+        false => "max_completion_tokens",
+    }
+}
 
 /// Writes a prompt as a request for a stream with its usage at the end.
 ///
@@ -47,7 +55,7 @@ pub(super) fn encode(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) ->
     let request = Request {
         model: target.model,
         stream: target.streams,
-        rest: merged(own, target.extra),
+        rest: at_most(merged(own, target.extra), &[most_key(target)], prompt.most),
         tools: prompt
             .cards
             .iter()

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 pub(super) use self::decode::Items;
 use super::attached::looked_at;
 use super::names::ToolNames;
-use super::{Target, args, merged, schemas};
+use super::{Target, args, at_most, merged, schemas};
 use crate::words::attachment::Attachment;
 use crate::words::message::{Card, Message, Prompt, Reply, Thought, WishedArgs};
 
@@ -31,7 +31,11 @@ pub(super) fn encode(target: &Target<'_>, prompt: &Prompt, names: &ToolNames) ->
         model: target.model,
         stream: target.streams,
         store: false,
-        rest: merged(own, target.extra),
+        rest: at_most(
+            merged(own, target.extra),
+            &["max_output_tokens"],
+            prompt.most,
+        ),
         tools: prompt.cards.iter().map(|card| tool(card, names)).collect(),
         instructions: &prompt.instructions,
         input: input(target, prompt, names),

@@ -109,6 +109,7 @@ fn prompt(wire: Wire) -> Prompt {
             json!({"type": "object", "properties": {"n": {"type": "integer", "minimum": 0}}}),
         ),
         answer_only: false,
+        most: 0,
     }
 }
 
@@ -328,6 +329,66 @@ fn what_the_operator_adds_counts() {
     assert_eq!(body["thinking"]["type"], "adaptive");
     assert_eq!(body["output_config"]["effort"], "low");
     assert_eq!(body["output_config"]["format"]["type"], "json_schema");
+}
+
+/// What a server may use of a model is said to its provider, whatever the operator's own lines say.
+#[test]
+fn an_answer_has_so_many_tokens_at_most() {
+    let prompt = |most| Prompt {
+        messages: vec![Message::user("a")],
+        most,
+        ..Prompt::default()
+    };
+    let said = |wire: Wire, extra: Value, most: u64, at: &str| {
+        let target = Target {
+            model: "m",
+            by: "us",
+            extra: extra.as_object().unwrap(),
+            streams: true,
+        };
+        let body = wire.encode(&target, &prompt(most)).body;
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        body.pointer(at).and_then(Value::as_u64)
+    };
+    for (wire, extra, at) in [
+        (Wire::OpenAi, json!({"max_tokens": 900}), "/max_tokens"),
+        (
+            Wire::OpenAi,
+            json!({"max_completion_tokens": 900}),
+            "/max_completion_tokens",
+        ),
+        (
+            Wire::Responses,
+            json!({"max_output_tokens": 900}),
+            "/max_output_tokens",
+        ),
+        (Wire::Anthropic, json!({"max_tokens": 900}), "/max_tokens"),
+        (
+            Wire::Gemini,
+            json!({"generationConfig": {"maxOutputTokens": 900}}),
+            "/generationConfig/maxOutputTokens",
+        ),
+        (
+            Wire::Ollama,
+            json!({"options": {"num_predict": 900}}),
+            "/options/num_predict",
+        ),
+    ] {
+        assert_eq!(said(wire, extra.clone(), 50, at), Some(50), "{wire:?}");
+        assert_eq!(said(wire, extra.clone(), 5_000, at), Some(900), "{wire:?}");
+        assert_eq!(said(wire, extra, 0, at), Some(900), "{wire:?}");
+    }
+    let none = |wire, at| said(wire, json!({}), 50, at);
+    assert_eq!(none(Wire::OpenAi, "/max_completion_tokens"), Some(50));
+    assert_eq!(
+        none(Wire::Gemini, "/generationConfig/maxOutputTokens"),
+        Some(50)
+    );
+    let endless = json!({"options": {"num_predict": -1}});
+    assert_eq!(
+        said(Wire::Ollama, endless, 50, "/options/num_predict"),
+        Some(50)
+    );
 }
 
 #[test]

@@ -467,6 +467,7 @@ impl Parts {
             replies_before,
             shape: None,
             answer_only: false,
+            most: 0,
         }
     }
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::form::Form;
 use crate::rules::caller::Caller;
+use crate::rules::context::tokens::Tokenizer;
 use crate::rules::flow::Point;
 use crate::rules::inbound::Marks;
 use crate::rules::policy::Policy;
@@ -15,7 +16,7 @@ use crate::words::event::{Answer, Content, Denial, EffectKind, Judged, Verdict};
 use crate::words::id::{Digest, Seq, shown};
 use crate::words::inert::visible;
 use crate::words::label::Label;
-use crate::words::limits::servers::{SAMPLE_BYTES, SAMPLE_MESSAGES};
+use crate::words::limits::servers::{SAMPLE_BYTES, SAMPLE_FRAME_TOKENS, SAMPLE_MESSAGES};
 use crate::words::message::{Message, Prompt, Reply};
 
 /// Which wish of a server.
@@ -218,6 +219,15 @@ pub fn sampled_by(judged: &Judged) -> Option<&str> {
     judged.subject.strip_prefix("mcp:").filter(|_| is_sample)
 }
 
+/// Tokens that the answer has at most that such a judgement is of.
+#[must_use]
+pub fn sample_most(judged: &Judged) -> u64 {
+    let Content::Inline(said) = &judged.content else {
+        return 0;
+    };
+    said.get("tokens").and_then(Value::as_u64).unwrap_or(0)
+}
+
 /// What a server wants of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
@@ -267,9 +277,9 @@ impl Sample {
     }
 
     /// What the model is asked: nothing of it stands in the system position, and none of it counts as anybody's word but the
-    /// server's.
+    /// server's. Its answer has `most` tokens at most.
     #[must_use]
-    pub fn prompt(&self, label: &Label, marks: &Marks) -> Prompt {
+    pub fn prompt(&self, (label, marks): (&Label, &Marks), most: u64) -> Prompt {
         let mut told = String::from(
             "A server of tools asks you for an answer. What it says stands between marks. Answer it, with nothing but your answer.\n",
         );
@@ -292,7 +302,17 @@ impl Sample {
             replies_before: 0,
             shape: None,
             answer_only: false,
+            most,
         }
+    }
+
+    /// About how many tokens the model reads.
+    #[must_use]
+    pub fn reads(&self) -> u64 {
+        let said = self.said.iter().map(|(_, text)| text.as_str());
+        let texts = said.chain([SAMPLING, &self.system]);
+        let counts = texts.map(|text| Tokenizer::Estimate.count(text));
+        counts.fold(SAMPLE_FRAME_TOKENS, u64::saturating_add)
     }
 }
 
@@ -387,7 +407,7 @@ mod tests {
         let label = Label::of(super::super::source("mail"));
         let classes = Classes::default();
         let marks = Marks::new((Inbound::default(), &classes), "n0nce".to_owned());
-        let prompt = Sample::read(&params).unwrap().prompt(&label, &marks);
+        let prompt = Sample::read(&params).unwrap().prompt((&label, &marks), 50);
         assert!(
             !prompt.instructions.contains("canary"),
             "{}",
@@ -397,6 +417,7 @@ mod tests {
             panic!("{prompt:?}");
         };
         assert_eq!(text.matches("[untrusted text n0nce").count(), 2, "{text}");
+        assert_eq!(prompt.most, 50);
         assert!(prompt.cards.is_empty());
     }
 

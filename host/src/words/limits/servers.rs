@@ -22,6 +22,8 @@ pub const SERVER_ROUNDS: u32 = 10;
 pub const SAMPLE_MESSAGES: usize = 32;
 /// What they say together.
 pub const SAMPLE_BYTES: usize = 64 << 10;
+/// Tokens of what stands around it: marks, and what they mean.
+pub const SAMPLE_FRAME_TOKENS: u64 = 100;
 /// Most that `sampling.tokens` may say.
 pub const SAMPLE_TOKENS_MAX: u64 = 10_000_000;
 /// Most that `sampling.requests` may say.

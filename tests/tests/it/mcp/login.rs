@@ -41,22 +41,7 @@ pub(super) fn answer(manner: &str, head: &str, body: &str) -> Option<String> {
         ));
     }
     if target.starts_with("/.well-known/oauth-authorization-server") {
-        let (issuer, token) = match manner {
-            "login-other" => ("https://evil.test".to_owned(), format!("{own}/token")),
-            "login-plain" => (own.clone(), "http://evil.test/token".to_owned()),
-            "login-theirs" => (own.clone(), "https://evil.test/token".to_owned()),
-            _ => (own.clone(), format!("{own}/token")),
-        };
-        let authorize = match manner {
-            "login-mixed" => "https://login.test/authorize".to_owned(),
-            _ => format!("{own}/authorize"),
-        };
-        return Some(json(&json!({
-            "issuer": issuer, "authorization_endpoint": authorize, "token_endpoint": token,
-            "registration_endpoint": format!("{own}/register"), "code_challenge_methods_supported": ["S256"],
-            "token_endpoint_auth_methods_supported": ["client_secret_post", "none"],
-            "authorization_response_iss_parameter_supported": true,
-        })));
+        return Some(json(&issuer(manner, &own)));
     }
     match target {
         "/register" => Some(json(&json!({"client_id": "it-is-me"}))),
@@ -92,6 +77,26 @@ pub(super) fn answer(manner: &str, head: &str, body: &str) -> Option<String> {
             })
         }
     }
+}
+
+/// What an issuer says of itself.
+fn issuer(manner: &str, own: &str) -> Value {
+    let (issuer, token) = match manner {
+        "login-other" => ("https://evil.test".to_owned(), format!("{own}/token")),
+        "login-plain" => (own.to_owned(), "http://evil.test/token".to_owned()),
+        "login-theirs" => (own.to_owned(), "https://evil.test/token".to_owned()),
+        _ => (own.to_owned(), format!("{own}/token")),
+    };
+    let authorize = match manner {
+        "login-mixed" => "https://login.test/authorize".to_owned(),
+        _ => format!("{own}/authorize"),
+    };
+    json!({
+        "issuer": issuer, "authorization_endpoint": authorize, "token_endpoint": token,
+        "registration_endpoint": format!("{own}/register"), "code_challenge_methods_supported": ["S256"],
+        "token_endpoint_auth_methods_supported": ["client_secret_post", "none"],
+        "authorization_response_iss_parameter_supported": true,
+    })
 }
 
 /// The token of whoever logs in.
