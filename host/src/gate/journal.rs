@@ -18,8 +18,8 @@ mod said;
 mod salvage;
 mod sessions;
 mod store;
-mod watch;
 pub(crate) mod wal;
+mod watch;
 mod writer;
 
 use std::path::Path;
