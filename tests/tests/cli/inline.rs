@@ -53,14 +53,26 @@ pub(crate) fn at_terminal(
     arguments: &[&str],
     answers: &[&str],
 ) -> (i32, String, String) {
-    typed_at_terminal(station, arguments, ("", answers), || {})
+    typed_at_terminal(station, arguments, ("", LEAVE, answers), || {})
+}
+
+/// The end of the prompt of a question.
+const LEAVE: &str = "q (leave it) > ";
+
+/// The same, with an answer for each field of a form.
+pub(crate) fn filled_at_terminal(
+    station: &Station,
+    arguments: &[&str],
+    answers: &[&str],
+) -> (i32, String, String) {
+    typed_at_terminal(station, arguments, ("", " > ", answers), || {})
 }
 
 /// The same, where something was typed before the command began, and something happens before the first answer.
 fn typed_at_terminal(
     station: &Station,
     arguments: &[&str],
-    (ahead, answers): (&str, &[&str]),
+    (ahead, prompt, answers): (&str, &str, &[&str]),
     mut meanwhile: impl FnMut(),
 ) -> (i32, String, String) {
     let (mut ours, theirs) = terminal();
@@ -76,7 +88,7 @@ fn typed_at_terminal(
     let mut shown = Vec::new();
     for answer in answers {
         // Up to the prompt, which is no whole line.
-        while !shown.ends_with(b"q (leave it) > ") {
+        while !shown.ends_with(prompt.as_bytes()) {
             let before = shown.len();
             if screen.read_until(b' ', &mut shown).unwrap_or(0) == 0 || shown.len() == before {
                 break;
@@ -127,7 +139,7 @@ fn a_yes_goes_on_in_the_same_process() {
 #[test]
 fn what_was_typed_before_a_question_was_shown_answers_nothing() {
     let station = Station::with(POLICY);
-    let (status, _, shown) = typed_at_terminal(&station, &CALL, ("y\ny\n", &["n"]), || {});
+    let (status, _, shown) = typed_at_terminal(&station, &CALL, ("y\ny\n", LEAVE, &["n"]), || {});
     assert_eq!(status, 3, "{shown}");
     assert_eq!(content(&station), None);
 }
@@ -140,7 +152,7 @@ fn who_answers_after_somebody_else_goes_on_with_what_was_said_first() {
         let question = asked[0]["question"].as_str().unwrap();
         station.run(&["ask", "deny", question]).ends(0);
     };
-    let (status, _, shown) = typed_at_terminal(&station, &CALL, ("", &["y"]), elsewhere);
+    let (status, _, shown) = typed_at_terminal(&station, &CALL, ("", LEAVE, &["y"]), elsewhere);
     assert_eq!(status, 3, "{shown}");
     assert!(shown.contains("was answered already"), "{shown}");
     assert_eq!(content(&station), None);

@@ -1,8 +1,11 @@
 //! `lazaret servers`: what a server says is shown before it counts, and counts exactly as it was shown.
 
+use std::io::{BufRead, BufReader};
+
 use lazaret_tests::wait::found;
 use serde_json::{Value, json};
 
+use crate::inline::filled_at_terminal;
 use crate::station::Station;
 
 /// A station with the stranger as the server `mail`; `more` is what else the configuration says.
@@ -301,6 +304,11 @@ fn a_form_of_a_server_is_filled_by_another_process() {
     let station = station("wishes", FORMS);
     station.run(&["servers", "trust", "mail"]).ends(0);
     let mut call = station.spawn(&mut station.command(&["call", "mail.wish_form", "{}"]));
+    // Whoever called is told before anybody answers.
+    let mut told = BufReader::new(call.stderr.take().unwrap()).lines();
+    let how = told.find(|line| line.as_ref().is_ok_and(|line| line.contains("--with JSON")));
+    let how = how.unwrap().unwrap();
+    assert!(how.contains("answer it while the call waits"), "{how}");
     let question = found("the call asks", || {
         let listed = station.run(&["ask", "list", "--json"]).ends(0).lines();
         assert!(call.try_wait().unwrap().is_none(), "the call waits");
@@ -320,12 +328,22 @@ fn a_form_of_a_server_is_filled_by_another_process() {
     station
         .run(&["ask", "allow", id, "--with", "{\"name\": \"Ada\"}"])
         .ends(0);
-    let ended = station.wait(call).ends(0);
-    ended
-        .prints(&["accept", "Ada"])
-        .says(&["answer it while the call waits"]);
+    station.wait(call).ends(0).prints(&["accept", "Ada"]);
     let left = station.run(&["ask", "list", "--json"]).ends(0).lines();
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// What does not fit is said, and asked for again while the call waits.
+#[test]
+fn a_form_is_filled_at_the_terminal_until_it_fits() {
+    let station = station("wishes", FORMS);
+    station.run(&["servers", "trust", "mail"]).ends(0);
+    let answers = ["", "", "old", "Ada", "36", "Ada"];
+    let (status, out, shown) =
+        filled_at_terminal(&station, &["call", "mail.wish_form", "{}"], &answers);
+    assert_eq!(status, 0, "{out} {shown}");
+    assert!(out.contains("\"age\":36"), "{out} {shown}");
+    assert_eq!(shown.matches("does not fit the form").count(), 2, "{shown}");
 }
 
 #[test]

@@ -177,11 +177,11 @@ impl Form {
         match issues.first() {
             None => Ok(answer),
             Some(first) => {
-                let place = one_line(&first.path);
-                let what = format!(
-                    "the answer does not fit the form: {place} {}",
-                    first.message
-                );
+                let place = match first.path.as_str() {
+                    "" => String::new(),
+                    path => format!("{} ", one_line(path)),
+                };
+                let what = format!("the answer does not fit the form: {place}{}", first.message);
                 Err(Error::bad_input(what).issues(issues))
             }
         }

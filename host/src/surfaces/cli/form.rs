@@ -11,8 +11,8 @@ use crate::rules::json;
 use crate::rules::questions::Waiting;
 use crate::rules::server::form::Form;
 use crate::runs::host::Host;
-use crate::surfaces::paint::{faint, foreign, strong, warn};
-use crate::words::error::Result;
+use crate::surfaces::paint::{bad, faint, foreign, strong, warn};
+use crate::words::error::{Code, Result};
 use crate::words::event::Answer;
 use crate::words::id::RunId;
 
@@ -56,11 +56,18 @@ async fn put(host: &Host, waiting: &Waiting, is_there: bool, scene: &Scene) -> R
     let _quiet = print::quietly();
     print::note(shown(waiting));
     let id = waiting.question.id.as_str();
-    match filled(&form).await? {
-        Some(content) => host.answer_form(id, content).await?,
-        None => host.answer(id, Answer::Deny).await?,
-    };
-    Ok(())
+    loop {
+        let Some(content) = filled(&form).await? else {
+            return host.answer(id, Answer::Deny).await.map(drop);
+        };
+        match host.answer_form(id, content).await {
+            // What does not fit is said, and filled once more.
+            Err(misfit) if misfit.code() == Code::BadInput => {
+                print::note(format!("{}: {}", bad("error"), foreign(misfit.message())));
+            }
+            answered => return answered.map(drop),
+        }
+    }
 }
 
 /// How a form is answered from elsewhere.

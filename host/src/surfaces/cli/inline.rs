@@ -3,10 +3,12 @@
 //! What is shown and how an answer is read are plain functions; only [`ask`] touches the terminal.
 
 use std::io::{BufRead, IsTerminal, Write};
+use std::sync::Mutex;
 
 use rustix::termios::{QueueSelector, tcflush};
 use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
 
 use super::runs::time;
 use super::{Scene, print, script};
@@ -23,6 +25,7 @@ use crate::surfaces::paint::{faint, foreign, strong, warn};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Answer, Content};
 use crate::words::id::{RunId, ToolName, shown};
+use crate::words::lock::lock;
 
 /// What a person has said at the prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -213,15 +216,47 @@ pub(super) async fn line() -> Result<Option<String>> {
     let mut interrupts = signal(SignalKind::interrupt())
         .map_err(|error| Error::bug("Ctrl-C cannot be listened for").because(error))?;
     // A terminal has no deadline; whoever presses Ctrl-C does not wait for it.
-    let reading = tokio::task::spawn_blocking(|| {
-        let mut line = String::new();
-        let read = std::io::stdin().lock().read_line(&mut line);
-        read.ok().filter(|bytes| *bytes > 0).map(|_| line)
-    });
+    let mut reading = Reading::take_up();
     tokio::select! {
-        read = reading => Ok(read.unwrap_or_default()),
+        read = reading.line() => Ok(read),
         Some(()) = interrupts.recv() => Ok(None),
     }
+}
+
+type Line = JoinHandle<Option<String>>;
+
+/// Who reads a line that nobody waits for any more: nothing ends them but a line. The next question takes them up, or the
+/// first answer to it would be theirs.
+static LEFT: Mutex<Option<Line>> = Mutex::new(None);
+
+/// Somebody reads a line.
+struct Reading(Option<Line>);
+
+impl Reading {
+    fn take_up() -> Self {
+        let left = lock(&LEFT).take();
+        // What they have read by now was typed before this was asked.
+        let left = left.filter(|line| !line.is_finished());
+        Self(left.or_else(|| Some(tokio::task::spawn_blocking(read_line))))
+    }
+
+    async fn line(&mut self) -> Option<String> {
+        let read = self.0.as_mut()?.await;
+        self.0 = None;
+        read.unwrap_or_default()
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        *lock(&LEFT) = self.0.take();
+    }
+}
+
+fn read_line() -> Option<String> {
+    let mut line = String::new();
+    let read = std::io::stdin().lock().read_line(&mut line);
+    read.ok().filter(|bytes| *bytes > 0).map(|_| line)
 }
 
 /// What is asked, where to, and why; hidden characters are shown.
