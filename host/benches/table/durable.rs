@@ -8,7 +8,9 @@ use lazaret::gate::journal::Journal;
 use lazaret::guests::dispatch::Request;
 use lazaret::runs::host::{Goal, Records};
 use lazaret::words::clock::Clock;
-use lazaret::words::event::{Answer, Content, End, Event, Narrowed, Started, Stopped, Surface};
+use lazaret::words::event::{
+    Answer, Content, End, Event, Narrowed, Sight, Started, Stopped, Surface,
+};
 use lazaret::words::id::RunId;
 use lazaret::words::key::HostKey;
 use lazaret::words::label::{Label, Source};
@@ -193,7 +195,7 @@ async fn long_run(scene: &Scene, folder: &Path) {
         scene.echo
     );
     let records = Records::Folder(folder.join("records"));
-    let (mut samples, mut counted) = (Vec::new(), 0);
+    let (mut called, mut ended, mut counted) = (Vec::new(), Vec::new(), 0);
     for _ in 0..SAMPLES / 2 {
         let host = opened(scene, records.clone(), folder, &policy).await;
         let goal = Goal::new(host.new_run(), Surface::Cli, "agent", "work");
@@ -205,13 +207,25 @@ async fn long_run(scene: &Scene, folder: &Path) {
         counted = host.journal().records(&run).await.unwrap().len();
         drop(host);
         let host = opened(scene, records.clone(), folder, &policy).await;
+        let (mut watcher, tasks) = (host.watch(&run), host.tasks());
         let began = Instant::now();
-        host.resume(&run, &host.tasks()).await.unwrap();
-        samples.push(began.elapsed());
+        let call = async {
+            while !is_call_made(&watcher.next().await) {}
+            began.elapsed()
+        };
+        let (resumed, call) = tokio::join!(host.resume(&run, &tasks), call);
+        ended.push(began.elapsed());
+        called.push(call);
+        resumed.unwrap();
     }
     row(
-        &format!("durable: a run of {counted} records goes on, to its end"),
-        &samples,
-        &goal(median(&samples), Duration::from_millis(100)),
+        &format!("durable: a run of {counted} records goes on, next call made"),
+        &called,
+        &goal(median(&called), Duration::from_millis(100)),
     );
+    row("      and its next turn taken, its last", &ended, "");
+}
+
+fn is_call_made(sight: &Sight) -> bool {
+    matches!(sight, Sight::Record(record) if matches!(record.event, Event::Finished(_)))
 }
