@@ -253,18 +253,24 @@ async fn older_turns_are_folded_before_the_window_is_full() {
     }
 }
 
-/// G-69: a summary is written down, so of what is secret there is none, however full the window is.
+/// G-69: a summary is written down, so of what is secret there is none, however full the window is. That a call failed is
+/// told, under the influence of what it looked at, and it is that which fills the window.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_secret_is_never_folded() {
+    let words = "dear friend, ".repeat(90);
+    let calls =
+        |tool: &str, args: Value| json!({"text": words, "calls": [{"tool": tool, "args": args}]});
     for (secrecy, folds) in [("private", true), ("secret", false)] {
         let class = format!(
             "[flow.classes]\n\"file:inbox\" = {{ integrity = \"trusted\", secrecy = \"{secrecy}\" }}"
         );
-        let mut replies = vec![read(); 9];
-        replies.push(json!({"text": "Read."}));
+        // One more is more than the window likes.
+        let mut replies = vec![calls("text.count", json!({"text": "a"})); 5];
+        replies.push(calls("files.read", json!({"path": "inbox/none.txt"})));
+        replies.push(json!({"text": "Counted."}));
         let rig = small(&class).replies(&replies).open().await;
-        let (run, answer) = rig.pursue_in_session("work", "Read it nine times.").await;
-        assert_eq!(answer.expect("an answer"), "Read.");
+        let (run, answer) = rig.pursue_in_session("work", "Count, then look.").await;
+        assert_eq!(answer.expect("an answer"), "Counted.");
         assert_eq!(!compacted(&rig, &run).await.is_empty(), folds, "{secrecy}");
     }
 }
