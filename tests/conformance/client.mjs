@@ -114,6 +114,15 @@ async function filling(folder, call) {
   return done;
 }
 
+// Who lets in, as the server's metadata has it.
+async function issuerOf(url) {
+  const { origin, pathname } = new URL(url);
+  for (const place of [`${origin}/.well-known/oauth-protected-resource${pathname}`, `${origin}/.well-known/oauth-protected-resource`]) {
+    const answer = await fetch(place);
+    if (answer.ok) return (await answer.json()).authorization_servers[0];
+  }
+}
+
 async function client(url) {
   const folder = mkdtempSync(join(tmpdir(), "lazaret-client-"));
   // Some scenarios say which calls they want, or who we are where one logs in.
@@ -121,6 +130,9 @@ async function client(url) {
   const scenario = process.env.MCP_CONFORMANCE_SCENARIO ?? "";
   const document = scenario === "auth/basic-cimd" ? "https://conformance-test.local/client-metadata.json" : undefined;
   const who = context.client_id ?? document;
+  // Who is told a secret is for its owner to say; what a person would read in the server's documentation stands in its metadata.
+  const issuer = context.client_secret ? await issuerOf(url) : undefined;
+  const secret = issuer ? `, env = "CLIENT_SECRET", issuer = ${JSON.stringify(issuer)}` : "";
   const config = (tools) =>
     writeFileSync(
       join(folder, "lazaret.toml"),
@@ -130,7 +142,7 @@ async function client(url) {
         "private = true",
         'elicitation = "ask"',
         "limits = { call_timeout_ms = 60000 }",
-        ...(who ? [`login = { client = ${JSON.stringify(who)}${context.client_secret ? ', env = "CLIENT_SECRET"' : ""} }`] : []),
+        ...(who ? [`login = { client = ${JSON.stringify(who)}${secret} }`] : []),
         ...tools.map((tool) => `[mcp.suite.tools.${JSON.stringify(tool)}]\neffect = "read-only"`),
       ].join("\n"),
     );

@@ -218,7 +218,9 @@ impl Vault {
         let mut taught = Ok(());
         for name in self.names()? {
             match self.kept(&name) {
-                Ok(Some(secret)) => secret.teach(known, &name),
+                Ok(Some(secret)) => {
+                    secret.teach(known, &name);
+                }
                 Ok(None) => {}
                 Err(error) => taught = taught.and_then(|()| Err(unseen(&name, &error))),
             }

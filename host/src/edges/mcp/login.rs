@@ -48,6 +48,16 @@ struct Kept {
     tried: u64,
 }
 
+/// How a login ended well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LetIn {
+    /// Who let us in.
+    pub issuer: String,
+    /// Whether the token is kept out of what is said: one that looks like ordinary text is not, since an issuer could choose
+    /// with it what is no longer said.
+    pub is_redacted: bool,
+}
+
 /// A login that is under way: the person is on their way.
 #[derive(Debug)]
 pub struct Begun {
@@ -262,7 +272,7 @@ impl Logins {
         })
     }
 
-    /// Ends a login with the code that the person brought back: who let us in.
+    /// Ends a login with the code that the person brought back.
     ///
     /// # Errors
     /// `Denied` where the issuer says no; `FetchFailed`; what the vault says.
@@ -271,7 +281,7 @@ impl Logins {
         (terms, remote): (&Terms, &Remote),
         begun: Begun,
         code: &str,
-    ) -> Result<String> {
+    ) -> Result<LetIn> {
         let Begun {
             attempt,
             issuer,
@@ -293,8 +303,11 @@ impl Logins {
         };
         // What is of another login is not kept beside this one.
         self.forget((terms, remote))?;
-        self.keep(&key(terms, remote), kept, (token, client.secret))?;
-        Ok(issuer.issuer)
+        let is_redacted = self.keep(&key(terms, remote), kept, (token, client.secret))?;
+        Ok(LetIn {
+            issuer: issuer.issuer,
+            is_redacted,
+        })
     }
 
     /// Forgets a login; whether there was one.
@@ -314,7 +327,13 @@ impl Logins {
         Ok(was)
     }
 
-    fn keep(&self, key: &str, kept: Kept, (token, secret): (Token, Option<String>)) -> Result<()> {
+    /// Keeps a login; whether its tokens are kept out of what is said.
+    fn keep(
+        &self,
+        key: &str,
+        kept: Kept,
+        (token, secret): (Token, Option<String>),
+    ) -> Result<bool> {
         let now = Clock::system().now_ms();
         let kept = Kept {
             until: token.good_ms.map(|ms| now.saturating_add(ms)),
@@ -325,14 +344,17 @@ impl Logins {
             (AGAIN, token.refresh),
             (CLIENT, secret),
         ];
+        let mut is_redacted = true;
         for (what, value) in values {
             let Some(value) = value else { continue };
             let secret = Secret::new(value)?;
             let name = names::secret(key, what);
-            secret.teach(&self.known, &name);
+            // Our own secret may be the person's, who has said what it is.
+            is_redacted &= secret.teach(&self.known, &name) || what == CLIENT;
             self.vault.store(&name, &secret)?;
         }
-        self.note(key, &kept)
+        self.note(key, &kept)?;
+        Ok(is_redacted)
     }
 
     fn note(&self, key: &str, kept: &Kept) -> Result<()> {

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use crate::rules::scrub::Known;
 use crate::rules::secret::check_value;
-use crate::rules::server::login::names;
+use crate::rules::server::login::{is_random, names};
 use crate::words::error::Result;
 
 /// A secret's value. There is no `Debug`, `Display`, `Clone` or serde; `tests/forge` tries.
@@ -34,13 +34,18 @@ impl Secret {
         &self.0
     }
 
-    /// Tells `known` the value, unless redacting it would blank ordinary text. One that an issuer gives anew again and again
-    /// takes the place of the one before, by its name.
-    pub(crate) fn teach(&self, known: &Known, name: &str) {
-        match (check_value(&self.0).is_ok(), names::is_secret(name)) {
-            (true, true) => known.learn_of(name, self.0.as_bytes()),
-            (true, false) => known.learn(self.0.as_bytes()),
-            (false, _) => {}
+    /// Tells `known` the value, unless redacting it would blank ordinary text; whether it has. One that an issuer gives anew
+    /// again and again takes the place of the one before, by its name; one that anybody could guess is none, so that no
+    /// issuer chooses what is no longer said.
+    pub(crate) fn teach(&self, known: &Known, name: &str) -> bool {
+        let is_issued = names::is_secret(name);
+        if check_value(&self.0).is_err() || is_issued && !is_random(&self.0) {
+            return false;
         }
+        match is_issued {
+            true => known.learn_of(name, self.0.as_bytes()),
+            false => known.learn(self.0.as_bytes()),
+        }
+        true
     }
 }

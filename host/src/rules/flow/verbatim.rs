@@ -46,7 +46,13 @@ type Tile = u64;
 struct Spot {
     piece: usize,
     at: usize,
+    /// What stands before it there. Kept here as well: most tiles are looked at for this alone, and their pieces are
+    /// far away in memory.
+    before: Before,
 }
+
+/// The bytes between a tile and the one before it; nothing at the beginning of a text.
+type Before = Option<[u8; STRIDE]>;
 
 /// What a run has read of untrusted and of secret content: a fold of its outcomes.
 #[derive(Clone, Debug, Default)]
@@ -99,7 +105,12 @@ impl Verbatim {
         let number = self.first + self.pieces.len();
         for (at, tile) in tiles(&piece) {
             let spots = self.tiles.entry(tile).or_default();
-            spots.push(Spot { piece: number, at });
+            let before = before(piece.as_bytes(), at);
+            spots.push(Spot {
+                piece: number,
+                at,
+                before,
+            });
         }
         self.chars += piece.chars().count();
         self.pieces.push_back(piece);
@@ -128,20 +139,18 @@ impl Verbatim {
     /// The first argument that holds a span; several together where only they do.
     fn found_in<'a>(&self, args: &'a [Argument]) -> Option<Cow<'a, str>> {
         let mut short = HashSet::new();
+        let mut joined = Folded::default();
         for argument in args {
-            let views = [
-                Some(Cow::Borrowed(&*argument.text)),
-                unescaped(&argument.text),
-            ];
-            for view in views.into_iter().flatten() {
-                let folded = Folded::of([&*view]);
+            let plain = Folded::of(&argument.text);
+            let read_once = unescaped(&argument.text).map(|text| Folded::of(&text));
+            for folded in [Some(&plain), read_once.as_ref()].into_iter().flatten() {
                 let all = 0..folded.text.len();
-                if self.has_span(&folded, all, true) || self.has_short(&folded, &mut short) {
+                if self.has_span(folded, all, true) || self.has_short(folded, &mut short) {
                     return Some(Cow::Borrowed(&argument.place));
                 }
             }
+            joined.append(&plain);
         }
-        let joined = Folded::of(args.iter().map(|argument| &*argument.text));
         // Each was looked at by itself, so what is left goes across a seam.
         let mut seen = 0;
         let found = joined.seams.iter().any(|seam| {
@@ -163,16 +172,17 @@ impl Verbatim {
             let Some(spots) = tile(window).and_then(|tile| self.tiles.get(&tile)) else {
                 continue;
             };
+            let known = (at >= part.start + STRIDE)
+                .then(|| before(bytes, at))
+                .flatten();
             for spot in spots {
+                // The tile before this one was the same as well, and how far that goes is known.
+                if known.is_some() && spot.before == known {
+                    continue;
+                }
                 let Some(piece) = self.piece(spot.piece) else {
                     continue;
                 };
-                // The tile before this one was the same as well, and how far that goes is known.
-                if at >= part.start + STRIDE
-                    && same_before((bytes, at), (piece.as_bytes(), spot.at))
-                {
-                    continue;
-                }
                 let (from, to) = widest((bytes, at), (piece.as_bytes(), spot.at));
                 let whole = alone && from == 0 && to == bytes.len();
                 let chars = text.chars_between(from, to);
@@ -213,13 +223,8 @@ fn tile(window: &[u8]) -> Option<Tile> {
     window.try_into().ok().map(Tile::from_ne_bytes)
 }
 
-/// Whether the bytes from the tile before to this one are the same in two texts.
-fn same_before((one, at): (&[u8], usize), (other, spot): (&[u8], usize)) -> bool {
-    let step = |text: &[u8], end: usize| {
-        let bytes = text.get(end.checked_sub(STRIDE)?..end)?;
-        <[u8; STRIDE]>::try_from(bytes).ok()
-    };
-    step(one, at).is_some_and(|before| step(other, spot) == Some(before))
+fn before(text: &[u8], at: usize) -> Before {
+    text.get(at.checked_sub(STRIDE)?..at)?.try_into().ok()
 }
 
 /// How far two texts are the same around a tile, as a range of the first.
@@ -249,26 +254,29 @@ struct Folded {
 }
 
 impl Folded {
-    fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut all = Self::default();
-        for text in texts {
-            let Self {
-                text: folded,
-                from,
-                seams,
-                chars,
-            } = &mut all;
-            if !folded.is_empty() {
-                seams.push(folded.len());
-            }
-            let before = *chars;
-            *chars = before
-                + fold(text, |c, number| {
-                    folded.push(c);
-                    from.resize(folded.len(), before + number);
-                });
+    fn of(text: &str) -> Self {
+        let mut folded = Self::default();
+        let Self {
+            text: kept, from, ..
+        } = &mut folded;
+        let chars = fold(text, |c, number| {
+            kept.push(c);
+            from.resize(kept.len(), number);
+        });
+        folded.chars = chars;
+        folded
+    }
+
+    /// The same with another text behind it.
+    fn append(&mut self, next: &Self) {
+        if !self.text.is_empty() {
+            self.seams.push(self.text.len());
         }
-        all
+        self.text.push_str(&next.text);
+        let before = self.chars;
+        let from = next.from.iter().map(|number| before + number);
+        self.from.extend(from);
+        self.chars += next.chars;
     }
 
     /// Where a tile of every span lies that is no longer than it must be, and goes across this seam.
@@ -298,15 +306,17 @@ fn fold(text: &str, mut keep: impl FnMut(char, usize)) -> usize {
     };
     let (mut number, mut blank) = (0, false);
     for c in text.chars() {
-        if c.is_whitespace() {
+        if c.is_ascii_alphanumeric() {
+            number += 1;
+            blank = false;
+            keep(c.to_ascii_lowercase(), number);
+        } else if c.is_whitespace() {
             number += usize::from(!blank);
             blank = true;
         } else if !is_hidden(c) {
             number += 1;
             blank = false;
-            if c.is_ascii_alphanumeric() {
-                keep(c.to_ascii_lowercase(), number);
-            } else if c.is_alphanumeric() {
+            if c.is_alphanumeric() {
                 let lower = c.to_lowercase().filter(|c| c.is_alphanumeric());
                 lower.for_each(|c| keep(c, number));
             }
@@ -343,7 +353,7 @@ fn fold_keys(value: &Value, text: &mut String) {
 }
 
 /// A text that is written as in JSON, read once; nothing where it has no escapes.
-fn unescaped(text: &str) -> Option<Cow<'_, str>> {
+fn unescaped(text: &str) -> Option<String> {
     let mut rest = text.split('\\');
     let mut plain = rest.next()?.to_owned();
     let mut any = false;
@@ -364,7 +374,7 @@ fn unescaped(text: &str) -> Option<Cow<'_, str>> {
         }
         literal = !literal && part.is_empty();
     }
-    any.then_some(plain.into())
+    any.then_some(plain)
 }
 
 /// The character behind `\u`, and what follows it. One half of a pair alone is no character.

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use url::{Host, Url};
 
+pub use self::random::is_random;
 use self::random::is_token;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::{Digest, shown};
@@ -430,9 +431,6 @@ impl Client {
         let word = |key: &str| document.get(key).and_then(Value::as_str);
         let id = word("client_id").ok_or_else(|| unsaid("client_id"))?;
         let secret = word("client_secret").map(str::to_owned);
-        if let Some(secret) = &secret {
-            random::check("the client secret", secret)?;
-        }
         let way = match word("token_endpoint_auth_method").and_then(Showing::of) {
             Some(way) if secret.is_some() || way == Showing::None => way,
             Some(_) | None => issuer.way(secret.is_some())?,
@@ -600,10 +598,6 @@ impl Token {
         if !is_token(access) {
             let what = "the issuer gives a token that cannot stand in a header (RFC 6750)";
             return Err(Error::new(Code::BadOutcome, what));
-        }
-        random::check("the token", access)?;
-        if let Some(refresh) = word("refresh_token") {
-            random::check("the refresh token", refresh)?;
         }
         let kind = word("token_type").unwrap_or_default();
         if !kind.eq_ignore_ascii_case("bearer") {

@@ -6,7 +6,7 @@ use super::back::Back;
 use super::servers::around;
 use super::{Scene, print};
 use crate::edges::mcp::Server;
-use crate::edges::mcp::login::{Begun, Logins};
+use crate::edges::mcp::login::{Begun, LetIn, Logins};
 use crate::rules::server::login::Challenge;
 use crate::rules::server::{Remote, Terms, Way};
 use crate::runs::host::Setup;
@@ -40,11 +40,14 @@ pub(super) async fn log_in(
     let begun = logins.begin((terms, remote), asked, back.place()).await?;
     show(scene, terms, &begun);
     let code = back.heard(|target| begun.code(target)).await?;
-    let issuer = logins.finish((terms, remote), begun, &code).await?;
+    let LetIn {
+        issuer,
+        is_redacted,
+    } = logins.finish((terms, remote), begun, &code).await?;
     let granted = logins.scope((terms, remote))?;
     if scene.json {
         print::compact(&json!({
-            "ok": true, "server": terms.name, "issuer": issuer, "scope": granted,
+            "ok": true, "server": terms.name, "issuer": issuer, "scope": granted, "redacted": is_redacted,
         }));
     } else {
         let granted = match granted.is_empty() {
@@ -56,6 +59,11 @@ pub(super) async fn log_in(
             terms.name,
             foreign(&issuer)
         ));
+        if !is_redacted {
+            print::line(faint(
+                "its token could be ordinary text, so it is not taken out of what is said and recorded here",
+            ));
+        }
     }
     Ok(0)
 }

@@ -1,7 +1,7 @@
 //! Logging in to a server: whoever is let in is shown a token that nobody reads, and nobody is believed who is not who they
 //! should be. Row 112 of the attacks.
 
-use lazaret::edges::mcp::login::Logins;
+use lazaret::edges::mcp::login::{LetIn, Logins};
 use lazaret::rules::server::login::Challenge;
 use lazaret::rules::server::{Remote as Place, Terms, Way};
 use lazaret_tests::prelude::*;
@@ -135,7 +135,7 @@ fn place(terms: &Terms) -> &Place {
 }
 
 /// Logs in; the person comes back from their issuer, or from somebody else.
-async fn log_in(rig: &Rig, issuer: &str) -> Result<String, lazaret::words::error::Error> {
+async fn log_in(rig: &Rig, issuer: &str) -> Result<LetIn, lazaret::words::error::Error> {
     let (terms, around) = rig.outside("wiki");
     let (logins, place) = (Logins::of(&around), place(&terms));
     let challenge = Challenge::default();
@@ -428,18 +428,14 @@ async fn what_a_server_wants_more_is_safe_to_copy() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_issuer_does_not_choose_what_is_no_longer_said() {
     let (rig, _server) = rig("login-word").await;
+    let let_in = log_in(&rig, "").await.unwrap();
+    assert!(!let_in.is_redacted, "whoever logs in is told");
+    rig.look("wiki").await.unwrap();
+    let text = "see api.anthropic.com for more";
     let (_, around) = rig.outside("wiki");
-    let refused = log_in(&rig, "").await.unwrap_err();
-    assert!(
-        refused.message().contains("does not look random"),
-        "{refused}"
-    );
-    around
-        .vault
-        .names()
-        .unwrap()
-        .iter()
-        .for_each(|name| assert!(!name.starts_with("login-")));
+    assert_eq!(around.known.clean(text), None, "{text}");
+    let (rig, _server) = self::rig("login").await;
+    assert!(log_in(&rig, "").await.unwrap().is_redacted);
 }
 
 /// A server that likes no token has one made for it once a minute, and not for each request.

@@ -1,29 +1,13 @@
-//! What may be taken as a token. Whatever is one is kept out of everything that leaves: an issuer that could give any text
+//! What an issuer gives. Only what looks random is kept out of everything that leaves: an issuer that could give any text
 //! could choose what this host no longer says, such as the name of somebody else's server.
 
 use crate::rules::scrub::guess::{Random, looks_random};
-use crate::words::error::{Code, Error, Result};
 use crate::words::limits::servers::{LOGIN_BYTES, LOGIN_SECRET_CHARS};
 
 /// Characters of a part from which on it is as hard to guess as any text that is taken for a secret.
 const LONG: usize = 20;
 /// Digits of a number that is no ordinary text.
 const HEX_DIGITS: usize = 32;
-
-/// Refuses a secret that an issuer gives and that could be ordinary text.
-///
-/// # Errors
-/// `BadOutcome`.
-pub(super) fn check(what: &str, secret: &str) -> Result<()> {
-    if is_random(secret) {
-        return Ok(());
-    }
-    let what = format!(
-        "{what} that the issuer gives does not look random (from {LOGIN_SECRET_CHARS} characters on, that nobody guesses): \
-         whatever holds it would no longer be sent"
-    );
-    Err(Error::new(Code::BadOutcome, what))
-}
 
 /// Whether a token can stand in a header as it is (`b64token` of RFC 6750).
 pub(super) fn is_token(text: &str) -> bool {
@@ -32,8 +16,9 @@ pub(super) fn is_token(text: &str) -> bool {
     !begins.is_empty() && begins.chars().all(plain)
 }
 
-/// A long number, or a part that is random: names, addresses and paths consist of parts that are not.
-fn is_random(secret: &str) -> bool {
+/// Whether it is a long number, or has a part that is random: names, addresses and paths consist of parts that are not.
+#[must_use]
+pub fn is_random(secret: &str) -> bool {
     let is_graphic = secret.bytes().all(|byte| byte.is_ascii_graphic());
     let long_enough = (LOGIN_SECRET_CHARS..=LOGIN_BYTES).contains(&secret.len());
     let mut parts = secret.split(['.', '/', '~', ':', '@', '?', '&', '=']);
