@@ -87,16 +87,19 @@ lint: plugins
 	@cargo fmt --all --check
 	@cargo clippy --workspace --all-targets -- -D warnings
 
+# The host's own code as it is shipped: optimised, without what only tests look at, in few large pieces. So that the engine is
+# not built again, all else is as for the tests, where it is optimised as well.
+measured = --profile dev --config 'profile.dev.package.lazaret.opt-level=3' --config 'profile.dev.package.lazaret.debug-assertions=false' \
+	--config 'profile.dev.package.lazaret.codegen-units=4' --config 'profile.dev.package.lazaret-tests.opt-level=3'
+bench load: export CARGO_INCREMENTAL = 0
+
 bench:
 	@plugins/build.sh
-	@cargo bench --profile dev --config 'profile.dev.package.lazaret.opt-level=3' -p lazaret --bench table
+	@cargo bench $(measured) -p lazaret --bench table
 
-# The host as it is shipped; so that the engine is not built again, all else is as for the tests.
 load: plugins
-	@cargo build --profile dev --config 'profile.dev.package.lazaret.opt-level=3' -p lazaret
-	@for program in load trips; do \
-		cargo run -q --profile dev --config 'profile.dev.package.lazaret.opt-level=3' \
-			--config 'profile.dev.package.lazaret-tests.opt-level=3' -p lazaret-tests --bin $$program -- target/debug/lazaret || exit; done
+	@cargo build $(measured) -p lazaret
+	@for program in load trips; do cargo run -q $(measured) -p lazaret-tests --bin $$program -- target/debug/lazaret || exit; done
 
 clean:
 	@rm -rf target plugins/dist

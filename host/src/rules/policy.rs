@@ -373,3 +373,25 @@ fn add_mount(mounts: &mut Vec<MountGrant>, mount: &Arc<str>, access: Access) {
         }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_has_more_time_than_policy_says() {
+        let bounds = Bounds {
+            timeout_ms: 1_000,
+            silent_timeout_ms: 500,
+            ..Bounds::default()
+        };
+        for (own, has) in [(None, 500), (Some(100), 100), (Some(60_000), 1_000)] {
+            assert_eq!(bounds.deadline_ms(own), has, "{own:?}");
+        }
+        let silent = Bounds {
+            silent_timeout_ms: 5_000,
+            ..bounds
+        };
+        assert_eq!(silent.deadline_ms(None), 1_000);
+    }
+}

@@ -339,6 +339,9 @@ mod tests {
             doubling.insert(format!("d{step}"), json!({"allOf": [next, next]}));
         }
         doubling.insert("d50".into(), json!({"type": "null"}));
+        let below =
+            |levels: usize, part: Value| (0..levels).fold(part, |part, _| json!({"not": part}));
+        let to_a = json!({"$ref": "#/$defs/a"});
         // Each is known before the next one refers to it.
         let mut chain = serde_json::Map::from_iter([("d0000".to_owned(), json!(true))]);
         for step in 1..5_000 {
@@ -351,6 +354,8 @@ mod tests {
             json!({"allOf": [{"$ref": "#/allOf/0"}]}),
             json!({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}),
             json!({"$defs": chain, "$ref": "#/$defs/d4999"}),
+            // Known from where it is not so deep.
+            json!({"$defs": {"a": below(50, json!(true))}, "allOf": [to_a, below(30, to_a.clone())]}),
             json!({"$dynamicRef": "#x"}),
             json!({"$id": "http://a.test/", "type": "null"}),
             nested(
@@ -361,6 +366,8 @@ mod tests {
         ] {
             assert!(Schema::compile(bad.clone()).is_err(), "{bad}");
         }
+        let twice = json!({"$defs": {"a": below(20, json!(true))}, "allOf": [to_a, below(30, to_a.clone())]});
+        assert!(Schema::compile(twice).is_ok());
         let plain = json!({"$defs": {"n": {"type": "integer"}}, "items": {"$ref": "#/$defs/n"}});
         assert_eq!(
             Schema::compile(plain)

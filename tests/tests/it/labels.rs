@@ -290,6 +290,50 @@ async fn a_file_of_a_workspace_is_made_without_a_question_and_replaced_after_one
     assert_eq!(text("work/there.md"), "new");
 }
 
+/// A tool whose call was let in because it would make a new file does nothing else with it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_guest_that_was_let_in_to_make_a_file_replaces_none() {
+    let wish = |op: &str, path: &str| {
+        let wishes = json!([{"op": op, "path": path, "with": "new"}]);
+        calls(json!([{"tool": "hostile.file_each", "args": {"wishes": wishes}}]))
+    };
+    let replies = [
+        calls(json!([{"tool": "files.read", "args": {"path": "inbox/letter.txt"}}])),
+        wish("replace", "work/there.md"),
+        wish("append", "work/there.md"),
+        wish("write", "work/made.md"),
+        done(),
+    ];
+    let policy = format!(
+        "{WORKSPACE}\n[flow.tools.\"hostile.file_each\"]\nsteering = {{ \"wishes/*/path\" = \"file\" }}\n\
+         [grants.\"hostile.file_each\"]\nmounts = {{ work = \"write\" }}"
+    );
+    let rig = Rig::of(&policy)
+        .guest("hostile")
+        .file("inbox/letter.txt", "Dear reader")
+        .file("work/there.md", "old")
+        .replies(&replies)
+        .kept()
+        .await
+        .open()
+        .await;
+    let (run, answer) = rig.pursue("Work.").await;
+    assert_eq!(answer.expect("an answer"), "Done.");
+    let said = said(&rig, &run, "hostile.file_each").await;
+    assert!(
+        said.iter().all(|(verdict, _)| *verdict == "allow"),
+        "{said:?}"
+    );
+    let text = |path: &str| std::fs::read_to_string(rig.path(path)).unwrap_or_default();
+    assert_eq!(
+        (
+            text("work/there.md").as_str(),
+            text("work/made.md").as_str()
+        ),
+        ("old", "new")
+    );
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn arguments_that_nobody_typed_are_no_witnesses() {
     let rig = Rig::of(WORKSPACE)

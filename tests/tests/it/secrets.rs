@@ -125,6 +125,17 @@ async fn a_guest_that_knows_a_secret_cannot_tell_it() {
     assert_eq!(files_with(CANARY, rig.folder()), [""; 0]);
 }
 
+/// What is cut would be half a secret, which nobody recognises.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_cut_leaves_half_a_secret() {
+    let server = Server::start().await;
+    let host = host(&server).await;
+    let text = format!("{}{CANARY}", "x ".repeat(995));
+    let called = spill(&host, json!({"texts": [text], "end": "fail"})).await;
+    let said = format!("{:?}", called.outcome.result);
+    assert!(said.contains("x x") && !said.contains("canary"), "{said}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_model_reads_a_secret() {
     let server = Server::start().await;

@@ -102,8 +102,7 @@ fn judged(
     let Some(Event::Started(started)) = records.first().map(|first| &first.event) else {
         return None;
     };
-    let client = &caller.known.asked.client;
-    if started.surface != caller.surface || started.narrowed.call.client != **client {
+    if started.surface != caller.surface {
         return None;
     }
     // As it would stand there.

@@ -138,15 +138,23 @@ fn a_model_may_be_asked_once_more_for_its_answer() {
     };
     let three = || Plan::new("goal", Label::default(), 3, pace);
     check_limit(three(), true, Fared::Well, (4, "turn_limit"));
-    let mut plan = three();
-    for turn in 1..=3 {
-        assert!(!plan.is_final(), "{turn}");
-        assert_eq!(plan.next(together), Step::Prompt(turn));
-        plan.replied(asks(vec![call("R", turn)]));
-        plan.observed(vec![seen(Fared::Well)]);
-    }
-    assert!(plan.is_final());
-    assert_eq!(plan.next(together), Step::Prompt(4));
+    let at_its_last_turn = || {
+        let mut plan = three();
+        for turn in 1..=3 {
+            assert!(!plan.is_final(), "{turn}");
+            assert_eq!(plan.next(together), Step::Prompt(turn));
+            plan.replied(asks(vec![call("R", turn)]));
+            plan.observed(vec![seen(Fared::Well)]);
+        }
+        assert!(plan.is_final());
+        assert_eq!(plan.next(together), Step::Prompt(4));
+        plan
+    };
+    let mut plan = at_its_last_turn();
+    plan.replied(asks(vec![call("R", 4)]));
+    let over = plan.next(together);
+    assert!(matches!(over, Step::Fail(..)), "{over:?}");
+    let mut plan = at_its_last_turn();
     plan.replied(says("what I have"));
     assert_eq!(plan.next(together), Step::Answer("what I have".to_owned()));
 }

@@ -174,7 +174,9 @@ mod tests {
             "a..b=5",
             "a b=5",
             "a\nb=5",
+            "[a]\nb=5",
             "a#=5",
+            "#a\nb=5",
             "a={",
             "secrets.x=y",
         ] {

@@ -1,10 +1,11 @@
 //! `lazaret serve` under load: `make load`. Calls of a tool that only looks, by `wrk` over connections that are kept, beside
 //! the same calls without a surface; and a script with two hundred clients who watch it beside the same script without.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use lazaret::edges::egress::Names;
@@ -17,6 +18,7 @@ use lazaret::words::message::WishedArgs;
 use lazaret_tests::client::Client;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 
 /// Calls of the script that is watched, once all are there who watch it.
 const CALLS: usize = 200;
@@ -42,6 +44,51 @@ fn main() -> ExitCode {
     scene.calls(direct);
     scene.watched();
     ExitCode::SUCCESS
+}
+
+/// How long a call takes without a surface.
+#[derive(Clone, Copy)]
+struct Direct {
+    /// One right behind the other, so that the processor has everything at hand.
+    without_pause: Duration,
+    /// Each when a byte has arrived that somebody else sent, as those over HTTP are made: the thread was asleep before.
+    on_demand: Duration,
+}
+
+fn median(mut took: Vec<Duration>) -> Duration {
+    took.sort_unstable();
+    took[took.len() / 2]
+}
+
+/// Makes the call; how long that took.
+async fn call(host: &Host) -> Duration {
+    let (run, tasks) = (host.new_run(), host.tasks());
+    let request = Request {
+        tool: TOOL.to_owned(),
+        args: WishedArgs::Json(input()),
+    };
+    let began = Instant::now();
+    let called = host.call(run, Surface::Http, request, &tasks).await;
+    let took = began.elapsed();
+    called.expect("a journal").outcome.result.expect("a count");
+    took
+}
+
+/// One end of a connection, and a client at the other one, which sends the next byte when it has had one.
+async fn awaited() -> (TcpStream, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let client = std::thread::spawn(move || {
+        let mut stream = std::net::TcpStream::connect(address).expect("a listener");
+        stream.set_nodelay(true).expect("a stream");
+        for _ in 0..DIRECT {
+            stream.write_all(&[1]).expect("a reader");
+            stream.read_exact(&mut [0]).expect("an answer");
+        }
+    });
+    let (stream, _) = listener.accept().await.expect("a client");
+    stream.set_nodelay(true).expect("a stream");
+    (stream, client)
 }
 
 /// A server of its own, in a folder of its own.
@@ -110,7 +157,7 @@ impl Scene {
     }
 
     /// The same call by a host in this process, as a whole run that is committed to the disk: dispatch without a surface.
-    fn direct(&self) -> Duration {
+    fn direct(&self) -> Direct {
         let folder = self.folder.path().join("direct");
         std::fs::create_dir(&folder).expect("a folder");
         let path = folder.join(config::NAME);
@@ -129,28 +176,30 @@ impl Scene {
             let host = Host::open(setup).await.expect("a host");
             let mut took = Vec::with_capacity(DIRECT);
             for _ in 0..DIRECT {
-                let (run, tasks) = (host.new_run(), host.tasks());
-                let request = Request {
-                    tool: TOOL.to_owned(),
-                    args: WishedArgs::Json(input()),
-                };
-                let began = Instant::now();
-                let called = host.call(run, Surface::Http, request, &tasks).await;
-                took.push(began.elapsed());
-                called.expect("a journal").outcome.result.expect("a count");
+                took.push(call(&host).await);
             }
-            took.sort_unstable();
-            took[took.len() / 2]
+            let without_pause = median(took);
+            let (mut stream, client) = awaited().await;
+            let mut took = Vec::with_capacity(DIRECT);
+            while stream.read_u8().await.is_ok() {
+                took.push(call(&host).await);
+                stream.write_u8(1).await.expect("a client");
+            }
+            client.join().expect("a client");
+            Direct {
+                without_pause,
+                on_demand: median(took),
+            }
         });
-        runtime.block_on(calling).expect("a median")
+        runtime.block_on(calling).expect("medians")
     }
 
     /// Calls of a tool that only looks.
-    fn calls(&self, direct: Duration) {
-        println!(
-            "call of {TOOL} without a surface, median      {:>9} us",
-            direct.as_micros()
-        );
+    fn calls(&self, direct: Direct) {
+        let said = |what: &str, took: Duration| println!("{what:<55}{:>9} us", took.as_micros());
+        let what = format!("call of {TOOL} without a surface, median");
+        said(&what, direct.without_pause);
+        said("the same, made when a byte has arrived", direct.on_demand);
         let script = self.folder.path().join("call.lua");
         let text = format!(
             "wrk.method = \"POST\"\nwrk.headers[\"authorization\"] = \"Bearer {}\"\n\
@@ -183,8 +232,12 @@ impl Scene {
                 said("99%")
             );
             if connections == 1 {
-                let beyond = micros(&said("50%")) - direct.as_secs_f64() * 1e6;
-                println!("      of that, beyond the same without a surface  {beyond:>9.0} us");
+                let beyond = |direct: Duration| micros(&said("50%")) - direct.as_secs_f64() * 1e6;
+                println!(
+                    "      of that, beyond the same without a surface {:>6.0} us when a byte has arrived, {:.0} us without a pause",
+                    beyond(direct.on_demand),
+                    beyond(direct.without_pause)
+                );
             }
         }
     }
@@ -196,11 +249,11 @@ impl Scene {
             alone.push(self.run(0));
             seen.push(self.run(WATCHERS));
         }
-        let median = |times: &mut Vec<u64>| {
+        let middle = |times: &mut Vec<u64>| {
             times.sort_unstable();
             times[times.len() / 2]
         };
-        let (alone, seen) = (median(&mut alone), median(&mut seen));
+        let (alone, seen) = (middle(&mut alone), middle(&mut seen));
         println!("{CALLS} calls of a script, nobody watches, median        {alone:>9} ms");
         println!("the same with {WATCHERS} who watch it, median            {seen:>9} ms");
     }
