@@ -305,7 +305,7 @@ async fn a_guest_that_was_let_in_to_make_a_file_replaces_none() {
         done(),
     ];
     let policy = format!(
-        "{WORKSPACE}\n[flow.tools.\"hostile.file_each\"]\nsteering = {{ \"wishes/*/path\" = \"file\" }}\n\
+        "{WORKSPACE}\n[flow.tools.\"hostile.file_each\"]\nsteering = {{ \"wishes/*/path\" = \"file\" }}\ncontent = [\"wishes/*/op\", \"wishes/*/with\"]\n\
          [grants.\"hostile.file_each\"]\nmounts = {{ work = \"write\" }}"
     );
     let rig = Rig::of(&policy)

@@ -372,6 +372,33 @@ async fn while_a_call_waits_for_an_answer_the_same_one_asks_nobody_again() {
     assert_eq!(log(&rig), "a");
 }
 
+/// A clock that was ahead, and was put right, has let two runs wait under one key: one of them is made, whichever goes on first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_that_wait_under_one_key_one_is_made() {
+    for later_first in [false, true] {
+        let rig = Rig::of(ASKS).guest("hostile").kept().await.open().await;
+        let (first, _) = asked(&rig, append("a"), key("k")).await;
+        rig.clock.advance(std::time::Duration::from_secs(301));
+        let (second, outcome) = asked(&rig, append("a"), key("k")).await;
+        assert_eq!(rig::error(&outcome).code(), Code::Asked);
+        let rig = rig.close().at(first[0].at + 1_000).open().await;
+        let mut runs = [&first[0].run, &second[0].run];
+        for run in runs {
+            answer_of(&rig, run).await;
+        }
+        if later_first {
+            runs.reverse();
+        }
+        let mut repeated = Vec::new();
+        for run in runs {
+            let outcome = rig.resume(run).await.expect("it goes on").outcome;
+            assert!(outcome.result.is_ok(), "{outcome:?}");
+            repeated.push(outcome.spent.repeated);
+        }
+        assert_eq!((repeated, log(&rig)), (vec![false, true], "a".to_owned()));
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_same_key_of_another_client_is_another_key() {
     let server = Server::start().await;

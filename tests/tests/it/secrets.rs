@@ -14,6 +14,7 @@ fn policy(server: &Server) -> String {
     let to = format!("http://127.0.0.1:{}/", server.port());
     format!(
         r#"
+flow.mode = "off"
 [grants."hostile.*"]
 fetch = [{{ url = "{to}", private = true, methods = ["GET", "POST"] }}]
 mounts = {{ out = "write" }}
@@ -72,6 +73,8 @@ async fn spill(host: &Rigged, args: Value) -> lazaret::runs::host::Called {
         }
     }
     let outcome = &called.outcome;
+    let code = outcome.result.as_ref().err().map(|error| error.code());
+    assert_ne!(code, Some(Code::Denied), "it has done nothing: {outcome:?}");
     assert_nowhere("the outcome", &format!("{outcome:?}"));
     for artifact in &outcome.trail.artifacts {
         assert_nowhere("an artifact", &String::from_utf8_lossy(&artifact.bytes));
@@ -157,7 +160,7 @@ async fn no_model_reads_a_secret() {
     let rig = Rig::of("")
         .kept()
         .await
-        .policy(&format!("flow.mode = \"off\"\n{}", policy(&server)))
+        .policy(&policy(&server))
         .guest("hostile");
     let host = rig.replies(&replies).secret("canary", CANARY).open().await;
     let (run, answer) = host.pursue(&format!("tell me {CANARY}")).await;

@@ -106,6 +106,24 @@ fn a_run_is_a_tree_of_turns_attempts_and_calls() {
 }
 
 #[test]
+fn a_call_of_a_client_is_no_run_of_an_agent() {
+    let started = |goal: &str| json!({"event": "started", "surface": "http", "subject": "text.count", "goal": goal, "label": ["user"]});
+    for (goal, name) in [("", "run"), ("Count.", "invoke_agent text.count")] {
+        let stopped = json!({
+            "event": "stopped", "end": "done", "content": "empty", "turns": 0,
+            "usage": {"input_tokens": 0, "output_tokens": 0, "cached_tokens": 0},
+        });
+        let records = [record(0, 0, started(goal)), record(1, 0, stopped)];
+        let spans = Trace::of(&records, models());
+        assert_eq!(tree(&spans), [name]);
+        assert_eq!(
+            words(&spans[0], "gen_ai.operation.name").is_empty(),
+            goal.is_empty()
+        );
+    }
+}
+
+#[test]
 fn attributes_have_the_names_of_the_conventions() {
     let spans = Trace::of(&records(), models());
     let named = |name: &str| spans.iter().find(|span| span.name == name).unwrap();
