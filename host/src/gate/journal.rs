@@ -21,6 +21,7 @@ mod store;
 pub(crate) mod wal;
 mod watch;
 mod writer;
+mod writing;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};

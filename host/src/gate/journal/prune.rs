@@ -118,19 +118,18 @@ fn prune(
     database
         .pragma_update_and_check(None, "secure_delete", "ON", overwritten)
         .map_err(explain_read)?;
-    // Whoever only says holds nobody up; whoever writes is alone from here on.
-    let writing = match only_say {
-        true => reading(database)?,
-        false => begin(database).map_err(explain_read)?,
+    let look_at_all = |database: &Connection| {
+        let all = runs.iter().map(|run| look(database, key, (run, keyed)));
+        let mut all = all.collect::<Result<Vec<_>>>()?;
+        keep_sessions(database, &mut all)?;
+        Ok(all)
     };
-    let mut all = Vec::with_capacity(runs.len());
-    for run in runs {
-        all.push(look(&writing, key, (run, keyed))?);
-    }
-    keep_sessions(&writing, &mut all)?;
+    // Whoever only says holds nobody up; whoever writes is alone from here on.
     if only_say {
-        return Ok(all);
+        return look_at_all(&*reading(database)?);
     }
+    let writing = begin(database).map_err(explain_read)?;
+    let all = look_at_all(&writing)?;
     for gone in all.iter().filter(|pruned| pruned.stays.is_none()) {
         for table in ["records", "imports"] {
             let delete = format!("DELETE FROM {table} WHERE run = ?1");

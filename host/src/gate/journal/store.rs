@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehav
 use super::chain::{Chains, Provenance};
 use super::failing;
 use super::planted::{disarm, has_code, is_ours};
+use super::writing::Writing;
 use super::{keyed, sessions, wal};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, Event, Record};
@@ -233,12 +234,12 @@ fn write_now(
     write_and_commit(writing, chains, (records, contents))
 }
 
-pub(super) fn begin(database: &Connection) -> rusqlite::Result<Transaction<'_>> {
-    Transaction::new_unchecked(database, TransactionBehavior::Immediate)
+pub(super) fn begin(database: &Connection) -> rusqlite::Result<Writing<'_>> {
+    Writing::begin(database)
 }
 
 /// Begins to write without a wait for the disk; nothing where another process writes, or anything else is amiss.
-pub(super) fn begin_now(database: &Connection) -> Option<Transaction<'_>> {
+pub(super) fn begin_now(database: &Connection) -> Option<Writing<'_>> {
     database.busy_timeout(Duration::ZERO).ok()?;
     let begun = begin(database).ok();
     let wait = Duration::from_millis(JOURNAL_WAIT_MS);
@@ -247,7 +248,7 @@ pub(super) fn begin_now(database: &Connection) -> Option<Transaction<'_>> {
 
 /// As [`write`], in a transaction that has begun.
 pub(super) fn write_in(
-    writing: Transaction<'_>,
+    writing: Writing<'_>,
     chains: &mut Chains,
     what: (&[Record], &[(Digest, String)]),
 ) -> Result<usize> {
@@ -255,7 +256,7 @@ pub(super) fn write_in(
 }
 
 fn write_and_commit(
-    writing: Transaction<'_>,
+    writing: Writing<'_>,
     chains: &mut Chains,
     (records, contents): (&[Record], &[(Digest, String)]),
 ) -> rusqlite::Result<usize> {
