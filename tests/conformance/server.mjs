@@ -1,4 +1,5 @@
-// The server's side: `lazaret mcp --listen`, with a plugin that has the suite's tools, behind its own door.
+// The server's side: `lazaret mcp --listen`, with a plugin that has the suite's tools, and a server of which it passes forms on,
+// behind its own door.
 //
 // The suite brings no token, so a relay on loopback adds it, and nothing else: hosts and origins reach the server as the
 // suite sent them, but for the relay's own address, which becomes the server's.
@@ -7,7 +8,7 @@ import { writeFileSync } from "node:fs";
 import http from "node:http";
 import { join } from "node:path";
 
-import { LAZARET, ROOT, command, folder, suite, user } from "./suite.mjs";
+import { FOLDER, LAZARET, ROOT, command, folder, suite, user } from "./suite.mjs";
 
 const TOOLS = [
   "simple_text", "image_content", "audio_content", "embedded_resource", "multiple_content_types", "tool_with_logging",
@@ -15,13 +16,21 @@ const TOOLS = [
   "input_required_result_elicitation", "input_required_result_request_state", "input_required_result_tampered_state",
 ];
 
+const FORMS = ["elicitation_sep1034_defaults", "elicitation_sep1330_enums"];
+
 function config() {
   const names = TOOLS.map((tool) => `"conformance.${tool}" = "test_${tool}"`);
+  const forms = FORMS.map((form) => `"forms.test_${form}" = "test_${form}"`);
   return [
     "[plugins]",
     `conformance = ${JSON.stringify(join(ROOT, "target/guests/conformance.wasm"))}`,
+    "[mcp.forms]",
+    `command = ${JSON.stringify([process.execPath, join(FOLDER, "forms.mjs")])}`,
+    'elicitation = "ask"',
+    ...FORMS.flatMap((form) => [`[mcp.forms.tools.test_${form}]`, 'effect = "read-only"']),
     "[mcp_server.names]",
     ...names,
+    ...forms,
   ].join("\n");
 }
 
@@ -29,8 +38,10 @@ export async function begin() {
   const home = folder();
   const options = { cwd: home, env: user(home) };
   writeFileSync(join(home, "lazaret.toml"), config());
-  const trusted = await command(LAZARET, ["policy", "trust"], options);
-  if (trusted.status !== 0) throw new Error(trusted.text);
+  for (const what of [["policy", "trust"], ["servers", "trust", "forms"]]) {
+    const trusted = await command(LAZARET, what, options);
+    if (trusted.status !== 0) throw new Error(trusted.text);
+  }
   const child = spawn(LAZARET, ["mcp", "--listen", "127.0.0.1:0"], { ...options, stdio: ["ignore", "pipe", "pipe"] });
   const { url, token } = await address(child);
   const relay = await relaying(url, token);
