@@ -30,6 +30,9 @@ pub trait Recorded: fmt::Debug + Send + Sync {
     /// Whether the time of the run is over where it is.
     fn is_late(&self) -> bool;
 
+    /// What parts of calls, which do not come again, have used of models up to where the run is.
+    fn used_inside(&self) -> Usage;
+
     /// What a model wrote of what is folded next, and what it took.
     ///
     /// # Errors

@@ -21,7 +21,7 @@ use crate::words::error::{Code, Error};
 use crate::words::event::Limit;
 use crate::words::id::Seq;
 use crate::words::label::Label;
-use crate::words::message::{Message, Observation, Reply, ToolCall, Usage};
+use crate::words::message::{Message, Observation, Reply, StopReason, ToolCall, Usage};
 use crate::words::setback::Setback;
 
 /// Where a run stands.
@@ -90,7 +90,19 @@ impl Fault {
             setback: None,
         }
     }
+
+    /// The provider keeps back what the model went on to say.
+    fn withheld() -> Self {
+        Self {
+            setback: Some(Setback::Filtered),
+            ..Self::fatal(Code::ProviderFailed, WITHHELD.to_owned())
+        }
+    }
 }
+
+/// What a run says whose model was not let finish.
+pub const WITHHELD: &str =
+    "the model provider withheld the rest of the answer: its content filter stopped the model";
 
 /// What a run does next.
 #[derive(Clone, Debug, PartialEq)]
@@ -176,7 +188,12 @@ impl Plan {
         self.enter(State::Prompting);
         self.turns += 1;
         self.usage.add(reply.usage);
-        if reply.calls.is_empty()
+        // What was said until then is on record, and is no answer; what was wished is not done.
+        if reply.stop == StopReason::Filtered {
+            reply.calls.clear();
+            self.end_with(End::Fault(Fault::withheld()));
+            self.hints.push("say it in other words, or let another model answer".to_owned());
+        } else if reply.calls.is_empty()
             && let Some((tool, args)) = repair::leaked(&reply.text, &self.offered)
         {
             let id = format!("leaked_{}", self.turns);

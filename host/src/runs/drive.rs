@@ -361,8 +361,7 @@ impl Drive<'_> {
         let Some((_, limit)) = plan.stop() else {
             return Err(Error::bug("a run ended twice"));
         };
-        let (turns, mut usage) = plan.spent();
-        usage.add(self.known.consults.usage());
+        let (turns, _) = plan.spent();
         let end = match answer {
             Ok(text) => End::Done {
                 content: Content::Inline(text.as_str().into()),
@@ -372,7 +371,7 @@ impl Drive<'_> {
         let stopped = Event::Stopped(Stopped {
             end,
             turns,
-            usage,
+            usage: self.used(plan),
             limit,
         });
         self.station

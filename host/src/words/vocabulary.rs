@@ -98,6 +98,7 @@ fn provider(setback: Option<Setback>) -> &'static str {
     match setback {
         Some(Setback::Unauthorised) => "provider_auth",
         Some(Setback::Limited) => "provider_rate_limit",
+        Some(Setback::Filtered) => "content_filter",
         Some(Setback::TooLong | Setback::Unstreamed | Setback::Lasting) => "validation",
         Some(Setback::Overloaded | Setback::TooSlow | Setback::Broken) | None => {
             "provider_unavailable"
@@ -381,6 +382,7 @@ mod tests {
             (Setback::Limited, "provider_rate_limit"),
             (Setback::Overloaded, "provider_unavailable"),
             (Setback::Broken, "provider_unavailable"),
+            (Setback::Filtered, "content_filter"),
             (Setback::Lasting, "validation"),
         ] {
             assert_eq!(relavium(Code::ProviderFailed, None, Some(setback)), word);

@@ -232,6 +232,23 @@ fn an_answer_without_calls_ends_the_run() {
 }
 
 #[test]
+fn an_answer_that_is_withheld_is_a_failure_and_none_of_its_calls_is_made() {
+    let mut plan = plan(Pace::default());
+    let mut reply = says("Half of");
+    reply.calls.push(call("R", 1));
+    reply.stop = StopReason::Filtered;
+    plan.replied(reply);
+    assert_eq!(
+        plan.next(together),
+        Step::Fail(Code::ProviderFailed, WITHHELD.to_owned())
+    );
+    assert_eq!(plan.setback(), Some(Setback::Filtered));
+    assert_eq!((plan.waiting(), plan.answer()), (&[][..], None));
+    assert!(matches!(plan.messages().last(), Some(Message::Assistant(reply)) if reply.text == "Half of"));
+    assert_eq!(plan.stop(), Some((State::Failed, None)));
+}
+
+#[test]
 fn that_it_was_cancelled_wins_over_every_other_end() {
     let cancelled = Error::new(Code::Cancelled, "c");
     let provider = Error::new(Code::ProviderFailed, "p");

@@ -1,5 +1,6 @@
 //! What a run may still use of its models: before a prompt leaves, and when its answer is there.
 
+use super::super::known::used_beside;
 use super::super::provider::Model;
 use super::Drive;
 use crate::gate::{Performed, all_asked};
@@ -93,9 +94,9 @@ impl Drive<'_> {
     }
 
     /// Turns, attempts that failed, questions about what is held and summaries are paid from one purse.
-    fn used(&self, plan: &Plan) -> Usage {
+    pub(super) fn used(&self, plan: &Plan) -> Usage {
         let (_, mut usage) = plan.spent();
-        usage.add(self.known.consults.usage());
+        usage.add(used_beside(self.station, &self.known));
         usage
     }
 

@@ -13,6 +13,7 @@ use crate::rules::context::rolling::HOST;
 use crate::rules::flow::apart::fault_in;
 use crate::rules::script::TOOL;
 use crate::rules::server;
+use crate::rules::server::asked::used_by;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
     Attempted, Content, EffectKind, End, Event, Finished, Judged, Limit, Noted, Onward, Record,
@@ -37,6 +38,8 @@ pub(super) struct Outside {
     asked: BTreeSet<Seq>,
     /// Where the time of the run was over, if it ever was.
     late: Option<Seq>,
+    /// What models have used that were asked in the middle of calls, each with the place of the record that came next.
+    used: Vec<(Seq, Usage)>,
     /// Where the run is recorded again.
     again: OnceLock<(Journal, RunId)>,
 }
@@ -51,11 +54,12 @@ enum Outcome {
 }
 
 impl Outside {
-    /// Of the records of a run.
+    /// Of the records of a run that come again; `all` are those inside of its calls as well, and `own` the places of the
+    /// former among them.
     ///
     /// # Errors
     /// `BadInput` for an outcome that was not kept.
-    pub(super) fn of(records: &[Record]) -> Result<Self> {
+    pub(super) fn of(records: &[Record], (all, own): (&[Record], &[Seq])) -> Result<Self> {
         let ends: BTreeMap<Seq, (Seq, &Finished)> = records.iter().filter_map(end).collect();
         let mut outcomes: BTreeMap<Place, VecDeque<Outcome>> = BTreeMap::new();
         for (seq, judged) in records.iter().filter_map(performed) {
@@ -79,6 +83,7 @@ impl Outside {
                 matches!(event, Event::Prompted { .. } | Event::Attempted(_))
             }),
             late: late(records),
+            used: used(all, own),
             again: OnceLock::new(),
         })
     }
@@ -142,6 +147,16 @@ impl Recorded for Outside {
     fn is_late(&self) -> bool {
         let again = self.again.get().zip(self.late);
         again.is_some_and(|((journal, run), late)| journal.placed(run) >= late)
+    }
+
+    fn used_inside(&self) -> Usage {
+        let mut sum = Usage::default();
+        if let Some((journal, run)) = self.again.get() {
+            let here = journal.placed(run);
+            let until = self.used.iter().take_while(|(place, _)| *place <= here);
+            until.for_each(|(_, usage)| sum.add(*usage));
+        }
+        sum
     }
 
     fn summary(&self) -> Result<(String, Usage)> {
@@ -345,6 +360,24 @@ fn failure(finished: &Finished) -> Option<Error> {
         return None;
     };
     Some(Error::new(*code, message.clone()).retry(*retryable))
+}
+
+/// What was used in the middle of calls, where it was.
+fn used(all: &[Record], own: &[Seq]) -> Vec<(Seq, Usage)> {
+    let used = all.iter().filter_map(|record| {
+        let Event::Finished(finished) = &record.event else {
+            return None;
+        };
+        let of = all.iter().find(|one| one.seq == finished.of)?;
+        let Event::Judged(judged) = &of.event else {
+            return None;
+        };
+        let usage = used_by(judged, finished);
+        let place = own.partition_point(|seq| *seq < record.seq);
+        let place = Seq::try_from(place).unwrap_or(Seq::MAX);
+        (!is_top(judged) && !usage.is_nothing()).then_some((place, usage))
+    });
+    used.collect()
 }
 
 /// Where such records stand.
