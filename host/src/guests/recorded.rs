@@ -21,6 +21,9 @@ pub trait Recorded: fmt::Debug + Send + Sync {
     /// How the script at this place began.
     fn scripted(&self, place: &Place) -> Option<Scripted>;
 
+    /// The text of an attached file that steered a call.
+    fn given(&self, name: &str) -> Option<&str>;
+
     /// Whether the end of a rest comes next: then the script was not left meanwhile.
     fn rested(&self) -> bool;
 

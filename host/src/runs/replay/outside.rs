@@ -32,6 +32,8 @@ pub(super) struct Outside {
     summaries: Mutex<VecDeque<Result<(String, Usage)>>>,
     noted: Mutex<VecDeque<Vec<Noted>>>,
     scripted: BTreeMap<Place, Scripted>,
+    /// What steered calls of attached files.
+    given: BTreeMap<String, String>,
     /// The ends of rests.
     rested: BTreeSet<Seq>,
     /// Where a model is asked, or passed over.
@@ -78,6 +80,7 @@ impl Outside {
             summaries: Mutex::new(summaries(records)),
             noted: Mutex::new(noted(records)),
             scripted: scripted(records),
+            given: given(all),
             rested: places(records, |event| matches!(event, Event::Rested { .. })),
             asked: places(records, |event| {
                 matches!(event, Event::Prompted { .. } | Event::Attempted(_))
@@ -134,6 +137,10 @@ impl Recorded for Outside {
 
     fn scripted(&self, place: &Place) -> Option<Scripted> {
         self.scripted.get(place).cloned()
+    }
+
+    fn given(&self, name: &str) -> Option<&str> {
+        self.given.get(name).map(String::as_str)
     }
 
     fn rested(&self) -> bool {
@@ -360,6 +367,17 @@ fn failure(finished: &Finished) -> Option<Error> {
         return None;
     };
     Some(Error::new(*code, message.clone()).retry(*retryable))
+}
+
+/// Texts of attached files, as far as they are on record.
+fn given(all: &[Record]) -> BTreeMap<String, String> {
+    let mut texts = BTreeMap::new();
+    for record in all {
+        if let Event::Judged(judged) = &record.event {
+            texts.extend(judged.given.clone());
+        }
+    }
+    texts
 }
 
 /// What was used in the middle of calls, where it was.
