@@ -39,6 +39,8 @@ use crate::words::setback::Setback;
 pub struct Plan {
     turns_max: u32,
     pace: Pace,
+    /// Turns that runs of its session have taken before.
+    before: u32,
     turns: u32,
     usage: Usage,
     messages: Vec<Message>,
@@ -124,6 +126,7 @@ impl Plan {
         Self {
             turns_max,
             pace,
+            before: 0,
             turns: 0,
             usage: Usage::default(),
             messages: vec![Message::user(goal)],
@@ -146,6 +149,13 @@ impl Plan {
         self
     }
 
+    /// After so many turns of runs before it in its session.
+    #[must_use]
+    pub fn after(mut self, turns: u32) -> Self {
+        self.before = turns;
+        self
+    }
+
     /// What comes next. `grouping` says how each tool's calls may be grouped.
     pub fn next(&self, grouping: impl Fn(&str) -> Grouping) -> Step {
         match &self.end {
@@ -156,6 +166,17 @@ impl Plan {
         if !self.waiting.is_empty() {
             return Step::Calls(groups(&self.waiting, self.pace.parallel, grouping));
         }
+        if let Some(most) = self.pace.session_turns
+            && self.is_sessions_last()
+        {
+            let of_session = self.before.saturating_add(self.turns);
+            let why = format!(
+                "the models of this session were asked {of_session} times, and `session_turns` of the agent or of `[pace]` \
+                 is {most}; begin another session, or raise it"
+            );
+            let fault = Fault::limit(Limit::TurnLimit, &why);
+            return Step::Fail(fault.code, fault.why);
+        }
         if self.turns >= self.turns_max && !self.is_final() {
             let why = format!(
                 "the model was asked {} times and still wants to call tools",
@@ -165,6 +186,13 @@ impl Plan {
             return Step::Fail(fault.code, fault.why);
         }
         Step::Prompt(self.turns + 1)
+    }
+
+    /// Whether all turns of its session are taken.
+    #[must_use]
+    pub fn is_sessions_last(&self) -> bool {
+        let taken = self.before.saturating_add(self.turns);
+        self.pace.session_turns.is_some_and(|most| taken >= most)
     }
 
     /// Whether the turns are over, and the model is asked once more, to answer from what it has (C-02).
@@ -287,6 +315,8 @@ impl Plan {
             fault.limit = Some(match budget {
                 Budgeted::Tokens => Limit::TokenBudget,
                 Budgeted::Cost => Limit::CostBudget,
+                Budgeted::Turns => Limit::TurnLimit,
+                Budgeted::Wall => Limit::RunTimeout,
             });
         }
     }

@@ -410,7 +410,9 @@ fn late(records: &[Record]) -> Option<Seq> {
     let Event::Stopped(stopped) = &last.event else {
         return None;
     };
-    if stopped.limit != Some(Limit::RunTimeout) {
+    // A budget of time cuts nothing off.
+    let is_cut = matches!(stopped.end, End::Failed { code, .. } if code == Code::TooSlow);
+    if stopped.limit != Some(Limit::RunTimeout) || !is_cut {
         return None;
     }
     let tail = before.iter().rev().take_while(|record| {
