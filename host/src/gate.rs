@@ -5,6 +5,7 @@
 
 pub mod journal;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -197,7 +198,7 @@ impl Gate {
         let (decided, weighed) = self.decide(caller, &effect);
         let verdict = verdict_of(&decided);
         let what = (effect.subject(), effect.content());
-        let judged = self.record(caller, kind_of(&effect), what, (weighed, verdict))?;
+        let judged = self.record(caller, self.kind_of(caller, &effect), what, (weighed, verdict))?;
         let terms = match decided {
             Ok((_, terms)) => terms,
             Err(refused) => return Err(NotPassed::judged(judged, refused.error(&self.policy))),
@@ -238,7 +239,7 @@ impl Gate {
         let what = (effect.subject(), effect.content());
         let error = asked(&question);
         let verdict = Verdict::Ask(*question);
-        self.record(caller, kind_of(effect), what, (weighed, verdict))?;
+        self.record(caller, self.kind_of(caller, effect), what, (weighed, verdict))?;
         Ok(Some(error))
     }
 
@@ -258,7 +259,7 @@ impl Gate {
         }
         let verdict = verdict_of(&decided);
         let what = (effect.subject(), effect.content());
-        let judged = self.record(caller, kind_of(effect), what, (weighed, verdict))?;
+        let judged = self.record(caller, self.kind_of(caller, effect), what, (weighed, verdict))?;
         self.journal.commit().await?;
         match decided {
             Err(Refused::Asked(question)) => Ok(*question),
@@ -289,7 +290,7 @@ impl Gate {
     ) -> NotPassed {
         let verdict = Verdict::Deny(denial);
         let what = (subject, content);
-        match self.record(caller, (kind, None), what, (Vec::new(), verdict)) {
+        match self.record(caller, (kind, None, BTreeMap::new()), what, (Vec::new(), verdict)) {
             Ok(judged) => NotPassed::judged(judged, error),
             Err(lost) => lost.into(),
         }
@@ -326,7 +327,7 @@ impl Gate {
     fn record(
         &self,
         caller: &Caller,
-        (effect, component): (EffectKind, Option<Digest>),
+        (effect, component, given): Kind,
         (subject, content): (String, Content),
         (weighed, verdict): (Vec<Weighed>, Verdict),
     ) -> Result<Stamp> {
@@ -351,10 +352,16 @@ impl Gate {
             content,
             label: caller.label.clone(),
             weighed,
+            given,
             verdict,
         };
         self.journal
             .append(&caller.run, caller.parent, Event::Judged(judged))
+    }
+
+    fn kind_of<E: Effect>(&self, caller: &Caller, effect: &E) -> Kind {
+        let given = effect.given(caller, &self.policy);
+        (E::KIND, effect.component(), given)
     }
 
     /// What stands on record of a wish: of what a guest or a ward that knows a secret says, how much it is (G-32). What
@@ -448,9 +455,8 @@ struct Wished {
 }
 
 /// Which of the five effects it is, and by which component.
-fn kind_of<E: Effect>(effect: &E) -> (EffectKind, Option<Digest>) {
-    (E::KIND, effect.component())
-}
+/// Which effect, of which component, and what attached files steer of it.
+type Kind = (EffectKind, Option<Digest>, BTreeMap<String, String>);
 
 /// A judgement that nobody acts upon.
 #[derive(Debug)]

@@ -53,6 +53,7 @@ pub mod spans;
 pub mod tier;
 pub mod wards;
 
+use std::collections::BTreeMap;
 use self::flow::Point;
 use crate::words::event::{Classes, Content, Denial, EffectKind, Weighed};
 use crate::words::id::Digest;
@@ -72,6 +73,10 @@ pub trait Effect: sealed::Sealed + Send + Sync {
     /// The component that performs it, where it is a guest's.
     fn component(&self) -> Option<Digest> {
         None
+    }
+    /// What stands on record of files that its user has attached: the texts that steer it, by the names of the files.
+    fn given(&self, _: &caller::Caller, _: &policy::Policy) -> BTreeMap<String, String> {
+        BTreeMap::new()
     }
     /// Whether whoever wishes it passes something on that stays, or that somebody else works with, beside asking: a
     /// file that is written, a note that is kept, another tool that is called. A request asks, whatever it says.

@@ -236,6 +236,7 @@ impl Journal {
                 event,
             };
             let at = record.at;
+            batch.stamp(run, at);
             batch.set_aside_contents(&mut record.event);
             batch.records.push(record.clone());
             // Written when nobody waits for it.
@@ -475,6 +476,12 @@ impl Journal {
     #[must_use]
     pub fn placed(&self, run: &RunId) -> Seq {
         lock(&self.0.batch).placed(run)
+    }
+
+    /// The time of the last record of a run that goes on here; 0 where none came here.
+    #[must_use]
+    pub fn stamped(&self, run: &RunId) -> u64 {
+        lock(&self.0.batch).stamped(run)
     }
 
     /// Refuses whatever comes in a run after so many records, for a replay: it ends where the run was cut off.

@@ -21,6 +21,9 @@ pub trait Recorded: fmt::Debug + Send + Sync {
     /// How the script at this place began.
     fn scripted(&self, place: &Place) -> Option<Scripted>;
 
+    /// The text of an attached file that steered a call.
+    fn given(&self, name: &str) -> Option<&str>;
+
     /// Whether the end of a rest comes next: then the script was not left meanwhile.
     fn rested(&self) -> bool;
 
@@ -29,6 +32,9 @@ pub trait Recorded: fmt::Debug + Send + Sync {
 
     /// Whether the time of the run is over where it is.
     fn is_late(&self) -> bool;
+
+    /// What parts of calls, which do not come again, have used of models up to where the run is.
+    fn used_inside(&self) -> Usage;
 
     /// What a model wrote of what is folded next, and what it took.
     ///

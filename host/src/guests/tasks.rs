@@ -167,18 +167,25 @@ impl Tasks {
     /// Waits until all work has ended. Work has a deadline of its own; a cancelled run waits for a
     /// grace only, and what is left is dropped (G-54).
     pub async fn drain(&self) {
+        let grace = Duration::from_millis(self.0.rules.abort.grace_ms);
+        let never = std::future::pending::<()>();
+        // Running out is what a grace is for.
+        self.drain_within(async {
+            let _ = tokio::time::timeout(grace, never).await;
+        })
+        .await;
+    }
+
+    /// Likewise, with this grace for a run that is cancelled: what has not ended when it has is dropped.
+    async fn drain_within(&self, grace: impl Future<Output = ()>) {
         let Some(mut set) = lock(&self.0.set).take() else {
             return;
         };
         let limit = async {
-            let grace =
+            let cancelled =
                 tokio::time::timeout(Duration::from_millis(EFFECT_TIMEOUT_MS), self.cancelled());
-            if grace.await.is_ok() {
-                let never = std::future::pending::<()>();
-                // Running out is what a grace is for.
-                let _ =
-                    tokio::time::timeout(Duration::from_millis(self.0.rules.abort.grace_ms), never)
-                        .await;
+            if cancelled.await.is_ok() {
+                grace.await;
             }
         };
         tokio::select! {
@@ -235,6 +242,7 @@ impl std::fmt::Debug for Tasks {
 #[cfg(test)]
 mod tests {
     use crate::words::clock::Clock;
+    use futures_util::FutureExt;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
@@ -288,6 +296,46 @@ mod tests {
         assert!(waited(50).await >= Duration::from_millis(50));
         assert!(waited(120).await >= Duration::from_millis(120));
         waited(0).await;
+    }
+
+    /// G-54: with the end of its grace, and no later, a cancelled run is over, whatever its work does. No clock moves here.
+    #[tokio::test]
+    async fn work_that_does_not_end_is_dropped_as_soon_as_its_grace_is_over() {
+        let tasks = with(600_000);
+        let gone = Arc::new(AtomicBool::new(false));
+        let guard = Gone(gone.clone());
+        let work = async move {
+            let _guard = guard;
+            std::future::pending::<Result<()>>().await
+        };
+        let (over, is_over) = oneshot::channel::<()>();
+        let ends = async {
+            tokio::task::yield_now().await;
+            tasks.cancel();
+            let mut drain = Box::pin(tasks.drain_within(async {
+                let _ = is_over.await;
+            }));
+            for _ in 0..100 {
+                assert!(drain.as_mut().now_or_never().is_none(), "it has its grace");
+                tokio::task::yield_now().await;
+            }
+            assert!(!gone.load(Ordering::SeqCst));
+            over.send(()).unwrap();
+            drain.await;
+        };
+        let (dropped, ()) = tokio::join!(tasks.run(work), ends);
+        assert!(dropped.is_err() && gone.load(Ordering::SeqCst));
+    }
+
+    /// O-22: what is waited for under a run is given up at once when it is cancelled.
+    #[tokio::test]
+    async fn a_wait_is_over_as_soon_as_its_run_is_cancelled() {
+        let tasks = with(600_000);
+        let mut wait = Box::pin(tasks.unless_cancelled(std::future::pending::<Result<()>>()));
+        assert!(wait.as_mut().now_or_never().is_none());
+        tasks.cancel();
+        let ended = wait.now_or_never().expect("no time passes");
+        assert_eq!(ended.unwrap_err().code(), Code::Cancelled);
     }
 
     #[tokio::test]

@@ -1,7 +1,7 @@
 //! Budgets of a run: how much of its models it may use, and what becomes of more (U-40).
 //!
 //! A prompt is weighed before it leaves, by an estimate, and its answer when it is there, by what the provider counted.
-//! Nothing here knows a clock: how long a run may take is its deadline.
+//! Nothing here knows a clock: how long a run has gone on is told by its records, so that a replay says the same.
 
 use std::collections::BTreeSet;
 
@@ -25,6 +25,10 @@ pub struct Caps {
     pub tokens: u64,
     /// Millionths of the currency of the prices.
     pub cost_micros: u64,
+    /// Questions to models.
+    pub turns: u64,
+    /// Milliseconds that it goes on, looked at before each turn.
+    pub wall_ms: u64,
     /// What becomes of more.
     pub on_exceed: OnExceed,
     /// What becomes of a cap on cost where a price is not known.
@@ -38,6 +42,8 @@ impl Default for Caps {
         Self {
             tokens: 0,
             cost_micros: 0,
+            turns: 0,
+            wall_ms: 0,
             on_exceed: OnExceed::Fail,
             unpriced: Unpriced::Fail,
             reply_tokens: REPLY_TOKENS_AHEAD,
@@ -80,13 +86,26 @@ pub struct Ahead {
     pub tokens: u64,
     /// Millionths of the currency.
     pub micros: u64,
+    /// Turns.
+    pub turns: u64,
+}
+
+/// What a run has used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Of its models.
+    pub usage: Usage,
+    /// Turns.
+    pub turns: u64,
+    /// Milliseconds that it has gone on.
+    pub wall_ms: u64,
 }
 
 impl Caps {
     /// Whether there is none.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
-        self.tokens == 0 && self.cost_micros == 0
+        [self.tokens, self.cost_micros, self.turns, self.wall_ms] == [0; 4]
     }
 
     /// With what one run asks for: less, never more; nothing is asked for with 0.
@@ -105,7 +124,8 @@ impl Caps {
     }
 
     /// The budgets that what was used is over, together with what is about to be.
-    pub fn over(&self, spent: Usage, ahead: Ahead) -> impl Iterator<Item = Over> {
+    pub fn over(&self, used: Used, ahead: Ahead) -> impl Iterator<Item = Over> {
+        let spent = used.usage;
         let tokens = spent.input_tokens.saturating_add(spent.output_tokens);
         let over = |budget, cap: u64, spent: u64, ahead| Over {
             budget,
@@ -121,6 +141,8 @@ impl Caps {
                 spent.cost.micros,
                 ahead.micros,
             ),
+            over(Budgeted::Turns, self.turns, used.turns, ahead.turns),
+            over(Budgeted::Wall, self.wall_ms, used.wall_ms, 0),
         ]
         .into_iter()
         .filter(|over| over.cap > 0 && over.spent.saturating_add(over.ahead) > over.cap)
@@ -138,6 +160,10 @@ impl Caps {
 pub struct Purse {
     warned: BTreeSet<Budgeted>,
     granted: Vec<(Budgeted, u64)>,
+    /// How long it went on in earlier lives.
+    active_ms: u64,
+    /// The time of the record with which this life began.
+    began: u64,
 }
 
 impl Purse {
@@ -145,7 +171,15 @@ impl Purse {
     #[must_use]
     pub fn of(records: &[Record]) -> Self {
         let mut purse = Self::default();
+        let (mut last, mut is_left) = (None, true);
         for record in records {
+            if let Some(last) = last.filter(|_| !is_left && !matches!(record.event, Event::Resumed)) {
+                purse.active_ms = purse.active_ms.saturating_add(record.at.saturating_sub(last));
+            }
+            last = Some(record.at);
+            // Until it goes on, nothing is used of its time.
+            let begins = matches!(record.event, Event::Started(_) | Event::Resumed);
+            is_left = matches!(record.event, Event::Paused { .. }) || is_left && !begins;
             if let Event::Overspent(over) = &record.event {
                 purse.warn(over);
             }
@@ -154,6 +188,17 @@ impl Purse {
             }
         }
         purse
+    }
+
+    /// A life of the run begins with the record of that time.
+    pub fn begin(&mut self, at: u64) {
+        self.began = at;
+    }
+
+    /// How long the run has gone on by the time of its last record.
+    #[must_use]
+    pub fn wall_ms(&self, at: u64) -> u64 {
+        self.active_ms.saturating_add(at.saturating_sub(self.began))
     }
 
     /// Whether this is said for the first time.
@@ -294,8 +339,13 @@ mod tests {
         let ahead = Ahead {
             tokens: ahead.0,
             micros: ahead.1,
+            turns: 1,
         };
-        let over: Vec<_> = caps.over(spent(used.0, used.1), ahead).collect();
+        let used = Used {
+            usage: spent(used.0, used.1),
+            ..Used::default()
+        };
+        let over: Vec<_> = caps.over(used, ahead).collect();
         let over: Vec<String> = over
             .iter()
             .map(|over| format!("{} × {}", over, over.times()))
@@ -331,6 +381,53 @@ mod tests {
                 "18446744073709.551615 of 0.00001 used; the next turn takes about 0.000001 × 1844674407370955162",
             ],
         );
+    }
+
+    #[test]
+    fn turns_and_time_are_budgets_too() {
+        let caps = Caps {
+            turns: 3,
+            wall_ms: 1_000,
+            ..Caps::default()
+        };
+        let over = |turns, wall_ms| -> Vec<String> {
+            let used = Used {
+                turns,
+                wall_ms,
+                ..Used::default()
+            };
+            let ahead = Ahead {
+                turns: 1,
+                ..Ahead::default()
+            };
+            let over = caps.over(used, ahead);
+            over.map(|over| format!("{over} × {}", over.times())).collect()
+        };
+        assert_eq!(over(2, 1_000), [""; 0]);
+        assert_eq!(over(3, 0), ["3 of 3 turns used × 2"]);
+        assert_eq!(over(6, 2_001), ["6 of 3 turns used × 3", "2001 of 1000 ms used × 3"]);
+    }
+
+    #[test]
+    fn that_a_run_is_left_takes_none_of_its_time() {
+        let record = |at: u64, event: Value| -> Record {
+            let mut record = json!({"run": "20260301-090500-aaaaaaaa", "seq": 1, "at": at, "parent": 0});
+            record.as_object_mut().unwrap().extend(event.as_object().unwrap().clone());
+            serde_json::from_value(record).unwrap()
+        };
+        let id = "0".repeat(64);
+        let records = [
+            record(100, json!({"event": "started", "surface": "cli", "subject": "", "goal": "", "label": []})),
+            record(130, json!({"event": "paused", "questions": []})),
+            record(900, json!({"event": "answered", "question": id, "answer": "allow"})),
+            record(1_000, json!({"event": "resumed"})),
+            record(1_005, json!({"event": "rested", "place": [0]})),
+            // The process ended.
+            record(9_000, json!({"event": "resumed"})),
+        ];
+        let mut purse = Purse::of(&records);
+        purse.begin(9_500);
+        assert_eq!(purse.wall_ms(9_507), 30 + 5 + 7);
     }
 
     #[test]

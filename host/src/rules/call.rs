@@ -2,6 +2,7 @@
 
 pub mod confirm;
 
+use std::collections::BTreeMap;
 use std::mem;
 use std::sync::Arc;
 
@@ -40,7 +41,7 @@ pub struct Call {
     pub held: Label,
     /// Where handles stood in the arguments, as pointers.
     pub places: Vec<String>,
-    /// Those of them where a file stood that the user has attached: what it holds stands in no record.
+    /// Those of them where a file stood that the user has attached: of what it holds only what steers stands on record.
     pub attached: Vec<String>,
     /// The arguments as they were wished, with handles in them; nothing where there were none.
     pub wish: Option<Value>,
@@ -87,6 +88,10 @@ impl Effect for Call {
 
     fn content(&self) -> Content {
         Content::Inline(self.wish.as_ref().unwrap_or(self.args.value()).clone())
+    }
+
+    fn given(&self, caller: &Caller, policy: &Policy) -> BTreeMap<String, String> {
+        flow::attached::steering(self, caller, policy)
     }
 
     fn passes_on(&self) -> bool {

@@ -382,7 +382,8 @@ impl Chain {
             return Then::Over;
         }
         match failure.setback {
-            Setback::Lasting => Then::Over,
+            // What one is not to say, no other is asked for (G-59a).
+            Setback::Filtered | Setback::Lasting => Then::Over,
             // Once for each provider and run, and it grants one attempt (R-07a).
             Setback::Unauthorised
                 if candidate.has_key && self.refreshed.insert(candidate.provider.clone()) =>

@@ -12,6 +12,8 @@ use crate::words::limits::{
 /// How far a run may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
+    /// Provider calls of all runs of a session together; absent: no limit (R-28a).
+    pub session_turns: Option<u32>,
     /// Calls of one turn that are made; what is beyond is told to the model, and not made.
     pub calls_per_turn: usize,
     /// Calls of its model, all turns together.
@@ -43,6 +45,7 @@ pub struct Pace {
 impl Default for Pace {
     fn default() -> Self {
         Self {
+            session_turns: None,
             calls_per_turn: CALLS_PER_TURN,
             calls: RUN_CALLS,
             corrections: RUN_CORRECTIONS,

@@ -21,7 +21,7 @@ use crate::words::error::{Code, Error};
 use crate::words::event::Limit;
 use crate::words::id::Seq;
 use crate::words::label::Label;
-use crate::words::message::{Message, Observation, Reply, ToolCall, Usage};
+use crate::words::message::{Message, Observation, Reply, StopReason, ToolCall, Usage};
 use crate::words::setback::Setback;
 
 /// Where a run stands.
@@ -39,6 +39,8 @@ use crate::words::setback::Setback;
 pub struct Plan {
     turns_max: u32,
     pace: Pace,
+    /// Turns that runs of its session have taken before.
+    before: u32,
     turns: u32,
     usage: Usage,
     messages: Vec<Message>,
@@ -90,7 +92,19 @@ impl Fault {
             setback: None,
         }
     }
+
+    /// The provider keeps back what the model went on to say.
+    fn withheld() -> Self {
+        Self {
+            setback: Some(Setback::Filtered),
+            ..Self::fatal(Code::ProviderFailed, WITHHELD.to_owned())
+        }
+    }
 }
+
+/// What a run says whose model was not let finish.
+pub const WITHHELD: &str =
+    "the model provider withheld the rest of the answer: its content filter stopped the model";
 
 /// What a run does next.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,6 +126,7 @@ impl Plan {
         Self {
             turns_max,
             pace,
+            before: 0,
             turns: 0,
             usage: Usage::default(),
             messages: vec![Message::user(goal)],
@@ -134,6 +149,13 @@ impl Plan {
         self
     }
 
+    /// After so many turns of runs before it in its session.
+    #[must_use]
+    pub fn after(mut self, turns: u32) -> Self {
+        self.before = turns;
+        self
+    }
+
     /// What comes next. `grouping` says how each tool's calls may be grouped.
     pub fn next(&self, grouping: impl Fn(&str) -> Grouping) -> Step {
         match &self.end {
@@ -144,6 +166,17 @@ impl Plan {
         if !self.waiting.is_empty() {
             return Step::Calls(groups(&self.waiting, self.pace.parallel, grouping));
         }
+        if let Some(most) = self.pace.session_turns
+            && self.is_sessions_last()
+        {
+            let of_session = self.before.saturating_add(self.turns);
+            let why = format!(
+                "the models of this session were asked {of_session} times, and `session_turns` of the agent or of `[pace]` \
+                 is {most}; begin another session, or raise it"
+            );
+            let fault = Fault::limit(Limit::TurnLimit, &why);
+            return Step::Fail(fault.code, fault.why);
+        }
         if self.turns >= self.turns_max && !self.is_final() {
             let why = format!(
                 "the model was asked {} times and still wants to call tools",
@@ -153,6 +186,13 @@ impl Plan {
             return Step::Fail(fault.code, fault.why);
         }
         Step::Prompt(self.turns + 1)
+    }
+
+    /// Whether all turns of its session are taken.
+    #[must_use]
+    pub fn is_sessions_last(&self) -> bool {
+        let taken = self.before.saturating_add(self.turns);
+        self.pace.session_turns.is_some_and(|most| taken >= most)
     }
 
     /// Whether the turns are over, and the model is asked once more, to answer from what it has (C-02).
@@ -176,7 +216,12 @@ impl Plan {
         self.enter(State::Prompting);
         self.turns += 1;
         self.usage.add(reply.usage);
-        if reply.calls.is_empty()
+        // What was said until then is on record, and is no answer; what was wished is not done (R-34).
+        if reply.stop == StopReason::Filtered {
+            reply.calls.clear();
+            self.end_with(End::Fault(Fault::withheld()));
+            self.hints.push("say it in other words, or let another model answer".to_owned());
+        } else if reply.calls.is_empty()
             && let Some((tool, args)) = repair::leaked(&reply.text, &self.offered)
         {
             let id = format!("leaked_{}", self.turns);
@@ -270,6 +315,8 @@ impl Plan {
             fault.limit = Some(match budget {
                 Budgeted::Tokens => Limit::TokenBudget,
                 Budgeted::Cost => Limit::CostBudget,
+                Budgeted::Turns => Limit::TurnLimit,
+                Budgeted::Wall => Limit::RunTimeout,
             });
         }
     }

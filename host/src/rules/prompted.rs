@@ -95,7 +95,7 @@ mod tests {
         let (whole, mut stands_in) = (prompt(b"one"), prompt(b"one"));
         if let Message::User { text, attached } = &mut stands_in.messages[0] {
             *text = "look: xxx".to_owned();
-            attached[0].stand_in();
+            attached[0].stand_in(None);
         }
         assert_eq!(on_record(&whole), on_record(&stands_in));
         assert_ne!(on_record(&whole), on_record(&prompt(b"two")));

@@ -594,6 +594,7 @@ mod tests {
             content: Content::Inline(json!({"a": 1})),
             label: Label::default(),
             weighed: Vec::new(),
+            given: Default::default(),
             verdict,
         })
     }

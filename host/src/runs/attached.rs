@@ -38,7 +38,7 @@ impl Host {
         Attachment::new(name, self.without_secrets(bytes), label)
     }
 
-    /// What is attached to a run that goes on, as it was; of one that is replayed, nothing is needed but its length.
+    /// What is attached to a run that goes on, as it was; of one that is replayed, nothing is needed but its length, and what of it steered calls.
     ///
     /// # Errors
     /// `DiskFailed`; `TooBig` for records of more than a run takes.
@@ -47,11 +47,13 @@ impl Host {
         run: &RunId,
         mut files: Vec<Attachment>,
     ) -> Result<Vec<Attachment>> {
-        if self.station.recorded.is_none() {
+        let Some(recorded) = &self.station.recorded else {
             return self.kept.attached.find(run, files);
-        }
+        };
         check_attached(&files, Attaching::default())?;
-        files.iter_mut().for_each(Attachment::stand_in);
+        for one in &mut files {
+            one.stand_in(recorded.given(&one.name));
+        }
         Ok(files)
     }
 

@@ -13,6 +13,7 @@ use crate::rules::candidate::{Candidate, Needs, nobody};
 use crate::rules::chain::{
     Failure, Next, Order, Then, Thoughts, Walk, thoughtless, without_thoughts,
 };
+use crate::rules::plan::WITHHELD;
 use crate::rules::scrub::credentials::without_credentials;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Code, Error, Result};
@@ -20,7 +21,7 @@ use crate::words::event::{Attempted, Event, Onward, Tried};
 use crate::words::id::RunId;
 use crate::words::label::Label;
 use crate::words::lock::lock;
-use crate::words::message::{Delta, Prompt, Reply, Usage};
+use crate::words::message::{Delta, Prompt, Reply, StopReason, Usage};
 use crate::words::setback::{Miss, Setback};
 
 /// Who is asked, on whose behalf.
@@ -173,6 +174,10 @@ impl<'a> Asked<'a> {
         prepare: impl FnMut(About<'_>) -> Result<(Caller, S)>,
     ) -> Result<Reply> {
         match self.ask(prompt, prepare).await? {
+            Said::Reply(reply) if reply.stop == StopReason::Filtered => {
+                let error = Error::new(Code::ProviderFailed, WITHHELD);
+                Err(error.setback(Setback::Filtered).spending(reply.usage))
+            }
             Said::Reply(reply) => Ok(reply),
             Said::Anew(error) => Err(error),
         }

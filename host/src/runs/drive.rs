@@ -68,6 +68,8 @@ pub(super) struct Time {
     pub(super) until: Option<u64>,
     /// Whether it was, in the middle of a step.
     pub(super) cut_off: AtomicBool,
+    /// Turns that runs of its session have taken before.
+    pub(super) turns: u32,
 }
 
 /// What the models of a run are told beside what is said in it.
@@ -96,7 +98,8 @@ impl Drive<'_> {
         let flows = &self.station.gate.policy().flows;
         let goal = goal_with(&started.goal, &self.brought, flows);
         let (turns, pace) = (self.agent.turns, self.agent.pace);
-        let mut plan = Plan::new(&goal, started.influence(), turns, pace).with(&started.attached);
+        let plan = Plan::new(&goal, started.influence(), turns, pace);
+        let mut plan = plan.after(self.time.turns).with(&started.attached);
         let earlier = self.recall(&mut plan, &mut offer, records);
         if records.is_empty() {
             let journal = self.station.gate.journal();
@@ -125,6 +128,7 @@ impl Drive<'_> {
         (records, mut earlier): (&[Record], Vec<Seen>),
     ) -> Result<Option<Error>> {
         let mut purse = Purse::of(records);
+        purse.begin(self.station.gate.journal().stamped(self.run));
         loop {
             self.look_up(plan);
             match plan.next(|tool| offer.grouping(self.station, tool)) {
@@ -251,9 +255,10 @@ impl Drive<'_> {
             Step::Answer(text) => self.show(&plan, text).await,
             Step::Fail(code, why) => {
                 let hints = plan.hints().iter().cloned();
-                let hint = plan
-                    .limit()
-                    .and_then(|limit| pace_hint(limit, &self.agent.name));
+                // What has hints of its own, or names its key, is none of the run's own pace.
+                let is_told = !plan.hints().is_empty() || plan.is_sessions_last();
+                let limit = plan.limit().filter(|_| !is_told);
+                let hint = limit.and_then(|limit| pace_hint(limit, &self.agent.name));
                 let system = self.tasks.system();
                 let word = system.map(|system| system.word(code, plan.limit(), plan.setback()));
                 let error = Error::new(code, why).called(word);
@@ -361,8 +366,7 @@ impl Drive<'_> {
         let Some((_, limit)) = plan.stop() else {
             return Err(Error::bug("a run ended twice"));
         };
-        let (turns, mut usage) = plan.spent();
-        usage.add(self.known.consults.usage());
+        let (turns, _) = plan.spent();
         let end = match answer {
             Ok(text) => End::Done {
                 content: Content::Inline(text.as_str().into()),
@@ -372,7 +376,7 @@ impl Drive<'_> {
         let stopped = Event::Stopped(Stopped {
             end,
             turns,
-            usage,
+            usage: self.used(plan),
             limit,
         });
         self.station

@@ -235,6 +235,7 @@ impl Host {
             time: Time {
                 until,
                 cut_off: AtomicBool::new(false),
+                turns: earlier.turns,
             },
             run: &goal.run,
             surface: goal.surface,

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::consult::Models;
 pub use super::goal::{Goal, Most, With};
-use super::known::{self, Led, typed_args, typed_in};
+use super::known::{self, Led, typed_args, typed_in, used_beside};
 use super::left::{Hold, Kept};
 use super::observe::{show, withhold};
 use super::provider::{Model, Provider};
@@ -464,7 +464,7 @@ impl Host {
         let stopped = Event::Stopped(Stopped {
             end,
             turns: 0,
-            usage: caller.known.consults.usage(),
+            usage: used_beside(&self.station, &caller.known),
             limit: None,
         });
         self.journal().append(&run, 0, stopped)?;

@@ -22,7 +22,7 @@ use crate::rules::flow::pick;
 use crate::rules::grant::Pattern;
 use crate::rules::questions::Questions;
 use crate::rules::script;
-use crate::rules::server::asked::{sample_most, sampled_by};
+use crate::rules::server::asked::{sample_most, sampled_by, used_by};
 use crate::words::attachment::Attachment;
 use crate::words::error::Result;
 use crate::words::event::{
@@ -178,14 +178,19 @@ pub(super) fn asking(
 
 fn consulting(mut known: Known, models: Vec<String>, records: &[Record]) -> Known {
     let (mut asked, mut usage) = (0_u32, Usage::default());
+    let mut calls = BTreeMap::new();
     for record in records {
-        if let Event::Judged(judged) = &record.event
-            && is_consult(judged)
-        {
-            asked = asked.saturating_add(1);
+        if let Event::Judged(judged) = &record.event {
+            asked = asked.saturating_add(u32::from(is_consult(judged)));
+            if sampled_by(judged).is_some() {
+                calls.insert(record.seq, judged);
+            }
         }
         if let Event::Finished(finished) = &record.event {
-            usage.add(finished.spent.usage);
+            usage.add(match calls.get(&finished.of) {
+                Some(judged) => used_by(judged, finished),
+                None => finished.spent.usage,
+            });
         }
         if let Event::Compacted(compacted) = &record.event {
             usage.add(compacted.spent.usage);
@@ -201,6 +206,16 @@ fn consulting(mut known: Known, models: Vec<String>, records: &[Record]) -> Know
     known.consults = Consults::of(models, (asked, usage));
     sampled(&known.consults, records);
     known
+}
+
+/// What a run has used of models beside the replies of its turns. In a replay what its calls have used inside comes from
+/// its records.
+pub(super) fn used_beside(station: &Station, known: &Known) -> Usage {
+    let mut usage = known.consults.usage();
+    if let Some(recorded) = &station.recorded {
+        usage.add(recorded.used_inside());
+    }
+    usage
 }
 
 /// What servers have used of models in earlier lives.

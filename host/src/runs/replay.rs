@@ -87,7 +87,7 @@ impl Host {
         // What was wished may stand behind that turn.
         let wish = wished_in(&run, all)?;
         let (expected, own) = top(records);
-        let outside = Arc::new(Outside::of(&expected)?);
+        let outside = Arc::new(Outside::of(&expected, (records, &own))?);
         attended(&mut setup.policy.asks, records);
         setup.vault = Vault::default();
         setup.places.records = Records::InMemory;

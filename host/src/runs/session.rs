@@ -50,6 +50,8 @@ pub struct Earlier {
     pub(super) heard: Ledger,
     /// What is held of it.
     pub(super) handles: Handles,
+    /// Turns that were taken before.
+    pub(super) turns: u32,
     messages: Vec<Message>,
     label: Label,
     folded: Option<Compacted>,
@@ -251,6 +253,7 @@ impl Host {
         let mut place = 0;
         for run in runs {
             let records = self.run_of(session, &run, place).await?;
+            earlier.turns = earlier.turns.saturating_add(turns_in(&records));
             earlier.take(flows, &run, &records)?;
             if !is_cancelled(&records) {
                 let Earlier { heard, handles, .. } = &mut earlier;
@@ -331,6 +334,14 @@ fn place_in(records: &[Record]) -> Option<&InSession> {
     match records.first().map(|first| &first.event) {
         Some(Event::Started(started)) => started.session.as_deref(),
         Some(_) | None => None,
+    }
+}
+
+/// Turns of a run that has ended, however it did: its models were asked.
+fn turns_in(records: &[Record]) -> u32 {
+    match records.last().map(|last| &last.event) {
+        Some(Event::Stopped(stopped)) => stopped.turns,
+        Some(_) | None => 0,
     }
 }
 

@@ -14,6 +14,11 @@ pub enum Budgeted {
     Tokens,
     /// Millionths of the currency.
     Cost,
+    /// Questions to models.
+    Turns,
+    /// Milliseconds that it goes on; that it is left does not count.
+    #[serde(rename = "wall_ms")]
+    Wall,
 }
 
 impl Budgeted {
@@ -23,6 +28,8 @@ impl Budgeted {
         match self {
             Self::Tokens => "tokens",
             Self::Cost => "cost",
+            Self::Turns => "turns",
+            Self::Wall => "wall_ms",
         }
     }
 
@@ -31,12 +38,22 @@ impl Budgeted {
         match self {
             Self::Tokens => " tokens",
             Self::Cost => "",
+            Self::Turns => " turns",
+            Self::Wall => " ms",
+        }
+    }
+
+    /// Whether what the next turn takes of it is an estimate.
+    fn is_estimated(self) -> bool {
+        match self {
+            Self::Tokens | Self::Cost => true,
+            Self::Turns | Self::Wall => false,
         }
     }
 
     fn amount(self, number: u64) -> String {
         match self {
-            Self::Tokens => number.to_string(),
+            Self::Tokens | Self::Turns | Self::Wall => number.to_string(),
             Self::Cost => Amount(number).to_string(),
         }
     }
@@ -74,7 +91,7 @@ impl fmt::Display for Over {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (spent, cap) = (self.budget.amount(self.spent), self.budget.amount(self.cap));
         write!(out, "{spent} of {cap}{} used", self.budget.unit())?;
-        if self.ahead > 0 {
+        if self.ahead > 0 && self.budget.is_estimated() {
             write!(
                 out,
                 "; the next turn takes about {}{}",

@@ -12,6 +12,7 @@ mod step;
 mod surface;
 pub mod texts;
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -355,6 +356,9 @@ pub struct Judged {
     /// Of a sink: each value that steers, and why it may.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weighed: Vec<Weighed>,
+    /// Of a call: the texts of attached files that steer it, by their names. Nothing else of a file is kept.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub given: BTreeMap<String, String>,
     /// The decision.
     pub verdict: Verdict,
 }

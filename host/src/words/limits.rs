@@ -347,6 +347,8 @@ pub const CALLS_PARALLEL: usize = 8;
 pub const CALLS_PER_TURN: usize = 64;
 /// Largest value of `turns` of an agent.
 pub const RUN_TURNS_MAX: u32 = 1_000;
+/// Largest value of `session_turns`.
+pub const SESSION_TURNS_MAX: u32 = 100_000;
 /// Calls that the model of one run makes, all turns together (U-04).
 pub const RUN_CALLS: u32 = 4_096;
 /// Largest value of `calls` of an agent.

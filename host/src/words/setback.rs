@@ -23,13 +23,15 @@ pub enum Setback {
     TooLong,
     /// It does not stream; what is not streamed it may answer.
     Unstreamed,
+    /// It, or its provider, withholds what it would say.
+    Filtered,
     /// The same request would meet the same again.
     Lasting,
 }
 
 impl Setback {
     /// All that there are.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Limited,
         Self::Overloaded,
         Self::TooSlow,
@@ -37,6 +39,7 @@ impl Setback {
         Self::Unauthorised,
         Self::TooLong,
         Self::Unstreamed,
+        Self::Filtered,
         Self::Lasting,
     ];
 
@@ -51,6 +54,7 @@ impl Setback {
             Self::Unauthorised => "did not accept the key",
             Self::TooLong => "cannot read as much",
             Self::Unstreamed => "does not stream",
+            Self::Filtered => "withholds its answer",
             Self::Lasting => "failed",
         }
     }
@@ -60,7 +64,11 @@ impl Setback {
     pub fn may_pass(self) -> bool {
         match self {
             Self::Limited | Self::Overloaded | Self::TooSlow | Self::Broken => true,
-            Self::Unauthorised | Self::TooLong | Self::Unstreamed | Self::Lasting => false,
+            Self::Unauthorised
+            | Self::TooLong
+            | Self::Unstreamed
+            | Self::Filtered
+            | Self::Lasting => false,
         }
     }
 }

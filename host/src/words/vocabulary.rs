@@ -5,7 +5,7 @@
 
 use super::error::Code;
 use super::event::{Event, Limit};
-use super::setback::Setback;
+use super::setback::{Miss, Setback};
 
 /// A system whose words are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +98,7 @@ fn provider(setback: Option<Setback>) -> &'static str {
     match setback {
         Some(Setback::Unauthorised) => "provider_auth",
         Some(Setback::Limited) => "provider_rate_limit",
+        Some(Setback::Filtered) => "content_filter",
         Some(Setback::TooLong | Setback::Unstreamed | Setback::Lasting) => "validation",
         Some(Setback::Overloaded | Setback::TooSlow | Setback::Broken) | None => {
             "provider_unavailable"
@@ -213,6 +214,33 @@ fn oxydra(code: Code, setback: Option<Setback>) -> &'static str {
         | Code::Bug => "ToolExecutionFailed",
     }
 }
+
+/// What sage calls the reason for which a model was chosen or passed over (S-39); nothing where it has no word. There are
+/// no tenants, so the only list that a model must stand on is of what its provider may be told (S-37); a model that says
+/// nothing of what it can is asked, and where all were passed over none is, so there is no fall-back to the first.
+#[must_use]
+pub fn selection(miss: Option<Miss>) -> Option<&'static str> {
+    match miss {
+        None => Some("selected"),
+        Some(Miss::Private | Miss::Secret) => Some("allowlist_filtered"),
+        Some(
+            Miss::Context | Miss::Tools | Miss::Images | Miss::Documents | Miss::Structured,
+        ) => Some("capability_mismatch"),
+        Some(Miss::Cooling) => None,
+    }
+}
+
+/// Reasons of sage's that are not here, and why.
+pub const NOT_CHOSEN: [(&str, &str); 2] = [
+    (
+        "catalog_miss_accept_unknown",
+        "what a model can is said in the configuration; one that says nothing is asked like any other",
+    ),
+    (
+        "fallback_first_candidate",
+        "where every model was passed over, the run fails and says why of each",
+    ),
+];
 
 /// What stands in other systems where we have this event; empty where they have none (G-04, G-04a, R-36 to R-41, O-44).
 #[must_use]
@@ -381,6 +409,7 @@ mod tests {
             (Setback::Limited, "provider_rate_limit"),
             (Setback::Overloaded, "provider_unavailable"),
             (Setback::Broken, "provider_unavailable"),
+            (Setback::Filtered, "content_filter"),
             (Setback::Lasting, "validation"),
         ] {
             assert_eq!(relavium(Code::ProviderFailed, None, Some(setback)), word);
@@ -400,6 +429,29 @@ mod tests {
             "aborted"
         );
         assert_eq!(System::Sage.word(Code::TooSlow, None, None), "timeout");
+    }
+
+    #[test]
+    fn every_reason_of_a_selection_has_its_word_or_a_reason() {
+        let theirs = "allowlist_filtered capability_mismatch catalog_miss_accept_unknown selected fallback_first_candidate";
+        let all = [
+            None,
+            Some(Miss::Secret),
+            Some(Miss::Private),
+            Some(Miss::Context),
+            Some(Miss::Tools),
+            Some(Miss::Images),
+            Some(Miss::Documents),
+            Some(Miss::Structured),
+            Some(Miss::Cooling),
+        ];
+        let ours: BTreeSet<&str> = all.into_iter().filter_map(selection).collect();
+        let not: BTreeSet<&str> = NOT_CHOSEN.iter().map(|(word, _)| *word).collect();
+        assert!(ours.is_disjoint(&not));
+        let theirs: BTreeSet<&str> = theirs.split_whitespace().collect();
+        assert_eq!(theirs, ours.union(&not).copied().collect());
+        assert_eq!(selection(Some(Miss::Tools)), Some("capability_mismatch"));
+        assert_eq!(selection(Some(Miss::Private)), Some("allowlist_filtered"));
     }
 
     /// One event of each kind, as records have them.

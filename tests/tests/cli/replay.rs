@@ -377,6 +377,45 @@ fn a_question_names_the_file_and_goes_the_same_way_without_it() {
     is_the_same(&station);
 }
 
+/// What steers a call is on record, and a replay has it from there: the file is gone.
+#[test]
+fn a_file_that_steers_a_call_steers_it_again() {
+    let write = r#"{"calls": [{"tool": "files.write", "args": {"path": {"$handle": "name.txt"}, "content": {"$handle": "what.txt"}}}]}"#;
+    for (name, ask, answer) in [
+        ("here/out.txt", "ask = [\"files.write\"]\n", Some("allow")),
+        ("here/out.txt", "ask = [\"files.write\"]\n", Some("deny")),
+        ("here/out.txt", "[flow]\nmode = \"off\"\n", None),
+        ("nowhere/out.txt", "[flow]\nmode = \"off\"\n", None),
+    ] {
+        let station = Station::scripted("[\"files.*\"]", &[write, r#"{"text":"There."}"#], "");
+        let policy = station.read("lazaret.toml");
+        let mount = "[mounts.here]\npath = \".\"\naccess = \"write\"\n[grants.\"files.write\"]\nmounts = { here = \"write\" }\n";
+        station.write("lazaret.toml", format!("{ask}{mount}{policy}"));
+        station.trust();
+        let files = [
+            station.write("name.txt", name),
+            station.write("what.txt", "gesehen über Nacht"),
+        ];
+        let ran = station.run(&["run", "Write it.", "--attach", "name.txt", "--attach", "what.txt"]);
+        if let Some(answer) = answer {
+            ran.ends(75);
+            let asked = station.run(&["ask", "list", "--json"]).lines();
+            let question = asked[0]["question"].as_str().unwrap().to_owned();
+            station.run(&["ask", answer, &question]).ends(0);
+            station.run(&["runs", "resume", "last"]).ends(0);
+        } else {
+            ran.ends(0);
+        }
+        files.map(|file| std::fs::remove_file(file).unwrap());
+        is_the_same(&station);
+        let records = station.records();
+        let given = |one: &serde_json::Value| one["given"]["name.txt"] == name;
+        assert!(records.iter().any(given), "{records:?}");
+        let told = serde_json::to_string(&records).unwrap();
+        assert!(!told.contains("gesehen"), "{told}");
+    }
+}
+
 #[test]
 fn a_run_of_another_host_is_looked_at_and_not_gone_on_with() {
     let station = counted();

@@ -271,6 +271,41 @@ fn a_replay_starts_no_server() {
     assert_eq!(notes(&station), before);
 }
 
+/// What a model used that a server asked counts in a replay as it did, and nobody is asked again.
+#[test]
+fn a_replay_counts_what_a_server_asked_of_a_model() {
+    let station = Station::scripted(
+        "[\"mail.*\"]",
+        &[
+            r#"{"calls": [{"tool": "mail.wish_model", "args": {}}], "usage": {"input_tokens": 1, "output_tokens": 1}}"#,
+            r#"{"consult": true, "text": "Tweet.", "usage": {"input_tokens": 20, "output_tokens": 5}}"#,
+            r#"{"text": "done", "usage": {"input_tokens": 1, "output_tokens": 1}}"#,
+        ],
+        "[flow]\nmode = \"off\"\n",
+    );
+    let policy = station.read("lazaret.toml");
+    let sampling = "sampling = { model = \"m\", tokens = 1000, requests = 2 }\n[grants.\"mail.wish_model\"]";
+    write(&station, "wishes", &format!("{sampling}\n{policy}"));
+    station.trust();
+    station.run(&["servers", "trust", "mail"]).ends(0);
+    station.run(&["run", "Ask."]).ends(0).prints(&["done"]);
+    let end = station.records().pop().expect("an end");
+    assert_eq!(end["usage"]["output_tokens"], 7, "{end}");
+    for run in 0..2 {
+        let before = notes(&station);
+        station
+            .run(&["runs", "replay", "last"])
+            .ends(0)
+            .prints(&["went the same way"]);
+        assert_eq!(notes(&station), before);
+        // A single call is a run as well.
+        if run == 0 {
+            let called = station.run(&["call", "mail.wish_model", "{}"]);
+            called.ends(0).prints(&["Tweet."]);
+        }
+    }
+}
+
 /// A call whose process ended before it did may have happened: it is not made again when the run goes on.
 #[test]
 fn a_script_that_goes_on_does_not_ask_the_server_twice() {
@@ -331,6 +366,27 @@ fn a_form_of_a_server_is_filled_by_another_process() {
     station.wait(call).ends(0).prints(&["accept", "Ada"]);
     let left = station.run(&["ask", "list", "--json"]).ends(0).lines();
     assert!(left.is_empty(), "{left:?}");
+    goes_the_same_way(&station);
+}
+
+/// A form is a part of its call: in a replay nobody is asked, whatever became of it.
+#[track_caller]
+fn goes_the_same_way(station: &Station) {
+    let before = notes(station);
+    let replayed = station.run(&["runs", "replay", "last"]);
+    replayed.ends(0).prints(&["went the same way"]);
+    assert_eq!(notes(station), before);
+}
+
+#[test]
+fn a_form_that_nobody_fills_in_time_goes_the_same_way_again() {
+    let soon = FORMS.replace("400000", "1000");
+    let station = station("wishes", &soon);
+    station.run(&["servers", "trust", "mail"]).ends(0);
+    station.run(&["call", "mail.wish_form", "{}"]);
+    let words: Vec<Value> = station.records().iter().map(|one| one["event"].clone()).collect();
+    assert!(words.contains(&json!("expired")), "{words:?}");
+    goes_the_same_way(&station);
 }
 
 /// What does not fit is said, and asked for again while the call waits.

@@ -1,7 +1,11 @@
 //! Budgets: what a run may use of its models, and what becomes of more.
 
+use std::time::Duration;
+
 use lazaret::runs::host::{Goal, Most};
-use lazaret::words::event::{Answer as Say, End, Event, Limit, Record, Stopped, Surface, Tried};
+use lazaret::words::event::{
+    Answer as Say, End, Event, Limit, Record, Sight, Stopped, Surface, Tried,
+};
 use lazaret::words::id::RunId;
 use lazaret::words::message::Cost;
 use lazaret_tests::golden::named;
@@ -127,6 +131,82 @@ async fn a_warning_is_said_once_of_each_budget_and_the_run_goes_on() {
     let records = rig.records(&run).await;
     assert_eq!(count(&records, "overspent"), 2);
     assert_eq!(count(&records, "prompted"), 3);
+}
+
+/// Turns are a budget like any other: a run ends, is warned, or somebody grants as many again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn turns_may_be_granted_like_money() {
+    let rig = agent("turns = 2").await;
+    let (run, answer) = rig.pursue("Count.").await;
+    let error = answer.expect_err("there are three");
+    let hints = error.hints().join(" ");
+    assert!(error.message().contains("2 of 2 turns used"), "{error}");
+    assert!(hints.ends_with("[agents.agent.budget]\nturns = 4"), "{hints}");
+    let records = rig.records(&run).await;
+    assert_eq!(stopped(&records).limit, Some(Limit::TurnLimit));
+    assert_eq!(count(&records, "prompted"), 2);
+
+    let rig = agent("turns = 2\non_exceed = \"warn\"").await;
+    let (run, answer) = rig.pursue("Count.").await;
+    assert_eq!(answer.expect("it goes on"), "Done.");
+    assert_eq!(count(&rig.records(&run).await, "overspent"), 1);
+
+    let rig = agent("turns = 1\non_exceed = \"ask\"").await;
+    let (run, answer) = rig.pursue("Count.").await;
+    assert_eq!(answer.expect_err("one is not enough").code(), Code::Asked);
+    let waiting = rig.answer(Say::Allow).await;
+    assert_eq!(waiting.subject, "the budget of turns");
+    let answer = rig.resume_agent(&run).await;
+    assert_eq!(answer.expect_err("nor are two").code(), Code::Asked);
+    rig.answer(Say::Allow).await;
+    assert_eq!(rig.resume_agent(&run).await.expect("three are"), "Done.");
+    let replayed = rig.replay(&run).await;
+    assert!(replayed.diverged.is_none(), "{:?}", replayed.diverged);
+}
+
+/// So is the time that a run goes on; that it is left takes none of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn time_may_be_granted_like_money() {
+    for on_exceed in ["fail", "warn", "ask"] {
+        let policy = format!(
+            "[agents.agent]\ntools = [\"text.*\"]\n[agents.agent.chain]\nattempts = 2\nbackoff_ms = 250\n\
+             [agents.agent.budget]\nwall_ms = 100\non_exceed = \"{on_exceed}\""
+        );
+        let mut busy = turn();
+        busy["fail"] = json!([{"status": 503}]);
+        let rig = Rig::of(&policy).replies(&[busy, done()]).kept().await.open().await;
+        let (goal, tasks) = (rig.goal("Count."), Tasks::new());
+        let run = goal.run.clone();
+        let mut watcher = rig.host.watch(&run);
+        let time = async {
+            loop {
+                if let Sight::Record(record) = watcher.next().await
+                    && let Event::Attempted(_) = record.event
+                {
+                    return rig.clock.advance(Duration::from_millis(250));
+                }
+            }
+        };
+        let (mut answer, ()) = tokio::join!(rig.host.pursue(goal, &tasks), time);
+        if on_exceed == "ask" {
+            assert_eq!(answer.expect_err("it is asked").code(), Code::Asked);
+            let waiting = rig.answer(Say::Allow).await;
+            assert_eq!(waiting.subject, "the budget of wall_ms");
+            rig.clock.advance(Duration::from_secs(3_600));
+            answer = rig.resume_agent(&run).await;
+        }
+        let records = rig.records(&run).await;
+        if on_exceed == "fail" {
+            let error = answer.expect_err("it takes longer");
+            assert!(error.message().contains("250 of 100 ms used"), "{error}");
+            assert_eq!(stopped(&records).limit, Some(Limit::RunTimeout));
+        } else {
+            assert_eq!(answer.expect("it goes on"), "Done.");
+        }
+        assert_eq!(count(&records, "overspent"), usize::from(on_exceed == "warn"));
+        let replayed = rig.replay(&run).await;
+        assert!(replayed.diverged.is_none(), "{on_exceed}: {:?}", replayed.diverged);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -401,6 +481,33 @@ async fn long_then_short(policy: &str, summaries: &[Value]) -> (Rigged, RunId) {
     let replayed = rig.replay(&run).await;
     assert!(replayed.diverged.is_none(), "{:?}", replayed.diverged);
     (rig, run)
+}
+
+/// One turn in the order of U-02: the fold, the budget, the prompt, what it costs, the reply, the calls and what came of them,
+/// and then the next.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_goes_in_its_order() {
+    let call = |text: &str| json!({"calls": [{"tool": "text.count", "args": {"text": text}}]});
+    let mut short = call("a");
+    short["usage"] = json!({"input_tokens": 2_395, "output_tokens": 0});
+    let long = call(&"word ".repeat(1_400));
+    let replies = [long, short, call("b"), json!({"text": "Done."})];
+    let policy = "[models.script]\nwindow_tokens = 4_000\n[context]\nreserve_tokens = 100\n[agents.agent]\n\
+         tools = [\"text.count\"]\n[compaction]\ntrigger_percent = 45\ntarget_percent = 30\nmin_turns = 2\n\
+         keep_turns = 1\n[agents.agent.budget]\nreply_tokens = 10\ntokens = 2_400\non_exceed = \"warn\"";
+    let rig = Rig::of(policy).replies(&replies).open().await;
+    let (run, answer) = rig.pursue("Count.").await;
+    assert_eq!(answer.expect("it is said, and goes on"), "Done.");
+    let words = rig.words(&run).await;
+    let second = words.iter().position(|word| *word == "compacted").expect("a fold");
+    assert_eq!(
+        words[second - 1..second + 9],
+        [
+            "observed", "compacted", "overspent", "prompted", "replied", "judged", "finished", "observed", "prompted",
+            "replied",
+        ],
+        "{words:?}"
+    );
 }
 
 /// What is folded before it is sent is not weighed: the order is that of U-02.

@@ -20,7 +20,7 @@ use crate::profiles::SEMANTICS;
 /// `number | fixed | value | why`, or `number | not here | why`.
 const REGISTER: &str = r#"
 loop.max_turns                | pace.turns                | 8      | relavium 17, graphorin 50, sage 3, oxydra 8
-loop.max_turns of a session   | not here | a session is runs, and each has its own turns
+loop.max_turns of a session   | pace.session_turns        | null   | relavium 50
 loop.max_calls_per_turn       | pace.calls_per_turn       | 64     | sage 3 | no loop here is without a bound: written down as unlimited
 loop.max_corrections          | pace.corrections          | 3      | relavium 3, sage 1, graphorin 1
 loop.identical_batches        | pace.identical_batches    | 4      | sage 4

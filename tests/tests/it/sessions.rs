@@ -491,3 +491,24 @@ async fn a_call_that_was_written_as_text_is_told_with_what_came_of_it() {
     let (_, answer) = rig.pursue_in_session("work", "And now?").await;
     assert_eq!(answer.expect("an answer"), "Still two.");
 }
+
+/// R-28a: the turns of a session are counted over its runs; the one too many reaches no model.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_takes_so_many_turns_in_all() {
+    let policy = "[pace]\nsession_turns = 2\n[agents.agent]\ntools = []";
+    let rig = Rig::of(policy).replies(&vec![json!({"text": "Yes."}); 3]).open().await;
+    for _ in 0..2 {
+        let (_, answer) = rig.pursue_in_session("work", "Is it?").await;
+        assert_eq!(answer.expect("an answer"), "Yes.");
+    }
+    let (run, answer) = rig.pursue_in_session("work", "Is it?").await;
+    let error = answer.expect_err("there were two");
+    assert_eq!(error.code(), Code::OverBudget);
+    assert!(error.message().contains("`session_turns`"), "{error}");
+    assert!(!rig.words(&run).await.contains(&"prompted"));
+    let replayed = rig.replay(&run).await;
+    assert!(replayed.diverged.is_none(), "{:?}", replayed.diverged);
+    // Another session has its own.
+    let (_, answer) = rig.pursue_in_session("other", "Is it?").await;
+    assert_eq!(answer.expect("an answer"), "Yes.");
+}

@@ -414,3 +414,38 @@ async fn a_run_whose_time_is_over_ends_in_the_middle_of_its_step() {
     assert_eq!(check_records(&records), Vec::<String>::new());
     assert_eq!(stopped(&records).limit, Some(Limit::RunTimeout));
 }
+
+/// What stands in the records of a run, without which run it is and when.
+fn bodies(records: &[Record]) -> Vec<String> {
+    let body = |record: &Record| {
+        let mut body = serde_json::to_value(&record.event).unwrap();
+        for key in ["spent", "digest", "session"] {
+            body.as_object_mut().unwrap().remove(key);
+        }
+        format!("{} <{} {body}", record.seq, record.parent)
+    };
+    records.iter().map(body).collect()
+}
+
+/// O-01 and R-01: the same script leads to the same events, alone or in a session, a hundred times.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_same_script_leads_to_the_same_events() {
+    let count = json!({"calls": [{"tool": "text.count", "args": {"text": "a b"}}, {"tool": "text.count", "args": {}}]});
+    let rig = Rig::of("[agents.agent]\ntools = [\"text.*\"]").replies(&[count, json!({"text": "Two."})]);
+    let rig = rig.open().await;
+    let (run, answer) = rig.pursue("Count.").await;
+    assert_eq!(answer.expect("an answer"), "Two.");
+    let first = bodies(&rig.records(&run).await);
+    assert!(first.len() > 8, "{first:#?}");
+    for number in 1..100 {
+        let (again, _) = match number % 2 {
+            0 => rig.pursue("Count.").await,
+            _ => rig.pursue_in_session(&format!("s{number}"), "Count.").await,
+        };
+        let records = rig.records(&again).await;
+        let bodies = bodies(&records);
+        assert_eq!(bodies, first, "run {number}");
+        let all = bodies.concat();
+        assert!(!all.contains(again.as_str()) && !all.contains(&format!("\"s{number}\"")));
+    }
+}

@@ -32,6 +32,8 @@ pub(super) struct Batch {
     pub(super) contents: Vec<(Digest, String)>,
     bytes: usize,
     next: HashMap<RunId, Seq>,
+    /// Of the runs under way: the time of the last record.
+    at: HashMap<RunId, u64>,
     /// Of the runs under way: the last record that is on the disk.
     safe: HashMap<RunId, Seq>,
     ended: Ended,
@@ -97,6 +99,19 @@ impl Batch {
         self.next.get(run).copied().unwrap_or(0)
     }
 
+    /// The time of the record that came last in a run.
+    pub(super) fn stamp(&mut self, run: &RunId, at: u64) {
+        // Not after its end.
+        if self.next.contains_key(run) {
+            self.at.insert(run.clone(), at);
+        }
+    }
+
+    /// That time.
+    pub(super) fn stamped(&self, run: &RunId) -> u64 {
+        self.at.get(run).copied().unwrap_or(0)
+    }
+
     /// A run goes on after the last of its records.
     ///
     /// # Errors
@@ -114,6 +129,7 @@ impl Batch {
     /// Nothing more is appended to a run here.
     pub(super) fn let_go(&mut self, run: &RunId) {
         self.next.remove(run);
+        self.at.remove(run);
         self.safe.remove(run);
         self.ended.add(run);
     }

@@ -193,7 +193,7 @@ impl Asker {
         let tokens = reserved.most();
         let told = self.told(
             Want::Reply,
-            json!({"model": sampling.model, "tokens": tokens}),
+            json!({"model": sampling.model, "reads": sample.reads(), "tokens": tokens}),
         );
         let began = Clock::instant();
         let ask = async |permit: crate::gate::Permit<Told>| {

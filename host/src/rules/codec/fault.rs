@@ -71,6 +71,7 @@ fn meaning(status: u16) -> (&'static str, &'static str) {
 fn setback(status: u16, fault: Option<&Fault<'_>>) -> Setback {
     let said = fault.and_then(Fault::setback);
     match (status, said) {
+        (400..=599, Some(Setback::Filtered)) => Setback::Filtered,
         (400 | 413 | 422, Some(said @ (Setback::TooLong | Setback::Unstreamed))) => said,
         (401 | 403, _) => Setback::Unauthorised,
         (408 | 429 | 500..=599, Some(Setback::Lasting | Setback::Unauthorised)) => Setback::Lasting,
@@ -154,6 +155,7 @@ impl<'a> Fault<'a> {
         // matter of time: the narrower word counts, and then the worse.
         let order = [
             Setback::TooLong,
+            Setback::Filtered,
             Setback::Unauthorised,
             Setback::Lasting,
             Setback::Limited,
@@ -180,6 +182,7 @@ fn setback_of_kind(kind: &str) -> Option<Setback> {
         }
         "timeout_error" | "DEADLINE_EXCEEDED" => Setback::TooSlow,
         "context_length_exceeded" | "exceed_context_size_error" => Setback::TooLong,
+        "content_filter" | "bio_policy" | "misalignment_policy_violation" => Setback::Filtered,
         "authentication_error"
         | "permission_error"
         | "invalid_api_key"
@@ -194,9 +197,6 @@ fn setback_of_kind(kind: &str) -> Option<Setback> {
         | "billing_hard_limit_reached"
         | "invalid_prompt"
         | "model_not_found"
-        | "content_filter"
-        | "bio_policy"
-        | "misalignment_policy_violation"
         | "BadRequestError"
         | "NotFoundError"
         | "INVALID_ARGUMENT"

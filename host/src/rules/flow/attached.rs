@@ -1,17 +1,21 @@
 //! Attached: files of a run's user as tools are given them, each under its name (U-43).
 //!
-//! They are held from the beginning and stand in no record: a run that goes on has them from where they are kept, and what
-//! calls made of them stands where outcomes stand. A model was told of them, so to hold them says nothing new.
+//! They are held from the beginning and stand in no record, but for what steers a call: a run that goes on has them from
+//! where they are kept, and what calls made of them stands where outcomes stand. A model was told of them, so to hold them
+//! says nothing new.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::handles::{Handles, KEY, numbered};
+use super::handles::{Handles, KEY, handle_in, numbered};
+use crate::rules::call::Call;
+use crate::rules::caller::Caller;
+use crate::rules::policy::Policy;
 use crate::words::attachment::Attachment;
-use crate::words::limits::OUTCOME_BYTES;
+use crate::words::limits::{OUTCOME_BYTES, STEERING_CHARS};
 
 /// Holds each file that is there, as long as an outcome may be. What has its name already keeps it.
 pub fn hold(handles: &mut Handles, files: &[Attachment]) {
@@ -30,6 +34,29 @@ pub fn hold(handles: &mut Handles, files: &[Attachment]) {
 pub fn told(one: &Attachment) -> Option<String> {
     let name = json!({KEY: one.name});
     (fits(one) && one.content.bytes().is_some()).then(|| format!("tools take it as {name}"))
+}
+
+/// The texts of attached files that say where, whom or what a call acts on, by the names of the files: what they steer is
+/// on record, and what a call is given to work with is not. Whoever looks only is steered by the files that it names.
+#[must_use]
+pub fn steering(call: &Call, caller: &Caller, policy: &Policy) -> BTreeMap<String, String> {
+    if call.attached.is_empty() || policy.flows.classes.is_secret(&call.held) {
+        return BTreeMap::new();
+    }
+    let is_sink = call.declared.is_sink();
+    let (steers, files) = match is_sink {
+        true => (super::steering(call, caller, policy), Vec::new()),
+        false => (Vec::new(), super::files(call, caller, policy)),
+    };
+    let texts = call.attached.iter().filter_map(|place| {
+        let name = handle_in(call.wish.as_ref()?.pointer(place)?)?;
+        let text = call.args.value().pointer(place)?.as_str()?;
+        let own = place.trim_start_matches('/');
+        let steers = steers.iter().any(|(path, _)| path == own) || files.iter().any(|one| one == text);
+        let is_short = text.chars().count() <= STEERING_CHARS;
+        (steers && is_short).then(|| (name.to_owned(), text.to_owned()))
+    });
+    texts.collect()
 }
 
 /// A text is a text, and anything else says what it is.

@@ -240,6 +240,23 @@ fn an_answer_without_calls_ends_the_run() {
 }
 
 #[test]
+fn an_answer_that_is_withheld_is_a_failure_and_none_of_its_calls_is_made() {
+    let mut plan = plan(Pace::default());
+    let mut reply = says("Half of");
+    reply.calls.push(call("R", 1));
+    reply.stop = StopReason::Filtered;
+    plan.replied(reply);
+    assert_eq!(
+        plan.next(together),
+        Step::Fail(Code::ProviderFailed, WITHHELD.to_owned())
+    );
+    assert_eq!(plan.setback(), Some(Setback::Filtered));
+    assert_eq!((plan.waiting(), plan.answer()), (&[][..], None));
+    assert!(matches!(plan.messages().last(), Some(Message::Assistant(reply)) if reply.text == "Half of"));
+    assert_eq!(plan.stop(), Some((State::Failed, None)));
+}
+
+#[test]
 fn that_it_was_cancelled_wins_over_every_other_end() {
     let cancelled = Error::new(Code::Cancelled, "c");
     let provider = Error::new(Code::ProviderFailed, "p");
@@ -259,6 +276,80 @@ fn that_it_was_cancelled_wins_over_every_other_end() {
             Step::Fail(Code::Cancelled, "c".to_owned())
         );
         assert_eq!(plan.stop(), Some((State::Cancelled, None)));
+    }
+}
+
+/// Each way in which a run may end otherwise.
+fn ends() -> Vec<(String, Box<dyn Fn(&mut Plan)>)> {
+    let words = "bad_input bad_args unknown_tool bad_surface bad_plugin denied asked unconfirmed unauthenticated rate_limited \
+        bad_line conflict unsafe over_budget too_big too_slow out_of_fuel out_of_memory trapped guest_failed script_failed \
+        stalled diverged not_json bad_outcome fetch_failed provider_failed disk_failed busy not_found in_doubt corrupt bug";
+    let of_code = |word: &str| -> (String, Box<dyn Fn(&mut Plan)>) {
+        let code: Code = serde_json::from_str(&format!("{word:?}")).unwrap();
+        let fails = move |plan: &mut Plan| plan.failed(&Error::new(code, "it failed"));
+        (word.to_owned(), Box::new(fails))
+    };
+    let mut ends: Vec<_> = words.split_whitespace().map(of_code).collect();
+    for setback in Setback::ALL {
+        let error = Error::new(Code::ProviderFailed, "p").setback(setback);
+        let fails = Box::new(move |plan: &mut Plan| plan.failed(&error));
+        ends.push((format!("{setback:?}"), fails));
+    }
+    for fared in [Fared::Malformed, Fared::Unavailable, Fared::Denied, Fared::Failed(Code::Trapped)] {
+        let fails = move |plan: &mut Plan| {
+            for number in 0..RUN_CORRECTIONS + 9 {
+                plan.replied(asks(vec![call("R", number)]));
+                plan.observed(vec![seen(fared)]);
+            }
+        };
+        ends.push((format!("{fared:?}"), Box::new(fails)));
+    }
+    ends.push(("an answer".to_owned(), Box::new(|plan| plan.replied(says("done")))));
+    let spent = |plan: &mut Plan| plan.spent_up(Budgeted::Cost, &Error::new(Code::OverBudget, "b"));
+    ends.push(("a budget".to_owned(), Box::new(spent)));
+    ends
+}
+
+/// R-29: that it was cancelled wins, whatever else happens at the same time, before it or after it.
+#[test]
+fn cancelled_beside_any_other_end_is_cancelled() {
+    for (what, ends) in ends() {
+        for first in [true, false] {
+            let mut plan = plan(Pace::default());
+            if first {
+                ends(&mut plan);
+            }
+            plan.failed(&Error::new(Code::Cancelled, "c"));
+            if !first {
+                ends(&mut plan);
+            }
+            let step = plan.next(together);
+            assert_eq!(step, Step::Fail(Code::Cancelled, "c".to_owned()), "{what} {first}");
+            assert_eq!(plan.setback(), None, "{what} {first}");
+            assert_eq!(plan.stop(), Some((State::Cancelled, None)), "{what} {first}");
+        }
+    }
+}
+
+/// R-28a: turns of a session are counted over its runs, and the one too many is not asked.
+#[test]
+fn a_session_has_so_many_turns() {
+    let pace = Pace {
+        session_turns: Some(50),
+        ..Pace::default()
+    };
+    let new = |before| Plan::new("goal", Label::default(), 8, pace).after(before);
+    assert_eq!(new(49).next(together), Step::Prompt(1));
+    let mut plan = new(49);
+    plan.replied(asks(vec![call("R", 1)]));
+    plan.observed(vec![seen(Fared::Well)]);
+    for mut plan in [plan, new(50), new(u32::MAX)] {
+        let step = plan.next(together);
+        assert!(
+            matches!(&step, Step::Fail(Code::OverBudget, why) if why.contains("`session_turns`")),
+            "{step:?}"
+        );
+        assert_eq!(plan.stop(), Some((State::Limited, Some(Limit::TurnLimit))));
     }
 }
 

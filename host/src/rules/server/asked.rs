@@ -11,13 +11,15 @@ use crate::rules::flow::Point;
 use crate::rules::inbound::Marks;
 use crate::rules::policy::Policy;
 use crate::rules::{Allowed, Consent, Durability, Effect, deny, json as text};
-use crate::words::error::{Error, Result};
-use crate::words::event::{Answer, Content, Denial, EffectKind, Judged, Verdict};
+use crate::words::error::{Code, Error, Result};
+use crate::words::event::{
+    Answer, Content, Denial, EffectKind, End, Finished, Judged, Verdict,
+};
 use crate::words::id::{Digest, Seq, shown};
 use crate::words::inert::visible;
 use crate::words::label::Label;
 use crate::words::limits::servers::{SAMPLE_BYTES, SAMPLE_FRAME_TOKENS, SAMPLE_MESSAGES};
-use crate::words::message::{Message, Prompt, Reply};
+use crate::words::message::{Message, Prompt, Reply, Usage};
 
 /// Which wish of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -217,6 +219,27 @@ pub fn sampled_by(judged: &Judged) -> Option<&str> {
     let is_sample =
         is_told(judged) && rule.starts_with("`sampling`") && said.get("model").is_some();
     judged.subject.strip_prefix("mcp:").filter(|_| is_sample)
+}
+
+/// What an effect has used of models. Of a model that nobody waited for, which had been asked, it is what was taken for
+/// it.
+#[must_use]
+pub fn used_by(judged: &Judged, finished: &Finished) -> Usage {
+    let End::Failed { code, .. } = &finished.end else {
+        return finished.spent.usage;
+    };
+    let is_left = *code == Code::InDoubt && sampled_by(judged).is_some();
+    let Content::Inline(said) = &judged.content else {
+        return finished.spent.usage;
+    };
+    if !is_left || !finished.spent.usage.is_nothing() {
+        return finished.spent.usage;
+    }
+    Usage {
+        input_tokens: said.get("reads").and_then(Value::as_u64).unwrap_or(0),
+        output_tokens: sample_most(judged),
+        ..Usage::default()
+    }
 }
 
 /// Tokens that the answer has at most that such a judgement is of.

@@ -1,9 +1,10 @@
 //! What a run may still use of its models: before a prompt leaves, and when its answer is there.
 
+use super::super::known::used_beside;
 use super::super::provider::Model;
 use super::Drive;
 use crate::gate::{Performed, all_asked};
-use crate::rules::budget::{Ahead, OnExceed, Overspend, Purse};
+use crate::rules::budget::{Ahead, OnExceed, Overspend, Purse, Used};
 use crate::rules::caller::Caller;
 use crate::rules::plan::Plan;
 use crate::words::budget::{Budgeted, Over};
@@ -38,8 +39,8 @@ impl Drive<'_> {
         if caps.is_nothing() {
             return Ok(Afford::Yes);
         }
-        let used = self.used(plan);
-        if caps.is_blind(used) {
+        let used = self.used_in_all(plan, purse);
+        if caps.is_blind(used.usage) {
             return Ok(Afford::No(Budgeted::Cost, blind(&self.agent.name)));
         }
         for over in caps.over(used, ahead) {
@@ -75,7 +76,12 @@ impl Drive<'_> {
             return;
         }
         let used = self.used(plan);
-        let over = caps.over(used, Ahead::default()).next();
+        // How long it took is looked at before the next turn.
+        let all = Used {
+            usage: used,
+            ..Used::default()
+        };
+        let over = caps.over(all, Ahead::default()).next();
         match (over, caps.on_exceed) {
             _ if caps.is_blind(used) => plan.spent_up(Budgeted::Cost, &blind(&self.agent.name)),
             (Some(over), OnExceed::Fail) => plan.spent_up(over.budget, &self.over_budget(&over)),
@@ -86,22 +92,33 @@ impl Drive<'_> {
     /// Whether what is about to be used is within the budgets, or it was settled that the run goes on beyond them.
     pub(super) fn is_within(&self, plan: &Plan, ahead: Ahead, purse: &Purse) -> bool {
         let caps = &self.agent.caps;
-        let used = self.used(plan);
+        let used = self.used_in_all(plan, purse);
         let mut over = caps.over(used, ahead);
         caps.is_nothing()
-            || !caps.is_blind(used) && over.all(|over| purse.settles(&over, caps.on_exceed))
+            || !caps.is_blind(used.usage) && over.all(|over| purse.settles(&over, caps.on_exceed))
     }
 
     /// Turns, attempts that failed, questions about what is held and summaries are paid from one purse.
-    fn used(&self, plan: &Plan) -> Usage {
+    pub(super) fn used(&self, plan: &Plan) -> Usage {
         let (_, mut usage) = plan.spent();
-        usage.add(self.known.consults.usage());
+        usage.add(used_beside(self.station, &self.known));
         usage
     }
 
-    /// What a prompt of so many tokens is taken to use: the dearest of the run's models may be the one that answers.
+    fn used_in_all(&self, plan: &Plan, purse: &Purse) -> Used {
+        Used {
+            usage: self.used(plan),
+            turns: plan.spent().0.into(),
+            wall_ms: purse.wall_ms(self.station.gate.journal().stamped(self.run)),
+        }
+    }
+
+    /// What a turn of so many tokens is taken to use: the dearest of the run's models may be the one that answers.
     pub(super) fn ahead(&self, input: u64) -> Ahead {
-        self.ahead_of(&self.models.all, input)
+        Ahead {
+            turns: 1,
+            ..self.ahead_of(&self.models.all, input)
+        }
     }
 
     /// Likewise, of a prompt for these.
@@ -111,6 +128,7 @@ impl Drive<'_> {
         Ahead {
             tokens: input.saturating_add(reply),
             micros: prices.max().unwrap_or(0),
+            turns: 0,
         }
     }
 
@@ -137,13 +155,15 @@ impl Drive<'_> {
         let (agent, key) = (&self.agent.name, over.budget.key());
         let what = format!("the budget of this run is used up: {over}");
         let line = over.line();
-        Error::new(Code::OverBudget, what)
-            .hint(format!(
-                "write in `lazaret.toml`:\n[agents.{agent}.budget]\n{key} = {line}"
-            ))
-            .hint(format!(
+        let error = Error::new(Code::OverBudget, what).hint(format!(
+            "write in `lazaret.toml`:\n[agents.{agent}.budget]\n{key} = {line}"
+        ));
+        match over.budget {
+            Budgeted::Turns | Budgeted::Wall => error,
+            Budgeted::Tokens | Budgeted::Cost => error.hint(format!(
                 "or, where this run alone was given less: --max-{key} {line}"
-            ))
+            )),
+        }
     }
 }
 

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use super::outside::is_top;
-use crate::words::event::{Content, Event, Record, Spent, Verdict};
-use crate::words::id::{Digest, Seq};
+use crate::words::event::{Content, Event, Judged, Record, Spent, Verdict};
+use crate::words::id::{Digest, QuestionId, Seq};
 
 /// The records that come again, each with the place that it then has, and with its own.
 pub(super) fn top(records: &[Record]) -> (Vec<Record>, Vec<Seq>) {
@@ -40,6 +40,10 @@ fn comes(record: &Record, records: &[Record]) -> bool {
                 .and_then(|of| records.get(of));
             matches!(of.map(|of| &of.event), Some(Event::Judged(judged)) if is_top(judged))
         }
+        // What becomes of a question goes with it: a form is part of a call.
+        Event::Answered { question, .. } | Event::Expired { question } => {
+            asked(question, records).is_none_or(is_top)
+        }
         // A question about what is held is part of a call, and a summary comes from outside.
         Event::Attempted(attempted) => attempted.turn > 0,
         Event::Started(_)
@@ -51,12 +55,21 @@ fn comes(record: &Record, records: &[Record]) -> bool {
         | Event::Scripted(_)
         | Event::Rested { .. }
         | Event::Paused { .. }
-        | Event::Answered { .. }
-        | Event::Expired { .. }
         | Event::Resumed
         | Event::Observed { .. }
         | Event::Stopped(_) => true,
     }
+}
+
+/// What a question was asked about.
+fn asked<'a>(question: &QuestionId, records: &'a [Record]) -> Option<&'a Judged> {
+    records.iter().find_map(|record| {
+        let Event::Judged(judged) = &record.event else {
+            return None;
+        };
+        let is_it = matches!(&judged.verdict, Verdict::Ask(asked) if asked.id == *question);
+        is_it.then_some(judged)
+    })
 }
 
 /// Whether a record is the one that was expected.

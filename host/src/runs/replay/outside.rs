@@ -13,6 +13,7 @@ use crate::rules::context::rolling::HOST;
 use crate::rules::flow::apart::fault_in;
 use crate::rules::script::TOOL;
 use crate::rules::server;
+use crate::rules::server::asked::used_by;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
     Attempted, Content, EffectKind, End, Event, Finished, Judged, Limit, Noted, Onward, Record,
@@ -31,12 +32,16 @@ pub(super) struct Outside {
     summaries: Mutex<VecDeque<Result<(String, Usage)>>>,
     noted: Mutex<VecDeque<Vec<Noted>>>,
     scripted: BTreeMap<Place, Scripted>,
+    /// What steered calls of attached files.
+    given: BTreeMap<String, String>,
     /// The ends of rests.
     rested: BTreeSet<Seq>,
     /// Where a model is asked, or passed over.
     asked: BTreeSet<Seq>,
     /// Where the time of the run was over, if it ever was.
     late: Option<Seq>,
+    /// What models have used that were asked in the middle of calls, each with the place of the record that came next.
+    used: Vec<(Seq, Usage)>,
     /// Where the run is recorded again.
     again: OnceLock<(Journal, RunId)>,
 }
@@ -51,11 +56,12 @@ enum Outcome {
 }
 
 impl Outside {
-    /// Of the records of a run.
+    /// Of the records of a run that come again; `all` are those inside of its calls as well, and `own` the places of the
+    /// former among them.
     ///
     /// # Errors
     /// `BadInput` for an outcome that was not kept.
-    pub(super) fn of(records: &[Record]) -> Result<Self> {
+    pub(super) fn of(records: &[Record], (all, own): (&[Record], &[Seq])) -> Result<Self> {
         let ends: BTreeMap<Seq, (Seq, &Finished)> = records.iter().filter_map(end).collect();
         let mut outcomes: BTreeMap<Place, VecDeque<Outcome>> = BTreeMap::new();
         for (seq, judged) in records.iter().filter_map(performed) {
@@ -74,11 +80,13 @@ impl Outside {
             summaries: Mutex::new(summaries(records)),
             noted: Mutex::new(noted(records)),
             scripted: scripted(records),
+            given: given(all),
             rested: places(records, |event| matches!(event, Event::Rested { .. })),
             asked: places(records, |event| {
                 matches!(event, Event::Prompted { .. } | Event::Attempted(_))
             }),
             late: late(records),
+            used: used(all, own),
             again: OnceLock::new(),
         })
     }
@@ -131,6 +139,10 @@ impl Recorded for Outside {
         self.scripted.get(place).cloned()
     }
 
+    fn given(&self, name: &str) -> Option<&str> {
+        self.given.get(name).map(String::as_str)
+    }
+
     fn rested(&self) -> bool {
         self.is_at(&self.rested)
     }
@@ -142,6 +154,16 @@ impl Recorded for Outside {
     fn is_late(&self) -> bool {
         let again = self.again.get().zip(self.late);
         again.is_some_and(|((journal, run), late)| journal.placed(run) >= late)
+    }
+
+    fn used_inside(&self) -> Usage {
+        let mut sum = Usage::default();
+        if let Some((journal, run)) = self.again.get() {
+            let here = journal.placed(run);
+            let until = self.used.iter().take_while(|(place, _)| *place <= here);
+            until.for_each(|(_, usage)| sum.add(*usage));
+        }
+        sum
     }
 
     fn summary(&self) -> Result<(String, Usage)> {
@@ -347,6 +369,35 @@ fn failure(finished: &Finished) -> Option<Error> {
     Some(Error::new(*code, message.clone()).retry(*retryable))
 }
 
+/// Texts of attached files, as far as they are on record.
+fn given(all: &[Record]) -> BTreeMap<String, String> {
+    let mut texts = BTreeMap::new();
+    for record in all {
+        if let Event::Judged(judged) = &record.event {
+            texts.extend(judged.given.clone());
+        }
+    }
+    texts
+}
+
+/// What was used in the middle of calls, where it was.
+fn used(all: &[Record], own: &[Seq]) -> Vec<(Seq, Usage)> {
+    let used = all.iter().filter_map(|record| {
+        let Event::Finished(finished) = &record.event else {
+            return None;
+        };
+        let of = all.iter().find(|one| one.seq == finished.of)?;
+        let Event::Judged(judged) = &of.event else {
+            return None;
+        };
+        let usage = used_by(judged, finished);
+        let place = own.partition_point(|seq| *seq < record.seq);
+        let place = Seq::try_from(place).unwrap_or(Seq::MAX);
+        (!is_top(judged) && !usage.is_nothing()).then_some((place, usage))
+    });
+    used.collect()
+}
+
 /// Where such records stand.
 fn places(records: &[Record], is_one: impl Fn(&Event) -> bool) -> BTreeSet<Seq> {
     let found = records.iter().filter(|record| is_one(&record.event));
@@ -359,7 +410,9 @@ fn late(records: &[Record]) -> Option<Seq> {
     let Event::Stopped(stopped) = &last.event else {
         return None;
     };
-    if stopped.limit != Some(Limit::RunTimeout) {
+    // A budget of time cuts nothing off.
+    let is_cut = matches!(stopped.end, End::Failed { code, .. } if code == Code::TooSlow);
+    if stopped.limit != Some(Limit::RunTimeout) || !is_cut {
         return None;
     }
     let tail = before.iter().rev().take_while(|record| {

@@ -12,7 +12,7 @@ use crate::rules::pace::Pace;
 use crate::words::error::{Error, Result};
 use crate::words::limits::{
     CALL_TIMEOUT_MS_MAX, CALLS_PARALLEL_MAX, CALLS_PER_TURN, RUN_CALLS_MAX, RUN_REPEATS_MAX,
-    RUN_TIMEOUT_MS_MAX, RUN_TURNS, RUN_TURNS_MAX, TURN_TIMEOUT_MS_MAX,
+    RUN_TIMEOUT_MS_MAX, RUN_TURNS, RUN_TURNS_MAX, SESSION_TURNS_MAX, TURN_TIMEOUT_MS_MAX,
 };
 
 /// The agent that a table describes.
@@ -72,6 +72,7 @@ fn pace_of(of: &str, table: PaceTable) -> Result<(u32, Pace)> {
     let turns = table.turns.unwrap_or(RUN_TURNS);
     let default = Pace::default();
     let pace = Pace {
+        session_turns: table.session_turns,
         calls_per_turn: table.calls_per_turn.unwrap_or(default.calls_per_turn),
         calls: table.calls.unwrap_or(default.calls),
         corrections: table.corrections.unwrap_or(default.corrections),
@@ -95,8 +96,15 @@ fn pace_of(of: &str, table: PaceTable) -> Result<(u32, Pace)> {
 fn check(of: &str, turns: u32, pace: &Pace) -> Result<()> {
     let repeats = u64::from(RUN_REPEATS_MAX);
     let run_timeout = pace.run_timeout_ms.unwrap_or(RUN_TIMEOUT_MS_MAX);
+    let session_turns = pace.session_turns.unwrap_or(SESSION_TURNS_MAX);
     let ranges = [
         ("turns", turns.into(), 1, RUN_TURNS_MAX.into()),
+        (
+            "session_turns",
+            session_turns.into(),
+            1,
+            SESSION_TURNS_MAX.into(),
+        ),
         (
             "calls_per_turn",
             wide(pace.calls_per_turn),
@@ -164,6 +172,7 @@ mod tests {
             tools = ["text.*"]
             models = ["m"]
             turns = 2
+            session_turns = 13
             calling = "both"
             calls_per_turn = 3
             calls = 4
@@ -181,6 +190,7 @@ mod tests {
         "#;
         let agent = agent("a", &read(text).unwrap(), Default::default()).unwrap();
         let pace = Pace {
+            session_turns: Some(13),
             calls_per_turn: 3,
             calls: 4,
             corrections: 5,

@@ -31,6 +31,10 @@ pub struct BudgetTable {
     pub tokens: Option<u64>,
     /// What the models of one run may cost, in the currency of their prices; likewise.
     pub cost: Option<f64>,
+    /// Turns of one run, beside the `turns` that end it; likewise.
+    pub turns: Option<u64>,
+    /// How long one run goes on, looked at before each turn, beside the `run_timeout_ms` that ends it; likewise.
+    pub wall_ms: Option<u64>,
     /// What becomes of more: `fail`, `warn` or `ask`.
     pub on_exceed: OnExceed,
     /// What becomes of `cost` where a price is not known: `fail` or `allow`.
@@ -68,6 +72,8 @@ pub(super) fn caps(table: &BudgetTable) -> Result<Caps> {
         cost_micros: table
             .cost
             .map_or(Ok(most.cost_micros), |cost| amount("cost", cost))?,
+        turns: table.turns.unwrap_or(most.turns),
+        wall_ms: table.wall_ms.unwrap_or(most.wall_ms),
         on_exceed: table.on_exceed,
         unpriced: table.unpriced,
         reply_tokens: table.reply_tokens.unwrap_or(most.reply_tokens),

@@ -269,6 +269,8 @@ pub struct AgentTable {
     pub models: Vec<String>,
     /// Provider calls of one run.
     pub turns: Option<u32>,
+    /// Provider calls of all runs of a session together; absent: each run has its own turns.
+    pub session_turns: Option<u32>,
     /// How its model calls tools: `direct`, `code` or `both`.
     pub calling: Calling,
     /// How much of its models one run may use.

@@ -12,6 +12,8 @@ use crate::words::limits::RUN_TURNS;
 pub struct PaceTable {
     /// Provider calls of one run.
     pub turns: Option<u32>,
+    /// Provider calls of all runs of a session together; absent: each run has its own turns.
+    pub session_turns: Option<u32>,
     /// Calls of one turn that are made.
     pub calls_per_turn: Option<usize>,
     /// Calls of an agent's model, all turns together.
@@ -46,6 +48,7 @@ impl PaceTable {
     pub(super) fn of(agent: &AgentTable) -> Self {
         Self {
             turns: agent.turns,
+            session_turns: agent.session_turns,
             calls_per_turn: agent.calls_per_turn,
             calls: agent.calls,
             corrections: agent.corrections,
@@ -67,6 +70,7 @@ impl PaceTable {
     pub(super) fn over(self, below: Self) -> Self {
         Self {
             turns: self.turns.or(below.turns),
+            session_turns: self.session_turns.or(below.session_turns),
             calls_per_turn: self.calls_per_turn.or(below.calls_per_turn),
             calls: self.calls.or(below.calls),
             corrections: self.corrections.or(below.corrections),
@@ -88,6 +92,7 @@ impl PaceTable {
     pub(super) fn least(self, other: Self) -> Self {
         Self {
             turns: least(self.turns, other.turns),
+            session_turns: least(self.session_turns, other.session_turns),
             calls_per_turn: least(self.calls_per_turn, other.calls_per_turn),
             calls: least(self.calls, other.calls),
             corrections: least(self.corrections, other.corrections),
@@ -134,6 +139,7 @@ impl PaceTable {
         let pace = Pace::default();
         Self {
             turns: Some(RUN_TURNS),
+            session_turns: pace.session_turns,
             calls_per_turn: Some(pace.calls_per_turn),
             calls: Some(pace.calls),
             corrections: Some(pace.corrections),

@@ -484,6 +484,7 @@ fn agent_of(agent: &Agent) -> AgentShown {
     AgentShown {
         pace: PaceTable {
             turns: Some(agent.turns),
+            session_turns: pace.session_turns,
             calls_per_turn: Some(pace.calls_per_turn),
             calls: Some(pace.calls),
             corrections: Some(pace.corrections),
@@ -509,6 +510,8 @@ fn budget_of(caps: &Caps) -> BudgetTable {
     BudgetTable {
         tokens: Some(caps.tokens).filter(|tokens| *tokens > 0),
         cost: None,
+        turns: Some(caps.turns).filter(|turns| *turns > 0),
+        wall_ms: Some(caps.wall_ms).filter(|wall_ms| *wall_ms > 0),
         on_exceed: caps.on_exceed,
         unpriced: caps.unpriced,
         reply_tokens: Some(caps.reply_tokens),
