@@ -9,6 +9,7 @@ pub mod credentials;
 pub mod guess;
 pub mod known;
 mod spelling;
+pub mod told;
 mod trickle;
 
 use std::ops::Range;

@@ -45,7 +45,7 @@ use crate::rules::health::Health;
 use crate::rules::policy::Policy;
 use crate::rules::running::RunRules;
 use crate::rules::script;
-use crate::rules::scrub::{self, Scrub};
+use crate::rules::scrub::{self, Scrub, told};
 use crate::rules::server::Terms;
 use crate::rules::show::Show;
 use crate::rules::spans::collector::Collector;
@@ -171,10 +171,10 @@ impl Host {
         let quarantine = open_quarantine(&places)?;
         let (journal, notes) = open_records(&places)?;
         let versions = Versions::open(&StateFolder::open(&places.state)?)?;
-        let plugins = (plugins, collisions);
-        let mut catalog = gather((&quarantine, &versions), plugins, &mut policy).await?;
         let known = scrub::Known::default();
         vault.teach(&known)?;
+        let (looking, plugins) = ((&quarantine, &versions, &known), (plugins, collisions));
+        let mut catalog = gather(looking, plugins, &mut policy).await?;
         let egress = Egress::new(&places.names, vault.clone(), known.clone());
         if !servers.is_empty() {
             let around = served::around(&places, (&vault, &known), &egress)?;
@@ -644,11 +644,11 @@ pub(super) fn open_journal(places: &Places) -> Result<Journal> {
 /// The bundled plugins and those of the configuration. The bundled ones come with this host, and no other plugin can have
 /// their names: so they are trusted.
 async fn gather(
-    (quarantine, versions): (&Quarantine, &Versions),
+    (quarantine, versions, known): (&Quarantine, &Versions, &scrub::Known),
     (plugins, collisions): (BTreeMap<String, Installed>, Collisions),
     policy: &mut Policy,
 ) -> Result<Catalog> {
-    let bundled = look_at_all(quarantine, plugin::bundled()).await?;
+    let mut bundled = look_at_all(quarantine, plugin::bundled()).await?;
     let own = bundled.iter().map(|plugin| plugin.name.clone());
     let own = own.chain([script::PLUGIN.to_owned()]);
     policy.flows.classes.trusted_plugins.extend(own);
@@ -657,6 +657,9 @@ async fn gather(
         let plugin = vouched::look((quarantine, versions), &name, installed).await;
         let plugin = plugin.map_err(|error| about_plugin(&name, &error))?;
         configured.insert(name, plugin);
+    }
+    for plugin in bundled.iter_mut().chain(configured.values_mut()) {
+        told::clean_manifest(&mut plugin.manifest, known);
     }
     Catalog::gather(bundled, configured, collisions, policy)
 }

@@ -48,7 +48,7 @@ pub(super) fn add(
     // The folder is made where there are any, and nowhere else.
     let pins = Pins::at(around.folder.clone());
     for (name, server) in servers(terms, &around) {
-        let pin = pins.of(server.terms())?;
+        let pin = pins.of(server.terms(), &around.known)?;
         if let Some(pin) = &pin {
             server.as_read(&pin.parts);
         }

@@ -1,7 +1,9 @@
 //! What a guest that knows a secret can make anybody see, exit by exit: the command line and its log, JSON lines,
 //! clients of MCP, HTTP with its streams and its page, records, exports and collectors.
 
+use lazaret_tests::forge;
 use lazaret_tests::spell::{found, spelled};
+use lazaret_tests::verdict::files_with;
 use serde_json::{Value, json};
 
 use crate::client::Client;
@@ -203,4 +205,66 @@ fn records_exports_and_collectors() {
         assert!(request.starts_with("POST /v1/traces "), "{request}");
         assert_nowhere("what a collector is told", &request);
     }
+}
+
+/// What a server says of its tools is its own text, and it was given the secret before it said it.
+#[test]
+fn what_servers_and_plugins_say_of_their_tools() {
+    let station = told_of_itself();
+    let every: [&[&str]; 12] = [
+        &["servers", "check", "mail"],
+        &["servers", "check", "mail", "--json"],
+        &["servers", "trust", "mail"],
+        &["servers", "trust", "mail", "--json"],
+        &["tools", "--format", "json"],
+        &["tools", "--format", "openai"],
+        &["tools", "--format", "anthropic"],
+        &["tools", "--format", "mcp"],
+        &["tools", "--format", "ai-sdk"],
+        &["tools", "--format", "ts"],
+        &["plugin", "inspect", "forged", "--json"],
+        &["plugin", "inspect", "./forged.wasm"],
+    ];
+    for arguments in every {
+        let ended = station.run_told(&[("LAZARET_LOG", "trace")], arguments);
+        assert_clean(&arguments.join(" "), &both(&ended.ends(0)));
+    }
+    let kept = station.state().join("servers");
+    assert_eq!(files_with(CANARY, &kept), Vec::<String>::new());
+    let named = station.run(&["servers", "check", "mail"]).ends(0);
+    named.says(&["left out: `named-[REDACTED]`: its name holds a secret"]);
+    let mut client = Client::start(&station);
+    let listed = client.ask("tools/list", json!({}));
+    assert_clean("a list of MCP", &listed.to_string());
+    client.end();
+    let server = Serving::start(&station);
+    assert_clean("tools over HTTP", &server.get("/v1/tools").body);
+    server.end();
+    // What was trusted stays so with another value of the secret, which is not what was shown either.
+    let renewed = station.run_with_input(&["secret", "set", "canary"], b"another-Zq9+8e41b7\n");
+    renewed.ends(0);
+    let checked = station.run(&["servers", "check", "mail"]).ends(0);
+    checked
+        .prints(&["ok as it was trusted"])
+        .never("another-Zq9");
+}
+
+/// A user with a secret, a server that repeats it in all that it says of its tools, and a plugin in whose words it stands.
+fn told_of_itself() -> Station {
+    let says = format!("\"description\":\"Knows {CANARY}.\"");
+    let manifest = forge::MANIFEST.replacen("\"description\":\"d\"", &says, 2);
+    assert_eq!(manifest.matches(CANARY).count(), 2, "{manifest}");
+    let station = Station::with(&format!(
+        "[plugins]\nforged = \"forged.wasm\"\n[grants.\"forged.*\"]\n[grants.\"mail.*\"]\n[mcp.mail]\n\
+         command = [{:?}, \"tells\"]\nenv = {{ TOKEN = {{ secret = \"canary\" }} }}\n",
+        env!("CARGO_BIN_EXE_stranger")
+    ));
+    station.write("forged.wasm", forge::plugin(&manifest, ""));
+    station.trust();
+    let kept = station.run_with_input(
+        &["secret", "set", "canary"],
+        format!("{CANARY}\n").as_bytes(),
+    );
+    kept.ends(0);
+    station
 }

@@ -175,6 +175,11 @@ impl Ear {
         tracing::debug!(target: "lazaret::mcp", "{server}: {}", self.clean(line));
     }
 
+    /// Takes what must not be read out of what the server says of a tool.
+    pub(super) fn clean_value(&self, said: &mut Value) {
+        self.0.known.clean_value(said);
+    }
+
     /// Words of the server on one short line, without what must not be read.
     pub(super) fn clean(&self, text: &str) -> String {
         shown(&self.scrubbed(text))

@@ -383,15 +383,18 @@ async fn list(peer: &Peer<RoleClient>, (ear, ending): (&Ear, &Ending)) -> Result
             answer = asking => answer,
             () = ending.over() => return Err(failed("")),
         };
-        let answer = match answer {
+        let mut answer = match answer {
             Ok(answer) => value_of(&answer)?,
             Err(ServiceError::McpError(refused)) => {
                 return Err(failed(&ear.clean(&refused.message)));
             }
             Err(_) => return Err(failed("it went away")),
         };
-        let tools = answer.get("tools").and_then(Value::as_array);
-        entries.extend(tools.into_iter().flatten().cloned());
+        if let Some(Value::Array(tools)) = answer.get_mut("tools") {
+            // Before anything is made of them: a server may repeat what it was given.
+            tools.iter_mut().for_each(|tool| ear.clean_value(tool));
+            entries.append(tools);
+        }
         cursor = answer
             .get("nextCursor")
             .and_then(Value::as_str)

@@ -1,6 +1,7 @@
 //! Pins: what a person has read of servers, in the user's own state folder, one file for each server.
 
 use crate::edges::state::StateFolder;
+use crate::rules::scrub::{Known, told};
 use crate::rules::server::Terms;
 use crate::rules::server::pin::Pin;
 use crate::words::error::{Error, Result};
@@ -28,21 +29,30 @@ impl Pins {
         Self(folder)
     }
 
-    /// What was read of a server; nothing, where that was never, or of another one of its name.
+    /// What was read of a server, without what is `known`; nothing, where that was never, or of another one of its name.
+    /// What was kept while nobody knew that it holds a secret is kept anew.
     ///
     /// # Errors
     /// `Corrupt`, `DiskFailed`.
-    pub fn of(&self, terms: &Terms) -> Result<Option<Pin>> {
+    pub fn of(&self, terms: &Terms, known: &Known) -> Result<Option<Pin>> {
         let Some(text) = self.0.read(&file(terms))? else {
             return Ok(None);
         };
-        let pin = Pin::read(&text).map_err(|error| {
+        let mut pin = Pin::read(&text).map_err(|error| {
             error.hint(format!(
                 "read it anew: `lazaret servers trust {}`",
                 terms.name
             ))
         })?;
-        Ok(Some(pin).filter(|pin| pin.identity == terms.identity()))
+        if pin.identity != terms.identity() {
+            return Ok(None);
+        }
+        let tools = pin.tools.iter_mut();
+        let dirty = tools.filter_map(|tool| told::clean_definition(tool, known).then_some(()));
+        if dirty.count() > 0 {
+            self.keep(terms, &pin)?;
+        }
+        Ok(Some(pin))
     }
 
     /// Keeps what was read of a server.

@@ -15,6 +15,7 @@ use crate::rules::manifest::{
     Conduct, Declared, EffectClass, Offer, Tier, Truncation, Visibility, Wants,
 };
 use crate::rules::sanitise::visible;
+use crate::rules::scrub::REDACTED;
 use crate::words::error::{Error, Result};
 use crate::words::event::Surface;
 use crate::words::id::{Digest, shown};
@@ -214,6 +215,10 @@ fn one(entry: &Value) -> Result<Definition> {
             SERVER_REMOTE_NAME_BYTES,
             remote.len(),
         ));
+    }
+    // It could not be called by the name that would be shown.
+    if remote.contains(REDACTED) {
+        return Err(wrong("its name holds a secret"));
     }
     let said = [text("title"), text("description")].into_iter().flatten();
     let said: Vec<&str> = said.filter(|text| !text.trim().is_empty()).collect();

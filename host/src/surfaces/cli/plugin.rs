@@ -16,6 +16,7 @@ use crate::guests::plugin::{Plugin as Looked, PluginBytes};
 use crate::guests::station::Quarantine;
 use crate::rules::grant::Access;
 use crate::rules::manifest::Declared;
+use crate::rules::scrub::{Known, told};
 use crate::runs::host::Host;
 use crate::surfaces::paint::{faint, foreign, good, strong, table, warn};
 use crate::words::clock::Clock;
@@ -147,7 +148,7 @@ async fn inspect(scene: &Scene, which: &str) -> Result<u8> {
     let path = Path::new(which);
     if path.extension().is_some() || which.contains('/') {
         let quarantine = quarantine(scene)?;
-        let looked = look(scene, &quarantine, path).await?;
+        let looked = look_to_show(scene, &quarantine, path).await?;
         let imports = looked.imports(&quarantine).await?;
         describe(scene, &looked, &imports);
         return Ok(0);
@@ -210,6 +211,21 @@ async fn look(scene: &Scene, quarantine: &Quarantine, given: &Path) -> Result<Lo
     let looking = Looked::look(quarantine, PluginBytes::File(path));
     let looked = print::while_waiting("compiling the component", scene.quiet, looking).await;
     looked.map_err(|error| about(given, &error))
+}
+
+/// The same for whoever reads what it says of itself. Where no configuration or vault can be read, nothing is known to be
+/// a secret: it has been given none.
+async fn look_to_show(scene: &Scene, quarantine: &Quarantine, given: &Path) -> Result<Looked> {
+    let mut looked = look(scene, quarantine, given).await?;
+    let known = Known::default();
+    let taught = scene
+        .read_config()
+        .and_then(|config| config.setup.vault.teach(&known));
+    if let Err(error) = taught {
+        tracing::debug!(%error, "what a component says of itself is shown as it is");
+    }
+    told::clean_manifest(&mut looked.manifest, &known);
+    Ok(looked)
 }
 
 /// Names the file, where the error itself does not.

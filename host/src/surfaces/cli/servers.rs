@@ -89,7 +89,7 @@ impl Servers {
             Self::Logout { server } => login::log_out(scene, &setup, named(&setup, &server)?),
             Self::Forget { server } => {
                 let terms = named(&setup, &server)?;
-                let was = pins.of(terms)?.is_some();
+                let was = pins.of(terms, &Known::default())?.is_some();
                 pins.forget(terms)?;
                 if scene.json {
                     print::value(
@@ -128,7 +128,8 @@ fn list(scene: &Scene, setup: &Setup, pins: &Pins) -> Result<u8> {
     let mut rows = Vec::new();
     let mut all = Vec::new();
     for terms in &setup.servers {
-        let pin = pins.of(terms)?;
+        // Nothing is shown of it but numbers, for which no vault is opened.
+        let pin = pins.of(terms, &Known::default())?;
         let tools = pin.as_ref().map(|pin| pin.tools.len());
         all.push(json!({
             "name": terms.name, "kind": kind(terms), "place": terms.place(),
@@ -172,24 +173,24 @@ pub(super) fn around(setup: &Setup) -> Result<Around> {
     served::around(&setup.places, (&setup.vault, &known), &egress)
 }
 
-/// What a server says now, and the files that its command names. It is ended at once.
-async fn look(scene: &Scene, setup: &Setup, terms: &Terms) -> Result<(Listed, Parts)> {
+/// What a server says now, the files that its command names, and what nobody may read. It is ended at once.
+async fn look(scene: &Scene, setup: &Setup, terms: &Terms) -> Result<(Listed, Parts, Known)> {
     let around = around(setup)?;
     // Before it is started, or it could say what it was that was started.
-    let parts = parts(terms, &around)?;
+    let (parts, known) = (parts(terms, &around)?, around.known.clone());
     let server = Server::new(terms.clone(), around);
     server.as_read(&parts);
     let waiting = format!("starting the server `{}`", terms.name);
     let listed = print::while_waiting(&waiting, scene.quiet, server.look()).await;
     server.end().await;
-    Ok((listed?, parts))
+    Ok((listed?, parts, known))
 }
 
 async fn check(scene: &Scene, setup: &Setup, (pins, name): (&Pins, &str)) -> Result<u8> {
     let terms = named(setup, name)?;
-    let (listed, parts) = look(scene, setup, terms).await?;
+    let (listed, parts, known) = look(scene, setup, terms).await?;
     let now = Pin::of(terms, &listed, parts);
-    let pin = pins.of(terms)?;
+    let pin = pins.of(terms, &known)?;
     let difference = pin
         .as_ref()
         .map(|pin| pin.difference(&digests(&listed), &now.parts));
@@ -219,7 +220,7 @@ async fn trust(
     (pins, name, digest): (&Pins, &str, Option<String>),
 ) -> Result<u8> {
     let terms = named(setup, name)?;
-    let (listed, parts) = look(scene, setup, terms).await?;
+    let (listed, parts, known) = look(scene, setup, terms).await?;
     let pin = Pin::of(terms, &listed, parts);
     let wanted = digest.as_deref().map(Digest::parse).transpose()?;
     if wanted.is_some_and(|wanted| wanted != pin.digest()) {
@@ -230,7 +231,7 @@ async fn trust(
         return Err(Error::new(Code::Denied, what)
             .hint(format!("look at it: `lazaret servers check {name}`")));
     }
-    let before = pins.of(terms)?;
+    let before = pins.of(terms, &known)?;
     pins.keep(terms, &pin)?;
     if scene.json {
         print::value(&told(terms, &listed, &pin, None), true);

@@ -88,6 +88,10 @@ impl Stranger {
             }
             _ => {}
         }
+        let token = match self.manner.as_str() {
+            "tells" => std::env::var("TOKEN").unwrap_or_default(),
+            _ => String::new(),
+        };
         let mut offers = json!({"tools": {"listChanged": true}});
         if self.manner == "shelf" {
             offers["resources"] = json!({});
@@ -95,8 +99,9 @@ impl Stranger {
         self.answer(
             id,
             json!({
-                "protocolVersion": params["protocolVersion"], "serverInfo": {"name": "stranger", "version": "1"},
-                "capabilities": offers,
+                "protocolVersion": params["protocolVersion"], "capabilities": offers,
+                "serverInfo": {"name": format!("stranger {token}"), "version": "1"},
+                "instructions": format!("Use {token}."),
             }),
         );
     }

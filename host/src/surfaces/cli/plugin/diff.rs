@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use super::{about, installed, look, quarantine};
+use super::{about, installed, look_to_show, quarantine};
 use crate::edges::named;
 use crate::rules::changes::remarks::{self, Remark};
 use crate::rules::changes::{Change, between};
@@ -92,7 +92,7 @@ async fn manifest(scene: &Scene, which: &str) -> Result<Manifest> {
         return Manifest::read(&text).map_err(|error| about(path, &error));
     }
     if path.extension().is_some() || which.contains('/') {
-        return Ok(look(scene, &quarantine(scene)?, path).await?.manifest);
+        return Ok(look_to_show(scene, &quarantine(scene)?, path).await?.manifest);
     }
     let host = scene.open_host().await?;
     Ok(installed(&host, which)?.manifest.clone())
