@@ -4,22 +4,28 @@
 //! behaves as its first argument says (`tests/src/bin/stranger`). A file with `variants` is as
 //! many attacks, which differ in the text that stands for `{variant}`: what comes of them is the same.
 
+mod laid;
+mod meanwhile;
+mod offered;
+mod strike;
+
 use std::path::{Path, PathBuf};
 
-use lazaret::runs::host::Called;
-use lazaret::words::error::{Code, Result};
+use lazaret::words::error::{Code, Error};
 use lazaret::words::event::Answer as Say;
-use lazaret::words::id::RunId;
+use lazaret::words::id::Digest;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::attack::laid::{Damage, Laid};
+use crate::attack::meanwhile::Meanwhile;
+use crate::attack::offered::{Offered, Signing};
+use crate::authority::Certified;
 use crate::forge;
+use crate::heard;
 use crate::rig::{Rig, Rigged};
 use crate::server::{Answer, Server};
-use crate::verdict::{
-    check_answer, check_every, check_journal, check_nowhere, check_outside, check_records,
-    check_rendered, check_shown, check_wire, observed, said,
-};
+use crate::verdict::{check_answer, check_nowhere, check_outside, check_shown, check_wire, said};
 
 /// What a tool or answer must never hold: stands in files outside of every mount.
 pub const CANARY: &str = "canary-7f3a9c";
@@ -54,6 +60,12 @@ pub struct Attack {
     /// Instead of a forged module: a whole component in the text format.
     #[serde(default)]
     pub component: Option<String>,
+    /// What is made of the forged component, or of a guest, before it is offered.
+    #[serde(default)]
+    pub offered: Option<Offered>,
+    /// The forged component has to be signed, and is like this.
+    #[serde(default)]
+    pub signed: Option<Signing>,
     /// Secrets by name.
     #[serde(default)]
     pub secrets: std::collections::BTreeMap<String, String>,
@@ -63,6 +75,9 @@ pub struct Attack {
     /// What the server says.
     #[serde(default)]
     pub server: Vec<Answer>,
+    /// What the server shows of itself, on a port of its own: `{tls}`.
+    #[serde(default)]
+    pub tls: Option<Certified>,
     /// MCP servers of the policy that a person has read and trusted before.
     #[serde(default)]
     pub trusting: Vec<String>,
@@ -75,9 +90,15 @@ pub struct Attack {
     /// Where names lead, each look-up getting the next answer.
     #[serde(default)]
     pub names_in_turn: std::collections::BTreeMap<String, Vec<Vec<String>>>,
-    /// The call, or
+    /// The call,
     #[serde(default)]
     pub call: Option<Wish>,
+    /// a script that a person runs,
+    #[serde(default)]
+    pub script: Option<String>,
+    /// one that waits in another host, whose records are taken in here and gone on with, or
+    #[serde(default)]
+    pub imported: Option<String>,
     /// what a model says, turn by turn,
     #[serde(default)]
     pub replies: Vec<Value>,
@@ -99,6 +120,21 @@ pub struct Attack {
     /// and with these files of the folder to look at.
     #[serde(default)]
     pub attached: Vec<String>,
+    /// Records and state are on disk, as they are wherever an attack needs them there.
+    #[serde(default)]
+    pub kept: bool,
+    /// What is damaged while the host is closed, once what was before is done.
+    #[serde(default)]
+    pub damage: Vec<Damage>,
+    /// How often all of it is done, one after the other, if more than once: what comes of it is the same each time.
+    #[serde(default)]
+    pub times: usize,
+    /// What happens while it is under way, beside the calls of others.
+    #[serde(default)]
+    pub meanwhile: Option<Meanwhile>,
+    /// What is called once it is over, and succeeds.
+    #[serde(default)]
+    pub after: Option<Wish>,
     /// What a person says when the run waits, time after time; it goes on in a host that is started anew.
     #[serde(default)]
     pub answers: Vec<Say>,
@@ -131,39 +167,13 @@ impl Wish {
     }
 }
 
-/// Something in the test's folder.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Laid {
-    /// Where.
-    pub path: String,
-    /// A file with this text,
-    #[serde(default)]
-    pub text: Option<String>,
-    /// a symbolic link to this,
-    #[serde(default)]
-    pub link: Option<String>,
-    /// a second name of this file,
-    #[serde(default)]
-    pub hard_link: Option<String>,
-    /// a pipe,
-    #[serde(default)]
-    pub pipe: bool,
-    /// so many files with numbered names,
-    #[serde(default)]
-    pub many: usize,
-    /// or a file of this size with nothing in it.
-    #[serde(default)]
-    pub sparse: u64,
-}
-
 /// What must come of an attack.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Expect {
-    /// `ok`, or the code of the failure.
+    /// `ok`, or the code of the failure; with ` or ` between them where a machine that is busy may see another one.
     pub code: String,
-    /// The host does not even open.
+    /// The host does not even open; where it may, nothing is called.
     pub install: bool,
     /// Texts in the answer: the outcome as JSON, or message, issues and hints.
     pub says: Vec<String>,
@@ -215,6 +225,13 @@ pub fn all() -> Vec<(String, PathBuf)> {
     all
 }
 
+/// Whether it needs a process that trusts the authorities of tests.
+#[must_use]
+pub fn is_encrypted(path: &Path) -> bool {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.lines().any(|line| line.starts_with("tls = "))
+}
+
 fn goal() -> String {
     "Do what you are told.".to_owned()
 }
@@ -264,51 +281,7 @@ async fn run_one(text: &str, place: usize) -> Vec<String> {
         Err(error) => return vec![error.to_string()],
     };
     server.say(attack.server.clone());
-    let rig = rig.file("outside/secret.txt", CANARY);
-    let (mut rig, mut wrong) = prepare(rig, &attack);
-    if attack.restart || !attack.answers.is_empty() || attack.has_servers() {
-        rig = rig.kept().await;
-    }
-    for name in &attack.trusting {
-        rig = rig.trusting(name).await;
-    }
-    let looked = match &attack.look {
-        Some(name) => Some(rig.look(name).await.map(drop)),
-        None => None,
-    };
-    match rig.try_open().await {
-        Ok(host) if attack.look.is_some() => {
-            let end = looked.and_then(Result::err);
-            wrong.extend(check_look(&attack.expect, end.as_ref(), (&host, &server)));
-        }
-        Ok(mut host) => {
-            let mut with = Vec::new();
-            for source in &attack.before {
-                let called = host.script(source).await;
-                if let Err(error) = called.outcome.result {
-                    wrong.push(format!("what was before fails: {error:?}"));
-                }
-                let run = called.run;
-                with = attack
-                    .with
-                    .iter()
-                    .map(|held| format!("{run}:{held}"))
-                    .collect();
-            }
-            if attack.restart {
-                host = host.restart().await;
-            }
-            wrong.extend(strike(&attack, (host, &with), &server).await);
-        }
-        Err(error) if attack.expect.install => {
-            wrong.extend(check_answer(
-                &attack.expect,
-                Some(error.code()),
-                &said(&error),
-            ));
-        }
-        Err(error) => wrong.push(format!("the host does not open: {error:?}")),
-    }
+    let mut wrong = make(attack, rig.file("outside/secret.txt", CANARY), &server).await;
     if !variant.is_empty() {
         wrong
             .iter_mut()
@@ -317,9 +290,128 @@ async fn run_one(text: &str, place: usize) -> Vec<String> {
     wrong
 }
 
+/// Makes the attack, whatever it is.
+async fn make(mut attack: Attack, rig: Rig, server: &Server) -> Vec<String> {
+    let encrypted = attack.tls.map(Certified::start);
+    if let Some(encrypted) = &encrypted {
+        attack.reach(encrypted.port());
+    }
+    heard::begin();
+    let (mut rig, mut wrong) = prepare(rig, &attack);
+    if attack.is_kept() {
+        rig = rig.kept().await;
+    }
+    rig = offered::offer(rig, &attack).await;
+    for name in &attack.trusting {
+        rig = rig.trusting(name).await;
+    }
+    let looked = match &attack.look {
+        Some(name) => Some(rig.look(name).await.map(drop)),
+        None => None,
+    };
+    let component = forged(&rig);
+    match (rig.try_open().await, looked) {
+        (Ok(host), Some(looked)) => {
+            let end = looked.err();
+            wrong.extend(check_look(&attack.expect, end.as_ref(), (&host, server)));
+        }
+        (Ok(host), None) => wrong.extend(open(&attack, host, server).await),
+        (Err(error), _) => wrong.extend(refused(&attack, &error, component)),
+    }
+    let inside = encrypted.map_or(0, |encrypted| encrypted.requests());
+    if inside != usize::from(attack.tls == Some(Certified::Right)) {
+        wrong.push(format!("{inside} requests arrived inside the encryption"));
+    }
+    wrong
+}
+
+/// Does what was before, and then strikes.
+async fn open(attack: &Attack, mut host: Rigged, server: &Server) -> Vec<String> {
+    let (mut wrong, mut with) = (Vec::new(), Vec::new());
+    for source in &attack.before {
+        let called = host.script(source).await;
+        if let Err(error) = called.outcome.result {
+            wrong.push(format!("what was before fails: {error:?}"));
+        }
+        let run = called.run;
+        let held = attack.with.iter();
+        with = held.map(|held| format!("{run}:{held}")).collect();
+    }
+    if attack.restart || !attack.damage.is_empty() {
+        let rig = host.close();
+        for damage in &attack.damage {
+            if let Err(error) = laid::damage(rig.folder(), damage) {
+                wrong.push(format!("{} cannot be damaged: {error}", damage.path));
+            }
+        }
+        host = match rig.try_open().await {
+            Ok(host) => host,
+            Err(error) => {
+                wrong.extend(refused(attack, &error, None));
+                return wrong;
+            }
+        };
+    }
+    if attack.expect.install {
+        match attack.expect.may_be(None) {
+            true => wrong.extend(strike::well(&host).await),
+            false => wrong.push("the host opens, and must not".to_owned()),
+        }
+        return wrong;
+    }
+    let imported = match &attack.imported {
+        Some(source) => Some(offered::import(&host, (&attack.policy, source)).await),
+        None => None,
+    };
+    wrong.extend(strike::strike(attack, (host, &with), server, imported.as_ref()).await);
+    wrong
+}
+
+/// The component that is offered here, if there is one.
+fn forged(rig: &Rig) -> Option<Digest> {
+    let bytes = std::fs::read(rig.path("forged.wasm")).ok()?;
+    Some(Digest::of(&bytes))
+}
+
+/// What a host says that does not open. Of a component that it refuses it says so in its log as well.
+fn refused(attack: &Attack, error: &Error, component: Option<Digest>) -> Vec<String> {
+    if !attack.expect.install {
+        return vec![format!("the host does not open: {error:?}")];
+    }
+    let mut wrong = check_answer(&attack.expect, Some(error.code()), &said(error));
+    if component.is_some_and(|component| !heard::refused(error.code(), component)) {
+        wrong.push(format!("no event says so: {error:?}"));
+    }
+    wrong
+}
+
+impl Expect {
+    /// Whether it may end so.
+    pub(crate) fn may_be(&self, code: Option<Code>) -> bool {
+        let code = code.map_or_else(
+            || "ok".into(),
+            |code| serde_json::to_value(code).expect("a word"),
+        );
+        self.code.split(" or ").any(|word| code == word)
+    }
+}
+
 impl Attack {
-    fn has_servers(&self) -> bool {
-        self.look.is_some() || !self.trusting.is_empty()
+    /// Whether its records and its state are on disk.
+    fn is_kept(&self) -> bool {
+        let goes_on = self.restart || !self.answers.is_empty() || !self.damage.is_empty();
+        let has_servers = self.look.is_some() || !self.trusting.is_empty();
+        self.kept || goes_on || has_servers
+    }
+
+    /// With the port of the server that shows who it is.
+    fn reach(&mut self, port: u16) {
+        let port = port.to_string();
+        self.policy = self.policy.replace("{tls}", &port);
+        if let Some(wish) = &mut self.call {
+            let text = wish.args.to_string().replace("{tls}", &port);
+            wish.args = serde_json::from_str(&text).expect("it was JSON");
+        }
     }
 }
 
@@ -333,11 +425,11 @@ fn stranger() -> String {
 /// What came of looking at an MCP server.
 fn check_look(
     expect: &Expect,
-    end: Option<&lazaret::words::error::Error>,
+    end: Option<&Error>,
     (host, server): (&Rigged, &Server),
 ) -> Vec<String> {
     let said = end.map(said).unwrap_or_default();
-    let mut wrong = check_answer(expect, end.map(|error| error.code()), &said);
+    let mut wrong = check_answer(expect, end.map(Error::code), &said);
     wrong.extend(check_shown(expect, &said, host));
     wrong.extend(check_nowhere(expect, &said, host));
     wrong.extend(check_wire(expect, server));
@@ -353,10 +445,8 @@ fn prepare(rig: Rig, attack: &Attack) -> (Rig, Vec<String>) {
     }
     let manifest = attack.manifest.as_deref().unwrap_or(forge::MANIFEST);
     if let Some(fields) = &attack.forged {
-        rig = rig.component(
-            "forged",
-            &forge::plugin_with(manifest, fields, &attack.beside),
-        );
+        let bytes = forge::plugin_with(manifest, fields, &attack.beside);
+        rig = rig.component("forged", &bytes);
     }
     if let Some(text) = &attack.component {
         rig = rig.component("forged", &forge::component(text));
@@ -375,155 +465,10 @@ fn prepare(rig: Rig, attack: &Attack) -> (Rig, Vec<String>) {
         rig = rig.replies(&attack.replies);
     }
     for laid in &attack.files {
-        if let Err(error) = lay(&rig.path(""), laid) {
+        if let Err(error) = laid::lay(rig.folder(), laid) {
             wrong.push(format!("{} cannot be laid out: {error}", laid.path));
         }
     }
     (rig, wrong)
 }
 
-fn lay(folder: &Path, laid: &Laid) -> std::io::Result<()> {
-    let path = folder.join(&laid.path);
-    std::fs::create_dir_all(path.parent().unwrap_or(folder))?;
-    if let Some(to) = &laid.link {
-        return std::os::unix::fs::symlink(to, path);
-    }
-    if let Some(to) = &laid.hard_link {
-        return std::fs::hard_link(folder.join(to), path);
-    }
-    if laid.pipe {
-        let made = std::process::Command::new("mkfifo").arg(path).status()?;
-        return if made.success() {
-            Ok(())
-        } else {
-            Err(std::io::Error::other("mkfifo failed"))
-        };
-    }
-    if laid.many > 0 {
-        std::fs::create_dir_all(&path)?;
-        return (0..laid.many).try_for_each(|at| std::fs::write(path.join(at.to_string()), ""));
-    }
-    if laid.sparse > 0 {
-        return std::fs::File::create(path)?.set_len(laid.sparse);
-    }
-    std::fs::write(path, laid.text.as_deref().unwrap_or_default())
-}
-
-/// All that a call leaves for whoever made it.
-fn everything(called: &Called) -> String {
-    let mut all = format!("{:?}", called.outcome);
-    for artifact in &called.outcome.trail.artifacts {
-        all.push_str(&String::from_utf8_lossy(&artifact.bytes));
-    }
-    all
-}
-
-fn check_logs(expect: &Expect, logs: &[String]) -> Vec<String> {
-    let missing = |text: &&String| !logs.iter().any(|line| line.contains(*text));
-    let missing = expect.logs.iter().filter(missing);
-    let mut wrong: Vec<String> = missing
-        .map(|text| format!("no log line says `{text}`: {:?}", logs.last()))
-        .collect();
-    if expect.log_lines.is_some_and(|most| logs.len() > most) {
-        wrong.push(format!("the log has {} lines", logs.len()));
-    }
-    wrong
-}
-
-/// Pursues the goal, answers what it asks, and goes on, as long as there is something to say.
-async fn pursue(
-    attack: &Attack,
-    (mut host, with): (Rigged, &[String]),
-) -> (Rigged, RunId, Result<String>) {
-    for goal in &attack.earlier {
-        let (run, answer) = host.pursue_in_session("earlier", goal).await;
-        answer.unwrap_or_else(|error| panic!("the earlier run {run} fails: {error:?}"));
-        if attack.restart {
-            host = host.restart().await;
-        }
-    }
-    let (run, mut answer) = match attack.earlier.is_empty() {
-        true => {
-            let files = attack.attached.as_slice();
-            host.pursue_beginning(&attack.goal, (with, files)).await
-        }
-        false => host.pursue_in_session("earlier", &attack.goal).await,
-    };
-    for say in &attack.answers {
-        let waiting = host.host.questions().await.expect("the journal is well");
-        for one in waiting.iter().filter(|one| one.run == run) {
-            let answered = host.host.answer(one.question.id.as_str(), *say).await;
-            answered.expect("the question is open");
-        }
-        if !matches!(&answer, Err(error) if error.code() == Code::Asked) {
-            break;
-        }
-        host = host.restart().await;
-        answer = host.resume_agent(&run).await;
-    }
-    (host, run, answer)
-}
-
-async fn strike(
-    attack: &Attack,
-    (mut host, with): (Rigged, &[String]),
-    server: &Server,
-) -> Vec<String> {
-    let expect = &attack.expect;
-    if expect.install {
-        return vec!["the host opens, and must not".to_owned()];
-    }
-    let mut left = String::new();
-    let (run, result, logs) = match &attack.call {
-        Some(wish) => {
-            let text = wish.text();
-            let called = host.call_text(&wish.tool, &text).await;
-            left = everything(&called);
-            (called.run, called.outcome.result, called.outcome.trail.logs)
-        }
-        None => {
-            let (again, run, answer) = pursue(attack, (host, with)).await;
-            host = again;
-            let seen = observed(&host.records(&run).await);
-            if seen.contains(host.folder()) {
-                return vec![format!("a model reads a path of the host:\n{seen}")];
-            }
-            (run, answer.map(Value::from), Vec::new())
-        }
-    };
-    let (code, answer) = match &result {
-        Ok(value) => (None, value.to_string()),
-        Err(error) => (Some(error.code()), said(error)),
-    };
-    let mut wrong = check_answer(expect, code, &answer);
-    wrong.extend(check_every(expect, &result));
-    wrong.extend(check_rendered(expect, &result));
-    let logs: Vec<String> = logs
-        .iter()
-        .map(|line| format!("{} {}", line.level, line.message))
-        .collect();
-    wrong.extend(check_logs(expect, &logs));
-    let records = host.records(&run).await;
-    let journal = crate::golden::render(&records);
-    let shown = format!("{answer}\n{}\n{}", logs.join("\n"), observed(&records));
-    wrong.extend(check_shown(expect, &shown, &host));
-    let kept = serde_json::to_string(&records).expect("records are JSON");
-    let all = format!("{left}\n{shown}\n{kept}\n{journal}");
-    wrong.extend(check_nowhere(expect, &all, &host));
-    wrong.extend(check_wire(expect, server));
-    wrong.extend(check_journal(expect, &journal));
-    // A run that waits for a person has not ended.
-    if code != Some(Code::Asked) {
-        wrong.extend(check_records(&records));
-    }
-    wrong.extend(check_outside(expect, &host, server));
-    if let Err(error) = host
-        .call("text.count", serde_json::json!({"text": "a b"}))
-        .await
-        .outcome
-        .result
-    {
-        wrong.push(format!("the host counts no more: {error:?}"));
-    }
-    wrong
-}

@@ -17,11 +17,13 @@ macro_rules! told {
 }
 
 pub mod attack;
+pub mod authority;
 pub mod client;
 pub mod crash;
 pub mod disk;
 pub mod forge;
 pub mod golden;
+pub mod heard;
 pub mod nobody;
 pub mod rig;
 pub mod saying;

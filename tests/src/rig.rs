@@ -129,6 +129,17 @@ impl Rig {
         self.plugin(name, &path)
     }
 
+    /// With the name of who has to have signed a component.
+    #[must_use]
+    pub fn signed_by(mut self, name: &str, by: &str) -> Self {
+        let path = self.table("plugins").remove(name);
+        let mut plugin = Table::new();
+        plugin.insert("path".into(), path.expect("a component"));
+        plugin.insert("signed_by".into(), by.into());
+        self.table("plugins").insert(name.to_owned(), plugin.into());
+        self
+    }
+
     /// With a file below the test's folder.
     #[must_use]
     pub fn file(self, path: &str, text: &str) -> Self {
@@ -486,35 +497,51 @@ impl Rigged {
     pub async fn pursue_beginning(
         &self,
         goal: &str,
-        (handles, files): (&[String], &[String]),
+        beginning: (&[String], &[String]),
     ) -> (RunId, Result<String>) {
+        let (goal, tasks) = (self.goal_beginning(goal, beginning), Tasks::new());
+        (goal.run.clone(), self.host.pursue(goal, &tasks).await)
+    }
+
+    /// The goal itself.
+    ///
+    /// # Panics
+    /// Where there is no such handle or file.
+    #[must_use]
+    pub fn goal_beginning(&self, goal: &str, (handles, files): (&[String], &[String])) -> Goal {
         let chosen = |text: &String| Chosen::parse(text).expect("a choice");
         let attached = |file: &String| {
             let attached = self.host.attach(&self.path(file));
             attached.expect("a file that a model looks at")
         };
-        let goal = Goal {
+        Goal {
             with: With {
                 handles: handles.iter().map(chosen).collect(),
                 files: files.iter().map(attached).collect(),
                 ..With::default()
             },
             ..self.goal(goal)
-        };
-        (
-            goal.run.clone(),
-            self.host.pursue(goal, &Tasks::new()).await,
-        )
+        }
     }
 
     /// Pursues a goal in a session.
     pub async fn pursue_in_session(&self, name: &str, goal: &str) -> (RunId, Result<String>) {
+        let goal = self.goal(goal);
+        let run = goal.run.clone();
+        (run, self.pursue_on(name, goal, &Tasks::new()).await)
+    }
+
+    /// Likewise, in a run that the test can cancel.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    pub async fn pursue_on(&self, name: &str, goal: Goal, tasks: &Tasks) -> Result<String> {
         let joining = Joining {
             session: Session::of(LOCAL, name).expect("a name"),
             queue: false,
             compact: false,
         };
-        self.join(&joining, goal).await
+        self.host.pursue_in(&joining, goal, tasks).await
     }
 
     /// Likewise, joining it in this way.
@@ -589,6 +616,15 @@ impl Rigged {
     /// Ends this host, and opens another one on what it leaves.
     pub async fn restart(self) -> Self {
         self.close().open().await
+    }
+
+    /// Looks at the records that are kept here.
+    ///
+    /// # Panics
+    /// Where they cannot be opened.
+    #[must_use]
+    pub fn audit(&self) -> Audit {
+        self.rig.audit()
     }
 
     /// What happened in a run, as words.
@@ -716,9 +752,14 @@ pub fn error(outcome: &Outcome) -> &Error {
 
 /// Starts this test program once more for one test alone, which is told so by `mark`; it has to pass.
 pub async fn alone(test: &str, mark: &str) {
+    alone_with(test, &[(mark, Path::new("1"))]).await;
+}
+
+/// Likewise, with these variables.
+pub async fn alone_with(test: &str, variables: &[(&str, &Path)]) {
     let itself = std::env::current_exe().expect("this program has a path");
     let mut alone = tokio::process::Command::new(itself);
-    alone.args(["--exact", test]).env(mark, "1");
+    alone.args(["--exact", test]).envs(variables.iter().copied());
     let output = alone.output().await.expect("it starts once more");
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(

@@ -38,6 +38,14 @@ pub struct Answer {
     pub endless: bool,
     /// Puts all that it was sent into headers and body, in every spelling that it knows.
     pub reflect: bool,
+    /// Each character of the body is one byte, so that it may be no text.
+    pub bytes: bool,
+    /// So many `x` stand for `{fill}` in the body.
+    pub fill: usize,
+    /// The body comes so often, if more than once.
+    pub repeat: usize,
+    /// The body comes in pieces of so many bytes.
+    pub pieces: usize,
     /// Instead of everything else: these very bytes, then the end.
     pub raw: String,
 }
@@ -145,6 +153,8 @@ async fn serve(
     (answers, seen, mut open): Shared,
     arrival: &watch::Sender<usize>,
 ) -> std::io::Result<()> {
+    // Pieces are sent as they are cut.
+    stream.set_nodelay(true)?;
     let (asked, brought) = read_request(&mut stream).await?;
     let path = asked.split(' ').nth(1).unwrap_or_default().to_owned();
     let all = (asked.clone(), brought.clone());
@@ -191,7 +201,10 @@ async fn serve(
         head.push_str(&format!("content-length: {}\r\n", body.len()));
     }
     stream.write_all(format!("{head}\r\n").as_bytes()).await?;
-    stream.write_all(&body).await?;
+    for piece in body.chunks(piece_of(answer, &body)) {
+        stream.write_all(piece).await?;
+        stream.flush().await?;
+    }
     if answer.endless {
         // Until the client has had enough.
         loop {
@@ -250,7 +263,12 @@ fn body_of(answer: &Answer) -> std::io::Result<Vec<u8>> {
         return packed.try_fold(vec![0; answer.zeros], |bytes, coding| pack(&bytes, coding));
     }
     if answer.gzip_zeros == 0 {
-        return Ok(answer.body.clone().into_bytes());
+        let body = answer.body.replace("{fill}", &"x".repeat(answer.fill));
+        let body = body.repeat(answer.repeat.max(1));
+        return Ok(match answer.bytes {
+            true => body.chars().map(|one| one as u8).collect(),
+            false => body.into_bytes(),
+        });
     }
     let times = answer.gzip_times.max(1);
     (0..times).try_fold(vec![0; answer.gzip_zeros], |bytes, _| pack(&bytes, "gzip"))
@@ -274,5 +292,12 @@ fn pack(bytes: &[u8], coding: &str) -> std::io::Result<Vec<u8>> {
         other => Err(std::io::Error::other(format!(
             "no coding is called {other}"
         ))),
+    }
+}
+
+fn piece_of(answer: &Answer, body: &[u8]) -> usize {
+    match answer.pieces {
+        0 => body.len().max(1),
+        size => size,
     }
 }

@@ -27,15 +27,11 @@ pub(crate) fn said(error: &Error) -> String {
 }
 
 pub(crate) fn check_answer(expect: &Expect, code: Option<Code>, answer: &str) -> Vec<String> {
-    let code = code.map_or_else(
-        || "ok".into(),
-        |code| serde_json::to_value(code).expect("a word"),
-    );
     let mut wrong = Vec::new();
-    if code != expect.code {
+    if !expect.may_be(code) {
         let start: String = answer.chars().take(400).collect();
         wrong.push(format!(
-            "the code is {code}, and must be `{}`: {start}",
+            "the code is {code:?}, and must be `{}`: {start}",
             expect.code
         ));
     }

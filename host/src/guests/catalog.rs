@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::crowd::Crowd;
 use super::plugin::Plugin;
+use super::vouched::refused;
 use crate::edges::mcp::Server;
 use crate::rules::call::admits;
 use crate::rules::caller::{Caller, Origin};
@@ -265,13 +266,16 @@ impl Catalog {
             let taken = catalog.has_plugin(&plugin.name)
                 || names.get(&plugin.name).is_some_and(|count| *count > 1);
             if taken && collisions == Collisions::Error {
-                return Err(Error::bad_input(format!("two plugins are named `{}`", plugin.name))
-                    .hint("write `collisions = \"auto-prefix\"` to call them by their names in `[plugins]`"));
+                let error = Error::bad_input(format!("two plugins are named `{}`", plugin.name))
+                    .hint("write `collisions = \"auto-prefix\"` to call them by their names in `[plugins]`");
+                return Err(refused((&key, Some(plugin.digest)), error));
             }
             if taken {
                 plugin.name.clone_from(&key);
             }
-            catalog.add(plugin, policy)?;
+            let digest = plugin.digest;
+            let added = catalog.add(plugin, policy);
+            added.map_err(|error| refused((&key, Some(digest)), error))?;
         }
         catalog.check_wards(&policy.wards)?;
         Ok(catalog)

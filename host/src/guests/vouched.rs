@@ -8,6 +8,7 @@ use crate::edges::named;
 use crate::edges::versions::Versions;
 use crate::rules::signed::{Signed, Vouched};
 use crate::words::error::{Code, Error, Result};
+use crate::words::id::{Digest, shown};
 use crate::words::limits::SIGNED_BYTES;
 
 /// The signature's file: beside the component, with its name and an ending more.
@@ -33,6 +34,25 @@ pub fn read(component: &Path) -> Result<Signed> {
 /// # Errors
 /// `Denied`, and what [`Plugin::look`] says.
 pub async fn look(
+    (quarantine, versions): (&Quarantine, &Versions),
+    name: &str,
+    installed: Installed,
+) -> Result<Plugin> {
+    let origin = PluginBytes::File(installed.path.clone());
+    let looked = admit((quarantine, versions), name, installed).await;
+    looked.map_err(|error| refused((name, origin.digest().ok()), error))
+}
+
+/// Nothing of a run is on record yet where a component is refused, so the log says it: which, and why in a word. What the
+/// error quotes is the component's own, and stays out of it.
+pub(super) fn refused((name, digest): (&str, Option<Digest>), error: Error) -> Error {
+    let digest = digest.map_or_else(|| "none".to_owned(), |digest| digest.to_string());
+    let (plugin, code) = (shown(name), error.code().word());
+    tracing::warn!(target: "lazaret::plugin", %plugin, %digest, code, "refused");
+    error
+}
+
+async fn admit(
     (quarantine, versions): (&Quarantine, &Versions),
     name: &str,
     Installed { path, signed_by }: Installed,

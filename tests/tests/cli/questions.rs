@@ -328,3 +328,23 @@ fn keys_about_questions_that_mean_nothing_are_refused() {
         Station::new().run(&["tools", &flag]).ends(2);
     }
 }
+
+/// One command answers and goes on; where another answer is missing, it says so and leaves the run as it is.
+#[test]
+fn an_answer_goes_on_with_its_run_where_that_is_wished() {
+    let station = agent("");
+    station.run(&["run", "write"]).ends(75);
+    let ids: Vec<String> = waiting(&station).iter().map(id).collect();
+    assert_eq!(ids.len(), 2);
+    let first = ["ask", "allow", &ids[0], "--go-on"];
+    station.run(&first).ends(75).prints(&["allowed: "]).says(&[
+        "it waits for another answer first: lazaret ask show ",
+        &ids[1],
+    ]);
+    assert!(!has(&station, "one"), "nothing goes on yet");
+    let second = ["ask", "deny", &ids[1], "--reason", "one will do", "--go-on"];
+    let ended = station.run(&second).ends(0);
+    ended.prints(&["Done."]).says(&["denied: "]);
+    assert!(has(&station, "one") && !has(&station, "two"));
+    station.run(&["runs", "list"]).ends(0).prints(&["done"]);
+}

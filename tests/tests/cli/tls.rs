@@ -2,127 +2,17 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread::JoinHandle;
+use std::net::TcpListener;
 
-use rcgen::{
-    BasicConstraints, CertificateParams, CidrSubnet, DnType, GeneralSubtree, IsCa, Issuer, KeyPair,
-    NameConstraints, date_time_ymd,
-};
-use rustls::pki_types::PrivateKeyDer;
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use lazaret_tests::authority::{Authority, FUTURE, NOW, PAST, Server, confined, params};
+use rcgen::KeyPair;
 
 use crate::server::{self, plain};
 use crate::station::{Ended, Station, hostile};
 
-/// A year in which every test runs, and one in which none does.
-const NOW: (i32, i32) = (2020, 2120);
-const PAST: (i32, i32) = (2001, 2002);
-const FUTURE: (i32, i32) = (2119, 2120);
-
-/// An authority, and what it says of others.
-struct Authority {
-    issuer: Issuer<'static, KeyPair>,
-    pem: String,
-}
-
-impl Authority {
-    fn new(constraints: Option<NameConstraints>) -> Self {
-        let mut params = params(&[], NOW);
-        params
-            .distinguished_name
-            .push(DnType::CommonName, "an authority");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.name_constraints = constraints;
-        let key = KeyPair::generate().unwrap();
-        let pem = params.self_signed(&key).unwrap().pem();
-        let issuer = Issuer::new(params, key);
-        Self { issuer, pem }
-    }
-
-    fn vouches(&self, names: &[&str], years: (i32, i32)) -> Server {
-        let key = KeyPair::generate().unwrap();
-        let certificate = params(names, years).signed_by(&key, &self.issuer).unwrap();
-        Server::start(certificate, &key)
-    }
-}
-
-fn params(names: &[&str], (from, to): (i32, i32)) -> CertificateParams {
-    let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-    let mut params = CertificateParams::new(names).unwrap();
-    params.not_before = date_time_ymd(from, 1, 1);
-    params.not_after = date_time_ymd(to, 1, 1);
-    params
-}
-
-/// A server that has this certificate, and counts the requests that reach it inside the encryption.
-struct Server {
-    port: u16,
-    requests: Arc<AtomicUsize>,
-    ending: Arc<AtomicBool>,
-    work: Option<JoinHandle<()>>,
-}
-
-impl Server {
-    fn start(certificate: rcgen::Certificate, key: &KeyPair) -> Self {
-        let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
-        let config = ServerConfig::builder()
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate.der().clone()], key)
-            .unwrap();
-        let config = Arc::new(config);
-        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let (requests, ending) = (
-            Arc::new(AtomicUsize::new(0)),
-            Arc::new(AtomicBool::new(false)),
-        );
-        let work = std::thread::spawn({
-            let (requests, ending) = (requests.clone(), ending.clone());
-            move || {
-                while let Ok((stream, _)) = listener.accept() {
-                    if ending.load(Ordering::SeqCst) {
-                        return;
-                    }
-                    let connection = ServerConnection::new(config.clone()).unwrap();
-                    serve(StreamOwned::new(connection, stream), &requests);
-                }
-            }
-        });
-        Self {
-            port,
-            requests,
-            ending,
-            work: Some(work),
-        }
-    }
-
-    /// Calls through a user who trusts `authority` and grants this server alone.
-    fn asked(&self, authority: &Authority) -> Ended {
-        ask(&format!("https://127.0.0.1:{}/", self.port), authority)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.ending.store(true, Ordering::SeqCst);
-        // Wakes it up; where it is gone already, there is nothing to wake.
-        let _ = TcpStream::connect(("127.0.0.1", self.port));
-        let _ = self.work.take().unwrap().join();
-    }
-}
-
-/// One request, or a client that turns away.
-fn serve(mut stream: StreamOwned<ServerConnection, TcpStream>, requests: &AtomicUsize) {
-    let mut piece = [0; 4_096];
-    if let Ok(1..) = stream.read(&mut piece) {
-        requests.fetch_add(1, Ordering::SeqCst);
-        let _ = stream.write_all(plain(200, "text/plain", "inside").as_bytes());
-        stream.conn.send_close_notify();
-        let _ = stream.flush();
-    }
+/// Calls through a user who trusts `authority` and grants this server alone.
+fn asked(server: &Server, authority: &Authority) -> Ended {
+    ask(&format!("https://127.0.0.1:{}/", server.port()), authority)
 }
 
 fn station(url: &str) -> Station {
@@ -143,19 +33,19 @@ fn ask(url: &str, authority: &Authority) -> Ended {
 }
 
 fn is_refused(server: &Server, authority: &Authority, why: &str) {
-    let ended = server.asked(authority);
+    let ended = asked(server, authority);
     ended
         .prints(&["-> failed: no connection to the server", why])
         .never("inside");
-    assert_eq!(server.requests.load(Ordering::SeqCst), 0, "{why}");
+    assert_eq!(server.requests(), 0, "{why}");
 }
 
 #[test]
 fn a_server_that_an_authority_vouches_for_is_believed() {
     let authority = Authority::new(None);
     let server = authority.vouches(&["127.0.0.1"], NOW);
-    server.asked(&authority).prints(&["-> ok: 200", "inside"]);
-    assert_eq!(server.requests.load(Ordering::SeqCst), 1);
+    asked(&server, &authority).prints(&["-> ok: 200", "inside"]);
+    assert_eq!(server.requests(), 1);
 }
 
 #[test]
@@ -203,11 +93,7 @@ fn an_authority_that_nobody_trusts_vouches_for_nobody() {
 
 #[test]
 fn an_authority_vouches_only_for_names_that_are_its_own() {
-    let inner = GeneralSubtree::IpAddress(CidrSubnet::V4([10, 0, 0, 0], [255, 0, 0, 0]));
-    let authority = Authority::new(Some(NameConstraints {
-        permitted_subtrees: vec![inner],
-        excluded_subtrees: Vec::new(),
-    }));
+    let authority = Authority::new(Some(confined()));
     let server = authority.vouches(&["127.0.0.1"], NOW);
     is_refused(&server, &authority, "NameConstraintViolation");
 }

@@ -55,5 +55,6 @@ mod swaps;
 mod traces;
 mod turns;
 mod unread;
+mod usual;
 mod wards;
 mod watching;

@@ -8,7 +8,7 @@ use crate::runs::host::Host;
 use crate::runs::left::Waiting;
 use crate::surfaces::listed;
 use crate::surfaces::paint::{faint, foreign, strong, table, warn};
-use crate::words::error::{Error, Result};
+use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Answer, Content};
 
 /// Answer the questions that runs wait for.
@@ -17,6 +17,7 @@ use crate::words::event::{Answer, Content};
   lazaret ask list
   lazaret ask show 3f9a        who asks, and with which arguments
   lazaret ask allow 3f9a       then: lazaret runs resume RUN
+  lazaret ask allow 3f9a --go-on   both in one
   lazaret ask always 3f9a      its values may steer for the rest of the run
   lazaret ask deny 3f9a --reason 'ask Bob first'
   lazaret ask allow 3f9a --with '{\"name\": \"Ada\"}'   a form of a server, whose call waits
@@ -36,13 +37,17 @@ pub(super) enum Ask {
         /// The question's name, or its beginning.
         question: String,
         /// What a form of a server is answered with, as a JSON object.
-        #[arg(long, value_name = "JSON")]
+        #[arg(long, value_name = "JSON", conflicts_with = "go_on")]
         with: Option<String>,
+        #[command(flatten)]
+        then: Then,
     },
     /// Say yes, and let its values steer for the rest of the run.
     Always {
         /// The question's name, or its beginning.
         question: String,
+        #[command(flatten)]
+        then: Then,
     },
     /// Say no.
     Deny {
@@ -51,7 +56,24 @@ pub(super) enum Ask {
         /// Why not: whoever wished is told so, in at most 500 characters.
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
+        #[command(flatten)]
+        then: Then,
     },
+}
+
+/// What follows an answer.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct Then {
+    /// Go on with the run here, unless it waits for another answer still.
+    #[arg(long)]
+    go_on: bool,
+}
+
+/// A question, what is said to it, and why.
+struct Said<'a> {
+    question: &'a str,
+    answer: Answer,
+    reason: &'a str,
 }
 
 impl Ask {
@@ -66,10 +88,12 @@ impl Ask {
             Self::Allow {
                 question,
                 with: None,
-            } => answer(&host, scene, (&question, Answer::Allow, "")).await,
+                then,
+            } => say(&host, scene, Said::of(&question, Answer::Allow), then).await,
             Self::Allow {
                 question,
                 with: Some(with),
+                ..
             } => {
                 let content = json::parse(&with)
                     .map_err(|why| Error::bad_input(format!("`--with` is a JSON object: {why}")))?;
@@ -77,12 +101,19 @@ impl Ask {
                 told(scene, &waiting, Answer::Allow);
                 Ok(0)
             }
-            Self::Always { question } => {
-                answer(&host, scene, (&question, Answer::Always, "")).await
+            Self::Always { question, then } => {
+                say(&host, scene, Said::of(&question, Answer::Always), then).await
             }
-            Self::Deny { question, reason } => {
-                let reason = reason.unwrap_or_default();
-                answer(&host, scene, (&question, Answer::Deny, &reason)).await
+            Self::Deny {
+                question,
+                reason,
+                then,
+            } => {
+                let said = Said {
+                    reason: reason.as_deref().unwrap_or_default(),
+                    ..Said::of(&question, Answer::Deny)
+                };
+                say(&host, scene, said, then).await
             }
         }
     }
@@ -163,14 +194,40 @@ fn show(waiting: &Waiting, scene: &Scene) {
     }
 }
 
-async fn answer(
-    host: &Host,
-    scene: &Scene,
-    (question, answer, reason): (&str, Answer, &str),
-) -> Result<u8> {
-    let waiting = host.answer_because(question, answer, reason).await?;
-    told(scene, &waiting, answer);
-    Ok(0)
+impl<'a> Said<'a> {
+    fn of(question: &'a str, answer: Answer) -> Self {
+        Self {
+            question,
+            answer,
+            reason: "",
+        }
+    }
+}
+
+/// Answers, and goes on with the run where that is wished and nothing else holds it.
+async fn say(host: &Host, scene: &Scene, said: Said<'_>, then: Then) -> Result<u8> {
+    let answered = host.answer_because(said.question, said.answer, said.reason);
+    let waiting = answered.await?;
+    // The call of a form is under way, and goes on by itself.
+    if !then.go_on || waiting.form().is_some() {
+        told(scene, &waiting, said.answer);
+        return Ok(0);
+    }
+    let all = host.questions().await?;
+    let left = all.iter().find(|other| other.run == waiting.run);
+    if let Some(left) = left {
+        told(scene, &waiting, said.answer);
+        if !scene.quiet && !scene.json {
+            let first = faint("it waits for another answer first");
+            print::note(format!("{first}: lazaret ask show {}", left.question.id));
+        }
+        return Ok(Code::Asked.exit_status());
+    }
+    // What is printed is the run's: its outcome, or its answer.
+    if !scene.quiet && !scene.json {
+        print::note(format!("{}: {}", word(&waiting, said.answer), foreign(&waiting.question.text)));
+    }
+    super::script::resume(host, &waiting.run, scene).await
 }
 
 /// What was answered, and what follows.
@@ -182,16 +239,20 @@ fn told(scene: &Scene, waiting: &Waiting, answer: Answer) {
         return;
     }
     // The question in a line is cut; what was agreed to is not.
-    let said = match answer {
-        Answer::Allow => "allowed",
-        Answer::Always if waiting.question.values.is_empty() => "allowed, this once",
-        Answer::Always => "allowed, and its values for the rest of the run",
-        Answer::Deny => "denied",
-    };
+    let said = word(waiting, answer);
     print::line(format!("{said}: {}", foreign(&waiting.question.text)));
     // The call of a form is under way, and goes on by itself.
     if !scene.quiet && waiting.form().is_none() {
         let next = faint("go on with it");
         print::note(format!("{next}: lazaret runs resume {}", waiting.run));
+    }
+}
+
+fn word(waiting: &Waiting, answer: Answer) -> &'static str {
+    match answer {
+        Answer::Allow => "allowed",
+        Answer::Always if waiting.question.values.is_empty() => "allowed, this once",
+        Answer::Always => "allowed, and its values for the rest of the run",
+        Answer::Deny => "denied",
     }
 }
