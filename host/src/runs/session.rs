@@ -26,6 +26,7 @@ use crate::words::id::{Digest, RunId};
 use crate::words::label::Label;
 use crate::words::limits::SESSION_RUNS;
 use crate::words::message::Message;
+use crate::words::session::LOCAL;
 pub use crate::words::session::Session;
 
 /// How a run joins a session.
@@ -332,6 +333,12 @@ fn place_in(records: &[Record]) -> Option<&InSession> {
         Some(Event::Started(started)) => started.session.as_deref(),
         Some(_) | None => None,
     }
+}
+
+/// Whose run it is that has these records.
+#[must_use]
+pub fn user_in(records: &[Record]) -> &str {
+    place_in(records).map_or(LOCAL, |place| place.user.as_str())
 }
 
 fn is_cancelled(records: &[Record]) -> bool {
