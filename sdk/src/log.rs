@@ -54,3 +54,13 @@ pub fn write(level: Level, message: impl AsRef<str>, fields: &Value) {
 pub fn progress(message: impl AsRef<str>, percent: impl Into<Option<f32>>) {
     raw::progress(message.as_ref(), percent.into());
 }
+
+/// The same with fields, a JSON object: `log::progress_with("rows", 75.0, &json!({"step": 3}))`.
+pub fn progress_with(message: impl AsRef<str>, percent: impl Into<Option<f32>>, fields: &Value) {
+    let mut fields = fields.as_object().cloned().unwrap_or_default();
+    fields.insert("type".to_owned(), "progress".into());
+    if let Some(percent) = percent.into() {
+        fields.insert("percent".to_owned(), percent.into());
+    }
+    write(Level::Info, message, &Value::Object(fields));
+}

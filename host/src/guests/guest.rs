@@ -330,7 +330,7 @@ async fn within<T>(
         tokio::time::timeout(rest, work).await.unwrap_or_else(|_| {
             Err(Error::new(
                 Code::TooSlow,
-                format!("the call did not end within its {} ms", rest.as_millis()),
+                format!("the call did not end within its {} ms", deadline.ms()),
             ))
         })
     };

@@ -26,6 +26,7 @@ use crate::words::id::{Digest, RunId};
 use crate::words::label::Label;
 use crate::words::limits::SESSION_RUNS;
 use crate::words::message::Message;
+use crate::words::session::LOCAL;
 pub use crate::words::session::Session;
 
 /// How a run joins a session.
@@ -343,6 +344,12 @@ fn turns_in(records: &[Record]) -> u32 {
         Some(Event::Stopped(stopped)) => stopped.turns,
         Some(_) | None => 0,
     }
+}
+
+/// Whose run it is that has these records.
+#[must_use]
+pub fn user_in(records: &[Record]) -> &str {
+    place_in(records).map_or(LOCAL, |place| place.user.as_str())
 }
 
 fn is_cancelled(records: &[Record]) -> bool {

@@ -248,12 +248,14 @@ fn start(arguments: Arguments) -> Result<u8> {
         command,
     } = arguments;
     if let Command::Completions { shell } = command {
+        check_text(json, "a script of a shell")?;
         let mut script = Vec::new();
         clap_complete::generate(shell, &mut Arguments::command(), "lazaret", &mut script);
         print::line(String::from_utf8_lossy(&script).trim_end());
         return Ok(0);
     }
     if let Command::Man { folder } = &command {
+        check_text(json, "a manual")?;
         return man::perform(&taught(Arguments::command()), folder.as_deref());
     }
     let scene = Scene {
@@ -274,6 +276,15 @@ fn start(arguments: Arguments) -> Result<u8> {
         crate::words::limits::CANCEL_GRACE_MS,
     ));
     status
+}
+
+/// What is text for somebody else's program has no form of JSON.
+fn check_text(json: bool, what: &str) -> Result<()> {
+    if !json {
+        return Ok(());
+    }
+    let what = format!("`--json` asks for JSON, and {what} is none");
+    Err(Error::bad_input(what).hint("leave `--json` out"))
 }
 
 async fn perform(scene: &Scene, command: Command) -> Result<u8> {

@@ -45,6 +45,7 @@ struct Payload {
     confirm: bool,
     timeout_ms: Option<u64>,
     retries: Option<u32>,
+    retry_delay_ms: Option<u64>,
     idempotency_key: Option<String>,
     #[serde(default)]
     surface: OverJson,
@@ -78,6 +79,7 @@ impl Line {
                 confirm: payload.confirm,
                 timeout_ms: payload.timeout_ms,
                 retries: payload.retries,
+                retry_delay_ms: payload.retry_delay_ms,
                 idempotency_key: payload.idempotency_key,
                 // A program wrote it.
                 typed: false,
@@ -241,13 +243,14 @@ mod tests {
             assert_eq!(line.surface, surface);
         }
         let full = r#"{"action":"a.b","input":{"x":1},"confirm":true,"timeoutMs":5,"retries":2,
-            "idempotencyKey":"k","id":7}"#;
+            "retryDelayMs":7,"idempotencyKey":"k","id":7}"#;
         let full = read(full).unwrap();
         assert_eq!((full.input, full.id), (json!({"x": 1}), json!(7)));
         let options = Options {
             confirm: true,
             timeout_ms: Some(5),
             retries: Some(2),
+            retry_delay_ms: Some(7),
             idempotency_key: Some("k".to_owned()),
             client: String::new(),
             typed: false,

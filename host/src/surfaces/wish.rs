@@ -15,7 +15,7 @@ use crate::runs::written::Written;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
 use crate::words::id::RunId;
-use crate::words::limits::CALL_TIMEOUT_MS_MAX;
+use crate::words::limits::{CALL_RETRY_DELAY_MS, CALL_RETRY_DELAY_MS_MAX, CALL_TIMEOUT_MS_MAX};
 use crate::words::message::WishedArgs;
 
 /// What a client asks for beside tool and arguments (rows, A-18b). A field that is not known is an
@@ -29,6 +29,8 @@ pub struct Options {
     pub timeout_ms: Option<u64>,
     /// How often it is made again after a failure that may pass; as the tool has it where it says nothing.
     pub retries: Option<u32>,
+    /// How long the first wait before that is, in milliseconds; each is longer by as much. It goes with `retries`.
+    pub retry_delay_ms: Option<u64>,
     /// The client's own name for the call: sent again under it, it happens no second time.
     pub idempotency_key: Option<String>,
     /// A person typed the arguments, with their own hands: then their words are witnesses (design §5). Programs leave
@@ -43,7 +45,7 @@ impl Options {
     /// As a call is asked with.
     ///
     /// # Errors
-    /// `BadInput` for a time that no call may have.
+    /// `BadInput` for a time that no call may have, and for a wait before what is never made again.
     fn invocation(&self) -> Result<Invocation> {
         if let Some(ms) = self.timeout_ms
             && !(1..=CALL_TIMEOUT_MS_MAX).contains(&ms)
@@ -54,13 +56,27 @@ impl Options {
         Ok(Invocation {
             key: self.idempotency_key.as_deref().map(Into::into),
             timeout_ms: self.timeout_ms,
-            retry: self.retries.map(|retries| Retry {
-                retries,
-                ..Retry::default()
-            }),
+            retry: self.retry()?,
             confirmed: self.confirm,
             client: self.client.as_str().into(),
         })
+    }
+
+    fn retry(&self) -> Result<Option<Retry>> {
+        match (self.retries, self.retry_delay_ms) {
+            (None, Some(_)) => {
+                let error = Error::bad_input("`retryDelayMs` goes with `retries`");
+                Err(error.hint("say how often: `\"retries\": 2`"))
+            }
+            (_, Some(ms)) if ms > CALL_RETRY_DELAY_MS_MAX => {
+                let what =
+                    format!("`retryDelayMs` is 0 to {CALL_RETRY_DELAY_MS_MAX}, and not {ms}");
+                Err(Error::bad_input(what))
+            }
+            (retries, ms) => Ok(
+                retries.map(|retries| Retry::linear(retries, ms.unwrap_or(CALL_RETRY_DELAY_MS)))
+            ),
+        }
     }
 
     /// How the arguments came.
@@ -140,5 +156,43 @@ pub async fn call(
     match called.await {
         Ok(called) => Answered::of(called, surface),
         Err(error) => Answered::refused(tool, surface, &error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asks(options: Value) -> Result<Option<Retry>> {
+        let options: Options = serde_json::from_value(options).unwrap();
+        options.invocation().map(|asked| asked.retry)
+    }
+
+    #[test]
+    fn a_wait_is_of_whoever_says_how_often() {
+        assert_eq!(asks(json!({})).unwrap(), None);
+        for (options, expected) in [
+            (json!({"retries": 2}), Retry::linear(2, 100)),
+            (
+                json!({"retries": 2, "retryDelayMs": 0}),
+                Retry::linear(2, 0),
+            ),
+            (
+                json!({"retries": 1, "retryDelayMs": 60_000}),
+                Retry::linear(1, 60_000),
+            ),
+        ] {
+            assert_eq!(asks(options).unwrap(), Some(expected));
+        }
+        for options in [
+            json!({"retryDelayMs": 1}),
+            json!({"retries": 1, "retryDelayMs": 60_001}),
+        ] {
+            let error = asks(options.clone()).expect_err("it cannot be");
+            assert!(
+                error.message().contains("retryDelayMs"),
+                "{options}: {error}"
+            );
+        }
     }
 }

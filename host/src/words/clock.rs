@@ -148,32 +148,63 @@ impl Clock {
 }
 
 /// The rest of the time until a point, and never less than nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Deadline(Instant);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadline {
+    at: Instant,
+    /// So long it was for whoever has it, when it was set.
+    ms: u64,
+}
 
 impl Deadline {
     /// The point `ms` milliseconds from now.
     #[must_use]
     pub fn after_ms(ms: u64) -> Self {
-        Self(Clock::instant() + Duration::from_millis(ms))
+        Self {
+            at: Clock::instant() + Duration::from_millis(ms),
+            ms,
+        }
     }
 
-    /// The earlier of two deadlines.
+    /// The earlier of this and one that begins now.
     #[must_use]
-    pub fn earlier(self, other: Self) -> Self {
-        self.min(other)
+    pub fn earlier(self, own: Self) -> Self {
+        if own.at <= self.at {
+            return own;
+        }
+        let left = self.rest().as_micros().div_ceil(1_000);
+        Self {
+            ms: u64::try_from(left).unwrap_or(u64::MAX),
+            ..self
+        }
+    }
+
+    /// How long it was when it was set, which is what a person is told: what of it was left later is luck.
+    #[must_use]
+    pub fn ms(self) -> u64 {
+        self.ms
     }
 
     /// What is left.
     #[must_use]
     pub fn rest(self) -> Duration {
-        self.0.saturating_duration_since(Clock::instant())
+        self.at.saturating_duration_since(Clock::instant())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_deadline_is_told_as_it_was_set() {
+        let outer = Deadline::after_ms(60_000);
+        let own = outer.earlier(Deadline::after_ms(100));
+        assert_eq!(own.ms(), 100);
+        // Of another's deadline it is what was left when it was passed on.
+        let inner = outer.earlier(Deadline::after_ms(600_000));
+        assert!((1..=60_000).contains(&inner.ms()), "{inner:?}");
+        assert!(inner.rest() <= outer.rest());
+    }
 
     #[test]
     fn a_clock_that_is_set_anew_goes_on_steadily() {

@@ -139,9 +139,26 @@ fn what_a_tool_says_on_its_way_is_told_also_of_one_that_fails() {
             );
             assert!(line["time"].is_u64(), "{line}");
         }
-        let far: Vec<&Value> = logs.iter().skip(4).map(|line| &line["fields"]).collect();
-        let said = |percent: Value| json!({"type": "progress", "percent": percent});
-        assert_eq!(far, [&said(json!(50.0)), &said(Value::Null)]);
+        let far = logs.iter().skip(4);
+        let far: Vec<_> = far.map(|line| (&line["level"], &line["fields"])).collect();
+        let expected = [
+            ("info", json!({"type": "progress", "percent": 50.0})),
+            ("info", json!({"type": "progress"})),
+            (
+                "info",
+                json!({"type": "progress", "percent": 75.0, "step": 3}),
+            ),
+            (
+                "warn",
+                json!({"type": "progress", "percent": 100.0, "of": "it"}),
+            ),
+        ];
+        let expected = expected.map(|(level, fields)| (json!(level), fields));
+        assert!(
+            far.into_iter()
+                .eq(expected.iter().map(|(level, fields)| (level, fields))),
+            "{logs:?}"
+        );
         let artifacts = envelope["artifacts"].as_array().unwrap();
         for (number, artifact) in artifacts.iter().enumerate() {
             let (kind, metadata) = match number {

@@ -5,7 +5,7 @@ use lazaret_tests::golden::assert_golden;
 use crate::station::Station;
 
 /// Every command that is shown, by its words: what stands below `Commands:`, command by command.
-fn all(station: &Station) -> Vec<Vec<String>> {
+pub fn all(station: &Station) -> Vec<Vec<String>> {
     let (mut found, mut next) = (Vec::new(), vec![Vec::<String>::new()]);
     while let Some(words) = next.pop() {
         let help = help(station, &words);
@@ -82,7 +82,7 @@ fn completions_know_every_command_in_every_shell() {
 }
 
 /// Commands that look and end, as each of them is called.
-const LOOKING: [&[&str]; 17] = [
+pub const LOOKING: [&[&str]; 17] = [
     &["call", "text.count", r#"{"text":"a"}"#],
     &["json", r#"{"action":"text.count","input":{"text":"a"}}"#],
     &["script", "-e", "return 1"],

@@ -7,7 +7,8 @@ use std::net::{TcpListener, TcpStream};
 use lazaret_tests::wait::{PATIENCE, found};
 use serde_json::{Value, json};
 
-use crate::server::{Answer, Server};
+use crate::provider;
+use crate::server::{self, Answer, Server};
 use crate::serving::Serving;
 use crate::station::Station;
 
@@ -73,6 +74,42 @@ fn a_call_goes_on_without_its_client_and_ends_on_record() {
     serving.end().ends(0).says_only("");
     let records = station.records();
     assert_eq!(ends(&records), [&json!("done")], "{records:?}");
+}
+
+/// A run that answers a completion belongs to the server as well, whether its client reads it in pieces or waits for all.
+#[test]
+fn an_agent_goes_on_without_the_client_of_its_completion() {
+    for streams in [false, true] {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let station = provider::station_at(&url);
+        let serving = Serving::start(&station);
+        let messages = json!([{"role": "user", "content": "How long?"}]);
+        let body = json!({"model": "a", "messages": messages, "stream": streams});
+        let client = begin(&serving, "/v1/chat/completions", "", &body);
+        listener.set_nonblocking(true).expect("it does not block");
+        let (mut model, _) = found("its model is asked", || listener.accept().ok());
+        model.set_nonblocking(false).expect("it blocks");
+        model.set_read_timeout(Some(PATIENCE)).expect("a time");
+        server::read(&mut model);
+        drop(client);
+        // So often it looks at its connections, and sees that one has gone.
+        for _ in 0..50 {
+            serving.get("/v1/runs").is(200);
+        }
+        let runs = serving.get("/v1/runs").is(200)["runs"].clone();
+        assert_eq!(runs[0]["state"], "running", "{runs}");
+        let Answer::Bytes(said) = provider::says("Forty days.") else {
+            panic!("it is silent");
+        };
+        model.write_all(said.as_bytes()).expect("an answer");
+        drop(model);
+        let run = runs[0]["run"].as_str().expect("a name");
+        let end = serving.events(run, None).last().expect("an end");
+        assert_eq!(end.value, json!({"state": "done"}), "{streams}");
+        let shown = serving.get(&format!("/v1/runs/{run}")).is(200);
+        assert_eq!(shown["answer"], "Forty days.");
+    }
 }
 
 #[test]

@@ -258,8 +258,13 @@ fn what_is_wrong_with_a_call_is_told() {
         let answer = client.ask(method, params);
         assert_eq!(answer["error"]["code"], expected, "{method}: {answer}");
     }
-    for method in ["resources/list", "prompts/list"] {
-        let answer = client.ask(method, json!({}));
+    for (method, params) in [
+        ("resources/list", json!({})),
+        ("resources/read", json!({"uri": "x:y"})),
+        ("prompts/list", json!({})),
+        ("prompts/get", json!({"name": "x"})),
+    ] {
+        let answer = client.ask(method, params);
         let said = answer["error"]["message"].as_str().unwrap();
         assert!(
             said.contains("this server offers tools, and nothing else"),
@@ -429,6 +434,30 @@ fn progress_and_logs_are_told_while_a_call_is_under_way() {
     assert_eq!(client.said("notifications/message").len(), 0);
     let wrong = client.ask("logging/setLevel", json!({"level": "loud"}));
     assert_eq!(wrong["error"]["code"], -32602, "{wrong}");
+}
+
+/// A line of a tool that says how far it is is told as progress, and is no log beside that.
+#[test]
+fn a_line_that_says_how_far_it_is_is_progress() {
+    let station = with_fixture("");
+    let mut client = Client::start(&station);
+    let call = json!({"name": "conformance__everything", "arguments": {}, "_meta": {"progressToken": "p"}});
+    client.ask("tools/call", call);
+    let told = client.said("notifications/progress");
+    let said = told
+        .iter()
+        .filter_map(|one| one["params"]["message"].as_str());
+    // Where nobody has called it before, it is also told that it is compiled.
+    let said: Vec<&str> = said.filter(|said| !said.contains(": loading")).collect();
+    let words = ["half", "on", "three of four", "far"];
+    assert_eq!(
+        said,
+        words.map(|words| format!("conformance.everything: {words}"))
+    );
+    let logs = client.said("notifications/message");
+    let mut logs = logs.iter().map(|log| &log["params"]["data"]["message"]);
+    assert!(logs.all(|message| message == "a line"), "{told:?}");
+    client.end().ends(0);
 }
 
 /// Whatever is said while a call is under way hides nothing from whoever reads it.

@@ -396,7 +396,14 @@ fn a_file_that_steers_a_call_steers_it_again() {
             station.write("name.txt", name),
             station.write("what.txt", "gesehen über Nacht"),
         ];
-        let ran = station.run(&["run", "Write it.", "--attach", "name.txt", "--attach", "what.txt"]);
+        let ran = station.run(&[
+            "run",
+            "Write it.",
+            "--attach",
+            "name.txt",
+            "--attach",
+            "what.txt",
+        ]);
         if let Some(answer) = answer {
             ran.ends(75);
             let asked = station.run(&["ask", "list", "--json"]).lines();
@@ -406,7 +413,10 @@ fn a_file_that_steers_a_call_steers_it_again() {
         } else {
             ran.ends(0);
         }
-        files.each_ref().into_iter().for_each(|file| std::fs::remove_file(file).unwrap());
+        files
+            .each_ref()
+            .into_iter()
+            .for_each(|file| std::fs::remove_file(file).unwrap());
         is_the_same(&station);
         let records = station.records();
         let given = |one: &serde_json::Value| one["given"]["name.txt"] == name;

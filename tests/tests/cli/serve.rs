@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Barrier;
 
 use lazaret_tests::wait::{found, until};
 use rustix::process::Signal;
@@ -333,6 +334,57 @@ fn a_run_is_stopped_by_its_name() {
     again.fails(400, "VALIDATION_ERROR");
 }
 
+/// Of answers that come at the same time, over HTTP and from the command line, one holds, and one is on record.
+#[test]
+fn of_answers_that_come_at_once_one_holds() {
+    let station = counting("ask = [\"text.count\"]");
+    let server = Serving::start(&station);
+    let run = server
+        .post("/v1/runs", &json!({"prompt": "Count."}))
+        .is(201)["run"]
+        .clone();
+    let run = run.as_str().expect("a name");
+    server.events(run, None).last().expect("an end");
+    let questions = server.get("/v1/questions").is(200)["questions"].clone();
+    let id = questions[0]["question"].as_str().expect("a name");
+    let path = format!("/v1/questions/{id}");
+    let all = Barrier::new(9);
+    // Whoever is late finds it answered, or the run in the hands of whoever answers it now.
+    let is_late = |kind: &Value| ["conflict", "busy"].contains(&kind.as_str().unwrap_or_default());
+    let over_http = |answer: &str| {
+        all.wait();
+        let told = server.post(&path, &json!({"answer": answer, "resume": false}));
+        let kind = &told.json()["error"]["kind"];
+        assert!(told.status == 200 || is_late(kind), "{told:?}");
+        told.status == 200
+    };
+    let by_command = || {
+        all.wait();
+        let ended = station.run(&["ask", "deny", id, "--json"]);
+        let kind = &ended.json()["error"]["kind"];
+        assert!(ended.status == 0 || is_late(kind), "{ended}");
+        ended.status == 0
+    };
+    let held: Vec<&str> = std::thread::scope(|scope| {
+        let answers = ["allow", "deny"].into_iter().cycle().take(8);
+        let threads: Vec<_> = answers
+            .map(|answer| (answer, scope.spawn(move || over_http(answer))))
+            .chain([("deny", scope.spawn(by_command))])
+            .collect();
+        let held = threads
+            .into_iter()
+            .filter_map(|(answer, thread)| thread.join().expect("an answer").then_some(answer));
+        held.collect()
+    });
+    let shown = server.get(&format!("/v1/runs/{run}")).is(200);
+    let records = shown["records"].as_array().expect("records").iter();
+    let answered: Vec<&str> = records
+        .filter(|record| record["event"] == "answered")
+        .filter_map(|record| record["answer"].as_str())
+        .collect();
+    assert_eq!((held.len(), &answered), (1, &held), "{shown}");
+}
+
 /// One active turn for each session: the second is refused, and says why.
 #[test]
 fn a_session_has_one_run_at_a_time() {
@@ -400,6 +452,38 @@ fn a_session_is_a_users_and_a_run_of_it_may_wait_for_another() {
             .post("/v1/runs", &body)
             .fails(400, "VALIDATION_ERROR");
     }
+}
+
+/// How much goes on of one user is bounded apart from what all have together, also where a run that was left goes on.
+#[test]
+fn a_user_has_so_many_runs_at_once_and_leaves_room_for_others() {
+    let silence = || Answer::Silence(String::new());
+    let server = Server::start(vec![silence(), silence(), silence()]);
+    let station = provider::station(&server);
+    let config = station.read("lazaret.toml") + "\n[serve]\nruns_per_user = 1\n";
+    station.write("lazaret.toml", config);
+    station.trust();
+    let begin = |serving: &Serving<'_>, user: &str, session: &str| {
+        let body = json!({"prompt": "x", "session": session, "user": user});
+        serving.post("/v1/runs", &body)
+    };
+    let serving = Serving::start(&station);
+    let left = begin(&serving, "ann", "work").is(201)["run"].clone();
+    server.wait();
+    let error = begin(&serving, "ann", "home").fails(429, "CONCURRENCY_LIMIT");
+    assert_eq!(error["message"], "user `ann` has 1 of 1 runs under way");
+    assert_eq!(error["hints"], json!(["[serve]\nruns_per_user = …"]));
+    begin(&serving, "bob", "work").is(201);
+    server.wait();
+    serving.call("text.count", json!({"text": "a"})).is(200);
+    serving.kill();
+    let serving = Serving::start(&station);
+    begin(&serving, "ann", "home").is(201);
+    server.wait();
+    let resume = format!("/v1/runs/{}/resume", left.as_str().expect("a name"));
+    serving
+        .post(&resume, &json!({}))
+        .fails(429, "CONCURRENCY_LIMIT");
 }
 
 /// Whatever is under way when the server ends is left, and goes on where it was: by the command line or another server.

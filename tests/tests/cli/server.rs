@@ -114,7 +114,7 @@ fn serve(
 }
 
 /// One request: its head, and as much body as the head says.
-fn read(stream: &mut TcpStream) -> String {
+pub fn read(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     let mut piece = [0; 4_096];
     loop {

@@ -215,7 +215,7 @@ impl Station {
     }
 
     /// What differs from run to run has a name instead.
-    fn plain(&self, text: &str) -> String {
+    pub fn plain(&self, text: &str) -> String {
         static NAMES: OnceLock<[(Regex, &str); 2]> = OnceLock::new();
         let names = NAMES.get_or_init(|| {
             [

@@ -9,6 +9,10 @@ use crate::client::Client;
 use crate::serving::Serving;
 use crate::station::{Station, hostile};
 
+/// What the agent there calls, and says.
+const AGENT: &str = r#"{"calls":[{"tool":"here.run","args":{}},{"tool":"sure.run","args":{}}]}
+{"text":"Done."}"#;
+
 /// What can go wrong with a call stands here once: who may not, who has to be asked, and what breaks. Flows are not judged:
 /// whose words those of a call are is what differs between surfaces.
 fn station() -> Station {
@@ -19,7 +23,8 @@ fn station() -> Station {
         "ask = [\"hostile.destroy\"]\nblock = [\"clock.now\"]\n[grants.\"hostile.destroy\"]\n[grants.\"sure.run\"]\n\
          [[permissions]]\ntools = \"text.diff\"\nverdict = \"quota used up\"\n\
          [[permissions]]\ntools = \"text.replace\"\nverdict = false\n\
-         [flow]\nmode = \"off\"\n[plugins]\nhostile = {:?}\nconformance = {suite:?}\nhere = \"here.wasm\"\nsure = \"sure.wasm\"\n\
+         [flow]\nmode = \"off\"\n[agents.a]\ntools = [\"here.run\", \"sure.run\"]\nmodels = [\"m\"]\n\
+         [models.m]\nprovider = \"scripted\"\nscript = \"agent.jsonl\"\n[plugins]\nhostile = {:?}\nconformance = {suite:?}\nhere = \"here.wasm\"\nsure = \"sure.wasm\"\n\
          torn = \"torn.wasm\"\nodd = \"odd.wasm\"\nnone = \"none.wasm\"\n",
         hostile()
     );
@@ -49,6 +54,7 @@ fn station() -> Station {
     ] {
         station.write(&format!("{name}.wasm"), component);
     }
+    station.write("agent.jsonl", AGENT);
     station.write("lazaret.toml", config);
     station.run(&["policy", "trust", "--quiet"]).ends(0);
     station
@@ -127,7 +133,7 @@ fn cases() -> Vec<Case> {
             ..case("hostile.sleep", empty(), Some("TIMEOUT"))
         },
         Case {
-            options: json!({"retries": 1}),
+            options: json!({"retries": 1, "retryDelayMs": 7}),
             ..case("torn.run", empty(), Some("CONFLICT"))
         },
         case("odd.run", empty(), Some("OUTPUT_VALIDATION_ERROR")),
@@ -135,8 +141,8 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// What has to be the same: not the names of runs, not the time, not which surface it was, and not what influenced
-/// it, since a program's words are nobody's. Of a time that ran out, how much of it was left is luck.
+/// What has to be the same: not the names of runs, not the time, not which surface it was. Of the label it is all but
+/// whose words those of the call are: a person typed them, or a program wrote them.
 fn told(station: &Station, envelope: &Value) -> Value {
     // As the station shows it of a command.
     let text = envelope.to_string();
@@ -147,17 +153,19 @@ fn told(station: &Station, envelope: &Value) -> Value {
         .iter()
         .map(|log| json!([log["level"], log["message"], log["fields"]]));
     let error = &envelope["error"];
-    let is_late = error["code"] == "TIMEOUT";
-    let message = if is_late {
-        &Value::Null
-    } else {
-        &error["message"]
-    };
+    let label = envelope["meta"]["label"]
+        .as_array()
+        .expect("a label")
+        .iter();
+    let label = label.filter(|source| {
+        !["user", "file:/dev/stdin"].contains(&source.as_str().unwrap_or_default())
+    });
     let usage = &envelope["meta"]["usage"];
     json!({
         "ok": envelope["ok"],
         "data": envelope["data"],
-        "error": [error["code"], message, error["issues"], error["retryable"], error["kind"]],
+        "error": [error["code"], error["message"], error["issues"], error["retryable"], error["kind"], error["hints"]],
+        "label": label.collect::<Vec<_>>(),
         "artifacts": envelope["artifacts"],
         "logs": logs.collect::<Vec<_>>(),
         "action": envelope["meta"]["action"],
@@ -220,6 +228,12 @@ fn over_cli(station: &Station, case: &Case) -> Value {
     if options["retries"].is_u64() {
         words.extend(["--retries", "1"]);
     }
+    if options["retryDelayMs"].is_u64() {
+        words.extend(["--retry-delay-ms", "7"]);
+    }
+    if let Some(key) = options["idempotencyKey"].as_str() {
+        words.extend(["--idempotency-key", key]);
+    }
     station.run(&words).json()
 }
 
@@ -241,6 +255,37 @@ fn over_mcp(client: &mut Client<'_>, case: &Case) -> Value {
     let meta = json!({"lazaret/options": case.options});
     let call = json!({"name": name, "arguments": case.input, "_meta": meta});
     client.ask("tools/call", call)["result"].clone()
+}
+
+/// The same by HTTP, as the newest version of the protocol has it: without a session.
+fn over_mcp_http(serving: &Serving<'_>, case: &Case) -> Value {
+    let name = case.tool.replace('.', "__");
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "lazaret/options": case.options,
+    });
+    let params = json!({"name": name, "arguments": case.input, "_meta": meta});
+    let body =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
+    // What speaks MCP is none of the document's.
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\nconnection: close\r\ncontent-type: application/json\r\n\
+         accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\n\
+         Mcp-Name: {name}\r\ncontent-length: {}\r\n\r\n{body}",
+        serving.address,
+        serving.token,
+        body.len()
+    );
+    let told = serving.raw(request.as_bytes());
+    let mut data = told
+        .body
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "));
+    let last = data.rfind(|data| !data.is_empty()).unwrap_or(&told.body);
+    let message: Value =
+        serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}: {told:?}"));
+    message["result"].clone()
 }
 
 /// Surfaces that a client says: by lines of JSON, and over HTTP.
@@ -319,18 +364,92 @@ fn the_same_wish_has_the_same_envelope_and_the_same_record_on_every_surface() {
         if case.tool == "clock.now" || is_here {
             continue;
         }
-        let mcp = over_mcp(&mut client, &case);
-        let envelope = &mcp["structuredContent"];
         let expected = told_to_mcp(&expected.expect("it is told"));
-        assert_eq!(told(&station, envelope), expected, "mcp: {about}");
-        assert_eq!(mcp["isError"], case.code.is_some());
-        assert_eq!(
-            recorded(&serving, &run_of(envelope)),
-            records,
-            "mcp: {about}"
-        );
+        for mcp in [over_mcp(&mut client, &case), over_mcp_http(&serving, &case)] {
+            let envelope = &mcp["structuredContent"];
+            assert_eq!(told(&station, envelope), expected, "mcp: {about}");
+            assert_eq!(mcp["isError"], case.code.is_some());
+            assert_eq!(
+                recorded(&serving, &run_of(envelope)),
+                records,
+                "mcp: {about}"
+            );
+        }
     }
     client.end().ends(0);
+    serving.end().ends(0);
+}
+
+/// A call that is sent again under its key happens no second time, whichever way it comes.
+#[test]
+fn a_repetition_is_told_as_one_on_every_surface() {
+    let station = station();
+    let serving = Serving::start(&station);
+    let mut client = Client::start(&station);
+    let keyed = |surface: &str| Case {
+        options: json!({"confirm": true, "idempotencyKey": format!("the key of {surface}")}),
+        ..case("sure.run", json!({}), None)
+    };
+    let mut twice = Vec::new();
+    for surface in BY_NAME {
+        let made = || over(surface, (&station, &serving), &keyed(surface)).1;
+        twice.push((surface, made(), made()));
+    }
+    let made = || over_cli(&station, &keyed("cli"));
+    twice.push(("cli", made(), made()));
+    let mut made = || over_mcp(&mut client, &keyed("mcp"))["structuredContent"].clone();
+    twice.push(("mcp", made(), made()));
+    let made = || over_mcp_http(&serving, &keyed("mcp http"))["structuredContent"].clone();
+    twice.push(("mcp over http", made(), made()));
+    for (surface, first, second) in twice {
+        let repeated = |envelope: &Value| envelope["meta"]["usage"]["repeated"] == true;
+        assert_eq!(
+            (repeated(&first), repeated(&second)),
+            (false, true),
+            "{surface}: {first} {second}"
+        );
+        assert_eq!(told(&station, &second), told(&station, &first), "{surface}");
+    }
+    client.end().ends(0);
+    serving.end().ends(0);
+}
+
+/// A call of an agent is one of the surface that its goal came by: what is for the command line alone is not for it
+/// elsewhere, and only a page confirms by itself.
+#[test]
+fn an_agents_call_is_one_of_its_surface() {
+    let station = station();
+    let serving = Serving::start(&station);
+    let judged = |records: &[Value], tool: &str| {
+        let mut found = records
+            .iter()
+            .filter(|record| record["event"] == "judged" && record["subject"] == tool);
+        let verdict = found.next_back().map(|record| record["verdict"].clone());
+        let said = |key: &str| verdict.as_ref().and_then(|verdict| verdict[key].as_str());
+        (
+            said("verdict").unwrap_or_default().to_owned(),
+            said("rule").unwrap_or_default().to_owned(),
+        )
+    };
+    station.run(&["run", "Go."]).ends(75);
+    let records = station.records();
+    assert_eq!(judged(&records, "here.run").0, "allow", "{records:?}");
+    assert_eq!(judged(&records, "sure.run").0, "ask", "{records:?}");
+    for (surface, state, sure) in [("http", "waiting", "ask"), ("react", "done", "allow")] {
+        let begun = serving
+            .post("/v1/runs", &json!({"prompt": "Go.", "surface": surface}))
+            .is(201);
+        let run = begun["run"].as_str().expect("a name");
+        let end = serving.events(run, None).last().expect("an end");
+        assert_eq!(end.value, json!({"state": state}), "{surface}");
+        let shown = serving.get(&format!("/v1/runs/{run}")).is(200);
+        let records = shown["records"].as_array().expect("records");
+        assert_ne!(judged(records, "here.run").0, "allow", "{surface}: {shown}");
+        let (verdict, rule) = judged(records, "sure.run");
+        assert_eq!(verdict, sure, "{surface}: {shown}");
+        let by_page = rule.ends_with("confirmed by the surface `react`");
+        assert_eq!(by_page, surface == "react", "{surface}: {rule}");
+    }
     serving.end().ends(0);
 }
 

@@ -124,7 +124,8 @@ scheduler.poll, concurrent, per_user, min_interval | not here | no schedule yet
 scheduler.turns, history, notify, disable, output_read | not here | no schedule yet
 gateway.attachments           | limits.attachments        | 4      |
 gateway.bytes                 | limits.attachment_bytes   | 10485760 |
-gateway.turns_per_user, queue | not here | no gateway
+gateway.turns_per_user        | serve.runs_per_user       | 128    | oxydra 3
+gateway.queue                 | not here | a run that waits for another of its session is under way: serve.runs_per_user
 evaluator.cap, verifier_rounds | not here | nobody evaluates or verifies
 merge.low_trust, weight       | not here | runs are not merged
 causality.depth               | not here | labels say what had influence

@@ -7,6 +7,7 @@ use lazaret::guests::dispatch::{Outcome, Request};
 use lazaret::rules::caller::Invocation;
 use lazaret::rules::manifest::Retry;
 use lazaret::runs::written::Written;
+use lazaret::surfaces::wish::{self, Options};
 use lazaret::words::event::{Answer as Say, Event, Record, Sight, Surface, Verdict};
 use lazaret::words::id::RunId;
 use lazaret::words::message::WishedArgs;
@@ -105,6 +106,39 @@ async fn a_call_that_may_succeed_later_is_made_again_and_each_attempt_is_judged(
         let said = outcome.trail.logs.iter();
         let said = said.filter(|line| line.message.contains("again in"));
         assert_eq!(said.count(), attempts - 1);
+    }
+}
+
+/// A client says how often, and after how long a wait, by whichever way it comes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_says_how_long_the_waits_are() {
+    let server = Server::start().await;
+    server.say(vec![says("/busy", 503)]);
+    let rig = rig_of(&server, &[]).await;
+    let args = json!({"url": page(&server, "/busy")});
+    for (options, waits) in [
+        (
+            json!({"retries": 2, "retryDelayMs": 3}),
+            &["3 ms", "6 ms"][..],
+        ),
+        (json!({"retries": 1, "retryDelayMs": 0}), &["0 ms"]),
+        (json!({"retryDelayMs": 3}), &[]),
+    ] {
+        let options: Options = serde_json::from_value(options).expect("options");
+        let options = Options {
+            typed: true,
+            ..options
+        };
+        let (wish, tasks) = (("web.get_page", args.clone()), Tasks::new());
+        let begun = (rig.host.new_run(), Surface::Json);
+        let answered = wish::call(&rig.host, begun, wish, &options, &tasks).await;
+        let logs = answered.envelope["logs"].as_array().expect("logs").clone();
+        let said = logs.iter().filter_map(|line| line["message"].as_str());
+        let said: Vec<&str> = said
+            .filter_map(|line| line.split("again in ").nth(1))
+            .map(|rest| rest.split_inclusive("ms").next().unwrap_or_default())
+            .collect();
+        assert_eq!(said, waits, "{}", answered.envelope);
     }
 }
 

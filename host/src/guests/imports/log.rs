@@ -1,6 +1,7 @@
 //! `log`: lines and progress, bounded; what is too much is counted and dropped.
 
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 
 use crate::guests::bindings::lazaret::plugin::log::{Host, Level};
 use crate::guests::guest::{Errand, Inside, LogLine, Visit};
@@ -22,9 +23,20 @@ impl Host for Inside {
             Level::Error => "error",
         };
         let bytes = message.len() + fields.len();
-        if visit.has_room(bytes) {
-            visit.add_line(level, &message, read_fields(&fields));
-            visit.tell_line();
+        if !visit.has_room(bytes) {
+            return;
+        }
+        match read_fields(&fields) {
+            // A line that says so is progress with fields of its own.
+            Value::Object(fields) if fields.get("type").is_some_and(|sort| sort == PROGRESS) => {
+                let percent = fields.get("percent");
+                let percent = percent.and_then(|percent| f32::deserialize(percent).ok());
+                visit.tell_far((level, &message), percent, fields);
+            }
+            fields => {
+                visit.add_line(level, &message, fields);
+                visit.tell_line();
+            }
         }
     }
 
@@ -35,30 +47,44 @@ impl Host for Inside {
         if !visit.has_room(message.len()) {
             return;
         }
-        let percent = percent
-            .filter(|percent| percent.is_finite())
-            .map(|percent| percent.clamp(0.0, 100.0));
-        let glimpse = Glimpse::Progress {
-            of: visit.caller.parent,
-            tool: visit.caller.origin.to_string(),
-            message: visible(&visit.station.scrub.clean(&message)),
-            percent,
-            label: visit.influence(),
-        };
-        visit
-            .station
-            .gate
-            .journal()
-            .glimpse(&visit.caller.run, glimpse);
-        visit.add_line(
-            "info",
-            &message,
-            json!({"type": "progress", "percent": percent}),
-        );
+        visit.tell_far(("info", &message), percent, Map::new());
     }
 }
 
+/// The `type` of a line that says how far its call has come.
+const PROGRESS: &str = "progress";
+
 impl Visit {
+    /// Keeps and tells how far the call has come. A percentage that is none is left out.
+    fn tell_far(
+        &mut self,
+        (level, message): (&'static str, &str),
+        percent: Option<f32>,
+        mut fields: Map<String, Value>,
+    ) {
+        let percent = percent
+            .filter(|percent| percent.is_finite())
+            .map(|percent| percent.clamp(0.0, 100.0));
+        fields.insert("type".to_owned(), PROGRESS.into());
+        match percent {
+            Some(percent) => fields.insert("percent".to_owned(), percent.into()),
+            None => fields.remove("percent"),
+        };
+        self.add_line(level, message, Value::Object(fields));
+        let Some(line) = self.trail.logs.last() else {
+            return;
+        };
+        let glimpse = Glimpse::Progress {
+            of: self.caller.parent,
+            tool: self.caller.origin.to_string(),
+            message: line.message.clone(),
+            percent,
+            label: self.influence(),
+        };
+        let journal = self.station.gate.journal();
+        journal.glimpse(&self.caller.run, glimpse);
+    }
+
     /// Tells watchers of the newest line.
     fn tell_line(&self) {
         let Some(line) = self.trail.logs.last() else {

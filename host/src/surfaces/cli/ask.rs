@@ -225,7 +225,11 @@ async fn say(host: &Host, scene: &Scene, said: Said<'_>, then: Then) -> Result<u
     }
     // What is printed is the run's: its outcome, or its answer.
     if !scene.quiet && !scene.json {
-        print::note(format!("{}: {}", word(&waiting, said.answer), foreign(&waiting.question.text)));
+        print::note(format!(
+            "{}: {}",
+            word(&waiting, said.answer),
+            foreign(&waiting.question.text)
+        ));
     }
     super::script::resume(host, &waiting.run, scene).await
 }

@@ -262,7 +262,9 @@ pub(super) async fn export(
         None => print::line(lines.trim_end()),
         Some(path) => {
             named::write_new(path, lines.as_bytes())?;
-            if !scene.quiet {
+            if scene.json {
+                print::compact(&json!({"ok": true, "run": run, "output": path}));
+            } else if !scene.quiet {
                 print::note(format!("exported: {run}"));
             }
         }

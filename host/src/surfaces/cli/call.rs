@@ -21,7 +21,9 @@ use crate::surfaces::paint::{faint, foreign};
 use crate::surfaces::wish;
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{Sight, Surface};
-use crate::words::limits::{ARGS_BYTES, CALL_TIMEOUT_MS_MAX};
+use crate::words::limits::{
+    ARGS_BYTES, CALL_RETRY_DELAY_MS, CALL_RETRY_DELAY_MS_MAX, CALL_TIMEOUT_MS_MAX,
+};
 use crate::words::message::WishedArgs;
 use crate::words::session::{LOCAL, Session, client_of};
 
@@ -48,6 +50,9 @@ pub(super) struct Call {
     /// How often it is made again after a failure that may pass, if the tool changes nothing twice.
     #[arg(long, value_name = "N")]
     retries: Option<u32>,
+    /// How long the first wait before that is; each is longer by as much.
+    #[arg(long, value_name = "MS", requires = "retries", default_value_t = CALL_RETRY_DELAY_MS, value_parser = clap::value_parser!(u64).range(..=CALL_RETRY_DELAY_MS_MAX))]
+    retry_delay_ms: u64,
     /// Confirm the call, where the tool asks for that: what it does cannot be undone.
     #[arg(long)]
     confirm: bool,
@@ -66,7 +71,7 @@ pub(super) struct Call {
     #[arg(long)]
     ndjson: bool,
     /// Print what the tool takes, as JSON Schema, and call nothing.
-    #[arg(long, conflicts_with_all = ["timeout_ms", "retries", "confirm", "idempotency_key", "user", "out", "ndjson"])]
+    #[arg(long, conflicts_with_all = ["timeout_ms", "retries", "retry_delay_ms", "confirm", "idempotency_key", "user", "out", "ndjson"])]
     schema: bool,
 }
 
@@ -188,10 +193,9 @@ impl Call {
             client: client_of(&self.user).into(),
             confirmed,
             timeout_ms: self.timeout_ms,
-            retry: self.retries.map(|retries| Retry {
-                retries,
-                ..Retry::default()
-            }),
+            retry: self
+                .retries
+                .map(|retries| Retry::linear(retries, self.retry_delay_ms)),
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::words::session::{LOCAL, client_of};
 /// Call tools for a program: a request a line on standard input, an envelope a line on standard output, in the same
 /// order.
 ///
-/// A request is {"action":TOOL,"input":{…}} with, if wanted, "confirm":true, "timeoutMs":N, "retries":N,
+/// A request is {"action":TOOL,"input":{…}} with, if wanted, "confirm":true, "timeoutMs":N, "retries":N, "retryDelayMs":N,
 /// "idempotencyKey":TEXT and "id", which its envelope bears. A line that is no request is answered with
 /// INVALID_JSON_RUNNER_PAYLOAD, and the next one is read. The exit status is that of the worst envelope.
 #[derive(Debug, clap::Args)]

@@ -58,7 +58,7 @@ pub(super) async fn fork(scene: &Scene, run: &str, turn: u32) -> Result<u8> {
     let host = scene.open_host().await?;
     let from = host.journal().find(run).await?;
     let new = host.fork(&from, turn).await?;
-    if !scene.quiet {
+    if !scene.quiet && !scene.json {
         print::note(format!("forked: {new} goes on after turn {turn} of {from}"));
     }
     super::script::resume(&host, &new, scene).await

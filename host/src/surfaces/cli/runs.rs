@@ -197,7 +197,9 @@ impl Runs {
                 let host = scene.open(scene.look_at_config()?.setup).await?;
                 let run = host.journal().find(&run).await?;
                 host.abandon(&run).await?;
-                if !scene.quiet {
+                if scene.json {
+                    print::compact(&json!({"ok": true, "run": run, "state": "cancelled"}));
+                } else if !scene.quiet {
                     print::note(format!("cancelled: {run}"));
                 }
                 Ok(0)

@@ -29,8 +29,9 @@ use crate::words::id::shown;
   lazaret serve --new-token                  make another one; the one before counts no more
 
   curl -H \"authorization: Bearer $(lazaret serve --show-token)\" http://127.0.0.1:7420/v1/tools
-`GET /openapi.json` describes all of it. Ctrl-C ends it: what is under way has a moment, and is left so that
-`lazaret runs resume` goes on with it.")]
+
+`GET /openapi.json` describes all of it. Ctrl-C ends it: what is under way has a moment to end.
+What does not is left, and `lazaret runs resume` goes on with it.")]
 pub(super) struct Serve {
     /// Where to listen: an address of this machine and a port, 0 for any that is free.
     #[arg(long, value_name = "ADDRESS:PORT")]

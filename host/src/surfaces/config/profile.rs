@@ -19,7 +19,7 @@ pub enum Profile {
     Sage,
     /// A call that may succeed later is made again.
     Ageniti,
-    /// Short outcomes, and models that are asked again.
+    /// Short outcomes, models that are asked again, and a few runs of each user at once.
     Oxydra,
 }
 

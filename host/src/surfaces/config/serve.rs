@@ -38,6 +38,8 @@ pub struct ServeTable {
     pub connections: Option<usize>,
     /// Runs, calls and scripts at once.
     pub runs: Option<usize>,
+    /// The same, of one user.
+    pub runs_per_user: Option<usize>,
     /// Clients that watch runs at once.
     pub watchers: Option<usize>,
     /// How long what is under way may take when the server ends.
@@ -67,6 +69,8 @@ pub struct ServeRules {
     pub connections: usize,
     /// Runs, calls and scripts at once.
     pub runs: usize,
+    /// The same, of one user; as many as all together, where nobody says.
+    pub runs_per_user: usize,
     /// Clients that watch runs at once.
     pub watchers: usize,
     /// How long what is under way may take when the server ends.
@@ -86,6 +90,7 @@ impl Default for ServeRules {
             failures_per_minute: SERVE_FAILURES_PER_MINUTE,
             connections: SERVE_CONNECTIONS,
             runs: SERVE_RUNS,
+            runs_per_user: SERVE_RUNS,
             watchers: SERVE_WATCHERS,
             grace_ms: SERVE_GRACE_MS,
         }
@@ -98,6 +103,7 @@ impl Default for ServeRules {
 /// `BadInput` for what cannot be.
 pub(super) fn rules(tables: &[&ServeTable]) -> Result<ServeRules> {
     let usual = ServeRules::default();
+    let runs = first(tables, |table| table.runs, usual.runs);
     let rules = ServeRules {
         listen: first(tables, |table| table.listen.clone(), usual.listen),
         hosts: first(tables, |table| table.hosts.clone(), usual.hosts),
@@ -116,7 +122,8 @@ pub(super) fn rules(tables: &[&ServeTable]) -> Result<ServeRules> {
             usual.failures_per_minute,
         ),
         connections: first(tables, |table| table.connections, usual.connections),
-        runs: first(tables, |table| table.runs, usual.runs),
+        runs,
+        runs_per_user: first(tables, |table| table.runs_per_user, runs),
         watchers: first(tables, |table| table.watchers, usual.watchers),
         grace_ms: first(tables, |table| table.grace_ms, usual.grace_ms),
     };
@@ -156,6 +163,7 @@ fn check(rules: &ServeRules) -> Result<()> {
         ),
         ("connections", count(rules.connections), 1, most),
         ("runs", count(rules.runs), 1, most),
+        ("runs_per_user", count(rules.runs_per_user), 1, most),
         ("watchers", count(rules.watchers), 0, most),
         ("grace_ms", rules.grace_ms, 0, SERVE_MS_MAX),
     ] {
@@ -201,6 +209,10 @@ mod tests {
         assert_eq!(read(&[]).expect("rules"), ServeRules::default());
         let both = read(&["runs = 3", "runs = 4\nwatchers = 5"]).expect("rules");
         assert_eq!((both.runs, both.watchers), (3, 5));
+        // One user may take every place, where nobody says otherwise.
+        assert_eq!(both.runs_per_user, 3);
+        let both = read(&["runs = 9", "runs_per_user = 2"]).expect("rules");
+        assert_eq!((both.runs, both.runs_per_user), (9, 2));
     }
 
     #[test]
@@ -208,6 +220,7 @@ mod tests {
         for (text, says) in [
             ("body_bytes = 0", "from 1 to"),
             ("runs = 0", "from 1 to"),
+            ("runs_per_user = 0", "from 1 to"),
             ("grace_ms = 600001", "from 0 to"),
             ("requests_per_minute = 0", "from 1 to"),
             ("hosts = [\"a b\"]", "no name of a machine"),

@@ -105,7 +105,7 @@ async fn begin(
     let watcher = host.watch(&run);
     let work = site
         .underway()
-        .begin(&host, &run, |host, tasks| async move {
+        .begin(&host, (&run, LOCAL), |host, tasks| async move {
             match session {
                 Some(session) => host.pursue_in(&Joining::now(session), goal, &tasks).await,
                 None => host.pursue(goal, &tasks).await,

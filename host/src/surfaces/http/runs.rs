@@ -22,7 +22,7 @@ use crate::rules::price::by_model;
 use crate::runs::brought::{Listed, held_in};
 use crate::runs::flowed::{Flowed, Steered};
 use crate::runs::host::{Goal, Host};
-use crate::runs::session::{Joining, Session};
+use crate::runs::session::{Joining, Session, user_in};
 use crate::surfaces::carried::OverHttp;
 use crate::surfaces::{listed, wish};
 use crate::words::error::{Error, Result};
@@ -150,11 +150,15 @@ pub(super) async fn start(
     joining: Option<Joining>,
 ) -> Result<(), Failed> {
     let run = goal.run.clone();
+    let user = joining
+        .as_ref()
+        .map_or(LOCAL, |joining| joining.session.user())
+        .to_owned();
     // Before it begins, so that its beginning is seen.
     let watcher = host.watch(&run);
     let work = site
         .underway()
-        .begin(host, &run, |host, tasks| async move {
+        .begin(host, (&run, &user), |host, tasks| async move {
             let answer = match joining {
                 Some(joining) => host.pursue_in(&joining, goal, &tasks).await,
                 None => host.pursue(goal, &tasks).await,
@@ -166,11 +170,14 @@ pub(super) async fn start(
 
 /// Goes on with a run that was left, and returns once it does.
 pub(super) async fn go_on(site: &Site, host: &Arc<Host>, run: &RunId) -> Result<(), Failed> {
+    let user = user_in(&host.journal().records(run).await?).to_owned();
     let watcher = host.watch(run);
     let of = run.clone();
-    let work = site.underway().begin(host, run, |host, tasks| async move {
-        host.resume(&of, &tasks).await.map(drop)
-    })?;
+    let work = site
+        .underway()
+        .begin(host, (run, &user), |host, tasks| async move {
+            host.resume(&of, &tasks).await.map(drop)
+        })?;
     has_begun(watcher, work.apart()).await
 }
 

@@ -15,6 +15,7 @@ use crate::surfaces::wish::{self, Options};
 use crate::words::error::Error;
 use crate::words::event::Surface;
 use crate::words::limits::SCRIPT_CHARS;
+use crate::words::session::LOCAL;
 
 /// A script.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -46,7 +47,7 @@ pub(super) async fn run(State(site): State<Site>, Wished(script): Wished<Script>
     .written();
     let begun = site
         .underway()
-        .begin(&host, &run.clone(), |host, tasks| async move {
+        .begin(&host, (&run.clone(), LOCAL), |host, tasks| async move {
             let program = Program {
                 source: script.source,
                 written,

@@ -40,7 +40,7 @@ impl Site {
         Self(Arc::new(Inner {
             host: watch::Sender::new(host),
             door: Door::new(names, token.digest(), rates),
-            underway: Underway::new(rules.runs),
+            underway: Underway::new(rules.runs, rules.runs_per_user),
             feeds: Feeds::new(rules.watchers),
             ending: watch::Sender::new(false),
             rules,

@@ -16,6 +16,7 @@ use crate::surfaces::wish::{self, Options};
 use crate::words::error::{Code, Error};
 use crate::words::event::Surface;
 use crate::words::id;
+use crate::words::session::LOCAL;
 
 /// What is looked for.
 #[derive(Debug, Default, Deserialize)]
@@ -44,6 +45,8 @@ pub(super) struct Call {
     timeout_ms: Option<u64>,
     /// How often it is made again after a failure that may pass.
     retries: Option<u32>,
+    /// How long the first wait before that is, in milliseconds; each is longer by as much. It goes with `retries`.
+    retry_delay_ms: Option<u64>,
     /// The client's own name for a call that changes something: sent again under it with the same arguments within
     /// `cache.keyed_ttl_ms`, also after the server was started anew, it happens no second time.
     idempotency_key: Option<String>,
@@ -101,6 +104,7 @@ pub(super) async fn call(
         confirm: call.confirm,
         timeout_ms: call.timeout_ms,
         retries: call.retries,
+        retry_delay_ms: call.retry_delay_ms,
         idempotency_key: call.idempotency_key,
         typed: call.typed,
         client: site.client(),
@@ -109,7 +113,7 @@ pub(super) async fn call(
     let surface = Surface::from(call.surface);
     let begun = site
         .underway()
-        .begin(&host, &run.clone(), |host, tasks| async move {
+        .begin(&host, (&run.clone(), LOCAL), |host, tasks| async move {
             let name = catalogue::full(&host, &name);
             let wish = (name.as_str(), input);
             wish::call(&host, (run, surface), wish, &options, &tasks).await

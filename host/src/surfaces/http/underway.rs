@@ -26,7 +26,10 @@ pub(super) struct Underway(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     courses: Mutex<Courses>,
+    /// How many there may be,
     most: usize,
+    /// and how many of one user.
+    of_one: usize,
     /// How many there are, for whoever waits for their end.
     count: watch::Sender<usize>,
 }
@@ -40,6 +43,8 @@ struct Courses {
 #[derive(Debug)]
 struct Course {
     host: Arc<Host>,
+    /// Whose it is.
+    user: String,
     tasks: Tasks,
     abort: AbortHandle,
     /// Goes with the course: whoever waits for that sees it.
@@ -101,22 +106,24 @@ impl Drop for Leaving {
 }
 
 impl Underway {
-    pub(super) fn new(most: usize) -> Self {
+    pub(super) fn new(most: usize, of_one: usize) -> Self {
         Self(Arc::new(Inner {
             courses: Mutex::default(),
             most,
+            of_one,
             count: watch::Sender::new(0),
         }))
     }
 
-    /// Begins work that is a run of this name, or goes on with one. It goes on whether anybody waits for it or not.
+    /// Begins work that is a run of this name and user, or goes on with one. It goes on whether anybody waits for it or
+    /// not.
     ///
     /// # Errors
-    /// `Busy` where there is too much, where this run goes on already, and where the server ends.
+    /// `Busy` where there is too much, also of this user's; where this run goes on already; and where the server ends.
     pub(super) fn begin<T, W>(
         &self,
         host: &Arc<Host>,
-        run: &RunId,
+        (run, user): (&RunId, &str),
         work: impl FnOnce(Arc<Host>, Tasks) -> W,
     ) -> Result<Work<T>>
     where
@@ -124,7 +131,7 @@ impl Underway {
         T: Send + 'static,
     {
         let mut courses = lock(&self.0.courses);
-        courses.admits(run, self.0.most)?;
+        courses.admits((run, user), (self.0.most, self.0.of_one))?;
         let tasks = host.tasks();
         let work = work(host.clone(), tasks.clone());
         let leaving = Leaving(self.clone(), run.clone());
@@ -134,6 +141,7 @@ impl Underway {
         });
         let course = Course {
             host: host.clone(),
+            user: user.to_owned(),
             tasks,
             abort,
             over: watch::Sender::new(()),
@@ -215,7 +223,7 @@ impl Underway {
 }
 
 impl Courses {
-    fn admits(&self, run: &RunId, most: usize) -> Result<()> {
+    fn admits(&self, (run, user): (&RunId, &str), (most, of_one): (usize, usize)) -> Result<()> {
         let busy = |what: &str| Err(Error::new(Code::Busy, what));
         if self.closed {
             return busy("the server ends, and begins nothing new");
@@ -226,6 +234,11 @@ impl Courses {
         if self.all.len() >= most {
             let what = format!("there are {most} runs under way, and no more may be at once");
             return Err(Error::new(Code::Busy, what).hint("[serve]\nruns = …"));
+        }
+        let own = self.all.values().filter(|course| course.user == user);
+        if own.count() >= of_one {
+            let what = format!("user `{user}` has {of_one} of {of_one} runs under way");
+            return Err(Error::new(Code::Busy, what).hint("[serve]\nruns_per_user = …"));
         }
         Ok(())
     }

@@ -8,10 +8,11 @@ use std::sync::{Arc, Mutex};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
-    CustomResult, ErrorCode, ErrorData, Implementation, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel,
-    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
-    SetLevelRequestParams, SubscriptionFilter, Tool,
+    CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    LoggingLevel, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams,
+    SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -197,6 +198,22 @@ impl ServerHandler for Session {
         Err(absent("resources/templates/list"))
     }
 
+    async fn get_prompt(
+        &self,
+        _request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        Err(absent("prompts/get"))
+    }
+
+    async fn read_resource(
+        &self,
+        _request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        Err(absent("resources/read"))
+    }
+
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         self.tell_of_changes(context.peer);
     }
@@ -251,3 +268,20 @@ impl ServerHandler for Session {
 const METHODS: [&str; 2] = ["tools/call", "tools/list"];
 /// and what it did before the newest version.
 const METHODS_BEFORE: [&str; 4] = ["initialize", "logging/setLevel", "tools/call", "tools/list"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_client_did_wrong_and_what_we_did_are_told_apart() {
+        for (error, number) in [
+            (Error::bad_input("no cursor of ours"), -32602),
+            (Error::bug("the catalogue is gone"), -32603),
+            (Error::new(Code::DiskFailed, "no room"), -32603),
+        ] {
+            let told = refused(&error);
+            assert_eq!((told.code.0, &*told.message), (number, error.message()));
+        }
+    }
+}

@@ -52,6 +52,7 @@ pub enum Glimpse {
         /// Its words.
         message: String,
         /// 0 to 100, where it said so.
+        #[serde(skip_serializing_if = "Option::is_none")]
         percent: Option<f32>,
         /// Who had influence on these words; nobody where they are the host's own.
         #[serde(skip_serializing_if = "Label::is_empty")]

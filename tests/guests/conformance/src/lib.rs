@@ -99,6 +99,12 @@ fn everything(
     }
     log::progress("half", 50.0);
     log::progress("on", None);
+    log::progress_with("three of four", 75.0, &json!({"step": 3}));
+    log::write(
+        log::Level::Warn,
+        "far",
+        &json!({"type": "progress", "percent": 1000, "of": "it"}),
+    );
     for metadata in [json!(null), json!([1]), json!({"type": "chart", "rows": 3})] {
         artifacts::add_with("rows.bin", "application/x-rows", &metadata, b"\xff\x00")?;
     }
