@@ -107,7 +107,10 @@ mod tests {
         assert_eq!(first.tools[0].digest(), second.tools[0].digest());
         let text = format!("{first:?}");
         assert!(!text.contains(SECRET), "{text}");
-        assert!(first.hidden[0].contains("its name holds a secret"), "{text}");
+        assert!(
+            first.hidden[0].contains("its name holds a secret"),
+            "{text}"
+        );
     }
 
     #[test]

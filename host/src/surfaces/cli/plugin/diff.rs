@@ -92,7 +92,9 @@ async fn manifest(scene: &Scene, which: &str) -> Result<Manifest> {
         return Manifest::read(&text).map_err(|error| about(path, &error));
     }
     if path.extension().is_some() || which.contains('/') {
-        return Ok(look_to_show(scene, &quarantine(scene)?, path).await?.manifest);
+        return Ok(look_to_show(scene, &quarantine(scene)?, path)
+            .await?
+            .manifest);
     }
     let host = scene.open_host().await?;
     Ok(installed(&host, which)?.manifest.clone())
