@@ -1,6 +1,6 @@
 # The ways in. Each one sets up by itself whatever the machine lacks; `make help` says what each is for.
 .DEFAULT_GOAL := help
-.PHONY: help setup plugins lint test console mutants crash peers conformance demo bench load clean
+.PHONY: help setup plugins lint test console mutants crash peers conformance advisories demo bench load clean
 
 # Fixtures and examples are guests and nothing else; they are tested inside the host.
 guests = $$(plugins/build.sh packages | sed 's/^/--exclude /')
@@ -16,6 +16,7 @@ help:
 	@echo '  make crash    kill processes at work, N=10000 of them, and see that nothing happened twice and nothing is lost'
 	@echo '  make peers    compare the codecs with the providers'\'' own SDKs; needs Python 3.11 or newer, and PyPI the first time'
 	@echo '  make conformance  run the official suite of MCP; needs npm, and its packages the first time'
+	@echo '  make advisories  ask the RustSec database about every library of Cargo.lock; needs cargo-deny, and the network'
 	@echo '  make bench    measure, and print one table'
 	@echo '  make load     measure the server: calls over HTTP and MCP, and two hundred who watch a run; needs wrk, a package of that name'
 	@echo '  make plugins  only compile the plugins, into plugins/dist/NAME.wasm'
@@ -81,6 +82,11 @@ conformance:
 	@cargo build -p lazaret
 	@cd tests/conformance && npm ci --silent --ignore-scripts --no-audit --no-fund
 	@cd tests/conformance && "$$(ls -d $$PWD/node_modules/node-*/bin/node | head -n 1)" run.mjs $(SIDES)
+
+# What is known now. What was known when a version was chosen is held without a network by the test `tidy` (tests/tests/tidy/floor.rs).
+advisories:
+	@cargo deny --version >/dev/null 2>&1 || { echo 'cargo-deny is missing, so nothing was asked: cargo install --locked cargo-deny'; exit 1; }
+	@cargo deny --all-features check advisories
 
 # The host embeds plugins/dist, so that even a check needs the plugins.
 lint: plugins

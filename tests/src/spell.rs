@@ -1,7 +1,9 @@
 //! Spellings: the ways in which somebody could write a secret so that it is not recognised.
 
+use std::io::Write;
+
 /// A text in base64 (three alignments, both alphabets, in lines), hex, percent, `\u`, entities and octal, each of these
-/// escaped once more, and as it is.
+/// escaped once more, and as it is; from its end to its beginning; packed; and in two halves where each is long enough.
 #[must_use]
 pub fn spelled(text: &str) -> Vec<String> {
     let bytes = text.as_bytes();
@@ -33,7 +35,37 @@ pub fn spelled(text: &str) -> Vec<String> {
         all.push(in_lines(&standard, "\\n"));
         all.push(standard);
     }
+    let reversed: String = text.chars().rev().collect();
+    all.push(base64(reversed.as_bytes()));
+    all.push(reversed);
+    for packed in packed(bytes) {
+        all.push(base64(&packed));
+        all.push(packed.iter().map(|byte| format!("{byte:02x}")).collect());
+    }
+    let middle = text.len() / 2;
+    if middle >= HALF
+        && let Some((first, second)) = text.split_at_checked(middle)
+    {
+        all.extend([first.to_owned(), second.to_owned()]);
+    }
     all
+}
+
+/// From so many bytes on half of a secret is one, if it looks random.
+const HALF: usize = 12;
+
+/// In gzip, zlib and zstd.
+fn packed(bytes: &[u8]) -> [Vec<u8>; 3] {
+    let level = flate2::Compression::default();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), level);
+    gzip.write_all(bytes).expect("memory takes it");
+    let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), level);
+    zlib.write_all(bytes).expect("memory takes it");
+    [
+        gzip.finish().expect("memory takes it"),
+        zlib.finish().expect("memory takes it"),
+        zstd::encode_all(bytes, 0).expect("memory takes it"),
+    ]
 }
 
 /// As mail has base64, in short lines.

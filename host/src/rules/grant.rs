@@ -15,7 +15,8 @@ use crate::words::limits::{
     FETCH_BODY_BYTES, FETCH_REQUEST_BYTES, FETCHES_PER_MINUTE, PROMPT_BYTES,
 };
 
-/// Which tools a line is about: a full name, `plugin.*`, or `*`.
+/// Which tools a line is about: one by its full name, `PLUGIN.*` for all of a plugin or MCP server, or `*` for all. A `*`
+/// stands nowhere else.
 #[derive(
     Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize, schemars::JsonSchema,
 )]
@@ -250,6 +251,12 @@ impl Destination {
         if plain.contains('*') {
             return Err(wrong(
                 "`*` stands only for one label before the host, as in `https://*.example.org/`",
+            ));
+        }
+        // No request has such a host: it would be a line that never matches.
+        if host.ends_with('.') {
+            return Err(wrong(
+                "the host ends with a dot, which no request's host does; write it without",
             ));
         }
         let host = if plain == url {
@@ -571,6 +578,9 @@ mod tests {
             "https://a.*.test/",
             "https://a.test/*",
             "https://*.127.0.0.1/",
+            "https://a.test./",
+            "https://*.a.test./",
+            "https://a.test.:8443/x",
             "",
         ] {
             assert!(Destination::parse(bad, &["GET"], false).is_err(), "{bad}");

@@ -8,6 +8,8 @@
 pub mod credentials;
 pub mod guess;
 pub mod known;
+mod packed;
+mod pieces;
 mod spelling;
 pub mod told;
 mod trickle;

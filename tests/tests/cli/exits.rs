@@ -11,7 +11,7 @@ use crate::server::{Answer, Server, plain};
 use crate::serving::Serving;
 use crate::station::{Ended, Station, hostile};
 
-const CANARY: &str = "canary-Zq9+7f3a9c";
+const CANARY: &str = "canary-Zq9+7f3a9c-Lw4x8Tb2Xs";
 /// How the call of the guest ends.
 const ENDS: [&str; 3] = ["return", "fail", "panic"];
 

@@ -6,6 +6,7 @@
 //! What is allowed where stands in `tables.rs`. `samples.rs` proves that each rule can fail.
 
 mod doors;
+mod floor;
 mod lines;
 mod rule;
 mod samples;

@@ -11,7 +11,7 @@ use std::fmt;
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
@@ -147,7 +147,7 @@ impl Resolve for Checked {
         Box::pin(async move {
             let finding = checked.find(name.as_str());
             let found = if checked.names.takes_time() {
-                at_tick(Duration::from_millis(LOOKUP_TICK_MS), finding).await?
+                at_tick((TICK, &Machine::now()), finding).await?
             } else {
                 finding.await?
             };
@@ -157,17 +157,49 @@ impl Resolve for Checked {
     }
 }
 
+/// What a refusal waits for.
+const TICK: Duration = Duration::from_millis(LOOKUP_TICK_MS);
+
+/// The time that passes since a look-up began.
+trait Passing {
+    /// How much has passed.
+    fn passed(&self) -> Duration;
+
+    /// Waits until so much more has.
+    async fn wait(&self, time: Duration);
+}
+
+/// That of the machine.
+struct Machine(Instant);
+
+impl Machine {
+    fn now() -> Self {
+        Self(Clock::instant())
+    }
+}
+
+impl Passing for Machine {
+    fn passed(&self) -> Duration {
+        self.0.elapsed()
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "refusals wait, so that their time says nothing"
+    )]
+    async fn wait(&self, time: Duration) {
+        tokio::time::sleep(time).await;
+    }
+}
+
 /// Answers with what succeeds at once, and with what fails at the next multiple of `tick` since the beginning.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "refusals wait, so that their time says nothing"
-)]
-async fn at_tick<T, E>(tick: Duration, work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
-    let began = Clock::instant();
+async fn at_tick<T, E>(
+    (tick, time): (Duration, &impl Passing),
+    work: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
     let outcome = work.await;
     if outcome.is_err() {
-        let rest = rest_of_tick(began.elapsed(), tick);
-        tokio::time::sleep(rest).await;
+        time.wait(rest_of_tick(time.passed(), tick)).await;
     }
     outcome
 }
@@ -191,14 +223,64 @@ mod tests {
         }
     }
 
+    /// A time that passes only where somebody waits.
+    #[derive(Default)]
+    struct Still(std::sync::Mutex<Duration>);
+
+    impl Passing for Still {
+        fn passed(&self) -> Duration {
+            *lock(&self.0)
+        }
+
+        async fn wait(&self, time: Duration) {
+            *lock(&self.0) += time;
+        }
+    }
+
     #[tokio::test]
     async fn only_what_is_refused_waits() {
-        let tick = Duration::from_millis(40);
-        let began = Clock::instant();
-        assert_eq!(at_tick(tick, async { Err::<(), _>(1) }).await, Err(1));
-        assert!(began.elapsed() >= tick);
-        let never = Duration::from_secs(3_600);
-        assert_eq!(at_tick(never, async { Ok::<_, ()>(1) }).await, Ok(1));
+        let (tick, time) = (Duration::from_millis(40), Still::default());
+        assert_eq!(
+            at_tick((tick, &time), async { Err::<(), _>(1) }).await,
+            Err(1)
+        );
+        assert_eq!(time.passed(), tick);
+        let (never, time) = (Duration::from_secs(3_600), Still::default());
+        let found = at_tick((never, &time), async { Ok::<_, ()>(1) }).await;
+        assert_eq!((found, time.passed()), (Ok(1), Duration::ZERO));
+    }
+
+    /// Of a look-up that takes so long the tool learns that it took so many ticks, and nothing of what was found.
+    #[tokio::test]
+    async fn refusals_of_every_kind_are_told_alike_and_at_the_same_tick() {
+        let of = |address: &str| vec![address.parse().unwrap()];
+        let table = HashMap::from([
+            ("intra.test".to_owned(), of("10.0.0.1")),
+            ("cloud.test".to_owned(), of("169.254.169.254")),
+            ("loop.test".to_owned(), of("127.0.0.1")),
+        ]);
+        let names = Names::Table(Arc::new(table));
+        for (took, end) in [(0, 1), (30, 1), (120, 1), (1_020, 2)] {
+            let mut told = Vec::new();
+            for name in ["nobody.test", "intra.test", "cloud.test", "loop.test"] {
+                let checked = Checked {
+                    names: names.clone(),
+                    private: false,
+                };
+                let time = Still::default();
+                let finding = async {
+                    time.wait(Duration::from_millis(took)).await;
+                    checked.find(name).await
+                };
+                let refused = at_tick((TICK, &time), finding).await.unwrap_err();
+                let error = refused.error();
+                assert_eq!(time.passed(), end * TICK, "{name} after {took} ms");
+                let heard = error.for_guests();
+                told.push((heard.code(), heard.message().to_owned()));
+            }
+            told.dedup();
+            assert_eq!(told.len(), 1, "{told:?}");
+        }
     }
 
     #[tokio::test]

@@ -1,12 +1,12 @@
 //! Known secrets: exact values, found in every common encoding of a text.
 //!
-//! A value is looked for as it is, in base64 (each alignment, both alphabets) and in hex; and all of
-//! these again in the text with its escapes read, and without ends of lines ([`super::spelling`]); and in what
+//! A value is looked for as it is and from its end to its beginning, each also in base64 (each alignment, both alphabets)
+//! and in hex; in parts ([`super::pieces`]); and in what is packed ([`super::packed`]). All of these again in the text with its escapes read, and without ends of lines ([`super::spelling`]); and in what
 //! comes of that once more, since JSON in JSON escapes twice. That takes time linear in the text. What was known
 //! once stays known while the process lives: a secret that was taken away is still one. Values of a name that has new ones
 //! all the time are known for as long as the next one is new.
 //!
-//! It does not find a value that was split up, compressed, encrypted, encoded twice (base64 of base64) or otherwise
+//! It does not find a value that was split into shorter parts, encrypted, encoded twice (base64 of base64) or otherwise
 //! computed upon; a guest that never holds a value cannot do that.
 
 use std::ops::Range;
@@ -18,8 +18,9 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
+use super::pieces::Pieces;
 use super::spelling::{Reading, Spelling};
-use super::{REDACTED, clean_strings};
+use super::{REDACTED, clean_strings, packed};
 use crate::words::limits::SCRUB_PIECE_BYTES;
 use crate::words::lock::lock;
 
@@ -44,6 +45,7 @@ struct Net {
     folded: Vec<Zeroizing<Vec<u8>>>,
     find_exact: AhoCorasick,
     find_folded: AhoCorasick,
+    pieces: Pieces,
     longest: usize,
 }
 
@@ -146,7 +148,8 @@ impl Known {
             .into_iter()
             .filter(read)
             .map(|spelling| net.open_end(text, (spelling, LAYERS)));
-        ends.fold(text.len(), usize::min)
+        let parts = net.pieces.open_end(text).min(packed::open_end(text));
+        ends.fold(parts, usize::min)
     }
 }
 
@@ -157,7 +160,14 @@ impl Net {
             exact.push(value.clone());
             exact.extend(in_base64(value));
             folded.extend(in_hex(value));
+            let reversed = reversed(value);
+            if reversed != *value {
+                exact.extend(in_base64(&reversed));
+                folded.extend(in_hex(&reversed).into_iter().take(1));
+                exact.push(reversed);
+            }
         }
+        let pieces = Pieces::of(values.iter().map(|named| &named.value));
         let longest = exact.iter().chain(&folded).map(|one| one.len()).max()?;
         // A search that cannot be made would let everything through; there is no such list of ours, since
         // it is bounded by the number and size of secrets.
@@ -172,6 +182,7 @@ impl Net {
             folded,
             find_exact,
             find_folded,
+            pieces,
             longest,
         })
     }
@@ -189,6 +200,18 @@ impl Net {
     }
 
     fn catch(&self, text: &[u8], found: &mut dyn FnMut(Range<usize>)) {
+        self.catch_plain(text, found);
+        packed::unpacked(text, &mut |run, unpacked| {
+            let mut is_there = false;
+            self.catch_plain(unpacked, &mut |_| is_there = true);
+            if is_there {
+                found(run);
+            }
+        });
+    }
+
+    fn catch_plain(&self, text: &[u8], found: &mut dyn FnMut(Range<usize>)) {
+        self.pieces.catch(text, found);
         for search in [&self.find_exact, &self.find_folded] {
             for caught in search.find_overlapping_iter(text) {
                 found(caught.range());
@@ -301,6 +324,19 @@ fn in_base64(value: &[u8]) -> Vec<Zeroizing<Vec<u8>>> {
     }
     all.dedup();
     all
+}
+
+/// The value from its end to its beginning, character by character.
+fn reversed(value: &[u8]) -> Zeroizing<Vec<u8>> {
+    let Ok(text) = std::str::from_utf8(value) else {
+        return Zeroizing::new(value.iter().rev().copied().collect());
+    };
+    let mut reversed = Zeroizing::new(Vec::with_capacity(value.len()));
+    for c in text.chars().rev() {
+        let mut utf8 = Zeroizing::new([0_u8; 4]);
+        reversed.extend_from_slice(c.encode_utf8(&mut *utf8).as_bytes());
+    }
+    reversed
 }
 
 /// The value in hex, with what usually stands between bytes.

@@ -27,7 +27,12 @@ use crate::words::error::{Error, Result};
   lazaret policy explain --run last               what steered each sink of a run, and where it came from
   lazaret policy test last --policy new.toml      what another policy would have said
   lazaret policy suggest last                     lines for `[flow]`, from a run that was watched
-  lazaret policy trust                            let `lazaret.toml` count, exactly as it is now")]
+  lazaret policy trust                            let `lazaret.toml` count, exactly as it is now
+
+A `*` means one thing in each place, and stands in no other:
+  text.count, text.*, *                           one tool, all of a plugin or MCP server, all tools
+  https://api.example.org/v1/                     one server, and that path with all below it
+  https://*.example.org/                          each name of exactly one label before that, never `example.org` itself")]
 pub(super) enum Policy {
     /// Read the configuration and say what is wrong with it.
     Check {

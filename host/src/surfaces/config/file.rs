@@ -200,7 +200,9 @@ fn read() -> Access {
 #[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GrantTable {
-    /// Where requests may go.
+    /// Where requests may go: `https://api.example.org/v1/` is one server, and the beginning of a path that ends at a `/`;
+    /// `https://*.example.org/` is each name of exactly one label before that, and never `example.org` itself. A `*` stands
+    /// nowhere else.
     pub fetch: Vec<FetchEntry>,
     /// Which mounts, and how far.
     pub mounts: BTreeMap<String, Access>,
@@ -232,7 +234,8 @@ pub enum FetchEntry {
 #[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FetchTable {
-    /// Scheme, host, port and the beginning of the path.
+    /// Scheme, host, port and the beginning of the path, which ends at a `/`; `https://*.example.org/` is each name of
+    /// exactly one label before that.
     pub url: String,
     /// Methods in capitals.
     #[serde(default = "looking")]
@@ -263,7 +266,7 @@ pub fn looking() -> Vec<String> {
 pub struct AgentTable {
     /// What it is told first, literally.
     pub instructions: String,
-    /// Tools that it may call.
+    /// Tools that it may call: one by its full name, `PLUGIN.*` for all of a plugin or MCP server, or `*` for all.
     pub tools: Vec<Pattern>,
     /// Models or tiers, first choice first.
     pub models: Vec<String>,

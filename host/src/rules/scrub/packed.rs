@@ -1,0 +1,307 @@
+//! Packed texts: runs of base64 or hex that hold gzip, zlib or zstd, which somebody could have packed a secret into.
+//!
+//! Each is unpacked once, so far as [`SCRUB_UNPACKED_BYTES`] says; what is broken off counts as far as it goes. Runs are
+//! found without looking at every byte: one that is long enough holds one of the places that are looked at. What is packed
+//! without a beginning to know it by (brotli, bare deflate), or twice, is not found.
+
+use std::io::Read;
+use std::ops::Range;
+
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
+use crate::words::limits::scrubbing::{
+    SCRUB_PACKED_CHARS, SCRUB_PACKED_CHARS_MAX, SCRUB_PACKED_HELD, SCRUB_PACKED_RUNS,
+    SCRUB_PACKED_TRIES, SCRUB_UNPACKED_BYTES,
+};
+
+/// Base64 that was cut anywhere.
+const FORGIVING: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+/// Hex of what something packed begins with.
+const HEX: [&[u8]; 6] = [b"1f8b08", b"28b52ffd", b"7801", b"785e", b"789c", b"78da"];
+/// Base64 of what something packed begins with, as far as that is the same for all.
+const BASE64: [&[u8]; 7] = [b"H4sI", b"KLUv/", b"KLUv_", b"eA", b"eF", b"eJ", b"eN"];
+/// What zstd may keep to look back at, as a power of two.
+const ZSTD_WINDOW: u32 = 23;
+
+/// Shows what is packed in a text, and where that stands.
+pub(super) fn unpacked(text: &[u8], look: &mut dyn FnMut(Range<usize>, &[u8])) {
+    let mut left = SCRUB_PACKED_RUNS;
+    if is_packed(text) {
+        look(0..text.len(), &unpack(text));
+    }
+    each_run(text, &mut |run| {
+        let runs = text.get(run.clone()).unwrap_or_default();
+        for at in beginnings(runs).take(SCRUB_PACKED_TRIES) {
+            let Some(rest) = left.checked_sub(1) else {
+                return;
+            };
+            let packed = bytes_of(runs.get(at..).unwrap_or_default());
+            if is_packed(&packed) {
+                left = rest;
+                look(run.start + at..run.end, &unpack(&packed));
+            }
+        }
+    });
+}
+
+/// Where the end of a text begins that may be something packed of which more comes.
+pub(super) fn open_end(text: &[u8]) -> usize {
+    let run = text.iter().rev().take_while(|byte| is_part(byte)).count();
+    // A longer one is shown in parts, each of which is read as far as it goes.
+    if run > SCRUB_PACKED_HELD {
+        return text.len();
+    }
+    let from = text.len() - run;
+    let run = text.get(from..).unwrap_or_default();
+    let open = beginnings(run).next();
+    let open = open.or_else(|| (0..run.len()).find(|at| may_begin(run, *at)));
+    open.map_or(text.len(), |at| from + at)
+}
+
+/// Whether something packed may begin there with what is there so far.
+fn may_begin(run: &[u8], at: usize) -> bool {
+    let rest = run.get(at..).unwrap_or_default();
+    let hex = |begin: &&[u8]| {
+        begin
+            .get(..rest.len())
+            .is_some_and(|own| own.eq_ignore_ascii_case(rest))
+    };
+    BASE64.iter().any(|begin| begin.starts_with(rest)) || (is_edge(run, at) && HEX.iter().any(hex))
+}
+
+/// Whether no digit of hex stands before a place of a run.
+fn is_edge(run: &[u8], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|at| run.get(at));
+    before.is_none_or(|byte| !byte.is_ascii_hexdigit())
+}
+
+fn is_part(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
+}
+
+/// Runs of characters of base64, which those of hex are as well.
+fn each_run(text: &[u8], found: &mut dyn FnMut(Range<usize>)) {
+    // Nothing before belongs to a run that was not looked at.
+    let (mut from, mut at) = (0, SCRUB_PACKED_CHARS - 1);
+    while let Some(byte) = text.get(at) {
+        if !is_part(byte) {
+            from = at + 1;
+            at += SCRUB_PACKED_CHARS;
+            continue;
+        }
+        let before = text.get(from..at).unwrap_or_default().iter().rev();
+        let after = text.get(at..).unwrap_or_default().iter();
+        let start = at - before.take_while(|byte| is_part(byte)).count();
+        let end = at + after.take_while(|byte| is_part(byte)).count();
+        if end - start >= SCRUB_PACKED_CHARS {
+            found(start..end);
+        }
+        from = end;
+        at = end + SCRUB_PACKED_CHARS;
+    }
+}
+
+/// Places of a run where something packed may begin.
+fn beginnings(run: &[u8]) -> impl Iterator<Item = usize> {
+    (0..run.len()).filter(|at| {
+        let rest = run.get(*at..).unwrap_or_default();
+        is_base64(rest) || (is_edge(run, *at) && is_hex(rest))
+    })
+}
+
+/// What begins like gzip, zstd, or zlib with one of its four levels.
+fn is_base64(rest: &[u8]) -> bool {
+    match rest {
+        [b'H', b'4', b's', b'I', ..] | [b'K', b'L', b'U', b'v', b'/' | b'_', ..] => true,
+        [b'e', level, more, ..] => match level {
+            b'A' => (b'E'..=b'H').contains(more),
+            b'F' => (b'4'..=b'7').contains(more),
+            b'J' => (b'w'..=b'z').contains(more),
+            b'N' => (b'o'..=b'r').contains(more),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+fn is_hex(rest: &[u8]) -> bool {
+    HEX.iter().any(|begin| {
+        rest.get(..begin.len())
+            .is_some_and(|own| own.eq_ignore_ascii_case(begin))
+    })
+}
+
+/// The bytes that a run stands for.
+fn bytes_of(run: &[u8]) -> Vec<u8> {
+    let run = run.get(..SCRUB_PACKED_CHARS_MAX).unwrap_or(run);
+    if is_hex(run) {
+        let digit = |byte: &u8| u8::try_from(char::from(*byte).to_digit(16)?).ok();
+        let pairs = run.chunks_exact(2).map_while(|pair| match pair {
+            [high, low] => Some(digit(high)? << 4 | digit(low)?),
+            _ => None,
+        });
+        return pairs.collect();
+    }
+    let mut text: Vec<u8> = run.iter().map(|byte| standard(*byte)).collect();
+    // One character alone is no byte.
+    if text.len() % 4 == 1 {
+        text.pop();
+    }
+    FORGIVING.decode(text).unwrap_or_default()
+}
+
+/// A character of either alphabet in that of the standard.
+fn standard(byte: u8) -> u8 {
+    match byte {
+        b'-' => b'+',
+        b'_' => b'/',
+        other => other,
+    }
+}
+
+fn is_packed(bytes: &[u8]) -> bool {
+    match bytes {
+        [0x1f, 0x8b, 8, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => true,
+        [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..] => true,
+        _ => false,
+    }
+}
+
+/// What comes of it, as far as it goes.
+fn unpack(bytes: &[u8]) -> Vec<u8> {
+    match bytes {
+        [0x1f, ..] => as_far(flate2::read::MultiGzDecoder::new(bytes)),
+        [0x78, ..] => as_far(flate2::read::ZlibDecoder::new(bytes)),
+        _ => {
+            let decoder = zstd::stream::read::Decoder::with_buffer(bytes);
+            let bounded = decoder.and_then(|mut decoder| {
+                decoder.window_log_max(ZSTD_WINDOW)?;
+                Ok(decoder)
+            });
+            bounded.map_or_else(|_| Vec::new(), as_far)
+        }
+    }
+}
+
+fn as_far(packed: impl Read) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // What came before an error is there all the same.
+    let _ = packed.take(SCRUB_UNPACKED_BYTES).read_to_end(&mut bytes);
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+
+    use super::super::{Known, REDACTED, Scrub, Trickle};
+    use super::*;
+
+    const VALUE: &str = "canary-7f3a9c-packed";
+
+    fn known() -> Known {
+        let known = Known::default();
+        known.learn(VALUE.as_bytes());
+        known
+    }
+
+    /// A text in every way to pack it.
+    fn packed(text: &str) -> Vec<Vec<u8>> {
+        let mut all = Vec::new();
+        for level in [0, 1, 6, 9] {
+            let level = flate2::Compression::new(level);
+            let mut gzip = flate2::write::GzEncoder::new(Vec::new(), level);
+            gzip.write_all(text.as_bytes()).unwrap();
+            let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), level);
+            zlib.write_all(text.as_bytes()).unwrap();
+            all.extend([gzip.finish().unwrap(), zlib.finish().unwrap()]);
+        }
+        all.push(zstd::encode_all(text.as_bytes(), 3).unwrap());
+        all
+    }
+
+    fn written(bytes: &[u8]) -> Vec<String> {
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let lines = STANDARD.encode(bytes);
+        let lines: Vec<&[u8]> = lines.as_bytes().chunks(19).collect();
+        vec![
+            STANDARD.encode(bytes),
+            URL_SAFE_NO_PAD.encode(bytes),
+            hex.to_uppercase(),
+            hex,
+            String::from_utf8(lines.join(&b"\n"[..])).unwrap(),
+        ]
+    }
+
+    #[test]
+    fn what_is_packed_is_found_however_it_is_written() {
+        for text in [VALUE.to_owned(), format!("{{\"a\": \"and {VALUE}\"}}")] {
+            for bytes in packed(&text) {
+                for run in written(&bytes) {
+                    for before in [
+                        "",
+                        "data:application/gzip;base64,",
+                        "see /",
+                        &"word ".repeat(30),
+                    ] {
+                        let clean = known().clean(&format!("{before}{run} and more"));
+                        let clean = clean.unwrap_or_default();
+                        assert!(clean.contains(REDACTED), "{before}{run}: {clean}");
+                        assert!(clean.ends_with(" and more"), "{clean}");
+                        assert!(clean.len() < before.len() + 30, "{run}: {clean}");
+                    }
+                }
+                let clean = known().clean_bytes(&bytes).unwrap();
+                assert_eq!(clean, REDACTED.as_bytes(), "as it is");
+            }
+        }
+    }
+
+    #[test]
+    fn what_holds_none_or_is_broken_stays() {
+        for bytes in packed("nothing of that kind stands here") {
+            for run in written(&bytes) {
+                assert_eq!(known().clean(&run), None);
+                assert_eq!(known().clean(&run[..run.len() / 2]), None);
+            }
+        }
+        for text in [
+            "H4sI",
+            "H4sIAAAAAAAAA-no-more-than-that",
+            "eJwwwwwwwwwwwwwwwwwwwwwwwww",
+            "789c789c789c789c789c789c789c",
+        ] {
+            assert_eq!(known().clean(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_cut_off_or_grows_is_read_as_far_as_it_goes() {
+        let grows = format!("{VALUE}{}", "\0".repeat(64 << 20));
+        for bytes in packed(&grows).iter().skip(4) {
+            let text = STANDARD.encode(bytes);
+            let cut = &text[..text.len() - 5];
+            assert!(known().finds_in(cut.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn what_is_packed_is_held_back_until_it_is_whole() {
+        let scrub = Scrub::new(Vec::new(), known());
+        for bytes in packed(VALUE) {
+            let text = format!("so {} it is", STANDARD.encode(bytes));
+            let mut trickle = Trickle::new(&scrub);
+            let shown: String = text.chars().map(|c| trickle.add(&c.to_string())).collect();
+            assert!(shown.starts_with(&format!("so {REDACTED}")), "{shown}");
+        }
+    }
+}
