@@ -198,7 +198,12 @@ impl Gate {
         let (decided, weighed) = self.decide(caller, &effect);
         let verdict = verdict_of(&decided);
         let what = (effect.subject(), effect.content());
-        let judged = self.record(caller, self.kind_of(caller, &effect), what, (weighed, verdict))?;
+        let judged = self.record(
+            caller,
+            self.kind_of(caller, &effect),
+            what,
+            (weighed, verdict),
+        )?;
         let terms = match decided {
             Ok((_, terms)) => terms,
             Err(refused) => return Err(NotPassed::judged(judged, refused.error(&self.policy))),
@@ -239,7 +244,12 @@ impl Gate {
         let what = (effect.subject(), effect.content());
         let error = asked(&question);
         let verdict = Verdict::Ask(*question);
-        self.record(caller, self.kind_of(caller, effect), what, (weighed, verdict))?;
+        self.record(
+            caller,
+            self.kind_of(caller, effect),
+            what,
+            (weighed, verdict),
+        )?;
         Ok(Some(error))
     }
 
@@ -259,7 +269,12 @@ impl Gate {
         }
         let verdict = verdict_of(&decided);
         let what = (effect.subject(), effect.content());
-        let judged = self.record(caller, self.kind_of(caller, effect), what, (weighed, verdict))?;
+        let judged = self.record(
+            caller,
+            self.kind_of(caller, effect),
+            what,
+            (weighed, verdict),
+        )?;
         self.journal.commit().await?;
         match decided {
             Err(Refused::Asked(question)) => Ok(*question),
@@ -290,7 +305,12 @@ impl Gate {
     ) -> NotPassed {
         let verdict = Verdict::Deny(denial);
         let what = (subject, content);
-        match self.record(caller, (kind, None, BTreeMap::new()), what, (Vec::new(), verdict)) {
+        match self.record(
+            caller,
+            (kind, None, BTreeMap::new()),
+            what,
+            (Vec::new(), verdict),
+        ) {
             Ok(judged) => NotPassed::judged(judged, error),
             Err(lost) => lost.into(),
         }

@@ -53,10 +53,10 @@ pub mod spans;
 pub mod tier;
 pub mod wards;
 
-use std::collections::BTreeMap;
 use self::flow::Point;
 use crate::words::event::{Classes, Content, Denial, EffectKind, Weighed};
 use crate::words::id::Digest;
+use std::collections::BTreeMap;
 
 /// Something that crosses the boundary of the host. There are five of them (invariant 2).
 pub trait Effect: sealed::Sealed + Send + Sync {

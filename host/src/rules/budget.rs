@@ -173,8 +173,11 @@ impl Purse {
         let mut purse = Self::default();
         let (mut last, mut is_left) = (None, true);
         for record in records {
-            if let Some(last) = last.filter(|_| !is_left && !matches!(record.event, Event::Resumed)) {
-                purse.active_ms = purse.active_ms.saturating_add(record.at.saturating_sub(last));
+            if let Some(last) = last.filter(|_| !is_left && !matches!(record.event, Event::Resumed))
+            {
+                purse.active_ms = purse
+                    .active_ms
+                    .saturating_add(record.at.saturating_sub(last));
             }
             last = Some(record.at);
             // Until it goes on, nothing is used of its time.
@@ -401,25 +404,39 @@ mod tests {
                 ..Ahead::default()
             };
             let over = caps.over(used, ahead);
-            over.map(|over| format!("{over} × {}", over.times())).collect()
+            over.map(|over| format!("{over} × {}", over.times()))
+                .collect()
         };
         assert_eq!(over(2, 1_000), [""; 0]);
         assert_eq!(over(3, 0), ["3 of 3 turns used × 2"]);
-        assert_eq!(over(6, 2_001), ["6 of 3 turns used × 3", "2001 of 1000 ms used × 3"]);
+        assert_eq!(
+            over(6, 2_001),
+            ["6 of 3 turns used × 3", "2001 of 1000 ms used × 3"]
+        );
     }
 
     #[test]
     fn that_a_run_is_left_takes_none_of_its_time() {
         let record = |at: u64, event: Value| -> Record {
-            let mut record = json!({"run": "20260301-090500-aaaaaaaa", "seq": 1, "at": at, "parent": 0});
-            record.as_object_mut().unwrap().extend(event.as_object().unwrap().clone());
+            let mut record =
+                json!({"run": "20260301-090500-aaaaaaaa", "seq": 1, "at": at, "parent": 0});
+            record
+                .as_object_mut()
+                .unwrap()
+                .extend(event.as_object().unwrap().clone());
             serde_json::from_value(record).unwrap()
         };
         let id = "0".repeat(64);
         let records = [
-            record(100, json!({"event": "started", "surface": "cli", "subject": "", "goal": "", "label": []})),
+            record(
+                100,
+                json!({"event": "started", "surface": "cli", "subject": "", "goal": "", "label": []}),
+            ),
             record(130, json!({"event": "paused", "questions": []})),
-            record(900, json!({"event": "answered", "question": id, "answer": "allow"})),
+            record(
+                900,
+                json!({"event": "answered", "question": id, "answer": "allow"}),
+            ),
             record(1_000, json!({"event": "resumed"})),
             record(1_005, json!({"event": "rested", "place": [0]})),
             // The process ended.

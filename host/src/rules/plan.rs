@@ -220,7 +220,8 @@ impl Plan {
         if reply.stop == StopReason::Filtered {
             reply.calls.clear();
             self.end_with(End::Fault(Fault::withheld()));
-            self.hints.push("say it in other words, or let another model answer".to_owned());
+            self.hints
+                .push("say it in other words, or let another model answer".to_owned());
         } else if reply.calls.is_empty()
             && let Some((tool, args)) = repair::leaked(&reply.text, &self.offered)
         {

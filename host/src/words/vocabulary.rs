@@ -223,9 +223,9 @@ pub fn selection(miss: Option<Miss>) -> Option<&'static str> {
     match miss {
         None => Some("selected"),
         Some(Miss::Private | Miss::Secret) => Some("allowlist_filtered"),
-        Some(
-            Miss::Context | Miss::Tools | Miss::Images | Miss::Documents | Miss::Structured,
-        ) => Some("capability_mismatch"),
+        Some(Miss::Context | Miss::Tools | Miss::Images | Miss::Documents | Miss::Structured) => {
+            Some("capability_mismatch")
+        }
         Some(Miss::Cooling) => None,
     }
 }

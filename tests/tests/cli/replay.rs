@@ -396,7 +396,14 @@ fn a_file_that_steers_a_call_steers_it_again() {
             station.write("name.txt", name),
             station.write("what.txt", "gesehen über Nacht"),
         ];
-        let ran = station.run(&["run", "Write it.", "--attach", "name.txt", "--attach", "what.txt"]);
+        let ran = station.run(&[
+            "run",
+            "Write it.",
+            "--attach",
+            "name.txt",
+            "--attach",
+            "what.txt",
+        ]);
         if let Some(answer) = answer {
             ran.ends(75);
             let asked = station.run(&["ask", "list", "--json"]).lines();

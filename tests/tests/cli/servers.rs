@@ -284,7 +284,8 @@ fn a_replay_counts_what_a_server_asked_of_a_model() {
         "[flow]\nmode = \"off\"\n",
     );
     let policy = station.read("lazaret.toml");
-    let sampling = "sampling = { model = \"m\", tokens = 1000, requests = 2 }\n[grants.\"mail.wish_model\"]";
+    let sampling =
+        "sampling = { model = \"m\", tokens = 1000, requests = 2 }\n[grants.\"mail.wish_model\"]";
     write(&station, "wishes", &format!("{sampling}\n{policy}"));
     station.trust();
     station.run(&["servers", "trust", "mail"]).ends(0);
@@ -384,7 +385,11 @@ fn a_form_that_nobody_fills_in_time_goes_the_same_way_again() {
     let station = station("wishes", &soon);
     station.run(&["servers", "trust", "mail"]).ends(0);
     station.run(&["call", "mail.wish_form", "{}"]);
-    let words: Vec<Value> = station.records().iter().map(|one| one["event"].clone()).collect();
+    let words: Vec<Value> = station
+        .records()
+        .iter()
+        .map(|one| one["event"].clone())
+        .collect();
     assert!(words.contains(&json!("expired")), "{words:?}");
     goes_the_same_way(&station);
 }

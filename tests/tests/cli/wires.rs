@@ -149,21 +149,36 @@ fn a_call_goes_round_in_every_format() {
 
 /// What ends an answer in each format, and what does where a filter ended it; Ollama has none.
 const FILTERED: [(&str, &str, &str); 4] = [
-    ("openai", "\"finish_reason\":\"stop\"", "\"finish_reason\":\"content_filter\""),
+    (
+        "openai",
+        "\"finish_reason\":\"stop\"",
+        "\"finish_reason\":\"content_filter\"",
+    ),
     (
         "responses",
         "\"status\":\"completed\",\"error\":null,\"incomplete_details\":null",
         "\"status\":\"incomplete\",\"error\":null,\"incomplete_details\":{\"reason\":\"content_filter\"}",
     ),
-    ("anthropic", "\"stop_reason\":\"end_turn\"", "\"stop_reason\":\"refusal\""),
-    ("gemini", "\"finishReason\":\"STOP\"", "\"finishReason\":\"SAFETY\""),
+    (
+        "anthropic",
+        "\"stop_reason\":\"end_turn\"",
+        "\"stop_reason\":\"refusal\"",
+    ),
+    (
+        "gemini",
+        "\"finishReason\":\"STOP\"",
+        "\"finishReason\":\"SAFETY\"",
+    ),
 ];
 
 /// an answer that its provider's filter cut off is a failure, and no other model is asked; what was said is kept.
 #[test]
 fn an_answer_that_is_filtered_is_a_failure_in_every_format() {
     for (word, ends, filtered) in FILTERED {
-        let wire = WIRES.iter().find(|wire| wire.word == word).expect("a format");
+        let wire = WIRES
+            .iter()
+            .find(|wire| wire.word == word)
+            .expect("a format");
         assert!(wire.text.contains(ends), "{word}");
         let stream = wire.text.replace(ends, filtered);
         let server = Server::start(vec![sends(wire, &stream), sends(wire, wire.text)]);
@@ -173,10 +188,16 @@ fn an_answer_that_is_filtered_is_a_failure_in_every_format() {
         ended.says(&["its content filter stopped the model"]);
         assert_eq!(server.requests().len(), 1, "{word}");
         let records = station.records();
-        let said = records.iter().find(|one| one["event"] == "replied").expect("a reply");
+        let said = records
+            .iter()
+            .find(|one| one["event"] == "replied")
+            .expect("a reply");
         assert_eq!(said["reply"]["text"], "Three words.", "{word}");
         let end = records.last().expect("an end");
-        assert_eq!((&end["end"], &end["code"]), (&json!("failed"), &json!("provider_failed")));
+        assert_eq!(
+            (&end["end"], &end["code"]),
+            (&json!("failed"), &json!("provider_failed"))
+        );
         station.run(&["runs", "replay", "last"]).ends(0);
     }
 }

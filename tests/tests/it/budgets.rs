@@ -141,7 +141,10 @@ async fn turns_may_be_granted_like_money() {
     let error = answer.expect_err("there are three");
     let hints = error.hints().join(" ");
     assert!(error.message().contains("2 of 2 turns used"), "{error}");
-    assert!(hints.ends_with("[agents.agent.budget]\nturns = 4"), "{hints}");
+    assert!(
+        hints.ends_with("[agents.agent.budget]\nturns = 4"),
+        "{hints}"
+    );
     let records = rig.records(&run).await;
     assert_eq!(stopped(&records).limit, Some(Limit::TurnLimit));
     assert_eq!(count(&records, "prompted"), 2);
@@ -174,7 +177,12 @@ async fn time_may_be_granted_like_money() {
         );
         let mut busy = turn();
         busy["fail"] = json!([{"status": 503}]);
-        let rig = Rig::of(&policy).replies(&[busy, done()]).kept().await.open().await;
+        let rig = Rig::of(&policy)
+            .replies(&[busy, done()])
+            .kept()
+            .await
+            .open()
+            .await;
         let (goal, tasks) = (rig.goal("Count."), Tasks::new());
         let run = goal.run.clone();
         let mut watcher = rig.host.watch(&run);
@@ -203,9 +211,16 @@ async fn time_may_be_granted_like_money() {
         } else {
             assert_eq!(answer.expect("it goes on"), "Done.");
         }
-        assert_eq!(count(&records, "overspent"), usize::from(on_exceed == "warn"));
+        assert_eq!(
+            count(&records, "overspent"),
+            usize::from(on_exceed == "warn")
+        );
         let replayed = rig.replay(&run).await;
-        assert!(replayed.diverged.is_none(), "{on_exceed}: {:?}", replayed.diverged);
+        assert!(
+            replayed.diverged.is_none(),
+            "{on_exceed}: {:?}",
+            replayed.diverged
+        );
     }
 }
 
@@ -499,11 +514,22 @@ async fn a_turn_goes_in_its_order() {
     let (run, answer) = rig.pursue("Count.").await;
     assert_eq!(answer.expect("it is said, and goes on"), "Done.");
     let words = rig.words(&run).await;
-    let second = words.iter().position(|word| *word == "compacted").expect("a fold");
+    let second = words
+        .iter()
+        .position(|word| *word == "compacted")
+        .expect("a fold");
     assert_eq!(
         words[second - 1..second + 9],
         [
-            "observed", "compacted", "overspent", "prompted", "replied", "judged", "finished", "observed", "prompted",
+            "observed",
+            "compacted",
+            "overspent",
+            "prompted",
+            "replied",
+            "judged",
+            "finished",
+            "observed",
+            "prompted",
             "replied",
         ],
         "{words:?}"

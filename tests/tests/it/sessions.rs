@@ -496,7 +496,10 @@ async fn a_call_that_was_written_as_text_is_told_with_what_came_of_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_takes_so_many_turns_in_all() {
     let policy = "[pace]\nsession_turns = 2\n[agents.agent]\ntools = []";
-    let rig = Rig::of(policy).replies(&vec![json!({"text": "Yes."}); 3]).open().await;
+    let rig = Rig::of(policy)
+        .replies(&vec![json!({"text": "Yes."}); 3])
+        .open()
+        .await;
     for _ in 0..2 {
         let (_, answer) = rig.pursue_in_session("work", "Is it?").await;
         assert_eq!(answer.expect("an answer"), "Yes.");

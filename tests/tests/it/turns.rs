@@ -431,7 +431,8 @@ fn bodies(records: &[Record]) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_same_script_leads_to_the_same_events() {
     let count = json!({"calls": [{"tool": "text.count", "args": {"text": "a b"}}, {"tool": "text.count", "args": {}}]});
-    let rig = Rig::of("[agents.agent]\ntools = [\"text.*\"]").replies(&[count, json!({"text": "Two."})]);
+    let rig =
+        Rig::of("[agents.agent]\ntools = [\"text.*\"]").replies(&[count, json!({"text": "Two."})]);
     let rig = rig.open().await;
     let (run, answer) = rig.pursue("Count.").await;
     assert_eq!(answer.expect("an answer"), "Two.");

@@ -52,7 +52,8 @@ pub fn steering(call: &Call, caller: &Caller, policy: &Policy) -> BTreeMap<Strin
         let name = handle_in(call.wish.as_ref()?.pointer(place)?)?;
         let text = call.args.value().pointer(place)?.as_str()?;
         let own = place.trim_start_matches('/');
-        let steers = steers.iter().any(|(path, _)| path == own) || files.iter().any(|one| one == text);
+        let steers =
+            steers.iter().any(|(path, _)| path == own) || files.iter().any(|one| one == text);
         let is_short = text.chars().count() <= STEERING_CHARS;
         (steers && is_short).then(|| (name.to_owned(), text.to_owned()))
     });

@@ -244,7 +244,9 @@ fn an_answer_that_is_withheld_is_a_failure_and_none_of_its_calls_is_made() {
     );
     assert_eq!(plan.setback(), Some(Setback::Filtered));
     assert_eq!((plan.waiting(), plan.answer()), (&[][..], None));
-    assert!(matches!(plan.messages().last(), Some(Message::Assistant(reply)) if reply.text == "Half of"));
+    assert!(
+        matches!(plan.messages().last(), Some(Message::Assistant(reply)) if reply.text == "Half of")
+    );
     assert_eq!(plan.stop(), Some((State::Failed, None)));
 }
 
@@ -287,7 +289,12 @@ fn ends() -> Vec<(String, Box<dyn Fn(&mut Plan)>)> {
         let fails = Box::new(move |plan: &mut Plan| plan.failed(&error));
         ends.push((format!("{setback:?}"), fails));
     }
-    for fared in [Fared::Malformed, Fared::Unavailable, Fared::Denied, Fared::Failed(Code::Trapped)] {
+    for fared in [
+        Fared::Malformed,
+        Fared::Unavailable,
+        Fared::Denied,
+        Fared::Failed(Code::Trapped),
+    ] {
         let fails = move |plan: &mut Plan| {
             for number in 0..RUN_CORRECTIONS + 9 {
                 plan.replied(asks(vec![call("R", number)]));
@@ -296,7 +303,10 @@ fn ends() -> Vec<(String, Box<dyn Fn(&mut Plan)>)> {
         };
         ends.push((format!("{fared:?}"), Box::new(fails)));
     }
-    ends.push(("an answer".to_owned(), Box::new(|plan| plan.replied(says("done")))));
+    ends.push((
+        "an answer".to_owned(),
+        Box::new(|plan| plan.replied(says("done"))),
+    ));
     let spent = |plan: &mut Plan| plan.spent_up(Budgeted::Cost, &Error::new(Code::OverBudget, "b"));
     ends.push(("a budget".to_owned(), Box::new(spent)));
     ends
@@ -316,9 +326,17 @@ fn cancelled_beside_any_other_end_is_cancelled() {
                 ends(&mut plan);
             }
             let step = plan.next(together);
-            assert_eq!(step, Step::Fail(Code::Cancelled, "c".to_owned()), "{what} {first}");
+            assert_eq!(
+                step,
+                Step::Fail(Code::Cancelled, "c".to_owned()),
+                "{what} {first}"
+            );
             assert_eq!(plan.setback(), None, "{what} {first}");
-            assert_eq!(plan.stop(), Some((State::Cancelled, None)), "{what} {first}");
+            assert_eq!(
+                plan.stop(),
+                Some((State::Cancelled, None)),
+                "{what} {first}"
+            );
         }
     }
 }

@@ -28,7 +28,7 @@ fn judged(place: u32, verdict: Verdict) -> Event {
         content: Content::Empty,
         label: Label::default(),
         weighed: Vec::new(),
-            given: Default::default(),
+        given: Default::default(),
         verdict,
     })
 }

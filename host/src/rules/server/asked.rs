@@ -12,9 +12,7 @@ use crate::rules::inbound::Marks;
 use crate::rules::policy::Policy;
 use crate::rules::{Allowed, Consent, Durability, Effect, deny, json as text};
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{
-    Answer, Content, Denial, EffectKind, End, Finished, Judged, Verdict,
-};
+use crate::words::event::{Answer, Content, Denial, EffectKind, End, Finished, Judged, Verdict};
 use crate::words::id::{Digest, Seq, shown};
 use crate::words::inert::visible;
 use crate::words::label::Label;
