@@ -20,3 +20,4 @@ pub mod near;
 pub mod session;
 pub mod setback;
 pub mod vocabulary;
+pub mod whose;

@@ -39,8 +39,6 @@ use crate::words::setback::Setback;
 pub struct Plan {
     turns_max: u32,
     pace: Pace,
-    /// Turns that runs of its session have taken before.
-    before: u32,
     turns: u32,
     usage: Usage,
     messages: Vec<Message>,
@@ -126,7 +124,6 @@ impl Plan {
         Self {
             turns_max,
             pace,
-            before: 0,
             turns: 0,
             usage: Usage::default(),
             messages: vec![Message::user(goal)],
@@ -152,7 +149,7 @@ impl Plan {
     /// After so many turns of runs before it in its session.
     #[must_use]
     pub fn after(mut self, turns: u32) -> Self {
-        self.before = turns;
+        self.counts.before = turns;
         self
     }
 
@@ -169,7 +166,7 @@ impl Plan {
         if let Some(most) = self.pace.session_turns
             && self.is_sessions_last()
         {
-            let of_session = self.before.saturating_add(self.turns);
+            let of_session = self.counts.before.saturating_add(self.turns);
             let why = format!(
                 "the models of this session were asked {of_session} times, and `session_turns` of the agent or of `[pace]` \
                  is {most}; begin another session, or raise it"
@@ -191,7 +188,7 @@ impl Plan {
     /// Whether all turns of its session are taken.
     #[must_use]
     pub fn is_sessions_last(&self) -> bool {
-        let taken = self.before.saturating_add(self.turns);
+        let taken = self.counts.before.saturating_add(self.turns);
         self.pace.session_turns.is_some_and(|most| taken >= most)
     }
 

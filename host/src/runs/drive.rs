@@ -42,6 +42,7 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Brought, Content, End, Event, Record, Spent, Started, Stopped, Surface};
 use crate::words::id::{Place, RunId};
 use crate::words::label::Label;
+use crate::words::whose::Whose;
 
 /// A run under way.
 pub(super) struct Drive<'a> {
@@ -261,7 +262,10 @@ impl Drive<'_> {
                 let hint = limit.and_then(|limit| pace_hint(limit, &self.agent.name));
                 let system = self.tasks.system();
                 let word = system.map(|system| system.word(code, plan.limit(), plan.setback()));
-                let error = Error::new(code, why).called(word);
+                let mut error = Error::new(code, why).called(word);
+                if plan.limit().is_some() {
+                    error = error.by(Whose::Run);
+                }
                 Err(hints.chain(hint).fold(error, Error::hint))
             }
             Step::Prompt(_) | Step::Calls(_) => Err(Error::bug("a run stopped before its end")),

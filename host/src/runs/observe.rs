@@ -13,6 +13,7 @@ use crate::rules::scrub::guess::Guess;
 use crate::words::error::{Error, Result};
 use crate::words::event::Surface;
 use crate::words::message::Observation;
+use crate::words::whose::recovery;
 
 /// An outcome is scrubbed and labelled already; here it is treated as its label asks for, and becomes
 /// inert and bounded. Marks around it are put where a prompt is made (`rules/context.rs`). Hints stay behind: they speak to
@@ -122,8 +123,8 @@ fn failure(error: &Error) -> String {
         .hints()
         .iter()
         .find(|hint| hint.starts_with("did you mean"));
-    if let Some(near) = near {
-        text.push_str(&format!("\n{near}"));
-    }
+    // What was meant says it better.
+    let advice = near.map_or(recovery(error.code()), String::as_str);
+    text.push_str(&format!("\n{advice}"));
     text
 }

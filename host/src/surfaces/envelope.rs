@@ -11,6 +11,7 @@ use crate::words::error::{Code, Error, Issue};
 use crate::words::event::{Spent, Surface};
 use crate::words::id::RunId;
 use crate::words::label::Label;
+use crate::words::whose::Whose;
 
 /// What a client gets of one call. Its fields stand in the order of the rows.
 #[derive(Debug, Serialize)]
@@ -55,6 +56,8 @@ pub struct Failure<'a> {
     issues: &'a [Issue],
     retryable: bool,
     kind: Code,
+    /// Whose it is.
+    source: Whose,
     /// What the system whose profile was chosen calls it.
     #[serde(skip_serializing_if = "Option::is_none")]
     alias: Option<&'static str>,
@@ -71,6 +74,7 @@ impl<'a> Failure<'a> {
             issues: error.issue_list(),
             retryable: error.is_retryable(),
             kind: error.code(),
+            source: error.whose(),
             alias: error.alias(),
             hints: error.hints(),
         }

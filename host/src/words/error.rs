@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::message::Usage;
 use super::setback::Setback;
+use super::whose::Whose;
 
 /// Why something did not succeed. Closed: see the tables below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -309,6 +310,8 @@ struct Parts {
     spent: Option<Usage>,
     /// What the system whose profile was chosen calls it.
     alias: Option<&'static str>,
+    /// Whose it is, where its code alone does not say.
+    whose: Option<Whose>,
 }
 
 impl Error {
@@ -327,6 +330,7 @@ impl Error {
             after_ms: None,
             spent: None,
             alias: None,
+            whose: None,
         }))
     }
 
@@ -432,6 +436,19 @@ impl Error {
         self.0.alias
     }
 
+    /// Says whose it is, where the code alone does not.
+    #[must_use]
+    pub fn by(mut self, whose: Whose) -> Self {
+        self.0.whose = Some(whose);
+        self
+    }
+
+    /// Whose it is.
+    #[must_use]
+    pub fn whose(&self) -> Whose {
+        self.0.whose.unwrap_or_else(|| Whose::of(self.code()))
+    }
+
     /// Says what a model that gave no reply has counted until then.
     #[must_use]
     pub fn spending(mut self, usage: Usage) -> Self {
@@ -461,6 +478,7 @@ impl Error {
         other.0.setback = self.0.setback;
         other.0.after_ms = self.0.after_ms;
         other.0.spent = self.0.spent;
+        other.0.whose = self.0.whose;
         other
     }
 

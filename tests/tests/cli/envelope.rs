@@ -66,6 +66,7 @@ fn failure_is_told_field_for_field() {
             ],
             "retryable": false,
             "kind": "bad_args",
+            "source": "client",
             "hints": [],
         },
         "artifacts": [],

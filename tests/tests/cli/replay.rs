@@ -413,10 +413,9 @@ fn a_file_that_steers_a_call_steers_it_again() {
         } else {
             ran.ends(0);
         }
-        files
-            .each_ref()
-            .into_iter()
-            .for_each(|file| std::fs::remove_file(file).unwrap());
+        for file in files {
+            std::fs::remove_file(file).unwrap();
+        }
         is_the_same(&station);
         let records = station.records();
         let given = |one: &serde_json::Value| one["given"]["name.txt"] == name;

@@ -25,7 +25,7 @@ loop.max_calls_per_turn       | pace.calls_per_turn       | 64     | sage 3 | no
 loop.max_corrections          | pace.corrections          | 3      | relavium 3, sage 1, graphorin 1
 loop.identical_batches        | pace.identical_batches    | 4      | sage 4
 tools.max_parallel            | pace.parallel             | 8      | relavium 1, sage 3, graphorin 8
-tools.timeout_ms              | limits.silent_timeout_ms  | 60000  |
+tools.timeout_ms              | limits.silent_timeout_ms  | 60000  | oxydra 30000
 tools.timeout_ms, its cap     | pace.call_timeout_ms      | 600000 | sage 45000
 tools.retry                   | limits.silent_retries     | 2      |
 tools.retry, its cap          | limits.retries            | 5      | relavium 0, graphorin 0, sage 0, oxydra 0, ageniti 2
@@ -43,7 +43,7 @@ search.max                    | not here | likewise: code.search_max
 search.query_chars            | not here | likewise: code.search_query_chars
 spill.read_default            | observations.read_bytes   | 65536  |
 spill.read_max                | observations.read_bytes_max | 1048576 |
-spill.handle_chars            | fixed                     | 4096   | handles are counted, `h1` to `h4096`: none is longer than five characters
+spill.handle_chars            | fixed                     | 4096   | a count, and the length follows from it: `h1` to `h4096` have five characters at most
 spill, its reader             | names.read_result         | "handle.read" | graphorin "read_result"
 spill.preview_tokens          | observations.preview_tokens | 2048  |
 spill.mode                    | not here | nothing is spilled to files
@@ -98,13 +98,13 @@ compaction.total_chars        | compaction.summary_chars  | 4000   |
 memory.top_k, vector, text, snippet_chars, chunk, overlap | not here | no memory beyond notes
 cache.entries                 | cache.entries             | 50     |
 cache.ttl_ms                  | cache.ttl_ms              | 120000 |
-cache.min_ttl                 | not here | a short time is as good as a long one
+cache.min_ttl                 | not here | what is kept for a short time is kept for no other reason than a long one: `cache.ttl_ms` is the whole choice
 idempotency.entries           | cache.keyed_entries       | 1000   |
 idempotency.ttl_ms            | cache.keyed_ttl_ms        | 300000 |
 wasm.memory                   | limits.memory_mib         | 64     |
 wasm.stack                    | fixed                     | 16777216 | laid out when the engine starts; the engine of scripts needs 16 times its own
 wasm.cpu                      | limits.cpu_ms             | 10000  |
-wasm.output                   | limits.outcome_bytes      | 1048576 |
+wasm.output                   | limits.outcome_bytes      | 1048576 |  | what one call gives back stands in one record, and 16 MB of it help no model: files and handles take more
 wasm.expression               | not here | no expressions apart from scripts
 web.body                      | limits.answer_bytes       | 5242880 |
 web.text_chars, matches       | not here | the plugin's own

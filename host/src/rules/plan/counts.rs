@@ -13,6 +13,8 @@ use crate::words::message::{ToolCall, WishedArgs};
 /// What was counted so far. All of it follows from the run's records, so a run that goes on counts on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
+    /// Turns that runs of its session have taken before.
+    pub(super) before: u32,
     /// Calls of the model.
     calls: u32,
     /// Those of them that were malformed.

@@ -19,6 +19,7 @@ use crate::words::limits::{PROMPT_BYTES, REFUSAL_BYTES, STREAM_IDLE_MS, TURN_TIM
 use crate::words::lock::lock;
 use crate::words::message::{Delta, Reply, Usage};
 use crate::words::setback::Setback;
+use crate::words::whose::Whose;
 
 pub(super) async fn ask(
     remote: &Remote,
@@ -65,7 +66,9 @@ pub(super) async fn ask(
         let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
         let bounded = async {
             let answer = tokio::time::timeout(limit, answer).await;
-            answer.unwrap_or_else(|_| Err(Error::too_slow("the model's answer", limit_ms)))
+            answer.unwrap_or_else(|_| {
+                Err(Error::too_slow("the model's answer", limit_ms).by(Whose::Provider))
+            })
         };
         let result = asking.tasks.unless_cancelled(bounded).await;
         // Whatever ends it, what was counted until then was paid.
@@ -133,7 +136,8 @@ async fn refusal(stream: &mut Stream) -> Vec<u8> {
 async fn next(stream: &mut Stream) -> Result<Option<Vec<u8>>> {
     let idle = Duration::from_millis(STREAM_IDLE_MS);
     let piece = tokio::time::timeout(idle, stream.next()).await;
-    piece.unwrap_or_else(|_| Err(Error::too_slow("a silence of the model", STREAM_IDLE_MS)))
+    let late = || Error::too_slow("a silence of the model", STREAM_IDLE_MS).by(Whose::Provider);
+    piece.unwrap_or_else(|_| Err(late()))
 }
 
 /// A connection that ends within an answer is the provider's failure as well.

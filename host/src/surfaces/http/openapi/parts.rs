@@ -120,6 +120,7 @@ fn calls() -> Named {
                 "issues": list(&object(&json!({"path": text(), "message": text()}))),
                 "retryable": flag(),
                 "kind": text(),
+                "source": {"enum": ["client", "tool", "provider", "run", "host"]},
                 "hints": list(&text()),
             })),
         ),

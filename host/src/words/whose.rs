@@ -1,0 +1,131 @@
+//! Whose a failure is, and what a model that is told of it may do about that (U-05, C-15, S-14d).
+
+use serde::{Deserialize, Serialize};
+
+use super::error::Code;
+
+/// Where a failure comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Whose {
+    /// Whoever wished: what was wished is wrong.
+    Client,
+    /// The tool, or what it reaches.
+    Tool,
+    /// The model's provider.
+    Provider,
+    /// The run: its bounds, its policy, its questions.
+    Run,
+    /// This host.
+    Host,
+}
+
+impl Whose {
+    /// Of a failure of which nobody says it.
+    #[must_use]
+    pub fn of(code: Code) -> Self {
+        match code {
+            Code::BadInput
+            | Code::BadArgs
+            | Code::UnknownTool
+            | Code::BadSurface
+            | Code::Unconfirmed
+            | Code::Unauthenticated
+            | Code::BadLine
+            | Code::ScriptFailed
+            | Code::Stalled
+            | Code::Diverged
+            | Code::NotFound
+            | Code::Cancelled => Self::Client,
+            Code::BadPlugin
+            | Code::Conflict
+            | Code::Unsafe
+            | Code::TooBig
+            | Code::TooSlow
+            | Code::OutOfFuel
+            | Code::OutOfMemory
+            | Code::Trapped
+            | Code::GuestFailed
+            | Code::NotJson
+            | Code::BadOutcome
+            | Code::FetchFailed
+            | Code::InDoubt => Self::Tool,
+            Code::ProviderFailed => Self::Provider,
+            Code::Denied | Code::Asked | Code::OverBudget => Self::Run,
+            Code::RateLimited | Code::DiskFailed | Code::Busy | Code::Corrupt | Code::Bug => {
+                Self::Host
+            }
+        }
+    }
+}
+
+const LATER: &str = "The same call may succeed later.";
+const ARGUMENTS: &str = "Call it with other arguments, or with less.";
+const ANOTHER: &str = "The same call will fail again: take another tool, or another way.";
+const USER: &str = "Do not wish for it again: tell the user what is missing.";
+
+/// What a model may do that is told of a failed call.
+#[must_use]
+pub fn recovery(code: Code) -> &'static str {
+    match code {
+        Code::TooSlow | Code::FetchFailed | Code::Busy | Code::RateLimited => LATER,
+        Code::BadInput
+        | Code::BadArgs
+        | Code::BadLine
+        | Code::TooBig
+        | Code::OutOfFuel
+        | Code::OutOfMemory
+        | Code::ScriptFailed
+        | Code::Stalled
+        | Code::NotFound => ARGUMENTS,
+        Code::UnknownTool
+        | Code::BadSurface
+        | Code::Conflict
+        | Code::Unsafe
+        | Code::Trapped
+        | Code::GuestFailed
+        | Code::Diverged
+        | Code::NotJson
+        | Code::BadOutcome
+        | Code::ProviderFailed
+        | Code::DiskFailed
+        | Code::InDoubt
+        | Code::Corrupt
+        | Code::Bug => ANOTHER,
+        Code::BadPlugin
+        | Code::Denied
+        | Code::Asked
+        | Code::Unconfirmed
+        | Code::Unauthenticated
+        | Code::OverBudget
+        | Code::Cancelled => USER,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timeout_is_the_tools_unless_somebody_says_otherwise() {
+        assert_eq!(Whose::of(Code::TooSlow), Whose::Tool);
+        assert_eq!(Whose::of(Code::ProviderFailed), Whose::Provider);
+        assert_eq!(Whose::of(Code::OverBudget), Whose::Run);
+    }
+
+    /// S-14d, kind by kind: timeout, not found, rate limited, validation, unknown.
+    #[test]
+    fn each_kind_of_failure_says_what_may_be_done() {
+        for (code, says) in [
+            (Code::TooSlow, LATER),
+            (Code::NotFound, ARGUMENTS),
+            (Code::UnknownTool, ANOTHER),
+            (Code::RateLimited, LATER),
+            (Code::BadArgs, ARGUMENTS),
+            (Code::GuestFailed, ANOTHER),
+            (Code::Denied, USER),
+        ] {
+            assert_eq!(recovery(code), says, "{code:?}");
+        }
+    }
+}
