@@ -167,11 +167,10 @@ fn standard(byte: u8) -> u8 {
 }
 
 fn is_packed(bytes: &[u8]) -> bool {
-    match bytes {
-        [0x1f, 0x8b, 8, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => true,
-        [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..] => true,
-        _ => false,
-    }
+    matches!(
+        bytes,
+        [0x1f, 0x8b, 8, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..]
+    )
 }
 
 /// What comes of it, as far as it goes.
