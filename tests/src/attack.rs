@@ -471,4 +471,3 @@ fn prepare(rig: Rig, attack: &Attack) -> (Rig, Vec<String>) {
     }
     (rig, wrong)
 }
-

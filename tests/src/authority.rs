@@ -62,7 +62,9 @@ impl Authority {
     #[must_use]
     pub fn vouches(&self, names: &[&str], years: (i32, i32)) -> Server {
         let key = KeyPair::generate().expect("a server on this machine");
-        let certificate = params(names, years).signed_by(&key, &self.issuer).expect("a server on this machine");
+        let certificate = params(names, years)
+            .signed_by(&key, &self.issuer)
+            .expect("a server on this machine");
         Server::start(certificate, &key)
     }
 }
@@ -96,7 +98,10 @@ impl Server {
             .expect("a server on this machine");
         let config = Arc::new(config);
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a server on this machine");
-        let port = listener.local_addr().expect("a server on this machine").port();
+        let port = listener
+            .local_addr()
+            .expect("a server on this machine")
+            .port();
         let (requests, ending) = (
             Arc::new(AtomicUsize::new(0)),
             Arc::new(AtomicBool::new(false)),
@@ -108,7 +113,8 @@ impl Server {
                     if ending.load(Ordering::SeqCst) {
                         return;
                     }
-                    let connection = ServerConnection::new(config.clone()).expect("a server on this machine");
+                    let connection =
+                        ServerConnection::new(config.clone()).expect("a server on this machine");
                     serve(StreamOwned::new(connection, stream), &requests);
                 }
             }

@@ -20,7 +20,8 @@ static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// Where somebody else listens.
 pub fn begin() {
     static BEGUN: Once = Once::new();
-    BEGUN.call_once(|| tracing::subscriber::set_global_default(Heard).expect("nobody else listens"));
+    BEGUN
+        .call_once(|| tracing::subscriber::set_global_default(Heard).expect("nobody else listens"));
 }
 
 /// Whether the component of this digest was refused with this code; one that is too big to be read has no digest.
@@ -29,9 +30,8 @@ pub fn refused(code: Code, digest: Digest) -> bool {
     let said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
     let code = format!("code={:?} ", code.word());
     let digests = [format!("digest={digest} "), "digest=none ".to_owned()];
-    said.iter().any(|line| {
-        line.contains(&code) && digests.iter().any(|digest| line.contains(digest))
-    })
+    said.iter()
+        .any(|line| line.contains(&code) && digests.iter().any(|digest| line.contains(digest)))
 }
 
 struct Heard;

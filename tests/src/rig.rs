@@ -759,7 +759,9 @@ pub async fn alone(test: &str, mark: &str) {
 pub async fn alone_with(test: &str, variables: &[(&str, &Path)]) {
     let itself = std::env::current_exe().expect("this program has a path");
     let mut alone = tokio::process::Command::new(itself);
-    alone.args(["--exact", test]).envs(variables.iter().copied());
+    alone
+        .args(["--exact", test])
+        .envs(variables.iter().copied());
     let output = alone.output().await.expect("it starts once more");
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(

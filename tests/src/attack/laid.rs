@@ -57,7 +57,6 @@ pub(super) fn lay(folder: &Path, laid: &Laid) -> std::io::Result<()> {
     std::fs::write(path, laid.text.as_deref().unwrap_or_default())
 }
 
-
 /// What becomes of a file: one of these.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -90,7 +89,8 @@ pub(super) fn damage(folder: &Path, damage: &Damage) -> std::io::Result<()> {
     if all.is_empty() {
         return Err(std::io::Error::other("there is no such file"));
     }
-    all.iter().try_for_each(|path| damage_one(folder, (path, damage)))
+    all.iter()
+        .try_for_each(|path| damage_one(folder, (path, damage)))
 }
 
 fn named(folder: &Path, path: &str) -> std::io::Result<Vec<PathBuf>> {

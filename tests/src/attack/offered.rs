@@ -109,7 +109,8 @@ async fn sign(rig: Rig, manifest: &str, signing: Signing) -> Rig {
     let said = (manifest, "1.2.0");
     let lay = |rig: Rig, bytes: &[u8], signature: &str| {
         let rig = rig.component("forged", bytes);
-        rig.file("forged.wasm.sig", signature).signed_by("forged", &by)
+        rig.file("forged.wasm.sig", signature)
+            .signed_by("forged", &by)
     };
     let signature = match signing {
         Signing::Right | Signing::Older => text(&mine, said, &bytes),
@@ -133,7 +134,10 @@ async fn sign(rig: Rig, manifest: &str, signing: Signing) -> Rig {
     if signing == Signing::Older {
         let newer = made(manifest, "1.10.0");
         let signature = text(&mine, (manifest, "1.10.0"), &newer);
-        rig = lay(rig.kept().await, &newer, &signature).open().await.close();
+        rig = lay(rig.kept().await, &newer, &signature)
+            .open()
+            .await
+            .close();
     }
     let rig = lay(rig, &bytes, &signature);
     if signing == Signing::Missing {

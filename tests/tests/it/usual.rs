@@ -43,7 +43,10 @@ const JOBS: &[Job] = &[
         goal: "Sum up http://127.0.0.1:PORT/news in docs/news.md.",
         calls: &[
             PAGE,
-            ("files.write", r#"{"path": "docs/news.md", "content": "Rain."}"#),
+            (
+                "files.write",
+                r#"{"path": "docs/news.md", "content": "Rain."}"#,
+            ),
         ],
     },
     Job {
@@ -51,18 +54,27 @@ const JOBS: &[Job] = &[
         goal: "Sum up http://127.0.0.1:PORT/news in a file of its own.",
         calls: &[
             PAGE,
-            ("files.write", r#"{"path": "docs/rain.md", "content": "Rain."}"#),
+            (
+                "files.write",
+                r#"{"path": "docs/rain.md", "content": "Rain."}"#,
+            ),
         ],
     },
     Job {
         about: "read on where a page leads to",
         goal: "Read http://127.0.0.1:PORT/news, and what it is about.",
-        calls: &[PAGE, ("web.get_page", r#"{"url": "http://127.0.0.1:PORT/rain"}"#)],
+        calls: &[
+            PAGE,
+            ("web.get_page", r#"{"url": "http://127.0.0.1:PORT/rain"}"#),
+        ],
     },
     Job {
         about: "keep a page as a note that was named",
         goal: "Keep what http://127.0.0.1:PORT/news says as the note \"weather\".",
-        calls: &[PAGE, ("notes.put", r#"{"key": "weather", "text": "Rain."}"#)],
+        calls: &[
+            PAGE,
+            ("notes.put", r#"{"key": "weather", "text": "Rain."}"#),
+        ],
     },
     Job {
         about: "sum up a stranger's file",
@@ -74,7 +86,10 @@ const JOBS: &[Job] = &[
         goal: "Copy inbox/letter.txt to docs/letter.md.",
         calls: &[
             LETTER,
-            ("files.write", r#"{"path": "docs/letter.md", "content": "Dear Ada"}"#),
+            (
+                "files.write",
+                r#"{"path": "docs/letter.md", "content": "Dear Ada"}"#,
+            ),
         ],
     },
     Job {
@@ -82,7 +97,10 @@ const JOBS: &[Job] = &[
         goal: "Add milk to docs/list.md.",
         calls: &[
             ("files.read", r#"{"path": "docs/list.md"}"#),
-            ("files.write", r#"{"path": "docs/list.md", "content": "eggs\nmilk\n", "mode": "replace"}"#),
+            (
+                "files.write",
+                r#"{"path": "docs/list.md", "content": "eggs\nmilk\n", "mode": "replace"}"#,
+            ),
         ],
     },
     Job {
@@ -91,7 +109,10 @@ const JOBS: &[Job] = &[
         calls: &[
             ("files.list", r#"{"path": "docs"}"#),
             ("files.read", r#"{"path": "docs/list.md"}"#),
-            ("files.write", r#"{"path": "docs/all.md", "content": "eggs"}"#),
+            (
+                "files.write",
+                r#"{"path": "docs/all.md", "content": "eggs"}"#,
+            ),
         ],
     },
 ];
@@ -168,11 +189,18 @@ async fn how_often_somebody_is_asked_where_nobody_does_any_harm() {
     for job in JOBS {
         let questions = job.attended(&server).await;
         let (denied, end) = job.alone(&server, "unattended = \"deny\"").await;
-        assert_eq!(end, "done", "{}: what is denied does not end a run", job.about);
+        assert_eq!(
+            end, "done",
+            "{}: what is denied does not end a run",
+            job.about
+        );
         let (_, paused) = job.alone(&server, "unattended = \"pause\"").await;
         let waits = if paused == "waits" { "yes" } else { "no" };
         assert_eq!(waits == "yes", questions > 0, "{}", job.about);
-        table.push_str(&format!("{:<52} {questions:<6} {denied:<7} {waits}\n", job.about));
+        table.push_str(&format!(
+            "{:<52} {questions:<6} {denied:<7} {waits}\n",
+            job.about
+        ));
     }
     assert_golden("usual", &table);
 }
