@@ -211,6 +211,7 @@ async fn say(host: &Host, scene: &Scene, said: Said<'_>, then: Then) -> Result<u
     // The call of a form is under way, and goes on by itself.
     if !then.go_on || waiting.form().is_some() {
         told(scene, &waiting, said.answer);
+        follows(scene, &waiting);
         return Ok(0);
     }
     let all = host.questions().await?;
@@ -234,7 +235,7 @@ async fn say(host: &Host, scene: &Scene, said: Said<'_>, then: Then) -> Result<u
     super::script::resume(host, &waiting.run, scene).await
 }
 
-/// What was answered, and what follows.
+/// What was answered.
 fn told(scene: &Scene, waiting: &Waiting, answer: Answer) {
     if scene.json {
         print::compact(&serde_json::json!({
@@ -245,8 +246,11 @@ fn told(scene: &Scene, waiting: &Waiting, answer: Answer) {
     // The question in a line is cut; what was agreed to is not.
     let said = word(waiting, answer);
     print::line(format!("{said}: {}", foreign(&waiting.question.text)));
-    // The call of a form is under way, and goes on by itself.
-    if !scene.quiet && waiting.form().is_none() {
+}
+
+/// What follows. The call of a form is under way, and goes on by itself.
+fn follows(scene: &Scene, waiting: &Waiting) {
+    if !scene.json && !scene.quiet && waiting.form().is_none() {
         let next = faint("go on with it");
         print::note(format!("{next}: lazaret runs resume {}", waiting.run));
     }
