@@ -1,7 +1,7 @@
 //! `log`: lines and progress, bounded; what is too much is counted and dropped.
 
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::guests::bindings::lazaret::plugin::log::{Host, Level};
 use crate::guests::guest::{Errand, Inside, LogLine, Visit};
@@ -26,17 +26,15 @@ impl Host for Inside {
         if !visit.has_room(bytes) {
             return;
         }
-        match read_fields(&fields) {
-            // A line that says so is progress with fields of its own.
-            Value::Object(fields) if fields.get("type").is_some_and(|sort| sort == PROGRESS) => {
-                let percent = fields.get("percent");
-                let percent = percent.and_then(|percent| f32::deserialize(percent).ok());
-                visit.tell_far((level, &message), percent, fields);
-            }
-            fields => {
-                visit.add_line(level, &message, fields);
-                visit.tell_line();
-            }
+        let fields = read_fields(&fields);
+        // A line that says so is progress with fields of its own.
+        if fields.get("type").is_some_and(|sort| sort == PROGRESS) {
+            let percent = fields.get("percent");
+            let percent = percent.and_then(|percent| f32::deserialize(percent).ok());
+            visit.tell_far((level, &message), percent, fields);
+        } else {
+            visit.add_line(level, &message, Value::Object(fields));
+            visit.tell_line();
         }
     }
 
@@ -134,12 +132,12 @@ impl Visit {
 }
 
 /// Fields that are no JSON object are kept as text.
-fn read_fields(text: &str) -> Value {
+fn read_fields(text: &str) -> Map<String, Value> {
     if text.is_empty() {
-        return json!({});
+        return Map::new();
     }
     match json::parse(text) {
-        Ok(Value::Object(map)) => Value::Object(map),
-        Ok(_) | Err(_) => json!({"text": visible(text)}),
+        Ok(Value::Object(map)) => map,
+        Ok(_) | Err(_) => Map::from_iter([("text".to_owned(), visible(text).into())]),
     }
 }
