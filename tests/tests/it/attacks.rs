@@ -153,21 +153,30 @@ fn texts(folder: &Path, end: &str) -> Vec<String> {
 }
 
 /// Those that take memory, or try to, and end soon.
-const HOARDERS: [&str; 14] = [
+const HOARDERS: [&str; 23] = [
     "cpu-fill-in-a-loop",
+    "cpu-many-guests",
     "cpu-poll-five-thousand",
     "files-many",
+    "flood-args-big",
     "flood-artifacts-many",
     "flood-log",
     "flood-output",
     "flood-pollables",
+    "http-hoard",
+    "install-manifest-megabytes",
     "lift-list-of-lists",
     "memory-grow",
     "memory-hoard",
     "memory-many",
+    "memory-table-grow",
     "net-answer-bomb",
     "net-answer-endless",
+    "notes-big",
+    "outcome-hundred-megabytes",
+    "script-fan-out",
     "stack-recursion",
+    "trap-under-way",
 ];
 
 /// Memory is counted for a process, so this test starts itself once more, alone.
