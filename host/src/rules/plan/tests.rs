@@ -281,12 +281,15 @@ fn that_it_was_cancelled_wins_over_every_other_end() {
     }
 }
 
+/// How a run comes to an end, and its word.
+type Ending = (String, Box<dyn Fn(&mut Plan)>);
+
 /// Each way in which a run may end otherwise.
-fn ends() -> Vec<(String, Box<dyn Fn(&mut Plan)>)> {
+fn ends() -> Vec<Ending> {
     let words = "bad_input bad_args unknown_tool bad_surface bad_plugin denied asked unconfirmed unauthenticated rate_limited \
         bad_line conflict unsafe over_budget too_big too_slow out_of_fuel out_of_memory trapped guest_failed script_failed \
         stalled diverged not_json bad_outcome fetch_failed provider_failed disk_failed busy not_found in_doubt corrupt bug";
-    let of_code = |word: &str| -> (String, Box<dyn Fn(&mut Plan)>) {
+    let of_code = |word: &str| -> Ending {
         let code: Code = serde_json::from_str(&format!("{word:?}")).unwrap();
         let fails = move |plan: &mut Plan| plan.failed(&Error::new(code, "it failed"));
         (word.to_owned(), Box::new(fails))
