@@ -22,6 +22,9 @@ function config() {
   const names = TOOLS.map((tool) => `"conformance.${tool}" = "test_${tool}"`);
   const forms = FORMS.map((form) => `"forms.test_${form}" = "test_${form}"`);
   return [
+    // Otherwise a person is asked before a server is told anything, and the suite knows one question a call.
+    "[flow]",
+    'mode = "off"',
     "[plugins]",
     `conformance = ${JSON.stringify(join(ROOT, "target/guests/conformance.wasm"))}`,
     "[mcp.forms]",
