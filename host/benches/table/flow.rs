@@ -15,6 +15,7 @@ use lazaret::rules::grant::{Grant, Pattern};
 use lazaret::rules::policy::Policy;
 use lazaret::rules::questions::Questions;
 use lazaret::rules::schema::Args;
+use lazaret::rules::scrub;
 use lazaret::words::clock::Deadline;
 use lazaret::words::event::Surface;
 use lazaret::words::id::{Digest, Place, RunId, ToolName};
@@ -27,6 +28,7 @@ use crate::rows::{goal, quantile, row};
 const SAMPLES: usize = 2_000;
 const SOURCES: usize = 10_000;
 const ARGUMENT_BYTES: usize = 4 << 10;
+const SECRETS: usize = 10;
 
 pub(crate) fn all() {
     let judged = judged();
@@ -44,6 +46,22 @@ pub(crate) fn all() {
         &copied,
         &goal(quantile(&copied, 50), Duration::from_micros(200)),
     );
+    row("256 KB of text without any of 10 secrets", &scrubbed(), "");
+}
+
+/// A text that somebody returned, in which no secret stands.
+fn scrubbed() -> Vec<Duration> {
+    let known = scrub::Known::default();
+    for number in 0..SECRETS {
+        known.learn(format!("ghp_x7Kq29LmTb4ZrW8sVn3cQ5d{number}").as_bytes());
+    }
+    let text = prose(7, VERBATIM_CHARS);
+    let look = || {
+        let began = Instant::now();
+        assert_eq!(known.clean(&text), None);
+        began.elapsed()
+    };
+    (0..SAMPLES / 10).map(|_| look()).collect()
 }
 
 /// A mail to somebody whom the 10,000th record lists, wished under the influence of 10,000 origins.

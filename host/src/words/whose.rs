@@ -62,6 +62,7 @@ impl Whose {
 const LATER: &str = "The same call may succeed later.";
 const ARGUMENTS: &str = "Call it with other arguments, or with less.";
 const ANOTHER: &str = "The same call will fail again: take another tool, or another way.";
+const DOUBT: &str = "It may have happened: do not wish for it again before the user has looked.";
 const USER: &str = "Do not wish for it again: tell the user what is missing.";
 
 /// What a model may do that is told of a failed call.
@@ -89,9 +90,9 @@ pub fn recovery(code: Code) -> &'static str {
         | Code::BadOutcome
         | Code::ProviderFailed
         | Code::DiskFailed
-        | Code::InDoubt
         | Code::Corrupt
         | Code::Bug => ANOTHER,
+        Code::InDoubt => DOUBT,
         Code::BadPlugin
         | Code::Denied
         | Code::Asked
@@ -124,6 +125,7 @@ mod tests {
             (Code::BadArgs, ARGUMENTS),
             (Code::GuestFailed, ANOTHER),
             (Code::Denied, USER),
+            (Code::InDoubt, DOUBT),
         ] {
             assert_eq!(recovery(code), says, "{code:?}");
         }
