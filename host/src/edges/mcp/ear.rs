@@ -1,6 +1,6 @@
 //! The ear: what a server says without being asked. Nearly all of it is refused.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -24,6 +24,9 @@ use crate::words::error::{Code, Error, Result as Answered};
 use crate::words::id::shown;
 use crate::words::lock::lock;
 
+/// Notices of progress that are kept for calls of which nobody is told yet.
+const EARLY: usize = 16;
+
 /// Whom to tell how a call goes: a sentence, and per cent where they are known.
 pub type Progress = Arc<dyn Fn(String, Option<u8>) + Send + Sync>;
 
@@ -45,10 +48,18 @@ struct Heard {
     may: ClientCapabilities,
     /// It says that it offers something else by now.
     is_stale: AtomicBool,
-    calls: Mutex<HashMap<ProgressToken, Progress>>,
+    calls: Mutex<Calls>,
     /// Calls under way, in whose middle it may ask for something.
     asked: Mutex<BTreeMap<u64, Underway>>,
     begun: AtomicU64,
+}
+
+/// Whom to tell of which call.
+#[derive(Default)]
+struct Calls {
+    all: HashMap<ProgressToken, Progress>,
+    /// Told of calls that nobody listens to: a server may be faster than whoever has just asked it.
+    early: VecDeque<(ProgressToken, String, Option<u8>)>,
 }
 
 /// A call under way, in whose middle the server may ask for something.
@@ -78,7 +89,7 @@ pub(super) struct Listening {
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        lock(&self.ear.0.calls).remove(&self.token);
+        lock(&self.ear.0.calls).all.remove(&self.token);
     }
 }
 
@@ -110,9 +121,18 @@ impl Ear {
         self.0.is_stale.swap(false, Ordering::AcqRel)
     }
 
-    /// Tells of the progress of the call with this token.
+    /// Tells of the progress of the call with this token, from its beginning.
     pub(super) fn listen(&self, token: ProgressToken, progress: Progress) -> Listening {
-        lock(&self.0.calls).insert(token.clone(), progress);
+        let mut calls = lock(&self.0.calls);
+        let (own, others) = std::mem::take(&mut calls.early)
+            .into_iter()
+            .partition::<VecDeque<_>, _>(|(whose, ..)| *whose == token);
+        calls.early = others;
+        for (_, message, percent) in own {
+            progress(message, percent);
+        }
+        calls.all.insert(token.clone(), progress);
+        drop(calls);
         let ear = self.clone();
         Listening { ear, token }
     }
@@ -163,9 +183,16 @@ impl Ear {
         (done, total): (f64, Option<f64>),
         message: &str,
     ) {
-        let progress = lock(&self.0.calls).get(token).cloned();
-        if let Some(tell) = progress {
-            tell(self.clean(message), percent(done, total));
+        let (message, percent) = (self.clean(message), percent(done, total));
+        let mut calls = lock(&self.0.calls);
+        if let Some(tell) = calls.all.get(token).cloned() {
+            drop(calls);
+            tell(message, percent);
+            return;
+        }
+        calls.early.push_back((token.clone(), message, percent));
+        if calls.early.len() > EARLY {
+            calls.early.pop_front();
         }
     }
 
@@ -304,4 +331,47 @@ pub(super) fn token(value: &serde_json::Value) -> Option<ProgressToken> {
     serde_json::from_value::<NumberOrString>(value.clone())
         .ok()
         .map(ProgressToken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::server::{Asks, Bounds, Choice, Program, Way};
+
+    #[test]
+    fn a_server_that_is_faster_than_its_caller_is_heard() {
+        let terms = Terms {
+            name: "mail".to_owned(),
+            way: Way::Program(Program {
+                command: Vec::new(),
+                env: BTreeMap::new(),
+                path: String::new(),
+                folder: None,
+                data: Vec::new(),
+            }),
+            choice: Choice::default(),
+            bounds: Bounds::default(),
+            asks: Asks::default(),
+            login: Default::default(),
+        };
+        let ear = Ear::new(&terms, &Known::default());
+        let token = |number: i64| ProgressToken(NumberOrString::Number(number));
+        for number in 0..20 {
+            ear.progress(&token(number), (1.0, Some(4.0)), "a quarter");
+        }
+        let told = |number: i64| {
+            let heard: Arc<Mutex<Vec<(String, Option<u8>)>>> = Arc::default();
+            let hears = heard.clone();
+            let tell = move |message, percent| lock(&hears).push((message, percent));
+            let listening = ear.listen(token(number), Arc::new(tell));
+            ear.progress(&token(number), (2.0, Some(4.0)), "a half");
+            drop(listening);
+            std::mem::take(&mut *lock(&heard))
+        };
+        let half = ("a half".to_owned(), Some(50));
+        let quarter = ("a quarter".to_owned(), Some(25));
+        assert_eq!(told(19), [quarter, half.clone()]);
+        assert_eq!(told(19), [half.clone()], "it is told once");
+        assert_eq!(told(0), [half], "what is kept is bounded");
+    }
 }
