@@ -247,7 +247,7 @@ pub async fn run(path: &Path) -> Vec<String> {
     let variants = table.get("variants").and_then(toml::Value::as_array);
     let mut wrong = Vec::new();
     for place in 0..variants.map_or(1, Vec::len) {
-        wrong.extend(run_one(&text, place).await);
+        wrong.extend(Box::pin(run_one(&text, place)).await);
     }
     wrong
 }
@@ -281,7 +281,8 @@ async fn run_one(text: &str, place: usize) -> Vec<String> {
         Err(error) => return vec![error.to_string()],
     };
     server.say(attack.server.clone());
-    let mut wrong = make(attack, rig.file("outside/secret.txt", CANARY), &server).await;
+    let rig = rig.file("outside/secret.txt", CANARY);
+    let mut wrong = Box::pin(make(attack, rig, &server)).await;
     if !variant.is_empty() {
         wrong
             .iter_mut()
@@ -315,7 +316,7 @@ async fn make(mut attack: Attack, rig: Rig, server: &Server) -> Vec<String> {
             let end = looked.err();
             wrong.extend(check_look(&attack.expect, end.as_ref(), (&host, server)));
         }
-        (Ok(host), None) => wrong.extend(open(&attack, host, server).await),
+        (Ok(host), None) => wrong.extend(Box::pin(open(&attack, host, server)).await),
         (Err(error), _) => wrong.extend(refused(&attack, &error, component)),
     }
     let inside = encrypted.map_or(0, |encrypted| encrypted.requests());
@@ -363,7 +364,8 @@ async fn open(attack: &Attack, mut host: Rigged, server: &Server) -> Vec<String>
         Some(source) => Some(offered::import(&host, (&attack.policy, source)).await),
         None => None,
     };
-    wrong.extend(strike::strike(attack, (host, &with), server, imported.as_ref()).await);
+    let struck = strike::strike(attack, (host, &with), server, imported.as_ref());
+    wrong.extend(Box::pin(struck).await);
     wrong
 }
 

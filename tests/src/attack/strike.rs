@@ -162,7 +162,7 @@ async fn go_on(host: &Rigged, run: RunId) -> Struck {
     }
 }
 
-/// Strikes once.
+/// Strikes once. What is awaited here is boxed: unoptimised, one in the other takes more stack than a thread has.
 async fn once(
     attack: &Attack,
     (host, with): (Rigged, &[String]),
@@ -170,14 +170,14 @@ async fn once(
     imported: Option<&RunId>,
 ) -> (Rigged, Struck) {
     if let Some(run) = imported {
-        let struck = go_on(&host, run.clone()).await;
+        let struck = Box::pin(go_on(&host, run.clone())).await;
         return (host, struck);
     }
     if attack.call.is_some() || attack.script.is_some() {
-        let struck = call(attack, &host, server).await;
+        let struck = Box::pin(call(attack, &host, server)).await;
         return (host, struck);
     }
-    pursue(attack, (host, with), server).await
+    Box::pin(pursue(attack, (host, with), server)).await
 }
 
 /// Strikes as often as it says, and says everything that is not as it must be.
@@ -190,14 +190,14 @@ pub(super) async fn strike(
     let expect = &attack.expect;
     let mut wrong = Vec::new();
     for _ in 1..attack.times {
-        let (again, struck) = once(attack, (host, with), server, imported).await;
+        let (again, struck) = Box::pin(once(attack, (host, with), server, imported)).await;
         host = again;
         let (code, answer) = struck.answer();
         wrong.extend(check_answer(expect, code, &answer));
         wrong.extend(struck.wrong);
     }
-    let (host, struck) = once(attack, (host, with), server, imported).await;
-    wrong.extend(check(attack, &host, struck).await);
+    let (host, struck) = Box::pin(once(attack, (host, with), server, imported)).await;
+    wrong.extend(Box::pin(check(attack, &host, struck)).await);
     if let Some(Wish { tool, .. }) = &attack.after {
         let text = attack.after.as_ref().map(Wish::text).unwrap_or_default();
         if let Err(error) = host.call_text(tool, &text).await.outcome.result {
@@ -206,7 +206,7 @@ pub(super) async fn strike(
     }
     wrong.extend(check_wire(expect, server));
     wrong.extend(check_outside(expect, &host, server));
-    wrong.extend(well(&host).await);
+    wrong.extend(Box::pin(well(&host)).await);
     wrong
 }
 
