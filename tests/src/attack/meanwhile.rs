@@ -70,7 +70,7 @@ pub(super) async fn beside<T>(
     work: impl Future<Output = T>,
 ) -> (T, Vec<String>) {
     let Some(meanwhile) = meanwhile else {
-        return tokio::join!(work, others(under.host, BESIDE));
+        return tokio::join!(work, Box::pin(others(under.host, BESIDE)));
     };
     under.server.answer(false);
     let lock = meanwhile.locked.as_ref().map(|path| hold(under, path));
@@ -82,7 +82,7 @@ pub(super) async fn beside<T>(
     };
     // It watches before the work begins, so that it misses nothing of it.
     let watcher = under.host.host.watch(under.run);
-    let (outcome, wrong) = tokio::join!(work, happen(meanwhile, under, (watcher, ended)));
+    let (outcome, wrong) = tokio::join!(work, Box::pin(happen(meanwhile, under, (watcher, ended))));
     under.server.answer(true);
     drop(lock);
     (outcome, wrong)

@@ -78,10 +78,10 @@ async fn pursue(
     server: &Server,
 ) -> (Rigged, Struck) {
     for goal in &attack.earlier {
-        let (run, answer) = host.pursue_in_session("earlier", goal).await;
+        let (run, answer) = Box::pin(host.pursue_in_session("earlier", goal)).await;
         answer.unwrap_or_else(|error| panic!("the earlier run {run} fails: {error:?}"));
         if attack.restart {
-            host = host.restart().await;
+            host = Box::pin(host.restart()).await;
         }
     }
     let (tasks, files) = (Tasks::new(), attack.attached.as_slice());
@@ -96,12 +96,12 @@ async fn pursue(
         run: &run,
         tasks: &tasks,
     };
-    let work = async {
+    let work = Box::pin(async {
         match attack.earlier.is_empty() {
-            true => host.host.pursue(goal, &tasks).await,
-            false => host.pursue_on("earlier", goal, &tasks).await,
+            true => Box::pin(host.host.pursue(goal, &tasks)).await,
+            false => Box::pin(host.pursue_on("earlier", goal, &tasks)).await,
         }
-    };
+    });
     let (mut answer, wrong) = beside(attack.meanwhile.as_ref(), under, work).await;
     for say in &attack.answers {
         let waiting = host.host.questions().await.expect("the journal is well");
@@ -112,8 +112,8 @@ async fn pursue(
         if !matches!(&answer, Err(error) if error.code() == Code::Asked) {
             break;
         }
-        host = host.restart().await;
-        answer = host.resume_agent(&run).await;
+        host = Box::pin(host.restart()).await;
+        answer = Box::pin(host.resume_agent(&run)).await;
     }
     let struck = Struck {
         run,
@@ -134,23 +134,23 @@ async fn call(attack: &Attack, host: &Rigged, server: &Server) -> Struck {
         run: &run,
         tasks: &tasks,
     };
-    let work = async {
+    let work = Box::pin(async {
         match (&attack.call, &attack.script) {
             (Some(wish), _) => {
                 let text = wish.text();
-                host.call_in(run.clone(), &tasks, (&wish.tool, &text)).await
+                Box::pin(host.call_in(run.clone(), &tasks, (&wish.tool, &text))).await
             }
-            (None, Some(source)) => host.script_in(run.clone(), &tasks, source).await,
+            (None, Some(source)) => Box::pin(host.script_in(run.clone(), &tasks, source)).await,
             (None, None) => panic!("an attack calls, runs a script, or has a goal"),
         }
-    };
+    });
     let (called, wrong) = beside(attack.meanwhile.as_ref(), under, work).await;
     Struck::of(called, wrong)
 }
 
 /// Goes on with a run whose records were taken in.
 async fn go_on(host: &Rigged, run: RunId) -> Struck {
-    match host.resume(&run).await {
+    match Box::pin(host.resume(&run)).await {
         Ok(called) => Struck::of(called, Vec::new()),
         Err(error) => Struck {
             run,
