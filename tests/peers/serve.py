@@ -100,7 +100,7 @@ def check(scene: Scene) -> None:
     try:
         openai.OpenAI(base_url=f"http://{scene.address}/v1", api_key="laz_guess", max_retries=0).models.list()
     except openai.AuthenticationError as error:
-        same("a wrong token", error.code, "AUTHENTICATION_ERROR")
+        same("a wrong token", (error.type, error.code), ("authentication_error", "unauthenticated"))
 
 
 def main() -> None:
