@@ -19,6 +19,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 pub use self::known::Known;
+use self::packed::Room;
 pub use self::trickle::Trickle;
 
 /// What stands in place of a secret.
@@ -58,21 +59,35 @@ impl Scrub {
     /// Cleans a text.
     #[must_use]
     pub fn clean(&self, text: &str) -> String {
-        let mut clean = text.to_owned();
-        for (path, name) in &self.paths {
-            if clean.contains(path.as_str()) {
-                clean = clean.replace(path.as_str(), name);
-            }
-        }
-        self.known.clean(&clean).unwrap_or(clean)
+        let clean = self.clean_within(text, &Room::new());
+        clean.unwrap_or_else(|| text.to_owned())
     }
 
     /// Cleans every string of a value, keys too.
     pub fn clean_value(&self, value: &mut Value) {
-        if self.paths.is_empty() && self.known.is_empty() {
-            return;
+        if !(self.paths.is_empty() && self.known.is_empty()) {
+            let room = Room::new();
+            clean_strings(value, &|text| self.clean_within(text, &room));
         }
-        clean_strings(value, &|text| self.finds_in(text).then(|| self.clean(text)));
+    }
+
+    /// The text without what is to be cleaned; nothing where there is none of it.
+    fn clean_within(&self, text: &str, room: &Room) -> Option<String> {
+        let named = self.named(text);
+        let clean = self.known.clean_within(named.as_deref().unwrap_or(text), room);
+        clean.or(named)
+    }
+
+    /// The text with what stands for paths in place of them; nothing where there is none.
+    fn named(&self, text: &str) -> Option<String> {
+        let mut named = None;
+        for (path, name) in &self.paths {
+            let so_far = named.as_deref().unwrap_or(text);
+            if so_far.contains(path.as_str()) {
+                named = Some(so_far.replace(path.as_str(), name));
+            }
+        }
+        named
     }
 
     /// Where the paths stand in a text.

@@ -1,10 +1,11 @@
 //! Known secrets: exact values, found in every common encoding of a text.
 //!
 //! A value is looked for as it is and from its end to its beginning, each also in base64 (each alignment, both alphabets)
-//! and in hex; in parts ([`super::pieces`]); and in what is packed ([`super::packed`]). All of these again in the text with its escapes read, and without ends of lines ([`super::spelling`]); and in what
-//! comes of that once more, since JSON in JSON escapes twice. That takes time linear in the text. What was known
-//! once stays known while the process lives: a secret that was taken away is still one. Values of a name that has new ones
-//! all the time are known for as long as the next one is new.
+//! and in hex; in parts ([`super::pieces`]); and in what is packed ([`super::packed`]). All of these again in the text with
+//! its escapes read, and without ends of lines ([`super::spelling`]); and in what comes of that once more, since JSON in
+//! JSON escapes twice. That takes time linear in the text. What was known once stays known while the process lives: a secret
+//! that was taken away is still one. Values of a name that has new ones all the time are known for as long as the next one
+//! is new.
 //!
 //! It does not find a value that was split into shorter parts, encrypted, encoded twice (base64 of base64) or otherwise
 //! computed upon; a guest that never holds a value cannot do that.
@@ -18,6 +19,7 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
+use super::packed::Room;
 use super::pieces::Pieces;
 use super::spelling::{Reading, Spelling};
 use super::{REDACTED, clean_strings, packed};
@@ -97,13 +99,18 @@ impl Known {
     /// Whether one stands in a text.
     #[must_use]
     pub fn finds_in(&self, text: &[u8]) -> bool {
-        self.net().is_some_and(|net| !net.spans(text).is_empty())
+        !self.spans(text).is_empty()
     }
 
     /// The text without them; nothing where there is none in it.
     #[must_use]
     pub fn clean(&self, text: &str) -> Option<String> {
-        let clean = self.clean_bytes(text.as_bytes())?;
+        self.clean_within(text, &Room::new())
+    }
+
+    /// The same for one text of several, which share what may be unpacked of them.
+    pub(super) fn clean_within(&self, text: &str, room: &Room) -> Option<String> {
+        let clean = without(text.as_bytes(), self.net()?.spans(text.as_bytes(), room))?;
         // What is cut out of a text are whole characters, so this loses nothing.
         Some(String::from_utf8_lossy(&clean).into_owned())
     }
@@ -111,31 +118,21 @@ impl Known {
     /// The bytes without them; nothing where there is none in them.
     #[must_use]
     pub fn clean_bytes(&self, text: &[u8]) -> Option<Vec<u8>> {
-        let spans = self.net()?.spans(text);
-        if spans.is_empty() {
-            return None;
-        }
-        let mut clean = Vec::with_capacity(text.len());
-        let mut at = 0;
-        for span in spans {
-            clean.extend_from_slice(text.get(at..span.start).unwrap_or_default());
-            clean.extend_from_slice(REDACTED.as_bytes());
-            at = span.end;
-        }
-        clean.extend_from_slice(text.get(at..).unwrap_or_default());
-        Some(clean)
+        without(text, self.spans(text))
     }
 
     /// Cleans every string of a value, keys too.
     pub fn clean_value(&self, value: &mut Value) {
         if !self.is_empty() {
-            clean_strings(value, &|text| self.clean(text));
+            let room = Room::new();
+            clean_strings(value, &|text| self.clean_within(text, &room));
         }
     }
 
     /// Where they stand in a text.
     pub(super) fn spans(&self, text: &[u8]) -> Vec<Range<usize>> {
-        self.net().map_or_else(Vec::new, |net| net.spans(text))
+        let net = self.net();
+        net.map_or_else(Vec::new, |net| net.spans(text, &Room::new()))
     }
 
     /// Where the end of a text begins that could be the beginning of one.
@@ -188,20 +185,21 @@ impl Net {
     }
 
     /// Where the values stand, in order, none touching another.
-    fn spans(&self, text: &[u8]) -> Vec<Range<usize>> {
+    fn spans(&self, text: &[u8], room: &Room) -> Vec<Range<usize>> {
         let mut found = Vec::new();
-        self.catch(text, &mut |span| found.push(span));
+        room.widen(text);
+        self.catch(text, room, &mut |span| found.push(span));
         for spelling in Spelling::ALL {
             if spelling.is_in(text) {
-                self.read(text, spelling, &mut found);
+                self.read(text, (spelling, room), &mut found);
             }
         }
         merged(found)
     }
 
-    fn catch(&self, text: &[u8], found: &mut dyn FnMut(Range<usize>)) {
+    fn catch(&self, text: &[u8], room: &Room, found: &mut dyn FnMut(Range<usize>)) {
         self.catch_plain(text, found);
-        packed::unpacked(text, &mut |run, unpacked| {
+        packed::unpacked(text, room, &mut |run, unpacked| {
             let mut is_there = false;
             self.catch_plain(unpacked, &mut |_| is_there = true);
             if is_there {
@@ -221,14 +219,19 @@ impl Net {
 
     /// Searches a text with its escapes read, piece by piece: memory is bounded by a piece. Pieces overlap by as much as a
     /// value may be long.
-    fn read(&self, text: &[u8], spelling: Spelling, found: &mut Vec<Range<usize>>) {
+    fn read(
+        &self,
+        text: &[u8],
+        (spelling, room): (Spelling, &Room),
+        found: &mut Vec<Range<usize>>,
+    ) {
         let shared = self.longest.saturating_mul(LONGER);
         let size = SCRUB_PIECE_BYTES.max(shared.saturating_mul(2));
         let mut from: usize = 0;
         loop {
             let end = from.saturating_add(size).min(text.len());
             let piece = text.get(from..end).unwrap_or_default();
-            self.read_piece(piece, (spelling, LAYERS), &mut |span| {
+            self.read_piece(piece, (spelling, LAYERS), room, &mut |span| {
                 found.push(from + span.start..from + span.end);
             });
             if end == text.len() {
@@ -243,6 +246,7 @@ impl Net {
         &self,
         piece: &[u8],
         (spelling, layers): (Spelling, usize),
+        room: &Room,
         found: &mut dyn FnMut(Range<usize>),
     ) {
         let reading = Reading::of(piece, spelling);
@@ -254,9 +258,10 @@ impl Net {
                 found(source);
             }
         };
-        self.catch(&reading.bytes, &mut found);
+        self.catch(&reading.bytes, room, &mut found);
         if Spelling::Deep.is_in(&reading.bytes) {
-            self.read_piece(&reading.bytes, (Spelling::Deep, layers - 1), &mut found);
+            let deeper = (Spelling::Deep, layers - 1);
+            self.read_piece(&reading.bytes, deeper, room, &mut found);
         }
     }
 
@@ -292,6 +297,22 @@ pub(super) fn overlap(text: &[u8], what: &[u8]) -> Option<usize> {
         what.get(..*length)
             .is_some_and(|start| text.ends_with(start))
     })
+}
+
+/// A text without some spans of it, in order; nothing where there are none.
+fn without(text: &[u8], spans: Vec<Range<usize>>) -> Option<Vec<u8>> {
+    if spans.is_empty() {
+        return None;
+    }
+    let mut clean = Vec::with_capacity(text.len());
+    let mut at = 0;
+    for span in spans {
+        clean.extend_from_slice(text.get(at..span.start).unwrap_or_default());
+        clean.extend_from_slice(REDACTED.as_bytes());
+        at = span.end;
+    }
+    clean.extend_from_slice(text.get(at..).unwrap_or_default());
+    Some(clean)
 }
 
 fn merged(mut spans: Vec<Range<usize>>) -> Vec<Range<usize>> {

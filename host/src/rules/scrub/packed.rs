@@ -1,9 +1,10 @@
 //! Packed texts: runs of base64 or hex that hold gzip, zlib or zstd, which somebody could have packed a secret into.
 //!
-//! Each is unpacked once, so far as [`SCRUB_UNPACKED_BYTES`] says; what is broken off counts as far as it goes. Runs are
-//! found without looking at every byte: one that is long enough holds one of the places that are looked at. What is packed
-//! without a beginning to know it by (brotli, bare deflate), or twice, is not found.
+//! Each is unpacked once, as far as there is [`Room`]; what is broken off counts as far as it goes. Runs are found without
+//! looking at every byte: one that is long enough holds one of the places that are looked at. What is packed without a
+//! beginning to know it by (brotli, bare deflate), or twice, is not found.
 
+use std::cell::Cell;
 use std::io::Read;
 use std::ops::Range;
 
@@ -12,8 +13,8 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use crate::words::limits::scrubbing::{
-    SCRUB_PACKED_CHARS, SCRUB_PACKED_CHARS_MAX, SCRUB_PACKED_HELD, SCRUB_PACKED_RUNS,
-    SCRUB_PACKED_TRIES, SCRUB_UNPACKED_BYTES,
+    SCRUB_PACKED_CHARS, SCRUB_PACKED_CHARS_MAX, SCRUB_PACKED_HELD, SCRUB_PACKED_TRIES,
+    SCRUB_UNPACK_COST, SCRUB_UNPACKED_LEAST, SCRUB_UNPACKED_TIMES,
 };
 
 /// Base64 that was cut anywhere.
@@ -30,22 +31,47 @@ const BASE64: [&[u8]; 7] = [b"H4sI", b"KLUv/", b"KLUv_", b"eA", b"eF", b"eJ", b"
 /// What zstd may keep to look back at, as a power of two.
 const ZSTD_WINDOW: u32 = 23;
 
+/// How much may still be unpacked. However often a text is read, and however much is packed into it, that takes time linear
+/// in its length.
+pub(super) struct Room(Cell<usize>);
+
+impl Room {
+    /// None that a text has brought yet.
+    pub(super) fn new() -> Self {
+        Self(Cell::new(SCRUB_UNPACKED_LEAST))
+    }
+
+    /// Room for a text, beside what others left.
+    pub(super) fn widen(&self, text: &[u8]) {
+        let more = text.len().saturating_mul(SCRUB_UNPACKED_TIMES);
+        self.0.set(self.0.get().saturating_add(more));
+    }
+
+    /// What comes of so many bytes, read by whoever is told how much it may be: half of what is left, so that nothing
+    /// uses up what others behind it need. Nothing where there is no room.
+    fn with(&self, bytes: usize, read: impl FnOnce(usize) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
+        let left = self.0.get().checked_sub(SCRUB_UNPACK_COST + bytes)?;
+        self.0.set(left);
+        let unpacked = read(left / 2)?;
+        self.0.set(left.saturating_sub(unpacked.len()));
+        Some(unpacked)
+    }
+}
+
 /// Shows what is packed in a text, and where that stands.
-pub(super) fn unpacked(text: &[u8], look: &mut dyn FnMut(Range<usize>, &[u8])) {
-    let mut left = SCRUB_PACKED_RUNS;
-    if is_packed(text) {
-        look(0..text.len(), &unpack(text));
+pub(super) fn unpacked(text: &[u8], room: &Room, look: &mut dyn FnMut(Range<usize>, &[u8])) {
+    let whole = is_packed(text).then(|| room.with(text.len(), |most| unpack(text, most)));
+    if let Some(unpacked) = whole.flatten() {
+        look(0..text.len(), &unpacked);
     }
     each_run(text, &mut |run| {
         let runs = text.get(run.clone()).unwrap_or_default();
         for at in beginnings(runs).take(SCRUB_PACKED_TRIES) {
-            let Some(rest) = left.checked_sub(1) else {
-                return;
-            };
-            let packed = bytes_of(runs.get(at..).unwrap_or_default());
-            if is_packed(&packed) {
-                left = rest;
-                look(run.start + at..run.end, &unpack(&packed));
+            let rest = runs.get(at..).unwrap_or_default();
+            let rest = rest.get(..SCRUB_PACKED_CHARS_MAX).unwrap_or(rest);
+            let unpacked = room.with(rest.len(), |most| unpack(&bytes_of(rest), most));
+            if let Some(unpacked) = unpacked {
+                look(run.start + at..run.end, &unpacked);
             }
         }
     });
@@ -140,7 +166,6 @@ fn is_hex(rest: &[u8]) -> bool {
 
 /// The bytes that a run stands for.
 fn bytes_of(run: &[u8]) -> Vec<u8> {
-    let run = run.get(..SCRUB_PACKED_CHARS_MAX).unwrap_or(run);
     if is_hex(run) {
         let digit = |byte: &u8| u8::try_from(char::from(*byte).to_digit(16)?).ok();
         let pairs = run.chunks_exact(2).map_while(|pair| match pair {
@@ -173,26 +198,27 @@ fn is_packed(bytes: &[u8]) -> bool {
     )
 }
 
-/// What comes of it, as far as it goes.
-fn unpack(bytes: &[u8]) -> Vec<u8> {
+/// What comes of it, as far as it goes, and no more than so many bytes; nothing of what is not packed.
+fn unpack(bytes: &[u8], most: usize) -> Option<Vec<u8>> {
     match bytes {
-        [0x1f, ..] => as_far(flate2::read::MultiGzDecoder::new(bytes)),
-        [0x78, ..] => as_far(flate2::read::ZlibDecoder::new(bytes)),
-        _ => {
-            let decoder = zstd::stream::read::Decoder::with_buffer(bytes);
-            let bounded = decoder.and_then(|mut decoder| {
-                decoder.window_log_max(ZSTD_WINDOW)?;
-                Ok(decoder)
-            });
-            bounded.map_or_else(|_| Vec::new(), as_far)
+        [0x1f, 0x8b, 8, ..] => Some(as_far(flate2::bufread::MultiGzDecoder::new(bytes), most)),
+        [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..] => {
+            Some(as_far(flate2::bufread::ZlibDecoder::new(bytes), most))
         }
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(bytes).ok()?;
+            decoder.window_log_max(ZSTD_WINDOW).ok()?;
+            Some(as_far(decoder, most))
+        }
+        _ => None,
     }
 }
 
-fn as_far(packed: impl Read) -> Vec<u8> {
+fn as_far(packed: impl Read, most: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
+    let most = u64::try_from(most).unwrap_or(u64::MAX);
     // What came before an error is there all the same.
-    let _ = packed.take(SCRUB_UNPACKED_BYTES).read_to_end(&mut bytes);
+    let _ = packed.take(most).read_to_end(&mut bytes);
     bytes
 }
 
@@ -290,6 +316,41 @@ mod tests {
             let text = STANDARD.encode(bytes);
             let cut = &text[..text.len() - 5];
             assert!(known().finds_in(cut.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn what_is_unpacked_is_bounded_by_the_length_of_the_text() {
+        let bombs = packed(&"\0".repeat(1 << 20));
+        let bombs: Vec<String> = bombs.iter().skip(4).map(|b| STANDARD.encode(b)).collect();
+        let text = bombs.join(" ").repeat(20);
+        let (room, mut looked) = (Room::new(), 0);
+        room.widen(text.as_bytes());
+        // As often as there are ways to read it, and more.
+        for _ in 0..40 {
+            unpacked(text.as_bytes(), &room, &mut |_, bytes| looked += bytes.len());
+        }
+        let most = text.len() * SCRUB_UNPACKED_TIMES + SCRUB_UNPACKED_LEAST;
+        assert!((most / 2..=most).contains(&looked), "{looked} of {most}");
+    }
+
+    #[test]
+    fn nothing_uses_up_what_others_need() {
+        let secrets = packed(VALUE);
+        let bombs = packed(&"\0".repeat(1 << 20));
+        let bombs: Vec<String> = bombs.iter().skip(4).map(|b| STANDARD.encode(b)).collect();
+        for secret in &secrets {
+            let secret = STANDARD.encode(secret);
+            let text = format!("{} {secret}", bombs.join(" "));
+            let clean = known().clean(&text).unwrap_or_default();
+            let expected = format!("{} {REDACTED}", bombs.join(" "));
+            assert_eq!(clean.trim_end_matches('='), expected);
+            let mut many = vec![serde_json::json!(&bombs[0]); 100];
+            many.push(serde_json::json!(secret));
+            let mut value = serde_json::Value::Array(many);
+            known().clean_value(&mut value);
+            let last = value[100].as_str().unwrap();
+            assert_eq!(last.trim_end_matches('='), REDACTED);
         }
     }
 

@@ -110,19 +110,26 @@ impl Pieces {
 
     /// Where the end of a text begins that could become a part.
     pub(super) fn open_end(&self, text: &[u8]) -> usize {
-        let is_part = |length: &usize| {
-            let end = text
-                .len()
-                .checked_sub(*length)
-                .and_then(|at| text.get(at..));
-            let stands = |value: &Zeroizing<Vec<u8>>, end: &[u8]| {
-                value.windows(end.len()).any(|window| window == end)
+        let is_part = |length: usize| {
+            let end = text.get(text.len() - length..).unwrap_or_default();
+            let stands = |value: &Zeroizing<Vec<u8>>| {
+                let mut windows = value.windows(end.len());
+                windows.any(|window| window == end)
             };
-            end.is_some_and(|end| self.values.iter().any(|value| stands(value, end)))
+            self.values.iter().any(stands)
         };
-        // Whatever is no part is none with more before it.
-        let open = (1..=text.len()).take_while(is_part).last();
-        text.len() - open.unwrap_or(0)
+        let longest = self.values.iter().map(|value| value.len()).max();
+        // Whatever is no part is none with more before it, so the longest is found by halving.
+        let (mut open, mut most) = (0, text.len().min(longest.unwrap_or(0)));
+        while open < most {
+            let middle = open + (most - open).div_ceil(2);
+            if is_part(middle) {
+                open = middle;
+            } else {
+                most = middle - 1;
+            }
+        }
+        text.len() - open
     }
 }
 

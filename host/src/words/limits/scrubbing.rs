@@ -16,9 +16,11 @@ pub const SCRUB_PACKED_CHARS: usize = 24;
 pub const SCRUB_PACKED_HELD: usize = 16 << 10;
 /// So many characters of it are read,
 pub const SCRUB_PACKED_CHARS_MAX: usize = 512 << 10;
-/// and what comes of it is searched so far,
-pub const SCRUB_UNPACKED_BYTES: u64 = 256 << 10;
 /// from so many places in a run,
 pub const SCRUB_PACKED_TRIES: usize = 4;
-/// and as many in a text.
-pub const SCRUB_PACKED_RUNS: usize = 64;
+/// and what comes of all in a text is searched up to so many times its length,
+pub const SCRUB_UNPACKED_TIMES: usize = 32;
+/// and so many bytes; with one after another, the half of what is left of that.
+pub const SCRUB_UNPACKED_LEAST: usize = 4 << 10;
+/// To begin with one takes time as well: as much as so many bytes.
+pub const SCRUB_UNPACK_COST: usize = 1 << 10;
