@@ -466,7 +466,7 @@ async fn made(
         return Ok(refused);
     }
     let Some(way) = Apart::of(&call.tool) else {
-        let visit = async {
+        let visit = async || {
             let _among = tool.crowd.join(&tool.name)?;
             around.run(call, within).await
         };
@@ -526,7 +526,9 @@ async fn visit(
         By::Server(served) => {
             let deadline = late::deadline(caller, call, tool, station.gate.policy());
             let inner = inside(caller, call, (seq, within), station.gate.policy());
-            let done = outside::perform((station, tasks), inner, (tool, served), call).await;
+            // The largest of all that a call may come to: each call would be as large, and is moved.
+            let done = outside::perform((station, tasks), inner, (tool, served), call);
+            let done = Box::pin(done).await;
             let result = done.result.map_err(|error| late::told(error, &deadline));
             return Ok(Done { result, ..done });
         }

@@ -128,14 +128,14 @@ pub(super) async fn made(
     (station, tasks): (&Station, &Tasks),
     caller: &Caller,
     call: &Call,
-    visit: impl Future<Output = Result<Done>>,
+    visit: impl AsyncFnOnce() -> Result<Done>,
 ) -> Result<Done> {
     if !call.declared.effect.leaves_no_trace() {
         // What was looked at before may look otherwise from now on.
         tasks.repeats().clear();
     }
     let Some((repeats, key)) = place_of((station, tasks), caller, call) else {
-        return visit.await;
+        return visit().await;
     };
     let slot = repeats.slot(key);
     let mut held = wait(tasks, caller, slot).await?;
@@ -153,7 +153,7 @@ pub(super) async fn made(
             return Ok(whole.done());
         }
     }
-    let done = visit.await?;
+    let done = visit().await?;
     // Files for whoever called are theirs; another call has none.
     if let Ok(value) = &done.result
         && done.trail.artifacts.is_empty()

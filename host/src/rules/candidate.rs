@@ -222,6 +222,8 @@ fn code(miss: Miss) -> Code {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::words::label::{Sort, Source};
+    use crate::words::message::Observation;
 
     fn candidate(can: Can, accepts: Accepts) -> Candidate {
         Candidate {
@@ -248,18 +250,20 @@ mod tests {
     fn what_a_model_is_said_not_to_do_it_is_not_asked() {
         let all = Needs {
             tokens: 1_000,
-            takes: BTreeSet::from([Miss::Tools, Miss::Images, Miss::Structured]),
+            takes: BTreeSet::from([Miss::Tools, Miss::Images, Miss::Documents, Miss::Structured]),
             ..Needs::default()
         };
         check("", &all, None);
         check("context_tokens = 1000", &all, None);
         check("context_tokens = 999", &all, Some(Miss::Context));
-        check("tools = true\nimages = true\nstructured = true", &all, None);
+        let can = "tools = true\nimages = true\ndocuments = true\nstructured = true";
+        check(can, &all, None);
         check("tools = false", &all, Some(Miss::Tools));
         check("images = false", &all, Some(Miss::Images));
+        check("documents = false", &all, Some(Miss::Documents));
         check("structured = false", &all, Some(Miss::Structured));
         check(
-            "tools = false\nimages = false\nstructured = false\ncontext_tokens = 0",
+            "tools = false\nimages = false\ndocuments = false\nstructured = false\ncontext_tokens = 0",
             &Needs::default(),
             None,
         );
@@ -281,6 +285,50 @@ mod tests {
                 ..Needs::default()
             };
             assert_eq!(candidate(Can::default(), accepts).misses(&needs), miss);
+        }
+    }
+
+    /// What came of a call, under a label of this source.
+    fn came(ok: bool, source: Source) -> Message {
+        Message::Tool {
+            id: "c1".to_owned(),
+            observation: Observation {
+                text: "said".to_owned(),
+                ok,
+                label: Label::of(source),
+                flags: Vec::new(),
+            },
+        }
+    }
+
+    fn attached(bytes: &[u8]) -> Message {
+        let one = Attachment::new("a.x", bytes.to_vec(), Label::default()).unwrap();
+        Message::User {
+            text: "look".to_owned(),
+            attached: vec![one],
+        }
+    }
+
+    #[test]
+    fn what_a_prompt_needs_is_what_stands_in_it() {
+        let secret = || Source::new(Sort::Secret, "token");
+        let page = Source::new(Sort::Web, "https://a.test");
+        for (message, expected) in [
+            (Message::user("hi"), None),
+            (came(true, secret()), Some(Miss::Secret)),
+            (came(false, secret()), None),
+            (came(true, page), None),
+            (attached(b"GIF89a chart"), Some(Miss::Images)),
+            (attached(b"%PDF-1.4 report"), Some(Miss::Documents)),
+            (attached(b"a text"), None),
+        ] {
+            let prompt = Prompt {
+                messages: vec![message.clone()],
+                ..Prompt::default()
+            };
+            let needs = Needs::of((1, &prompt), &Label::default(), &Classes::default());
+            let expected = expected.into_iter().collect();
+            assert_eq!(needs.takes, expected, "{message:?}");
         }
     }
 

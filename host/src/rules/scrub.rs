@@ -74,7 +74,9 @@ impl Scrub {
     /// The text without what is to be cleaned; nothing where there is none of it.
     fn clean_within(&self, text: &str, room: &Room) -> Option<String> {
         let named = self.named(text);
-        let clean = self.known.clean_within(named.as_deref().unwrap_or(text), room);
+        let clean = self
+            .known
+            .clean_within(named.as_deref().unwrap_or(text), room);
         clean.or(named)
     }
 

@@ -1,6 +1,8 @@
-//! Work that wakes itself while it is polled, such as a connection whose request is read as it is answered: it goes on where
-//! it is. The runtime would put it into its queue and wake another thread to look there, which takes as long as a small
-//! request, and takes the next one to that thread.
+//! Work that is done on the spot, where the runtime would wake another thread for it, which takes as long as a small request.
+//!
+//! What wakes itself while it is polled, such as a connection whose request is read as it is answered, goes on where it is:
+//! [`OnTheSpot`]. What is asked for on a thread that one client has for itself is begun there, and goes on elsewhere only if
+//! that does not do: [`begun_here`].
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,7 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
+use futures_util::future::BoxFuture;
 use futures_util::task::AtomicWaker;
+use tokio::runtime::Handle;
+
+use crate::guests::tasks;
 
 /// How often in a row it is polled; then others have their turn.
 const ROUNDS: u32 = 8;
@@ -88,10 +94,39 @@ impl<W: Future> Future for OnTheSpot<W> {
     }
 }
 
+/// Does work of a runtime of many threads on the one thread of another: as far as it goes at once, which is most often to its
+/// end; and then in its own runtime, so that whatever takes longer keeps nobody waiting here.
+pub(super) async fn begun_here<T: Send + 'static>(
+    own: &Handle,
+    mut work: BoxFuture<'static, T>,
+) -> T {
+    if Handle::current().id() == own.id() {
+        return work.await;
+    }
+    let begun = std::future::poll_fn(|context| {
+        // What it begins belongs to its own runtime.
+        let _own = own.enter();
+        Poll::Ready(work.as_mut().poll(context))
+    });
+    match begun.await {
+        Poll::Ready(done) => done,
+        Poll::Pending => match tasks::begin_in(own, work).await {
+            Ok(done) => done,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                // Its runtime has ended, and with it the process.
+                Err(_) => std::future::pending().await,
+            },
+        },
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
     use std::sync::atomic::AtomicUsize;
+
+    use futures_util::FutureExt;
 
     use super::*;
 
@@ -156,5 +191,43 @@ mod tests {
             waker.wake();
             assert_eq!(woken.0.load(Ordering::SeqCst), wakes);
         }
+    }
+
+    /// The thread that one client has for itself, and what it does there.
+    fn alone<T>(work: impl Future<Output = T>) -> T {
+        let alone = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        alone.block_on(work)
+    }
+
+    #[test]
+    fn what_is_done_at_once_is_done_here_and_what_waits_elsewhere() {
+        let own = tokio::runtime::Builder::new_multi_thread().build().unwrap();
+        let here = std::thread::current().id();
+        let now = begun_here(own.handle(), async { std::thread::current().id() }.boxed());
+        assert_eq!(alone(now), here);
+        let (say, said) = tokio::sync::oneshot::channel();
+        let waits = async {
+            let began = std::thread::current().id();
+            said.await.unwrap();
+            (began, std::thread::current().id())
+        };
+        let waits = begun_here(own.handle(), waits.boxed());
+        let (began, went_on) = alone(async {
+            let mut waits = std::pin::pin!(waits);
+            assert!(futures_util::poll!(&mut waits).is_pending());
+            say.send(()).unwrap();
+            waits.await
+        });
+        assert_eq!(began, here);
+        assert_ne!(went_on, here);
+    }
+
+    #[test]
+    fn what_it_begins_is_its_own_runtimes() {
+        let own = tokio::runtime::Builder::new_multi_thread().build().unwrap();
+        let id = begun_here(own.handle(), async { Handle::current().id() }.boxed());
+        assert_eq!(alone(id), own.handle().id());
     }
 }

@@ -494,7 +494,7 @@ async fn damaged_files_are_told_and_never_a_panic() {
     assert!(told > flips.len() / 5, "{told} of {}", flips.len());
 }
 
-/// A journal as version 1 or 2 wrote it.
+/// A journal as version 1, 2 or 3 wrote it.
 fn old(path: &Path, version: i32) {
     let database = Connection::open(path).expect("a database");
     let mut tables = "
@@ -510,10 +510,15 @@ fn old(path: &Path, version: i32) {
         PRAGMA user_version = 1;
     "
     .to_owned();
-    if version == 2 {
+    if version >= 2 {
         tables += "ALTER TABLE records ADD COLUMN chain BLOB;
             CREATE TABLE imports (run TEXT NOT NULL PRIMARY KEY, authentic INTEGER NOT NULL) STRICT, WITHOUT ROWID;
             PRAGMA user_version = 2;";
+    }
+    if version == 3 {
+        tables += "CREATE INDEX named ON records (run) WHERE seq = 0;
+            CREATE INDEX asking ON records (run, seq) WHERE substr(event, 1, 32) = '{\"event\":\"paused\",\"questions\":[\"';
+            PRAGMA user_version = 3;";
     }
     database.execute_batch(&tables).expect("tables");
     for seq in 0..40 {
@@ -524,7 +529,7 @@ fn old(path: &Path, version: i32) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_migration_that_was_cut_off_is_done_or_not_begun() {
-    for version in [1, 2] {
+    for version in [1, 2, 3] {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join(NAME);
         old(&path, version);
@@ -553,7 +558,7 @@ async fn a_migration_that_was_cut_off_is_done_or_not_begun() {
                     .expect("a version")
             };
             assert!(
-                [version, 3].contains(&found),
+                [version, 4].contains(&found),
                 "cut at {cut}: version {found}"
             );
             let journal = journal(&path).unwrap_or_else(|error| panic!("cut at {cut}: {error:?}"));

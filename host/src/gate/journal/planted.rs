@@ -70,8 +70,7 @@ mod tests {
             "DROP TABLE records; CREATE TABLE records (
                 run TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, parent INTEGER NOT NULL,
                 event TEXT NOT NULL, chain BLOB, {column}, PRIMARY KEY (run, seq)) STRICT, WITHOUT ROWID;
-            CREATE INDEX begun ON records (at, run) WHERE seq = 0;
-            CREATE INDEX named ON records (run) WHERE seq = 0"
+            CREATE INDEX begun ON records (at, run) WHERE seq = 0"
         )
     }
 

@@ -74,7 +74,8 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
     Ok(database)
 }
 
-/// Names of runs, from wherever one can be read: the table from both ends, and what else has them.
+/// Names of runs, from wherever one can be read: the table from both ends, and what else has them; the last but one only
+/// in a journal of version 3.
 fn names(old: &Connection) -> BTreeSet<String> {
     const WAYS: [&str; 4] = [
         "SELECT run FROM records ORDER BY run, seq",

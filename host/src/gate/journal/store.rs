@@ -17,8 +17,9 @@ use crate::words::limits::JOURNAL_WAIT_MS;
 
 /// `LZRT`: marks the file as ours.
 const APPLICATION: i32 = 0x4C5A_5254;
-/// Version of the tables and of the events' encoding. Version 1 had no chain and no imports, version 2 two indexes less.
-const VERSION: i32 = 3;
+/// Version of the tables and of the events' encoding. Version 1 had no chain and no imports, version 2 one index less,
+/// version 3 one more.
+const VERSION: i32 = 4;
 /// The first SQLite whose log may be written by several processes without losing any of it (3.51.3).
 const SQLITE: i32 = 3_051_003;
 
@@ -34,11 +35,13 @@ const TABLES: &str = "
     CREATE TABLE synced (one INTEGER PRIMARY KEY CHECK (one = 1), at INTEGER NOT NULL) STRICT;
 ";
 
+/// What version 4 has less than version 3: runs are found by the beginnings of their names in the table itself, and every
+/// call wrote a page for this.
+const FROM_3: &str = "DROP INDEX IF EXISTS named";
+
 /// What version 3 has beside version 2: no question about all runs looks at all records. One that is there already is
 /// somebody else's.
 const FROM_2: &str = "
-    DROP INDEX IF EXISTS named;
-    CREATE INDEX named ON records (run) WHERE seq = 0;
     DROP INDEX IF EXISTS asking;
     CREATE INDEX asking ON records (run, seq) WHERE substr(event, 1, 32) = '{\"event\":\"paused\",\"questions\":[\"';
 ";
@@ -174,7 +177,10 @@ fn migrate(database: &mut Connection) -> rusqlite::Result<()> {
         if version < 2 {
             migration.execute_batch(FROM_1)?;
         }
-        migration.execute_batch(FROM_2)?;
+        if version < 3 {
+            migration.execute_batch(FROM_2)?;
+        }
+        migration.execute_batch(FROM_3)?;
         migration.pragma_update(None, "user_version", VERSION)?;
     }
     migration.commit()
@@ -425,9 +431,13 @@ pub(super) fn settled(database: &Connection, start: &str) -> Result<Option<(RunI
 pub(super) fn find(database: &Connection, start: &str) -> Result<RunId> {
     const NEWEST: &str = "SELECT run FROM records WHERE seq = 0 AND ?1 = ''
         AND run NOT IN (SELECT run FROM imports) ORDER BY at DESC, run DESC LIMIT 1";
-    // No name has a character behind this one.
-    const NAMED: &str = "SELECT run FROM records INDEXED BY named
-        WHERE seq = 0 AND run >= ?1 AND run < ?1 || char(1114111) ORDER BY run DESC LIMIT 2";
+    // The last one and the one before, each found without a look at the records between. No name has a character behind
+    // this one.
+    const NAMED: &str = "WITH last AS MATERIALIZED (
+            SELECT max(run) AS run FROM records WHERE run >= ?1 AND run < ?1 || char(1114111)
+        ) SELECT run FROM last WHERE run IS NOT NULL UNION ALL SELECT run FROM (
+            SELECT max(run) AS run FROM records WHERE run >= ?1 AND run < (SELECT run FROM last)
+        ) WHERE run IS NOT NULL";
     let start = if start == "last" { "" } else { start };
     let query = if start.is_empty() { NEWEST } else { NAMED };
     let failed = explain_read;

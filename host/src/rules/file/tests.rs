@@ -289,3 +289,74 @@ fn a_path_in_no_mount_of_a_tool_is_known_before() {
     assert_eq!(rule("out/a"), Err("mount_not_granted".to_owned()));
     assert_eq!(rule("../a"), Err("path".to_owned()));
 }
+
+#[test]
+fn what_git_takes_for_a_repository_is_one() {
+    for (entries, expected) in [
+        ("HEAD objects refs", true),
+        ("HEAD commondir", true),
+        ("HEAD objects", false),
+        ("HEAD refs", false),
+        ("objects refs commondir", false),
+        ("HEAD", false),
+        ("", false),
+    ] {
+        let has = |name: &str| entries.split(' ').any(|entry| entry == name);
+        assert_eq!(is_repository(has), expected, "{entries}");
+    }
+}
+
+#[test]
+fn whoever_leaves_the_mount_out_is_told_how_paths_begin() {
+    let mounts = [
+        (".", Access::Read),
+        ("docs", Access::Read),
+        ("work", Access::Write),
+    ];
+    let (caller, _) = caller_and_policy(&mounts, &mounts);
+    assert_eq!(
+        begins(&caller.grant),
+        "; granted paths begin with `docs/` or `work/`"
+    );
+    let (caller, _) = caller_and_policy(&mounts, &mounts[..1]);
+    assert_eq!(begins(&caller.grant), "");
+}
+
+#[test]
+fn a_home_is_not_read_as_a_whole_where_nothing_is_configured() {
+    for (origin, mounts, says) in [
+        (AT_HOME, &[][..], true),
+        (AT_HOME, &[("docs", Access::Read)][..], false),
+        (BUILT_IN, &[][..], false),
+    ] {
+        let (_, mut policy) = caller_and_policy(mounts, &[]);
+        policy.origin = origin.to_owned();
+        assert_eq!(in_a_home(&policy, "a.md").is_some(), says, "{origin}");
+    }
+}
+
+#[test]
+fn only_what_changes_a_file_passes_something_on() {
+    let write = FileWish::Write {
+        bytes: Vec::new(),
+        mode: WriteMode::Replace,
+    };
+    let target = "b".to_owned();
+    for (wish, expected) in [
+        (FileWish::List, false),
+        (FileWish::Stat, false),
+        (
+            FileWish::Read {
+                offset: 0,
+                length: 1,
+            },
+            false,
+        ),
+        (write, true),
+        (FileWish::Move { target }, true),
+        (FileWish::Remove, true),
+        (FileWish::MakeFolder, true),
+    ] {
+        assert_eq!(file("a", wish.clone()).passes_on(), expected, "{wish:?}");
+    }
+}

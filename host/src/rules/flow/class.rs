@@ -311,6 +311,18 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_private_sources_of_a_label_are_told() {
+        for (sources, told) in [
+            ("", &[][..]),
+            ("user web:https://a.test secret:token", &[]),
+            ("user file:docs web:https://a.test", &["file:docs"]),
+            ("file:downloads mcp:mail", &["file:downloads", "mcp:mail"]),
+        ] {
+            assert_eq!(classes().private(&label(sources)), told, "{sources}");
+        }
+    }
+
     /// What a policy says of one source must not be lost when there are too many beside it to name it.
     #[test]
     fn many_are_as_secret_and_as_little_trusted_as_any_of_them() {

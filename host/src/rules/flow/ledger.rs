@@ -321,3 +321,28 @@ fn is_full(value: &Value) -> bool {
         Value::Null | Value::String(_) => text_of(value).is_some(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_that_says_there_is_nothing_is_empty() {
+        for (value, full) in [
+            (json!({"payments": [], "count": 0}), false),
+            (
+                json!({"payments": [], "count": 0.0, "more": false, "next": null}),
+                false,
+            ),
+            (json!({"note": "", "of": [[], {}]}), false),
+            (json!({"count": 1}), true),
+            (json!({"balance": -0.5}), true),
+            (json!({"more": true}), true),
+            (json!({"of": [{}, {"name": "Ada"}]}), true),
+        ] {
+            assert_eq!(is_full(&value), full, "{value}");
+        }
+    }
+}

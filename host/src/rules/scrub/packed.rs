@@ -328,7 +328,9 @@ mod tests {
         room.widen(text.as_bytes());
         // As often as there are ways to read it, and more.
         for _ in 0..40 {
-            unpacked(text.as_bytes(), &room, &mut |_, bytes| looked += bytes.len());
+            unpacked(text.as_bytes(), &room, &mut |_, bytes| {
+                looked += bytes.len()
+            });
         }
         let most = text.len() * SCRUB_UNPACKED_TIMES + SCRUB_UNPACKED_LEAST;
         assert!((most / 2..=most).contains(&looked), "{looked} of {most}");

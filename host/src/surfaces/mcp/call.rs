@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use rmcp::RoleServer;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorData};
 use rmcp::service::RequestContext;
@@ -19,6 +21,7 @@ use crate::runs::host::{Called, Host};
 use crate::runs::left::{Program, Resumed};
 use crate::runs::written::Written;
 use crate::surfaces::envelope::found;
+use crate::surfaces::spot::begun_here;
 use crate::surfaces::wish::{self, Answered, Options};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Event, Surface};
@@ -119,9 +122,13 @@ impl Call<'_> {
         options.client = self.client();
         let host = self.host();
         let (run, tasks) = (host.new_run(), host.tasks());
-        let wished = (tool, self.input.clone());
-        let wish = wish::call(host, (run.clone(), Surface::Mcp), wished, &options, &tasks);
-        Ok(self.under_way(&run, &tasks, wish).await)
+        let (tool, input, whose) = (tool.to_owned(), self.input.clone(), run.clone());
+        let (host, own) = (host.clone(), tasks.clone());
+        let work = async move {
+            let wished = (tool.as_str(), input);
+            wish::call(&host, (whose, Surface::Mcp), wished, &options, &own).await
+        };
+        Ok(self.under_way(&run, &tasks, work.boxed()).await)
     }
 
     /// What is asked of the call beside its arguments. A model never types.
@@ -162,10 +169,11 @@ impl Call<'_> {
             written: Written::Piped,
             with: &[],
         };
-        let host = self.host();
+        let host = self.host().clone();
         let (run, tasks) = (host.new_run(), host.tasks());
-        let work = host.program(run.clone(), Surface::Mcp, program, &tasks);
-        let called = self.under_way(&run, &tasks, work).await;
+        let (whose, own) = (run.clone(), tasks.clone());
+        let work = async move { host.program(whose, Surface::Mcp, program, &own).await };
+        let called = self.under_way(&run, &tasks, work.boxed()).await;
         Ok(self.answered(RUN_SCRIPT, called))
     }
 
@@ -229,13 +237,14 @@ impl Call<'_> {
             return self.answered(&self.name, ended);
         }
         let tasks = host.tasks();
-        let work = async {
-            match Box::pin(host.resume(run, &tasks)).await? {
+        let (host, whose, own) = (host.clone(), run.clone(), tasks.clone());
+        let work = async move {
+            match Box::pin(host.resume(&whose, &own)).await? {
                 Resumed::Called(called) => Ok(*called),
                 Resumed::Answer(_) => Err(Error::bug("a call that was an agent's run")),
             }
         };
-        let called = self.under_way(run, &tasks, work).await;
+        let called = self.under_way(run, &tasks, work.boxed()).await;
         self.answered(&self.name, called)
     }
 
@@ -247,7 +256,13 @@ impl Call<'_> {
     }
 
     /// Does the work of a run: told to whoever listens, and given up when the client takes its request back or goes.
-    async fn under_way<T>(&self, run: &RunId, tasks: &Tasks, work: impl Future<Output = T>) -> T {
+    async fn under_way<T: Send + 'static>(
+        &self,
+        run: &RunId,
+        tasks: &Tasks,
+        work: BoxFuture<'static, T>,
+    ) -> T {
+        let work = begun_here(&self.session.desk.threads, work);
         let work = async {
             let mut work = std::pin::pin!(form::beside(self, run, work));
             tokio::select! {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
 
 use super::open::Open;
@@ -63,13 +64,19 @@ pub struct Desk {
     pub(super) open: Open,
     closing: Arc<watch::Sender<bool>>,
     offered: Mutex<Option<Arc<Offered>>>,
+    /// Where calls are made, wherever their client is talked to.
+    pub(super) threads: Handle,
 }
 
 impl Desk {
-    /// Before whichever host is the newest: clients are told when another one comes.
+    /// Before whichever host is the newest: clients are told when another one comes. Calls are made in the runtime of
+    /// whoever calls this.
     ///
     /// # Errors
     /// `BadInput` for names that no client could tell apart.
+    ///
+    /// # Panics
+    /// Outside of a runtime of `tokio`.
     pub fn following(hosts: watch::Receiver<Arc<Host>>, serving: Serving) -> Result<Arc<Self>> {
         let calls = serving.calls.clamp(1, MCP_CALLS_MAX);
         let desk = Self {
@@ -78,6 +85,7 @@ impl Desk {
             open: Open::default(),
             closing: Arc::new(watch::Sender::new(false)),
             offered: Mutex::default(),
+            threads: Handle::current(),
             serving: Serving { calls, ..serving },
         };
         desk.offered()?;

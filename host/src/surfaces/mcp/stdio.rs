@@ -11,14 +11,29 @@ use super::desk::Desk;
 use super::frames::{Frames, LAST};
 use super::pipes;
 use super::session::Session;
+use crate::edges::aside::aside;
 use crate::words::error::{Error, Result};
 
 /// Serves the client at standard input and output until it ends, or `stop` does.
 ///
+/// It has a thread for itself: of a request, its answer, and what becomes of both, each is a task that wakes the next, and
+/// among many threads the runtime wakes a second one for the last of them, which then reads the next request.
+///
 /// # Errors
 /// `BadInput` for one that does not begin as the protocol has it; `Busy` where a call does not end.
-pub async fn serve(desk: Arc<Desk>, stop: impl Future<Output = ()>) -> Result<()> {
-    serve_over(desk, pipes::standard(), stop).await
+pub async fn serve(desk: Arc<Desk>, stop: impl Future<Output = ()> + Send + 'static) -> Result<()> {
+    let alone = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::bug("no runtime could be made").because(error))?;
+    let served = aside(move |_| {
+        let served = alone.block_on(async { serve_over(desk, pipes::standard(), stop).await });
+        // A thread that reads a terminal is not waited for.
+        alone.shutdown_background();
+        served
+    });
+    let served = served.await;
+    served.unwrap_or_else(|| Err(Error::bug("the session panicked")))
 }
 
 /// The same with a client that is read from and written to elsewhere.

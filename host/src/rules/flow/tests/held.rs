@@ -1,9 +1,9 @@
 //! *Handles* in the arguments: what they hold counts, though whoever wishes has read nothing of it.
 
-use super::super::adopting;
 use super::super::lines::Guard;
+use super::super::{adopting, attached};
 use super::*;
-use crate::words::limits::{ADOPTED_CHARS, HANDED};
+use crate::words::limits::{ADOPTED_CHARS, HANDED, STEERING_CHARS};
 
 /// A call in which handles stood at `places`, all of this label.
 fn call(tool: &str, args: Value, places: &[&str], held: &str) -> Call {
@@ -257,4 +257,51 @@ fn what_the_user_attached_is_named_in_a_question_and_not_shown() {
         "{told}"
     );
     assert!(!told.contains("gesehen"), "{told}");
+}
+
+/// A call that names a held file at each of these places.
+fn with_attached(tool: &str, args: Value, places: &[&str]) -> Call {
+    let mut wish = args.clone();
+    for place in places {
+        *wish.pointer_mut(place).unwrap() = json!({"$handle": "brief.txt"});
+    }
+    Call {
+        attached: places.iter().map(|place| (*place).to_owned()).collect(),
+        wish: Some(wish),
+        ..Scene::call(tool, args)
+    }
+}
+
+#[test]
+fn what_an_attached_file_steers_is_told_and_nothing_else_of_it() {
+    let scene = scene(&[], CLEAN);
+    let caller = scene.caller(Grant::default());
+    let told = |call: &Call| attached::steering(call, &caller, &scene.policy);
+    let steers = |text: &str| [("brief.txt".to_owned(), text.to_owned())].into();
+    let letter = json!({"to": "a@own.test", "title": "t", "text": "the brief", "cc": "b@own.test"});
+    let call = |places: &[&str]| with_attached("mail.send", letter.clone(), places);
+    assert_eq!(told(&call(&["/to"])), steers("a@own.test"));
+    // What it is given to work with.
+    assert_eq!(told(&call(&["/text"])), BTreeMap::new());
+    assert_eq!(told(&call(&["/to", "/text"])), steers("a@own.test"));
+    assert_eq!(told(&call(&[])), BTreeMap::new());
+    // Names of things steer as well.
+    let note = json!({"title": "lunch", "text": "the brief"});
+    let note = |place: &str| with_attached("cal.add", note.clone(), &[place]);
+    assert_eq!(told(&note("/title")), steers("lunch"));
+    assert_eq!(told(&note("/text")), BTreeMap::new());
+    // Nobody needs to be told an essay to know where it went.
+    let long = "a".repeat(STEERING_CHARS + 1);
+    for (text, expected) in [(&long[1..], steers(&long[1..])), (&long, BTreeMap::new())] {
+        let letter = json!({"to": text, "title": "t", "text": "t"});
+        assert_eq!(
+            told(&with_attached("mail.send", letter, &["/to"])),
+            expected
+        );
+    }
+    let secret = Call {
+        held: label_of(SECRET),
+        ..call(&["/to"])
+    };
+    assert_eq!(told(&secret), BTreeMap::new());
 }
