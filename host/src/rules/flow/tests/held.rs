@@ -1,8 +1,9 @@
 //! *Handles* in the arguments: what they hold counts, though whoever wishes has read nothing of it.
 
 use super::super::lines::Guard;
-use super::super::{adopting, attached};
+use super::super::{adopting, attached, shape};
 use super::*;
+use crate::words::event::Weighed;
 use crate::words::limits::{ADOPTED_CHARS, HANDED, STEERING_CHARS};
 
 /// A call in which handles stood at `places`, all of this label.
@@ -304,4 +305,24 @@ fn what_an_attached_file_steers_is_told_and_nothing_else_of_it() {
         ..call(&["/to"])
     };
     assert_eq!(told(&secret), BTreeMap::new());
+}
+
+#[test]
+fn what_does_not_steer_a_call_is_its_content() {
+    let weighed = |argument: &str| Weighed {
+        argument: argument.to_owned(),
+        value: String::new(),
+        kind: "mail".to_owned(),
+        witness: String::new(),
+    };
+    let letter = json!({"to": ["a@own.test", "b@own.test"], "title": "t", "text": "x"});
+    let letter = Scene::call("mail.send", letter);
+    let content = |weighed: &[Weighed]| -> BTreeSet<String> {
+        shape::content(&letter, weighed).into_iter().collect()
+    };
+    let names = |names: &str| names.split(' ').map(str::to_owned).collect();
+    let both = [weighed("to/0"), weighed("to/1")];
+    assert_eq!(content(&both), names("text title"));
+    assert_eq!(content(&both[..1]), names("text title to/1"));
+    assert_eq!(content(&[]), names("text title to/0 to/1"));
 }
