@@ -110,7 +110,8 @@ impl Known {
 
     /// The same for one text of several, which share what may be unpacked of them.
     pub(super) fn clean_within(&self, text: &str, room: &Room) -> Option<String> {
-        let clean = without(text.as_bytes(), self.net()?.spans(text.as_bytes(), room))?;
+        room.widen(text.as_bytes());
+        let clean = without(text.as_bytes(), self.spans_within(text.as_bytes(), room))?;
         // What is cut out of a text are whole characters, so this loses nothing.
         Some(String::from_utf8_lossy(&clean).into_owned())
     }
@@ -130,9 +131,16 @@ impl Known {
     }
 
     /// Where they stand in a text.
-    pub(super) fn spans(&self, text: &[u8]) -> Vec<Range<usize>> {
+    fn spans(&self, text: &[u8]) -> Vec<Range<usize>> {
+        let room = Room::new();
+        room.widen(text);
+        self.spans_within(text, &room)
+    }
+
+    /// The same of a text for which there is room.
+    pub(super) fn spans_within(&self, text: &[u8], room: &Room) -> Vec<Range<usize>> {
         let net = self.net();
-        net.map_or_else(Vec::new, |net| net.spans(text, &Room::new()))
+        net.map_or_else(Vec::new, |net| net.spans(text, room))
     }
 
     /// Where the end of a text begins that could be the beginning of one.
@@ -187,7 +195,6 @@ impl Net {
     /// Where the values stand, in order, none touching another.
     fn spans(&self, text: &[u8], room: &Room) -> Vec<Range<usize>> {
         let mut found = Vec::new();
-        room.widen(text);
         self.catch(text, room, &mut |span| found.push(span));
         for spelling in Spelling::ALL {
             if spelling.is_in(text) {

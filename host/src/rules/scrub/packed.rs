@@ -33,6 +33,7 @@ const ZSTD_WINDOW: u32 = 23;
 
 /// How much may still be unpacked. However often a text is read, and however much is packed into it, that takes time linear
 /// in its length.
+#[derive(Debug)]
 pub(super) struct Room(Cell<usize>);
 
 impl Room {

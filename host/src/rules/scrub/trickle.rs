@@ -2,6 +2,7 @@
 //! it is decided.
 
 use super::Scrub;
+use super::packed::Room;
 
 /// Cleans a text that comes in pieces. What is open at the end stays held back; whoever has the whole
 /// text shows it.
@@ -9,6 +10,8 @@ use super::Scrub;
 pub struct Trickle<'a> {
     scrub: &'a Scrub,
     held: String,
+    /// What is held is looked at with each piece, and does not bring its room each time.
+    room: Room,
 }
 
 impl<'a> Trickle<'a> {
@@ -18,15 +21,18 @@ impl<'a> Trickle<'a> {
         Self {
             scrub,
             held: String::new(),
+            room: Room::new(),
         }
     }
 
     /// Adds a piece, and returns what may be shown.
     pub fn add(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
+        self.room.widen(piece.as_bytes());
         let mut end = self.scrub.open_end(&self.held);
         // What is found already may be the beginning of something longer, and is not cut in two.
-        let mut found = self.scrub.known.spans(self.held.as_bytes());
+        let held = self.held.as_bytes();
+        let mut found = self.scrub.known.spans_within(held, &self.room);
         found.extend(self.scrub.path_spans(&self.held));
         found.sort_by_key(|span| std::cmp::Reverse(span.end));
         for span in found {
