@@ -53,6 +53,7 @@ mod stops;
 mod surfaces;
 mod swaps;
 mod traces;
+mod tuned;
 mod turns;
 mod unread;
 mod usual;
