@@ -78,7 +78,7 @@ provider.backoff_base         | chain.backoff_ms          | 250    | oxydra 250
 provider.backoff_cap          | chain.backoff_max_ms      | 8000   | oxydra 2000
 provider.cooldown_ms          | chain.cooldown_ms         | 30000  | sage 60000
 provider.cooldown, failures   | not here | a provider rests when it asks for it, and not after so many failures
-provider.auth_refresh         | not here | keys are read anew for each request
+provider.auth_refresh         | not here | a key is read anew once for each provider and run, as written down: a set and no count
 stream.buffer                 | not here | what waits of a stream is bounded by bytes
 event.queue                   | fixed                     | 256    | who is slower misses deltas only, which the record of their turn repeats whole
 budget.output_estimate_tokens | agents.a.budget.reply_tokens | 4096 |
