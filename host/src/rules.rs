@@ -51,6 +51,7 @@ pub mod signature;
 pub mod signed;
 pub mod spans;
 pub mod tier;
+pub mod tooling;
 pub mod wards;
 
 use self::flow::Point;

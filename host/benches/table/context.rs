@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use lazaret::rules::agent::Agent;
+use lazaret::rules::context::counting::Counting;
 use lazaret::rules::context::rolling::Rolling;
 use lazaret::rules::context::tokens::Tokenizer;
 use lazaret::rules::context::told::{Context, Telling};
@@ -31,7 +32,7 @@ pub(crate) fn all() {
         marks: &marks,
     };
     let window = Window {
-        tokenizer: Tokenizer::O200k,
+        counting: Counting::by(Tokenizer::O200k),
         ..Window::of("m")
     };
     let (mut context, rolling) = (Context::default(), Rolling::default());

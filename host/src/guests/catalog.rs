@@ -22,7 +22,7 @@ use crate::rules::script;
 use crate::rules::server::definition::Definition;
 use crate::rules::server::naming;
 use crate::rules::server::pin::Pin;
-use crate::rules::signature::Listed;
+use crate::rules::signature::{Brevity, Listed};
 use crate::rules::wards::Wards;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Surface;
@@ -66,6 +66,8 @@ pub struct Tool {
     pub grant: Arc<Grant>,
     /// Its calls that are under way.
     pub crowd: Crowd,
+    /// How much of it is told where tools are listed.
+    pub brevity: Brevity,
     input: OnceLock<Schema>,
     output: OnceLock<Schema>,
 }
@@ -143,6 +145,7 @@ impl Tool {
             description: &self.declared.description,
             input: &self.declared.input,
             output: &self.declared.output,
+            brevity: self.brevity,
         }
     }
 
@@ -321,14 +324,17 @@ impl Catalog {
         let plugin = Arc::new(plugin);
         for declared in &plugin.manifest.tools {
             let name = declared.full_name(&plugin.name)?;
+            let rules = policy.bounds.tools;
+            rules.check_name(&name)?;
             let grant = Arc::new(declared.narrow(&policy.granted(&name)));
             let said = declared.conduct.at_once.into_iter();
             let most = said.chain(policy.wards.at_once(&name)).min();
             let tool = Tool {
                 crowd: Crowd::of(most),
+                brevity: policy.scripts.search.brevity,
                 name: name.clone(),
                 by: By::Component(plugin.clone()),
-                declared: Arc::new(declared.clone()),
+                declared: Arc::new(rules.shown(declared)),
                 grant,
                 input: OnceLock::new(),
                 output: OnceLock::new(),
@@ -396,6 +402,7 @@ impl Catalog {
         let line = terms.choice.line(&definition.remote);
         let declared = definition.declared(&line, terms.bounds.call_ms)?;
         let name = declared.full_name(&terms.name)?;
+        policy.bounds.tools.check_name(&name)?;
         let most = policy.wards.at_once(&name);
         let tool = Tool {
             name: name.clone(),
@@ -408,6 +415,7 @@ impl Catalog {
             // It has no guest that could use any.
             grant: Arc::default(),
             crowd: Crowd::of(most),
+            brevity: policy.scripts.search.brevity,
             input: OnceLock::new(),
             output: OnceLock::new(),
         };

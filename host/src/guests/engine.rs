@@ -32,16 +32,24 @@ const WARM_SLOTS: u32 = 64;
 /// Slots above those for calls: manifests that are read, and components on their way out.
 const SLOTS_SPARE: usize = 16;
 
-/// Makes the engine: pooled if the machine allows it.
+/// Makes the engine, with the stack that guests have where nobody says less: pooled if the machine allows it.
 ///
 /// # Errors
 /// `Bug` where no engine can be made at all.
 pub fn best() -> Result<(Engine, Allocation)> {
-    match new(Allocation::Pooled) {
+    of_stack(WASM_STACK_BYTES)
+}
+
+/// Likewise, with a stack of so many bytes.
+///
+/// # Errors
+/// As [`best`].
+pub fn of_stack(bytes: usize) -> Result<(Engine, Allocation)> {
+    match made(Allocation::Pooled, bytes) {
         Ok(engine) => Ok((engine, Allocation::Pooled)),
         Err(error) => {
             tracing::warn!(error = %error.cause(), "no pool of guest slots; guests are slower to start");
-            new(Allocation::OnDemand).map(|engine| (engine, Allocation::OnDemand))
+            made(Allocation::OnDemand, bytes).map(|engine| (engine, Allocation::OnDemand))
         }
     }
 }
@@ -51,7 +59,12 @@ pub fn best() -> Result<(Engine, Allocation)> {
 /// # Errors
 /// `Bug` with the engine's own reason as the cause.
 pub fn new(allocation: Allocation) -> Result<Engine> {
-    let mut config = settings();
+    made(allocation, WASM_STACK_BYTES)
+}
+
+/// The stack is no part of what is compiled, so that artifacts fit whatever it is.
+fn made(allocation: Allocation, stack_bytes: usize) -> Result<Engine> {
+    let mut config = settings(stack_bytes);
     if allocation == Allocation::Pooled {
         config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool()));
     }
@@ -59,14 +72,14 @@ pub fn new(allocation: Allocation) -> Result<Engine> {
         .map_err(|error| Error::bug("the wasm engine cannot be made").because(error))
 }
 
-fn settings() -> Config {
+fn settings(stack_bytes: usize) -> Config {
     let mut config = Config::new();
     config.strategy(Strategy::Cranelift);
     config.cranelift_opt_level(OptLevel::Speed);
     config.consume_fuel(true);
     config.epoch_interruption(true);
     config.wasm_component_model(true);
-    config.max_wasm_stack(WASM_STACK_BYTES);
+    config.max_wasm_stack(stack_bytes.min(WASM_STACK_BYTES));
     config.async_stack_size(ASYNC_STACK_BYTES);
     config.async_stack_zeroing(true);
     config.memory_init_cow(true);

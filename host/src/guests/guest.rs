@@ -24,14 +24,15 @@ use crate::rules::policy::Bounds;
 use crate::rules::retry::Retries;
 use crate::rules::sanitise::visible;
 use crate::rules::scrub::Scrub;
+use crate::rules::tooling::ToolRules;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Spent;
 use crate::words::id::shown;
 use crate::words::label::Label;
 use crate::words::limits::{
-    ARGS_BYTES, FETCH_HEADER_BYTES, GUEST_RESOURCES, HOSTCALL_BYTES, LOG_BYTES, LOG_LINES,
-    OUTCOME_BYTES,
+    ARGS_BYTES, FETCH_HEADER_BYTES, GUEST_RESOURCES, HANDLES, HOSTCALL_BYTES, LOG_BYTES, LOG_LINES,
+    OUTCOME_BYTES, WASM_STACK_BYTES,
 };
 
 /// A component whose imports are resolved: ready to become a guest in microseconds.
@@ -145,6 +146,9 @@ const MANIFEST_BOUNDS: Bounds = Bounds {
     argument_bytes: ARGS_BYTES,
     outcome_bytes: OUTCOME_BYTES,
     retries: Retries::NONE,
+    stack_bytes: WASM_STACK_BYTES,
+    handles: HANDLES,
+    tools: ToolRules::USUAL,
 };
 
 impl Linked {

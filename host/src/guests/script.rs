@@ -30,14 +30,15 @@ use crate::rules::retry::Retries;
 use crate::rules::sanitise::visible;
 use crate::rules::schema::Args;
 use crate::rules::script::{self, Answered, Settled, Wish};
+use crate::rules::tooling::ToolRules;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{ScriptBounds, Spent};
 use crate::words::id::{Digest, ToolName, shown};
 use crate::words::label::Label;
 use crate::words::limits::{
-    ARGS_BYTES, CALL_TIMEOUT_MS, GUEST_MEMORY_BYTES, OUTCOME_BYTES, SCRIPT_FUEL_PER_MS,
-    SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES,
+    ARGS_BYTES, CALL_TIMEOUT_MS, GUEST_MEMORY_BYTES, HANDLES, OUTCOME_BYTES, SCRIPT_FUEL_PER_MS,
+    SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES, WASM_STACK_BYTES,
 };
 
 /// The components that scripts need, with the code of the newest engine.
@@ -170,6 +171,9 @@ const READER_BOUNDS: Bounds = Bounds {
     argument_bytes: ARGS_BYTES,
     outcome_bytes: OUTCOME_BYTES,
     retries: Retries::NONE,
+    stack_bytes: WASM_STACK_BYTES,
+    handles: HANDLES,
+    tools: ToolRules::USUAL,
 };
 
 /// The component of an engine, and its code once it is needed.
@@ -268,6 +272,9 @@ impl Seat {
             argument_bytes: ARGS_BYTES,
             outcome_bytes: OUTCOME_BYTES,
             retries: Retries::NONE,
+            stack_bytes: WASM_STACK_BYTES,
+            handles: HANDLES,
+            tools: ToolRules::USUAL,
         };
         let alone = Alone(Meter::new(bounds));
         let mut store = metered(Store::new(quarantine.engine(), alone), bounds)?;

@@ -6,6 +6,7 @@ use super::meter::Meter;
 use crate::words::bound::Bound;
 use crate::words::error::{Code, Error};
 use crate::words::id::shown;
+use crate::words::limits::WASM_STACK_BYTES;
 
 /// The guest has used up its processor time.
 #[derive(Debug)]
@@ -99,5 +100,10 @@ pub(super) fn why_stopped(error: &wasmtime::Error, who: Who, meter: &Meter, wrot
         Some(said) => format!("{who} trapped: {kind}; it wrote `{}`", shown(said.trim())),
         None => format!("{who} trapped: {kind}"),
     };
-    Error::new(Code::Trapped, message)
+    let error = Error::new(Code::Trapped, message);
+    let usual = WASM_STACK_BYTES >> 20;
+    if trap == Some(Trap::StackOverflow) && meter.bounds().stack_bytes >> 20 < usual {
+        return error.hint(format!("if it needs more: [limits]\nstack_mib = {usual}"));
+    }
+    error
 }

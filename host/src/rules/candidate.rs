@@ -13,7 +13,6 @@ use crate::words::attachment::Attachment;
 use crate::words::error::{Code, Error};
 use crate::words::id::shown;
 use crate::words::label::Label;
-use crate::words::limits::CHARS_PER_TOKEN;
 use crate::words::message::{Message, Prompt, WishedArgs};
 use crate::words::setback::Miss;
 
@@ -71,9 +70,14 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// What this prompt asks, under this label.
+    /// What this prompt asks, under this label, where so many characters are taken for a token.
     #[must_use]
-    pub fn of((turn, prompt): (u32, &Prompt), label: &Label, classes: &Classes) -> Self {
+    pub fn of(
+        (turn, prompt): (u32, &Prompt),
+        label: &Label,
+        (classes, chars_per_token): (&Classes, usize),
+    ) -> Self {
+        let length = |message: &Message| length(message, chars_per_token);
         let chars = prompt.messages.iter().map(length).sum::<usize>()
             + prompt.instructions.len()
             + prompt.cards.iter().map(card).sum::<usize>();
@@ -92,7 +96,7 @@ impl Needs {
         ];
         Self {
             turn,
-            tokens: u64::try_from(chars / CHARS_PER_TOKEN).unwrap_or(u64::MAX),
+            tokens: u64::try_from(chars / chars_per_token.max(1)).unwrap_or(u64::MAX),
             takes: takes
                 .into_iter()
                 .filter_map(|(miss, is_so)| is_so.then_some(miss))
@@ -112,9 +116,9 @@ fn is_secret(message: &Message, classes: &Classes) -> bool {
     }
 }
 
-fn length(message: &Message) -> usize {
+fn length(message: &Message, chars_per_token: usize) -> usize {
     match message {
-        Message::User { text, attached } => text.len() + length_of(attached),
+        Message::User { text, attached } => text.len() + length_of(attached, chars_per_token),
         Message::Assistant(reply) => {
             let args = reply.calls.iter().map(|call| match &call.args {
                 WishedArgs::Json(args) => args.to_string().len(),
@@ -127,11 +131,11 @@ fn length(message: &Message) -> usize {
 }
 
 /// As if it were text.
-fn length_of(attached: &[Attachment]) -> usize {
+fn length_of(attached: &[Attachment], chars_per_token: usize) -> usize {
     let tokens: u64 = attached.iter().map(Attachment::tokens).sum();
     usize::try_from(tokens)
         .unwrap_or(usize::MAX)
-        .saturating_mul(CHARS_PER_TOKEN)
+        .saturating_mul(chars_per_token)
 }
 
 /// Whether something of this sort is to be looked at.
@@ -267,6 +271,17 @@ mod tests {
             &Needs::default(),
             None,
         );
+    }
+
+    #[test]
+    fn a_prompt_is_as_long_as_its_characters_are_taken_for_tokens() {
+        let prompt = Prompt {
+            instructions: "a".repeat(12),
+            ..Prompt::default()
+        };
+        let classes = Classes::default();
+        let tokens = |chars| Needs::of((1, &prompt), &Label::default(), (&classes, chars)).tokens;
+        assert_eq!((tokens(4), tokens(2), tokens(1)), (3, 6, 12));
     }
 
     #[test]

@@ -256,6 +256,7 @@ pub fn fitting(args: &WishedArgs, card: &Card) -> Result<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::signature::Brevity;
     use crate::words::limits::{CATALOGUE_LINE_CHARS, CHARS_PER_TOKEN, OBSERVATION_TOKENS};
 
     fn listed<'a>(names: &'a [String], input: &'a Value) -> Vec<Listed<'a>> {
@@ -265,6 +266,7 @@ mod tests {
             description: "Reads a word.",
             input,
             output: &Value::Bool(true),
+            brevity: Brevity::default(),
         };
         names.iter().map(listed).collect()
     }

@@ -1,5 +1,6 @@
 //! The context: what the model is told before anything else, and of which tools.
 
+pub mod counting;
 pub mod rolling;
 pub mod tokens;
 pub mod told;

@@ -7,6 +7,7 @@
 pub mod apart;
 pub mod attached;
 pub mod class;
+pub mod guarding;
 mod handed;
 pub mod handles;
 pub mod kind;

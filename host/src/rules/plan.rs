@@ -23,6 +23,7 @@ use crate::words::id::Seq;
 use crate::words::label::Label;
 use crate::words::message::{Message, Observation, Reply, StopReason, ToolCall, Usage};
 use crate::words::setback::Setback;
+use crate::words::whose::Whose;
 
 /// Where a run stands.
 ///
@@ -68,6 +69,8 @@ struct Fault {
     limit: Option<Limit>,
     /// Why a model gave no reply, where that was it.
     setback: Option<Setback>,
+    /// Whose it is, where its code and its bound do not say.
+    whose: Option<Whose>,
 }
 
 impl Fault {
@@ -78,6 +81,7 @@ impl Fault {
             why: format!("{}: {why}", limit.word()),
             limit: Some(limit),
             setback: None,
+            whose: None,
         }
     }
 
@@ -88,6 +92,7 @@ impl Fault {
             why,
             limit: None,
             setback: None,
+            whose: None,
         }
     }
 
@@ -301,6 +306,7 @@ impl Plan {
         let of_model = error.code() == Code::ProviderFailed;
         self.end = Some(End::Fault(Fault {
             setback: of_model.then(|| error.as_setback()),
+            whose: Some(error.whose()),
             ..Fault::fatal(error.code(), why)
         }));
         self.hints = error.hints().to_vec();
@@ -362,6 +368,16 @@ impl Plan {
             Some(End::Fault(fault)) => fault.limit,
             // Whoever stops it has asked what comes next, and that was its end.
             None => Some(Limit::TurnLimit),
+        }
+    }
+
+    /// Whose the failure is that ends the run, where more than its code says it.
+    #[must_use]
+    pub fn whose(&self) -> Option<Whose> {
+        let bound = self.limit().map(|_| Whose::Run);
+        match &self.end {
+            Some(End::Fault(fault)) => bound.or(fault.whose),
+            Some(End::Answer(_)) | None => bound,
         }
     }
 

@@ -17,6 +17,7 @@ use super::retry::Retries;
 use super::schema::Args;
 use super::scrub::guess::Guess;
 use super::search::SearchRules;
+use super::tooling::ToolRules;
 use super::wards::Wards;
 use crate::words::bound::Bound;
 use crate::words::error::{Error, Result};
@@ -24,8 +25,8 @@ use crate::words::id::ToolName;
 use crate::words::label::{Sort, Source};
 use crate::words::limits::{
     ARGS_BYTES, CALL_CPU_MS, CALL_FUEL, CALL_TIMEOUT_MS, CALL_TIMEOUT_MS_MAX, CALLS_PER_CALL,
-    GUEST_MEMORY_BYTES, MOUNT_FILE_BYTES, MOUNT_RUN_BYTES, OUTCOME_BYTES, SCRIPT_CALLS,
-    SCRIPT_CHARS, SCRIPT_CPU_MS,
+    GUEST_MEMORY_BYTES, HANDLES, MOUNT_FILE_BYTES, MOUNT_RUN_BYTES, OUTCOME_BYTES, SCRIPT_CALLS,
+    SCRIPT_CHARS, SCRIPT_CPU_MS, WASM_STACK_BYTES,
 };
 
 /// What the operator allows.
@@ -175,6 +176,12 @@ pub struct Bounds {
     pub outcome_bytes: usize,
     /// Repetitions of a call that failed and may succeed later.
     pub retries: Retries,
+    /// Its native stack.
+    pub stack_bytes: usize,
+    /// Outcomes that one run holds at once.
+    pub handles: usize,
+    /// What tools may be called, and how they are shown.
+    pub tools: ToolRules,
 }
 
 impl Default for Bounds {
@@ -189,6 +196,9 @@ impl Default for Bounds {
             argument_bytes: ARGS_BYTES,
             outcome_bytes: OUTCOME_BYTES,
             retries: Retries::default(),
+            stack_bytes: WASM_STACK_BYTES,
+            handles: HANDLES,
+            tools: ToolRules::default(),
         }
     }
 }

@@ -36,6 +36,8 @@ pub struct Caps {
     pub head_percent: usize,
     /// What of it is of the end.
     pub tail_percent: usize,
+    /// Characters that are taken for one token: `[context] chars_per_token`.
+    pub chars_per_token: usize,
 }
 
 impl Default for Caps {
@@ -51,6 +53,7 @@ impl Default for Caps {
             truncation: Truncation::Middle,
             head_percent: 70,
             tail_percent: 30,
+            chars_per_token: CHARS_PER_TOKEN,
         }
     }
 }
@@ -114,7 +117,7 @@ impl Caps {
     }
 
     fn chars(&self) -> usize {
-        let chars = self.tokens.saturating_mul(CHARS_PER_TOKEN);
+        let chars = self.tokens.saturating_mul(self.chars_per_token);
         self.chars.map_or(chars, |most| most.min(chars))
     }
 }
@@ -297,6 +300,12 @@ mod tests {
         let tokens = Caps::default();
         assert!(whole(&"a".repeat(16_384 * 4), &tokens));
         assert!(!whole(&"a".repeat(16_384 * 4 + 1), &tokens));
+        let rare = Caps {
+            tokens: 10,
+            chars_per_token: 2,
+            ..Caps::default()
+        };
+        assert!(rare.fit(&"a".repeat(20)) && !rare.fit(&"a".repeat(21)));
         let bytes = Caps {
             bytes: 10,
             ..Caps::default()

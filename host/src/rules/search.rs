@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::signature::Brevity;
 use crate::words::error::{Code, Error, Issue, Result};
 use crate::words::limits::{
     SEARCH_DESCRIPTION_WORDS, SEARCH_HITS, SEARCH_HITS_MAX, SEARCH_QUERY_CHARS, SEARCH_QUERY_WORDS,
@@ -57,6 +58,8 @@ pub struct SearchRules {
     pub results_max: usize,
     /// Characters of a query.
     pub query_chars: usize,
+    /// How much is told of each tool, wherever tools are listed.
+    pub brevity: Brevity,
 }
 
 impl Default for SearchRules {
@@ -65,6 +68,7 @@ impl Default for SearchRules {
             results: SEARCH_HITS,
             results_max: SEARCH_HITS_MAX,
             query_chars: SEARCH_QUERY_CHARS,
+            brevity: Brevity::default(),
         }
     }
 }
@@ -456,6 +460,7 @@ mod tests {
             results: 3,
             results_max: 2,
             query_chars: 4,
+            ..SearchRules::default()
         };
         let look = |words: &str, limit| {
             let found = search(candidates(), Query { words, limit }, rules);

@@ -4,16 +4,18 @@
 //! foreign text, so nothing in them closes a comment, hides, or makes a signature long. What fits a
 //! tool's schema fits its type; what does not may still fit, and is told by the check at dispatch.
 
+mod brevity;
 mod text;
 mod types;
 
 use serde_json::{Map, Value};
 
+pub use brevity::Brevity;
 use text::{commented, cut, is_identifier, key, method, one_line, quoted};
 
 use crate::words::limits::{
-    CATALOGUE_LINE_CHARS, SIGNATURE_COMMENT_BYTES, SIGNATURE_DEFAULT_CHARS,
-    SIGNATURE_DESCRIPTION_CHARS, SIGNATURE_FIELDS, SIGNATURE_REMARK_CHARS,
+    SIGNATURE_COMMENT_BYTES, SIGNATURE_DEFAULT_CHARS, SIGNATURE_DESCRIPTION_CHARS,
+    SIGNATURE_FIELDS, SIGNATURE_REMARK_CHARS,
 };
 
 /// What a failed call rejects with, as a script sees it.
@@ -61,6 +63,8 @@ pub struct Listed<'a> {
     pub input: &'a Value,
     /// Schema of its outcome.
     pub output: &'a Value,
+    /// How much of it is told.
+    pub brevity: Brevity,
 }
 
 impl<'a> Listed<'a> {
@@ -96,8 +100,8 @@ impl<'a> Listed<'a> {
 }
 
 /// The signature of one tool: its comment and its method, at most
-/// [`SIGNATURE_BYTES`](crate::words::limits::SIGNATURE_BYTES) long. Types go
-/// [`SIGNATURE_DEPTH`](crate::words::limits::SIGNATURE_DEPTH) deep (G-39a).
+/// [`SIGNATURE_BYTES`](crate::words::limits::SIGNATURE_BYTES) long. Types go as deep
+/// as the tool's [`Brevity`] says (G-39a).
 #[must_use]
 pub fn signature(tool: &Listed<'_>) -> String {
     let mut out = String::new();
@@ -114,8 +118,8 @@ pub fn signature(tool: &Listed<'_>) -> String {
     out.push_str(&format!(
         "{}(args: {}): Promise<{}>;\n",
         method(tool.short()),
-        types::type_of(tool.input),
-        types::type_of(tool.output)
+        types::type_of(tool.input, tool.brevity.type_depth),
+        types::type_of(tool.output, tool.brevity.type_depth)
     ));
     out
 }
@@ -149,7 +153,7 @@ pub fn module(tools: &[Listed<'_>]) -> String {
     format!("{TOOL_ERROR}\n{}", declaration(tools))
 }
 
-/// The catalogue: a line of at most [`CATALOGUE_LINE_CHARS`] characters for each tool, as
+/// The catalogue: a line for each tool, no longer than its [`Brevity`] says, as
 /// [`catalogue_line`] writes it, those of one plugin together (G-39a). At most `lines_max` of them,
 /// and then one that says how many are missing.
 #[must_use]
@@ -171,13 +175,14 @@ pub fn catalogue(tools: &[Listed<'_>], lines_max: usize) -> String {
 #[must_use]
 pub fn catalogue_line(tool: &Listed<'_>) -> String {
     let first = tool.description.trim().split("\n\n").next();
-    let said = one_line(first.unwrap_or_default(), CATALOGUE_LINE_CHARS);
+    let most = tool.brevity.line_chars;
+    let said = one_line(first.unwrap_or_default(), most);
     let line = if said.is_empty() {
         tool.path()
     } else {
         format!("{} — {said}", tool.path())
     };
-    cut(&line, CATALOGUE_LINE_CHARS)
+    cut(&line, most)
 }
 
 fn groups<'a, 'b>(tools: &'a [Listed<'b>]) -> Vec<Vec<&'a Listed<'b>>> {
@@ -341,7 +346,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::words::limits::{SIGNATURE_BYTES, TOOL_NAME_CHARS};
+    use crate::words::limits::{CATALOGUE_LINE_CHARS, SIGNATURE_BYTES, TOOL_NAME_CHARS};
 
     fn tool<'a>(plugin: &'a str, name: &'a str, input: &'a Value, output: &'a Value) -> Listed<'a> {
         Listed {
@@ -350,6 +355,7 @@ mod tests {
             description: "Does it.",
             input,
             output,
+            brevity: Brevity::default(),
         }
     }
 
@@ -495,6 +501,28 @@ declare const tools: Tools;
         assert_eq!(
             catalogue(&tools, 1),
             "a.x — Does x. Well.\n… and 2 more: search_tools finds them"
+        );
+    }
+
+    #[test]
+    fn a_tool_is_told_as_briefly_as_the_operator_says() {
+        let deep = json!({"properties": {"a": {"properties": {"b": {"type": "string"}}}}});
+        let said = |line_chars, type_depth| Listed {
+            description: "Does what it does, and says it in so many words.",
+            brevity: Brevity {
+                line_chars,
+                type_depth,
+            },
+            ..tool("p", "p.t", &deep, &deep)
+        };
+        let line = catalogue_line(&said(40, 4));
+        assert_eq!(line.chars().count(), 40, "{line}");
+        assert!(line.ends_with('…'), "{line}");
+        assert!(signature(&said(120, 4)).contains("b?: string"));
+        let shallow = signature(&said(120, 1));
+        assert!(
+            shallow.contains("a?: ") && !shallow.contains("b?: "),
+            "{shallow}"
         );
     }
 }

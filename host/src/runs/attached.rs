@@ -194,6 +194,24 @@ mod tests {
     use super::*;
     use crate::words::label::Label;
 
+    /// What nobody holds is gone (O-29): the bytes of fifty runs, each kept and dropped, are held by nobody but this test.
+    #[test]
+    fn a_run_that_has_ended_leaves_nothing_in_memory() {
+        let attached = Attached::Memory(Mutex::default());
+        let picture = Attachment::new("a.txt", b"a".repeat(1_000), Label::default()).unwrap();
+        for number in 0..50 {
+            let run = RunId::known(&format!("run-{number}"));
+            attached.keep(&run, std::slice::from_ref(&picture)).unwrap();
+            let found = attached.find(&run, vec![picture.clone()]).unwrap();
+            assert!(found[0].content.bytes().is_some());
+            attached.drop_of(&run);
+        }
+        let Attached::Memory(kept) = &attached else {
+            panic!("{attached:?}");
+        };
+        assert!(lock(kept).is_empty());
+    }
+
     #[test]
     fn records_of_more_than_a_run_takes_are_refused_whatever_they_add_up_to() {
         let most = Attaching::default();

@@ -105,12 +105,13 @@ impl<'a> Asked<'a> {
         prompt: &Prompt,
         mut prepare: impl FnMut(About<'_>) -> Result<(Caller, S)>,
     ) -> Result<Said> {
-        let classes = &self.station.gate.policy().flows.classes;
+        let policy = self.station.gate.policy();
+        let how = (&policy.flows.classes, policy.inbound.caps.chars_per_token);
         let models = self.ordered();
         let mut way = Way {
             candidates: models.iter().map(|model| model.candidate()).collect(),
             models,
-            needs: Needs::of((self.turn, prompt), self.label, classes),
+            needs: Needs::of((self.turn, prompt), self.label, how),
             patience_ms: self.patience.ms(),
             ..Way::default()
         };

@@ -42,7 +42,6 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Brought, Content, End, Event, Record, Spent, Started, Stopped, Surface};
 use crate::words::id::{Place, RunId};
 use crate::words::label::Label;
-use crate::words::whose::Whose;
 
 /// A run under way.
 pub(super) struct Drive<'a> {
@@ -263,8 +262,8 @@ impl Drive<'_> {
                 let system = self.tasks.system();
                 let word = system.map(|system| system.word(code, plan.limit(), plan.setback()));
                 let mut error = Error::new(code, why).called(word);
-                if plan.limit().is_some() {
-                    error = error.by(Whose::Run);
+                if let Some(whose) = plan.whose() {
+                    error = error.by(whose);
                 }
                 Err(hints.chain(hint).fold(error, Error::hint))
             }

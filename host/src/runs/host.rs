@@ -168,7 +168,7 @@ impl Host {
         } = setup;
         // First, so that the files edge finds every folder that is the host's own.
         let kept = Kept::open(&places)?;
-        let quarantine = open_quarantine(&places)?;
+        let quarantine = open_quarantine(&places, policy.bounds.stack_bytes)?;
         let (journal, notes) = open_records(&places)?;
         let versions = Versions::open(&StateFolder::open(&places.state)?)?;
         let known = scrub::Known::default();
@@ -559,8 +559,8 @@ fn read_by_somebody(catalog: &Catalog, policy: &Policy) -> BTreeSet<String> {
     read.map(|plugin| plugin.name.clone()).collect()
 }
 
-fn open_quarantine(places: &Places) -> Result<Quarantine> {
-    let (engine, allocation) = engine::best()?;
+fn open_quarantine(places: &Places, stack_bytes: usize) -> Result<Quarantine> {
+    let (engine, allocation) = engine::of_stack(stack_bytes)?;
     let cache = Cache::open(&StateFolder::open(&places.state)?, &engine)?;
     Quarantine::new(
         (engine, allocation),

@@ -59,7 +59,9 @@ pub(super) fn known_after(
     (typed, (mut ledger, mut handles), files): (&[String], (Ledger, Handles), &[Attachment]),
     records: &[Record],
 ) -> Known {
-    let flows = &station.gate.policy().flows;
+    let policy = station.gate.policy();
+    let flows = &policy.flows;
+    handles = handles.at_most(policy.bounds.handles);
     // What its model is shown anyway holds nothing back.
     let holds = !handles.is_empty();
     attached::hold(&mut handles, files);
@@ -78,7 +80,7 @@ pub(super) fn known_after(
     known.ask_expires_ms = match records.first().map(|first| &first.event) {
         // As it was when the run began.
         Some(Event::Started(started)) => started.ask_expires_ms,
-        Some(_) | None => station.gate.policy().asks.expires_ms,
+        Some(_) | None => policy.asks.expires_ms,
     };
     adjust(flows, &mut known, holds || !brought_in(records).is_empty());
     known

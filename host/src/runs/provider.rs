@@ -71,6 +71,8 @@ pub struct Remote {
     pub account: String,
     /// Whether it is asked for streams.
     pub streams: bool,
+    /// Characters that are kept of a call's arguments where they are too long for any tool.
+    pub summary_chars: usize,
 }
 
 impl Model {

@@ -10,6 +10,7 @@ mod chat;
 mod console;
 mod door;
 mod events;
+mod failed;
 mod feed;
 mod listen;
 mod names;

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::asked::CallAsked;
-pub use self::attempted::{Attempted, Onward, Tried};
+pub use self::attempted::{Attempted, Onward, Tried, failed_last};
 pub use self::remade::Remade;
 pub use self::session::{Cause, Compacted, InSession, Noted};
 pub use self::sight::{Glimpse, Sight};

@@ -6,6 +6,7 @@
 pub mod scrubbing;
 pub mod servers;
 mod together;
+pub mod tuned;
 
 use std::time::Duration;
 

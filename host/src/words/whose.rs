@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::Code;
+use super::event::{Event, Record, failed_last};
 
 /// Where a failure comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -55,6 +56,23 @@ impl Whose {
             Code::RateLimited | Code::DiskFailed | Code::Busy | Code::Corrupt | Code::Bug => {
                 Self::Host
             }
+        }
+    }
+}
+
+impl Whose {
+    /// Of the failure that a run ended with, as its records say it: an end has a code and a bound, and of a model that took
+    /// too long the attempt before it says so, where the code alone would say that it was a tool.
+    #[must_use]
+    pub fn of_end(code: Code, records: &[Record]) -> Self {
+        if let Some(Event::Stopped(stopped)) = records.last().map(|record| &record.event)
+            && stopped.limit.is_some()
+        {
+            return Self::Run;
+        }
+        match failed_last(records) {
+            Some((failed, _)) if failed == code => Self::Provider,
+            Some(_) | None => Self::of(code),
         }
     }
 }
@@ -112,6 +130,58 @@ mod tests {
         assert_eq!(Whose::of(Code::TooSlow), Whose::Tool);
         assert_eq!(Whose::of(Code::ProviderFailed), Whose::Provider);
         assert_eq!(Whose::of(Code::OverBudget), Whose::Run);
+    }
+
+    /// What a run ended with, read back: without a bound, and with no model that said nothing, the code alone says it.
+    #[test]
+    fn an_end_is_whose_its_records_say() {
+        use crate::words::event::{Attempted, Content, End, Limit, Onward, Stopped, Tried};
+        use crate::words::id::RunId;
+        use crate::words::message::Usage;
+        use crate::words::setback::Setback;
+
+        let record = |event: Event| Record {
+            seq: 1,
+            run: RunId::known("r"),
+            at: 0,
+            parent: 0,
+            event,
+        };
+        let late = |turn| {
+            record(Event::Attempted(Attempted {
+                turn,
+                model: "m".to_owned(),
+                tried: Tried::Failed {
+                    setback: Setback::TooSlow,
+                    code: Code::TooSlow,
+                    message: "late".to_owned(),
+                    then: Onward::Over,
+                    wait_ms: 0,
+                    cools_ms: 0,
+                    restarts: false,
+                    usage: Usage::default(),
+                },
+            }))
+        };
+        let end = |limit| {
+            record(Event::Stopped(Stopped {
+                end: End::Done {
+                    content: Content::Empty,
+                },
+                turns: 1,
+                usage: Usage::default(),
+                limit,
+            }))
+        };
+        let whose = |records: &[Record]| Whose::of_end(Code::TooSlow, records);
+        assert_eq!(whose(&[end(None)]), Whose::Tool);
+        assert_eq!(whose(&[late(1), end(None)]), Whose::Provider);
+        assert_eq!(whose(&[late(1), end(Some(Limit::RunTimeout))]), Whose::Run);
+        assert_eq!(whose(&[late(0), end(None)]), Whose::Tool);
+        assert_eq!(
+            Whose::of_end(Code::Denied, &[late(1), end(None)]),
+            Whose::Run
+        );
     }
 
     /// S-14d, kind by kind: timeout, not found, rate limited, validation, unknown.

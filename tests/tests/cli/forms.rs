@@ -117,6 +117,39 @@ fn a_no_and_no_decision_are_passed_back_as_what_they_are() {
         .says(&["nothing waits"]);
 }
 
+/// What a person would not say is on record like an answer: a replay puts no form to anybody, and starts no server.
+#[test]
+fn a_form_that_was_declined_or_cancelled_goes_the_same_way_without_its_server() {
+    let station = station();
+    for action in ["decline", "cancel"] {
+        let mut client = Client::offering(&station, json!({"elicitation": {}}));
+        let id = wish(&mut client);
+        let asked = form(&mut client);
+        says(&mut client, &asked, &json!({"action": action}));
+        let outcome = client.answer(id)["result"].clone();
+        assert_eq!(text(&outcome), format!("{{\"action\":\"{action}\"}}"));
+        client.end().ends(0);
+        let happened = notes(&station);
+        let export = || station.run(&["runs", "export", "last"]).ends(0).out;
+        let before = export();
+        assert!(
+            before.contains("\"subject\":\"form of mcp:mail\""),
+            "{before}"
+        );
+        let replayed = station.run(&["runs", "replay", "last", "--json"]);
+        let replayed = replayed.ends(0).json();
+        assert_eq!(replayed["diverged"], json!(null), "{replayed}");
+        assert!(replayed["same"].as_u64() > Some(2), "{replayed}");
+        assert!(replayed["inner"].as_u64() > Some(1), "{replayed}");
+        assert_eq!(before, export());
+        assert_eq!(notes(&station), happened, "the server was not started");
+    }
+    station
+        .run(&["ask", "list"])
+        .ends(0)
+        .says(&["nothing waits"]);
+}
+
 /// Whoever is faster answers, and a client is told that its user need not any more.
 #[test]
 fn a_form_that_a_client_is_asked_is_filled_elsewhere() {

@@ -364,7 +364,7 @@ fn an_untrusted_workspace_shows_nothing_of_its_own() {
         .run(&["config", "show"])
         .ends(0)
         .says(&["is not trusted"]);
-    for part in ["evil", "mounts.root", "sage"] {
+    for part in ["evil", "mounts.root", "\"sage\""] {
         assert!(!ended.out.contains(part), "{ended}");
     }
 }

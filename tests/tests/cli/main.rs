@@ -68,4 +68,5 @@ mod trust;
 mod two_files;
 mod vouched;
 mod watching;
+mod whose;
 mod wires;

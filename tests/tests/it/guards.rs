@@ -78,6 +78,27 @@ fn rule(verdict: &Verdict) -> &str {
 const SPANS: &str = "mode = \"enforce\"\nguards = [\"untrusted-to-sink\"]\nhold = \"never\"";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shorter_copy_is_blocked_where_the_operator_says() {
+    let calls = [read("inbox/letter.md"), write("my quarterly figur is fine")];
+    let short = format!("{SPANS}\nspan_chars = 12");
+    let whole = [read("inbox/letter.md"), write("before")];
+    let floor = format!("{SPANS}\nfloor_chars = 5");
+    for (flow, calls, is_blocked) in [
+        (SPANS, &calls, false),
+        (&short, &calls, true),
+        (SPANS, &whole, false),
+        (&floor, &whole, true),
+    ] {
+        let (_, verdict) = verdict(flow, calls).await;
+        assert_eq!(
+            rule(&verdict) == "dataflow_policy_blocked",
+            is_blocked,
+            "{flow}: {verdict:?}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_copy_of_a_letter_is_blocked_before_the_tool_is_entered() {
     let (rig, verdict) = verdict(SPANS, &[read("inbox/letter.md"), write(COPY)]).await;
     let Verdict::Deny(denial) = &verdict else {

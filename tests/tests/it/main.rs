@@ -3,6 +3,7 @@
 // What a session of MCP holds is a type of many parts.
 #![recursion_limit = "256"]
 
+mod again;
 mod agents;
 mod apart;
 mod approval;
@@ -18,6 +19,7 @@ mod clients;
 mod clocks;
 mod compiles;
 mod components;
+mod flat;
 mod flows;
 mod guards;
 mod handles;
@@ -53,6 +55,7 @@ mod stops;
 mod surfaces;
 mod swaps;
 mod traces;
+mod tuned;
 mod turns;
 mod unread;
 mod usual;

@@ -35,15 +35,15 @@ tools.max_result_bytes        | observations.max_bytes    | 1048576 | relavium 5
 tools.max_result_lines        | observations.max_lines    | null   | relavium 2000
 tools.max_result_chars        | observations.max_chars    | null   | sage 4000
 tools.max_argument_bytes      | limits.argument_bytes     | 65536  | sage 10240
-tools.name_max                | fixed                     | 128    | a name that one host takes, all do
-tools.examples_max            | fixed                     | 5      | a manifest that one host takes, all do
-tools.summary_chars           | fixed                     | 500    | it is for a person, beside the whole on record
+tools.name_max                | tools.name_chars          | 128    |
+tools.examples_max            | tools.examples            | 5      |
+tools.summary_chars           | tools.summary_chars       | 500    |
 search.results                | not here | one search finds tools, for scripts and turns alike: code.search_results
 search.max                    | not here | likewise: code.search_max
 search.query_chars            | not here | likewise: code.search_query_chars
 spill.read_default            | observations.read_bytes   | 65536  |
 spill.read_max                | observations.read_bytes_max | 1048576 |
-spill.handle_chars            | fixed                     | 4096   | a count, and the length follows from it: `h1` to `h4096` have five characters at most
+spill.handle_chars            | limits.handles            | 4096   |  | a count, and the length follows from it: `h1` to `h4096` have five characters at most
 spill, its reader             | names.read_result         | "handle.read" | graphorin "read_result"
 spill.preview_tokens          | observations.preview_tokens | 2048  |
 spill.mode                    | not here | nothing is spilled to files
@@ -57,16 +57,16 @@ code.grace_ms                 | not here | scripts are given up as all runs are:
 code.search_results           | search.results            | 8      |
 code.search_max               | search.results_max        | 25     |
 code.search_query_chars       | search.query_chars        | 512    |
-code.line_chars               | fixed                     | 120    | so many lines fit an observation, checked likewise
-code.depth                    | fixed                     | 4      | signatures of this depth fit their bytes, checked likewise
+code.line_chars               | search.line_chars         | 120    |
+code.depth                    | search.type_depth         | 4      |
 abort.grace_ms                | abort.grace_ms            | 50     | graphorin 100
 abort.drain                   | abort.drain               | false  |
 abort.pending                 | abort.pending             | "deny" |
 fanout.max_children           | not here | no runs of runs
 handoff.default_last_n        | not here | no hand-offs
-taint.min_span                | fixed                     | 20     | what is remembered is indexed by tiles that fit this length
-taint.floor                   | fixed                     | 8      | likewise
-taint.tracked_chars           | fixed                     | 262144 | runs that go on remember what they did, whatever policy says by then; labels need none of it
+taint.min_span                | flow.span_chars           | 20     |
+taint.floor                   | flow.floor_chars          | 8      |
+taint.tracked_chars           | flow.tracked_chars        | 262144 |
 taint.runs                    | not here | each run remembers its own, and forgets it with its end
 sanitise.budget_ms            | not here | patterns take linear time, and what is too long is withheld unread
 scrub.entropy                 | scrub.entropy_centibits   | 380    |
@@ -78,16 +78,16 @@ provider.backoff_base         | chain.backoff_ms          | 250    | oxydra 250
 provider.backoff_cap          | chain.backoff_max_ms      | 8000   | oxydra 2000
 provider.cooldown_ms          | chain.cooldown_ms         | 30000  | sage 60000
 provider.cooldown, failures   | not here | a provider rests when it asks for it, and not after so many failures
-provider.auth_refresh         | not here | keys are read anew for each request
+provider.auth_refresh         | not here | a key is read anew once for each provider and run, as written down: a set and no count
 stream.buffer                 | not here | what waits of a stream is bounded by bytes
-event.queue                   | fixed                     | 256    | who is slower misses deltas only, and has the journal
+event.queue                   | fixed                     | 256    | who is slower misses deltas only, which the record of their turn repeats whole
 budget.output_estimate_tokens | agents.a.budget.reply_tokens | 4096 |
 budget.max_cost               | agents.a.budget.cost      | null   |
 budget.cap                    | agents.a.budget.tokens    | null   |
 context.reserve               | context.reserve_tokens    | 1024   | sage 12000
 context.fallback_window       | context.window_tokens     | 128000 | sage 120000
-context.chars_per_token       | fixed                     | 4      | an estimate, one for windows and observations; `tokenizer` of a model counts, `reserve_tokens` gives room
-context.per_message           | fixed                     | 4      | what providers put around a message is theirs to say; `reserve_tokens` gives room
+context.chars_per_token       | context.chars_per_token   | 4      |
+context.per_message           | context.message_tokens    | 4      |
 compaction.trigger            | compaction.trigger_percent | 85    | oxydra 80
 compaction.target             | compaction.target_percent | 50     |
 compaction.min_turns          | compaction.min_turns      | 6      | oxydra 4
@@ -102,14 +102,14 @@ cache.min_ttl                 | not here | what is kept for a short time is kept
 idempotency.entries           | cache.keyed_entries       | 1000   |
 idempotency.ttl_ms            | cache.keyed_ttl_ms        | 300000 |
 wasm.memory                   | limits.memory_mib         | 64     |
-wasm.stack                    | fixed                     | 16777216 | laid out when the engine starts; the engine of scripts needs 16 times its own
+wasm.stack                    | limits.stack_mib          | 16     |  | the engine of scripts needs 64 times its own to say where one went too deep: 16 MiB, and a key to have less
 wasm.cpu                      | limits.cpu_ms             | 10000  |
 wasm.output                   | limits.outcome_bytes      | 1048576 |  | what one call gives back stands in one record, and 16 MB of it help no model: files and handles take more
 wasm.expression               | not here | no expressions apart from scripts
 web.body                      | limits.answer_bytes       | 5242880 |
 web.text_chars, matches       | not here | the plugin's own
 http.body_max                 | serve.body_bytes          | 1048576 |
-mcp.frame_max                 | fixed                     | 1048576 | a session's frames are bounded before anybody knows whose host they reach
+mcp.frame_max                 | fixed                     | 1048576 | what one host promises its clients, all do; and none may be made to buffer more
 graph.node_timeout, retries, parallel | not here | no graph of nodes
 critic.min_score, loops, temperature | not here | no critic
 selector.temperature, timeout, history | not here | nobody selects a route
@@ -136,20 +136,8 @@ progress.max_artifacts, seq_digits | not here | no artifacts of progress
 fn fixed(number: &str) -> u64 {
     let of = |limit: usize| u64::try_from(limit).unwrap();
     match number {
-        "tools.name_max" => of(limits::TOOL_NAME_CHARS),
-        "tools.examples_max" => of(limits::MANIFEST_EXAMPLES),
-        "tools.summary_chars" => of(limits::SUMMARY_CHARS),
-        "spill.handle_chars" => of(limits::HANDLES),
         "mcp.frame_max" => of(limits::MCP_FRAME_BYTES),
-        "code.line_chars" => of(limits::CATALOGUE_LINE_CHARS),
-        "code.depth" => of(limits::SIGNATURE_DEPTH),
-        "taint.min_span" => of(limits::VERBATIM_SPAN_CHARS),
-        "taint.floor" => of(limits::VERBATIM_FLOOR_CHARS),
-        "taint.tracked_chars" => of(limits::VERBATIM_CHARS),
         "event.queue" => of(limits::WATCH_EVENTS),
-        "context.chars_per_token" => of(limits::CHARS_PER_TOKEN),
-        "context.per_message" => limits::CONTEXT_MESSAGE_TOKENS,
-        "wasm.stack" => of(limits::WASM_STACK_BYTES),
         other => panic!("`{other}` is no limit"),
     }
 }

@@ -1,7 +1,7 @@
 //! Signatures: what is printed parses, and describes the calls that the schema takes (G-39).
 
 use lazaret::rules::schema::Schema;
-use lazaret::rules::signature::{HANDLES, Listed, declaration};
+use lazaret::rules::signature::{Brevity, HANDLES, Listed, declaration};
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
 use lazaret_tests::typescript::{self, Method, Reading};
@@ -225,6 +225,7 @@ fn compare(schema: &Value, reading: Reading, seed: u64) -> Vec<(Value, bool, boo
         description: "",
         input: schema,
         output: schema,
+        brevity: Brevity::default(),
     };
     let [method] = read_back(&[tool], reading).try_into().unwrap();
     assert_eq!(

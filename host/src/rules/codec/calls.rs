@@ -43,11 +43,23 @@ pub(super) struct Piece {
 }
 
 /// The calls of one reply so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Calls {
     all: Vec<Growing>,
+    /// Characters that are kept of arguments that are too long for any tool.
+    pub(super) kept_chars: usize,
     /// The call that the last piece went to.
     current: usize,
+}
+
+impl Default for Calls {
+    fn default() -> Self {
+        Self {
+            all: Vec::new(),
+            kept_chars: SUMMARY_CHARS,
+            current: 0,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -144,7 +156,9 @@ impl Calls {
 
     /// Whether each call is whole by itself, without anybody saying that the reply had ended.
     pub(super) fn are_whole(&self) -> bool {
-        self.all.iter().all(|call| call.is_whole(&call.read()))
+        self.all
+            .iter()
+            .all(|call| call.is_whole(&call.read(self.kept_chars)))
     }
 
     /// The calls of a reply that has ended, with ids that differ from each other, each with the
@@ -161,7 +175,7 @@ impl Calls {
         let mut calls = Vec::new();
         let mut ids = HashSet::new();
         for (place, call) in self.all.into_iter().enumerate() {
-            let args = call.read();
+            let args = call.read(self.kept_chars);
             if cut_short && !call.is_whole(&args) {
                 continue;
             }
@@ -218,10 +232,10 @@ impl Growing {
         Some(Delta::Call(full_name(names.full(&self.name))))
     }
 
-    fn read(&self) -> Vec<WishedArgs> {
+    fn read(&self, kept_chars: usize) -> Vec<WishedArgs> {
         if self.cut {
             // Nobody can use the rest, and every later prompt would have to carry it.
-            let mut text: String = self.args.chars().take(SUMMARY_CHARS).collect();
+            let mut text: String = self.args.chars().take(kept_chars).collect();
             text.push('…');
             return vec![WishedArgs::Broken(text)];
         }

@@ -68,6 +68,13 @@ impl Decoder {
         }
     }
 
+    /// The same with so many characters kept of a call's arguments where they are too long for any tool.
+    #[must_use]
+    pub fn keeping(mut self, chars: usize) -> Self {
+        self.draft.keep(chars);
+        self
+    }
+
     /// Takes more bytes, cut anywhere, and returns what they show. An answer in one piece shows
     /// nothing before [`Decoder::finish`]; a call without arguments may never be shown.
     ///

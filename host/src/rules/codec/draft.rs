@@ -46,6 +46,11 @@ impl Draft {
         }
     }
 
+    /// So many characters are kept of a call's arguments where they are too long for any tool.
+    pub(super) fn keep(&mut self, chars: usize) {
+        self.calls.kept_chars = chars;
+    }
+
     /// What was added since this was last asked.
     pub(super) fn deltas(&mut self) -> Vec<Delta> {
         std::mem::take(&mut self.deltas)

@@ -30,7 +30,8 @@ pub enum Tokenizer {
     Cl100k,
     /// Of GPT-4o and everything of OpenAI's since.
     O200k,
-    /// Nothing that is known: four characters are taken for a token, and one that is not ASCII for a whole one.
+    /// Nothing that is known: four characters (`[context] chars_per_token`) are taken for a token, and one that is not
+    /// ASCII for a whole one.
     Estimate,
 }
 
@@ -73,13 +74,19 @@ impl Tokenizer {
     /// hours: at each cut the count may be a token too high, and never too low.
     #[must_use]
     pub fn count(self, text: &str) -> u64 {
+        self.count_at(text, CHARS_PER_TOKEN)
+    }
+
+    /// Likewise, with so many characters taken for a token where it is estimated.
+    #[must_use]
+    pub fn count_at(self, text: &str, chars_per_token: usize) -> u64 {
         let tables = match self {
             Self::Cl100k => CL100K.as_ref(),
             Self::O200k => O200K.as_ref(),
             Self::Estimate => None,
         };
         let Some(tables) = tables else {
-            return estimate(text);
+            return estimate(text, chars_per_token);
         };
         let pieces = Pieces { rest: text };
         let counts = pieces.map(|piece| tables.encode_ordinary(piece).len());
@@ -88,10 +95,10 @@ impl Tokenizer {
 }
 
 /// Four characters to a token is true of English. Of most other scripts one is a token by itself.
-fn estimate(text: &str) -> u64 {
+fn estimate(text: &str, chars_per_token: usize) -> u64 {
     let chars = text.chars().count();
     let ascii = text.bytes().filter(u8::is_ascii).count();
-    let tokens = ascii.div_ceil(CHARS_PER_TOKEN) + chars.saturating_sub(ascii);
+    let tokens = ascii.div_ceil(chars_per_token.max(1)) + chars.saturating_sub(ascii);
     u64::try_from(tokens).unwrap_or(u64::MAX)
 }
 

@@ -9,8 +9,8 @@ use super::super::agent::Agent;
 use super::super::flow::attached::told;
 use super::super::inbound::Marks;
 use super::super::sanitise::visible;
+use super::counting::Counting;
 use super::rolling::Rolling;
-use super::tokens::Tokenizer;
 use super::window::{
     Kept, Turn, Window, bytes_of, cut_message, each_fixed, keep, latest, length, over, tokens_of,
     turns,
@@ -33,8 +33,8 @@ pub struct Context {
     earlier: Vec<Message>,
     label: Label,
     summary: Option<Summary>,
-    counts: BTreeMap<Tokenizer, Vec<u64>>,
-    fixed: BTreeMap<Tokenizer, Fixed>,
+    counts: BTreeMap<Counting, Vec<u64>>,
+    fixed: BTreeMap<Counting, Fixed>,
     /// Why whatever can be folded is to be, before the next prompt.
     asked: Option<Cause>,
     /// Whether it was folded for this turn, since its prompt was too long for a model.
@@ -189,11 +189,11 @@ impl Context {
 
     fn kept(&mut self, all: &Parts, window: &Window) -> Result<Kept> {
         let whole = all.whole();
-        if all.bytes(whole) <= window.room() {
+        if all.bytes(whole, window.counting) <= window.room() {
             return Ok(whole);
         }
-        let fixed = self.count_fixed(all, window.tokenizer);
-        let counts = self.count(all, window.tokenizer);
+        let fixed = self.count_fixed(all, window.counting);
+        let counts = self.count(all, window.counting);
         let cost = |at: usize| counts.get(at).copied().unwrap_or_default();
         let of_messages = (0..counts.len()).filter(|at| whole.has(*at)).map(cost);
         if of_messages.fold(fixed, u64::saturating_add) <= window.room() {
@@ -221,11 +221,11 @@ impl Context {
         let whole = all.whole();
         let trigger = rolling.trigger(window.room());
         let is_full = |tokens: u64| trigger.is_some_and(|trigger| tokens > trigger);
-        if !asked && !is_full(all.bytes(whole)) {
+        if !asked && !is_full(all.bytes(whole, window.counting)) {
             return None;
         }
-        let fixed = self.count_fixed(&all, window.tokenizer);
-        let counts = self.count(&all, window.tokenizer);
+        let fixed = self.count_fixed(&all, window.counting);
+        let counts = self.count(&all, window.counting);
         let cost = |at: usize| counts.get(at).copied().unwrap_or_default();
         let of_messages = (0..messages.len()).filter(|at| whole.has(*at)).map(cost);
         let tokens = of_messages.fold(fixed, u64::saturating_add);
@@ -247,7 +247,7 @@ impl Context {
         let lead = all
             .lead
             .as_ref()
-            .map_or(0, |lead| tokens_of(window.tokenizer, lead));
+            .map_or(0, |lead| tokens_of(window.counting, lead));
         let folds = of_folded.fold(lead, u64::saturating_add);
         // As they were said: marks belong to a prompt.
         let said = self.earlier.iter().chain(telling.own);
@@ -268,31 +268,31 @@ impl Context {
 
     /// What the prompt would take now, and how much of it the summary.
     #[must_use]
-    pub fn tokens(&mut self, telling: Telling<'_>, tokenizer: Tokenizer) -> (u64, u64) {
+    pub fn tokens(&mut self, telling: Telling<'_>, counting: Counting) -> (u64, u64) {
         let all = Parts::of(self, telling);
-        let fixed = self.count_fixed(&all, tokenizer);
-        let counts = self.count(&all, tokenizer);
+        let fixed = self.count_fixed(&all, counting);
+        let counts = self.count(&all, counting);
         let whole = all.whole();
         let of_messages = (0..counts.len()).filter(|at| whole.has(*at));
         let of_messages = of_messages.filter_map(|at| counts.get(at).copied());
         let summary = all
             .lead
             .as_ref()
-            .map_or(0, |lead| tokens_of(tokenizer, lead));
+            .map_or(0, |lead| tokens_of(counting, lead));
         (of_messages.fold(fixed, u64::saturating_add), summary)
     }
 
     /// The tokens of each message; what was counted once is not counted again.
-    fn count(&mut self, all: &Parts, tokenizer: Tokenizer) -> &[u64] {
-        let counts = self.counts.entry(tokenizer).or_default();
+    fn count(&mut self, all: &Parts, counting: Counting) -> &[u64] {
+        let counts = self.counts.entry(counting).or_default();
         for message in all.messages.iter().skip(counts.len()) {
-            counts.push(tokens_of(tokenizer, message));
+            counts.push(tokens_of(counting, message));
         }
         counts
     }
 
-    fn count_fixed(&mut self, all: &Parts, tokenizer: Tokenizer) -> u64 {
-        if let Some(fixed) = self.fixed.get(&tokenizer)
+    fn count_fixed(&mut self, all: &Parts, counting: Counting) -> u64 {
+        if let Some(fixed) = self.fixed.get(&counting)
             && fixed.instructions == all.instructions
             && fixed.cards == all.cards
         {
@@ -301,16 +301,16 @@ impl Context {
         let mut tokens = all
             .lead
             .as_ref()
-            .map_or(0, |lead| tokens_of(tokenizer, lead));
+            .map_or(0, |lead| tokens_of(counting, lead));
         each_fixed(&all.instructions, &all.cards, |text| {
-            tokens = tokens.saturating_add(tokenizer.count(text));
+            tokens = tokens.saturating_add(counting.count(text));
         });
         let fixed = Fixed {
             instructions: all.instructions.clone(),
             cards: all.cards.clone(),
             tokens,
         };
-        self.fixed.insert(tokenizer, fixed);
+        self.fixed.insert(counting, fixed);
         tokens
     }
 }
@@ -432,14 +432,17 @@ impl Parts {
     }
 
     /// Never less than the tokens.
-    fn bytes(&self, kept: Kept) -> u64 {
-        let mut bytes = self.lead.as_ref().map_or(0, bytes_of);
+    fn bytes(&self, kept: Kept, counting: Counting) -> u64 {
+        let mut bytes = self
+            .lead
+            .as_ref()
+            .map_or(0, |lead| bytes_of(counting, lead));
         each_fixed(&self.instructions, &self.cards, |text| {
             bytes = bytes.saturating_add(length(text));
         });
         let messages = self.messages.iter().enumerate();
         let told = messages.filter(|(at, _)| kept.has(*at));
-        told.map(|(_, message)| bytes_of(message))
+        told.map(|(_, message)| bytes_of(counting, message))
             .fold(bytes, u64::saturating_add)
     }
 

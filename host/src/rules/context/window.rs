@@ -6,12 +6,11 @@
 
 use std::borrow::Cow;
 
+use super::counting::Counting;
 use super::tokens::Tokenizer;
 use crate::words::attachment::Attachment;
 use crate::words::error::{Code, Error, Result};
-use crate::words::limits::{
-    CHARS_PER_TOKEN, CONTEXT_MESSAGE_TOKENS, CONTEXT_RESERVE_TOKENS, CONTEXT_WINDOW_TOKENS,
-};
+use crate::words::limits::{CONTEXT_RESERVE_TOKENS, CONTEXT_WINDOW_TOKENS};
 use crate::words::message::{Card, Message, Reply, WishedArgs};
 
 /// What a model can be told at once.
@@ -23,8 +22,8 @@ pub struct Window {
     pub tokens: u64,
     /// What of that stays empty: nobody counts exactly as the provider does.
     pub reserve_tokens: u64,
-    /// What counts.
-    pub tokenizer: Tokenizer,
+    /// What counts, and how.
+    pub counting: Counting,
     /// Whether the latest words of the user are cut where they do not fit; otherwise the run fails (C-22).
     pub cut_latest: bool,
 }
@@ -37,7 +36,7 @@ impl Window {
             model: model.to_owned(),
             tokens: CONTEXT_WINDOW_TOKENS,
             reserve_tokens: CONTEXT_RESERVE_TOKENS,
-            tokenizer: Tokenizer::of_model(model),
+            counting: Counting::by(Tokenizer::of_model(model)),
             cut_latest: false,
         }
     }
@@ -50,20 +49,20 @@ impl Window {
 }
 
 /// What every provider sends of a message, in bytes: never less than its tokens. Of what is attached nobody knows (O-28).
-pub(super) fn bytes_of(message: &Message) -> u64 {
+pub(super) fn bytes_of(counting: Counting, message: &Message) -> u64 {
     if attached(message) > 0 {
         return u64::MAX;
     }
-    let mut bytes = CONTEXT_MESSAGE_TOKENS;
+    let mut bytes = counting.message_tokens;
     each_text(message, |text| bytes = bytes.saturating_add(length(text)));
     bytes
 }
 
 /// The tokens of a message, and of what frames it.
-pub(super) fn tokens_of(tokenizer: Tokenizer, message: &Message) -> u64 {
-    let mut tokens = CONTEXT_MESSAGE_TOKENS.saturating_add(attached(message));
+pub(super) fn tokens_of(counting: Counting, message: &Message) -> u64 {
+    let mut tokens = counting.message_tokens.saturating_add(attached(message));
     each_text(message, |text| {
-        tokens = tokens.saturating_add(tokenizer.count(text));
+        tokens = tokens.saturating_add(counting.count(text));
     });
     tokens
 }
@@ -166,7 +165,7 @@ pub(super) struct Kept {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cut {
     pub tokens: u64,
-    pub tokenizer: Tokenizer,
+    pub counting: Counting,
 }
 
 impl Kept {
@@ -195,7 +194,7 @@ pub(super) fn keep(
     let cut = (window.cut_latest && can_be && own > room).then_some(Cut {
         // As much again is left for what the run does about it.
         tokens: room / 2,
-        tokenizer: window.tokenizer,
+        counting: window.counting,
     });
     if let Some(cut) = cut {
         own = cut.tokens;
@@ -231,15 +230,13 @@ pub(super) fn cut_message(message: &mut Message, cut: Cut) {
     };
     let all = text.chars().count();
     let most = usize::try_from(cut.tokens).unwrap_or(usize::MAX);
-    let mut chars = most.saturating_mul(CHARS_PER_TOKEN).min(all);
+    let mut chars = most.saturating_mul(cut.counting.chars_per_token).min(all);
     loop {
         let head: String = text.chars().take(chars).collect();
         let left = all.saturating_sub(chars);
         let shown = format!("{head}\n[{left} of {all} characters left out]");
-        let tokens = cut
-            .tokenizer
-            .count(&shown)
-            .saturating_add(CONTEXT_MESSAGE_TOKENS);
+        let tokens = cut.counting.count(&shown);
+        let tokens = tokens.saturating_add(cut.counting.message_tokens);
         if chars == 0 || tokens <= cut.tokens {
             *text = shown;
             return;
@@ -251,7 +248,7 @@ pub(super) fn cut_message(message: &mut Message, cut: Cut) {
 /// What does not fit, and what would change it.
 pub(super) fn over(what: &str, needed: u64, room: u64, window: &Window) -> Error {
     let (model, tokens) = (&window.model, window.tokens);
-    let about = if window.tokenizer.is_estimate() {
+    let about = if window.counting.is_estimate() {
         "about "
     } else {
         ""

@@ -4,10 +4,14 @@
 //! rise. A tool takes a handle wherever it takes a value: it is replaced before the call is judged, and the call is
 //! judged with the handle's label. A handle belongs to one run, and its name stands in the record of its call.
 
+mod most;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
+
+use most::over;
 
 use super::leaves::{at, texts_at};
 use super::ledger::is_foreign;
@@ -33,9 +37,11 @@ pub const ADOPT: &str = "handle.adopt";
 const SCALARS: [&str; 2] = ["handle.count", "handle.scalar"];
 
 /// The handles of one run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Handles {
     held: BTreeMap<String, Held>,
+    /// So many there may be before another one is made.
+    most: usize,
     /// The number of the last one.
     last: u64,
     bytes: usize,
@@ -59,6 +65,9 @@ impl Handles {
     /// # Errors
     /// `OverBudget` past what a run may hold.
     pub fn hold(&mut self, value: &Value, label: &Label) -> Result<String> {
+        if self.held.len() >= self.most {
+            return Err(over(self.most));
+        }
         let name = format!("h{}", self.last.saturating_add(1));
         self.hold_as(&name, value, label)?;
         Ok(name)
@@ -92,9 +101,7 @@ impl Handles {
         }
         let bytes = self.bytes.saturating_add(value.to_string().len());
         if self.held.len() >= HANDLES || bytes > HANDLE_BYTES {
-            let what =
-                format!("a run holds {HANDLES} outcomes and {HANDLE_BYTES} bytes of them at most");
-            return Err(Error::new(Code::OverBudget, what));
+            return Err(over(HANDLES));
         }
         self.bytes = bytes;
         let held = Held {
@@ -192,7 +199,7 @@ impl Handles {
         }
         oldest.sort();
         for (_, name) in oldest {
-            if self.held.len() <= HANDLES / 2 && self.bytes <= HANDLE_BYTES / 2 {
+            if self.held.len() <= self.most / 2 && self.bytes <= HANDLE_BYTES / 2 {
                 break;
             }
             if let Some(held) = self.held.remove(&name) {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::class::{Classes, Secrecy};
+use super::guarding::Guarding;
 use super::kind::Kind;
 use crate::rules::grant::Pattern;
 use crate::words::id::ToolName;
@@ -102,7 +103,7 @@ pub struct Flows {
     /// Sinks that are declassified: judged, recorded, and never asked about (G-87).
     pub release: Vec<Pattern>,
     /// Older guards.
-    pub guards: BTreeSet<Guard>,
+    pub guards: Guarding,
     /// Classes of sources.
     pub classes: Classes,
     /// What is said of single tools.

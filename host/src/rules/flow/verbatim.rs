@@ -13,6 +13,7 @@ use foldhash::fast::RandomState;
 use icu_normalizer::ComposingNormalizerBorrowed;
 use serde_json::Value;
 
+use super::guarding::Guarding;
 use super::kind::text_of;
 use super::lines::{Flows, Guard};
 use crate::rules::call::Call;
@@ -23,9 +24,9 @@ use crate::rules::policy::Policy;
 use crate::words::event::Denial;
 use crate::words::id::is_hidden;
 use crate::words::label::Label;
+use crate::words::limits::tuned::VERBATIM_SPAN_CHARS_MIN;
 use crate::words::limits::{
-    VERBATIM_CHARS, VERBATIM_FLOOR_CHARS, VERBATIM_PIECE_CHARS, VERBATIM_SHORT,
-    VERBATIM_SPAN_CHARS, VERBATIM_STEPS,
+    VERBATIM_PIECE_CHARS, VERBATIM_SHORT, VERBATIM_SPAN_CHARS, VERBATIM_STEPS,
 };
 
 /// The rule's name in a denial (G-86).
@@ -35,6 +36,9 @@ pub const BLOCKED: &str = "dataflow_policy_blocked";
 const TILE: usize = 8;
 /// Bytes from one tile of untrusted content to the next: a span of eleven bytes has a whole one in it.
 const STRIDE: usize = 4;
+/// So many bytes in a row hold a whole tile, wherever they begin.
+const SURE: usize = TILE + STRIDE - 1;
+const _: () = assert!(SURE <= VERBATIM_SPAN_CHARS_MIN && SURE <= VERBATIM_SPAN_CHARS);
 /// Folded characters that two neighbouring pieces share, so that no span is cut in two.
 const SHARED_CHARS: usize = 64;
 
@@ -70,7 +74,7 @@ pub struct Verbatim {
 impl Verbatim {
     /// An outcome, or the words of a failure, has entered the run.
     pub fn heard(&mut self, flows: &Flows, label: &Label, said: &Value) {
-        if flows.guards.is_empty() {
+        if flows.guards.on.is_empty() {
             return;
         }
         self.secret |= flows.classes.is_secret(label);
@@ -78,15 +82,15 @@ impl Verbatim {
             return;
         }
         self.untrusted = true;
-        if flows.guards.contains(&Guard::UntrustedToSink) {
+        if flows.guards.on.contains(&Guard::UntrustedToSink) {
             let mut text = String::new();
             fold_values(said, &mut text);
             fold_keys(said, &mut text);
-            self.remember(&text);
+            self.remember(&text, &flows.guards);
         }
     }
 
-    fn remember(&mut self, folded: &str) {
+    fn remember(&mut self, folded: &str, guards: &Guarding) {
         let chars: Vec<char> = folded.chars().collect();
         let step = VERBATIM_PIECE_CHARS - SHARED_CHARS;
         for from in (0..chars.len()).step_by(step) {
@@ -94,12 +98,14 @@ impl Verbatim {
             if from > 0 && rest.len() <= SHARED_CHARS {
                 break;
             }
-            self.add(rest.iter().take(VERBATIM_PIECE_CHARS).collect());
+            let piece = rest.iter().take(VERBATIM_PIECE_CHARS).collect();
+            self.add(piece, guards);
         }
     }
 
-    fn add(&mut self, piece: String) {
-        if piece.len() < TILE {
+    fn add(&mut self, piece: String, guards: &Guarding) {
+        // One without a tile is looked through for what is short.
+        if piece.len() < TILE.min(guards.floor_chars) {
             return;
         }
         let number = self.first + self.pieces.len();
@@ -114,7 +120,7 @@ impl Verbatim {
         }
         self.chars += piece.chars().count();
         self.pieces.push_back(piece);
-        while self.chars > VERBATIM_CHARS {
+        while self.chars > guards.tracked_chars {
             self.forget_oldest();
         }
     }
@@ -137,7 +143,7 @@ impl Verbatim {
     }
 
     /// The first argument that holds a span; several together where only they do.
-    fn found_in<'a>(&self, args: &'a [Argument]) -> Option<Cow<'a, str>> {
+    fn found_in<'a>(&self, args: &'a [Argument], guards: &Guarding) -> Option<Cow<'a, str>> {
         let mut short = HashSet::new();
         let mut joined = Folded::default();
         for argument in args {
@@ -145,7 +151,9 @@ impl Verbatim {
             let read_once = unescaped(&argument.text).map(|text| Folded::of(&text));
             for folded in [Some(&plain), read_once.as_ref()].into_iter().flatten() {
                 let all = 0..folded.text.len();
-                if self.has_span(folded, all, true) || self.has_short(folded, &mut short) {
+                let found = self.has_span(folded, (all, true), guards)
+                    || self.has_short(folded, &mut short, guards);
+                if found {
                     return Some(Cow::Borrowed(&argument.place));
                 }
             }
@@ -158,13 +166,18 @@ impl Verbatim {
             // Short arguments have seams close together.
             let rest = part.start.max(seen)..part.end;
             seen = part.end;
-            self.has_span(&joined, rest, false)
+            self.has_span(&joined, (rest, false), guards)
         });
         found.then(|| "several arguments".into())
     }
 
     /// Whether a span of untrusted content stands in this part of a text, or is the whole of it.
-    fn has_span(&self, text: &Folded, part: Range<usize>, alone: bool) -> bool {
+    fn has_span(
+        &self,
+        text: &Folded,
+        (part, alone): (Range<usize>, bool),
+        guards: &Guarding,
+    ) -> bool {
         let bytes = text.text.as_bytes();
         let mut steps = 0;
         let windows = bytes.windows(TILE).enumerate();
@@ -186,7 +199,7 @@ impl Verbatim {
                 let (from, to) = widest((bytes, at), (piece.as_bytes(), spot.at));
                 let whole = alone && from == 0 && to == bytes.len();
                 let chars = text.chars_between(from, to);
-                if chars >= VERBATIM_SPAN_CHARS || whole && chars >= VERBATIM_FLOOR_CHARS {
+                if chars >= guards.span_chars || whole && chars >= guards.floor_chars {
                     return true;
                 }
                 steps += to - from;
@@ -199,10 +212,10 @@ impl Verbatim {
     }
 
     /// Whether the whole of a text that is too short for a tile to be sure stands in untrusted content.
-    fn has_short(&self, text: &Folded, seen: &mut HashSet<String>) -> bool {
-        let sure = TILE + STRIDE - 1;
-        let short = (TILE..sure).contains(&text.text.len());
-        if !short || text.chars < VERBATIM_FLOOR_CHARS || !seen.insert(text.text.clone()) {
+    fn has_short(&self, text: &Folded, seen: &mut HashSet<String>, guards: &Guarding) -> bool {
+        let floor = guards.floor_chars;
+        let short = (TILE.min(floor)..SURE).contains(&text.text.len());
+        if !short || text.chars < floor || !seen.insert(text.text.clone()) {
             return false;
         }
         seen.len() > VERBATIM_SHORT || self.pieces.iter().any(|piece| piece.contains(&text.text))
@@ -281,7 +294,7 @@ impl Folded {
 
     /// Where a tile of every span lies that is no longer than it must be, and goes across this seam.
     fn around(&self, seam: usize) -> Range<usize> {
-        // No character has more bytes.
+        // No span has to be longer, and no character has more bytes.
         const REACH: usize = VERBATIM_SPAN_CHARS * 4;
         seam.saturating_sub(REACH)..seam.saturating_add(REACH)
     }
@@ -437,7 +450,7 @@ fn arguments(value: &Value, schema: Option<&Value>, place: &str, found: &mut Vec
 pub fn guard(call: &Call, caller: &Caller, policy: &Policy) -> Result<String, Denial> {
     let flows = &policy.flows;
     let mode = caller.judging_over(flows, &call.held);
-    if flows.guards.is_empty() || mode == Judging::Off || !call.declared.is_sink() {
+    if flows.guards.on.is_empty() || mode == Judging::Off || !call.declared.is_sink() {
         return Ok(String::new());
     }
     let Some(finding) = finding(call, caller, flows) else {
@@ -469,10 +482,10 @@ pub fn guard(call: &Call, caller: &Caller, policy: &Policy) -> Result<String, De
 fn finding(call: &Call, caller: &Caller, flows: &Flows) -> Option<String> {
     let ledger = caller.known.ledger();
     let read = ledger.verbatim();
-    if flows.guards.contains(&Guard::UntrustedToSink) {
+    if flows.guards.on.contains(&Guard::UntrustedToSink) {
         let mut args = Vec::new();
         arguments(call.args.value(), Some(&call.declared.input), "", &mut args);
-        if let Some(place) = read.found_in(&args) {
+        if let Some(place) = read.found_in(&args, &flows.guards) {
             let place = match &*place {
                 "" => "an argument".to_owned(),
                 place if place.contains(' ') => place.to_owned(),
@@ -488,7 +501,7 @@ fn finding(call: &Call, caller: &Caller, flows: &Flows) -> Option<String> {
     let label = caller.label.join(&call.held);
     let untrusted = read.untrusted || flows.classes.is_tainted(&label);
     let secret = read.secret || flows.classes.is_secret(&label);
-    let all = untrusted && secret && flows.guards.contains(&Guard::LethalTrifecta);
+    let all = untrusted && secret && flows.guards.on.contains(&Guard::LethalTrifecta);
     all.then(|| {
         format!(
             "`{}` does more than look, and both untrusted and secret content have entered this run \

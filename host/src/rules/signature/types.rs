@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::text::{key, quoted};
-use crate::words::limits::{SIGNATURE_DEPTH, SIGNATURE_LITERALS, SIGNATURE_TYPE_BYTES};
+use crate::words::limits::{SIGNATURE_LITERALS, SIGNATURE_TYPE_BYTES};
 
 /// Combinations and references inside one another, at one level of nesting.
 const HOPS: usize = 16;
@@ -22,10 +22,10 @@ const LITERAL_BYTES: usize = 128;
 /// Up to here JavaScript tells integers apart.
 const SAFE_INTEGER: u64 = 1 << 53;
 
-/// The type of a schema, at most [`SIGNATURE_TYPE_BYTES`] long and [`SIGNATURE_DEPTH`] deep. What
+/// The type of a schema, at most [`SIGNATURE_TYPE_BYTES`] long and `deepest` deep. What
 /// would be longer is told less deeply.
-pub(super) fn type_of(schema: &Value) -> String {
-    for depth in (1..=SIGNATURE_DEPTH).rev() {
+pub(super) fn type_of(schema: &Value, deepest: usize) -> String {
+    for depth in (1..=deepest).rev() {
         let mut reader = Reader {
             root: schema,
             left: SIGNATURE_TYPE_BYTES,
@@ -563,11 +563,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::words::limits::SIGNATURE_DEPTH;
 
     #[track_caller]
     fn check(schema: Value, wanted: &str) {
         let shown: String = schema.to_string().chars().take(500).collect();
-        assert_eq!(type_of(&schema), wanted, "{shown}");
+        assert_eq!(type_of(&schema, SIGNATURE_DEPTH), wanted, "{shown}");
     }
 
     #[test]
@@ -706,7 +707,7 @@ mod tests {
             json!({ "properties": named.collect::<Map<_, _>>() })
         };
         let wide = names(20, names(20, json!({"type": "string"})));
-        let text = type_of(&wide);
+        let text = type_of(&wide, SIGNATURE_DEPTH);
         assert!(text.starts_with("{ field_0?: unknown; "), "{text}");
         check(names(1_000, json!({"type": "string"})), "unknown");
         check(
@@ -745,7 +746,7 @@ mod tests {
             json!({"anyOf": [{"$ref": "#"}, {"$ref": "#"}], "allOf": [{"$ref": "#"}]}),
         ];
         for schema in cases {
-            let text = type_of(&schema);
+            let text = type_of(&schema, SIGNATURE_DEPTH);
             assert!(text.len() <= SIGNATURE_TYPE_BYTES, "{text}");
         }
     }

@@ -62,7 +62,7 @@ impl Drive<'_> {
         }
         let tokens = match self.agent.caps.is_nothing() {
             true => 0,
-            false => context.tokens(telling, window.tokenizer).0,
+            false => context.tokens(telling, window.counting).0,
         };
         // More than fits is not told.
         let tokens = tokens.min(window.room());
@@ -94,7 +94,7 @@ impl Drive<'_> {
             usage,
         } = self.summed(&due, (telling, plan, purse)).await;
         // It would make the matter worse.
-        if window.tokenizer.count(&summary) >= due.folds {
+        if window.counting.count(&summary) >= due.folds {
             return Ok(());
         }
         let mut compacted = Compacted {
@@ -108,20 +108,20 @@ impl Drive<'_> {
             before_tokens: due.tokens,
             after_tokens: 0,
             summary_tokens: 0,
-            estimated: window.tokenizer.is_estimate(),
+            estimated: window.counting.is_estimate(),
             instead,
             after: Vec::new(),
             spent: Spent::default(),
         };
         context.folded(&compacted);
-        let after = context.tokens(telling, window.tokenizer);
+        let after = context.tokens(telling, window.counting);
         (compacted.after_tokens, compacted.summary_tokens) = after;
         compacted.after = self.noted(&compacted).await;
         if !compacted.after.is_empty() {
             let labels = compacted.after.iter().map(|noted| &noted.label);
             compacted.label = labels.fold(compacted.label.clone(), |all, one| all.join(one));
             context.folded(&compacted);
-            let after = context.tokens(telling, window.tokenizer);
+            let after = context.tokens(telling, window.counting);
             (compacted.after_tokens, compacted.summary_tokens) = after;
         }
         compacted.spent = Spent {
@@ -181,7 +181,7 @@ impl Drive<'_> {
             (rolling, telling.marks),
         );
         // Nobody is asked for a summary: what a budget has no room for the host writes itself.
-        let count = |text: &str| model.window.tokenizer.count(text);
+        let count = |text: &str| model.window.counting.count(text);
         let tokens = prompt.messages.iter().map(|message| match message {
             Message::User { text, .. } => count(text),
             Message::Assistant(_) | Message::Tool { .. } => 0,

@@ -45,7 +45,10 @@ pub(super) async fn ask(
     }
     let fetch = Fetch::of_prompt(&remote.url, headers, encoded.body)?;
     let source = fetch.source();
-    let decoder = remote.wire.decoder(encoded.names);
+    let decoder = remote
+        .wire
+        .decoder(encoded.names)
+        .keeping(remote.summary_chars);
     // The deadline stands inside, so that the request's end is recorded whatever ends it.
     let now_ms = station.gate.journal().clock().now_ms();
     let counted = Mutex::new(None);

@@ -2,15 +2,17 @@
 
 use std::path::Path;
 
-use super::file::{ConfigFile, LimitTable};
+use super::file::{ConfigFile, LimitTable, SearchTable};
 use crate::rules::health::Weights;
 use crate::rules::policy::{Bounds, Policy};
 use crate::rules::running::Attaching;
 use crate::rules::search::SearchRules;
+use crate::rules::signature::Brevity;
 use crate::words::error::{Error, Result};
+use crate::words::limits::tuned::{CATALOGUE_LINE_CHARS_MIN, HANDLES_MIN, WASM_STACK_MIB_MIN};
 use crate::words::limits::{
-    ATTACHMENT_BYTES, CALL_RETRIES_MAX, CALL_TIMEOUT_MS_MAX, FETCH_BODY_BYTES, OUTCOME_BYTES,
-    SEARCH_HITS_MAX, SEARCH_QUERY_CHARS,
+    ATTACHMENT_BYTES, CALL_RETRIES_MAX, CALL_TIMEOUT_MS_MAX, FETCH_BODY_BYTES, HANDLES,
+    OUTCOME_BYTES, SEARCH_HITS_MAX, SEARCH_QUERY_CHARS, WASM_STACK_BYTES,
 };
 
 /// What files say, in order.
@@ -24,7 +26,11 @@ fn least<T: Ord>(files: &Files<'_>, said: impl Fn(&LimitTable) -> Option<T>) -> 
         .min()
 }
 
-fn within<T: PartialOrd + std::fmt::Display>(key: &str, value: T, (from, to): (T, T)) -> Result<T> {
+pub(super) fn within<T: PartialOrd + std::fmt::Display>(
+    key: &str,
+    value: T,
+    (from, to): (T, T),
+) -> Result<T> {
     if value >= from && value <= to {
         return Ok(value);
     }
@@ -52,6 +58,21 @@ pub(super) fn silent(bounds: &mut Bounds, files: &Files<'_>) -> Result<()> {
     if let Some(bytes) = least(files, |limits| limits.outcome_bytes) {
         let key = "[limits] outcome_bytes";
         bounds.outcome_bytes = within(key, bytes, (4, OUTCOME_BYTES))?;
+    }
+    Ok(())
+}
+
+/// What one guest has of stack, and one run of handles.
+///
+/// # Errors
+/// `BadInput` for a number out of its range.
+pub(super) fn room(bounds: &mut Bounds, files: &Files<'_>) -> Result<()> {
+    if let Some(mib) = least(files, |limits| limits.stack_mib) {
+        let all = (WASM_STACK_MIB_MIN, WASM_STACK_BYTES >> 20);
+        bounds.stack_bytes = within("[limits] stack_mib", mib, all)? << 20;
+    }
+    if let Some(handles) = least(files, |limits| limits.handles) {
+        bounds.handles = within("[limits] handles", handles, (HANDLES_MIN, HANDLES))?;
     }
     Ok(())
 }
@@ -97,7 +118,9 @@ pub(super) fn search(files: &Files<'_>) -> Result<SearchRules> {
     let tables = || files.iter().map(|(_, file)| file.search);
     let results = tables().find_map(|table| table.results);
     let most = tables().filter_map(|table| table.results_max).min();
-    let chars = tables().filter_map(|table| table.query_chars).min();
+    let least =
+        |said: fn(&SearchTable) -> Option<usize>| tables().filter_map(|table| said(&table)).min();
+    let chars = least(|table| table.query_chars);
     let all = (1, SEARCH_HITS_MAX);
     let most = within("[search] results_max", most.unwrap_or(of.results_max), all)?;
     Ok(SearchRules {
@@ -111,6 +134,18 @@ pub(super) fn search(files: &Files<'_>) -> Result<SearchRules> {
             chars.unwrap_or(of.query_chars),
             (1, SEARCH_QUERY_CHARS),
         )?,
+        brevity: Brevity {
+            line_chars: within(
+                "[search] line_chars",
+                least(|table| table.line_chars).unwrap_or(of.brevity.line_chars),
+                (CATALOGUE_LINE_CHARS_MIN, of.brevity.line_chars),
+            )?,
+            type_depth: within(
+                "[search] type_depth",
+                least(|table| table.type_depth).unwrap_or(of.brevity.type_depth),
+                (1, of.brevity.type_depth),
+            )?,
+        },
     })
 }
 
@@ -179,6 +214,30 @@ mod tests {
     }
 
     #[test]
+    fn stack_and_handles_are_what_they_are_or_less() {
+        let bounds = |texts: &[&str]| {
+            with(texts, |files| {
+                let mut bounds = Bounds::default();
+                room(&mut bounds, files).map(|()| (bounds.stack_bytes >> 20, bounds.handles))
+            })
+        };
+        assert_eq!(bounds(&[""]).unwrap(), (16, 4_096));
+        let both = [
+            "limits.stack_mib = 2",
+            "limits = { stack_mib = 3, handles = 16 }",
+        ];
+        assert_eq!(bounds(&both).unwrap(), (2, 16));
+        for (said, says) in [
+            ("stack_mib = 17", "[limits] stack_mib is from 1 to 16"),
+            ("stack_mib = 0", "[limits] stack_mib is from 1 to 16"),
+            ("handles = 4097", "[limits] handles is from 16 to 4096"),
+        ] {
+            let error = bounds(&[&format!("[limits]\n{said}")]).unwrap_err();
+            assert_eq!(error.message(), says);
+        }
+    }
+
+    #[test]
     fn no_workspace_has_anything_done_twice() {
         let said = "limits.retry_writes = true";
         for (files, writes) in [
@@ -236,6 +295,9 @@ mod tests {
         };
         assert_eq!(found(""), (8, 25, 512));
         assert_eq!(found("search.results_max = 5"), (5, 5, 512));
+        let brevity = search("search = { line_chars = 60, type_depth = 2 }");
+        let brevity = brevity.unwrap().brevity;
+        assert_eq!((brevity.line_chars, brevity.type_depth), (60, 2));
         assert_eq!(
             found("search = { results = 2, query_chars = 9 }"),
             (2, 25, 9)
@@ -244,6 +306,10 @@ mod tests {
             "search = { results = 6, results_max = 5 }",
             "search.results_max = 26",
             "search.query_chars = 0",
+            "search.line_chars = 39",
+            "search.line_chars = 121",
+            "search.type_depth = 0",
+            "search.type_depth = 5",
         ] {
             assert!(
                 search(wrong)

@@ -5,7 +5,9 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::bounds::within;
 use super::file::{ConfigFile, ModelTable};
+use crate::rules::context::counting::Counting;
 use crate::rules::context::rolling::{Rolling, RollingTable};
 use crate::rules::context::tokens::Tokenizer;
 use crate::rules::context::window::Window;
@@ -13,6 +15,7 @@ use crate::rules::sanitise::{CapTable, Caps};
 use crate::runs::host::Setup;
 use crate::words::error::{Error, Result};
 use crate::words::id::{ToolName, shown};
+use crate::words::limits::tuned::{CHARS_PER_TOKEN_MAX, CONTEXT_MESSAGE_TOKENS_MAX};
 use crate::words::limits::{
     COMPACTION_COUNT_MAX, CONTEXT_WINDOW_TOKENS_MAX, CONTEXT_WINDOW_TOKENS_MIN,
     OBSERVATION_CAP_MAX, READ_BYTES_MAX, SUMMARY_AFTER_TOOLS,
@@ -28,9 +31,14 @@ pub struct ContextTable {
     pub reserve_tokens: Option<u64>,
     /// Whether the latest words of the user are cut where they do not fit; absent: the run fails.
     pub cut_latest: Option<bool>,
+    /// Characters that are taken for one token where nothing is known that counts, and for what a model reads of an outcome,
+    /// from 1 to 8; absent: 4. Of fewer, prompts are taken to be longer.
+    pub chars_per_token: Option<usize>,
+    /// Tokens that are taken to frame one message, from 0 to 1000; absent: 4.
+    pub message_tokens: Option<u64>,
 }
 
-/// What the files say together: the smallest window, and the most that stays empty.
+/// What the files say together: the smallest window, the most that stays empty, and the most cautious count.
 ///
 /// # Errors
 /// `BadInput` for a number out of its range.
@@ -39,7 +47,19 @@ pub(super) fn together(tables: &[ContextTable]) -> Result<ContextTable> {
         window_tokens: tables.iter().filter_map(|table| table.window_tokens).min(),
         reserve_tokens: tables.iter().filter_map(|table| table.reserve_tokens).max(),
         cut_latest: tables.iter().find_map(|table| table.cut_latest),
+        chars_per_token: tables
+            .iter()
+            .filter_map(|table| table.chars_per_token)
+            .min(),
+        message_tokens: tables.iter().filter_map(|table| table.message_tokens).max(),
     };
+    if let Some(chars) = common.chars_per_token {
+        within("[context] chars_per_token", chars, (1, CHARS_PER_TOKEN_MAX))?;
+    }
+    if let Some(tokens) = common.message_tokens {
+        let all = (0, CONTEXT_MESSAGE_TOKENS_MAX);
+        within("[context] message_tokens", tokens, all)?;
+    }
     let (least, most) = (CONTEXT_WINDOW_TOKENS_MIN, CONTEXT_WINDOW_TOKENS_MAX);
     let window = common.window_tokens.unwrap_or(least);
     if !(least..=most).contains(&window) {
@@ -64,7 +84,8 @@ pub(super) fn window(name: &str, table: &ModelTable, common: ContextTable) -> Re
         | ModelTable::Ollama(table) => (table.model.as_str(), table.window_tokens, table.tokenizer),
     };
     let mut window = Window::of(name);
-    window.tokenizer = tokenizer.unwrap_or_else(|| Tokenizer::of_model(model));
+    window.counting = Counting::by(tokenizer.unwrap_or_else(|| Tokenizer::of_model(model)));
+    window.counting = counting(window.counting, common);
     window.tokens = tokens.or(common.window_tokens).unwrap_or(window.tokens);
     window.reserve_tokens = common.reserve_tokens.unwrap_or(window.reserve_tokens);
     window.cut_latest = common.cut_latest.unwrap_or(window.cut_latest);
@@ -82,6 +103,15 @@ pub(super) fn window(name: &str, table: &ModelTable, common: ContextTable) -> Re
         return Err(Error::bad_input(what).hint("keep less: `[context] reserve_tokens = 1024`"));
     }
     Ok(window)
+}
+
+/// How tokens are counted, with what the operator says of it.
+pub(super) fn counting(usual: Counting, common: ContextTable) -> Counting {
+    Counting {
+        chars_per_token: common.chars_per_token.unwrap_or(usual.chars_per_token),
+        message_tokens: common.message_tokens.unwrap_or(usual.message_tokens),
+        ..usual
+    }
 }
 
 /// Tells every agent when its older turns are folded: the first file that says something of it is followed.
@@ -167,6 +197,8 @@ pub(super) fn rolling(tables: &[&RollingTable]) -> Result<Rolling> {
 /// How much of an outcome a model reads: the least that one of the files asks for.
 pub(super) fn caps(files: &[(&Path, &ConfigFile)]) -> Result<Caps> {
     let of = Caps::default();
+    let contexts: Vec<_> = files.iter().map(|(_, file)| file.context).collect();
+    let common = together(&contexts)?;
     let most = |key: &str| match key.starts_with("read_") {
         true => READ_BYTES_MAX,
         false => OBSERVATION_CAP_MAX,
@@ -214,6 +246,7 @@ pub(super) fn caps(files: &[(&Path, &ConfigFile)]) -> Result<Caps> {
         truncation: truncation.unwrap_or(of.truncation),
         head_percent,
         tail_percent,
+        chars_per_token: common.chars_per_token.unwrap_or(of.chars_per_token),
     })
 }
 
@@ -235,6 +268,32 @@ mod tests {
         check("keep_turns = 0", "keep_turns is from 1");
         let off: RollingTable = toml::from_str("trigger_percent = 0").unwrap();
         assert_eq!(rolling(&[&off]).unwrap().trigger_percent, 0);
+    }
+
+    #[test]
+    fn the_most_cautious_count_holds() {
+        let table = |text: &str| -> ContextTable { toml::from_str(text).unwrap() };
+        let own = table("chars_per_token = 2\nmessage_tokens = 0");
+        let both = together(&[own, table("chars_per_token = 3\nmessage_tokens = 9")]).unwrap();
+        let counting = counting(Counting::by(Tokenizer::Estimate), both);
+        assert_eq!((counting.chars_per_token, counting.message_tokens), (2, 9));
+        for (said, says) in [
+            (
+                "chars_per_token = 0",
+                "[context] chars_per_token is from 1 to 8",
+            ),
+            (
+                "chars_per_token = 9",
+                "[context] chars_per_token is from 1 to 8",
+            ),
+            (
+                "message_tokens = 1001",
+                "[context] message_tokens is from 0 to 1000",
+            ),
+        ] {
+            let error = together(&[table(said)]).unwrap_err();
+            assert_eq!(error.message(), says);
+        }
     }
 
     #[test]

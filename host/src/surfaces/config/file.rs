@@ -19,6 +19,7 @@ use super::profile::{Profile, Version};
 use super::said;
 use super::secrets::{ScrubTable, SecretTable, VaultTable};
 use super::serve::ServeTable;
+use super::tools::ToolsTable;
 use super::traces::TracesTable;
 use super::wards::{StepTable, WardTable};
 use crate::edges::named;
@@ -108,6 +109,8 @@ pub struct ConfigFile {
     pub observations: CapTable,
     /// What models know the host's own tools by.
     pub names: NamesTable,
+    /// What tools may be called, and how much of them is shown.
+    pub tools: ToolsTable,
     /// What a search for tools finds.
     pub search: SearchTable,
     /// How models are put in order, where `order = "health"`.
@@ -444,6 +447,12 @@ pub struct LimitTable {
     pub attachments: Option<usize>,
     /// Bytes of all of them together.
     pub attachment_bytes: Option<usize>,
+    /// Native stack of a guest in MiB, from 1 to 16; absent: 16, which the engine of scripts needs to say of a script that
+    /// goes too deep where it did.
+    pub stack_mib: Option<usize>,
+    /// Outcomes that one run holds at once under handles, from 16 to 4096; absent: 4096. Their names follow from it: `h4096`
+    /// is the longest.
+    pub handles: Option<usize>,
 }
 
 /// `[search]`.
@@ -456,6 +465,10 @@ pub struct SearchTable {
     pub results_max: Option<usize>,
     /// Characters of a query.
     pub query_chars: Option<usize>,
+    /// Characters of a tool's line where tools are listed for models, from 40 to 120; absent: 120.
+    pub line_chars: Option<usize>,
+    /// How deep the types of a signature go, from 1 to 4; absent: 4. What lies deeper is told as `unknown`.
+    pub type_depth: Option<usize>,
 }
 
 /// `[health]`.

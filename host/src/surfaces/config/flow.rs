@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
+use super::guarding;
 use crate::rules::flow::class::Class;
 use crate::rules::flow::kind::Kind;
 use crate::rules::flow::lines::{Browse, Flows, Guard, Holding, Mode, ToolFlow};
@@ -39,6 +40,12 @@ pub struct FlowTable {
     pub release: Vec<Pattern>,
     /// Older guards: `untrusted-to-sink`, `lethal-trifecta`.
     pub guards: Vec<Guard>,
+    /// Characters of the shortest span of untrusted content that `untrusted-to-sink` finds, from 11 to 20; absent: 20.
+    pub span_chars: Option<usize>,
+    /// Characters of the shortest argument that it finds as a whole, from 4 to 8; absent: 8.
+    pub floor_chars: Option<usize>,
+    /// Characters of untrusted content that it remembers of one run, the latest, from 262144 to 1048576; absent: 262144.
+    pub tracked_chars: Option<usize>,
     /// Plugins whose code is trusted not to make things up.
     pub trust: Vec<String>,
     /// Plugins of which the user has read what their tools say of themselves, and the digest of the component.
@@ -62,7 +69,7 @@ pub(super) fn add(flows: &mut Flows, table: &FlowTable) -> Result<()> {
     flows.vouched.extend(table.vouch.iter().cloned());
     flows.common.extend(table.common.iter().flatten());
     flows.release.extend(table.release.iter().cloned());
-    flows.guards.extend(table.guards.iter().copied());
+    flows.guards.on.extend(table.guards.iter().copied());
     for plugin in &table.trust {
         check_plugin("trust", plugin)?;
         flows.classes.trusted_plugins.insert(plugin.clone());
@@ -99,11 +106,15 @@ pub(super) fn add(flows: &mut Flows, table: &FlowTable) -> Result<()> {
 }
 
 /// What holds where no file says otherwise. Called once, before the first file's table is added.
-pub(super) fn nothing_said(files: &[&FlowTable]) -> Flows {
+///
+/// # Errors
+/// `BadInput` for a number out of its range.
+pub(super) fn nothing_said(files: &[&FlowTable]) -> Result<Flows> {
     let browse = files.iter().filter_map(|table| table.browse).max();
     let bits = files.iter().filter_map(|table| table.bits).min();
     let named = files.iter().any(|table| table.common.is_some());
-    Flows {
+    Ok(Flows {
+        guards: guarding::together(files)?,
         browse: browse.unwrap_or_default(),
         // The least that any file grants.
         bits: bits.unwrap_or(HANDLE_BITS),
@@ -113,7 +124,7 @@ pub(super) fn nothing_said(files: &[&FlowTable]) -> Flows {
             BTreeSet::from([Kind::Name])
         },
         ..Flows::default()
-    }
+    })
 }
 
 /// Of two files the one that judges more holds; `auto` gives way to whatever is said.

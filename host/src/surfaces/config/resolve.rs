@@ -23,6 +23,7 @@ use super::mcp_server;
 use super::names;
 use super::pace::PaceTable;
 use super::secrets;
+use super::tools;
 use super::traces;
 use super::wards;
 use crate::edges::vault::{Backend, Vault};
@@ -105,7 +106,8 @@ pub(super) fn empty(origin: &str, places: Places) -> Setup {
 /// What the files say together, in order, over what a host begins with: the first wins where two name one thing.
 pub(super) fn resolve(mut setup: Setup, files: &[(&Path, &ConfigFile)]) -> Result<Setup> {
     let tables: Vec<&FlowTable> = files.iter().map(|(_, file)| &file.flow).collect();
-    setup.policy.flows = flow::nothing_said(&tables);
+    setup.policy.flows = flow::nothing_said(&tables)?;
+    setup.policy.bounds.tools = tools::together(files)?;
     if let Some(backend) = files.iter().find_map(|(_, file)| file.vault.backend) {
         setup.vault = Vault::new(backend, &setup.places.state);
     }
@@ -151,6 +153,7 @@ pub(super) fn resolve(mut setup: Setup, files: &[(&Path, &ConfigFile)]) -> Resul
         system: None,
     };
     bounds::silent(&mut setup.policy.bounds, files)?;
+    bounds::room(&mut setup.policy.bounds, files)?;
     bounds::answers(&mut setup.policy, files)?;
     setup.policy.inbound.caps = context::caps(files)?;
     setup.policy.guess = secrets::guess(files.iter().map(|(_, file)| file.scrub))?;
@@ -609,6 +612,7 @@ fn remote(setup: &mut Setup, name: &str, wire: Wire, table: &RemoteTable) -> Res
         extra: table.extra.clone(),
         account: format!("{base} {}", table.key_env),
         streams: table.stream,
+        summary_chars: setup.policy.bounds.tools.summary_chars,
     })))
 }
 

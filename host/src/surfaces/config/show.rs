@@ -20,6 +20,7 @@ use super::names::{self, NamesTable};
 use super::pace::PaceTable;
 use super::secrets::{ScrubTable, VaultTable};
 use super::serve::ServeRules;
+use super::tools::{self, ToolsTable};
 use super::{Config, agent, context, mcp_server};
 use crate::guests::catalog::Collisions;
 use crate::rules::agent::Agent;
@@ -209,6 +210,7 @@ struct PolicyShown {
     inbound: InboundTable,
     scrub: ScrubTable,
     search: SearchTable,
+    tools: ToolsTable,
     observations: CapTable,
 }
 
@@ -234,6 +236,9 @@ struct FlowShown {
     hold: Holding,
     bits: u32,
     strict: bool,
+    span_chars: usize,
+    floor_chars: usize,
+    tracked_chars: usize,
 }
 
 #[derive(Serialize)]
@@ -292,7 +297,7 @@ impl Effective {
                 .map(|(name, model)| {
                     let shown = ModelShown {
                         window_tokens: model.window.tokens,
-                        tokenizer: model.window.tokenizer,
+                        tokenizer: model.window.counting.tokenizer,
                     };
                     (name.clone(), shown)
                 })
@@ -323,7 +328,10 @@ fn policy_of(policy: &Policy) -> PolicyShown {
             results: Some(policy.scripts.search.results),
             results_max: Some(policy.scripts.search.results_max),
             query_chars: Some(policy.scripts.search.query_chars),
+            line_chars: Some(policy.scripts.search.brevity.line_chars),
+            type_depth: Some(policy.scripts.search.brevity.type_depth),
         },
+        tools: tools::shown(policy.bounds.tools),
         observations: caps_of(&policy.inbound.caps),
     }
 }
@@ -394,6 +402,8 @@ fn limits_of(policy: &Policy, attaching: Attaching, answer_bytes: Option<usize>)
         answer_bytes: Some(answer_bytes.unwrap_or(FETCH_BODY_BYTES)),
         attachments: Some(attaching.files),
         attachment_bytes: Some(attaching.bytes),
+        stack_mib: Some(bounds.stack_bytes >> 20),
+        handles: Some(bounds.handles),
     }
 }
 
@@ -404,6 +414,9 @@ fn flow_of(flows: &Flows) -> FlowShown {
         hold: flows.hold,
         bits: flows.bits,
         strict: flows.strict,
+        span_chars: flows.guards.span_chars,
+        floor_chars: flows.guards.floor_chars,
+        tracked_chars: flows.guards.tracked_chars,
     }
 }
 
@@ -448,10 +461,13 @@ fn rolling_of(rolling: &Rolling) -> RollingTable {
 
 fn context_of(table: ContextTable) -> ContextTable {
     let usual = Window::of("");
+    let counting = context::counting(usual.counting, table);
     ContextTable {
         window_tokens: Some(table.window_tokens.unwrap_or(usual.tokens)),
         reserve_tokens: Some(table.reserve_tokens.unwrap_or(usual.reserve_tokens)),
         cut_latest: Some(table.cut_latest.unwrap_or(usual.cut_latest)),
+        chars_per_token: Some(counting.chars_per_token),
+        message_tokens: Some(counting.message_tokens),
     }
 }
 

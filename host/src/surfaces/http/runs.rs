@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use super::agents;
 use super::answer::{Answered, Failed, json, ok};
 use super::body::{Named, Sought, Wished};
+use super::failed::failure;
 use super::feed::{state_of, under_way};
 use super::shown::lost;
 use super::site::Site;
@@ -262,7 +263,7 @@ pub(super) async fn one(State(site): State<Site>, Named(id): Named) -> Answered 
         "subject": started.map(|started| &started.subject),
         "goal": started.map(|started| &started.goal),
         "answer": end.and_then(answer),
-        "error": end.and_then(failure),
+        "error": failure(&records, host.tasks().system()),
         "questions": questions,
         "held": held,
         "usage": usage(&records),
@@ -291,24 +292,6 @@ pub(super) fn answer(end: &End) -> Option<&Value> {
             content: Content::Inline(value),
         } => Some(value),
         End::Done { .. } | End::Failed { .. } => None,
-    }
-}
-
-fn failure(end: &End) -> Option<Value> {
-    match end {
-        End::Done { .. } => None,
-        End::Failed {
-            code,
-            message,
-            issues,
-            retryable,
-        } => Some(json!({
-            "code": code.envelope(),
-            "kind": code,
-            "message": message,
-            "issues": issues,
-            "retryable": retryable,
-        })),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{is_false, is_zero};
+use super::{Event, Record, is_false, is_zero};
 use crate::words::error::Code;
-use crate::words::message::Usage;
+use crate::words::message::{StopReason, Usage};
 use crate::words::setback::{Miss, Setback};
 
 /// What became of a model that gave no reply. What gave one is told by `Prompted` and `Replied`.
@@ -17,6 +17,33 @@ pub struct Attempted {
     /// Whether it was asked.
     #[serde(flatten)]
     pub tried: Tried,
+}
+
+/// What the model of a run failed with, where that is the last that was heard of it: its attempt, or a reply that its provider
+/// withheld. Models that are asked about what is held are none of these.
+#[must_use]
+pub fn failed_last(records: &[Record]) -> Option<(Code, Setback)> {
+    let last = records.iter().rev().find_map(|record| {
+        if let Event::Replied { reply, .. } = &record.event {
+            let filtered = reply.stop == StopReason::Filtered;
+            return Some(filtered.then_some((Code::ProviderFailed, Setback::Filtered)));
+        }
+        let Event::Attempted(attempted) = &record.event else {
+            return None;
+        };
+        (attempted.turn > 0).then(|| attempted.tried.failed())
+    });
+    last.flatten()
+}
+
+impl Tried {
+    /// What a model that was asked failed with.
+    fn failed(&self) -> Option<(Code, Setback)> {
+        match self {
+            Self::Failed { code, setback, .. } => Some((*code, *setback)),
+            Self::Skipped { .. } => None,
+        }
+    }
 }
 
 /// Whether a model was asked, and what happens instead of its reply.

@@ -204,3 +204,46 @@ async fn the_model_of_a_server_must_exist() {
         "{failed}"
     );
 }
+
+/// What a replay is without a server, a person and a model: whoever would be asked again is not there, and nobody waits for them.
+async fn goes_the_same_way(rig: &Rigged, run: &RunId) {
+    let before = notes(rig.folder());
+    let other = json!({"text": "I say something else."}).to_string();
+    std::fs::write(rig.path("replies.jsonl"), other).expect("a file");
+    let replayed = tokio::time::timeout(Duration::from_secs(100), rig.replay(run)).await;
+    let replayed = replayed.expect("it waits for nobody");
+    assert!(replayed.diverged.is_none(), "{replayed:?}");
+    assert!(replayed.same > 2, "{replayed:?}");
+    assert_eq!(notes(rig.folder()), before, "the server was asked again");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_form_that_was_declined_is_put_to_nobody_again() {
+    let rig = rig("", ASK).await.open().await;
+    let (run, told) = answered(&rig, async |waiting| {
+        let id = waiting.question.id.as_str();
+        rig.host.answer(id, Answer::Deny).await.unwrap();
+    })
+    .await;
+    assert_eq!(told, "{\"action\":\"decline\"}");
+    goes_the_same_way(&rig, &run).await;
+}
+
+/// What a model used in the middle of a call counts in the run of an agent as it did.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_that_answered_a_server_is_not_asked_again() {
+    let wish = json!({"calls": [{"tool": "mail.wish_model", "args": {}}], "usage": {"input_tokens": 1, "output_tokens": 1}});
+    let tweet = json!({"consult": true, "text": "Tweet.", "usage": {"input_tokens": 20, "output_tokens": 5}});
+    let done = json!({"text": "Done.", "usage": {"input_tokens": 1, "output_tokens": 1}});
+    let rig = unread("[flow]\nmode = \"off\"", SAMPLING).await;
+    let rig = rig.replies(&[wish, tweet, done]);
+    let rig = rig.trusting("mail").await.open().await;
+    let (run, answer) = rig.pursue("Ask.").await;
+    assert_eq!(answer.expect("an answer"), "Done.");
+    let records = rig.records(&run).await;
+    let Some(Event::Stopped(stopped)) = records.last().map(|last| &last.event) else {
+        panic!("{records:?}");
+    };
+    assert_eq!(stopped.usage.output_tokens, 7);
+    goes_the_same_way(&rig, &run).await;
+}

@@ -1,5 +1,6 @@
 //! What is told of a run that does not fit into the window, or soon will not.
 
+use super::super::counting::Counting;
 use super::super::rolling::Rolling;
 use super::super::tokens::Tokenizer;
 use super::super::window::Window;
@@ -12,7 +13,7 @@ fn window(tokens: u64) -> Window {
     Window {
         tokens,
         reserve_tokens: 0,
-        tokenizer: Tokenizer::Estimate,
+        counting: Counting::by(Tokenizer::Estimate),
         ..Window::of("m")
     }
 }
@@ -104,7 +105,7 @@ fn fold(
         spent: Spent::default(),
     };
     context.folded(&compacted);
-    (compacted.after_tokens, compacted.summary_tokens) = context.tokens(telling, window.tokenizer);
+    (compacted.after_tokens, compacted.summary_tokens) = context.tokens(telling, window.counting);
     Some(compacted)
 }
 
@@ -115,6 +116,28 @@ fn texts(prompt: &Prompt) -> Vec<String> {
         Message::Tool { id, .. } => id.clone(),
     });
     texts.collect()
+}
+
+#[test]
+fn what_frames_a_message_is_counted_as_the_operator_says() {
+    let own = run(&[vec![40], vec![40]]);
+    let (marks, agent) = (marks(), agent());
+    let tokens = |message_tokens| {
+        let counting = Counting {
+            message_tokens,
+            ..Counting::by(Tokenizer::Estimate)
+        };
+        let telling = Telling {
+            agent: &agent,
+            cards: &[],
+            own: &own,
+            marks: &marks,
+        };
+        Context::default().tokens(telling, counting).0
+    };
+    let messages = u64::try_from(own.len()).unwrap();
+    assert_eq!(tokens(100) - tokens(4), 96 * messages);
+    assert_eq!(tokens(4) - tokens(0), 4 * messages);
 }
 
 #[test]
@@ -141,7 +164,7 @@ fn a_goal_that_does_not_fit_is_cut_where_that_is_said_and_the_rest_of_the_run_is
     let all: u64 = prompt
         .messages
         .iter()
-        .map(|message| super::super::window::tokens_of(Tokenizer::Estimate, message))
+        .map(|message| super::super::window::tokens_of(cuts.counting, message))
         .sum();
     assert!(all <= 1_000, "{all}");
     // What fits is not cut.
@@ -293,7 +316,7 @@ proptest! {
             all += count(&card.name) + count(&card.description) + count(&card.input.to_string());
         }
         for message in &prompt.messages {
-            all += super::super::window::tokens_of(Tokenizer::Estimate, message);
+            all += super::super::window::tokens_of(window.counting, message);
         }
         prop_assert!(all <= tokens, "{all} of {tokens}");
         prop_assert!(prompt.messages.contains(&own[0]));

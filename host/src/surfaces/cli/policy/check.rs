@@ -44,7 +44,7 @@ pub(super) async fn look(scene: &Scene) -> Result<Looked> {
 fn estimated(setup: &Setup) -> Vec<String> {
     let models = setup.models.values();
     let unknown = models.filter(|model| {
-        matches!(model.provider, Provider::Remote(_)) && model.window.tokenizer.is_estimate()
+        matches!(model.provider, Provider::Remote(_)) && model.window.counting.is_estimate()
     });
     unknown.map(|model| model.name.clone()).collect()
 }

@@ -167,6 +167,16 @@ fn floods() {
     }
 }
 
+/// Of arguments that nobody can use so much is kept as the operator says.
+#[test]
+fn arguments_that_are_too_long_are_kept_as_far_as_the_operator_says() {
+    let long = [piece(0, "a", "t.x", "1".repeat(ARGS_BYTES * 4 + 1))];
+    let mut decoder = Wire::OpenAi.decoder(shared::names()).keeping(9);
+    decoder.push(calling(&long, "stop").as_bytes()).unwrap();
+    let reply = decoder.finish().unwrap();
+    assert_eq!(reply.calls[0].args, WishedArgs::Broken("111111111…".into()));
+}
+
 #[test]
 fn empty_deltas_cost_nothing() {
     let empty =
