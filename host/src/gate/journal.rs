@@ -169,6 +169,11 @@ impl Journal {
         self
     }
 
+    /// Lets so many events wait for whoever watches a run, before what is not kept is dropped. Said once.
+    pub fn let_wait(&self, events: usize) {
+        self.0.watches.bound(events);
+    }
+
     /// Shows all records from now on to somebody. Said once.
     pub fn show_all(&self, onlooker: Arc<dyn Onlooker>) {
         let _ = self.0.onlooker.set(onlooker);

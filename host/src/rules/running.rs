@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::health::Weights;
 use crate::words::limits::{
     ATTACHMENT_BYTES, ATTACHMENTS, CANCEL_GRACE_MS, KEYED_CALLS, KEYED_TTL_MS, REPEATS,
-    REPEATS_TTL_MS,
+    REPEATS_TTL_MS, WATCH_EVENTS,
 };
 use crate::words::vocabulary::System;
 
@@ -22,8 +22,25 @@ pub struct RunRules {
     pub health: Weights,
     /// What a run may be given to look at.
     pub attaching: Attaching,
+    /// What waits for whoever watches.
+    pub watching: Watching,
     /// Whose words for failures are said beside ours.
     pub system: Option<System>,
+}
+
+/// What waits for whoever watches a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watching {
+    /// Events; of what comes then, what is not kept is dropped.
+    pub events: usize,
+}
+
+impl Default for Watching {
+    fn default() -> Self {
+        Self {
+            events: WATCH_EVENTS,
+        }
+    }
 }
 
 /// What one run may be given to look at.

@@ -184,6 +184,7 @@ impl Host {
         served::read(&catalog, &mut policy.flows.classes);
         nested::nest(&mut policy.mounts, &mounts);
         let journal = journal.without(&known);
+        journal.let_wait(rules.watching.events);
         let traces = Traces::open(&places, (&vault, &known), &models, &journal)?;
         let paths = mounts
             .iter()

@@ -1,9 +1,8 @@
 //! The register of numbers: what the five systems use, as it was written down, beside what this program has. Each
 //! profile is loaded the way any configuration is.
 //!
-//! A row says where a number is here: a key, and what it is without a profile and with each; a fixed limit, and why it
-//! has no key; or nowhere, because what it is a number of is not there. What the systems do otherwise beside their numbers
-//! is in `profiles.rs`.
+//! A row says where a number is here: a key, and what it is without a profile and with each; or nowhere, because what it
+//! is a number of is not there. What the systems do otherwise beside their numbers is in `profiles.rs`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,13 +10,12 @@ use std::path::Path;
 use lazaret::surfaces::config::profile::PROFILES;
 use lazaret::surfaces::config::show::shown;
 use lazaret::surfaces::config::{Config, Surroundings};
-use lazaret::words::limits;
 use serde_json::Value;
 
 use crate::profiles::SEMANTICS;
 
 /// `number | its key | default | profiles`, and a reason where the default is another one than was written down;
-/// `number | fixed | value | why`, or `number | not here | why`.
+/// or `number | not here | why`.
 const REGISTER: &str = r#"
 loop.max_turns                | pace.turns                | 8      | relavium 17, graphorin 50, sage 3, oxydra 8
 loop.max_turns of a session   | pace.session_turns        | null   | relavium 50
@@ -80,7 +78,7 @@ provider.cooldown_ms          | chain.cooldown_ms         | 30000  | sage 60000
 provider.cooldown, failures   | not here | a provider rests when it asks for it, and not after so many failures
 provider.auth_refresh         | not here | a key is read anew once for each provider and run, as written down: a set and no count
 stream.buffer                 | not here | what waits of a stream is bounded by bytes
-event.queue                   | fixed                     | 256    | who is slower misses deltas only, which the record of their turn repeats whole
+event.queue                   | limits.watch_events       | 256    |
 budget.output_estimate_tokens | agents.a.budget.reply_tokens | 4096 |
 budget.max_cost               | agents.a.budget.cost      | null   |
 budget.cap                    | agents.a.budget.tokens    | null   |
@@ -109,7 +107,7 @@ wasm.expression               | not here | no expressions apart from scripts
 web.body                      | limits.answer_bytes       | 5242880 |
 web.text_chars, matches       | not here | the plugin's own
 http.body_max                 | serve.body_bytes          | 1048576 |
-mcp.frame_max                 | fixed                     | 1048576 | what one host promises its clients, all do; and none may be made to buffer more
+mcp.frame_max                 | mcp_server.frame_bytes    | 1048576 |
 graph.node_timeout, retries, parallel | not here | no graph of nodes
 critic.min_score, loops, temperature | not here | no critic
 selector.temperature, timeout, history | not here | nobody selects a route
@@ -132,16 +130,6 @@ causality.depth               | not here | labels say what had influence
 progress.max_artifacts, seq_digits | not here | no artifacts of progress
 "#;
 
-/// The limits that have no key.
-fn fixed(number: &str) -> u64 {
-    let of = |limit: usize| u64::try_from(limit).unwrap();
-    match number {
-        "mcp.frame_max" => of(limits::MCP_FRAME_BYTES),
-        "event.queue" => of(limits::WATCH_EVENTS),
-        other => panic!("`{other}` is no limit"),
-    }
-}
-
 /// A row of the register.
 struct Row {
     number: &'static str,
@@ -155,7 +143,6 @@ enum Is {
         default: Value,
         profiles: Vec<(&'static str, Value)>,
     },
-    Fixed(u64),
     NotHere,
 }
 
@@ -164,9 +151,6 @@ fn row(line: &'static str) -> Row {
     let value = |text: &str| serde_json::from_str::<Value>(text).unwrap();
     let (number, is) = match cells[..] {
         [number, "not here", why] if !why.is_empty() => (number, Is::NotHere),
-        [number, "fixed", value, why] if !why.is_empty() => {
-            (number, Is::Fixed(value.parse().unwrap()))
-        }
         [number, key, default, profiles] | [number, key, default, profiles, _] => {
             let profiles = profiles.split(", ").filter_map(|said| said.split_once(' '));
             let profiles = profiles.map(|(profile, said)| (profile, value(said)));
@@ -266,13 +250,10 @@ fn agrees(row: Row, profile: &str, held: &[Held]) -> Option<&'static str> {
 }
 
 #[test]
-fn numbers_without_a_key_are_what_was_written_down() {
+fn each_number_is_listed_once() {
     let mut seen = BTreeSet::new();
-    for Row { number, is } in register() {
+    for Row { number, .. } in register() {
         assert!(seen.insert(number), "{number} is listed twice");
-        if let Is::Fixed(value) = is {
-            assert_eq!(fixed(number), value, "{number}");
-        }
     }
     assert!(seen.len() > 90, "{}", seen.len());
 }

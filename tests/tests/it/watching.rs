@@ -77,6 +77,27 @@ async fn who_joins_in_the_middle_of_it_misses_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn so_many_events_wait_for_a_watcher_as_the_user_lets_wait() {
+    let rig = Rig::of("limits.watch_events = 3").open().await;
+    let run = rig.host.new_run();
+    let mut slow = rig.host.watch(&run);
+    for number in 0..10 {
+        let text = number.to_string();
+        rig.host.journal().glimpse(&run, Glimpse::Text { text });
+    }
+    let mut seen = Vec::new();
+    while let Some(Sight::Glimpse { glimpse, .. }) = slow.seen().await {
+        seen.push(glimpse);
+    }
+    let missed = Glimpse::Missed { glimpses: 7 };
+    let mut expected = vec![missed];
+    expected.extend(["0", "1", "2"].map(|text| Glimpse::Text {
+        text: text.to_owned(),
+    }));
+    assert_eq!(seen, expected);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_watcher_loses_glimpses_and_no_record() {
     let rig = Rig::of("").open().await;
     let run = rig.host.new_run();

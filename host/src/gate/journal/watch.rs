@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::sync::Notify;
 
@@ -18,29 +18,39 @@ use crate::words::lock::lock;
 
 /// Everybody who watches.
 #[derive(Default)]
-pub(super) struct Watches(Mutex<HashMap<RunId, Vec<Arc<Watch>>>>);
+pub(super) struct Watches {
+    of: Mutex<HashMap<RunId, Vec<Arc<Watch>>>>,
+    /// How much may wait for one of them before what is not kept is dropped.
+    most: OnceLock<usize>,
+}
 
 impl Watches {
+    /// Lets so much wait for each. Said once.
+    pub(super) fn bound(&self, events: usize) {
+        let _ = self.most.set(events);
+    }
+
     pub(super) fn show(&self, run: &RunId, sight: Sight) {
-        let watches = lock(&self.0);
+        let most = self.most.get().copied().unwrap_or(WATCH_EVENTS);
+        let watches = lock(&self.of);
         let Some((last, others)) = watches.get(run).and_then(|all| all.split_last()) else {
             return;
         };
         for watch in others {
-            watch.push(sight.clone());
+            watch.push(sight.clone(), most);
         }
-        last.push(sight);
+        last.push(sight, most);
     }
 
     fn add(&self, run: &RunId) -> Arc<Watch> {
         let watch = Arc::new(Watch::default());
-        let mut watches = lock(&self.0);
+        let mut watches = lock(&self.of);
         watches.entry(run.clone()).or_default().push(watch.clone());
         watch
     }
 
     fn remove(&self, run: &RunId, watch: &Arc<Watch>) {
-        let mut watches = lock(&self.0);
+        let mut watches = lock(&self.of);
         if let Some(all) = watches.get_mut(run) {
             all.retain(|other| !Arc::ptr_eq(other, watch));
             if all.is_empty() {
@@ -68,10 +78,10 @@ struct Queue {
 }
 
 impl Watch {
-    fn push(&self, sight: Sight) {
+    fn push(&self, sight: Sight, most: usize) {
         let mut queue = lock(&self.queue);
         match sight {
-            Sight::Glimpse { .. } if queue.is_behind || queue.sights.len() >= WATCH_EVENTS => {
+            Sight::Glimpse { .. } if queue.is_behind || queue.sights.len() >= most => {
                 queue.missed = queue.missed.saturating_add(1);
             }
             Sight::Record(_) if queue.is_behind || queue.records >= WATCH_RECORDS => {

@@ -5,14 +5,14 @@ use std::path::Path;
 use super::file::{ConfigFile, LimitTable, SearchTable};
 use crate::rules::health::Weights;
 use crate::rules::policy::{Bounds, Policy};
-use crate::rules::running::Attaching;
+use crate::rules::running::{Attaching, Watching};
 use crate::rules::search::SearchRules;
 use crate::rules::signature::Brevity;
 use crate::words::error::{Error, Result};
 use crate::words::limits::tuned::{CATALOGUE_LINE_CHARS_MIN, HANDLES_MIN, WASM_STACK_MIB_MIN};
 use crate::words::limits::{
     ATTACHMENT_BYTES, CALL_RETRIES_MAX, CALL_TIMEOUT_MS_MAX, FETCH_BODY_BYTES, HANDLES,
-    OUTCOME_BYTES, SEARCH_HITS_MAX, SEARCH_QUERY_CHARS, WASM_STACK_BYTES,
+    OUTCOME_BYTES, SEARCH_HITS_MAX, SEARCH_QUERY_CHARS, WASM_STACK_BYTES, WATCH_RECORDS,
 };
 
 /// What files say, in order.
@@ -106,6 +106,18 @@ pub(super) fn attaching(files: &Files<'_>) -> Result<Attaching> {
     Ok(Attaching {
         files: within("[limits] attachments", number, (0, of.files))?,
         bytes: within("[limits] attachment_bytes", bytes, (1, ATTACHMENT_BYTES))?,
+    })
+}
+
+/// What waits for one watcher of a run.
+///
+/// # Errors
+/// `BadInput` for a number out of its range.
+pub(super) fn watching(files: &Files<'_>) -> Result<Watching> {
+    let of = Watching::default();
+    let events = least(files, |limits| limits.watch_events).unwrap_or(of.events);
+    Ok(Watching {
+        events: within("[limits] watch_events", events, (1, WATCH_RECORDS))?,
     })
 }
 
@@ -327,6 +339,7 @@ mod tests {
                 weights(files)
                     .map(|_| ())
                     .and(attaching(files).map(|_| ()))
+                    .and(watching(files).map(|_| ()))
                     .and(silent(&mut Bounds::default(), files))
             });
             let error = error.unwrap_err();
@@ -340,6 +353,12 @@ mod tests {
             "limits.attachments = 5",
             "[limits] attachments is from 0 to 4",
         );
+        for events in [0, 1025] {
+            says(
+                &format!("limits.watch_events = {events}"),
+                "[limits] watch_events is from 1 to 1024",
+            );
+        }
         says(
             "limits.silent_timeout_ms = 0",
             "[limits] silent_timeout_ms is from 1 to 600000",

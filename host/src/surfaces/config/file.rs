@@ -453,6 +453,9 @@ pub struct LimitTable {
     /// Outcomes that one run holds at once under handles, from 16 to 4096; absent: 4096. Their names follow from it: `h4096`
     /// is the longest.
     pub handles: Option<usize>,
+    /// Events of a run that wait for one watcher, from 1 to 1024; absent: 256. Of what comes then, pieces of replies and
+    /// progress are dropped, and it is told how many; records are not.
+    pub watch_events: Option<usize>,
 }
 
 /// `[search]`.

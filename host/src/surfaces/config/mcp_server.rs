@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::bounds::within;
 use crate::surfaces::mcp::desk::Serving;
 use crate::words::error::{Error, Result};
 use crate::words::id::ToolName;
+use crate::words::limits::tuned::MCP_FRAME_BYTES_MIN;
 use crate::words::limits::{
-    MCP_ANSWER_MS_MAX, MCP_CALLS_MAX, MCP_IDLE_MS_MAX, MCP_NAMES, MCP_PAGE_TOOLS_MAX,
-    MCP_SESSIONS_MAX,
+    MCP_ANSWER_MS_MAX, MCP_CALLS_MAX, MCP_FRAME_BYTES, MCP_IDLE_MS_MAX, MCP_NAMES,
+    MCP_PAGE_TOOLS_MAX, MCP_SESSIONS_MAX,
 };
 use crate::words::message::Calling;
 
@@ -29,12 +31,23 @@ pub struct McpServerTable {
     pub calls: Option<usize>,
     /// Tools of one page of a list.
     pub page_tools: Option<usize>,
+    /// Bytes of one message of a client, and of what it is told of one call; from 8192 to 1048576, which it is where
+    /// nothing is said.
+    pub frame_bytes: Option<usize>,
     /// Sessions over HTTP at once.
     pub sessions: Option<usize>,
     /// How long a session over HTTP may be silent.
     pub idle_ms: Option<u64>,
     /// What clients know tools by, where that is not the usual name: `"text.count" = "count"`.
     pub names: BTreeMap<String, String>,
+}
+
+/// The least that one of them says.
+fn frame_bytes(tables: &[&McpServerTable]) -> Result<usize> {
+    let said = tables.iter().filter_map(|table| table.frame_bytes).min();
+    let bytes = said.unwrap_or(MCP_FRAME_BYTES);
+    let all = (MCP_FRAME_BYTES_MIN, MCP_FRAME_BYTES);
+    within("[mcp_server] frame_bytes", bytes, all)
 }
 
 /// What two files say together: the first that says something is followed.
@@ -83,6 +96,7 @@ pub(super) fn together(tables: &[&McpServerTable]) -> Result<Serving> {
             usual.page_tools,
             MCP_PAGE_TOOLS_MAX,
         )?,
+        frame_bytes: frame_bytes(tables)?,
         sessions: count(|t| t.sessions, "sessions", usual.sessions, MCP_SESSIONS_MAX)?,
         idle_ms: number(|t| t.idle_ms, "idle_ms", usual.idle_ms, MCP_IDLE_MS_MAX)?,
         names: names(tables)?,
@@ -117,6 +131,7 @@ pub(super) fn shown(serving: Serving) -> McpServerTable {
         answer_ms: Some(serving.answer_ms),
         calls: Some(serving.calls),
         page_tools: Some(serving.page_tools),
+        frame_bytes: Some(serving.frame_bytes),
         sessions: Some(serving.sessions),
         idle_ms: Some(serving.idle_ms),
         names: serving.names,
@@ -144,11 +159,24 @@ mod tests {
     }
 
     #[test]
+    fn the_least_that_a_file_says_bounds_messages() {
+        let (own, theirs) = (said("frame_bytes = 9000"), said("frame_bytes = 20000"));
+        for tables in [[&own, &theirs], [&theirs, &own]] {
+            assert_eq!(together(&tables).unwrap().frame_bytes, 9_000);
+        }
+    }
+
+    #[test]
     fn what_makes_no_sense_is_refused() {
         for (text, says) in [
             ("calls = 0", "calls is from 1 to"),
             ("sessions = 100000", "sessions is from 1 to"),
             ("answer_ms = 0", "answer_ms is from 1 to"),
+            ("frame_bytes = 8191", "frame_bytes is from 8192 to 1048576"),
+            (
+                "frame_bytes = 1048577",
+                "frame_bytes is from 8192 to 1048576",
+            ),
             (
                 "names = { \"a\" = \"b\" }",
                 "[mcp_server.names]: `a` is not a tool's name",

@@ -150,6 +150,7 @@ pub(super) fn resolve(mut setup: Setup, files: &[(&Path, &ConfigFile)]) -> Resul
         caching: caching(files)?,
         health: bounds::weights(files)?,
         attaching: bounds::attaching(files)?,
+        watching: bounds::watching(files)?,
         system: None,
     };
     bounds::silent(&mut setup.policy.bounds, files)?;

@@ -35,7 +35,7 @@ use crate::rules::inbound::Inbound;
 use crate::rules::manifest::Risk;
 use crate::rules::policy::{Mount, Policy};
 use crate::rules::questions::Unattended;
-use crate::rules::running::{Attaching, RunRules};
+use crate::rules::running::RunRules;
 use crate::rules::sanitise::{CapTable, Caps as ObservationCaps};
 use crate::rules::spans::collector::Pace as TracesPace;
 use crate::words::error::{Error, Result};
@@ -303,7 +303,7 @@ impl Effective {
                 })
                 .collect(),
             policy: PolicyShown {
-                limits: limits_of(policy, setup.rules.attaching, answer_bytes),
+                limits: limits_of(policy, &setup.rules, answer_bytes),
                 ..policy_of(policy)
             },
             runs: runs_of(config, &own, &theirs)?,
@@ -343,6 +343,7 @@ fn runs_of(config: &Config, own: &ConfigFile, theirs: &ConfigFile) -> Result<Run
         caching,
         health,
         attaching: _,
+        watching: _,
         system: _,
     } = setup.rules;
     let names = names::together(&[&own.names, &theirs.names])?;
@@ -380,7 +381,7 @@ fn runs_of(config: &Config, own: &ConfigFile, theirs: &ConfigFile) -> Result<Run
     })
 }
 
-fn limits_of(policy: &Policy, attaching: Attaching, answer_bytes: Option<usize>) -> LimitTable {
+fn limits_of(policy: &Policy, rules: &RunRules, answer_bytes: Option<usize>) -> LimitTable {
     let (bounds, scripts) = (policy.bounds, policy.scripts);
     LimitTable {
         fuel: Some(bounds.fuel),
@@ -400,10 +401,11 @@ fn limits_of(policy: &Policy, attaching: Attaching, answer_bytes: Option<usize>)
         silent_timeout_ms: Some(bounds.silent_timeout_ms),
         outcome_bytes: Some(bounds.outcome_bytes),
         answer_bytes: Some(answer_bytes.unwrap_or(FETCH_BODY_BYTES)),
-        attachments: Some(attaching.files),
-        attachment_bytes: Some(attaching.bytes),
+        attachments: Some(rules.attaching.files),
+        attachment_bytes: Some(rules.attaching.bytes),
         stack_mib: Some(bounds.stack_bytes >> 20),
         handles: Some(bounds.handles),
+        watch_events: Some(rules.watching.events),
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) async fn call(
         let error = Error::new(Code::Busy, format!("{most} calls are under way already"))
             .hint("wait for one of them; `[mcp_server] calls` says how many may be");
         let answered = Answered::refused(&shown(&request.name), Surface::Mcp, &error);
-        return Ok(told::told(&answered).into());
+        return Ok(told::told(&answered, session.desk.serving.frame_bytes).into());
     };
     let token = context.meta.get_progress_token();
     let call = Call {
@@ -295,6 +295,6 @@ impl Call<'_> {
             return Err(told::protocol(answered, &self.offered));
         }
         self.ears.logs(&answered.envelope).await;
-        Ok(told::told(answered).into())
+        Ok(told::told(answered, self.session.desk.serving.frame_bytes).into())
     }
 }

@@ -12,8 +12,8 @@ use super::tools::Offered;
 use crate::runs::host::Host;
 use crate::words::error::{Code, Error, Result};
 use crate::words::limits::{
-    CANCEL_GRACE_MS_MAX, MCP_ANSWER_MS, MCP_CALLS, MCP_CALLS_MAX, MCP_IDLE_MS, MCP_PAGE_TOOLS,
-    MCP_SESSIONS,
+    CANCEL_GRACE_MS_MAX, MCP_ANSWER_MS, MCP_CALLS, MCP_CALLS_MAX, MCP_FRAME_BYTES, MCP_IDLE_MS,
+    MCP_PAGE_TOOLS, MCP_SESSIONS,
 };
 use crate::words::lock::lock;
 use crate::words::message::Calling;
@@ -31,6 +31,8 @@ pub struct Serving {
     pub calls: usize,
     /// Tools of one page of a list.
     pub page_tools: usize,
+    /// Bytes of one message of a client, and of what it is told of one call.
+    pub frame_bytes: usize,
     /// Sessions over HTTP at once.
     pub sessions: usize,
     /// How long such a session may be silent.
@@ -47,6 +49,7 @@ impl Default for Serving {
             answer_ms: MCP_ANSWER_MS,
             calls: MCP_CALLS,
             page_tools: MCP_PAGE_TOOLS,
+            frame_bytes: MCP_FRAME_BYTES,
             sessions: MCP_SESSIONS,
             idle_ms: MCP_IDLE_MS,
             names: BTreeMap::new(),

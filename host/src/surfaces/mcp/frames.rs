@@ -27,13 +27,15 @@ use crate::guests::tasks;
 use crate::rules::json;
 use crate::words::clock::Deadline;
 use crate::words::id::shown;
-use crate::words::limits::{MCP_END_MS, MCP_FRAME_BYTES, MCP_ID_CHARS, MCP_REQUESTS};
+use crate::words::limits::{MCP_END_MS, MCP_ID_CHARS, MCP_REQUESTS};
 use crate::words::lock::lock;
 
 /// One client's messages, both ways.
 pub(super) struct Frames<R> {
     read: BufReader<R>,
     line: Vec<u8>,
+    /// Bytes of one line.
+    most: usize,
     /// The rest of a line that was too long.
     is_skipping: bool,
     /// When the client had no more to say: what it waits for has a moment to come.
@@ -90,10 +92,11 @@ enum Read {
 }
 
 impl<R: AsyncRead + Unpin + Send> Frames<R> {
-    /// Of a client that is read from here and written to there; the task writes until the frames are closed.
+    /// Of a client that is read from here and written to there, in lines of so many bytes at most; the task writes until
+    /// the frames are closed.
     pub(super) fn new<W>(
-        read: R,
-        write: W,
+        (read, write): (R, W),
+        most: usize,
         gone: Arc<watch::Sender<bool>>,
     ) -> (Self, JoinHandle<()>)
     where
@@ -103,6 +106,7 @@ impl<R: AsyncRead + Unpin + Send> Frames<R> {
         let frames = Self {
             read: BufReader::new(read),
             line: Vec::new(),
+            most,
             is_skipping: false,
             ended: None,
             out: Some(out),
@@ -125,7 +129,7 @@ impl<R: AsyncRead + Unpin + Send> Frames<R> {
             let taken = end.map_or(bytes.len(), |end| end.saturating_add(1));
             let was_skipping = self.is_skipping;
             if !was_skipping {
-                let most = MCP_FRAME_BYTES.saturating_add(1);
+                let most = self.most.saturating_add(1);
                 if self.line.len().saturating_add(taken) > most {
                     self.line.clear();
                     self.is_skipping = true;
@@ -169,7 +173,7 @@ impl<R: AsyncRead + Unpin + Send> Frames<R> {
                     }
                 }
                 Read::TooLong => {
-                    let what = format!("a message has at most {MCP_FRAME_BYTES} bytes");
+                    let what = format!("a message has at most {} bytes", self.most);
                     error(ErrorCode::INVALID_REQUEST, &what, None)
                 }
                 Read::End => {

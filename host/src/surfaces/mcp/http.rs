@@ -21,7 +21,6 @@ use crate::words::error::Error;
 use crate::words::event::Surface;
 use crate::words::id::shown;
 use crate::words::inert::inert_json;
-use crate::words::limits::MCP_FRAME_BYTES;
 
 /// Clients of MCP over HTTP.
 #[derive(Clone)]
@@ -51,7 +50,7 @@ impl Clients {
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .disable_allowed_origins()
-            .with_max_request_body_bytes(MCP_FRAME_BYTES);
+            .with_max_request_body_bytes(desk.serving.frame_bytes);
         let before = desk.clone();
         let inner = StreamableHttpService::new(
             move || Ok(Session::new(before.clone())),
@@ -86,7 +85,8 @@ impl Clients {
             return wrong_method(request.method());
         }
         let (head, body) = request.into_parts();
-        let body = match tokio::time::timeout(self.body, whole(body)).await {
+        let most = self.desk.serving.frame_bytes;
+        let body = match tokio::time::timeout(self.body, whole(body, most)).await {
             Ok(Ok(body)) => body,
             Ok(Err(refused)) => return refused,
             Err(_) => {
@@ -124,11 +124,11 @@ fn wrong_method(method: &Method) -> Response {
 }
 
 /// A body, whole, if it is a message that may be.
-async fn whole(body: Body) -> Result<Bytes, Response> {
-    match Limited::new(body, MCP_FRAME_BYTES).collect().await {
+async fn whole(body: Body, most: usize) -> Result<Bytes, Response> {
+    match Limited::new(body, most).collect().await {
         Ok(body) => Ok(body.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => {
-            let what = format!("a message has at most {MCP_FRAME_BYTES} bytes");
+            let what = format!("a message has at most {most} bytes");
             Err((StatusCode::PAYLOAD_TOO_LARGE, what).into_response())
         }
         Err(_) => {

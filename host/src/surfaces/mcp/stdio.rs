@@ -49,7 +49,7 @@ where
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    let (frames, writing) = Frames::new(read, write, desk.gone());
+    let (frames, writing) = Frames::new((read, write), desk.serving.frame_bytes, desk.gone());
     let mut stop = std::pin::pin!(stop);
     let begun = tokio::select! {
         begun = serve_server(Session::new(desk.clone()), frames) => begun,

@@ -19,13 +19,12 @@ use crate::words::error::Error;
 use crate::words::event::Surface;
 use crate::words::id::RunId;
 use crate::words::inert::visible;
-use crate::words::limits::MCP_FRAME_BYTES;
 
 /// Room for what is around an outcome in a message.
 const AROUND_BYTES: usize = 4 << 10;
 
-/// What a client is told of a call.
-pub(super) fn told(answered: &Answered) -> CallToolResult {
+/// What a client is told of a call, in so many bytes at most.
+pub(super) fn told(answered: &Answered, most: usize) -> CallToolResult {
     let mut content = vec![ContentBlock::text(text(&answered.envelope))];
     let id = answered.envelope.pointer("/meta/invocationId");
     let id = id.and_then(Value::as_str).unwrap_or_default();
@@ -37,10 +36,10 @@ pub(super) fn told(answered: &Answered) -> CallToolResult {
     );
     let told = with(content, without_bytes(answered.envelope.clone()));
     let bytes = serde_json::to_vec(&told).map_or(usize::MAX, |bytes| bytes.len());
-    if bytes.saturating_add(AROUND_BYTES) <= MCP_FRAME_BYTES {
+    if bytes.saturating_add(AROUND_BYTES) <= most {
         return told;
     }
-    let error = Error::too_big("the answer", MCP_FRAME_BYTES, bytes)
+    let error = Error::too_big("the answer", most, bytes)
         .hint("let a script cut it: `run_script` returns what you need of it");
     let action = answered.envelope.pointer("/meta/action");
     let action = action.and_then(Value::as_str).unwrap_or_default();
@@ -180,6 +179,7 @@ fn block(artifact: &Artifact, call: &str) -> ContentBlock {
 mod tests {
     use super::*;
     use crate::words::error::{Code, Issue};
+    use crate::words::limits::MCP_FRAME_BYTES;
 
     #[test]
     fn text_is_what_a_model_reads() {
@@ -212,9 +212,11 @@ mod tests {
             waits: None,
             artifacts: Vec::new(),
         };
-        let fits = told(&answered("x".repeat(400_000)));
+        let fits = told(&answered("x".repeat(400_000)), MCP_FRAME_BYTES);
         assert_eq!(fits.is_error, Some(false));
-        let big = told(&answered("x".repeat(600_000)));
+        let less = told(&answered("x".repeat(400_000)), 400_000);
+        assert_eq!(less.is_error, Some(true));
+        let big = told(&answered("x".repeat(600_000)), MCP_FRAME_BYTES);
         assert_eq!(big.is_error, Some(true));
         let envelope = big.structured_content.unwrap();
         assert_eq!(envelope["error"]["kind"], "too_big");

@@ -9,6 +9,8 @@ pub const CATALOGUE_LINE_CHARS_MIN: usize = 40;
 pub const HANDLES_MIN: usize = 16;
 /// Least value of `[limits] stack_mib`.
 pub const WASM_STACK_MIB_MIN: usize = 1;
+/// Least value of `[mcp_server] frame_bytes`: what a client begins with is shorter.
+pub const MCP_FRAME_BYTES_MIN: usize = 8 << 10;
 /// Least value of `[flow] span_chars`: in each span of so many letters lies a whole tile.
 pub const VERBATIM_SPAN_CHARS_MIN: usize = 11;
 /// Least value of `[flow] floor_chars`: of anything shorter every text has some.

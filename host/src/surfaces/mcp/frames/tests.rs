@@ -5,7 +5,11 @@ use super::*;
 /// What comes of these bytes: the messages' methods or ids, and what was said of bad lines.
 async fn read(bytes: Vec<u8>) -> (Vec<String>, Vec<Value>) {
     let (theirs, ours) = tokio::io::duplex(1 << 20);
-    let (mut frames, writing) = Frames::new(std::io::Cursor::new(bytes), ours, Arc::default());
+    let (mut frames, writing) = Frames::new(
+        (std::io::Cursor::new(bytes), ours),
+        MCP_FRAME_BYTES,
+        Arc::default(),
+    );
     let mut got = Vec::new();
     while let Some(message) = frames.receive().await {
         let value = serde_json::to_value(&message).unwrap();
@@ -69,6 +73,17 @@ async fn a_line_has_a_length() {
 }
 
 #[tokio::test]
+async fn a_line_is_as_long_as_the_user_lets_it_be() {
+    let line = |spaces: usize| format!("{PING}{}\n", " ".repeat(spaces)).into_bytes();
+    for (spaces, got) in [(100 - PING.len(), true), (101 - PING.len(), false)] {
+        let (_theirs, ours) = tokio::io::duplex(1 << 20);
+        let bytes = std::io::Cursor::new(line(spaces));
+        let (mut frames, _writing) = Frames::new((bytes, ours), 100, Arc::default());
+        assert_eq!(frames.receive().await.is_some(), got, "{spaces}");
+    }
+}
+
+#[tokio::test]
 async fn what_has_no_end_is_no_message() {
     let (got, said) = read(PING.as_bytes().to_vec()).await;
     assert_eq!((got.len(), said.len()), (0, 0));
@@ -79,8 +94,8 @@ async fn an_id_is_used_once_at_a_time() {
     let (_theirs, ours) = tokio::io::duplex(1 << 20);
     let bytes = format!("{PING}\n{PING}\n{}\n", PING.replace(":1,", ":2,"));
     let (mut frames, _writing) = Frames::new(
-        std::io::Cursor::new(bytes.into_bytes()),
-        ours,
+        (std::io::Cursor::new(bytes.into_bytes()), ours),
+        MCP_FRAME_BYTES,
         Arc::default(),
     );
     let mut ids = Vec::new();
@@ -100,8 +115,8 @@ async fn a_client_that_does_not_read_is_not_read_from() {
     let (_theirs, ours) = tokio::io::duplex(64);
     let bytes = "nope\n".repeat(1_000);
     let (mut frames, _writing) = Frames::new(
-        std::io::Cursor::new(bytes.into_bytes()),
-        ours,
+        (std::io::Cursor::new(bytes.into_bytes()), ours),
+        MCP_FRAME_BYTES,
         Arc::default(),
     );
     let read = tokio::time::timeout(Duration::from_millis(50), frames.receive()).await;
@@ -117,8 +132,8 @@ async fn what_is_not_answered_is_counted() {
         .map(|id| format!("{}\n", PING.replace(":1,", &format!(":{id},"))))
         .collect();
     let (mut frames, _writing) = Frames::new(
-        std::io::Cursor::new(lines.into_bytes()),
-        ours,
+        (std::io::Cursor::new(lines.into_bytes()), ours),
+        MCP_FRAME_BYTES,
         Arc::default(),
     );
     let mut last = None;
