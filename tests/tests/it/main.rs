@@ -40,6 +40,7 @@ mod paths;
 mod power;
 mod profiles;
 mod questions;
+mod records;
 mod repeats;
 mod schema;
 mod scripts;
