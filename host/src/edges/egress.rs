@@ -19,7 +19,7 @@ use reqwest::{Client, Method, Response};
 
 use self::fill::{Filled, Filling};
 use self::names::{Checked, Refused};
-pub use self::names::Names;
+pub use self::names::{Names, Slow};
 use self::rates::Rates;
 pub(crate) use self::stream::{Head, Outlet, Piece, Stream};
 use crate::edges::vault::Vault;

@@ -28,6 +28,7 @@ mod keys;
 mod killed;
 mod labels;
 mod limits;
+mod lookups;
 mod manifests;
 mod mcp;
 mod nesting;
