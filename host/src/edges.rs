@@ -12,6 +12,7 @@ pub mod mcp;
 pub mod memory;
 pub mod named;
 pub mod notes;
+pub mod records;
 pub mod state;
 pub mod vault;
 pub mod versions;

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::flow::Point;
+use crate::rules::flow::records::Touched;
 use crate::rules::policy::Policy;
 use crate::rules::questions::{Said, Unattended};
 use crate::rules::{Consent, Durability, Effect};
@@ -75,6 +76,8 @@ pub struct Performed<T> {
     pub told: Option<Value>,
     /// Of a call: what steps have made of it.
     pub remade: Option<Box<Remade>>,
+    /// Of a call: records in its outcome that somebody had a hand in.
+    pub touched: Touched,
     /// What it took.
     pub spent: Spent,
 }
@@ -89,6 +92,7 @@ impl<T> Performed<T> {
             label,
             told: None,
             remade: None,
+            touched: Touched::new(),
             spent,
         }
     }
@@ -328,6 +332,7 @@ impl Gate {
             label: caller.label.clone(),
             told: None,
             remade: None,
+            touched: Touched::new(),
             spent: Spent::default(),
         };
         let event = Event::Finished(finished);
@@ -441,6 +446,7 @@ impl Gate {
             label: performed.label.clone(),
             told: performed.told.clone(),
             remade: self.kept_remade(caller, performed.remade.clone()),
+            touched: performed.touched.clone(),
             spent: performed.spent,
         };
         self.journal

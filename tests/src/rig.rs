@@ -1,5 +1,7 @@
 //! A host for one test: `Rig::of(POLICY).guest("hostile").open().await`, then `rig.call(…)`.
 
+mod names;
+
 use std::collections::{HashMap, VecDeque};
 use std::fs::DirBuilder;
 use std::net::IpAddr;
@@ -7,7 +9,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lazaret::edges::egress::{Egress, Names};
+use lazaret::edges::egress::{Egress, Slow};
 use lazaret::edges::mcp::pins::Pins;
 use lazaret::edges::mcp::{Around, Server, parts};
 use lazaret::edges::vault::{Backend, Secret, Vault};
@@ -50,6 +52,7 @@ pub struct Rig {
     config: Table,
     folder: TempDir,
     names: HashMap<String, VecDeque<Vec<IpAddr>>>,
+    slow: Option<Arc<Slow>>,
     state: PathBuf,
     records: Records,
     engine: Option<PathBuf>,
@@ -85,6 +88,7 @@ impl Rig {
             config: Table::new(),
             folder,
             names: HashMap::new(),
+            slow: None,
             state: target().join("test-state"),
             records: Records::InMemory,
             engine: None,
@@ -375,7 +379,7 @@ impl Rig {
             state: self.state.clone(),
             records: self.records.clone(),
             program,
-            names: Names::Turns(Arc::new(std::sync::Mutex::new(self.names.clone()))),
+            names: self.looking_up(),
             clock: self.clock.clone(),
             collector: None,
         };

@@ -36,6 +36,30 @@ pub fn echo(plugin: &str, more: &Value) -> Vec<u8> {
     made(&manifest(plugin, more), body, "")
 }
 
+/// One that stands for a service that keeps records: each tool returns its arguments, since what a service says is the
+/// service's. `add` and `change` write, `find` looks; of `lose` nobody learns what it wrote.
+#[must_use]
+pub fn desk(plugin: &str) -> Vec<u8> {
+    let mut said = manifest(plugin, &json!({}));
+    let properties = json!({"id": {}, "title": {}, "mail": {}, "records": {}});
+    let tool = |(name, effect, output): (&str, &str, Value)| {
+        json!({
+            "name": name, "description": "d", "input": {"type": "object", "properties": properties},
+            "output": output, "effect": effect, "risk": "external_write",
+        })
+    };
+    let tools = [
+        ("add", "side-effecting", json!({})),
+        ("change", "side-effecting", json!({})),
+        ("find", "read-only", json!({})),
+        ("lose", "side-effecting", json!({"type": "string"})),
+    ];
+    said["tools"] = tools.into_iter().map(tool).collect();
+    let body =
+        "(i32.store (i32.const 4100) (local.get 2)) (i32.store (i32.const 4104) (local.get 3))";
+    made(&said, body, "")
+}
+
 /// One whose tool fails, with these details.
 #[must_use]
 pub fn failing(plugin: &str, more: &Value, retryable: bool, details: &Value) -> Vec<u8> {

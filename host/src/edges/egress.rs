@@ -18,14 +18,15 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Response};
 
 use self::fill::{Filled, Filling};
-pub use self::names::Names;
 use self::names::{Checked, Refused};
+pub use self::names::{Names, Slow};
 use self::rates::Rates;
 pub(crate) use self::stream::{Head, Outlet, Piece, Stream};
 use crate::edges::vault::Vault;
 use crate::gate::{Performed, Permit};
 use crate::rules::fetch::Fetch;
 use crate::rules::fetch::reason::Reason;
+use crate::rules::flow::records::Touched;
 use crate::rules::scrub::Known;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Code, Error, Result};
@@ -116,6 +117,7 @@ impl Egress {
             label,
             told: None,
             remade: None,
+            touched: Touched::new(),
             spent: Spent::since(began),
         }
     }

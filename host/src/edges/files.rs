@@ -30,6 +30,7 @@ use crate::gate::{Performed, Permit};
 use crate::rules::file::{
     BESIDE, File, FileWish, Place, Places, WriteMode, is_kept, is_repository, kept, repository,
 };
+use crate::rules::flow::records::Touched;
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result, why};
 use crate::words::event::{Content, Spent};
@@ -162,6 +163,7 @@ impl Files {
             label: label.unwrap_or_default(),
             told: None,
             remade: None,
+            touched: Touched::new(),
             spent,
         }
     }

@@ -12,6 +12,7 @@ use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use super::aside::{Asker, aside};
 use crate::gate::journal::{failing, planted, wal};
 use crate::gate::{Performed, Permit};
+use crate::rules::flow::records::Touched;
 use crate::rules::keep::{Keep, KeepWish};
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
@@ -151,6 +152,7 @@ impl Notes {
             label,
             told: None,
             remade: None,
+            touched: Touched::new(),
             spent,
         }
     }

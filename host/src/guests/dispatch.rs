@@ -8,6 +8,7 @@ mod before;
 mod late;
 mod leaves;
 mod outside;
+mod records;
 mod said;
 mod wanted;
 
@@ -40,6 +41,7 @@ use crate::rules::flow::ledger::Behind;
 use crate::rules::flow::lines::Flows;
 use crate::rules::flow::part;
 use crate::rules::flow::pick;
+use crate::rules::flow::records::Touched;
 use crate::rules::json;
 use crate::rules::manifest::{Sensitivity, SurfaceWord};
 use crate::rules::policy::{Bounds, Policy};
@@ -409,7 +411,8 @@ async fn perform(
         let error = clean_error(station, error);
         return Performed::of(Err(error), caller.label.clone(), done.spent);
     }
-    let label = of_outcome(tool, own.join(&done.trail.label));
+    let label = own.join(&done.trail.label).join(&done.trail.records.label);
+    let label = of_outcome(tool, label);
     *trail = done.trail;
     let result = unsaid(station, clean(station, done.result), &label);
     hear(station, caller, &label, &result);
@@ -432,6 +435,7 @@ async fn perform(
     Performed {
         result,
         content,
+        touched: records::kept(station, trail, &label),
         label,
         told,
         remade: done.remade,
@@ -524,13 +528,10 @@ async fn visit(
     let plugin = match &tool.by {
         By::Component(plugin) => plugin,
         By::Server(served) => {
-            let deadline = late::deadline(caller, call, tool, station.gate.policy());
-            let inner = inside(caller, call, (seq, within), station.gate.policy());
             // The largest of all that a call may come to: each call would be as large, and is moved.
-            let done = outside::perform((station, tasks), inner, (tool, served), call);
-            let done = Box::pin(done).await;
-            let result = done.result.map_err(|error| late::told(error, &deadline));
-            return Ok(Done { result, ..done });
+            let places = ((station, tasks), (caller, seq));
+            let done = outside::visit(places, (tool, served), (call, within));
+            return Ok(Box::pin(done).await);
         }
     };
     // A component that has to be compiled does not use up the call's own time, which begins after it.
@@ -581,6 +582,7 @@ fn tell_fault(
     let name = held.hold(&said, label)?;
     held.charge(way.fault_bits(), flows.bits)?;
     let what = (&said, Made::OfHandles);
+    let label = (label, &Touched::new());
     let card = handles::card(flows, (&call.tool, &name), what, label);
     Ok(Some(fault_card(card, sentence)))
 }
@@ -609,12 +611,13 @@ fn see(
     caller: &Caller,
     (flows, call): (&Flows, &Call),
     (value, label): (&Value, &Label),
-    read: &Label,
+    trail: &Trail,
 ) {
     let behind = Behind {
-        read,
+        read: &trail.label,
         held: &call.held,
         all: label,
+        touched: &trail.records.touched,
     };
     let mut ledger = caller.known.ledger();
     ledger.saw(flows, &call.tool, call.args.value(), (value, behind));
@@ -632,7 +635,7 @@ fn tell(
     let flows = &station.gate.policy().flows;
     let args = call.args.value();
     if !altered {
-        see(caller, (flows, call), (value, label), &trail.label);
+        see(caller, (flows, call), (value, label), trail);
     }
     let given = (args, call.places.as_slice());
     let fate = match caller.origin {
@@ -675,6 +678,7 @@ fn tell(
             };
             let what = (value, made);
             let call = (&call.tool, name.as_str());
+            let label = (label, &trail.records.touched);
             Ok(Some(handles::card(flows, call, what, label)))
         }
         Fate::Leaves(bits) => {

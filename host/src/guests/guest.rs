@@ -20,6 +20,7 @@ use super::stop::{Late, Who, why_stopped};
 use super::tasks::Tasks;
 use super::wasi::{self, Output};
 use crate::rules::caller::Caller;
+use crate::rules::flow::records::Seen;
 use crate::rules::policy::Bounds;
 use crate::rules::retry::Retries;
 use crate::rules::sanitise::visible;
@@ -77,6 +78,8 @@ pub struct Trail {
     pub artifacts: Vec<Artifact>,
     /// Everything that it has read.
     pub label: Label,
+    /// What is known of records of its service that it has shown or written.
+    pub records: Seen,
     pub(crate) log_bytes: usize,
     pub(crate) logs_dropped: u64,
     pub(super) artifact_bytes: usize,

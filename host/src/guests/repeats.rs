@@ -20,6 +20,7 @@ use super::station::Station;
 use super::tasks::Tasks;
 use crate::rules::call::Call;
 use crate::rules::caller::{Caller, Origin};
+use crate::rules::flow::records::Seen;
 use crate::rules::json;
 use crate::rules::manifest::Sensitivity;
 use crate::words::error::{Error, Result};
@@ -49,6 +50,8 @@ struct Whole {
     value: Value,
     /// Everything that the guest has read.
     label: Label,
+    /// What was known of the records that it has shown.
+    records: Seen,
     /// Whether a step of policy had a hand in it.
     altered: bool,
     at: u64,
@@ -161,6 +164,7 @@ pub(super) async fn made(
         *held = Some(Whole {
             value: value.clone(),
             label: done.trail.label.clone(),
+            records: done.trail.records.clone(),
             altered: done.spent.altered,
             at: now,
         });
@@ -176,6 +180,7 @@ impl Whole {
             telling: Telling::Whole,
             trail: Trail {
                 label: self.label.clone(),
+                records: self.records.clone(),
                 ..Trail::default()
             },
             remade: None,
@@ -229,7 +234,10 @@ fn place_of<'a>(
         (Origin::Model, _) if looks => (tasks.repeats(), caller.run.to_string()),
         (Origin::Client, Some(key)) if !looks => {
             let client = &caller.known.asked.client;
-            (&station.keyed, format!("{} {client} {key}", client.len()))
+            (
+                &station.past.keyed,
+                format!("{} {client} {key}", client.len()),
+            )
         }
         (Origin::Model | Origin::Client | Origin::Host | Origin::Script | Origin::Tool(_), _) => {
             return None;

@@ -23,6 +23,7 @@ use crate::edges::answers::Answers;
 use crate::edges::egress::Egress;
 use crate::edges::files::Files;
 use crate::edges::notes::Notes;
+use crate::edges::records::RecordLabels;
 use crate::gate::Gate;
 use crate::rules::health::Health;
 use crate::rules::scrub::Scrub;
@@ -49,14 +50,23 @@ pub struct Station {
     pub catalog: Catalog,
     /// Knows what must not be read by a model or client.
     pub scrub: Scrub,
-    /// Remembers what clients have had done under a key.
-    pub keyed: Repeats,
+    /// What is known of calls of other runs.
+    pub past: Past,
     /// Whoever is asked in the middle of a call.
     pub counsel: Counsels,
     /// In a replay: what came from outside. Nothing is asked of guests and models then.
     pub recorded: Option<Arc<dyn Recorded>>,
     /// How its models have done lately.
     pub health: Mutex<Health>,
+}
+
+/// What is known of calls of other runs.
+#[derive(Debug)]
+pub struct Past {
+    /// What clients have had done under a key.
+    pub keyed: Repeats,
+    /// Which records of services were written, and under whose influence.
+    pub records: RecordLabels,
 }
 
 /// Whoever is asked in the middle of a call.

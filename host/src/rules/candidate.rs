@@ -341,7 +341,7 @@ mod tests {
                 messages: vec![message.clone()],
                 ..Prompt::default()
             };
-            let needs = Needs::of((1, &prompt), &Label::default(), &Classes::default());
+            let needs = Needs::of((1, &prompt), &Label::default(), (&Classes::default(), 4));
             let expected = expected.into_iter().collect();
             assert_eq!(needs.takes, expected, "{message:?}");
         }

@@ -232,6 +232,10 @@ fn mark(record: &mut Record) {
     if let Some(label) = record.event.label_mut() {
         *label = label.with(Source::imported());
     }
+    if let Event::Finished(finished) = &mut record.event {
+        let labels = finished.touched.values_mut();
+        labels.for_each(|label| *label = label.with(Source::imported()));
+    }
     // Under more influence it is told between marks what was told without.
     if let Event::Prompted { digest, .. } = &mut record.event {
         *digest = None;
@@ -253,6 +257,8 @@ fn changed(why: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::words::event::{End, Narrowed, Started, Stopped, Surface};
     use crate::words::label::Label;
@@ -414,5 +420,27 @@ mod tests {
         lines[4] = &tail;
         let error = read(lines.join("\n").as_bytes(), &key(1)).unwrap_err();
         assert!(error.message().contains("it did not"), "{error}");
+    }
+
+    #[test]
+    fn what_is_imported_is_marked_wherever_it_says_who_had_influence() {
+        let finished = json!({"of": 0, "end": "done", "content": "empty", "label": ["user"],
+            "touched": {"e7": ["user"]}, "spent": {"us": 0}});
+        let mut record = record(
+            1,
+            Event::Finished(serde_json::from_value(finished).unwrap()),
+        );
+        mark(&mut record);
+        let Event::Finished(finished) = record.event else {
+            panic!("it stays what it is");
+        };
+        let imported = Label::of(Source::imported());
+        assert!(finished.label.covers(&imported));
+        assert!(
+            finished
+                .touched
+                .values()
+                .all(|label| label.covers(&imported))
+        );
     }
 }

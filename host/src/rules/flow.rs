@@ -17,6 +17,7 @@ pub mod lines;
 pub mod part;
 pub mod pick;
 mod plain;
+pub mod records;
 pub mod shape;
 pub mod suggest;
 pub mod trace;

@@ -612,6 +612,7 @@ mod tests {
             label: Label::default(),
             told: None,
             remade: None,
+            touched: BTreeMap::new(),
             spent: Spent::default(),
         })
     }

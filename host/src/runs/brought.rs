@@ -10,6 +10,7 @@ use super::known;
 use crate::gate::journal::Provenance;
 use crate::rules::flow::handles::{Handles, Made, card, handle_in, size_of, type_of};
 use crate::rules::flow::lines::Flows;
+use crate::rules::flow::records::Touched;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Brought, Content, End, Event, Record};
 use crate::words::id::{is_name, shown};
@@ -218,7 +219,8 @@ pub(super) fn goal_with(goal: &str, brought: &[Brought], flows: &Flows) -> Strin
         if let Content::Inline(value) = &one.content {
             // A person has chosen it; what it was made of, and by whom, nobody knows here.
             let what = (value, Made::OfHandles);
-            let card = card(flows, (&one.tool, &one.name), what, &one.label);
+            let label = (&one.label, &Touched::new());
+            let card = card(flows, (&one.tool, &one.name), what, label);
             text.push_str(&format!("\n{card}"));
         }
     }

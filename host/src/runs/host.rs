@@ -21,6 +21,7 @@ use super::written::Written;
 use crate::edges::egress::{Egress, Names};
 use crate::edges::files::{Files, nested};
 use crate::edges::notes::Notes;
+use crate::edges::records::RecordLabels;
 use crate::edges::state::StateFolder;
 use crate::edges::vault::Vault;
 use crate::edges::versions::Versions;
@@ -34,7 +35,7 @@ use crate::guests::engine;
 use crate::guests::plugin::{self, Installed, Plugin, PluginBytes};
 use crate::guests::repeats::Repeats;
 use crate::guests::script::Scripts;
-use crate::guests::station::{Counsels, Quarantine, Station};
+use crate::guests::station::{Counsels, Past, Quarantine, Station};
 use crate::guests::tasks::Tasks;
 use crate::guests::vouched;
 use crate::rules::agent::Agent;
@@ -43,7 +44,7 @@ use crate::rules::flow::handles::{Given, has_handle};
 use crate::rules::grant::Pattern;
 use crate::rules::health::Health;
 use crate::rules::policy::Policy;
-use crate::rules::running::RunRules;
+use crate::rules::running::{Caching, RunRules};
 use crate::rules::script;
 use crate::rules::scrub::{self, Scrub, told};
 use crate::rules::server::Terms;
@@ -183,6 +184,7 @@ impl Host {
         policy.flows.classes.read = read_by_somebody(&catalog, &policy);
         served::read(&catalog, &mut policy.flows.classes);
         nested::nest(&mut policy.mounts, &mounts);
+        let past = open_past(&places, journal.key(), &rules.caching)?;
         let journal = journal.without(&known);
         journal.let_wait(rules.watching.events);
         let traces = Traces::open(&places, (&vault, &known), &models, &journal)?;
@@ -199,7 +201,7 @@ impl Host {
             scripts: Scripts::new(engine, plugin::types_reader())?,
             catalog,
             scrub,
-            keyed: Repeats::new((rules.caching.keyed_entries, rules.caching.keyed_ttl_ms)),
+            past,
             counsel: Counsels {
                 models: Box::new(Models(models.clone())),
                 persons: kept.answers.clone(),
@@ -609,6 +611,19 @@ fn open_files(mounts: &BTreeMap<Arc<str>, PathBuf>, places: &Places) -> Result<F
             Files::open(mounts, &own, Some(&folder.plain_file("files.db")?))
         }
     }
+}
+
+/// Labels of records are the user's own, in whatever workspace: a service is the same in each.
+fn open_past(places: &Places, key: &HostKey, caching: &Caching) -> Result<Past> {
+    let records = match &places.records {
+        Records::InMemory => RecordLabels::in_memory(key.clone())?,
+        Records::Folder(_) => {
+            let folder = StateFolder::open(&places.state)?;
+            RecordLabels::open(&folder.plain_file("records.db")?, key.clone())?
+        }
+    };
+    let keyed = Repeats::new((caching.keyed_entries, caching.keyed_ttl_ms));
+    Ok(Past { keyed, records })
 }
 
 fn open_records(places: &Places) -> Result<(Journal, Notes)> {

@@ -388,7 +388,13 @@ fn learned(
         let given = given.unwrap_or_else(|_| Given::plain(args.clone()));
         if !finished.spent.altered {
             let (held, all) = (&given.label, &finished.label);
-            let behind = Behind { read, held, all };
+            let touched = &finished.touched;
+            let behind = Behind {
+                read,
+                held,
+                all,
+                touched,
+            };
             ledger.saw(flows, tool, &given.value, (outcome, behind));
         }
         match &finished.told {

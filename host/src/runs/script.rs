@@ -22,6 +22,7 @@ use crate::guests::script::ScriptEngine;
 use crate::guests::station::Station;
 use crate::guests::tasks::Tasks;
 use crate::rules::caller::Caller;
+use crate::rules::flow::records::Touched;
 use crate::rules::script::TOOL;
 use crate::words::bound::Bound;
 use crate::words::clock::Clock;
@@ -175,6 +176,7 @@ impl Script<'_> {
             label,
             told: None,
             remade: None,
+            touched: Touched::new(),
             spent,
         }
     }

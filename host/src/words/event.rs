@@ -498,6 +498,10 @@ pub struct Finished {
     /// Of a call that steps of policy have changed: what they have made of it, as it was judged again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remade: Option<Box<Remade>>,
+    /// Records of a service in it that somebody had a hand in, by their ids there: what influenced them when they were
+    /// written, beside what this call has read itself.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub touched: BTreeMap<String, Label>,
     /// What it took.
     pub spent: Spent,
 }

@@ -3,6 +3,7 @@
 //! A loop, queue, buffer or list that is not bounded by one of these is a defect. What an operator
 //! may change has its default here and its key in `[limits]` of `lazaret.toml`.
 
+pub mod records;
 pub mod scrubbing;
 pub mod servers;
 mod together;

@@ -1,6 +1,6 @@
 //! The journal on a disk that fails: power cuts, a full disk, syncs that fail, and files that were damaged.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use lazaret::gate::journal::Journal;
@@ -38,6 +38,7 @@ fn done(bytes: usize) -> Event {
         label: Label::default(),
         told: None,
         remade: None,
+        touched: BTreeMap::new(),
         spent: Spent::default(),
     })
 }

@@ -169,8 +169,13 @@ pub const DOORS: &[Door] = &[
     ),
     door(
         &["rusqlite"],
-        &["gate/journal", "edges/notes", "edges/labels"],
-        "the journal is the only truth; notes and the labels of files are the only other databases",
+        &[
+            "gate/journal",
+            "edges/notes",
+            "edges/labels",
+            "edges/records",
+        ],
+        "the journal is the only truth; notes and the labels of files and records are the only other databases",
     ),
     door(
         &[

@@ -35,6 +35,40 @@ pub enum Names {
     Table(Arc<HashMap<String, Vec<IpAddr>>>),
     /// In this table, each look-up getting the next answer and the last one staying: a name server that lies.
     Turns(Arc<Mutex<Turns>>),
+    /// In this table, where each look-up takes its time: for tests of what that time says.
+    Slow(Arc<Slow>),
+}
+
+/// A table in which a look-up takes as long as it says, by a time that passes only where somebody waits.
+#[derive(Debug, Default)]
+pub struct Slow {
+    table: HashMap<String, (Duration, Vec<IpAddr>)>,
+    ends: Mutex<Vec<Duration>>,
+}
+
+impl Slow {
+    /// Each name with how long it is looked up, and where it leads.
+    #[must_use]
+    pub fn of(table: HashMap<String, (Duration, Vec<IpAddr>)>) -> Self {
+        let ends = Mutex::default();
+        Self { table, ends }
+    }
+
+    /// When whoever asked was answered, since each look-up began, in their order.
+    #[must_use]
+    pub fn ends(&self) -> Vec<Duration> {
+        lock(&self.ends).clone()
+    }
+
+    fn took(&self, name: &str) -> Duration {
+        self.table
+            .get(name)
+            .map_or(Duration::ZERO, |(took, _)| *took)
+    }
+
+    fn ended(&self, after: Duration) {
+        lock(&self.ends).push(after);
+    }
 }
 
 impl Names {
@@ -60,14 +94,10 @@ impl Names {
                 }
                 Ok(answer)
             }
-        }
-    }
-
-    /// Whether how long a look-up takes can say anything: a table is as fast for what is not in it.
-    fn takes_time(&self) -> bool {
-        match self {
-            Self::System => true,
-            Self::Table(_) | Self::Turns(_) => false,
+            Self::Slow(slow) => {
+                let found = slow.table.get(name);
+                Ok(found.map_or_else(Vec::new, |(_, found)| found.clone()))
+            }
         }
     }
 }
@@ -146,10 +176,21 @@ impl Resolve for Checked {
         };
         Box::pin(async move {
             let finding = checked.find(name.as_str());
-            let found = if checked.names.takes_time() {
-                at_tick((TICK, &Machine::now()), finding).await?
-            } else {
-                finding.await?
+            let found = match &checked.names {
+                Names::System => at_tick((TICK, &Machine::now()), finding).await?,
+                Names::Slow(slow) => {
+                    let time = Still::default();
+                    let took = slow.took(name.as_str());
+                    let finding = async {
+                        time.wait(took).await;
+                        finding.await
+                    };
+                    let found = at_tick((TICK, &time), finding).await;
+                    slow.ended(time.passed());
+                    found?
+                }
+                // How long that takes says nothing: a table is as fast for what is not in it.
+                Names::Table(_) | Names::Turns(_) => finding.await?,
             };
             let addresses: Addrs = Box::new(found.into_iter());
             Ok(addresses)
@@ -192,6 +233,20 @@ impl Passing for Machine {
     }
 }
 
+/// A time that passes only where somebody waits.
+#[derive(Default)]
+struct Still(Mutex<Duration>);
+
+impl Passing for Still {
+    fn passed(&self) -> Duration {
+        *lock(&self.0)
+    }
+
+    async fn wait(&self, time: Duration) {
+        *lock(&self.0) += time;
+    }
+}
+
 /// Answers with what succeeds at once, and with what fails at the next multiple of `tick` since the beginning.
 async fn at_tick<T, E>(
     (tick, time): (Duration, &impl Passing),
@@ -220,20 +275,6 @@ mod tests {
         let ms = Duration::from_millis;
         for (took, rest) in [(0, 50), (1, 49), (49, 1), (50, 50), (51, 49), (120, 30)] {
             assert_eq!(rest_of_tick(ms(took), ms(50)), ms(rest), "{took}");
-        }
-    }
-
-    /// A time that passes only where somebody waits.
-    #[derive(Default)]
-    struct Still(std::sync::Mutex<Duration>);
-
-    impl Passing for Still {
-        fn passed(&self) -> Duration {
-            *lock(&self.0)
-        }
-
-        async fn wait(&self, time: Duration) {
-            *lock(&self.0) += time;
         }
     }
 

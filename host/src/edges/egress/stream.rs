@@ -10,6 +10,7 @@ use super::{
 };
 use crate::gate::{Performed, Permit};
 use crate::rules::fetch::Fetch;
+use crate::rules::flow::records::Touched;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Error, Result};
 use crate::words::event::{Content, Spent};
@@ -135,6 +136,7 @@ impl Egress {
             label,
             told: None,
             remade: None,
+            touched: Touched::new(),
             spent: Spent::since(began),
         }
     }

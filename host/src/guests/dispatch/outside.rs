@@ -12,18 +12,31 @@ use super::super::catalog::{Served, Tool};
 use super::super::guest::{Artifact, Trail};
 use super::super::station::Station;
 use super::super::tasks::Tasks;
-use super::wanted;
+use super::{Within, inside, late, wanted};
 use crate::edges::mcp::{Ask, Progress};
 use crate::rules::call::Call;
 use crate::rules::caller::Caller;
 use crate::rules::server::said::{self, Attached, Said};
 use crate::words::clock::Clock;
 use crate::words::event::{Glimpse, Spent};
-use crate::words::id::shown;
+use crate::words::id::{Seq, shown};
 use crate::words::label::Label;
 
+/// Asks the server of a tool, in the time that the call has.
+pub(super) async fn visit(
+    ((station, tasks), (caller, seq)): ((&Arc<Station>, &Tasks), (&Caller, Seq)),
+    (tool, served): (&Arc<Tool>, &Served),
+    (call, within): (&Call, Within),
+) -> Done {
+    let deadline = late::deadline(caller, call, tool, station.gate.policy());
+    let inner = inside(caller, call, (seq, within), station.gate.policy());
+    let done = perform((station, tasks), inner, (tool, served), call).await;
+    let result = done.result.map_err(|error| late::told(error, &deadline));
+    Done { result, ..done }
+}
+
 /// Has a server perform a call. `inner` is the call as a caller: its deadline is the call's.
-pub(super) async fn perform(
+async fn perform(
     (station, tasks): (&Arc<Station>, &Tasks),
     inner: Caller,
     (tool, served): (&Arc<Tool>, &Served),

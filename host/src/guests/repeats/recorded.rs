@@ -5,9 +5,11 @@ use super::Whole;
 use crate::guests::station::Station;
 use crate::rules::call::Call;
 use crate::rules::caller::Caller;
+use crate::rules::flow::records::Seen;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Content, EffectKind, End, Event, Finished, Judged, Record, Verdict};
 use crate::words::id::{RunId, Seq};
+use crate::words::label::Label;
 
 /// What came of the same call under this key; nothing where none was made in that time, or each has failed.
 ///
@@ -147,6 +149,10 @@ fn whole(key: &str, run: &RunId, (finished, at): (&Finished, u64)) -> Result<Opt
         } => Ok(Some(Whole {
             value: value.clone(),
             label: finished.label.clone(),
+            records: Seen {
+                label: Label::default(),
+                touched: finished.touched.clone(),
+            },
             altered: finished.spent.altered,
             at,
         })),

@@ -17,6 +17,7 @@ use super::leaves::{at, texts_at};
 use super::ledger::is_foreign;
 use super::lines::{Flows, Holding, Records};
 use super::plain;
+use super::records::{Touched, is_tainted};
 use crate::words::error::{Code, Error, Issue, Result};
 use crate::words::id::{ToolName, shown};
 use crate::words::label::Label;
@@ -460,7 +461,7 @@ pub fn card(
     flows: &Flows,
     (tool, name): (&ToolName, &str),
     (outcome, made): (&Value, Made),
-    label: &Label,
+    (label, touched): (&Label, &Touched),
 ) -> Value {
     let mut card = json!({KEY: name, "of": tool.as_str(), "label": plain::sources(label)});
     if made == Made::Anew
@@ -471,7 +472,8 @@ pub fn card(
     }
     let records = flows.about(tool).map(|said| &said.records);
     if made == Made::Anew
-        && let Some(fields) = records.and_then(|records| trusted(flows, records, outcome))
+        && let Some(fields) =
+            records.and_then(|records| trusted(flows, (records, touched), outcome))
         && let Some(card) = card.as_object_mut()
     {
         card.insert("fields".to_owned(), fields);
@@ -520,12 +522,17 @@ pub fn type_of(value: &Value) -> &'static str {
 }
 
 /// The trusted fields of each record, in order. What is not named stays behind, and what is not of its kind's form.
-fn trusted(flows: &Flows, records: &Records, outcome: &Value) -> Option<Value> {
+fn trusted(
+    flows: &Flows,
+    (records, touched): (&Records, &Touched),
+    outcome: &Value,
+) -> Option<Value> {
     if records.trusted.is_empty() {
         return None;
     }
     let fields = |record: &&Value| -> Value {
-        let own = !is_foreign(flows, records, record);
+        let own =
+            !is_foreign(flows, records, record) && !is_tainted(flows, (records, touched), record);
         let known = records.trusted.iter().map(|(field, kind)| {
             let texts = texts_at(record, field).into_iter();
             let texts = texts.filter_map(|text| plain::value(*kind, &text, own));

@@ -12,6 +12,7 @@ use super::class::{Classes, Integrity, Secrecy};
 use super::kind::{Kind, text_of};
 use super::leaves::{at, texts_at};
 use super::lines::{Flows, Records, ToolFlow};
+use super::records::{Touched, is_tainted};
 use super::typed::{Typed, words};
 use super::verbatim::Verbatim;
 use crate::rules::server;
@@ -55,6 +56,8 @@ pub struct Behind<'a> {
     pub held: &'a Label,
     /// Everything, and so what its caller knew.
     pub all: &'a Label,
+    /// Its records that somebody had a hand in when they were written.
+    pub touched: &'a Touched,
 }
 
 impl Behind<'_> {
@@ -148,8 +151,13 @@ impl Ledger {
         let read = behind.read_from(&flows.classes, tool);
         let (mut full, mut own) = (false, false);
         for record in at(outcome, &records.at) {
+            let mine = !is_foreign(flows, records, record);
+            if mine && is_tainted(flows, (records, behind.touched), record) {
+                self.saw_theirs(tool, records, record);
+                continue;
+            }
             full |= is_full(record);
-            own |= is_full(record) && !is_foreign(flows, records, record);
+            own |= is_full(record) && mine;
             self.saw_record(flows, (tool, &read), records, record);
         }
         for (argument, kind) in &records.asks {
@@ -160,6 +168,26 @@ impl Ledger {
             for text in texts_at(args, argument) {
                 self.vouch((*kind, own), &text, tool);
             }
+        }
+    }
+
+    /// A record of the user's that was written under a stranger's influence is no stranger's letter either: it vouches for
+    /// nothing, and who is on it nobody knows. Its title is one that somebody else has used, too.
+    fn saw_theirs(&mut self, tool: &ToolName, records: &Records, record: &Value) {
+        let Some(title) = first(record, &records.title) else {
+            return;
+        };
+        if !self.typed.has_title(&title) {
+            return;
+        }
+        let mark = first(record, &records.id).unwrap_or_else(|| record.to_string());
+        let which = (tool.plugin().to_owned(), mark);
+        match self.has_room(1) {
+            true => {
+                let by = (which, Author::Unknown);
+                self.titles.saw(&title, by, Vec::new());
+            }
+            false => self.titles.missed(&title),
         }
     }
 

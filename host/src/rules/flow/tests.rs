@@ -5,6 +5,7 @@ mod content;
 mod evasions;
 mod held;
 mod laws;
+mod records;
 mod witness;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -220,19 +221,27 @@ impl Scene {
     }
 
     /// The same of one that has read what has this label, and was given handles of that one.
-    fn saw_in(
+    fn saw_in(self, (read, held): (&str, &str), tool: &str, args: Value, outcome: Value) -> Self {
+        self.saw_touched((read, held, &[]), tool, args, outcome)
+    }
+
+    /// The same of an outcome with records that somebody had a hand in: each by its id, and who.
+    fn saw_touched(
         mut self,
-        (read, held): (&str, &str),
+        (read, held, touched): (&str, &str, &[(&str, &str)]),
         tool: &str,
         args: Value,
         outcome: Value,
     ) -> Self {
         let (read, held) = (label_of(read), label_of(held));
+        let touched = touched.iter();
+        let touched = touched.map(|(id, label)| ((*id).to_owned(), label_of(label)));
         let all = self.label.join(&read).join(&held);
         let behind = Behind {
             read: &read,
             held: &held,
             all: &all,
+            touched: &touched.collect(),
         };
         let said = (&outcome, behind);
         self.ledger

@@ -11,6 +11,7 @@ use crate::guests::guest::Trail;
 use crate::guests::recorded::Recorded;
 use crate::rules::context::rolling::HOST;
 use crate::rules::flow::apart::fault_in;
+use crate::rules::flow::records::Seen;
 use crate::rules::script::TOOL;
 use crate::rules::server;
 use crate::rules::server::asked::used_by;
@@ -20,7 +21,7 @@ use crate::words::event::{
     Scripted, Tried, Verdict,
 };
 use crate::words::id::{Place, RunId, Seq};
-use crate::words::label::{Sort, Source};
+use crate::words::label::{Label, Sort, Source};
 use crate::words::lock::lock;
 use crate::words::message::{Reply, Usage};
 
@@ -63,12 +64,16 @@ impl Outside {
     /// `BadInput` for an outcome that was not kept.
     pub(super) fn of(records: &[Record], (all, own): (&[Record], &[Seq])) -> Result<Self> {
         let ends: BTreeMap<Seq, (Seq, &Finished)> = records.iter().filter_map(end).collect();
+        let read = read(all, own);
         let mut outcomes: BTreeMap<Place, VecDeque<Outcome>> = BTreeMap::new();
         for (seq, judged) in records.iter().filter_map(performed) {
             let outcome = match ends.get(&seq).filter(|(_, finished)| !is_open(finished)) {
                 None => Outcome::Open,
                 Some((at, finished)) => {
-                    Outcome::Came(*at, Box::new(done(judged, (seq, finished))?))
+                    let mut done = done(judged, (seq, finished))?;
+                    let read = read.get(&seq).cloned().unwrap_or_default();
+                    done.trail.label = heard(&read, &finished.label);
+                    Outcome::Came(*at, Box::new(done))
                 }
             };
             let place = judged.place.clone();
@@ -251,7 +256,10 @@ fn done(judged: &Judged, (seq, finished): (Seq, &Finished)) -> Result<Done> {
         }
     };
     let mut trail = Trail::default();
-    trail.label = finished.label.clone();
+    trail.records = Seen {
+        label: finished.label.clone(),
+        touched: finished.touched.clone(),
+    };
     Ok(Done {
         result,
         telling,
@@ -259,6 +267,37 @@ fn done(judged: &Judged, (seq, finished): (Seq, &Finished)) -> Result<Done> {
         remade: finished.remade.clone(),
         spent: finished.spent,
     })
+}
+
+/// What of its own reading stands behind an outcome: a server that asks for something in the middle of its call is not
+/// told whatever came into the asking.
+fn heard(read: &Label, all: &Label) -> Label {
+    let is_read = |source: &&Source| {
+        let mut read = read.sources();
+        read.any(|one| one == *source || (source.is_many() && one.sort() == source.sort()))
+    };
+    let sources = all.sources().filter(is_read);
+    sources.fold(Label::default(), |label, source| label.with(source.clone()))
+}
+
+/// What each call has read itself, by its place among those that come again: whatever came of its own wishes.
+fn read(all: &[Record], own: &[Seq]) -> BTreeMap<Seq, Label> {
+    let mut wishers = BTreeMap::new();
+    let mut read: BTreeMap<Seq, Label> = BTreeMap::new();
+    for record in all {
+        if let Event::Judged(_) = &record.event {
+            wishers.insert(record.seq, record.parent);
+        }
+        if let Event::Finished(finished) = &record.event
+            && let Some(wisher) = wishers.get(&finished.of)
+            && let Ok(place) = own.binary_search(wisher)
+        {
+            let place = Seq::try_from(place).unwrap_or(Seq::MAX);
+            let known = read.entry(place).or_default();
+            *known = known.join(&finished.label);
+        }
+    }
+    read
 }
 
 /// What each model that was asked said, in order; of one that failed, how its request did.

@@ -75,3 +75,25 @@ async fn a_tool_of_which_nothing_is_said_needs_a_line() {
         denied.hints()
     );
 }
+
+/// What a server keeps was written by whoever wished for it, as at any other service.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_record_of_a_server_is_shown_under_the_influence_that_it_was_written_under() {
+    let more = "[mcp.mail.tools.echo]\neffect = \"side-effecting\"\n[flow]\nrelease = [\"mail.*\"]
+        [flow.tools.\"mail.echo\".records]\nown = true
+        [mounts.inbox]\npath = \"inbox\"\n[grants.\"files.*\"]\nmounts = { inbox = \"read\" }";
+    let rig = rig("good", more)
+        .await
+        .file("inbox/letter.txt", "Dear reader");
+    let rig = rig.open().await;
+    let echo = |id: &str| format!("return await tools.mail.echo({{text: '{id}'}})");
+    let read = "await tools.files.read({path: 'inbox/letter.txt'});";
+    rig.script(&format!("{read} {}", echo("eve"))).await;
+    rig.script(&echo("bob")).await;
+    let rig = rig.restart().await;
+    for (id, expected) in [("eve", true), ("bob", false)] {
+        let called = rig.call("mail.echo", json!({ "text": id })).await;
+        let found = called.outcome.label.to_string();
+        assert_eq!(found.contains("file:inbox"), expected, "{id}: {found}");
+    }
+}

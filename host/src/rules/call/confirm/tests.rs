@@ -195,6 +195,7 @@ fn that_a_value_stands_in_a_list_confirms_nothing() {
         read: &none,
         held: &none,
         all: &none,
+        touched: &BTreeMap::new(),
     };
     caller
         .known

@@ -6,7 +6,7 @@ use crate::words::label::Sort;
 
 const TYPED: &[(&str, &str)] = &[("to", "typed")];
 
-fn letter(id: &str, from: &str, title: &str) -> Value {
+pub(super) fn letter(id: &str, from: &str, title: &str) -> Value {
     json!({"id": id, "from": from, "to": ["me@own.test", "team@own.test"], "title": title, "from_name": "Ada B. Lovelace",
         "link": format!("https://{id}.test/"), "account": format!("ACC-{id}"), "room": "Blue"})
 }

@@ -1,6 +1,7 @@
 //! What frames do with bytes of any kind.
 
 use super::*;
+use crate::words::limits::MCP_FRAME_BYTES;
 
 /// What comes of these bytes: the messages' methods or ids, and what was said of bad lines.
 async fn read(bytes: Vec<u8>) -> (Vec<String>, Vec<Value>) {

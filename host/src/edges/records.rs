@@ -1,0 +1,425 @@
+//! Labels of records that services keep: what influenced what a tool wrote there, by service and id, for whoever is shown
+//! the record later (design §5: labels are stored with everything that is stored).
+//!
+//! They lie in the user's own state folder, each with an authentication of itself: of one that this host has not written, the
+//! worst is believed. Ids are kept by digest. What a person does at the service itself is that person's doing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+
+use super::aside::{Asker, aside};
+use crate::gate::journal::{failing, planted, wal};
+use crate::rules::flow::records::{EACH, Hands, plain};
+use crate::words::error::{Code, Error, Result};
+use crate::words::id::Digest;
+use crate::words::key::HostKey;
+use crate::words::label::Source;
+use crate::words::limits::JOURNAL_WAIT_MS;
+use crate::words::limits::records::{RECORDS_PER_CALL, RECORDS_PER_SERVICE};
+use crate::words::lock::lock;
+
+const TABLES: &str = "CREATE TABLE IF NOT EXISTS records (
+    service TEXT NOT NULL, record TEXT NOT NULL, hands TEXT NOT NULL, mac BLOB,
+    PRIMARY KEY (service, record)) STRICT, WITHOUT ROWID";
+/// What the key is used for.
+const PURPOSE: &str = "record";
+
+/// All labels of records.
+#[derive(Clone)]
+pub struct RecordLabels {
+    database: Arc<Mutex<Connection>>,
+    path: Arc<Path>,
+    key: HostKey,
+}
+
+/// The labels of one service, at work.
+struct Book<'a> {
+    database: &'a Connection,
+    key: &'a HostKey,
+    name: &'a str,
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the labels of records are a database of their own"
+)]
+impl RecordLabels {
+    /// Opens the labels at `path`, or begins them. `key` authenticates what is written.
+    ///
+    /// # Errors
+    /// `Corrupt`, `DiskFailed`.
+    pub fn open(path: &Path, key: HostKey) -> Result<Self> {
+        Connection::open(path)
+            .and_then(|database| Self::start(database, path, key))
+            .map_err(|error| explain(&error, path))
+    }
+
+    /// Labels that are forgotten with the process.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub fn in_memory(key: HostKey) -> Result<Self> {
+        let path = Path::new("records");
+        Connection::open_in_memory()
+            .and_then(|database| Self::start(database, path, key))
+            .map_err(|error| explain(&error, path))
+    }
+
+    fn start(database: Connection, path: &Path, key: HostKey) -> rusqlite::Result<Self> {
+        database.busy_timeout(Duration::from_millis(JOURNAL_WAIT_MS))?;
+        planted::disarm(&database)?;
+        wal::begin(&database)?;
+        database.pragma_update(None, "synchronous", "FULL")?;
+        database.execute_batch(TABLES)?;
+        Ok(Self {
+            database: Arc::new(Mutex::new(database)),
+            path: path.into(),
+            key,
+        })
+    }
+
+    /// Somebody had a hand in these records of a service, or is about to.
+    ///
+    /// # Errors
+    /// `DiskFailed`, `Busy`; `Cancelled` where nobody waits any more.
+    pub(crate) async fn touch(
+        &self,
+        service: &str,
+        ids: BTreeSet<String>,
+        hands: Hands,
+    ) -> Result<()> {
+        if ids.is_empty() || hands.says_nothing() {
+            return Ok(());
+        }
+        let (labels, name) = (self.clone(), service.to_owned());
+        let work = aside(move |asker| labels.touch_now(&name, &ids, (&hands, asker))).await;
+        work.unwrap_or_else(|| Err(Error::bug("the labels of records panicked")))
+    }
+
+    fn touch_now(
+        &self,
+        service: &str,
+        ids: &BTreeSet<String>,
+        (hands, asker): (&Hands, &Asker),
+    ) -> Result<()> {
+        let failed = |error: rusqlite::Error| explain(&error, &self.path);
+        let mut database = lock(&self.database);
+        let work = database
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(failed)?;
+        // Another process may have held the database for longer than the asker waits.
+        asker.check()?;
+        let book = self.book(&work, service);
+        book.touch(ids, hands).map_err(failed)?;
+        work.commit().map_err(failed)
+    }
+
+    /// Who had a hand in these records of a service, by their ids; and in each of them.
+    ///
+    /// # Errors
+    /// `DiskFailed`, `Busy`: no label, no record.
+    pub(crate) async fn of(
+        &self,
+        service: &str,
+        ids: BTreeSet<String>,
+    ) -> Result<BTreeMap<String, Hands>> {
+        let (labels, name) = (self.clone(), service.to_owned());
+        let work = aside(move |_| {
+            let database = lock(&labels.database);
+            let book = labels.book(&database, &name);
+            let found = book.of(ids);
+            found.map_err(|error| explain(&error, &labels.path))
+        });
+        let found = work.await;
+        found.unwrap_or_else(|| Err(Error::bug("the labels of records panicked")))
+    }
+
+    fn book<'a>(&'a self, database: &'a Connection, name: &'a str) -> Book<'a> {
+        Book {
+            database,
+            key: &self.key,
+            name,
+        }
+    }
+}
+
+impl Book<'_> {
+    fn touch(&self, ids: &BTreeSet<String>, hands: &Hands) -> rusqlite::Result<()> {
+        let marks: BTreeSet<String> = ids.iter().map(|id| mark(id)).collect();
+        if marks.len() > RECORDS_PER_CALL || self.count()? + marks.len() > RECORDS_PER_SERVICE {
+            return self.collapse(hands);
+        }
+        for mark in marks {
+            let known = self.get(&mark)?.unwrap_or_default();
+            let joined = known.join(hands);
+            if joined != known {
+                self.put(&mark, &joined)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is known of any is known of each from now on.
+    fn collapse(&self, hands: &Hands) -> rusqlite::Result<()> {
+        let all = self.any()?.join(hands);
+        let every = "DELETE FROM records WHERE service = ?1";
+        self.database.execute(every, [self.name])?;
+        tracing::warn!(
+            target: "lazaret::records",
+            service = self.name,
+            "there are too many records for a label each: what is known of any counts for each"
+        );
+        self.put(EACH, &all)
+    }
+
+    fn of(&self, ids: BTreeSet<String>) -> rusqlite::Result<BTreeMap<String, Hands>> {
+        let mut found = BTreeMap::new();
+        let each = match ids.len() > RECORDS_PER_CALL {
+            true => Some(self.any()?),
+            false => self.get(EACH)?,
+        };
+        if let Some(hands) = each {
+            found.insert(EACH.to_owned(), hands);
+        }
+        for id in ids.into_iter().take(RECORDS_PER_CALL) {
+            if let Some(hands) = self.get(&mark(&id))? {
+                found.insert(id, hands);
+            }
+        }
+        Ok(found)
+    }
+
+    fn count(&self) -> rusqlite::Result<usize> {
+        let query = "SELECT count(*) FROM records WHERE service = ?1";
+        let count = self
+            .database
+            .query_row(query, [self.name], |row| row.get::<_, i64>(0))?;
+        Ok(usize::try_from(count).unwrap_or(usize::MAX))
+    }
+
+    fn get(&self, mark: &str) -> rusqlite::Result<Option<Hands>> {
+        let query = "SELECT record, hands, mac FROM records WHERE service = ?1 AND record = ?2";
+        self.database
+            .prepare_cached(query)?
+            .query_row(params![self.name, mark], |row| self.read(row))
+            .optional()
+    }
+
+    /// Who had a hand in any of them.
+    fn any(&self) -> rusqlite::Result<Hands> {
+        let query = "SELECT record, hands, mac FROM records WHERE service = ?1";
+        let mut query = self.database.prepare(query)?;
+        let mut all = Hands::default();
+        for hands in query.query_map([self.name], |row| self.read(row))? {
+            all = all.join(&hands?);
+        }
+        Ok(all)
+    }
+
+    fn put(&self, mark: &str, hands: &Hands) -> rusqlite::Result<()> {
+        const PUT: &str =
+            "INSERT OR ABORT INTO records (service, record, hands, mac) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT DO UPDATE SET hands = ?3, mac = ?4";
+        let text = serde_json::to_string(hands)
+            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+        let mac = self.key.mac(PURPOSE, &parts(self.name, mark, &text));
+        let row = params![self.name, mark, text, mac.bytes().as_slice()];
+        self.database.prepare_cached(PUT)?.execute(row)?;
+        Ok(())
+    }
+
+    /// One that this host has not written may say too little, and may be anybody's.
+    fn read(&self, row: &Row<'_>) -> rusqlite::Result<Hands> {
+        let mark: String = row.get(0)?;
+        let text = row.get::<_, String>(1).unwrap_or_default();
+        // Whatever else stands there is none.
+        let mac = row.get::<_, [u8; 32]>(2).ok().map(Digest::from);
+        let parts = parts(self.name, &mark, &text);
+        let is_ours = mac.is_some_and(|mac| self.key.made(&mac, PURPOSE, &parts));
+        let said = serde_json::from_str::<Hands>(&text);
+        match (is_ours, said) {
+            (true, Ok(hands)) => Ok(hands),
+            (_, said) => {
+                tracing::warn!(
+                    target: "lazaret::records",
+                    service = self.name,
+                    "a label of `records.db` is not as it was written: its record counts as anybody's"
+                );
+                let mut hands = said.unwrap_or_default();
+                hands.wished = hands.wished.with(Source::imported());
+                Ok(hands)
+            }
+        }
+    }
+}
+
+/// An id as the database knows it: of any length, and told to nobody.
+fn mark(id: &str) -> String {
+    match id {
+        EACH => EACH.to_owned(),
+        id => Digest::of(plain(id).as_bytes()).to_string(),
+    }
+}
+
+/// What a label's authentication is of.
+fn parts<'a>(service: &'a str, mark: &'a str, hands: &'a str) -> [&'a [u8]; 3] {
+    [service.as_bytes(), mark.as_bytes(), hands.as_bytes()]
+}
+
+fn explain(error: &rusqlite::Error, path: &Path) -> Error {
+    failing::explain(error, path, |shown| {
+        let what = format!("`{shown}` is damaged, or holds no labels of records");
+        Error::new(Code::Corrupt, what)
+            .hint("without them nobody knows who wrote a record of a service: bring it back from a copy")
+            .hint("or move it away, once you have looked through what tools have written there")
+    })
+}
+
+impl std::fmt::Debug for RecordLabels {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("RecordLabels")
+    }
+}
+
+#[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the tests are whoever changes the labels"
+)]
+mod tests {
+    use super::*;
+    use crate::words::label::{Label, Sort};
+
+    fn open(path: &Path) -> RecordLabels {
+        RecordLabels::open(path, HostKey::new(&[7; 32])).unwrap()
+    }
+
+    fn by(host: &str) -> Hands {
+        Hands {
+            wished: Label::of(Source::new(Sort::Web, host)),
+            read: Label::default(),
+        }
+    }
+
+    fn touch(labels: &RecordLabels, service: &str, ids: &[&str], hands: &Hands) {
+        let ids = ids.iter().map(|id| (*id).to_owned()).collect();
+        let asker = Asker::default();
+        labels.touch_now(service, &ids, (hands, &asker)).unwrap();
+    }
+
+    fn of(labels: &RecordLabels, service: &str, ids: &[&str]) -> BTreeMap<String, Hands> {
+        let ids = ids.iter().map(|id| (*id).to_owned()).collect();
+        let database = lock(&labels.database);
+        labels.book(&database, service).of(ids).unwrap()
+    }
+
+    fn one(labels: &RecordLabels, id: &str) -> Option<Hands> {
+        of(labels, "cal", &[id]).remove(id)
+    }
+
+    #[test]
+    fn a_label_is_kept_by_service_and_id_and_never_shrinks() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("records.db");
+        let labels = open(&path);
+        touch(&labels, "cal", &["e7", "e8"], &by("one"));
+        touch(&labels, "cal", &["e7"], &by("two"));
+        drop(labels);
+        let labels = open(&path);
+        assert_eq!(one(&labels, "e7"), Some(by("one").join(&by("two"))));
+        assert_eq!(one(&labels, " E8"), Some(by("one")));
+        assert_eq!(one(&labels, "e9"), None);
+        assert!(of(&labels, "mail", &["e7"]).is_empty());
+    }
+
+    #[test]
+    fn what_is_known_of_each_is_said_beside_each() {
+        let labels = RecordLabels::in_memory(HostKey::new(&[7; 32])).unwrap();
+        touch(&labels, "cal", &["e7"], &by("one"));
+        touch(&labels, "cal", &[EACH], &by("two"));
+        let found = of(&labels, "cal", &["e7", "e9"]);
+        let expected = [(EACH, by("two")), ("e7", by("one"))];
+        assert_eq!(
+            found,
+            expected.map(|(id, hands)| (id.to_owned(), hands)).into()
+        );
+        assert!(of(&labels, "mail", &["e9"]).is_empty());
+    }
+
+    #[test]
+    fn a_row_that_this_host_has_not_written_is_anybodys() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("records.db");
+        let labels = open(&path);
+        touch(
+            &labels,
+            "cal",
+            &["text", "none", "broken", "moved"],
+            &by("one"),
+        );
+        let theirs = Connection::open(&path).unwrap();
+        for (change, id) in [
+            (
+                "UPDATE records SET hands = '{\"wished\":[],\"read\":[]}' WHERE record = ?1",
+                "text",
+            ),
+            ("UPDATE records SET mac = NULL WHERE record = ?1", "none"),
+            (
+                "UPDATE records SET hands = 'x', mac = x'00' WHERE record = ?1",
+                "broken",
+            ),
+            (
+                "UPDATE records SET service = 'mail' WHERE record = ?1",
+                "moved",
+            ),
+        ] {
+            assert_eq!(theirs.execute(change, [mark(id)]).unwrap(), 1, "{change}");
+        }
+        let anybodys = Source::imported();
+        let is_theirs = |hands: Option<&Hands>| {
+            hands.is_some_and(|hands| hands.wished.covers(&Label::of(anybodys.clone())))
+        };
+        for id in ["text", "none", "broken"] {
+            assert!(is_theirs(one(&labels, id).as_ref()), "{id}");
+        }
+        assert!(is_theirs(of(&labels, "mail", &["moved"]).get("moved")));
+        // What is written to it later does not wash it.
+        touch(&labels, "cal", &["none"], &by("two"));
+        assert!(is_theirs(one(&labels, "none").as_ref()));
+        let other = RecordLabels::open(&path, HostKey::new(&[8; 32])).unwrap();
+        assert!(is_theirs(one(&other, "none").as_ref()));
+    }
+
+    #[test]
+    fn past_the_bound_what_is_known_of_one_is_said_of_each() {
+        let labels = RecordLabels::in_memory(HostKey::new(&[7; 32])).unwrap();
+        touch(&labels, "cal", &["e7"], &by("one"));
+        let many: Vec<String> = (0..=RECORDS_PER_CALL).map(|n| n.to_string()).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        // Too many to look each one up.
+        assert_eq!(of(&labels, "cal", &many).get(EACH), Some(&by("one")));
+        touch(&labels, "cal", &many, &by("two"));
+        let found = of(&labels, "cal", &["never seen"]);
+        assert_eq!(found.get(EACH), Some(&by("one").join(&by("two"))));
+        let database = lock(&labels.database);
+        assert_eq!(labels.book(&database, "cal").count().unwrap(), 1);
+    }
+
+    #[tokio::test]
+    async fn what_the_user_alone_wrote_needs_no_label() {
+        let labels = RecordLabels::in_memory(HostKey::new(&[7; 32])).unwrap();
+        let mine = Hands {
+            wished: Label::of(Source::user()),
+            read: Label::of(Source::new(Sort::Operator, "")),
+        };
+        let ids = || BTreeSet::from(["e7".to_owned()]);
+        labels.touch("cal", ids(), mine).await.unwrap();
+        assert!(labels.of("cal", ids()).await.unwrap().is_empty());
+        labels.touch("cal", ids(), by("one")).await.unwrap();
+        assert_eq!(labels.of("cal", ids()).await.unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,181 @@
+//! A call of a tool whose service keeps records: what it writes there is kept with its label, by id, and what it shows is
+//! under the label of whoever wrote that.
+//!
+//! What a call names is labelled before it is made, so that a crash in between leaves too much and never too little. The id
+//! of what is new is known when it is there; where it stays unknown, whatever the service shows may be it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::super::apart::Done;
+use super::super::catalog::Tool;
+use super::super::guest::Trail;
+use super::super::station::Station;
+use super::super::tasks::Tasks;
+use crate::rules::call::{Call, Within};
+use crate::rules::caller::Caller;
+use crate::rules::flow::records::{self, EACH, Hands, Seen, Touched};
+use crate::words::error::{Code, Error, Result};
+use crate::words::id::Seq;
+use crate::words::label::Label;
+
+/// Runs a tool, with what is known of records of its service around it. In a replay that is on record.
+pub(super) async fn visit(
+    station: &Arc<Station>,
+    tasks: &Tasks,
+    (caller, seq): (&Caller, Seq),
+    tool: &Arc<Tool>,
+    (call, within): (&Call, Within),
+) -> Result<Done> {
+    let policy = station.gate.policy();
+    let are_known = records::are_known(&policy.flows, &call.tool);
+    if station.recorded.is_some() || !are_known {
+        return super::visit(station, tasks, (caller, seq), tool, (call, within)).await;
+    }
+    let desk = Desk {
+        station,
+        call,
+        named: records::named(call, caller, policy),
+        wished: caller.label.join(&call.held),
+    };
+    desk.begin().await?;
+    let done = super::visit(station, tasks, (caller, seq), tool, (call, within)).await?;
+    desk.end(done).await
+}
+
+/// One call at a service that keeps records.
+struct Desk<'a> {
+    station: &'a Station,
+    call: &'a Call,
+    /// The records that it names.
+    named: BTreeSet<String>,
+    /// Whoever wished for it.
+    wished: Label,
+}
+
+impl Desk<'_> {
+    fn service(&self) -> &str {
+        self.call.tool.plugin()
+    }
+
+    fn writes(&self) -> bool {
+        !self.call.declared.effect.leaves_no_trace()
+    }
+
+    /// Labels what it names, if it writes.
+    async fn begin(&self) -> Result<()> {
+        if !self.writes() {
+            return Ok(());
+        }
+        let hands = self.hands(Label::default());
+        self.touch(self.named.clone(), hands).await
+    }
+
+    /// Labels what it has written, and says what is known of all that it has shown.
+    async fn end(&self, mut done: Done) -> Result<Done> {
+        let flows = &self.station.gate.policy().flows;
+        let mut shown = self.named.clone();
+        if let Ok(outcome) = &done.result {
+            shown.extend(records::returned(flows, &self.call.tool, outcome));
+        }
+        let kept = match self.writes() {
+            true => self.wrote(&done, shown.clone()).await,
+            false => Ok(()),
+        };
+        let labels = &self.station.past.records;
+        let found = match kept {
+            Ok(()) => labels.of(self.service(), shown).await,
+            Err(error) => Err(error),
+        };
+        match found {
+            Ok(found) => {
+                let seen = Seen::of(&found, &done.trail.label);
+                done.trail.records = self.cleaned(seen);
+            }
+            Err(error) => done.result = Err(self.unlabelled(error)),
+        }
+        Ok(done)
+    }
+
+    async fn wrote(&self, done: &Done, shown: BTreeSet<String>) -> Result<()> {
+        let hands = self.hands(done.trail.label.clone());
+        let Err(error) = &done.result else {
+            return self.touch(shown, hands).await;
+        };
+        self.touch(self.named.clone(), hands.clone()).await?;
+        let classes = &self.station.gate.policy().flows.classes;
+        if !is_open(error.code()) || !classes.is_tainted(&self.wished) {
+            return Ok(());
+        }
+        tracing::warn!(
+            target: "lazaret::records",
+            tool = self.call.tool.as_str(),
+            code = error.code().word(),
+            "nobody knows which record it has written: each of its service counts as written under the influence of {}",
+            classes.blamed(&self.wished).join(", ")
+        );
+        self.touch(BTreeSet::from([EACH.to_owned()]), hands).await
+    }
+
+    fn hands(&self, read: Label) -> Hands {
+        Hands {
+            wished: self.wished.clone(),
+            read,
+        }
+    }
+
+    async fn touch(&self, ids: BTreeSet<String>, hands: Hands) -> Result<()> {
+        let labels = &self.station.past.records;
+        labels.touch(self.service(), ids, hands).await
+    }
+
+    /// With ids as they stand in the outcome that others see.
+    fn cleaned(&self, seen: Seen) -> Seen {
+        let mut touched = Touched::new();
+        for (id, label) in seen.touched {
+            let id = self.station.scrub.clean(&id);
+            let known = touched.entry(id).or_default();
+            *known = known.join(&label);
+        }
+        Seen { touched, ..seen }
+    }
+
+    /// No label, no record. What was written stays written.
+    fn unlabelled(&self, error: Error) -> Error {
+        match self.writes() {
+            false => error,
+            true => {
+                let what = format!(
+                    "`{}` was performed, and the label of what it wrote could not be kept: {}",
+                    self.call.tool,
+                    error.message()
+                );
+                Error::new(error.code(), what).retry(false)
+            }
+        }
+    }
+}
+
+/// Whether a call that failed so may have written something of which nobody was told.
+fn is_open(code: Code) -> bool {
+    matches!(
+        code,
+        Code::TooSlow
+            | Code::Cancelled
+            | Code::InDoubt
+            | Code::OutOfFuel
+            | Code::OutOfMemory
+            | Code::Trapped
+            | Code::NotJson
+            | Code::BadOutcome
+            | Code::TooBig
+    )
+}
+
+/// What stands on record of records that somebody had a hand in: nothing of an outcome that is secret.
+pub(super) fn kept(station: &Station, trail: &Trail, label: &Label) -> Touched {
+    match station.gate.policy().flows.classes.is_secret(label) {
+        true => Touched::new(),
+        false => trail.records.touched.clone(),
+    }
+}

@@ -1,0 +1,287 @@
+//! Records that a service keeps: who had a hand in those that were written through Lazaret (design §5: the label of
+//! "records written (by path or returned id)" is stored).
+//!
+//! A service says the id of a record when it is written, and again whenever it is shown. So a label is kept by that id, and
+//! whatever shows the record is under it, too. Where policy does not say where ids stand, every value may be one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::kind::{Kind, text_of};
+use super::leaves::{at, leaves, texts_at};
+use super::lines::{Flows, Records};
+use super::{Weigher, about};
+use crate::rules::call::Call;
+use crate::rules::caller::Caller;
+use crate::rules::policy::Policy;
+use crate::words::id::ToolName;
+use crate::words::label::{Label, Sort};
+
+/// What stands for each record of a service: of one that somebody has written, nobody knows which it is.
+pub const EACH: &str = "";
+
+/// Records in an outcome that somebody had a hand in, by their ids.
+pub type Touched = BTreeMap<String, Label>;
+
+/// Who had a hand in a record.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hands {
+    /// Whoever wished for what was written.
+    pub wished: Label,
+    /// What was read in the middle of that call: of the service itself, and whatever else.
+    pub read: Label,
+}
+
+impl Hands {
+    /// Of both: a label never shrinks.
+    #[must_use]
+    pub fn join(&self, other: &Self) -> Self {
+        Self {
+            wished: self.wished.join(&other.wished),
+            read: self.read.join(&other.read),
+        }
+    }
+
+    /// Everything that has come into the record.
+    #[must_use]
+    pub fn all(&self) -> Label {
+        self.wished.join(&self.read)
+    }
+
+    /// Whether the user and the operator alone had one, as if they had written it by themselves.
+    #[must_use]
+    pub fn says_nothing(&self) -> bool {
+        is_plain(&self.all())
+    }
+
+    /// The same without what the call that shows the record has read itself. Its service is there whenever it is shown,
+    /// and whose the records of that tool are, policy says in full knowledge of it. What whoever wished had read stays,
+    /// the same service included: a letter of it is as much a stranger's as a page is.
+    fn beside(&self, read: &Label) -> Label {
+        self.wished.join(&self.read.without(read))
+    }
+}
+
+fn is_plain(label: &Label) -> bool {
+    let mut sources = label.sources();
+    sources.all(|source| matches!(source.sort(), Sort::User | Sort::Operator))
+}
+
+/// What is known of the records that a call has shown or written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Everything that has come into them.
+    pub label: Label,
+    /// Who had a hand in which, beside what the call has read itself.
+    pub touched: Touched,
+}
+
+impl Seen {
+    /// Of what is kept of them, seen by a call that has read this.
+    #[must_use]
+    pub fn of(found: &BTreeMap<String, Hands>, read: &Label) -> Self {
+        let mut seen = Self::default();
+        for (id, hands) in found {
+            seen.label = seen.label.join(&hands.all());
+            let beside = hands.beside(read);
+            if !is_plain(&beside) {
+                seen.touched.insert(id.clone(), beside);
+            }
+        }
+        seen
+    }
+}
+
+/// Whether policy knows of records of a tool's service.
+#[must_use]
+pub fn are_known(flows: &Flows, tool: &ToolName) -> bool {
+    let mut said = flows.tools.iter();
+    let nothing = Records::default();
+    said.any(|(name, said)| name.plugin() == tool.plugin() && said.records != nothing)
+}
+
+/// The records that a call names: whatever says what to act on, and may be an id.
+#[must_use]
+pub fn named(call: &Call, caller: &Caller, policy: &Policy) -> BTreeSet<String> {
+    let ledger = caller.known.ledger();
+    let weigher = Weigher {
+        call,
+        caller,
+        policy,
+        about: about(call, &policy.flows),
+        ledger: &ledger,
+    };
+    let is_id = |kind: Kind| match kind {
+        Kind::Id | Kind::Value | Kind::File | Kind::Url => true,
+        Kind::Mail | Kind::Account | Kind::Address | Kind::User | Kind::Name => false,
+    };
+    let mut found = leaves(call.args.value(), &call.declared.input);
+    found.retain(|leaf| weigher.kind_of(&leaf.path).is_some_and(is_id));
+    let texts = found.into_iter().map(|leaf| leaf.text);
+    texts.filter(|text| !is_truth(text)).collect()
+}
+
+/// The ids in an outcome: where policy says that they stand, and all of its values where it does not, or nothing stands
+/// there.
+#[must_use]
+pub fn returned(flows: &Flows, tool: &ToolName, outcome: &Value) -> BTreeSet<String> {
+    let records = flows.about(tool).map(|said| &said.records);
+    let mut ids = BTreeSet::new();
+    if let Some(records) = records.filter(|records| !records.id.is_empty()) {
+        let found = at(outcome, &records.at).into_iter();
+        ids.extend(found.flat_map(|record| texts_at(record, &records.id)));
+    }
+    if ids.is_empty() {
+        gather(outcome, &mut ids);
+    }
+    ids
+}
+
+fn gather(value: &Value, ids: &mut BTreeSet<String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| gather(item, ids)),
+        Value::Object(map) => map.values().for_each(|item| gather(item, ids)),
+        Value::String(_) | Value::Number(_) => ids.extend(text_of(value)),
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
+fn is_truth(text: &str) -> bool {
+    matches!(text, "true" | "false")
+}
+
+/// An id as it is kept: what its service may take for the same has the same form.
+#[must_use]
+pub fn plain(id: &str) -> String {
+    id.trim().to_lowercase()
+}
+
+/// Whether somebody untrusted had a hand in a record. Of one whose id nobody knows, in any of the outcome.
+pub(super) fn is_tainted(
+    flows: &Flows,
+    (records, touched): (&Records, &Touched),
+    record: &Value,
+) -> bool {
+    if touched.is_empty() {
+        return false;
+    }
+    let ids = match records.id.is_empty() {
+        true => Vec::new(),
+        false => texts_at(record, &records.id),
+    };
+    let is_it = |id: &String| ids.is_empty() || id == EACH || ids.contains(id);
+    let mut hands = touched.iter().filter(|(id, _)| is_it(id));
+    hands.any(|(_, label)| flows.classes.is_tainted(label))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::words::label::Source;
+
+    fn label(text: &str) -> Label {
+        text.split_whitespace()
+            .map(|word| Source::try_from(word.to_owned()).unwrap())
+            .fold(Label::default(), |label, source| label.with(source))
+    }
+
+    fn hands(wished: &str, read: &str) -> Hands {
+        Hands {
+            wished: label(wished),
+            read: label(read),
+        }
+    }
+
+    fn flows(records: &str) -> Flows {
+        let said = format!("[records]\n{records}");
+        Flows {
+            tools: BTreeMap::from([(tool("cal.list"), toml::from_str(&said).unwrap())]),
+            ..Flows::default()
+        }
+    }
+
+    fn tool(name: &str) -> ToolName {
+        ToolName::parse(name).unwrap()
+    }
+
+    const CAL: &str = "web:https://cal.test";
+    const EVIL: &str = "web:https://evil.test";
+
+    #[test]
+    fn what_the_service_itself_brought_counts_for_nobody_and_what_its_reader_knew_does() {
+        for (wished, read, beside) in [
+            // A clean run wrote it, and the service answered.
+            ("user", CAL, "user"),
+            // The call itself has read a page for it.
+            (
+                "user",
+                "web:https://cal.test web:https://evil.test",
+                "user web:https://evil.test",
+            ),
+            // Somebody had read a stranger's record at the same service, and wrote under its influence.
+            (
+                "user web:https://cal.test",
+                CAL,
+                "user web:https://cal.test",
+            ),
+            (
+                "user web:https://evil.test",
+                "",
+                "user web:https://evil.test",
+            ),
+        ] {
+            let found = BTreeMap::from([("e7".to_owned(), hands(wished, read))]);
+            let seen = Seen::of(&found, &label(CAL));
+            assert_eq!(seen.label, label(wished).join(&label(read)));
+            let touched = seen.touched.get("e7").cloned();
+            let expected = (beside != "user").then(|| label(beside));
+            assert_eq!(touched, expected, "{wished} / {read}");
+        }
+    }
+
+    #[test]
+    fn hands_are_joined_and_never_fewer() {
+        let both = hands("user", CAL).join(&hands(EVIL, "file:docs"));
+        let expected = hands(
+            "user web:https://evil.test",
+            "web:https://cal.test file:docs",
+        );
+        assert_eq!(both, expected);
+        assert!(hands("user operator", "user").says_nothing());
+        assert!(!hands("user", CAL).says_nothing() && !hands(EVIL, "").says_nothing());
+    }
+
+    #[test]
+    fn ids_stand_where_policy_says_and_anywhere_where_it_does_not() {
+        let listed = json!({"events": [{"id": "e7", "by": {"name": "Eve"}}, {"id": 8, "ok": true}], "next": "p2"});
+        let ids = |records: &str, name: &str| -> Vec<String> {
+            let found = returned(&flows(records), &tool(name), &listed);
+            found.into_iter().collect()
+        };
+        let known = "at = \"/events/*\"\nid = \"id\"";
+        assert_eq!(ids(known, "cal.list"), ["8", "e7"]);
+        let all = ["8", "Eve", "e7", "p2"];
+        assert_eq!(ids("at = \"/events/*\"\nown = true", "cal.list"), all);
+        // Policy speaks of another tool, or of another shape.
+        assert_eq!(ids(known, "cal.add"), all);
+        assert_eq!(ids("at = \"/items/*\"\nid = \"id\"", "cal.list"), all);
+    }
+
+    #[test]
+    fn a_service_is_known_as_soon_as_policy_knows_records_of_one_of_its_tools() {
+        let known = flows("own = true");
+        assert!(are_known(&known, &tool("cal.list")) && are_known(&known, &tool("cal.add")));
+        assert!(!are_known(&known, &tool("calendar.add")));
+        assert!(!are_known(&flows(""), &tool("cal.add")));
+    }
+
+    #[test]
+    fn what_a_service_may_take_for_the_same_id_is_the_same() {
+        assert_eq!(plain(" E7 "), plain("e7"));
+        assert_ne!(plain("e7"), plain("e8"));
+    }
+}
