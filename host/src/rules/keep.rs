@@ -175,6 +175,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_what_changes_a_shelf_passes_something_on() {
+        let put = KeepWish::Put {
+            text: "t".to_owned(),
+            label: Label::default(),
+        };
+        for (wish, expected) in [
+            (put, true),
+            (KeepWish::Get, false),
+            (KeepWish::List { limit: 1 }, false),
+            (KeepWish::Search { limit: 1 }, false),
+            (KeepWish::Delete, true),
+        ] {
+            let keep = Keep {
+                shelf: "notes".to_owned(),
+                key: "plan".to_owned(),
+                wish,
+            };
+            assert_eq!(keep.passes_on(), expected, "{:?}", keep.wish);
+        }
+    }
+
+    #[test]
     fn a_long_key_is_named_by_its_beginning_and_its_digest() {
         assert_eq!(Keep::source("notes", "plan").to_string(), "note:notes/plan");
         let brim = "b".repeat(NOTE_SOURCE_BYTES);

@@ -389,6 +389,63 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_was_written_of_arguments_is_bounded_and_what_handles_hold_is_not() {
+        let bounds = Bounds {
+            argument_bytes: 12,
+            ..Bounds::default()
+        };
+        let fits = |args: serde_json::Value, places: &[&str]| {
+            let mut given = Given::plain(args.clone());
+            given.places = places.iter().map(|place| (*place).to_owned()).collect();
+            bounds.fitting(Args::own(args), &given).is_ok()
+        };
+        let args = |text: &str| serde_json::json!({ "a": text });
+        assert!(fits(args("1234"), &[]));
+        assert!(!fits(args("12345"), &[]));
+        assert!(fits(args(&"5".repeat(99)), &["/a"]));
+    }
+
+    #[test]
+    fn a_line_lets_whoever_it_is_about_be_called() {
+        let line = |tools: &str| Line {
+            tools: Pattern::try_from(tools.to_owned()).unwrap(),
+            grant: Grant::default(),
+        };
+        let policy = Policy {
+            lines: vec![line("mail.*"), line("bank.pay")],
+            ..Policy::nothing("f")
+        };
+        let tool = |name: &str| ToolName::parse(name).unwrap();
+        for (name, risk, lets) in [
+            ("mail.read", Risk::ExternalWrite, Some("mail.*")),
+            ("mail.read", Risk::HighRisk, None),
+            ("bank.pay", Risk::HighRisk, Some("bank.pay")),
+            ("bank.pay", Risk::ReadOnly, Some("bank.pay")),
+            ("bank.look", Risk::Unclassified, None),
+            ("bank.look", Risk::ReadOnly, None),
+        ] {
+            let lets = lets.map(|line| format!("[grants.\"{line}\"] in f"));
+            assert_eq!(policy.line_for(&tool(name), risk), lets, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_mount_is_granted_once_and_as_far_as_any_line_says() {
+        let mut mounts = Vec::new();
+        let (docs, work): (Arc<str>, Arc<str>) = ("docs".into(), "work".into());
+        for (mount, access) in [
+            (&docs, Access::None),
+            (&docs, Access::Write),
+            (&work, Access::Read),
+            (&docs, Access::Read),
+        ] {
+            add_mount(&mut mounts, mount, access);
+        }
+        let granted: Vec<_> = mounts.iter().map(|one| (&*one.mount, one.access)).collect();
+        assert_eq!(granted, [("docs", Access::Write), ("work", Access::Read)]);
+    }
+
+    #[test]
     fn nobody_has_more_time_than_policy_says() {
         let bounds = Bounds {
             timeout_ms: 1_000,

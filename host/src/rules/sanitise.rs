@@ -225,6 +225,27 @@ mod tests {
     }
 
     #[test]
+    fn a_tool_that_says_how_it_is_cut_is_cut_so() {
+        let caps = Caps {
+            truncation: Truncation::Tail,
+            ..Caps::default()
+        };
+        assert_eq!(caps.how(Truncation::default()), Truncation::Tail);
+        assert_eq!(caps.how(Truncation::Head), Truncation::Head);
+        assert_eq!(caps.how(Truncation::Tail), Truncation::Tail);
+    }
+
+    #[test]
+    fn lines_are_marked_where_they_are_cut_and_nowhere_else() {
+        let text = format!("short\n{}\n", "x".repeat(2_000));
+        let lines = beginnings(&text, &chars(400));
+        let lines: Vec<&str> = lines.lines().skip(1).collect();
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert_eq!(lines[0], "short");
+        assert!(lines[1].ends_with("x…"), "{lines:?}");
+    }
+
+    #[test]
     fn hidden_characters_become_visible() {
         assert_eq!(
             visible("a\u{1b}[31m\u{200b}b\nc\td\r\ne"),

@@ -230,3 +230,18 @@ fn only_a_wish_for_a_call_by_whoever_can_wait_is_asked_about_or_decided() {
         assert_eq!(open(&questions), 1, "{origin}: it says nothing of the wish");
     }
 }
+
+#[test]
+fn why_is_told_of_a_no_to_this_very_wish() {
+    let why = |answer, wish: &str| {
+        let events = vec![
+            asked(1, question("q", &[], None)),
+            answered("q", answer),
+            paused(),
+        ];
+        of(events).why_not(&QuestionId::of(&[wish])).to_owned()
+    };
+    assert_eq!(why(Answer::Deny, "wish"), "not today");
+    assert_eq!(why(Answer::Deny, "another"), "");
+    assert_eq!(why(Answer::Allow, "wish"), "");
+}

@@ -282,3 +282,24 @@ fn more_is_remembered_where_the_operator_says() {
         assert!(read.chars <= tracked_chars, "{}", read.chars);
     }
 }
+
+/// What is left of a text, each with the number of the character that it comes from.
+fn folded(text: &str) -> (Vec<(char, usize)>, usize) {
+    let mut kept = Vec::new();
+    let chars = fold(text, |c, number| kept.push((c, number)));
+    (kept, chars)
+}
+
+#[test]
+fn letters_and_digits_are_left_and_blanks_in_a_row_count_once() {
+    for (text, kept, chars) in [
+        ("aB1", &[('a', 1), ('b', 2), ('1', 3)][..], 3),
+        ("a, b", &[('a', 1), ('b', 4)], 4),
+        ("a \n\tb ", &[('a', 1), ('b', 3)], 4),
+        ("É—ß", &[('é', 1), ('ß', 3)], 3),
+        ("a\u{3000}\u{3000}b\u{200b}", &[('a', 1), ('b', 3)], 3),
+        ("", &[], 0),
+    ] {
+        assert_eq!(folded(text), (kept.to_vec(), chars), "{text:?}");
+    }
+}
