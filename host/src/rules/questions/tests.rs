@@ -245,3 +245,37 @@ fn why_is_told_of_a_no_to_this_very_wish() {
     assert_eq!(why(Answer::Deny, "another"), "");
     assert_eq!(why(Answer::Allow, "wish"), "");
 }
+
+/// A form that a server puts in the middle of the run's first call.
+fn put(question: Question) -> Event {
+    let form = serde_json::json!({"message": "how many?", "schema": {"type": "object"}});
+    let Event::Judged(judged) = asked(2, question) else {
+        panic!("a judgement");
+    };
+    Event::Judged(Judged {
+        effect: EffectKind::Show,
+        subject: "form of mcp:shop".to_owned(),
+        content: Content::Inline(form),
+        ..judged
+    })
+}
+
+fn finished(of: Seq) -> Event {
+    let event = serde_json::json!({"event": "finished", "of": of, "end": "done", "content": "empty", "label": [],
+        "spent": {"us": 0}});
+    serde_json::from_value(event).unwrap()
+}
+
+#[test]
+fn a_form_waits_as_long_as_its_call_is_under_way() {
+    let allowed = Verdict::Allow {
+        rule: String::new(),
+    };
+    let form = || vec![judged(1, allowed.clone()), put(question("f", &[], None))];
+    assert_eq!(open(&of(form())), 1);
+    for (over, waits) in [(finished(0), 0), (finished(7), 1), (paused(), 0)] {
+        let mut events = form();
+        events.push(over);
+        assert_eq!(open(&of(events)), waits);
+    }
+}
