@@ -3,6 +3,7 @@
 
 use lazaret::words::event::Answer as Say;
 use lazaret::words::id::RunId;
+use lazaret_tests::golden::assert_golden;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
 use lazaret_tests::rig::judged;
@@ -248,4 +249,17 @@ async fn where_policy_knows_no_records_nothing_is_kept() {
     )
     .await;
     assert!(!shown(&rig, &["eve"]).await.contains(INBOX));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_journals_of_whoever_writes_a_record_and_whoever_reads_it() {
+    let rig = rig().open().await;
+    let wrote = rig
+        .script(&format!("{LETTER} await tools.desk.add({{id: 'eve'}})"))
+        .await;
+    let read = rig
+        .script("await tools.desk.find({records: [{id: 'eve', mail: 'eve@x.test'}]})")
+        .await;
+    let both = rig.journal(&wrote.run).await + &rig.journal(&read.run).await;
+    assert_golden("records", &both);
 }
