@@ -260,7 +260,7 @@ fn a_journal_of_a_newer_version_is_left_alone() {
     refuses(
         &station,
         2,
-        "error: `[ROOT]/state/lazaret/runs/journal.db` was written by a newer lazaret: it has version 9, and this one reads up to 3
+        "error: `[ROOT]/state/lazaret/runs/journal.db` was written by a newer lazaret: it has version 9, and this one reads up to 4
 hint: use the newer lazaret, or move the file away",
     );
 }
