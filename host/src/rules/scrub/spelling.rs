@@ -356,3 +356,53 @@ fn is_open(rest: &[u8]) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a text says in a spelling.
+    fn read(text: &str, spelling: Spelling) -> String {
+        let reading = Reading::of(text.as_bytes(), spelling);
+        String::from_utf8(reading.bytes.clone()).unwrap()
+    }
+
+    #[test]
+    fn a_pair_of_halves_is_one_character_and_a_half_alone_is_none() {
+        for (text, says) in [
+            (r"\ud83d\ude00!", "😀!"),
+            (r"\u0041\u0042", "AB"),
+            (r"\ud83d\x41bcd", "\\ud83dAbcd"),
+            (r"\ud83dude00", r"\ud83dude00"),
+            (r"\ud83d\u0041", "\\ud83dA"),
+        ] {
+            assert_eq!(read(text, Spelling::Backslash), says, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_could_be_the_beginning_of_an_escape_waits_for_its_end() {
+        for (text, open) in [
+            (r"\", true),
+            (r"\u", true),
+            (r"\u004", true),
+            (r"\u0041", false),
+            (r"\ud83d", true),
+            (r"\ud83d\ude0", true),
+            (r"\ud83d\ude00", false),
+            (r"\ude00", false),
+            (r"\u00g", false),
+            ("%", true),
+            ("%4", true),
+            ("%41", false),
+            ("%g", false),
+            ("=4", true),
+            ("&am", true),
+            ("&am;", false),
+            (r"\10", true),
+            (r"\101", false),
+        ] {
+            assert_eq!(is_open(text.as_bytes()), open, "{text}");
+        }
+    }
+}

@@ -386,8 +386,8 @@ mod tests {
     use crate::rules::flow::class::Classes;
     use crate::rules::inbound::Inbound;
     use crate::words::clock::Deadline;
-    use crate::words::event::Surface;
-    use crate::words::id::{Place, RunId};
+    use crate::words::event::{Question, Surface};
+    use crate::words::id::{Place, QuestionId, RunId};
     use crate::words::label::{Sort, Source};
 
     fn said(text: &str) -> Value {
@@ -440,6 +440,99 @@ mod tests {
         assert_eq!(text.matches("[untrusted text n0nce").count(), 2, "{text}");
         assert_eq!(prompt.most, 50);
         assert!(prompt.cards.is_empty());
+    }
+
+    fn judged(change: impl Fn(&mut Value)) -> Judged {
+        let mut judged = json!({"effect": "fetch", "subject": "mcp:mail", "origin": "host",
+            "content": {"inline": {"model": "m", "reads": 3, "tokens": 5}}, "label": ["user"],
+            "verdict": {"verdict": "allow", "rule": "`sampling` of [mcp.mail]"}});
+        change(&mut judged);
+        serde_json::from_value(judged).unwrap()
+    }
+
+    #[test]
+    fn what_a_model_was_asked_for_a_server_is_known_by_its_record() {
+        assert!(is_told(&judged(|_| {})));
+        assert_eq!(sampled_by(&judged(|_| {})), Some("mail"));
+        for (key, value, told) in [
+            ("/effect", json!("call"), false),
+            ("/subject", json!("GET https://a.test/"), false),
+            ("/verdict/rule", json!("`elicitation` of [mcp.mail]"), true),
+            ("/content", json!({"inline": {"name": "a"}}), true),
+            ("/content", json!("empty"), true),
+        ] {
+            let judged = judged(|judged| *judged.pointer_mut(key).unwrap() = value.clone());
+            assert_eq!(is_told(&judged), told, "{key}");
+            assert_eq!(sampled_by(&judged), None, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_model_that_nobody_waited_for_counts_as_what_it_was_taken_for() {
+        let finished = |code: &str, input: u64| -> Finished {
+            let mut finished = json!({"of": 1, "end": "failed", "code": code, "message": "gone",
+                "label": [], "spent": {"us": 0}});
+            if input > 0 {
+                finished["spent"]["usage"] =
+                    json!({"input_tokens": input, "output_tokens": 1, "cached_tokens": 0});
+            }
+            serde_json::from_value(finished).unwrap()
+        };
+        let used = |judged: &Judged, finished: &Finished| {
+            let used = used_by(judged, finished);
+            (used.input_tokens, used.output_tokens)
+        };
+        let sample = judged(|_| {});
+        assert_eq!(used(&sample, &finished("in_doubt", 0)), (3, 5));
+        assert_eq!(used(&sample, &finished("in_doubt", 7)), (7, 1));
+        assert_eq!(used(&sample, &finished("cancelled", 0)), (0, 0));
+        let form =
+            judged(|judged| judged["verdict"]["rule"] = json!("`elicitation` of [mcp.mail]"));
+        assert_eq!(used(&form, &finished("in_doubt", 0)), (0, 0));
+    }
+
+    #[test]
+    fn a_form_is_known_by_its_record() {
+        let question = Question {
+            id: QuestionId::of(&["q"]),
+            wish: QuestionId::of(&["w"]),
+            rule: String::new(),
+            text: String::new(),
+            reasons: Vec::new(),
+            values: Vec::new(),
+            lines: Vec::new(),
+            until: None,
+            classes: None,
+        };
+        let form = |asks: bool| {
+            let mut form = judged(|judged| {
+                judged["effect"] = json!("show");
+                judged["subject"] = json!("form of mcp:mail");
+                judged["content"] = json!({"inline": {"message": "who?", "schema": {}}});
+            });
+            if asks {
+                form.verdict = Verdict::Ask(question.clone());
+            }
+            form
+        };
+        assert!(is_form(&form(true)));
+        assert!(!is_form(&form(false)));
+        let changed = |change: fn(&mut Judged)| {
+            let mut form = form(true);
+            change(&mut form);
+            is_form(&form)
+        };
+        assert!(!changed(|form| form.effect = EffectKind::Call));
+        assert!(!changed(|form| form.subject = "envelope".to_owned()));
+        assert!(!changed(|form| form.content = Content::Empty));
+    }
+
+    #[test]
+    fn whose_words_a_message_is_meant_to_be_is_told() {
+        for (role, is_user) in [("user", true), ("assistant", false), ("system", false)] {
+            let said = message(&json!({"role": role, "content": {"type": "text", "text": "a"}}));
+            assert_eq!(said.unwrap(), (is_user, "a".to_owned()), "{role}");
+        }
     }
 
     #[test]

@@ -356,6 +356,18 @@ mod tests {
     }
 
     #[test]
+    fn nobody_is_sent_to_an_address() {
+        let asks = |mode: Value| {
+            let mut params = json!({"message": "Who?", "requestedSchema":
+                {"type": "object", "properties": {"name": {"type": "string"}}}});
+            params["mode"] = mode;
+            Form::read(&params).is_ok()
+        };
+        assert!(asks(json!("form")) && asks(Value::Null));
+        assert!(!asks(json!("url")));
+    }
+
+    #[test]
     fn a_form_is_flat() {
         for (field, fits) in [
             (json!({"type": "string"}), true),
