@@ -143,6 +143,12 @@ mod tests {
     use crate::rules::server::Line;
 
     #[test]
+    fn what_reads_is_no_call_of_the_servers_own() {
+        assert!(Act::Call.is_call());
+        assert!(!Act::ListResources.is_call() && !Act::ReadResource.is_call());
+    }
+
+    #[test]
     fn they_are_tools_like_any_other() {
         for tool in tools() {
             let declared = tool.declared(&Line::default(), 5).unwrap();

@@ -269,6 +269,20 @@ fn who_asks_is_shown_as_the_issuer_wants_it() {
         (Showing::None, false)
     );
     assert!(registered(json!({}), &all).is_err());
+    // What the issuer says of this client comes before what it says of all.
+    let said = |way: &str, secret: Value| {
+        let answer =
+            json!({"client_id": "a", "client_secret": secret, "token_endpoint_auth_method": way});
+        registered(answer, &all).unwrap()
+    };
+    let post = said("client_secret_post", json!(RANDOM));
+    assert_eq!(post, (Showing::ClientSecretPost, true));
+    assert_eq!(said("none", json!(RANDOM)), (Showing::None, false));
+    assert_eq!(said("none", Value::Null), (Showing::None, false));
+    assert_eq!(
+        said("client_secret_post", Value::Null),
+        (Showing::None, false)
+    );
 }
 
 #[test]
@@ -344,5 +358,26 @@ fn what_is_asked_for_is_what_the_server_says_and_nothing_that_nobody_named() {
     ] {
         let wanted = (&challenge(said), &resource(there), &issuer);
         assert_eq!(scope(wanted, ("", before)), expected);
+    }
+}
+
+#[test]
+fn whoever_logs_in_comes_back_to_this_machine_alone() {
+    for (text, fits) in [
+        ("http://127.0.0.1:7/callback", true),
+        ("http://127.8.9.1:7/callback", true),
+        ("http://[::1]:7/callback", true),
+        ("https://127.0.0.1:7/callback", false),
+        ("http://localhost:7/callback", false),
+        ("http://10.0.0.1:7/callback", false),
+        ("http://[2001:db8::1]:7/callback", false),
+        ("http://id.test/callback", false),
+        ("http://me@127.0.0.1:7/callback", false),
+        ("http://:sesame@127.0.0.1:7/callback", false),
+        ("http://127.0.0.1:7/callback#code", false),
+        ("app:callback", false),
+        ("callback", false),
+    ] {
+        assert_eq!(comes_back(text).is_ok(), fits, "{text}");
     }
 }
