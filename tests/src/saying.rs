@@ -37,7 +37,7 @@ pub fn echo(plugin: &str, more: &Value) -> Vec<u8> {
 }
 
 /// One that stands for a service that keeps records: each tool returns its arguments, since what a service says is the
-/// service's. `add` and `change` write, `find` looks; of `lose` nobody learns what it wrote.
+/// service's. `add` and `change` write, `find` looks; of `lose` nobody learns what it wrote, and `stall` never ends.
 #[must_use]
 pub fn desk(plugin: &str) -> Vec<u8> {
     let mut said = manifest(plugin, &json!({}));
@@ -53,11 +53,16 @@ pub fn desk(plugin: &str) -> Vec<u8> {
         ("change", "side-effecting", json!({})),
         ("find", "read-only", json!({})),
         ("lose", "side-effecting", json!({"type": "string"})),
+        ("stall", "side-effecting", json!({})),
     ];
     said["tools"] = tools.into_iter().map(tool).collect();
-    let body =
+    let stalls = format!(
+        "(if (i32.eq (local.get 1) (i32.const {})) (then (loop (br 0))))",
+        "stall".len()
+    );
+    let returns =
         "(i32.store (i32.const 4100) (local.get 2)) (i32.store (i32.const 4104) (local.get 3))";
-    made(&said, body, "")
+    made(&said, &(stalls + returns), "")
 }
 
 /// One whose tool fails, with these details.

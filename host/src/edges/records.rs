@@ -3,6 +3,9 @@
 //!
 //! They lie in the user's own state folder, each with an authentication of itself: of one that this host has not written, the
 //! worst is believed. Ids are kept by digest. What a person does at the service itself is that person's doing.
+//!
+//! A write whose record has no id yet is kept as one that is under way: until it has ended, whatever its service shows may
+//! be what it has written, and for ever if its host did not live to see the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -34,6 +37,17 @@ pub struct RecordLabels {
     database: Arc<Mutex<Connection>>,
     path: Arc<Path>,
     key: HostKey,
+}
+
+/// What is known of a write at a service, beside the records that it names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Write {
+    /// It writes those and no others, or nobody need know.
+    Named,
+    /// It is about to write what has no name yet.
+    Begins(Digest),
+    /// What it wrote is known.
+    Ends(Digest),
 }
 
 /// The labels of one service, at work.
@@ -89,21 +103,23 @@ impl RecordLabels {
     pub(crate) async fn touch(
         &self,
         service: &str,
-        ids: BTreeSet<String>,
+        (write, ids): (Write, BTreeSet<String>),
         hands: Hands,
     ) -> Result<()> {
-        if ids.is_empty() || hands.says_nothing() {
+        let is_named = matches!(write, Write::Named);
+        if hands.says_nothing() || (is_named && ids.is_empty()) {
             return Ok(());
         }
         let (labels, name) = (self.clone(), service.to_owned());
-        let work = aside(move |asker| labels.touch_now(&name, &ids, (&hands, asker))).await;
+        let work =
+            aside(move |asker| labels.touch_now(&name, (write, &ids), (&hands, asker))).await;
         work.unwrap_or_else(|| Err(Error::bug("the labels of records panicked")))
     }
 
     fn touch_now(
         &self,
         service: &str,
-        ids: &BTreeSet<String>,
+        (write, ids): (Write, &BTreeSet<String>),
         (hands, asker): (&Hands, &Asker),
     ) -> Result<()> {
         let failed = |error: rusqlite::Error| explain(&error, &self.path);
@@ -114,7 +130,7 @@ impl RecordLabels {
         // Another process may have held the database for longer than the asker waits.
         asker.check()?;
         let book = self.book(&work, service);
-        book.touch(ids, hands).map_err(failed)?;
+        book.touch((write, ids), hands).map_err(failed)?;
         work.commit().map_err(failed)
     }
 
@@ -148,8 +164,17 @@ impl RecordLabels {
 }
 
 impl Book<'_> {
-    fn touch(&self, ids: &BTreeSet<String>, hands: &Hands) -> rusqlite::Result<()> {
-        let marks: BTreeSet<String> = ids.iter().map(|id| mark(id)).collect();
+    fn touch(
+        &self,
+        (write, ids): (Write, &BTreeSet<String>),
+        hands: &Hands,
+    ) -> rusqlite::Result<()> {
+        let mut marks: BTreeSet<String> = ids.iter().map(|id| mark(id)).collect();
+        match write {
+            Write::Named => {}
+            Write::Begins(write) => drop(marks.insert(under_way(&write))),
+            Write::Ends(write) => self.forget(&under_way(&write))?,
+        }
         if marks.len() > RECORDS_PER_CALL || self.count()? + marks.len() > RECORDS_PER_SERVICE {
             return self.collapse(hands);
         }
@@ -161,6 +186,12 @@ impl Book<'_> {
             }
         }
         Ok(())
+    }
+
+    fn forget(&self, mark: &str) -> rusqlite::Result<()> {
+        let gone = "DELETE FROM records WHERE service = ?1 AND record = ?2";
+        let mut query = self.database.prepare_cached(gone)?;
+        query.execute([self.name, mark]).map(drop)
     }
 
     /// What is known of any is known of each from now on.
@@ -180,7 +211,7 @@ impl Book<'_> {
         let mut found = BTreeMap::new();
         let each = match ids.len() > RECORDS_PER_CALL {
             true => Some(self.any()?),
-            false => self.get(EACH)?,
+            false => self.each()?,
         };
         if let Some(hands) = each {
             found.insert(EACH.to_owned(), hands);
@@ -209,13 +240,22 @@ impl Book<'_> {
             .optional()
     }
 
+    /// Who had a hand in each of them, or may have one, as far as anybody knows.
+    fn each(&self) -> rusqlite::Result<Option<Hands>> {
+        self.joined("SELECT record, hands, mac FROM records WHERE service = ?1 AND record < '0'")
+    }
+
     /// Who had a hand in any of them.
     fn any(&self) -> rusqlite::Result<Hands> {
-        let query = "SELECT record, hands, mac FROM records WHERE service = ?1";
-        let mut query = self.database.prepare(query)?;
-        let mut all = Hands::default();
+        let all = self.joined("SELECT record, hands, mac FROM records WHERE service = ?1")?;
+        Ok(all.unwrap_or_default())
+    }
+
+    fn joined(&self, query: &str) -> rusqlite::Result<Option<Hands>> {
+        let mut query = self.database.prepare_cached(query)?;
+        let mut all: Option<Hands> = None;
         for hands in query.query_map([self.name], |row| self.read(row))? {
-            all = all.join(&hands?);
+            all = Some(all.unwrap_or_default().join(&hands?));
         }
         Ok(all)
     }
@@ -265,6 +305,11 @@ fn mark(id: &str) -> String {
     }
 }
 
+/// A write that is under way, beside what is known of each: before all digits, of which the digests of ids are made.
+fn under_way(write: &Digest) -> String {
+    format!("!{write}")
+}
+
 /// What a label's authentication is of.
 fn parts<'a>(service: &'a str, mark: &'a str, hands: &'a str) -> [&'a [u8]; 3] {
     [service.as_bytes(), mark.as_bytes(), hands.as_bytes()]
@@ -308,7 +353,16 @@ mod tests {
     fn touch(labels: &RecordLabels, service: &str, ids: &[&str], hands: &Hands) {
         let ids = ids.iter().map(|id| (*id).to_owned()).collect();
         let asker = Asker::default();
-        labels.touch_now(service, &ids, (hands, &asker)).unwrap();
+        labels
+            .touch_now(service, (Write::Named, &ids), (hands, &asker))
+            .unwrap();
+    }
+
+    fn step(labels: &RecordLabels, write: Write, hands: &Hands) {
+        let (none, asker) = (BTreeSet::new(), Asker::default());
+        labels
+            .touch_now("cal", (write, &none), (hands, &asker))
+            .unwrap();
     }
 
     fn of(labels: &RecordLabels, service: &str, ids: &[&str]) -> BTreeMap<String, Hands> {
@@ -348,6 +402,26 @@ mod tests {
             expected.map(|(id, hands)| (id.to_owned(), hands)).into()
         );
         assert!(of(&labels, "mail", &["e9"]).is_empty());
+    }
+
+    #[test]
+    fn what_is_under_way_may_be_any_record_until_it_has_ended() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("records.db");
+        let labels = open(&path);
+        let [first, second] = [&b"first"[..], b"second"].map(Digest::of);
+        let each = |labels: &RecordLabels| of(labels, "cal", &["e9"]).remove(EACH);
+        step(&labels, Write::Begins(first), &by("one"));
+        step(&labels, Write::Begins(second), &by("two"));
+        assert_eq!(each(&labels), Some(by("one").join(&by("two"))));
+        assert!(of(&labels, "mail", &["e9"]).is_empty());
+        step(&labels, Write::Ends(first), &by("one"));
+        drop(labels);
+        // Its host is gone, and nobody will learn what it has written.
+        let labels = open(&path);
+        assert_eq!(each(&labels), Some(by("two")));
+        step(&labels, Write::Ends(second), &by("two"));
+        assert_eq!(each(&labels), None);
     }
 
     #[test]
@@ -417,9 +491,11 @@ mod tests {
             read: Label::of(Source::new(Sort::Operator, "")),
         };
         let ids = || BTreeSet::from(["e7".to_owned()]);
-        labels.touch("cal", ids(), mine).await.unwrap();
+        let write = Write::Begins(Digest::of(b"a write"));
+        labels.touch("cal", (write, ids()), mine).await.unwrap();
         assert!(labels.of("cal", ids()).await.unwrap().is_empty());
-        labels.touch("cal", ids(), by("one")).await.unwrap();
+        let (named, by) = ((Write::Named, ids()), by("one"));
+        labels.touch("cal", named, by).await.unwrap();
         assert_eq!(labels.of("cal", ids()).await.unwrap().len(), 1);
     }
 }

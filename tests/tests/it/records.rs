@@ -1,13 +1,14 @@
 //! Records that a service keeps: what was written there under a stranger's influence is read with it, by its id, in every
 //! later run and process.
 
+use lazaret::guests::tasks::Tasks;
 use lazaret::words::event::Answer as Say;
 use lazaret::words::id::RunId;
 use lazaret_tests::golden::assert_golden;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
 use lazaret_tests::rig::judged;
-use lazaret_tests::saying;
+use lazaret_tests::{saying, wait};
 use rusqlite::Connection;
 
 /// A service of the user's own records, letters of others, and documents of the user's own.
@@ -165,6 +166,24 @@ async fn what_a_call_wrote_of_which_nobody_learned_counts_all_the_same() {
     label(&rig, &lost(LETTER)).await;
     let found = shown(&rig, &["bob"]).await;
     assert!(found.contains(INBOX), "{found}");
+}
+
+/// What is written is there before its writer says so; and whoever never says so has written it all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_being_written_may_be_whatever_is_shown_meanwhile() {
+    let rig = rig().open().await;
+    let tasks = Tasks::new();
+    let stalls = format!("{LETTER} await tools.desk.stall({{title: 'x'}})");
+    let writing = rig.script_in(rig.host.new_run(), &tasks, &stalls);
+    let looking = async {
+        let comes = wait::comes(async || shown(&rig, &["bob"]).await.contains(INBOX)).await;
+        tasks.cancel();
+        comes
+    };
+    let (called, comes) = tokio::join!(writing, looking);
+    assert!(comes, "what is under way is not known");
+    assert_eq!(rig::error(&called.outcome).code(), Code::Cancelled);
+    assert!(shown(&rig, &["bob"]).await.contains(INBOX));
 }
 
 fn calls(tool: &str, args: Value) -> Value {

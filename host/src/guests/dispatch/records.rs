@@ -2,7 +2,7 @@
 //! under the label of whoever wrote that.
 //!
 //! What a call names is labelled before it is made, so that a crash in between leaves too much and never too little. The id
-//! of what is new is known when it is there; where it stays unknown, whatever the service shows may be it.
+//! of what is new is known when it is there; until then, and where it stays unknown, whatever the service shows may be it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,11 +12,12 @@ use super::super::catalog::Tool;
 use super::super::guest::Trail;
 use super::super::station::Station;
 use super::super::tasks::Tasks;
+use crate::edges::records::Write;
 use crate::rules::call::{Call, Within};
 use crate::rules::caller::Caller;
 use crate::rules::flow::records::{self, EACH, Hands, Seen, Touched};
 use crate::words::error::{Code, Error, Result};
-use crate::words::id::Seq;
+use crate::words::id::{Digest, Seq};
 use crate::words::label::Label;
 
 /// Runs a tool, with what is known of records of its service around it. In a replay that is on record.
@@ -35,6 +36,7 @@ pub(super) async fn visit(
     let desk = Desk {
         station,
         call,
+        place: format!("{} {seq}", caller.run),
         named: records::named(call, caller, policy),
         wished: caller.label.join(&call.held),
     };
@@ -47,6 +49,8 @@ pub(super) async fn visit(
 struct Desk<'a> {
     station: &'a Station,
     call: &'a Call,
+    /// Its run, and its place there.
+    place: String,
     /// The records that it names.
     named: BTreeSet<String>,
     /// Whoever wished for it.
@@ -62,13 +66,28 @@ impl Desk<'_> {
         !self.call.declared.effect.leaves_no_trace()
     }
 
-    /// Labels what it names, if it writes.
+    /// Labels what it names, if it writes; and all else, until it is known what is new.
     async fn begin(&self) -> Result<()> {
         if !self.writes() {
             return Ok(());
         }
         let hands = self.hands(Label::default());
-        self.touch(self.named.clone(), hands).await
+        let write = self.step(Write::Begins);
+        self.touch((write, self.named.clone()), hands).await
+    }
+
+    /// What is new is of interest where a stranger may have had a hand in it.
+    fn step(&self, step: impl FnOnce(Digest) -> Write) -> Write {
+        match self.tainted().is_empty() {
+            true => Write::Named,
+            false => step(Digest::of(self.place.as_bytes())),
+        }
+    }
+
+    /// Whoever nobody trusts, among those who wished for it.
+    fn tainted(&self) -> Vec<String> {
+        let classes = &self.station.gate.policy().flows.classes;
+        classes.blamed(&self.wished)
     }
 
     /// Labels what it has written, and says what is known of all that it has shown.
@@ -99,22 +118,28 @@ impl Desk<'_> {
 
     async fn wrote(&self, done: &Done, shown: BTreeSet<String>) -> Result<()> {
         let hands = self.hands(done.trail.label.clone());
-        let Err(error) = &done.result else {
-            return self.touch(shown, hands).await;
+        let ids = match &done.result {
+            Ok(_) => shown,
+            Err(error) => self.left(error.code()),
         };
-        self.touch(self.named.clone(), hands.clone()).await?;
-        let classes = &self.station.gate.policy().flows.classes;
-        if !is_open(error.code()) || !classes.is_tainted(&self.wished) {
-            return Ok(());
+        self.touch((self.step(Write::Ends), ids), hands).await
+    }
+
+    /// What a call that failed so may have written.
+    fn left(&self, code: Code) -> BTreeSet<String> {
+        let mut ids = self.named.clone();
+        let tainted = self.tainted();
+        if is_open(code) && !tainted.is_empty() {
+            tracing::warn!(
+                target: "lazaret::records",
+                tool = self.call.tool.as_str(),
+                code = code.word(),
+                "nobody knows which record it has written: each of its service counts as written under the influence of {}",
+                tainted.join(", ")
+            );
+            ids.insert(EACH.to_owned());
         }
-        tracing::warn!(
-            target: "lazaret::records",
-            tool = self.call.tool.as_str(),
-            code = error.code().word(),
-            "nobody knows which record it has written: each of its service counts as written under the influence of {}",
-            classes.blamed(&self.wished).join(", ")
-        );
-        self.touch(BTreeSet::from([EACH.to_owned()]), hands).await
+        ids
     }
 
     fn hands(&self, read: Label) -> Hands {
@@ -124,9 +149,9 @@ impl Desk<'_> {
         }
     }
 
-    async fn touch(&self, ids: BTreeSet<String>, hands: Hands) -> Result<()> {
+    async fn touch(&self, what: (Write, BTreeSet<String>), hands: Hands) -> Result<()> {
         let labels = &self.station.past.records;
-        labels.touch(self.service(), ids, hands).await
+        labels.touch(self.service(), what, hands).await
     }
 
     /// With ids as they stand in the outcome that others see.

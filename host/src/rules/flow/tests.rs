@@ -89,6 +89,9 @@ content = ["content"]
 steering = { source = "file", target = "file" }
 [tools."files.remove"]
 steering = { path = "file" }
+[tools."files.read"]
+steering = { path = "file" }
+content = ["text"]
 [tools."cal.add"]
 content = ["text"]
 naming = "title"
@@ -191,6 +194,7 @@ fn declared(tool: &str) -> Declared {
         "mail.send" => ("external-stateful", "to cc title text answers"),
         "mail.delete" => ("destructive", "id"),
         "files.write" => ("side-effecting", "path content"),
+        "files.read" => ("read-only", "path text"),
         "files.move" => ("side-effecting", "source target"),
         "files.remove" => ("destructive", "path"),
         "bank.pay" => ("external-stateful", "account whom note amount"),

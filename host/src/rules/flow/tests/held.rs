@@ -291,6 +291,11 @@ fn what_an_attached_file_steers_is_told_and_nothing_else_of_it() {
     let note = |place: &str| with_attached("cal.add", note.clone(), &[place]);
     assert_eq!(told(&note("/title")), steers("lunch"));
     assert_eq!(told(&note("/text")), BTreeMap::new());
+    // Who looks only is steered by the files that it names.
+    let look = json!({"path": "docs/a", "text": "the brief"});
+    let look = |place: &str| with_attached("files.read", look.clone(), &[place]);
+    assert_eq!(told(&look("/path")), steers("docs/a"));
+    assert_eq!(told(&look("/text")), BTreeMap::new());
     // Nobody needs to be told an essay to know where it went.
     let long = "a".repeat(STEERING_CHARS + 1);
     for (text, expected) in [(&long[1..], steers(&long[1..])), (&long, BTreeMap::new())] {
