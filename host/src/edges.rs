@@ -5,6 +5,7 @@
 
 pub mod answers;
 pub(crate) mod aside;
+mod book;
 pub mod egress;
 pub mod files;
 mod labels;

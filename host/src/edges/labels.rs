@@ -6,16 +6,12 @@
 //! little. What a person does to a file outside of Lazaret is that person's doing.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Row, params};
 
-use crate::gate::journal::{failing, wal};
+use super::book::Book;
 use crate::words::error::{Code, Error, Result};
-use crate::words::label::{Label, Sort};
-use crate::words::limits::JOURNAL_WAIT_MS;
-use crate::words::lock::lock;
+use crate::words::label::Label;
 
 const TABLES: &str = "CREATE TABLE IF NOT EXISTS files (
     path BLOB NOT NULL PRIMARY KEY, device INTEGER NOT NULL, number INTEGER NOT NULL, label TEXT NOT NULL) STRICT;
@@ -24,8 +20,7 @@ const TABLES: &str = "CREATE TABLE IF NOT EXISTS files (
 /// All labels of files.
 #[derive(Clone)]
 pub(super) struct FileLabels {
-    database: Arc<Mutex<Connection>>,
-    path: Arc<Path>,
+    book: Book,
 }
 
 /// One file: where it lies, and what it is; nothing of the latter where it is not there yet.
@@ -35,33 +30,15 @@ pub(super) struct Known {
     pub(super) identity: Option<(u64, u64)>,
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the labels of files are a database of their own"
-)]
 impl FileLabels {
     pub(super) fn open(path: &Path) -> Result<Self> {
-        Connection::open(path)
-            .and_then(|database| Self::start(database, path))
-            .map_err(|error| explain(&error, path))
+        let book = Book::open(path, "files", TABLES)?;
+        Ok(Self { book })
     }
 
     pub(super) fn in_memory() -> Result<Self> {
-        let path = Path::new("labels");
-        Connection::open_in_memory()
-            .and_then(|database| Self::start(database, path))
-            .map_err(|error| explain(&error, path))
-    }
-
-    fn start(database: Connection, path: &Path) -> rusqlite::Result<Self> {
-        database.busy_timeout(Duration::from_millis(JOURNAL_WAIT_MS))?;
-        wal::begin(&database)?;
-        database.pragma_update(None, "synchronous", "FULL")?;
-        database.execute_batch(TABLES)?;
-        Ok(Self {
-            database: Arc::new(Mutex::new(database)),
-            path: path.into(),
-        })
+        let book = Book::in_memory("files", TABLES)?;
+        Ok(Self { book })
     }
 
     /// The stored label of a file.
@@ -87,16 +64,16 @@ impl FileLabels {
     }
 
     fn join(&self, query: &str, params: impl rusqlite::Params) -> Result<Label> {
-        let database = lock(&self.database);
+        let database = self.book.lock();
         let mut query = database
             .prepare_cached(query)
-            .map_err(|error| explain(&error, &self.path))?;
+            .map_err(|error| self.book.failed(&error))?;
         let rows = query
             .query_map(params, |row: &Row<'_>| row.get::<_, String>(0))
-            .map_err(|error| explain(&error, &self.path))?;
+            .map_err(|error| self.book.failed(&error))?;
         let mut all = Label::default();
         for text in rows {
-            let text = text.map_err(|error| explain(&error, &self.path))?;
+            let text = text.map_err(|error| self.book.failed(&error))?;
             let label: Label = serde_json::from_str(&text).map_err(|error| {
                 Error::new(Code::Corrupt, "the label of a file cannot be read").because(error)
             })?;
@@ -112,15 +89,17 @@ impl FileLabels {
     pub(super) fn put(&self, file: &Known, label: &Label) -> Result<()> {
         const PUT: &str = "INSERT INTO files (path, device, number, label) VALUES (?1, ?2, ?3, ?4)
             ON CONFLICT DO UPDATE SET device = ?2, number = ?3, label = ?4";
-        if says_nothing(label) {
+        // What nobody else had influence on is as if they had written it by themselves.
+        if label.is_ones_own() {
             return self.forget(file);
         }
         let text = serde_json::to_string(label)
             .map_err(|error| Error::bug("a label is no JSON").because(error))?;
         let (device, number) = numbers(file.identity);
-        lock(&self.database)
+        self.book
+            .lock()
             .execute(PUT, params![bytes(&file.path), device, number, text])
-            .map_err(|error| explain(&error, &self.path))?;
+            .map_err(|error| self.book.failed(&error))?;
         Ok(())
     }
 
@@ -132,9 +111,10 @@ impl FileLabels {
         const MOVED: &str =
             "UPDATE OR REPLACE files SET path = CAST(?2 || substr(path, length(?1) + 1) AS BLOB)
             WHERE path = ?1 OR substr(path, 1, length(?1) + 1) = CAST(?1 || '/' AS BLOB)";
-        lock(&self.database)
+        self.book
+            .lock()
             .execute(MOVED, params![bytes(from), bytes(to)])
-            .map_err(|error| explain(&error, &self.path))?;
+            .map_err(|error| self.book.failed(&error))?;
         Ok(())
     }
 
@@ -143,21 +123,15 @@ impl FileLabels {
     /// # Errors
     /// `DiskFailed`.
     pub(super) fn forget(&self, file: &Known) -> Result<()> {
-        lock(&self.database)
+        self.book
+            .lock()
             .execute(
                 "DELETE FROM files WHERE path = ?1",
                 params![bytes(&file.path)],
             )
-            .map_err(|error| explain(&error, &self.path))?;
+            .map_err(|error| self.book.failed(&error))?;
         Ok(())
     }
-}
-
-/// What only the user and the operator had influence on is as if they had written it by themselves.
-fn says_nothing(label: &Label) -> bool {
-    label
-        .sources()
-        .all(|source| matches!(source.sort(), Sort::User | Sort::Operator))
 }
 
 fn bytes(path: &Path) -> Vec<u8> {
@@ -173,15 +147,6 @@ fn numbers(identity: Option<(u64, u64)>) -> (i64, i64) {
     }
 }
 
-fn explain(error: &rusqlite::Error, path: &Path) -> Error {
-    failing::explain(error, path, |shown| {
-        let what = format!("`{shown}` is damaged, or holds no labels of files");
-        Error::new(Code::Corrupt, what)
-            .hint("without them nobody knows who wrote a file: bring it back from a copy")
-            .hint("or move it away, once you have looked through what tools have written")
-    })
-}
-
 impl std::fmt::Debug for FileLabels {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str("FileLabels")
@@ -191,7 +156,7 @@ impl std::fmt::Debug for FileLabels {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::label::Source;
+    use crate::words::label::{Sort, Source};
 
     fn known(path: &str, number: u64) -> Known {
         Known {

@@ -9,21 +9,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
 use super::aside::{Asker, aside};
-use crate::gate::journal::{failing, planted, wal};
+use super::book::Book;
 use crate::rules::flow::records::{EACH, Hands, plain};
-use crate::words::error::{Code, Error, Result};
+use crate::words::error::{Error, Result};
 use crate::words::id::Digest;
 use crate::words::key::HostKey;
 use crate::words::label::Source;
-use crate::words::limits::JOURNAL_WAIT_MS;
 use crate::words::limits::records::{RECORDS_PER_CALL, RECORDS_PER_SERVICE};
-use crate::words::lock::lock;
 
 const TABLES: &str = "CREATE TABLE IF NOT EXISTS records (
     service TEXT NOT NULL, record TEXT NOT NULL, hands TEXT NOT NULL, mac BLOB,
@@ -34,8 +30,7 @@ const PURPOSE: &str = "record";
 /// All labels of records.
 #[derive(Clone)]
 pub struct RecordLabels {
-    database: Arc<Mutex<Connection>>,
-    path: Arc<Path>,
+    book: Book,
     key: HostKey,
 }
 
@@ -51,25 +46,20 @@ pub(crate) enum Write {
 }
 
 /// The labels of one service, at work.
-struct Book<'a> {
+struct Shelf<'a> {
     database: &'a Connection,
     key: &'a HostKey,
     name: &'a str,
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the labels of records are a database of their own"
-)]
 impl RecordLabels {
     /// Opens the labels at `path`, or begins them. `key` authenticates what is written.
     ///
     /// # Errors
     /// `Corrupt`, `DiskFailed`.
     pub fn open(path: &Path, key: HostKey) -> Result<Self> {
-        Connection::open(path)
-            .and_then(|database| Self::start(database, path, key))
-            .map_err(|error| explain(&error, path))
+        let book = Book::open(path, "records", TABLES)?;
+        Ok(Self { book, key })
     }
 
     /// Labels that are forgotten with the process.
@@ -77,23 +67,8 @@ impl RecordLabels {
     /// # Errors
     /// `DiskFailed`.
     pub fn in_memory(key: HostKey) -> Result<Self> {
-        let path = Path::new("records");
-        Connection::open_in_memory()
-            .and_then(|database| Self::start(database, path, key))
-            .map_err(|error| explain(&error, path))
-    }
-
-    fn start(database: Connection, path: &Path, key: HostKey) -> rusqlite::Result<Self> {
-        database.busy_timeout(Duration::from_millis(JOURNAL_WAIT_MS))?;
-        planted::disarm(&database)?;
-        wal::begin(&database)?;
-        database.pragma_update(None, "synchronous", "FULL")?;
-        database.execute_batch(TABLES)?;
-        Ok(Self {
-            database: Arc::new(Mutex::new(database)),
-            path: path.into(),
-            key,
-        })
+        let book = Book::in_memory("records", TABLES)?;
+        Ok(Self { book, key })
     }
 
     /// Somebody had a hand in these records of a service, or is about to.
@@ -122,15 +97,15 @@ impl RecordLabels {
         (write, ids): (Write, &BTreeSet<String>),
         (hands, asker): (&Hands, &Asker),
     ) -> Result<()> {
-        let failed = |error: rusqlite::Error| explain(&error, &self.path);
-        let mut database = lock(&self.database);
+        let failed = |error: rusqlite::Error| self.book.failed(&error);
+        let mut database = self.book.lock();
         let work = database
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(failed)?;
         // Another process may have held the database for longer than the asker waits.
         asker.check()?;
-        let book = self.book(&work, service);
-        book.touch((write, ids), hands).map_err(failed)?;
+        let shelf = self.shelf(&work, service);
+        shelf.touch((write, ids), hands).map_err(failed)?;
         work.commit().map_err(failed)
     }
 
@@ -145,17 +120,16 @@ impl RecordLabels {
     ) -> Result<BTreeMap<String, Hands>> {
         let (labels, name) = (self.clone(), service.to_owned());
         let work = aside(move |_| {
-            let database = lock(&labels.database);
-            let book = labels.book(&database, &name);
-            let found = book.of(ids);
-            found.map_err(|error| explain(&error, &labels.path))
+            let database = labels.book.lock();
+            let found = labels.shelf(&database, &name).of(ids);
+            found.map_err(|error| labels.book.failed(&error))
         });
         let found = work.await;
         found.unwrap_or_else(|| Err(Error::bug("the labels of records panicked")))
     }
 
-    fn book<'a>(&'a self, database: &'a Connection, name: &'a str) -> Book<'a> {
-        Book {
+    fn shelf<'a>(&'a self, database: &'a Connection, name: &'a str) -> Shelf<'a> {
+        Shelf {
             database,
             key: &self.key,
             name,
@@ -163,7 +137,7 @@ impl RecordLabels {
     }
 }
 
-impl Book<'_> {
+impl Shelf<'_> {
     fn touch(
         &self,
         (write, ids): (Write, &BTreeSet<String>),
@@ -315,15 +289,6 @@ fn parts<'a>(service: &'a str, mark: &'a str, hands: &'a str) -> [&'a [u8]; 3] {
     [service.as_bytes(), mark.as_bytes(), hands.as_bytes()]
 }
 
-fn explain(error: &rusqlite::Error, path: &Path) -> Error {
-    failing::explain(error, path, |shown| {
-        let what = format!("`{shown}` is damaged, or holds no labels of records");
-        Error::new(Code::Corrupt, what)
-            .hint("without them nobody knows who wrote a record of a service: bring it back from a copy")
-            .hint("or move it away, once you have looked through what tools have written there")
-    })
-}
-
 impl std::fmt::Debug for RecordLabels {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str("RecordLabels")
@@ -367,8 +332,8 @@ mod tests {
 
     fn of(labels: &RecordLabels, service: &str, ids: &[&str]) -> BTreeMap<String, Hands> {
         let ids = ids.iter().map(|id| (*id).to_owned()).collect();
-        let database = lock(&labels.database);
-        labels.book(&database, service).of(ids).unwrap()
+        let database = labels.book.lock();
+        labels.shelf(&database, service).of(ids).unwrap()
     }
 
     fn one(labels: &RecordLabels, id: &str) -> Option<Hands> {
@@ -479,8 +444,8 @@ mod tests {
         touch(&labels, "cal", &many, &by("two"));
         let found = of(&labels, "cal", &["never seen"]);
         assert_eq!(found.get(EACH), Some(&by("one").join(&by("two"))));
-        let database = lock(&labels.database);
-        assert_eq!(labels.book(&database, "cal").count().unwrap(), 1);
+        let database = labels.book.lock();
+        assert_eq!(labels.shelf(&database, "cal").count().unwrap(), 1);
     }
 
     #[tokio::test]

@@ -282,6 +282,13 @@ impl Label {
         told.join(", ")
     }
 
+    /// Whether nobody but the user and the operator had influence.
+    #[must_use]
+    pub fn is_ones_own(&self) -> bool {
+        let mut sources = self.sources();
+        sources.all(|source| matches!(source.sort, Sort::User | Sort::Operator))
+    }
+
     /// Whether every source of `other` is in here, by itself or in a collapsed sort.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {

@@ -172,6 +172,7 @@ pub const DOORS: &[Door] = &[
         &[
             "gate/journal",
             "edges/notes",
+            "edges/book",
             "edges/labels",
             "edges/records",
         ],

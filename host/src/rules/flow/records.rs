@@ -17,7 +17,7 @@ use crate::rules::call::Call;
 use crate::rules::caller::Caller;
 use crate::rules::policy::Policy;
 use crate::words::id::ToolName;
-use crate::words::label::{Label, Sort};
+use crate::words::label::Label;
 
 /// What stands for each record of a service: of one that somebody has written, nobody knows which it is.
 pub const EACH: &str = "";
@@ -53,7 +53,7 @@ impl Hands {
     /// Whether the user and the operator alone had one, as if they had written it by themselves.
     #[must_use]
     pub fn says_nothing(&self) -> bool {
-        is_plain(&self.all())
+        self.all().is_ones_own()
     }
 
     /// The same without what the call that shows the record has read itself. Its service is there whenever it is shown,
@@ -62,11 +62,6 @@ impl Hands {
     fn beside(&self, read: &Label) -> Label {
         self.wished.join(&self.read.without(read))
     }
-}
-
-fn is_plain(label: &Label) -> bool {
-    let mut sources = label.sources();
-    sources.all(|source| matches!(source.sort(), Sort::User | Sort::Operator))
 }
 
 /// What is known of the records that a call has shown or written.
@@ -86,7 +81,7 @@ impl Seen {
         for (id, hands) in found {
             seen.label = seen.label.join(&hands.all());
             let beside = hands.beside(read);
-            if !is_plain(&beside) {
+            if !beside.is_ones_own() {
                 seen.touched.insert(id.clone(), beside);
             }
         }
