@@ -582,7 +582,8 @@ fn tell_fault(
     let name = held.hold(&said, label)?;
     held.charge(way.fault_bits(), flows.bits)?;
     let what = (&said, Made::OfHandles);
-    let label = (label, &Touched::new());
+    let known = caller.label.join(&call.held);
+    let label = (label, &known, &Touched::new());
     let card = handles::card(flows, (&call.tool, &name), what, label);
     Ok(Some(fault_card(card, sentence)))
 }
@@ -617,6 +618,7 @@ fn see(
         read: &trail.label,
         held: &call.held,
         all: label,
+        wished: &caller.label,
         touched: &trail.records.touched,
     };
     let mut ledger = caller.known.ledger();
@@ -674,12 +676,12 @@ fn tell(
             };
             let made = match altered {
                 true => Made::OfHandles,
-                false => Made::of(&call.places),
+                false => Made::of(flows, &call.places, (label, &caller.label)),
             };
-            let what = (value, made);
+            let known = caller.label.join(&call.held);
+            let label = (label, &known, &trail.records.touched);
             let call = (&call.tool, name.as_str());
-            let label = (label, &trail.records.touched);
-            Ok(Some(handles::card(flows, call, what, label)))
+            Ok(Some(handles::card(flows, call, (value, made), label)))
         }
         Fate::Leaves(bits) => {
             leave(station, caller, &mut held, bits)?;

@@ -14,6 +14,7 @@ pub mod kind;
 mod leaves;
 pub mod ledger;
 pub mod lines;
+mod outward;
 pub mod part;
 pub mod pick;
 mod plain;
@@ -32,10 +33,10 @@ pub use self::handed::{adopting, check_handed, handed};
 use self::kind::Kind;
 use self::leaves::{Leaf, empties, leaves, lies_at, texts_at};
 use self::ledger::Ledger;
-use self::lines::{Browse, Flows, ToolFlow};
+use self::lines::{Flows, ToolFlow};
+pub use self::outward::{is_witnessed_url, may_browse, weigh_fetch};
 use super::call::Call;
-use super::caller::{Caller, Judging, Origin};
-use super::fetch::Fetch;
+use super::caller::{Caller, Origin};
 use super::grant::{Access, Destination, Grant, MountGrant};
 use super::manifest::EffectClass;
 use super::policy::Policy;
@@ -73,6 +74,14 @@ impl Witness {
             Self::Titled(_) => kind != Kind::Id,
             Self::Typed | Self::Policy => true,
             Self::Answered | Self::Vouched(_) | Self::Replied | Self::Workspace => false,
+        }
+    }
+
+    /// Whether a person has named the value itself, and not somebody who vouches for it.
+    fn is_named(&self) -> bool {
+        match self {
+            Self::Typed | Self::Policy | Self::Titled(_) | Self::Answered => true,
+            Self::Workspace | Self::Replied | Self::Vouched(_) => false,
         }
     }
 
@@ -267,6 +276,17 @@ fn trusts(flows: &Flows, call: &Call) -> bool {
     !call.declared.outside && flows.classes.trusted_plugins.contains(call.tool.plugin())
 }
 
+/// Where private content goes by the values of a call: one that leads elsewhere counts for all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Leads {
+    /// No value says where.
+    Nowhere,
+    /// To whom the user named, or somebody vouches for.
+    Named,
+    /// To whoever is on a record that knows nothing of it.
+    Elsewhere,
+}
+
 /// One call, and all that it is weighed against.
 struct Weigher<'a> {
     call: &'a Call,
@@ -280,7 +300,7 @@ impl Weigher<'_> {
     fn weigh(&self, label: &Label, leaves_host: bool) -> Result<Weighing, Denial> {
         let mut weighing = Weighing::default();
         let args = self.call.args.value();
-        let (mut steers, mut named) = (false, false);
+        let (mut steers, mut leads) = (false, Leads::Nowhere);
         let mut leaves = leaves(args, &self.call.declared.input);
         if self.call.declared.effect == EffectClass::Destructive {
             leaves.extend(empties(args));
@@ -292,7 +312,8 @@ impl Weigher<'_> {
             match self.kind_of(&leaf.path) {
                 Some(kind) => {
                     steers = true;
-                    named |= self.weigh_value((&leaf, alone), kind, (label, &mut weighing));
+                    leads =
+                        leads.max(self.weigh_value((&leaf, alone), kind, (label, &mut weighing)));
                 }
                 None => self.weigh_content(&leaf, &mut weighing),
             }
@@ -315,7 +336,7 @@ impl Weigher<'_> {
             .is_private_beside(label, own.as_ref());
         // Where a question is open already, its answer names the destination.
         let open = weighing.open.is_empty() && self.about.accepts == class::Secrecy::Public;
-        if leaves_host && private && !named && open {
+        if leaves_host && private && leads != Leads::Named && open {
             weighing.open.push(self.private(label));
         }
         if weighing.open.len() > POINTS {
@@ -407,13 +428,13 @@ impl Weigher<'_> {
         Some(Kind::Id)
     }
 
-    /// Weighs one value. What is returned says whether it names a destination that private content may go to.
+    /// Weighs one value, and says where private content would go by it.
     fn weigh_value(
         &self,
         (leaf, alone): (&Leaf, bool),
         kind: Kind,
         (label, weighing): (&Label, &mut Weighing),
-    ) -> bool {
+    ) -> Leads {
         let destructive = self.call.declared.effect == EffectClass::Destructive;
         let strong = destructive && self.is_tainted(&leaf.path);
         let workspace = self.new_file_in(leaf, kind).filter(|_| alone);
@@ -435,21 +456,40 @@ impl Weigher<'_> {
         });
         let Some(witness) = found else {
             weighing.open.push(self.open_value(leaf, kind, strong));
-            return false;
+            return Leads::Nowhere;
         };
         if !witness.is_strong(kind) {
             weighing.weak = weighing.weak.saturating_add(1);
         }
         match witness {
-            _ if kind == Kind::Value => false,
-            Witness::Typed | Witness::Policy | Witness::Titled(_) | Witness::Answered => true,
-            // An id leads to whoever its record belongs to, and who that is, nobody has said.
-            Witness::Vouched(_) => kind != Kind::Id,
-            Witness::Replied => {
-                !self.is_tainted(&leaf.path) && self.comes_from_reply(label, kind, &leaf.text)
+            // A value of no kind leads nowhere, and an id to whoever its record belongs to: who that is, nobody has said.
+            _ if kind == Kind::Value => Leads::Nowhere,
+            Witness::Vouched(_) if kind == Kind::Id => Leads::Nowhere,
+            Witness::Replied if !self.is_told(leaf, kind, label) => Leads::Elsewhere,
+            Witness::Typed | Witness::Policy | Witness::Titled(_) | Witness::Answered => {
+                Leads::Named
             }
-            Witness::Workspace => false,
+            Witness::Vouched(_) | Witness::Replied => Leads::Named,
+            Witness::Workspace => Leads::Nowhere,
         }
+    }
+
+    /// Whether whoever is on the record that is answered may be told what is private behind the wish: it comes from there,
+    /// or the user has named the record.
+    fn is_told(&self, leaf: &Leaf, kind: Kind, label: &Label) -> bool {
+        let clean = !self.is_tainted(&leaf.path);
+        clean && self.comes_from_reply(label, kind, &leaf.text) || self.is_answer_named()
+    }
+
+    fn is_answer_named(&self) -> bool {
+        let leaves = leaves(self.call.args.value(), &self.call.declared.input);
+        let mut answered = leaves
+            .iter()
+            .filter(|leaf| lies_at(&leaf.path, &self.about.reply));
+        answered.all(|leaf| {
+            let witness = self.witness(leaf, Kind::Id);
+            witness.is_some_and(|witness| witness.is_named())
+        })
     }
 
     /// Whether all that is private behind a wish was read where the record was that it answers, so that who is on that
@@ -593,7 +633,7 @@ impl Weigher<'_> {
             "" => Vec::new(),
             naming => texts_at(self.call.args.value(), naming),
         };
-        let own = |name: &String| self.composes(name) || self.ledger.words().has(Kind::Value, name);
+        let own = |name: &String| self.composes(name) || self.ledger.words().calls(name);
         if !names.is_empty() && names.iter().all(own) {
             return;
         }
@@ -626,7 +666,9 @@ impl Weigher<'_> {
     }
 
     fn composes(&self, text: &str) -> bool {
-        let names = |name: &str| self.ledger.is_name(name);
+        // That a name is trusted says nothing of whether what bears it may go.
+        let destructive = self.call.declared.effect == EffectClass::Destructive;
+        let names = |name: &str| !destructive && self.ledger.is_name(name);
         self.ledger.words().composes(text, names)
     }
 
@@ -673,69 +715,6 @@ fn shell_word(text: &str) -> String {
 
 fn toml_text(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
-}
-
-/// Whether a request that a line grants may leave.
-///
-/// # Errors
-/// The denial: nobody can be asked in the middle of a tool's call.
-pub fn weigh_fetch(fetch: &Fetch, caller: &Caller, policy: &Policy) -> Result<(), Denial> {
-    let flows = &policy.flows;
-    let classes = &flows.classes;
-    let label = &caller.label;
-    let what = fetch.origin();
-    if classes.is_secret(label) {
-        let from = classes.suspects(label).join(", ");
-        let reason = format!(
-            "what comes from {from} would leave to {what}, and nothing secret leaves, ever"
-        );
-        return Err(deny("flow_secret", reason));
-    }
-    if caller.origin == Origin::Host || caller.judging(flows) != Judging::Enforce {
-        return Ok(());
-    }
-    if !classes.is_tainted(label) || is_witnessed_url(fetch.url().as_str(), caller, flows) {
-        return Ok(());
-    }
-    let from = classes.suspects(label).join(", ");
-    if fetch.is_plain() && flows.browse == Browse::Witness {
-        let reason = format!(
-            "the URL at {what} was chosen under the influence of {from}, and `browse = \"witness\"` wants the \
-             user's own words for it"
-        );
-        return Err(deny("flow_browse", reason));
-    }
-    if !fetch.is_plain() && !caller.known.weighed {
-        let reason = format!(
-            "`{}` says of itself that it only looks, and would send something to {what} under the influence \
-             of {from}",
-            caller.origin
-        );
-        return Err(deny("flow_only_looks", reason));
-    }
-    Ok(())
-}
-
-/// Whether a plain request to a public address may leave though no line grants it.
-#[must_use]
-pub fn may_browse(fetch: &Fetch, caller: &Caller, policy: &Policy) -> bool {
-    let flows = &policy.flows;
-    let private = flows.classes.is_private(&caller.label);
-    flows.browse == Browse::Free
-        && fetch.is_plain()
-        && !flows.classes.is_secret(&caller.label)
-        && matches!(caller.origin, Origin::Tool(_))
-        && (!private || is_witnessed_url(fetch.url().as_str(), caller, flows))
-}
-
-/// Whether the user named this very URL, or one of their own records did.
-#[must_use]
-pub fn is_witnessed_url(url: &str, caller: &Caller, flows: &Flows) -> bool {
-    let ledger = caller.known.ledger();
-    flows.names(Kind::Url, url)
-        || ledger.words().has(Kind::Url, url)
-        || ledger.vouching(Kind::Url, url).is_some()
-        || ledger.titled(Kind::Url, url).is_some()
 }
 
 #[cfg(test)]

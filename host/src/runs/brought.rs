@@ -219,7 +219,7 @@ pub(super) fn goal_with(goal: &str, brought: &[Brought], flows: &Flows) -> Strin
         if let Content::Inline(value) = &one.content {
             // A person has chosen it; what it was made of, and by whom, nobody knows here.
             let what = (value, Made::OfHandles);
-            let label = (&one.label, &Touched::new());
+            let label = (&one.label, &one.label, &Touched::new());
             let card = card(flows, (&one.tool, &one.name), what, label);
             text.push_str(&format!("\n{card}"));
         }

@@ -393,6 +393,7 @@ fn learned(
                 read,
                 held,
                 all,
+                wished: &judged.label,
                 touched,
             };
             ledger.saw(flows, tool, &given.value, (outcome, behind));

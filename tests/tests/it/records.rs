@@ -168,6 +168,26 @@ async fn what_a_call_wrote_of_which_nobody_learned_counts_all_the_same() {
     assert!(found.contains(INBOX), "{found}");
 }
 
+/// A write that says no id has made a record all the same. And a service may write as text what it has to say.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_record_of_whose_id_nobody_was_told_may_be_any() {
+    for (wrote, each) in [
+        ("{title: 'x'}", true),
+        ("{title: '{\"id\": \"eve\"}'}", false),
+        ("{title: {id: 'eve'}}", false),
+    ] {
+        let rig = rig().open().await;
+        label(&rig, &format!("{LETTER} await tools.desk.add({wrote})")).await;
+        assert_eq!(shown(&rig, &["bob"]).await.contains(INBOX), each, "{wrote}");
+        let text = "await tools.desk.find({records: '[{\"id\": \"eve\"}]'})";
+        assert!(label(&rig, text).await.contains(INBOX), "{wrote}");
+    }
+    // Whoever is under nobody's influence leaves none.
+    let rig = rig().open().await;
+    label(&rig, "await tools.desk.add({title: 'x'})").await;
+    assert!(!shown(&rig, &["bob"]).await.contains(INBOX));
+}
+
 /// What is written is there before its writer says so; and whoever never says so has written it all the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_being_written_may_be_whatever_is_shown_meanwhile() {

@@ -15,7 +15,7 @@ use super::super::tasks::Tasks;
 use crate::edges::records::Write;
 use crate::rules::call::{Call, Within};
 use crate::rules::caller::Caller;
-use crate::rules::flow::records::{self, EACH, Hands, Seen, Touched};
+use crate::rules::flow::records::{self, EACH, Hands, Ids, Seen, Touched};
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::{Digest, Seq};
 use crate::words::label::Label;
@@ -52,7 +52,7 @@ struct Desk<'a> {
     /// Its run, and its place there.
     place: String,
     /// The records that it names.
-    named: BTreeSet<String>,
+    named: Ids,
     /// Whoever wished for it.
     wished: Label,
 }
@@ -73,7 +73,7 @@ impl Desk<'_> {
         }
         let hands = self.hands(Label::default());
         let write = self.step(Write::Begins);
-        self.touch((write, self.named.clone()), hands).await
+        self.touch((write, self.named.all.clone()), hands).await
     }
 
     /// What is new is of interest where a stranger may have had a hand in it.
@@ -93,14 +93,16 @@ impl Desk<'_> {
     /// Labels what it has written, and says what is known of all that it has shown.
     async fn end(&self, mut done: Done) -> Result<Done> {
         let flows = &self.station.gate.policy().flows;
-        let mut shown = self.named.clone();
-        if let Ok(outcome) = &done.result {
-            shown.extend(records::returned(flows, &self.call.tool, outcome));
-        }
+        let said = match &done.result {
+            Ok(outcome) => records::returned(flows, &self.call.tool, outcome),
+            Err(_) => Ids::default(),
+        };
         let kept = match self.writes() {
-            true => self.wrote(&done, shown.clone()).await,
+            true => self.wrote(&done, &said).await,
             false => Ok(()),
         };
+        let mut shown = said.all;
+        shown.extend(self.named.all.iter().cloned());
         let labels = &self.station.past.records;
         let found = match kept {
             Ok(()) => labels.of(self.service(), shown).await,
@@ -116,30 +118,57 @@ impl Desk<'_> {
         Ok(done)
     }
 
-    async fn wrote(&self, done: &Done, shown: BTreeSet<String>) -> Result<()> {
+    /// Labels what was written: what the call named, what it was told that it is called, and where nobody knows which
+    /// record that is, each.
+    async fn wrote(&self, done: &Done, said: &Ids) -> Result<()> {
         let hands = self.hands(done.trail.label.clone());
-        let ids = match &done.result {
-            Ok(_) => shown,
-            Err(error) => self.left(error.code()),
-        };
-        self.touch((self.step(Write::Ends), ids), hands).await
-    }
-
-    /// What a call that failed so may have written.
-    fn left(&self, code: Code) -> BTreeSet<String> {
-        let mut ids = self.named.clone();
+        let mut ids: BTreeSet<String> = self.named.all.union(&said.all).cloned().collect();
         let tainted = self.tainted();
-        if is_open(code) && !tainted.is_empty() {
+        if !tainted.is_empty()
+            && let Some(why) = self.is_open(done, said)
+        {
             tracing::warn!(
                 target: "lazaret::records",
                 tool = self.call.tool.as_str(),
-                code = code.word(),
-                "nobody knows which record it has written: each of its service counts as written under the influence of {}",
+                "nobody knows which record it has written ({why}): each of its service counts as written under the influence of {}",
                 tainted.join(", ")
             );
             ids.insert(EACH.to_owned());
         }
-        ids
+        self.touch((self.step(Write::Ends), ids), hands).await
+    }
+
+    /// Why it may have written a record of whose id nobody was told; nothing where it has not.
+    fn is_open(&self, done: &Done, said: &Ids) -> Option<String> {
+        match &done.result {
+            Ok(_) if said.sure || self.named.sure => None,
+            Ok(_) => Some("its outcome says no id: `records.id` says where it stands".to_owned()),
+            Err(error) => self
+                .may_have_written(error.code(), &done.trail.label)
+                .then(|| format!("it ended with {}", error.code().word())),
+        }
+    }
+
+    /// Whether a call that failed so may have written something of which nobody was told: it was cut off, or had been in
+    /// touch with whatever it has read. A server has not even been asked where the host itself said no.
+    fn may_have_written(&self, code: Code, read: &Label) -> bool {
+        let cut_off = matches!(
+            code,
+            Code::TooSlow
+                | Code::Cancelled
+                | Code::InDoubt
+                | Code::OutOfFuel
+                | Code::OutOfMemory
+                | Code::Trapped
+                | Code::NotJson
+                | Code::BadOutcome
+                | Code::TooBig
+                | Code::FetchFailed
+                | Code::ProviderFailed
+        );
+        let unasked = matches!(code, Code::Denied | Code::Asked | Code::BadArgs);
+        let unasked = unasked && self.call.declared.outside;
+        cut_off || (*read != Label::default() && !unasked)
     }
 
     fn hands(&self, read: Label) -> Hands {
@@ -179,22 +208,6 @@ impl Desk<'_> {
             }
         }
     }
-}
-
-/// Whether a call that failed so may have written something of which nobody was told.
-fn is_open(code: Code) -> bool {
-    matches!(
-        code,
-        Code::TooSlow
-            | Code::Cancelled
-            | Code::InDoubt
-            | Code::OutOfFuel
-            | Code::OutOfMemory
-            | Code::Trapped
-            | Code::NotJson
-            | Code::BadOutcome
-            | Code::TooBig
-    )
 }
 
 /// What stands on record of records that somebody had a hand in: nothing of an outcome that is secret.

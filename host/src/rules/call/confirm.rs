@@ -45,10 +45,10 @@ impl Standing {
         if !call.declared.requires_confirmation() {
             return Self::NotNeeded;
         }
-        if asks_by_itself(caller.surface) {
-            return Self::By(format!("the surface `{}`", caller.surface.word()));
-        }
         match &caller.origin {
+            Origin::Client if asks_by_itself(caller.surface) => {
+                Self::By(format!("the surface `{}`", caller.surface.word()))
+            }
             // Without it there is no call to judge; see `unconfirmed`.
             Origin::Client => Self::By("the client".to_owned()),
             Origin::Model | Origin::Script | Origin::Tool(_) | Origin::Host => {
@@ -78,7 +78,8 @@ pub fn unconfirmed(tool: &ToolName, declared: &Declared, caller: &Caller) -> Opt
     Some(Error::new(Code::Unconfirmed, what).hint(hint))
 }
 
-/// Whether whoever is behind a surface is asked there before a call comes here.
+/// Whether whoever is behind a surface is asked there before a call of their own comes here. Of what a model of their run
+/// calls they know nothing there.
 fn asks_by_itself(surface: Surface) -> bool {
     match surface {
         Surface::React | Surface::Dev => true,

@@ -18,9 +18,10 @@ use super::ledger::is_foreign;
 use super::lines::{Flows, Holding, Records};
 use super::plain;
 use super::records::{Touched, is_tainted};
+use crate::rules::server;
 use crate::words::error::{Code, Error, Issue, Result};
 use crate::words::id::{ToolName, shown};
-use crate::words::label::Label;
+use crate::words::label::{Label, Sort, Source};
 use crate::words::limits::{
     CHARS_PER_TOKEN, HANDLE_BYTES, HANDLE_RECORDS, HANDLE_VALUES, HANDLES, HANDLES_NAMED,
     OBSERVATION_TOKENS,
@@ -455,30 +456,48 @@ const NUMBER_BITS: u32 = 64;
 const DATE_BITS: u32 = 22;
 
 /// What the holder sees. Of what was made of other handles, neither kind nor size: whoever wishes chooses what is
-/// made of them, and could have as much of what they hold spelled out by either, call by call.
+/// made of them, and could have as much of what they hold spelled out by either, call by call. Nor of what a stranger may
+/// have told them to look for. `known` is what influenced them and what they gave; of the rest of the label, they see of
+/// which sort it is: which file or note it was, they may have let what is held choose.
 #[must_use]
 pub fn card(
     flows: &Flows,
     (tool, name): (&ToolName, &str),
     (outcome, made): (&Value, Made),
-    (label, touched): (&Label, &Touched),
+    (label, known, touched): (&Label, &Label, &Touched),
 ) -> Value {
-    let mut card = json!({KEY: name, "of": tool.as_str(), "label": plain::sources(label)});
-    if made == Made::Anew
-        && let Some(card) = card.as_object_mut()
-    {
-        card.insert("type".to_owned(), type_of(outcome).into());
-        card.insert("bytes".to_owned(), size_of(outcome).into());
+    if made != Made::Anew {
+        let label = &veiled(label, tool, known);
+        return json!({KEY: name, "of": tool.as_str(), "label": plain::sources(label)});
     }
+    let mut card = json!({
+        KEY: name, "of": tool.as_str(), "label": plain::sources(label),
+        "type": type_of(outcome), "bytes": size_of(outcome),
+    });
     let records = flows.about(tool).map(|said| &said.records);
-    if made == Made::Anew
-        && let Some(fields) =
-            records.and_then(|records| trusted(flows, (records, touched), outcome))
+    if let Some(fields) = records.and_then(|records| trusted(flows, (records, touched), outcome))
         && let Some(card) = card.as_object_mut()
     {
         card.insert("fields".to_owned(), fields);
     }
     card
+}
+
+/// A label with the sort alone of each source that is neither known nor the tool itself.
+fn veiled(label: &Label, tool: &ToolName, known: &Label) -> Label {
+    let own = [
+        Source::new(Sort::Tool, tool.as_str()),
+        server::source(tool.plugin()),
+    ];
+    let known = own
+        .into_iter()
+        .fold(known.clone(), |all, one| all.with(one));
+    let veil = |source: &Source| match known.covers(&Label::of(source.clone())) {
+        true => source.clone(),
+        false => Source::new(source.sort(), "*"),
+    };
+    let sources = label.sources().map(veil);
+    sources.fold(Label::default(), |label, source| label.with(source))
 }
 
 /// What an outcome was made of.
@@ -488,16 +507,20 @@ pub enum Made {
     Anew,
     /// Of what other handles hold.
     OfHandles,
+    /// Of what somebody wished under a stranger's influence, and of what they may not tell that one.
+    ForStrangers,
 }
 
 impl Made {
-    /// Of arguments in which handles stood at these places.
+    /// Of arguments in which handles stood at these places, for whoever is under the influence of `caller`.
     #[must_use]
-    pub fn of(places: &[String]) -> Self {
-        if places.is_empty() {
-            Self::Anew
-        } else {
-            Self::OfHandles
+    pub fn of(flows: &Flows, places: &[String], (label, caller): (&Label, &Label)) -> Self {
+        let classes = &flows.classes;
+        let is_new = classes.is_private(&label.without(caller));
+        match places.is_empty() {
+            false => Self::OfHandles,
+            true if is_new && classes.is_tainted(caller) => Self::ForStrangers,
+            true => Self::Anew,
         }
     }
 }
@@ -531,10 +554,11 @@ fn trusted(
         return None;
     }
     let fields = |record: &&Value| -> Value {
-        let own =
-            !is_foreign(flows, records, record) && !is_tainted(flows, (records, touched), record);
+        let own = !is_foreign(flows, records, record);
+        // What was written under a stranger's influence may have been written of a handle.
+        let touched = is_tainted(flows, (records, touched), record);
         let known = records.trusted.iter().map(|(field, kind)| {
-            let texts = texts_at(record, field).into_iter();
+            let texts = texts_at(record, field).into_iter().filter(|_| !touched);
             let texts = texts.filter_map(|text| plain::value(*kind, &text, own));
             let texts: Vec<String> = texts.take(HANDLE_VALUES).collect();
             (field.clone(), json!(texts))

@@ -56,6 +56,8 @@ pub struct Behind<'a> {
     pub held: &'a Label,
     /// Everything, and so what its caller knew.
     pub all: &'a Label,
+    /// What its caller was under the influence of.
+    pub wished: &'a Label,
     /// Its records that somebody had a hand in when they were written.
     pub touched: &'a Touched,
 }
@@ -82,6 +84,17 @@ impl Behind<'_> {
                 && class.secrecy == Secrecy::Public
                 && !own(source)
         })
+    }
+
+    /// Whether a stranger may have said what to look for. The words of the service's own tools are behind each call of them.
+    fn is_led(self, classes: &Classes, tool: &ToolName) -> bool {
+        let own = |source: &&Source| {
+            let plugin = source.name().split('.').next();
+            source.sort() == Sort::Tool && plugin == Some(tool.plugin())
+        };
+        let others = self.wished.sources().filter(|source| !own(source));
+        let others = others.fold(Label::default(), |label, one| label.with(one.clone()));
+        classes.is_tainted(&others)
     }
 
     /// What the outcome was read from, for who is on its records.
@@ -149,6 +162,7 @@ impl Ledger {
             return;
         }
         let read = behind.read_from(&flows.classes, tool);
+        let led = behind.is_led(&flows.classes, tool);
         let (mut full, mut own) = (false, false);
         for record in at(outcome, &records.at) {
             let mine = !is_foreign(flows, records, record);
@@ -156,9 +170,11 @@ impl Ledger {
                 self.saw_theirs(tool, records, record);
                 continue;
             }
+            // Of two records of one title, a stranger would have the one read that is theirs.
+            let is_led = led && !self.has_met(tool, records, record);
             full |= is_full(record);
             own |= is_full(record) && mine;
-            self.saw_record(flows, (tool, &read), records, record);
+            self.saw_record(flows, (tool, &read, is_led), records, record);
         }
         for (argument, kind) in &records.asks {
             // A stranger who pays a cent has made a record about their account.
@@ -171,8 +187,15 @@ impl Ledger {
         }
     }
 
+    /// Whether a record was seen before.
+    fn has_met(&self, tool: &ToolName, records: &Records, record: &Value) -> bool {
+        let id = first(record, &records.id);
+        id.is_some_and(|id| self.people.contains_key(&(tool.plugin().to_owned(), id)))
+    }
+
     /// A record of the user's that was written under a stranger's influence is no stranger's letter either: it vouches for
-    /// nothing, and who is on it nobody knows. Its title is one that somebody else has used, too.
+    /// nothing, and who is on it nobody knows. Its title is one that somebody else has used, too. So is that of a record
+    /// which a stranger may have had somebody look for.
     fn saw_theirs(&mut self, tool: &ToolName, records: &Records, record: &Value) {
         let Some(title) = first(record, &records.title) else {
             return;
@@ -194,7 +217,7 @@ impl Ledger {
     fn saw_record(
         &mut self,
         flows: &Flows,
-        (tool, read): (&ToolName, &Label),
+        (tool, read, led): (&ToolName, &Label, bool),
         records: &Records,
         record: &Value,
     ) {
@@ -224,7 +247,9 @@ impl Ledger {
             })
             .collect();
         let id = first(record, &records.id);
-        if let Some(title) = first(record, &records.title)
+        if led {
+            self.saw_theirs(tool, records, record);
+        } else if let Some(title) = first(record, &records.title)
             && self.typed.has_title(&title)
         {
             let author = match foreign {

@@ -2,20 +2,17 @@
 //! "records written (by path or returned id)" is stored).
 //!
 //! A service says the id of a record when it is written, and again whenever it is shown. So a label is kept by that id, and
-//! whatever shows the record is under it, too. Where policy does not say where ids stand, every value may be one.
+//! whatever shows the record is under it, too.
+
+mod ids;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::kind::{Kind, text_of};
-use super::leaves::{at, leaves, texts_at};
+pub use self::ids::{Ids, named, plain, returned};
 use super::lines::{Flows, Records};
-use super::{Weigher, about};
-use crate::rules::call::Call;
-use crate::rules::caller::Caller;
-use crate::rules::policy::Policy;
 use crate::words::id::ToolName;
 use crate::words::label::Label;
 
@@ -97,62 +94,6 @@ pub fn are_known(flows: &Flows, tool: &ToolName) -> bool {
     said.any(|(name, said)| name.plugin() == tool.plugin() && said.records != nothing)
 }
 
-/// The records that a call names: whatever says what to act on, and may be an id.
-#[must_use]
-pub fn named(call: &Call, caller: &Caller, policy: &Policy) -> BTreeSet<String> {
-    let ledger = caller.known.ledger();
-    let weigher = Weigher {
-        call,
-        caller,
-        policy,
-        about: about(call, &policy.flows),
-        ledger: &ledger,
-    };
-    let is_id = |kind: Kind| match kind {
-        Kind::Id | Kind::Value | Kind::File | Kind::Url => true,
-        Kind::Mail | Kind::Account | Kind::Address | Kind::User | Kind::Name => false,
-    };
-    let mut found = leaves(call.args.value(), &call.declared.input);
-    found.retain(|leaf| weigher.kind_of(&leaf.path).is_some_and(is_id));
-    let texts = found.into_iter().map(|leaf| leaf.text);
-    texts.filter(|text| !is_truth(text)).collect()
-}
-
-/// The ids in an outcome: where policy says that they stand, and all of its values where it does not, or nothing stands
-/// there.
-#[must_use]
-pub fn returned(flows: &Flows, tool: &ToolName, outcome: &Value) -> BTreeSet<String> {
-    let records = flows.about(tool).map(|said| &said.records);
-    let mut ids = BTreeSet::new();
-    if let Some(records) = records.filter(|records| !records.id.is_empty()) {
-        let found = at(outcome, &records.at).into_iter();
-        ids.extend(found.flat_map(|record| texts_at(record, &records.id)));
-    }
-    if ids.is_empty() {
-        gather(outcome, &mut ids);
-    }
-    ids
-}
-
-fn gather(value: &Value, ids: &mut BTreeSet<String>) {
-    match value {
-        Value::Array(items) => items.iter().for_each(|item| gather(item, ids)),
-        Value::Object(map) => map.values().for_each(|item| gather(item, ids)),
-        Value::String(_) | Value::Number(_) => ids.extend(text_of(value)),
-        Value::Null | Value::Bool(_) => {}
-    }
-}
-
-fn is_truth(text: &str) -> bool {
-    matches!(text, "true" | "false")
-}
-
-/// An id as it is kept: what its service may take for the same has the same form.
-#[must_use]
-pub fn plain(id: &str) -> String {
-    id.trim().to_lowercase()
-}
-
 /// Whether somebody untrusted had a hand in a record. Of one whose id nobody knows, in any of the outcome.
 pub(super) fn is_tainted(
     flows: &Flows,
@@ -162,19 +103,15 @@ pub(super) fn is_tainted(
     if touched.is_empty() {
         return false;
     }
-    let ids = match records.id.is_empty() {
-        true => Vec::new(),
-        false => texts_at(record, &records.id),
-    };
-    let is_it = |id: &String| ids.is_empty() || id == EACH || ids.contains(id);
+    let ids = ids::of_record(records, record);
+    let known: BTreeSet<String> = ids.iter().map(|id| plain(id)).collect();
+    let is_it = |id: &String| known.is_empty() || id == EACH || known.contains(&plain(id));
     let mut hands = touched.iter().filter(|(id, _)| is_it(id));
     hands.any(|(_, label)| flows.classes.is_tainted(label))
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::words::label::Source;
 
@@ -251,32 +188,10 @@ mod tests {
     }
 
     #[test]
-    fn ids_stand_where_policy_says_and_anywhere_where_it_does_not() {
-        let listed = json!({"events": [{"id": "e7", "by": {"name": "Eve"}}, {"id": 8, "ok": true}], "next": "p2"});
-        let ids = |records: &str, name: &str| -> Vec<String> {
-            let found = returned(&flows(records), &tool(name), &listed);
-            found.into_iter().collect()
-        };
-        let known = "at = \"/events/*\"\nid = \"id\"";
-        assert_eq!(ids(known, "cal.list"), ["8", "e7"]);
-        let all = ["8", "Eve", "e7", "p2"];
-        assert_eq!(ids("at = \"/events/*\"\nown = true", "cal.list"), all);
-        // Policy speaks of another tool, or of another shape.
-        assert_eq!(ids(known, "cal.add"), all);
-        assert_eq!(ids("at = \"/items/*\"\nid = \"id\"", "cal.list"), all);
-    }
-
-    #[test]
     fn a_service_is_known_as_soon_as_policy_knows_records_of_one_of_its_tools() {
         let known = flows("own = true");
         assert!(are_known(&known, &tool("cal.list")) && are_known(&known, &tool("cal.add")));
         assert!(!are_known(&known, &tool("calendar.add")));
         assert!(!are_known(&flows(""), &tool("cal.add")));
-    }
-
-    #[test]
-    fn what_a_service_may_take_for_the_same_id_is_the_same() {
-        assert_eq!(plain(" E7 "), plain("e7"));
-        assert_ne!(plain("e7"), plain("e8"));
     }
 }

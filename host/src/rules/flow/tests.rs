@@ -105,6 +105,8 @@ struct Scene {
     policy: Policy,
     ledger: Ledger,
     label: Label,
+    /// Under whose influence tools were called that have looked.
+    led: Label,
     mode: Judging,
     weighed: bool,
     origin: Origin,
@@ -141,6 +143,7 @@ fn scene_of(policy: &str, typed: &[&str], label: &str) -> Scene {
         policy: policy_of(written),
         ledger,
         label: label_of(label),
+        led: label_of(CLEAN),
         mode: Judging::Enforce,
         weighed: false,
         origin: Origin::Model,
@@ -245,11 +248,18 @@ impl Scene {
             read: &read,
             held: &held,
             all: &all,
+            wished: &self.led,
             touched: &touched.collect(),
         };
         let said = (&outcome, behind);
         self.ledger
             .saw(&self.policy.flows, &name(tool), &args, said);
+        self
+    }
+
+    /// From here on, a stranger may have said what to look for.
+    fn led(mut self, by: &str) -> Self {
+        self.led = label_of(by);
         self
     }
 

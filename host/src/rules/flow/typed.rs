@@ -56,6 +56,16 @@ impl Typed {
         }
     }
 
+    /// Whether something was called that, in quotes or by one token that is no mere word: whoever writes “go on” calls
+    /// nothing “go”.
+    #[must_use]
+    pub fn calls(&self, name: &str) -> bool {
+        let in_quotes = |text: &String| occurrences(text, name).any(|around| around.is_token(true));
+        let is_word = name.chars().all(char::is_alphabetic);
+        !name.is_empty()
+            && (self.texts.iter().any(in_quotes) || (!is_word && self.has(Kind::Value, name)))
+    }
+
     /// A value that was typed in another form than the one that is used.
     fn has_form(&self, kind: Kind, value: &str) -> bool {
         let tokens = self.texts.iter().flat_map(|text| text.split(is_edge));
@@ -252,6 +262,25 @@ mod tests {
             ("", Kind::Value, "", false),
         ] {
             assert_eq!(typed(text).has(kind, value), expected, "{value} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_called_so_in_quotes_or_is_no_mere_word() {
+        for (text, name, expected) in [
+            ("go on", "go", false),
+            ("call it \"go\"", "go", true),
+            ("call it “go”.", "go", true),
+            ("call it \"go on\"", "go", false),
+            ("keep it as shopping-list", "shopping-list", true),
+            ("keep it as shopping-list", "list", false),
+            ("keep it as week23", "week23", true),
+            ("keep 23 of them", "23", false),
+            ("keep it as \"my list\"", "my list", true),
+            ("keep it as my list", "my list", false),
+            ("\"\"", "", false),
+        ] {
+            assert_eq!(typed(text).calls(name), expected, "{name} in {text}");
         }
     }
 

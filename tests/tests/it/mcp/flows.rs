@@ -88,10 +88,10 @@ async fn a_record_of_a_server_is_shown_under_the_influence_that_it_was_written_u
     let rig = rig.open().await;
     let echo = |id: &str| format!("return await tools.mail.echo({{text: '{id}'}})");
     let read = "await tools.files.read({path: 'inbox/letter.txt'});";
-    rig.script(&format!("{read} {}", echo("eve"))).await;
-    rig.script(&echo("bob")).await;
+    rig.script(&format!("{read} {}", echo("e7"))).await;
+    rig.script(&echo("b8")).await;
     let rig = rig.restart().await;
-    for (id, expected) in [("eve", true), ("bob", false)] {
+    for (id, expected) in [("e7", true), ("b8", false)] {
         let called = rig.call("mail.echo", json!({ "text": id })).await;
         let found = called.outcome.label.to_string();
         assert_eq!(found.contains("file:inbox"), expected, "{id}: {found}");

@@ -122,13 +122,18 @@ fn the_record_says_who_has_confirmed() {
         text.ends_with("; confirmed by the client") && !asked,
         "{text}"
     );
-    for origin in [Origin::Client, Origin::Model] {
-        let (text, asked) = rule(origin, Surface::React);
-        assert!(
-            text.ends_with("; confirmed by the surface `react`"),
-            "{text}"
-        );
-        assert!(!asked);
+    for surface in [Surface::React, Surface::Dev] {
+        let (text, asked) = rule(Origin::Client, surface);
+        let by = format!("; confirmed by the surface `{}`", surface.word());
+        assert!(text.ends_with(&by) && !asked, "{text}");
+    }
+    // Nobody asks there about what is called in a run.
+    let tool = || Origin::Tool(ToolName::parse("other.act").unwrap());
+    for surface in Surface::ALL {
+        for origin in [Origin::Model, Origin::Script, tool(), Origin::Host] {
+            let judged = rule(origin, surface);
+            assert_eq!(judged, (RULE.to_owned(), true), "{}", surface.word());
+        }
     }
     let plain = super::tests::call("destructive", json!(false));
     let (text, _) = judged(&plain, &caller(Origin::Model, Surface::Cli), &policy());
@@ -195,6 +200,7 @@ fn that_a_value_stands_in_a_list_confirms_nothing() {
         read: &none,
         held: &none,
         all: &none,
+        wished: &none,
         touched: &BTreeMap::new(),
     };
     caller

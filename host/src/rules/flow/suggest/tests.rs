@@ -111,6 +111,7 @@ fn a_field_that_held_the_value_vouches() {
         read: &none,
         held: &none,
         all: &none,
+        wished: &none,
         touched: &BTreeMap::new(),
     };
     let said = (&outcome, behind);

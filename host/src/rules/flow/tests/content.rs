@@ -448,6 +448,26 @@ fn what_says_of_itself_that_it_only_looks_does_nothing_else_under_a_strangers_in
     }
 }
 
+/// Under nobody's influence it may send, and not what only the user may read.
+#[test]
+fn what_says_of_itself_that_it_only_looks_sends_nothing_private() {
+    let send = |label, weighed, (method, url), denied| {
+        let grant = reaching("https://a.test/", &["GET", "POST"]);
+        let scene = scene(&["Read https://a.test/mine"], label).inside("other.look", weighed);
+        scene.check_fetch((method, url), grant, denied);
+    };
+    let other = "https://a.test/other";
+    send(CLEAN, false, ("POST", other), None);
+    send(OWN, false, ("POST", other), Some("flow_private"));
+    send(OWN, true, ("POST", other), None);
+    send(OWN, false, ("GET", other), None);
+    send(OWN, false, ("POST", "https://a.test/mine"), None);
+    let said = format!("{POLICY}\n[tools.\"other.look\"]\naccepts = \"private\"");
+    let grant = reaching("https://a.test/", &["POST"]);
+    let scene = scene_of(&said, &[], OWN).inside("other.look", false);
+    scene.check_fetch(("POST", other), grant, None);
+}
+
 #[test]
 fn browse_says_which_plain_requests_leave() {
     let typed = &["Read https://b.test/page and https://a.test/page"];
@@ -620,4 +640,32 @@ fn who_is_on_a_record_that_is_answered_may_have_what_comes_from_it_and_nothing_e
             false => scene.check("mail.send", answer.clone(), Allow(&witnesses)),
         };
     }
+}
+
+/// One who is told and may not be is one too many, whoever stands beside them.
+#[test]
+fn private_content_goes_to_nobody_else_beside_whom_the_user_named() {
+    let letter = json!({"id": "m1", "from": "ada@x.com", "title": "Hi"});
+    let scene = |typed| {
+        let scene = scene(&[typed], OWN);
+        scene.saw_in(("file:mail", ""), "mail.read", json!({}), letter.clone())
+    };
+    let listed = json!({"letters": [{"id": "m1", "from": "ada@x.com"}]});
+    let send = |typed, args: Value, expected| {
+        let scene = scene(typed).saw("mail.list", json!({}), listed.clone());
+        scene.check("mail.send", args, expected);
+    };
+    let ask = || Ask(&["private content goes to"]);
+    let both = json!({"to": ["ada@x.com", "me@own.test"], "answers": "m1"});
+    let beside = json!({"to": "ada@x.com", "cc": "me@own.test", "answers": "m1"});
+    let one = json!({"to": "ada@x.com", "answers": "m1"});
+    for args in [both, beside, one.clone()] {
+        send("Answer them", args, ask());
+    }
+    let named = json!({"to": "me@own.test", "answers": "m1"});
+    let witnesses = [("to", "policy"), ("answers", "`mail.list`")];
+    send("Answer them", named, Allow(&witnesses));
+    // Whoever names the letter names who is on it.
+    let witnesses = [("to", "answered"), ("answers", "typed")];
+    send("Answer m1", one, Allow(&witnesses));
 }

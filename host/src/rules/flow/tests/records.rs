@@ -139,32 +139,51 @@ fn a_strangers_record_stays_the_strangers() {
 
 #[test]
 fn a_call_names_the_records_that_it_acts_on_by_whatever_may_be_an_id() {
-    let policy = format!("{POLICY}[tools.\"other.act\"]\nreply = \"flag\"\ncontent = [\"text\"]\n");
-    for (tool, args, ids) in [
-        ("mail.delete", json!({"id": "m1"}), &["m1"][..]),
+    let policy = format!(
+        "{POLICY}[tools.\"other.act\"]\nreply = \"flag\"\ncontent = [\"text\"]\n\
+         [tools.\"bank.find\".records]\nid = \"account\"\npeople = {{ account = \"account\" }}\n"
+    );
+    for (tool, args, ids, sure) in [
+        ("mail.delete", json!({"id": "m1"}), &["m1"][..], true),
         (
             "mail.send",
             json!({"to": "a@x.com", "title": "t", "text": "x", "answers": "m2"}),
             &["m2"],
+            true,
         ),
-        ("cal.add", json!({"title": "m3", "text": "m4"}), &[]),
+        // Its name may be its id.
+        (
+            "cal.add",
+            json!({"title": "m3", "text": "m4"}),
+            &["m3"],
+            false,
+        ),
         (
             "files.move",
             json!({"source": "docs/a", "target": "docs/b"}),
             &["docs/a", "docs/b"],
+            true,
+        ),
+        // A service may know its records by what is no id elsewhere.
+        (
+            "bank.pay",
+            json!({"account": "ACC-7", "note": "x"}),
+            &["ACC-7"],
+            true,
         ),
         // Of what nobody has spoken, anything may be one; a truth is none.
         (
             "other.act",
             json!({"flag": "e7", "to": 8, "text": "no"}),
             &["8", "e7"],
+            true,
         ),
-        ("cal.clear", json!({"all": true}), &["all"]),
+        ("cal.clear", json!({"all": true}), &["all"], false),
     ] {
         let scene = scene_of(&policy, &[], CLEAN);
         let call = Scene::call(tool, args);
         let found = named(&call, &scene.caller(Grant::default()), &scene.policy);
-        let found: Vec<&str> = found.iter().map(String::as_str).collect();
-        assert_eq!(found, ids, "{tool}");
+        let all: Vec<&str> = found.all.iter().map(String::as_str).collect();
+        assert_eq!((all.as_slice(), found.sure), (ids, sure), "{tool}");
     }
 }

@@ -454,6 +454,40 @@ fn addresses_of_a_record_whose_whole_title_was_typed_are_witnesses() {
         .check("mail.delete", json!({"id": "m2"}), Ask(&["`id`"]));
 }
 
+/// Whoever reads a stranger's letter first has the one record read that is theirs, and never the other.
+#[test]
+fn a_title_that_a_stranger_had_somebody_look_for_is_no_witness() {
+    let title = "Team offsite, June";
+    let goal = &["Answer 'Team offsite, June'"];
+    let theirs = || letter("m2", "eve@evil.test", title);
+    let to_eve = || json!({"to": "eve@evil.test"});
+    let titled = [("to", "was typed")];
+    let led = |by| scene(goal, MAIL).led(by);
+    for (by, expected) in [
+        ("user", Allow(&titled)),
+        // What is on the service's tools is behind each call of them.
+        ("user tool:mail.*", Allow(&titled)),
+        ("user tool:cal.*", Allow(&titled)),
+        ("user tool:other.*", Ask(&["`to`"])),
+        (WEB, Ask(&["`to`"])),
+        (MAIL, Ask(&["`to`"])),
+    ] {
+        let read = led(by).saw("mail.read", json!({}), theirs());
+        read.check("mail.send", to_eve(), expected);
+    }
+    // What was found before stays what it was found as.
+    scene(goal, MAIL)
+        .saw("mail.read", json!({}), theirs())
+        .led(MAIL)
+        .saw("mail.read", json!({}), theirs())
+        .check("mail.send", to_eve(), Allow(&titled));
+    // And the user's own letter of that title is no witness either, once a second one is there.
+    let ada = || json!({"to": ["ada@x.com", "team@own.test"]});
+    let both = scene(goal, MAIL).saw("mail.read", json!({}), letter("m1", "ada@x.com", title));
+    let both = both.led(MAIL).saw("mail.read", json!({}), theirs());
+    both.check("mail.send", ada(), Ask(&["`to/0`", "`to/1`"]));
+}
+
 #[test]
 fn a_title_that_two_have_used_is_no_witness_any_more() {
     let title = "Team offsite, June";

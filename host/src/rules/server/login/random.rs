@@ -73,6 +73,8 @@ mod tests {
             "0123456789abcdef0123456789abcdef01234567",
             "mF_9.B5f-4.1JqM8xQzLk7Rt2Vw",
             "7Fjfp0ZBr1KtDRbnfVdmIw",
+            // Few characters, of which some stand twice.
+            "k7Qm3xZtk7Qm1wRp",
         ] {
             assert!(is_random(token), "{token}");
         }
@@ -90,6 +92,8 @@ mod tests {
             "x7Kq",
             "",
             "7Fjfp0ZBr1KtDRbn fVdmIw",
+            // So many could say more.
+            "k7Qm3xZtk7Qm3xZt1wRp",
         ] {
             assert!(!is_random(word), "{word}");
         }

@@ -1,0 +1,99 @@
+//! Outward: whether a request that a tool makes may leave. A URL is an exit, since it can say anything (design §5).
+//!
+//! Nobody can be asked in the middle of a call, so what is not allowed is denied.
+
+use super::class;
+use super::kind::Kind;
+use super::lines::{Browse, Flows};
+use crate::rules::caller::{Caller, Judging, Origin};
+use crate::rules::fetch::Fetch;
+use crate::rules::policy::Policy;
+use crate::rules::{deny, deny_unless};
+use crate::words::event::Denial;
+use crate::words::id::ToolName;
+
+/// Whether a request that a line grants may leave.
+///
+/// # Errors
+/// The denial: nobody can be asked in the middle of a tool's call.
+pub fn weigh_fetch(fetch: &Fetch, caller: &Caller, policy: &Policy) -> Result<(), Denial> {
+    let flows = &policy.flows;
+    let classes = &flows.classes;
+    let label = &caller.label;
+    let what = fetch.origin();
+    if classes.is_secret(label) {
+        let from = classes.suspects(label).join(", ");
+        let reason = format!(
+            "what comes from {from} would leave to {what}, and nothing secret leaves, ever"
+        );
+        return Err(deny("flow_secret", reason));
+    }
+    if caller.origin == Origin::Host || caller.judging(flows) != Judging::Enforce {
+        return Ok(());
+    }
+    if is_witnessed_url(fetch.url().as_str(), caller, flows) {
+        return Ok(());
+    }
+    let looks = !fetch.is_plain() && !caller.known.weighed;
+    if looks && let Some(tool) = sends_private(caller, flows) {
+        let from = classes.private(label).join(", ");
+        let reason = format!(
+            "`{tool}` says of itself that it only looks, and would send what comes from {from} to {what}: private \
+             content goes to destinations that the user named"
+        );
+        let line = format!("[flow.tools.\"{tool}\"]\naccepts = \"private\"");
+        return Err(deny_unless("flow_private", reason, &[&line]));
+    }
+    if !classes.is_tainted(label) {
+        return Ok(());
+    }
+    let from = classes.suspects(label).join(", ");
+    if fetch.is_plain() && flows.browse == Browse::Witness {
+        let reason = format!(
+            "the URL at {what} was chosen under the influence of {from}, and `browse = \"witness\"` wants the \
+             user's own words for it"
+        );
+        return Err(deny("flow_browse", reason));
+    }
+    if looks {
+        let reason = format!(
+            "`{}` says of itself that it only looks, and would send something to {what} under the influence \
+             of {from}",
+            caller.origin
+        );
+        return Err(deny("flow_only_looks", reason));
+    }
+    Ok(())
+}
+
+/// The tool that would send what only the user may read, and whose tool policy does not say that of.
+fn sends_private<'a>(caller: &'a Caller, flows: &Flows) -> Option<&'a ToolName> {
+    let Origin::Tool(tool) = &caller.origin else {
+        return None;
+    };
+    let accepts = flows.about(tool).map(|said| said.accepts);
+    let may = accepts.unwrap_or_default() != class::Secrecy::Public;
+    (!may && flows.classes.is_private(&caller.label)).then_some(tool)
+}
+
+/// Whether a plain request to a public address may leave though no line grants it.
+#[must_use]
+pub fn may_browse(fetch: &Fetch, caller: &Caller, policy: &Policy) -> bool {
+    let flows = &policy.flows;
+    let private = flows.classes.is_private(&caller.label);
+    flows.browse == Browse::Free
+        && fetch.is_plain()
+        && !flows.classes.is_secret(&caller.label)
+        && matches!(caller.origin, Origin::Tool(_))
+        && (!private || is_witnessed_url(fetch.url().as_str(), caller, flows))
+}
+
+/// Whether the user named this very URL, or one of their own records did.
+#[must_use]
+pub fn is_witnessed_url(url: &str, caller: &Caller, flows: &Flows) -> bool {
+    let ledger = caller.known.ledger();
+    flows.names(Kind::Url, url)
+        || ledger.words().has(Kind::Url, url)
+        || ledger.vouching(Kind::Url, url).is_some()
+        || ledger.titled(Kind::Url, url).is_some()
+}
