@@ -10,6 +10,7 @@ mod leaves;
 mod outside;
 mod records;
 mod said;
+mod told;
 mod wanted;
 
 use std::future::Future;
@@ -24,6 +25,7 @@ use self::around::Around;
 use self::before::Before;
 use self::leaves::leave;
 use self::said::read_outcome;
+use self::told::{fault, hear, tell, tell_fault};
 use super::apart::{self, Done, Telling};
 use super::catalog::{By, Tool};
 use super::guest::{Ending, Linked, Trail, Visit};
@@ -35,13 +37,9 @@ use super::tasks::Tasks;
 use crate::gate::{NotPassed, Passed, Performed, Permit, denied, unfit};
 use crate::rules::call::{self, Call, Within, confirm};
 use crate::rules::caller::{Caller, Origin};
-use crate::rules::flow::apart::{Apart, fault_card, fault_in, fault_told};
-use crate::rules::flow::handles::{self, Fate, Given, Made};
-use crate::rules::flow::ledger::Behind;
-use crate::rules::flow::lines::Flows;
+use crate::rules::flow::apart::{Apart, misfit_bits};
+use crate::rules::flow::handles::{Given, told_label};
 use crate::rules::flow::part;
-use crate::rules::flow::pick;
-use crate::rules::flow::records::Touched;
 use crate::rules::json;
 use crate::rules::manifest::{Sensitivity, SurfaceWord};
 use crate::rules::policy::{Bounds, Policy};
@@ -125,10 +123,10 @@ async fn attempt(
             // Whoever was told of a handle has read nothing of what it holds.
             let (result, label) = match performed.told {
                 Some(told) => {
-                    let told_label = handles::told_label(&name, &told, &performed.label);
+                    let of_told = told_label(&name, &told, &performed.label);
                     (
                         performed.result.map_err(|error| fault(&error, &told)),
-                        caller.label.join(&told_label),
+                        caller.label.join(&of_told),
                     )
                 }
                 None => (performed.result, performed.label),
@@ -233,7 +231,10 @@ async fn pass(
                 }
                 Refused::Misfit(error, held) => {
                     let tools = station.catalog.spoken_of(&request.tool, asker);
-                    label = label.join(&held).join(&classes.of_words(tools));
+                    label = label.join(&classes.of_words(tools));
+                    if misfit_leaves(station, caller, &request.args).is_err() {
+                        label = label.join(&held);
+                    }
                     (unfit(&error), error)
                 }
                 Refused::Denied(denial) => {
@@ -306,7 +307,7 @@ fn with_near_names(error: Error, caller: &Caller) -> Error {
 enum Refused {
     /// The wish is malformed.
     Unfit(Error),
-    /// What a handle holds does not fit. To be told so is to learn of it, as often as one asks.
+    /// What a handle holds does not fit. To be told so is to learn of it, as often as one asks: each time some bits leave.
     Misfit(Error, Label),
     /// The tool is not for this caller, whatever the arguments.
     Denied(Denial),
@@ -316,6 +317,19 @@ impl From<Error> for Refused {
     fn from(error: Error) -> Self {
         Self::Unfit(error)
     }
+}
+
+/// Takes what is told of handles that do not fit out of what may leave them.
+fn misfit_leaves(station: &Station, caller: &Caller, args: &WishedArgs) -> Result<()> {
+    let WishedArgs::Json(args) = args else {
+        return Ok(());
+    };
+    leave(
+        station,
+        caller,
+        &mut caller.known.handles(),
+        misfit_bits(args),
+    )
 }
 
 /// What is checked before there is a call to judge. A tool that is not for this caller says nothing of
@@ -550,144 +564,6 @@ async fn visit(
         remade: None,
         spent: ending.spent,
     })
-}
-
-/// What whoever wished is told in place of the words of a failure, where these are held: that it failed, and where
-/// they are; nothing where it is told the words.
-fn tell_fault(
-    station: &Station,
-    caller: &Caller,
-    call: &Call,
-    (error, telling): (&Error, &Telling),
-    label: &Label,
-) -> Result<Option<Value>> {
-    let (Telling::Sentence(sentence), Some(way)) = (telling, Apart::of(&call.tool)) else {
-        return Ok(None);
-    };
-    let flows = &station.gate.policy().flows;
-    let said = Value::from(error.message());
-    let given = (call.args.value(), call.places.as_slice());
-    let fate = match caller.origin {
-        Origin::Model | Origin::Script => {
-            let labels = (label, &caller.label);
-            handles::fate(flows, caller.known.hold, &call.tool, (&said, given), labels)
-        }
-        Origin::Client | Origin::Host | Origin::Tool(_) => Fate::Shown,
-    };
-    if fate != Fate::Held {
-        return Ok(None);
-    }
-    let mut held = caller.known.handles();
-    // Whatever is charged is on record, with the handle.
-    let name = held.hold(&said, label)?;
-    held.charge(way.fault_bits(), flows.bits)?;
-    let what = (&said, Made::OfHandles);
-    let known = caller.label.join(&call.held);
-    let label = (label, &known, &Touched::new());
-    let card = handles::card(flows, (&call.tool, &name), what, label);
-    Ok(Some(fault_card(card, sentence)))
-}
-
-/// A failure as whoever wished is told of it, where its words are held.
-fn fault(error: &Error, told: &Value) -> Error {
-    let sentence = fault_in(told).unwrap_or("it failed");
-    Error::new(error.code(), fault_told(sentence, told)).retry(false)
-}
-
-/// Tells the older guards of what has entered the run: an outcome, or the words of a failure.
-fn hear(station: &Station, caller: &Caller, label: &Label, result: &Result<Value>) {
-    let flows = &station.gate.policy().flows;
-    let mut ledger = caller.known.ledger();
-    match result {
-        Ok(value) => ledger.heard(flows, label, value),
-        Err(error) => {
-            let said = Value::String(error.message().to_owned());
-            ledger.heard(flows, label, &said);
-        }
-    }
-}
-
-/// Tells the ledger of an outcome, and of what its tool has read for it.
-fn see(
-    caller: &Caller,
-    (flows, call): (&Flows, &Call),
-    (value, label): (&Value, &Label),
-    trail: &Trail,
-) {
-    let behind = Behind {
-        read: &trail.label,
-        held: &call.held,
-        all: label,
-        wished: &caller.label,
-        touched: &trail.records.touched,
-    };
-    let mut ledger = caller.known.ledger();
-    ledger.saw(flows, &call.tool, call.args.value(), (value, behind));
-}
-
-/// What whoever wished is told in place of an outcome: a handle, or a scalar that leaves one; nothing where it is
-/// told the outcome.
-fn tell(
-    station: &Station,
-    caller: &Caller,
-    call: &Call,
-    (value, label, altered): (&Value, &Label, bool),
-    trail: &Trail,
-) -> Result<Option<Value>> {
-    let flows = &station.gate.policy().flows;
-    let args = call.args.value();
-    if !altered {
-        see(caller, (flows, call), (value, label), trail);
-    }
-    let given = (args, call.places.as_slice());
-    let fate = match caller.origin {
-        Origin::Model | Origin::Script => {
-            let labels = (label, &caller.label);
-            handles::fate(flows, caller.known.hold, &call.tool, (value, given), labels)
-        }
-        Origin::Client | Origin::Host | Origin::Tool(_) => Fate::Shown,
-    };
-    let mut held = caller.known.handles();
-    match fate {
-        Fate::Shown => Ok(None),
-        // Nobody has read what a step has made of it.
-        Fate::Adopted if altered => Ok(None),
-        Fate::Adopted => {
-            caller
-                .known
-                .ledger()
-                .typed(value.as_str().unwrap_or_default());
-            Ok(Some(value.clone()))
-        }
-        Fate::Held => {
-            let bits = pick::bits(&call.tool, given, caller.known.ledger().words());
-            if bits > 0 {
-                leave(station, caller, &mut held, bits)?;
-            }
-            let name = match held.hold(value, label) {
-                Ok(name) => name,
-                // It has happened, and must not look as if it had not.
-                Err(error) if call.declared.is_sink() => {
-                    return Ok(Some(
-                        serde_json::json!({"done": true, "withheld": error.message()}),
-                    ));
-                }
-                Err(error) => return Err(error),
-            };
-            let made = match altered {
-                true => Made::OfHandles,
-                false => Made::of(flows, &call.places, (label, &caller.label)),
-            };
-            let known = caller.label.join(&call.held);
-            let label = (label, &known, &trail.records.touched);
-            let call = (&call.tool, name.as_str());
-            Ok(Some(handles::card(flows, call, (value, made), label)))
-        }
-        Fate::Leaves(bits) => {
-            leave(station, caller, &mut held, bits)?;
-            Ok(Some(value.clone()))
-        }
-    }
 }
 
 /// What a guest's own wishes are under the influence of: its caller, what it was given, and its own code, unless

@@ -12,9 +12,9 @@ use crate::guests::station::Station;
 use crate::rules::caller::{Consults, Judging, Known};
 use crate::rules::candidate::Candidate;
 use crate::rules::chain::Terms;
-use crate::rules::flow::apart::Apart;
+use crate::rules::flow::apart::{Apart, fault_bits, misfit_bits};
 use crate::rules::flow::attached;
-use crate::rules::flow::handles::{ADOPT, Given, Handles, handle_in};
+use crate::rules::flow::handles::{ADOPT, Given, Handles, handle_in, has_handle};
 use crate::rules::flow::kind::text_of;
 use crate::rules::flow::ledger::{Behind, Ledger};
 use crate::rules::flow::lines::{Flows, Holding, Mode};
@@ -24,7 +24,7 @@ use crate::rules::questions::Questions;
 use crate::rules::script;
 use crate::rules::server::asked::{sample_most, sampled_by, used_by};
 use crate::words::attachment::Attachment;
-use crate::words::error::Result;
+use crate::words::error::{Code, Result};
 use crate::words::event::{
     Brought, Content, EffectKind, End, Event, Finished, Judged, Record, Tried, Verdict,
 };
@@ -304,6 +304,7 @@ impl<'a> Fold<'a> {
         self.heard(record);
         match &record.event {
             Event::Judged(judged) if judged.effect == EffectKind::Call => {
+                let _ = handles.charge(misfit_in(judged), u32::MAX);
                 if let Ok(tool) = ToolName::parse(&judged.subject) {
                     self.calls.insert(record.seq, (judged, tool));
                 }
@@ -365,6 +366,18 @@ impl Fold<'_> {
     }
 }
 
+/// The bits that left handles which did not fit into a wish.
+fn misfit_in(judged: &Judged) -> u32 {
+    let unfit = [Code::BadArgs, Code::TooBig].map(Code::envelope);
+    if let (Verdict::Deny(denial), Content::Inline(args)) = (&judged.verdict, &judged.content)
+        && unfit.contains(&denial.rule.as_str())
+        && has_handle(args)
+    {
+        return misfit_bits(args);
+    }
+    0
+}
+
 /// What the end of a call teaches.
 fn learned(
     flows: &Flows,
@@ -413,11 +426,11 @@ fn learned(
         }
     }
     if let (End::Failed { message, .. }, Some(told)) = (&finished.end, &finished.told)
-        && let (Some(name), Some(way)) = (handle_in(told), Apart::of(tool))
+        && let Some(name) = handle_in(told)
     {
         let said = Value::from(message.as_str());
         let _ = handles.hold_as(name, &said, &finished.label);
-        let _ = handles.charge(way.fault_bits(), u32::MAX);
+        let _ = handles.charge(fault_bits(tool), u32::MAX);
     }
     // What was turned down is no outcome, and what a script makes of all it read is none of a tool's.
     let performed = matches!(judged.verdict, Verdict::Allow { .. });

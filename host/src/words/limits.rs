@@ -106,6 +106,8 @@ pub const ISOLATED_CHARS: usize = 65_536;
 pub const APART_VALUES: usize = 64;
 /// Such functions that run at once. Apart from the slots of scripts, which wait for them.
 pub const ISOLATED_SLOTS: usize = 16;
+/// Bits that leave a handle when a call fails whose words are held: of what kind its failure is.
+pub const FAULT_BITS: u32 = 6;
 /// Bits that leave a handle when such a function fails: that it did, why in one word, and where in its source.
 pub const ISOLATED_FAULT_BITS: u32 = 19;
 /// Questions to its model that the scripts and turns of one run may ask about what is held.

@@ -72,6 +72,34 @@ async fn whether_a_value_may_steer_is_not_told_for_nothing() {
     assert!(label.covers(&web(&server)), "{label}: {text}");
 }
 
+/// A mistake of the model's, or a page that is not there, ends no quarantine: that something failed leaves in some bits,
+/// and what it said is held.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failure_opens_nothing_that_is_held() {
+    let server = page().await;
+    let get = |path: &str| call("web.get_page", json!({"url": url(&server, path)}));
+    let write = json!({"path": "out/a", "content": handle("h1")});
+    let field = json!({"value": handle("h1"), "pointer": "/nowhere"});
+    for (failing, says) in [
+        (get("/gone"), "it failed"),
+        (call("files.write", write), "does not fit"),
+        (call("handle.field", field), "it failed"),
+    ] {
+        let then = || vec![failing.clone(), get("/page")];
+        let rig = holding(&server, "", then()).await;
+        let (run, _) = rig.pursue("Look at the page.").await;
+        let seen = observed(&rig.records(&run).await);
+        assert!(seen[1].0.contains(says), "{}", seen[1].0);
+        assert!(seen[2].0.contains("$handle"), "{}", seen[2].0);
+        assert!(!seen[2].1.covers(&web(&server)), "{}", seen[2].1);
+        let replayed = rig.replay(&run).await;
+        assert!(replayed.diverged.is_none(), "{replayed:?}");
+        // Where no bits are left, it is told, and known to have been.
+        let (text, label) = told_last(&server, "[flow]\nbits = 0", then()).await;
+        assert!(label.covers(&web(&server)), "{label}: {text}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn how_much_is_held_is_not_told() {
     let server = page().await;

@@ -11,8 +11,8 @@ use crate::rules::schema::Schema;
 use crate::words::error::{Code, Error, Issue, Result};
 use crate::words::id::ToolName;
 use crate::words::limits::{
-    APART_VALUES, CONSULT_CHARS, CONSULT_FAULT_BITS, CONSULT_SHAPE_BYTES, ISOLATED_CHARS,
-    ISOLATED_FAULT_BITS,
+    APART_VALUES, CONSULT_CHARS, CONSULT_FAULT_BITS, CONSULT_SHAPE_BYTES, FAULT_BITS,
+    ISOLATED_CHARS, ISOLATED_FAULT_BITS,
 };
 
 /// The key under which a card says that something failed.
@@ -72,14 +72,34 @@ impl Apart {
             Self::Consult => shape(&given.value).map(|_| ()),
         }
     }
+}
 
-    /// What leaves a handle when it fails.
-    #[must_use]
-    pub fn fault_bits(self) -> u32 {
-        match self {
-            Self::Isolate => ISOLATED_FAULT_BITS,
-            Self::Consult => CONSULT_FAULT_BITS,
-        }
+/// What leaves a handle when a call fails whose words are held: what kind of failure it is, and of what is done apart,
+/// where.
+#[must_use]
+pub fn fault_bits(tool: &ToolName) -> u32 {
+    match Apart::of(tool) {
+        Some(Apart::Isolate) => ISOLATED_FAULT_BITS,
+        Some(Apart::Consult) => CONSULT_FAULT_BITS,
+        None => FAULT_BITS,
+    }
+}
+
+/// What leaves handles when they do not fit where they stand in these arguments: whether each does, and all together.
+#[must_use]
+pub fn misfit_bits(args: &Value) -> u32 {
+    handles_in(args).saturating_add(1)
+}
+
+fn handles_in(args: &Value) -> u32 {
+    let all = |values: &mut dyn Iterator<Item = &Value>| {
+        values.fold(0_u32, |sum, value| sum.saturating_add(handles_in(value)))
+    };
+    match args {
+        _ if handle_in(args).is_some() => 1,
+        Value::Array(items) => all(&mut items.iter()),
+        Value::Object(map) => all(&mut map.values()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
     }
 }
 

@@ -1,0 +1,168 @@
+//! What whoever wished is told in place of an outcome or a failure: all of it, the card of a handle that holds it, or a
+//! scalar that leaves one. What has entered the run is noted on the way.
+
+use serde_json::{Value, json};
+
+use super::leaves::leave;
+use crate::guests::apart::Telling;
+use crate::guests::guest::Trail;
+use crate::guests::station::Station;
+use crate::rules::call::Call;
+use crate::rules::caller::{Caller, Origin};
+use crate::rules::flow::apart::{Apart, fault_bits, fault_card, fault_in, fault_told};
+use crate::rules::flow::handles::{self, Fate, Made};
+use crate::rules::flow::ledger::Behind;
+use crate::rules::flow::lines::Flows;
+use crate::rules::flow::pick;
+use crate::rules::flow::records::Touched;
+use crate::words::error::{Error, Result};
+use crate::words::label::Label;
+
+/// What whoever wished is told in place of the words of a failure, where these are held: that it failed, and where
+/// they are; nothing where it is told the words.
+pub(super) fn tell_fault(
+    station: &Station,
+    caller: &Caller,
+    call: &Call,
+    (error, telling): (&Error, &Telling),
+    label: &Label,
+) -> Result<Option<Value>> {
+    let apart = Apart::of(&call.tool).is_some();
+    let sentence = match telling {
+        Telling::Sentence(sentence) => sentence.clone(),
+        // In a replay there is a sentence on record, or it was told.
+        Telling::Whole if !apart && station.recorded.is_none() => {
+            format!("it failed ({})", error.code().word())
+        }
+        Telling::Whole | Telling::Free => return Ok(None),
+    };
+    let flows = &station.gate.policy().flows;
+    let said = Value::from(error.message());
+    let given = (call.args.value(), call.places.as_slice());
+    let fate = match caller.origin {
+        Origin::Model | Origin::Script => {
+            let labels = (label, &caller.label);
+            handles::fate(flows, caller.known.hold, &call.tool, (&said, given), labels)
+        }
+        Origin::Client | Origin::Host | Origin::Tool(_) => Fate::Shown,
+    };
+    if fate != Fate::Held {
+        return Ok(None);
+    }
+    let mut held = caller.known.handles();
+    let bits = fault_bits(&call.tool);
+    // Without bits it is told, and the label rises; of what was done apart, nothing is.
+    if !apart && leave(station, caller, &mut held, bits).is_err() {
+        return Ok(None);
+    }
+    // Whatever is charged is on record, with the handle.
+    let name = held.hold(&said, label)?;
+    if apart {
+        held.charge(bits, flows.bits)?;
+    }
+    let what = (&said, Made::OfHandles);
+    let known = caller.label.join(&call.held);
+    let label = (label, &known, &Touched::new());
+    let card = handles::card(flows, (&call.tool, &name), what, label);
+    Ok(Some(fault_card(card, &sentence)))
+}
+
+/// A failure as whoever wished is told of it, where its words are held.
+pub(super) fn fault(error: &Error, told: &Value) -> Error {
+    let sentence = fault_in(told).unwrap_or("it failed");
+    Error::new(error.code(), fault_told(sentence, told)).retry(false)
+}
+
+/// Tells the older guards of what has entered the run: an outcome, or the words of a failure.
+pub(super) fn hear(station: &Station, caller: &Caller, label: &Label, result: &Result<Value>) {
+    let flows = &station.gate.policy().flows;
+    let mut ledger = caller.known.ledger();
+    match result {
+        Ok(value) => ledger.heard(flows, label, value),
+        Err(error) => {
+            let said = Value::String(error.message().to_owned());
+            ledger.heard(flows, label, &said);
+        }
+    }
+}
+
+/// Tells the ledger of an outcome, and of what its tool has read for it.
+fn see(
+    caller: &Caller,
+    (flows, call): (&Flows, &Call),
+    (value, label): (&Value, &Label),
+    trail: &Trail,
+) {
+    let behind = Behind {
+        read: &trail.label,
+        held: &call.held,
+        all: label,
+        wished: &caller.label,
+        touched: &trail.records.touched,
+    };
+    let mut ledger = caller.known.ledger();
+    ledger.saw(flows, &call.tool, call.args.value(), (value, behind));
+}
+
+/// What whoever wished is told in place of an outcome: a handle, or a scalar that leaves one; nothing where it is
+/// told the outcome.
+pub(super) fn tell(
+    station: &Station,
+    caller: &Caller,
+    call: &Call,
+    (value, label, altered): (&Value, &Label, bool),
+    trail: &Trail,
+) -> Result<Option<Value>> {
+    let flows = &station.gate.policy().flows;
+    let args = call.args.value();
+    if !altered {
+        see(caller, (flows, call), (value, label), trail);
+    }
+    let given = (args, call.places.as_slice());
+    let fate = match caller.origin {
+        Origin::Model | Origin::Script => {
+            let labels = (label, &caller.label);
+            handles::fate(flows, caller.known.hold, &call.tool, (value, given), labels)
+        }
+        Origin::Client | Origin::Host | Origin::Tool(_) => Fate::Shown,
+    };
+    let mut held = caller.known.handles();
+    match fate {
+        Fate::Shown => Ok(None),
+        // Nobody has read what a step has made of it.
+        Fate::Adopted if altered => Ok(None),
+        Fate::Adopted => {
+            caller
+                .known
+                .ledger()
+                .typed(value.as_str().unwrap_or_default());
+            Ok(Some(value.clone()))
+        }
+        Fate::Held => {
+            let bits = pick::bits(&call.tool, given, caller.known.ledger().words());
+            if bits > 0 {
+                leave(station, caller, &mut held, bits)?;
+            }
+            let name = match held.hold(value, label) {
+                Ok(name) => name,
+                // It has happened, and must not look as if it had not.
+                Err(error) if call.declared.is_sink() => {
+                    return Ok(Some(json!({"done": true, "withheld": error.message()})));
+                }
+                Err(error) => return Err(error),
+            };
+            let made = match altered {
+                true => Made::OfHandles,
+                false => Made::of(flows, &call.places, (label, &caller.label)),
+            };
+            let known = caller.label.join(&call.held);
+            let label = (label, &known, &trail.records.touched);
+            let call = (&call.tool, name.as_str());
+            Ok(Some(handles::card(flows, call, (value, made), label)))
+        }
+        Fate::Leaves(bits) => {
+            leave(station, caller, &mut held, bits)?;
+            Ok(Some(value.clone()))
+        }
+    }
+}
