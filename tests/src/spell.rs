@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-/// A text in base64 (three alignments, both alphabets, in lines), hex, percent, `\u`, entities and octal, each of these
-/// escaped once more, and as it is; from its end to its beginning; packed; and in two halves where each is long enough.
+/// A text in base64 (three alignments, both alphabets, in lines, with two bytes a character), hex, percent, `\u`, entities,
+/// octal and numbers, some of these escaped once more, and as it is; from its end to its beginning; packed; and in two halves where each is long enough.
 #[must_use]
 pub fn spelled(text: &str) -> Vec<String> {
     let bytes = text.as_bytes();
@@ -25,6 +25,10 @@ pub fn spelled(text: &str) -> Vec<String> {
         each(|byte| format!("\\{byte:03o}")),
         chars(|c| format!("\\\\u{c:04x}")),
         chars(|c| format!("&amp;#{c};")),
+        chars(|c| format!("\\U{c:08x}")),
+        numbers(bytes, ","),
+        numbers(bytes, ", "),
+        base64(&wide(text)),
     ];
     for before in ["", "a", "ab"] {
         let padded = format!("{before}{text}");
@@ -53,6 +57,17 @@ pub fn spelled(text: &str) -> Vec<String> {
 
 /// From so many bytes on half of a secret is one, if it looks random.
 const HALF: usize = 12;
+
+/// The bytes as a list.
+fn numbers(bytes: &[u8], between: &str) -> String {
+    let all: Vec<String> = bytes.iter().map(ToString::to_string).collect();
+    all.join(between)
+}
+
+/// Two bytes a character.
+fn wide(text: &str) -> Vec<u8> {
+    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
 
 /// In gzip, zlib and zstd.
 fn packed(bytes: &[u8]) -> [Vec<u8>; 3] {

@@ -137,6 +137,9 @@ pub(crate) fn clean_strings(value: &mut Value, clean: &impl Fn(&str) -> Option<S
                 *value = Value::String(other);
             }
         }
+        Value::Array(items) if bytes_of(items).is_some_and(|bytes| clean(&bytes).is_some()) => {
+            *value = Value::String(REDACTED.to_owned());
+        }
         Value::Array(items) => items.iter_mut().for_each(|item| clean_strings(item, clean)),
         Value::Object(map) => {
             let dirty = map
@@ -151,6 +154,19 @@ pub(crate) fn clean_strings(value: &mut Value, clean: &impl Fn(&str) -> Option<S
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+}
+
+/// So many bytes a list has at least that could be a secret.
+const BYTES_LISTED: usize = 8;
+
+/// A list of bytes as a text of their numbers; nothing where it is another list, or shorter than a secret.
+fn bytes_of(items: &[Value]) -> Option<String> {
+    let is_byte = |item: &Value| item.as_u64().is_some_and(|number| number <= 255);
+    if items.len() < BYTES_LISTED || !items.iter().all(is_byte) {
+        return None;
+    }
+    let numbers: Vec<String> = items.iter().map(Value::to_string).collect();
+    Some(numbers.join(","))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Known secrets: exact values, found in every common encoding of a text.
 //!
 //! A value is looked for as it is and from its end to its beginning, each also in base64 (each alignment, both alphabets)
-//! and in hex; in parts ([`super::pieces`]); and in what is packed ([`super::packed`]). All of these again in the text with
+//! and in hex, as the numbers of its bytes, and with two bytes a character; in parts ([`super::pieces`]); and in what is packed ([`super::packed`]). All of these again in the text with
 //! its escapes read, and without ends of lines ([`super::spelling`]); and in what comes of that once more, since JSON in
 //! JSON escapes twice. That takes time linear in the text. What was known once stays known while the process lives: a secret
 //! that was taken away is still one. Values of a name that has new ones all the time are known for as long as the next one
@@ -165,6 +165,16 @@ impl Net {
             exact.push(value.clone());
             exact.extend(in_base64(value));
             folded.extend(in_hex(value));
+            exact.extend(in_numbers(value));
+            if let Some(wide) = in_utf16(value) {
+                exact.extend(in_base64(&wide));
+                folded.extend(in_hex(&wide).into_iter().take(1));
+            }
+            if let Some(bytes) = of_hex(value) {
+                exact.extend(in_base64(&bytes));
+                folded.extend(in_hex(&bytes));
+                folded.extend(in_groups(&bytes));
+            }
             let reversed = reversed(value);
             if reversed != *value {
                 exact.extend(in_base64(&reversed));
@@ -381,6 +391,60 @@ fn in_hex(value: &[u8]) -> Vec<Zeroizing<Vec<u8>>> {
         text
     });
     with.collect()
+}
+
+/// The value as a list of its bytes, as programs show what they have no text for.
+fn in_numbers(value: &[u8]) -> Vec<Zeroizing<Vec<u8>>> {
+    let between = [",", ", "];
+    let with = between.iter().map(|between| {
+        let mut text = Zeroizing::new(Vec::new());
+        for (at, byte) in value.iter().enumerate() {
+            if at > 0 {
+                text.extend_from_slice(between.as_bytes());
+            }
+            text.extend_from_slice(byte.to_string().as_bytes());
+        }
+        text
+    });
+    with.collect()
+}
+
+/// The value with two bytes for each character, as some programs encode what they pack into base64.
+fn in_utf16(value: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    let text = std::str::from_utf8(value).ok()?;
+    let mut wide = Zeroizing::new(Vec::with_capacity(value.len().saturating_mul(2)));
+    text.encode_utf16()
+        .for_each(|unit| wide.extend_from_slice(&unit.to_le_bytes()));
+    Some(wide)
+}
+
+/// The bytes that a value says which is a key in hex: its service takes it in either case, and whatever stands between.
+fn of_hex(value: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    let digits = value.iter().filter(|byte| !matches!(byte, b'-' | b':'));
+    let digits: Zeroizing<Vec<u8>> = Zeroizing::new(digits.copied().collect());
+    let pairs = digits.chunks(2).map(|pair| {
+        let text = std::str::from_utf8(pair).ok().filter(|_| pair.len() == 2)?;
+        u8::from_str_radix(text, 16).ok()
+    });
+    let bytes: Option<Vec<u8>> = pairs.collect();
+    bytes
+        .map(Zeroizing::new)
+        .filter(|bytes| bytes.len() >= HEX_BYTES)
+}
+
+/// Bytes in hex that make a value one; fewer are a number.
+const HEX_BYTES: usize = 8;
+
+/// Sixteen bytes as the groups of a UUID.
+fn in_groups(bytes: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    let mut text = Zeroizing::new(Vec::new());
+    for (at, byte) in bytes.iter().enumerate() {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            text.push(b'-');
+        }
+        text.extend_from_slice(format!("{byte:02x}").as_bytes());
+    }
+    (bytes.len() == 16).then_some(text)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub(super) enum Spelling {
     Plain,
     /// `%41`, as in URLs.
     Percent,
-    /// `\u0041`, `\x41`, `\u{41}`, `\101`, `\"`, as in JSON and programs.
+    /// `\u0041`, `\x41`, `\u{41}`, `\U00000041`, `\101`, `\"`, as in JSON and programs.
     Backslash,
     /// `&#65;`, `&#x41;`, `&amp;`, as in HTML.
     Entity,
@@ -211,6 +211,9 @@ fn read_backslash(rest: &[u8]) -> Option<(Spelt, usize)> {
             let c = char::from_u32(hex(rest.get(3..3 + end)?)?)?;
             Some((Spelt::Char(c), end + 4))
         }
+        b'U' if hex(rest.get(2..10).unwrap_or_default()).is_some() => {
+            Some((Spelt::Char(char::from_u32(hex(rest.get(2..10)?)?)?), 10))
+        }
         b'u' | b'U' => {
             let unit = hex(rest.get(2..6)?)?;
             if let Some(c) = char::from_u32(unit) {
@@ -343,7 +346,8 @@ fn is_open(rest: &[u8]) -> bool {
         [b'\\'] | [b'&'] => true,
         [b'\\', b'x', digits @ ..] => digits.len() < 2 && hex_only(digits),
         [b'\\', b'u', b'{', digits @ ..] => digits.len() <= DIGITS && hex_only(digits),
-        [b'\\', b'u' | b'U', digits @ ..] => {
+        [b'\\', b'U', digits @ ..] => digits.len() < 8 && hex_only(digits),
+        [b'\\', b'u', digits @ ..] => {
             let (first, second) = digits.split_at(digits.len().min(4));
             // The first half of a pair is open until the second has come.
             let high = matches!(hex(first), Some(0xd800..=0xdbff)) && first.len() == 4;

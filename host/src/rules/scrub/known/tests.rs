@@ -47,6 +47,19 @@ fn spellings(value: &str) -> Vec<String> {
         chars(&|c| format!("\\u{:04x}", u32::from(c))),
         chars(&|c| format!("\\u{:04X}", u32::from(c))),
         chars(&|c| format!("\\u{{{:x}}}", u32::from(c))),
+        chars(&|c| format!("\\U{:08x}", u32::from(c))),
+        bytes
+            .iter()
+            .map(u8::to_string)
+            .collect::<Vec<_>>()
+            .join(","),
+        format!("{bytes:?}"),
+        STANDARD.encode(
+            value
+                .encode_utf16()
+                .flat_map(u16::to_le_bytes)
+                .collect::<Vec<_>>(),
+        ),
         chars(&|c| format!("&#{};", u32::from(c))),
         chars(&|c| format!("&#x{:X};", u32::from(c))),
         chars(&|c| format!("&#x{:06x};", u32::from(c))),
@@ -214,4 +227,35 @@ fn a_large_text_of_escapes_takes_little_time_and_memory() {
     assert_eq!(known.clean(&text), None);
     // Measured: 40 ms for 800 kB, unoptimised. A quadratic search would take minutes.
     assert!(began.elapsed().as_secs() < 10);
+}
+
+/// Its service reads it in either case, with or without what stands between.
+#[test]
+fn a_key_in_hex_is_found_however_it_is_written() {
+    let known = Known::default();
+    known.learn(b"9f86d081-884c7d65-9a2feaa0c55ad015");
+    for text in [
+        "9F86D081884C7D659A2FEAA0C55AD015",
+        "9f:86:d0:81:88:4c:7d:65:9a:2f:ea:a0:c5:5a:d0:15",
+        "9F86D081-884C-7D65-9A2F-EAA0C55AD015",
+        "n4bQgYhMfWWaL+qgxVrQFQ==",
+    ] {
+        let said = known.clean(&format!("the key is {text}, is it"));
+        assert!(said.is_some_and(|said| !said.contains(text)), "{text}");
+    }
+    // A value that is a number in part is none.
+    known.learn(b"12345678-words");
+    assert_eq!(known.clean("12:34:56:78"), None);
+}
+
+#[test]
+fn a_list_of_its_bytes_is_the_value() {
+    let mut value =
+        serde_json::json!({"data": VALUE.as_bytes(), "other": [1, 2, 3, 4, 5, 6, 7, 8, 9]});
+    let before = value["other"].clone();
+    known().clean_value(&mut value);
+    assert_eq!(
+        value,
+        serde_json::json!({"data": REDACTED, "other": before})
+    );
 }
