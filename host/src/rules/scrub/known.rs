@@ -380,33 +380,29 @@ fn reversed(value: &[u8]) -> Zeroizing<Vec<u8>> {
 /// The value in hex, with what usually stands between bytes.
 fn in_hex(value: &[u8]) -> Vec<Zeroizing<Vec<u8>>> {
     let between = ["", " ", ":", "-", ", 0x", ",0x", " 0x"];
-    let with = between.iter().map(|between| {
-        let mut text = Zeroizing::new(Vec::new());
-        for (at, byte) in value.iter().enumerate() {
-            if at > 0 {
-                text.extend_from_slice(between.as_bytes());
-            }
-            text.extend_from_slice(format!("{byte:02x}").as_bytes());
-        }
-        text
-    });
-    with.collect()
+    let with = between.iter();
+    with.map(|between| joined(value, between, |byte| format!("{byte:02x}")))
+        .collect()
 }
 
 /// The value as a list of its bytes, as programs show what they have no text for.
 fn in_numbers(value: &[u8]) -> Vec<Zeroizing<Vec<u8>>> {
     let between = [",", ", "];
-    let with = between.iter().map(|between| {
-        let mut text = Zeroizing::new(Vec::new());
-        for (at, byte) in value.iter().enumerate() {
-            if at > 0 {
-                text.extend_from_slice(between.as_bytes());
-            }
-            text.extend_from_slice(byte.to_string().as_bytes());
+    let with = between.iter();
+    with.map(|between| joined(value, between, |byte| byte.to_string()))
+        .collect()
+}
+
+/// The bytes of a value, each as it is said, with something between.
+fn joined(value: &[u8], between: &str, say: impl Fn(u8) -> String) -> Zeroizing<Vec<u8>> {
+    let mut text = Zeroizing::new(Vec::new());
+    for (at, byte) in value.iter().enumerate() {
+        if at > 0 {
+            text.extend_from_slice(between.as_bytes());
         }
-        text
-    });
-    with.collect()
+        text.extend_from_slice(say(*byte).as_bytes());
+    }
+    text
 }
 
 /// The value with two bytes for each character, as some programs encode what they pack into base64.
