@@ -232,9 +232,10 @@ async fn pass(
                 Refused::Misfit(error, held) => {
                     let tools = station.catalog.spoken_of(&request.tool, asker);
                     label = label.join(&classes.of_words(tools));
-                    if misfit_leaves(station, caller, &request.args).is_err() {
-                        label = label.join(&held);
-                    }
+                    label = match misfit_leaves(station, caller, &request.args) {
+                        Ok(()) => label.join(&held.of_scalar()),
+                        Err(_) => label.join(&held),
+                    };
                     (unfit(&error), error)
                 }
                 Refused::Denied(denial) => {

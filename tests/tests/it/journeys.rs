@@ -27,6 +27,7 @@ fn policy(server: &Server) -> String {
         [flow]
         mode = \"enforce\"
         hold = \"untrusted\"
+        bits = 0
         [mounts.inbox]
         path = \"inbox\"
         [mounts.docs]
@@ -67,7 +68,7 @@ enum Step {
     InAGuest,
     /// A guest has another tool read it, and says what that said.
     InnerCall,
-    /// What is said of a call that it does not fit.
+    /// What is said of a call that it does not fit, where no bits are left to pay for that.
     FailureText,
     /// A run of a session reads it; a later one writes.
     Session,

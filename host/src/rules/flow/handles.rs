@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 
 use most::over;
 
+use super::apart::fault_in;
 use super::leaves::{at, texts_at};
 use super::ledger::is_foreign;
 use super::lines::{Flows, Holding, Records};
@@ -420,10 +421,11 @@ pub fn fate(
 }
 
 /// What whoever is told `told` in place of an outcome is under the influence of by that: of a handle nothing, since
-/// it has not read what that holds; of a scalar nothing but who may read it.
+/// it has not read what that holds; of a scalar, or of the kind of a failure, nothing but who may read it.
 #[must_use]
 pub fn told_label(tool: &str, told: &Value, label: &Label) -> Label {
-    if SCALARS.contains(&tool) && handle_in(told).is_none() {
+    let is_scalar = SCALARS.contains(&tool) && handle_in(told).is_none();
+    if is_scalar || fault_in(told).is_some() {
         label.of_scalar()
     } else {
         Label::default()
