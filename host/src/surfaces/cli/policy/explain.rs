@@ -100,10 +100,7 @@ impl Explain {
             Some(args) => host.explain(tool, args, &under)?,
             None => host.explain_tool(tool)?,
         };
-        let denied = explained
-            .iter()
-            .any(|one| matches!(one.verdict, Verdict::Deny(_)));
-        let status = if denied {
+        let status = if explained.iter().any(Explained::is_denied) {
             Code::Denied.exit_status()
         } else {
             0
@@ -162,6 +159,9 @@ fn as_json(explained: &Explained) -> Value {
         Verdict::Deny(denial) => json!({"subject": subject, "verdict": "deny", "denial": denial}),
     };
     if let Some(told) = told.as_object_mut() {
+        if let Some(argument) = &explained.guessed {
+            told.insert("guessedFrom".to_owned(), json!(argument));
+        }
         if !explained.weighed.is_empty() {
             told.insert("steers".to_owned(), json!(explained.weighed));
         }
@@ -174,6 +174,9 @@ fn as_json(explained: &Explained) -> Value {
 
 fn describe(explained: &Explained, policy: &Policy) {
     let subject = strong(foreign(&explained.subject));
+    if let Some(argument) = &explained.guessed {
+        return guess(argument, explained);
+    }
     match &explained.verdict {
         Verdict::Allow { rule } => {
             print::line(format!("{} {subject}: {}", good("allow"), foreign(rule)));
@@ -201,6 +204,21 @@ fn describe(explained: &Explained, policy: &Policy) {
     for path in &explained.content {
         print::line(format!("  {} {}", faint("content"), foreign(path)));
     }
+}
+
+/// What is only guessed: no line is proposed for what may never be asked for.
+fn guess(argument: &str, explained: &Explained) {
+    let would = match &explained.verdict {
+        Verdict::Allow { .. } => "would be allowed".to_owned(),
+        Verdict::Ask(_) => "would be asked about".to_owned(),
+        Verdict::Deny(denial) => format!("would be denied: {}", foreign(&denial.reason)),
+    };
+    print::line(format!(
+        "{} if `{}` is a path, {} {would}",
+        faint("guess"),
+        foreign(argument),
+        strong(foreign(&explained.subject)),
+    ));
 }
 
 /// One value that steers, and its witness.
