@@ -33,6 +33,7 @@ pub mod stack;
 pub mod tools;
 pub mod traces;
 pub mod trust;
+pub mod uses;
 pub mod wards;
 
 use std::ffi::OsString;

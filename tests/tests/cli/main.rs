@@ -27,6 +27,7 @@ mod hostile;
 mod inline;
 mod journal;
 mod json;
+mod kept;
 mod layers;
 mod leaving;
 mod left;

@@ -13,6 +13,7 @@ use crate::runs::host::{Host, Records};
 use crate::surfaces::config::file::ConfigFile;
 use crate::surfaces::config::lint::outside;
 use crate::surfaces::config::trust::Standing;
+use crate::surfaces::config::uses::{unkept, uses};
 use crate::surfaces::config::{Config, NAME, trust_command};
 use crate::surfaces::paint::{bad, faint, foreign, good, warn};
 use crate::words::error::{Error, Result};
@@ -100,7 +101,8 @@ async fn examine(scene: &Scene) -> Vec<Finding> {
         }
     }
     let models = config.setup.models.len();
-    let missing = of_models(&config);
+    let mut missing = of_models(&config);
+    missing.extend(of_secrets(&config));
     // Of what is tried here nobody is told.
     let told = config.setup.places.collector.take();
     let told = told.map(|collector| fine("traces", format!("go to {}", collector.place())));
@@ -287,6 +289,18 @@ fn of_models(config: &Config) -> Vec<Finding> {
         hint: found.fix,
     });
     missing.collect()
+}
+
+/// Secrets that somebody is to get, and that nobody keeps.
+fn of_secrets(config: &Config) -> Vec<Finding> {
+    let unkept = unkept(&uses(&config.setup), &config.setup.vault);
+    let found = unkept.into_iter().map(|one| Finding {
+        what: "secrets",
+        mark: Mark::Careful,
+        text: one.what,
+        hint: one.fix,
+    });
+    found.collect()
 }
 
 fn agents(host: &Host, models: usize) -> Finding {
