@@ -16,6 +16,7 @@ mod denied;
 mod desktop;
 mod doctor;
 mod document;
+mod elsewhere;
 mod envelope;
 mod errors;
 mod exits;

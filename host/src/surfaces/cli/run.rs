@@ -261,14 +261,14 @@ pub(super) async fn follow(
 fn finish(scene: &Scene, (run, left): (&RunId, bool), answer: Result<String>) -> Result<u8> {
     let waits =
         |error: &Error| error.code() == Code::Asked || left && error.code() == Code::Cancelled;
-    let record = format!("{}: lazaret runs show {run}", faint("record"));
+    let record = || print::follow(faint("record"), &format!("lazaret runs show {run}"));
     match answer {
         Ok(text) => {
             if !scene.json {
                 print::line(foreign(&rendered(&text)));
             }
             if !scene.json && !scene.quiet {
-                print::note(record);
+                record();
             }
             Ok(0)
         }
@@ -278,7 +278,7 @@ fn finish(scene: &Scene, (run, left): (&RunId, bool), answer: Result<String>) ->
                 true => faint("then go on with it"),
                 false => faint("go on with it"),
             };
-            print::note(format!("{next}: lazaret runs resume {run}"));
+            print::follow(next, &format!("lazaret runs resume {run}"));
             Ok(error.code().exit_status())
         }
         // The events have said it already.
@@ -286,7 +286,7 @@ fn finish(scene: &Scene, (run, left): (&RunId, bool), answer: Result<String>) ->
         Err(error) => {
             print::failure(&error, false);
             if !scene.quiet {
-                print::note(record);
+                record();
             }
             Ok(error.code().exit_status())
         }
