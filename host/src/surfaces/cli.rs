@@ -66,7 +66,7 @@ struct Arguments {
     /// Print JSON for programs instead of text for people.
     #[arg(long, global = true)]
     json: bool,
-    /// Say nothing but the outcome.
+    /// Say nothing but the outcome, and ask nothing.
     #[arg(long, short, global = true)]
     quiet: bool,
     /// Leave a run that needs an answer, also where somebody could be asked at the terminal.

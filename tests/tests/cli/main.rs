@@ -35,6 +35,7 @@ mod left;
 mod mcp;
 mod mcp_asked;
 mod mcp_http;
+mod mended;
 mod own;
 mod piped;
 mod plugin;

@@ -268,7 +268,7 @@ fn the_configuration_says_no_value_and_no_unknown_back_end() {
     for (config, says) in [
         (
             "[vault]\nbackend = \"disk\"\n",
-            "`disk` is nothing that may be said here",
+            "`disk` is not one of those that may stand here",
         ),
         ("[vault]\ngithub = \"x\"\n", "there is no key `github` here"),
         ("[scrub]\nkeyword = true\n", "did you mean `keywords`?"),

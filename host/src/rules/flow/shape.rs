@@ -132,6 +132,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn policy_says_what_an_argument_is_and_a_manifest_where_it_does_not() {
+        let declared: Declared = serde_json::from_value(json!({
+            "name": "send", "description": "d", "input": {}, "output": {}, "effect": "external-stateful",
+            "flow": {"steering": {"to": "mail", "source": "file"}, "content": ["text"], "naming": "title"},
+        }))
+        .unwrap();
+        let by_policy = ToolFlow {
+            steering: [("source".to_owned(), Kind::Id)].into(),
+            reply: "answers".to_owned(),
+            ..ToolFlow::default()
+        };
+        for (path, said) in [
+            ("to/0", Said::Steers(Kind::Mail)),
+            ("source", Said::Steers(Kind::Id)),
+            ("text", Said::Content),
+            ("title", Said::Content),
+            ("answers", Said::Steers(Kind::Id)),
+            ("other", Said::Nothing),
+        ] {
+            assert_eq!(said_of(path, Some(&by_policy), &declared), said, "{path}");
+        }
+        let alone = said_of("source", None, &declared);
+        assert_eq!(alone, Said::Steers(Kind::File));
+    }
+
+    #[test]
     fn places_of_a_schema() {
         let schema = json!({"properties": {
             "to": {"type": "array", "items": {"type": "string"}},

@@ -298,7 +298,8 @@ pub(super) fn written(host: &Host, given: &str) -> Result<Written> {
 }
 
 /// What a shell does to quotes is the usual reason for arguments that are no JSON.
-const QUOTING: &str = "write them in single quotes: lazaret call text.count '{\"text\":\"a b\"}'";
+pub(super) const QUOTING: &str =
+    "write them in single quotes: lazaret call text.count '{\"text\":\"a b\"}'";
 
 fn read_input() -> Result<String> {
     let mut bytes = Vec::new();

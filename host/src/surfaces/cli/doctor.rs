@@ -228,7 +228,11 @@ fn server(offered: &Offered) -> Finding {
         ),
         Some(_) => (
             Mark::Good,
-            format!("{}, {outside}: {} tools", terms.name, offered.tools),
+            format!(
+                "{}, {outside}: {}",
+                terms.name,
+                print::counted(offered.tools, "tool")
+            ),
             String::new(),
         ),
     };
@@ -237,6 +241,15 @@ fn server(offered: &Offered) -> Finding {
         mark,
         text,
         hint,
+    }
+}
+
+/// How long something took, in a unit that can be read.
+fn took(us: u64) -> String {
+    match us {
+        0..10_000 => format!("{us} µs"),
+        10_000..1_000_000 => format!("{} ms", us / 1_000),
+        1_000_000.. => format!("{}.{} s", us / 1_000_000, us / 100_000 % 10),
     }
 }
 
@@ -252,7 +265,7 @@ async fn a_call(host: &Host) -> Finding {
     match called.and_then(|called| called.outcome.result.map(|_| called.outcome.spent)) {
         Ok(spent) => fine(
             "a call",
-            format!("text.count answered after {} µs in its guest", spent.us),
+            format!("text.count answered after {} in its guest", took(spent.us)),
         ),
         Err(error) => broken("a call", &error),
     }
@@ -267,7 +280,10 @@ async fn a_script(host: &Host) -> Finding {
         .await
         .and_then(|called| called.outcome.result.map(|_| called.outcome.spent))
     {
-        Ok(spent) => fine("a script", format!("TypeScript ran after {} µs", spent.us)),
+        Ok(spent) => fine(
+            "a script",
+            format!("TypeScript ran after {}", took(spent.us)),
+        ),
         Err(error) => broken("a script", &error),
     }
 }

@@ -80,7 +80,7 @@ pub(super) fn say(findings: &[Finding]) {
 }
 
 pub(super) async fn perform(scene: &Scene, strict: bool) -> Result<u8> {
-    scene.look_at_config()?;
+    let has_own = scene.look_at_config()?.workspace.is_some();
     let Looked {
         host,
         findings,
@@ -112,11 +112,15 @@ pub(super) async fn perform(scene: &Scene, strict: bool) -> Result<u8> {
         return Ok(status);
     }
     print::line(format!(
-        "{} {}: {}, {}",
+        "{} {}: {}, {}{}",
         good("ok"),
         policy.origin,
         print::counted(policy.lines.len(), "grant"),
-        print::counted(policy.mounts.len(), "mount")
+        print::counted(policy.mounts.len(), "mount"),
+        match has_own {
+            true => String::new(),
+            false => format!(" (no `{NAME}` here or above: `lazaret init` writes one)"),
+        }
     ));
     if let Some(place) = told {
         print::line(format!("traces of every run go to {place}"));

@@ -2,12 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::super::call::{read_args, written};
+use super::super::call::{QUOTING, read_args, written};
 use super::super::run::parse_vouched;
 use super::super::{Scene, print};
 use super::flow;
 use crate::rules::flow::lines::ToolFlow;
 use crate::rules::grant::Access;
+use crate::rules::json;
 use crate::rules::policy::Policy;
 use crate::rules::script;
 use crate::runs::explain::{Explained, Influence};
@@ -17,6 +18,7 @@ use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Surface, Verdict, Weighed};
 use crate::words::label::Source;
+use crate::words::message::WishedArgs;
 
 /// Say which rule decides about a call, or what has flowed in a run.
 #[derive(Debug, clap::Args)]
@@ -85,6 +87,11 @@ impl Explain {
             return Err(Error::bad_input(what).hint("--as model"));
         }
         let args = self.args.as_deref().map(read_args).transpose()?;
+        if let Some(WishedArgs::Broken(text)) = &args {
+            let why = json::parse(text).err().unwrap_or_default();
+            let what = format!("the arguments are no JSON: {why}");
+            return Err(Error::new(Code::BadArgs, what).hint(QUOTING));
+        }
         let host = scene.open_host().await?;
         let given = self.args.as_deref().unwrap_or_default();
         let under = Influence {
