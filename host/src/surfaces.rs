@@ -1,5 +1,6 @@
 //! Surfaces: ways in and out. They read configuration, talk to the host, and print.
 
+mod again;
 pub mod carried;
 pub mod catalogue;
 pub mod cli;

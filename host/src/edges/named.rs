@@ -178,5 +178,10 @@ fn unwritten(path: &Path, error: std::io::Error) -> Error {
         path.display(),
         why(error.kind())
     );
-    Error::new(Code::DiskFailed, what).because(error)
+    let is_there = error.kind() == ErrorKind::AlreadyExists;
+    let error = Error::new(Code::DiskFailed, what).because(error);
+    match is_there {
+        true => error.hint("name another one: nothing is written over"),
+        false => error,
+    }
 }

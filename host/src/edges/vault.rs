@@ -190,7 +190,15 @@ impl Vault {
         self.kept(name).err()
     }
 
-    fn how_to_set(&self, name: &str) -> String {
+    /// Whether a secret is kept under this name, be it one that cannot be read.
+    #[must_use]
+    pub fn keeps(&self, name: &str) -> bool {
+        !matches!(self.kept(name), Ok(None))
+    }
+
+    /// What keeps one, for people.
+    #[must_use]
+    pub fn how_to_set(&self, name: &str) -> String {
         match &self.store {
             Store::Environment => {
                 format!(

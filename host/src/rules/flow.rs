@@ -705,7 +705,8 @@ impl Weigher<'_> {
 }
 
 /// A text as one word of a shell.
-fn shell_word(text: &str) -> String {
+#[must_use]
+pub fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./_-".contains(c);
     match !text.starts_with('-') && text.chars().all(plain) {
         true => text.to_owned(),

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use url::Url;
+use url::{ParseError, Url};
 
 use super::secret::SecretGrant;
 use crate::words::error::{Error, Result};
@@ -235,7 +235,13 @@ impl Destination {
         let wrong =
             |why: &str| Error::bad_input(format!("`{}` is no destination: {why}", shown(url)));
         let plain = url.replacen("://*.", "://", 1);
-        let parsed = Url::parse(&plain).map_err(|error| wrong(&error.to_string()))?;
+        let parsed = Url::parse(&plain).map_err(|error| {
+            if error == ParseError::RelativeUrlWithoutBase {
+                let what = wrong("it does not begin with `https://`");
+                return what.hint(format!("https://{}", shown(url)));
+            }
+            wrong(&error.to_string())
+        })?;
         if !matches!(parsed.scheme(), "http" | "https") {
             return Err(wrong("the scheme is `http` or `https`"));
         }

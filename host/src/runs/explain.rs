@@ -38,6 +38,8 @@ pub struct Explained {
     pub weighed: Vec<Weighed>,
     /// Of the same: the arguments that are content.
     pub content: Vec<String>,
+    /// The argument whose name alone speaks for it: whether its guest will ask for this is not known.
+    pub guessed: Option<String>,
 }
 
 impl Explained {
@@ -47,7 +49,14 @@ impl Explained {
             verdict,
             weighed: Vec::new(),
             content: Vec::new(),
+            guessed: None,
         }
+    }
+
+    /// Whether it is refused, as far as is known.
+    #[must_use]
+    pub fn is_denied(&self) -> bool {
+        self.guessed.is_none() && matches!(self.verdict, Verdict::Deny(_))
     }
 }
 
@@ -132,16 +141,20 @@ impl Host {
             known: caller.known.inside(tool.declared.is_sink()),
             ..caller
         };
-        foresee_all(tool, call.args.value(), &mut |wish| {
-            all.extend(match wish {
+        for foreseen in foresee_all(tool, call.args.value(), &self.policy().flows) {
+            let explained = match foreseen.wish {
                 Wish::Fetch(fetch) => {
                     let verdict = self.verdict(&fetch, &inner);
                     Some(Explained::of(fetch.subject(), verdict))
                 }
                 Wish::File(files) => self.verdict_of_any(&files, &inner),
                 Wish::Unfit(text, error) => Some(Explained::of(text, Verdict::Deny(unfit(&error)))),
-            });
-        });
+            };
+            all.extend(explained.map(|explained| Explained {
+                guessed: foreseen.guessed,
+                ..explained
+            }));
+        }
         Ok(all)
     }
 
@@ -249,6 +262,7 @@ impl Host {
             },
             verdict: foreseen.verdict,
             weighed: foreseen.weighed,
+            guessed: None,
         }
     }
 }

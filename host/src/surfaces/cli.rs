@@ -48,8 +48,9 @@ use crate::edges::mcp::process;
 use crate::edges::memory;
 use crate::guests::compile;
 use crate::rules::questions::Unattended;
-use crate::runs::host::{Host, Setup};
-use crate::words::error::{Error, Result};
+use crate::runs::host::{Host, Records, Setup};
+use crate::surfaces::again;
+use crate::words::error::{Code, Error, Result};
 use crate::words::limits::ASK_EXPIRES_S_MAX;
 
 /// Runs agents, tools and scripts in WebAssembly quarantine: no network, no files, no secrets by default.
@@ -65,7 +66,7 @@ struct Arguments {
     /// Print JSON for programs instead of text for people.
     #[arg(long, global = true)]
     json: bool,
-    /// Say nothing but the outcome.
+    /// Say nothing but the outcome, and ask nothing.
     #[arg(long, short, global = true)]
     quiet: bool,
     /// Leave a run that needs an answer, also where somebody could be asked at the terminal.
@@ -258,11 +259,13 @@ fn start(arguments: Arguments) -> Result<u8> {
         check_text(json, "a manual")?;
         return man::perform(&taught(Arguments::command()), folder.as_deref());
     }
+    let around = Surroundings {
+        flags: set,
+        ..Surroundings::read()?
+    };
+    again::remember(&around.folder, config.as_deref(), &around.flags);
     let scene = Scene {
-        around: Surroundings {
-            flags: set,
-            ..Surroundings::read()?
-        },
+        around,
         config,
         json,
         quiet,
@@ -295,10 +298,16 @@ async fn perform(scene: &Scene, command: Command) -> Result<u8> {
         Command::Call(call) => call.perform(scene).await,
         Command::Json(json) => json.perform(scene).await,
         Command::Script(script) => script.perform(scene).await,
-        Command::Ask(ask) => ask.perform(scene).await,
+        Command::Ask(ask) => ask
+            .perform(scene)
+            .await
+            .map_err(|error| scene.looked_in(error)),
         Command::Tools(tools) => tools.perform(scene).await,
         Command::Plugin(plugin) => plugin.perform(scene).await,
-        Command::Runs(runs) => runs.perform(scene).await,
+        Command::Runs(runs) => runs
+            .perform(scene)
+            .await
+            .map_err(|error| scene.looked_in(error)),
         Command::Sessions(sessions) => sessions.perform(scene).await,
         Command::Servers(servers) => servers.perform(scene).await,
         Command::Secret(secret) => secret.perform(scene),
@@ -325,6 +334,25 @@ impl Scene {
     fn look_at_config(&self) -> Result<Config> {
         Config::look(&self.around, self.config.as_deref())
             .inspect(|config| self.say_standing(config))
+    }
+
+    /// Where runs and questions were looked for, to an error that says that there is none of that name.
+    fn looked_in(&self, error: Error) -> Error {
+        let of_these = ["there is no run", "there is no open question"];
+        let is_of_these = of_these
+            .iter()
+            .any(|what| error.message().starts_with(what));
+        if error.code() != Code::NotFound || !is_of_these {
+            return error;
+        }
+        let config = Config::look(&self.around, self.config.as_deref());
+        match config.map(|config| config.setup.places.records) {
+            Ok(Records::Folder(folder)) => error.hint(format!(
+                "looked in `{}`: what another folder holds is found from there, or with `--config FILE`",
+                folder.display()
+            )),
+            Ok(Records::InMemory) | Err(_) => error,
+        }
     }
 
     fn say_standing(&self, config: &Config) {

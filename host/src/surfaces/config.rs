@@ -33,6 +33,7 @@ pub mod stack;
 pub mod tools;
 pub mod traces;
 pub mod trust;
+pub mod uses;
 pub mod wards;
 
 use std::ffi::OsString;
@@ -56,6 +57,10 @@ use trust::{Pins, Standing};
 
 /// The file's name.
 pub const NAME: &str = "lazaret.toml";
+
+/// An agent and the model that it asks, as a file says them.
+pub(super) const AGENT: &str = "[agents.helper]\ninstructions = \"…\"\ntools = [\"text.*\"]\nmodels = [\"local\"]\n\
+     [models.local]\nprovider = \"openai\"\nurl = \"http://127.0.0.1:11434/v1\"\nmodel = \"qwen3\"\nprivate = true";
 
 /// The system's file,
 const SYSTEM_FILE: &str = "/etc/lazaret/lazaret.toml";

@@ -2,11 +2,14 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::guests::guest::{Artifact, LogLine};
 use crate::runs::host::Called;
+use crate::surfaces::again;
 use crate::words::error::{Code, Error, Issue};
 use crate::words::event::{Spent, Surface};
 use crate::words::id::RunId;
@@ -61,7 +64,7 @@ pub struct Failure<'a> {
     /// What the system whose profile was chosen calls it.
     #[serde(skip_serializing_if = "Option::is_none")]
     alias: Option<&'static str>,
-    hints: &'a [String],
+    hints: Vec<Cow<'a, str>>,
 }
 
 impl<'a> Failure<'a> {
@@ -76,7 +79,7 @@ impl<'a> Failure<'a> {
             kind: error.code(),
             source: error.whose(),
             alias: error.alias(),
-            hints: error.hints(),
+            hints: error.hints().iter().map(|one| again::hint(one)).collect(),
         }
     }
 }

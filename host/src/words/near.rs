@@ -13,9 +13,28 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, known)| known)
 }
 
+/// The one of those that are known that `word` is but for a slip or two of the hand: for names of which many are alike.
+#[must_use]
+pub fn misspelt<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let known = known.into_iter();
+    let scored = known.map(|known| (strsim::osa_distance(word, known), known));
+    let best = scored.min_by_key(|(slips, _)| *slips);
+    best.filter(|(slips, _)| *slips <= 2)
+        .map(|(_, known)| known)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_slip_of_the_hand_is_no_other_word() {
+        let known = ["fery-token", "mail-token"];
+        assert_eq!(misspelt("ferry-token", known), Some("fery-token"));
+        assert_eq!(misspelt("ferry_tokne", known), None);
+        assert_eq!(misspelt("wiki-token", known), None);
+        assert_eq!(misspelt("mial-token", known), Some("mail-token"));
+    }
 
     #[test]
     fn only_what_is_near_is_meant() {

@@ -296,7 +296,7 @@ fn wrong_lines_about_chains_say_what_is_meant() {
         ("[agents.a]\nanswer_schema = \"a.json\"\n", "a.json"),
         (
             "[models.m]\nprovider = \"scripted\"\nscript = \"s\"\naccepts = \"secret\"\n",
-            "`secret` is nothing that may be said here",
+            "`secret` is not one of those that may stand here",
         ),
     ] {
         let station = Station::new();

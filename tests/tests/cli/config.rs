@@ -87,19 +87,19 @@ fn wrong_words_are_refused() {
     wrong(
         "[mounts.docs]\npath = \"x\"\naccess = \"reed\"\n",
         &[
-            "line 3, column 10: `mounts.docs.access`: `reed` is nothing that may be said here",
+            "line 3, column 10: `mounts.docs.access`: `reed` is not one of those that may stand here",
             "hint: did you mean `read`?",
         ],
     );
     wrong(
         "[models.m]\nprovider = \"magic\"\n",
         &[
-            "`magic` is nothing that may be said here: it may be `scripted`, `openai`, `responses`, `anthropic`, `gemini`, `ollama`",
+            "`magic` is not one of those that may stand here: it may be `scripted`, `openai`, `responses`, `anthropic`, `gemini`, `ollama`",
         ],
     );
     wrong(
         "collisions = \"rename\"\n",
-        &["line 1", "`rename` is nothing that may be said here"],
+        &["line 1", "`rename` is not one of those that may stand here"],
     );
 }
 
@@ -125,7 +125,7 @@ fn wrong_destinations_are_refused() {
         ),
         (
             "\"nonsense\"",
-            "`nonsense` is no destination: relative URL without a base",
+            "`nonsense` is no destination: it does not begin with `https://`",
         ),
         (
             "{ url = \"http://a.test/\", methods = [] }",

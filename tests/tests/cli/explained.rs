@@ -109,3 +109,60 @@ fn lines_for_one_surface_are_seen_from_there() {
         .ends(2)
         .says(&["cli, json, http"]);
 }
+
+/// What lets a tool of this name send letters, as a plugin of nobody's trust.
+const MAILER: &str = "[plugins]\nmailer = \"mailer.wasm\"\n[mounts.outbox]\npath = \"outbox\"\naccess = \"create\"\n\
+                      [grants.\"mailer.run\"]\nmounts = { outbox = \"create\" }\n";
+
+fn mailer(flow: &serde_json::Value, more: &str) -> Station {
+    let station = Station::new();
+    let sends = json!({
+        "effect": "external-stateful", "risk": "external_write", "mounts": "write", "flow": flow,
+    });
+    station.write("mailer.wasm", saying::component("mailer", &sends, "1"));
+    station.write("outbox/1.json", "{}");
+    station.write("lazaret.toml", format!("{MAILER}{more}"));
+    station.trust();
+    station
+}
+
+const LETTER: &str = r#"{"to": ["grace@partner.test"], "source": "see https://partner.test/"}"#;
+
+#[test]
+fn an_address_of_mail_is_no_file_whatever_its_argument_is_called() {
+    let told = json!({"steering": {"to": "mail"}, "content": ["source"]});
+    let by_policy =
+        "[flow.tools.\"mailer.run\"]\nsteering = { to = \"mail\" }\ncontent = [\"source\"]\n";
+    for station in [mailer(&told, ""), mailer(&json!({}), by_policy)] {
+        agree(&station, "mailer.run", LETTER)
+            .ends(0)
+            .prints(&["allow mailer.run"])
+            .never("guess")
+            .never("write grace@partner.test");
+    }
+}
+
+#[test]
+fn what_only_a_name_speaks_for_is_guessed_decides_nothing_and_proposes_nothing() {
+    let station = mailer(&json!({}), "");
+    agree(&station, "mailer.run", LETTER)
+        .ends(0)
+        .prints(&["guess if `to/0` is a path, write grace@partner.test would be denied: "])
+        .never("to allow it")
+        .never("[mounts");
+    let explained = station.run(&["policy", "explain", "mailer.run", LETTER, "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&explained.ends(0).out).unwrap();
+    assert_eq!(told["verdicts"][1]["guessedFrom"], "source");
+    assert_eq!(told["verdicts"][2]["guessedFrom"], "to/0");
+    // Where somebody has said that it is a file, it is one.
+    let station = mailer(&json!({"steering": {"to": "file"}}), "");
+    station
+        .run(&[
+            "policy",
+            "explain",
+            "mailer.run",
+            r#"{"to": "elsewhere.md"}"#,
+        ])
+        .ends(3)
+        .prints(&["deny write elsewhere.md", "to allow it"]);
+}

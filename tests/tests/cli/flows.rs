@@ -433,3 +433,36 @@ fn a_line_that_a_high_risk_tool_needs_is_not_called_one_too_many() {
         .ends(0)
         .never("one of the two is enough");
 }
+
+const STEERS: &str = "does not count, so each of them steers\nhint: read `lazaret plugin inspect mailer`; then write \
+                      `trust = [\"mailer\"]` in [flow], or say it yourself, as `steering` and `content` in [flow.tools.\"mailer.run\"]";
+
+#[test]
+fn what_a_manifest_says_of_its_arguments_is_shown_and_where_it_counts_for_nothing_that_is_said() {
+    let station = Station::new();
+    let sends = serde_json::json!({
+        "effect": "external-stateful", "risk": "external_write",
+        "flow": {"steering": {"to": "mail", "id": "id"}, "content": ["text"], "naming": "title"},
+    });
+    station.write(
+        "mailer.wasm",
+        lazaret_tests::saying::component("mailer", &sends, "1"),
+    );
+    let plugin = "[plugins]\nmailer = \"mailer.wasm\"\n";
+    let check = |flow: &str| {
+        station.write("lazaret.toml", format!("{plugin}{flow}"));
+        station.run(&["policy", "check"]).ends(0)
+    };
+    check("").says(&[
+        "[plugins] `mailer`: what its manifest says of its arguments ",
+        STEERS,
+    ]);
+    check("[flow]\ntrust = [\"mailer\"]\n").never("each of them steers");
+    check("[flow.tools.\"mailer.run\"]\nsteering = { to = \"mail\" }\n")
+        .never("each of them steers");
+    check("[flow]\nmode = \"off\"\n").never("each of them steers");
+    station
+        .run(&["plugin", "inspect", "./mailer.wasm"])
+        .ends(0)
+        .prints(&["\n  steers id (id), to (mail)\n  content text, title\n"]);
+}

@@ -143,7 +143,8 @@ fn a_run_is_found_by_the_beginning_of_its_name() {
         "error: more than one run begins with `2`\nhint: write more of its name; `lazaret runs list` shows them",
     );
     station.run(&["runs", "show", "zzz"]).ends(4).says_only(
-        "error: there is no run that begins with `zzz`\nhint: `lazaret runs list` shows them",
+        "error: there is no run that begins with `zzz`\nhint: `lazaret runs list` shows them\n\
+         hint: looked in `[ROOT]/state/lazaret/runs`: what another folder holds is found from there, or with `--config FILE`",
     );
 }
 
@@ -152,7 +153,10 @@ fn without_runs_there_is_no_last_one() {
     Station::new()
         .run(&["runs", "show"])
         .ends(4)
-        .says_only("error: there is no run yet");
+        .says_only(
+            "error: there is no run yet\n\
+             hint: looked in `[ROOT]/state/lazaret/runs`: what another folder holds is found from there, or with `--config FILE`",
+        );
 }
 
 #[test]

@@ -247,7 +247,7 @@ fn a_wrong_word_names_the_variable_or_the_flag() {
         &[],
         &["profile=safe"],
         &[
-            "`--set profile`: `safe` is nothing that may be said here",
+            "`--set profile`: `safe` is not one of those that may stand here",
             "did you mean `sage`?",
         ],
     );

@@ -111,7 +111,7 @@ fn only_what_is_old_enough_goes() {
     station
         .run(&["runs", "prune", "--older", "30d"])
         .ends(0)
-        .says_only("none of 0 was taken out");
+        .says_only("no run has ended by then");
     let gone = station
         .run(&["runs", "prune", "--older", "0d", "--json"])
         .ends(0);
@@ -149,7 +149,7 @@ fn what_has_not_ended_stays() {
     station
         .run(&["runs", "prune", "--older", "0d"])
         .ends(0)
-        .says_only("none of 0 was taken out");
+        .says_only("no run has ended by then");
     station
         .run(&["ask", "list"])
         .ends(0)

@@ -312,7 +312,7 @@ fn keys_about_questions_that_mean_nothing_are_refused() {
     for (keys, says) in [
         (
             "unattended = \"allow\"",
-            "`allow` is nothing that may be said here: it may be `pause`, `deny`",
+            "`allow` is not one of those that may stand here: it may be `pause`, `deny`",
         ),
         ("ask_expires_s = 0", "`ask_expires_s` is from 1 to "),
         ("ask_expires_s = 999999999", "`ask_expires_s` is from 1 to "),

@@ -42,7 +42,7 @@ fn the_only_agent_needs_no_name() {
 #[test]
 fn without_an_agent_it_is_shown_how_to_write_one() {
     Station::new().run(&["run", "hi"]).ends(2).says(&[
-        "error: no agent is configured\nhint: write one in `lazaret.toml`:\n  [agents.helper]",
+        "error: no agent is configured\nhint: write one, and the model that it asks, in `lazaret.toml`:\n  [agents.helper]",
         "hint: `lazaret demo` shows a whole configuration",
     ]);
 }

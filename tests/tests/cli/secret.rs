@@ -43,12 +43,12 @@ fn a_secret_is_set_listed_and_removed() {
     set(&station, "github", CANARY)
         .ends(0)
         .prints(&["kept `github` (file)\n"])
-        .says(&["hint: no tool may use it yet"])
+        .says(&["hint: nobody may use it yet"])
         .never(CANARY);
     station
         .run(&["secret", "list"])
         .ends(0)
-        .prints(&["github", "file", "no tool"])
+        .prints(&["github", "file", "nobody"])
         .never(CANARY);
     let listed = station
         .run(&["secret", "list", "--json"])
@@ -56,7 +56,7 @@ fn a_secret_is_set_listed_and_removed() {
         .json();
     assert_eq!(
         listed,
-        json!([{"name": "github", "backend": "file", "set": true, "granted": [], "trouble": null}])
+        json!([{"name": "github", "backend": "file", "set": true, "granted": [], "uses": [], "trouble": null}])
     );
     for name in ["vault.json", "vault.key"] {
         let mode = fs::metadata(station.state().join(name))
@@ -268,7 +268,7 @@ fn the_configuration_says_no_value_and_no_unknown_back_end() {
     for (config, says) in [
         (
             "[vault]\nbackend = \"disk\"\n",
-            "`disk` is nothing that may be said here",
+            "`disk` is not one of those that may stand here",
         ),
         ("[vault]\ngithub = \"x\"\n", "there is no key `github` here"),
         ("[scrub]\nkeyword = true\n", "did you mean `keywords`?"),
@@ -297,7 +297,9 @@ hint: `lazaret plugin inspect` says what a plugin declares
 warning: `[HERE]/lazaret.toml`: [grants.\"web.get_page\"] secrets: `a` is sent to `http://a.test/` without encryption
 hint: write `https://` if the server speaks it
 warning: `[HERE]/lazaret.toml`: [grants.\"web.get_page\"] secrets: `a` is for `http://a.test/`, and no `fetch` lets these tools send anything there
-hint: write `fetch = [\"http://a.test/\"]` beside it",
+hint: write `fetch = [\"http://a.test/\"]` beside it
+warning: `[HERE]/lazaret.toml`: [grants.\"web.get_page\"] query parameter `k` to http://a.test/: the secret `a` is not kept
+hint: lazaret secret set a",
     );
     let server = Server::start(vec![]);
     let told = with_server(&server, "").run(&["policy", "explain", "hostile.send_each"]);

@@ -61,7 +61,7 @@ fn trust_makes_it_count() {
             "\n  plugin twin is the component `twin.wasm` (",
             "\n  model m replies from the file `script.jsonl`\n",
             "\n  mount docs write docs\n",
-            "\n  files.* 0 destinations, 1 mount, notes none\n    write in mount docs\n",
+            "\n  files.* 1 mount\n    write in mount docs\n",
             "\n  agent a tools none\n",
         ])
         .says_only("");
@@ -97,7 +97,7 @@ login = { client = \"x\", env = \"AWS_SECRET_ACCESS_KEY\", issuer = \"https://ev
         "\n  [compaction] after = [\"clock.now\"]\n",
         "\n  model m is asked at https://far.test/v1, with variable HER_KEY as its key\n",
         "\n  mount mine read ., trusted as the user's own (own)\n",
-        "\n  web.* 2 destinations, 0 mounts, notes none\n    GET|HEAD https://a.test/\n    \
+        "\n  web.* 2 destinations\n    GET|HEAD https://a.test/\n    \
          POST http://b.test/ (private addresses too)\n",
         "\n  confirmed = [\"files.remove\"]\n",
         "\n  [flow] mode = \"off\"\n",

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const README: &str = include_str!("../../../README.md");
+const INBOX: &str = include_str!("../../../examples/inbox/lazaret.toml");
 const EXAMPLE: &str = include_str!("../../../examples/tool/src/lib.rs");
 
 #[test]
@@ -34,6 +35,45 @@ fn the_tool_in_twenty_lines_is_the_example() {
         "README and examples/tool differ"
     );
     assert!(EXAMPLE.lines().count() <= 20);
+}
+
+/// What a mail agent's policy says of flows is what the inbox runs with, and each line that is only shown may be written.
+#[test]
+fn the_flows_of_a_mail_agent_are_those_of_the_inbox() {
+    let blocks = blocks("toml");
+    let mut about_mail = blocks
+        .iter()
+        .filter(|block| block.contains("trust = [\"mail\"]"));
+    let (block, others) = (about_mail.next().unwrap(), about_mail.next());
+    assert_eq!(others, None);
+    let inbox: toml::Table = INBOX.parse().unwrap();
+    assert_eq!(block.parse::<toml::Table>().unwrap()["flow"], inbox["flow"]);
+
+    let scene = Scene::new();
+    let shown = block.replace("\n# ", "\n");
+    assert_ne!(*block, shown);
+    let others = INBOX.replace("\n[flow", "\n[not.flow");
+    let others: toml::Table = others.parse().unwrap();
+    let kept = others.into_iter().filter(|(name, _)| name != "not");
+    let config = format!("{}\n{shown}", kept.collect::<toml::Table>());
+    let folder = scene.folder();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    fs::copy(
+        root.join("target/guests/mail.wasm"),
+        folder.join("mail.wasm"),
+    )
+    .unwrap();
+    fs::write(folder.join("replies.jsonl"), "").unwrap();
+    for name in ["mail", "contacts", "outbox"] {
+        fs::create_dir(folder.join(name)).unwrap();
+    }
+    fs::write(folder.join("lazaret.toml"), config).unwrap();
+    scene.run("lazaret policy trust --quiet");
+    let checked = scene.run("lazaret policy check --strict");
+    assert!(
+        checked.starts_with("ok ") && !checked.contains("warning"),
+        "{checked}"
+    );
 }
 
 #[test]

@@ -100,7 +100,8 @@ pub(super) fn empties(args: &Value) -> Vec<Leaf> {
         .collect()
 }
 
-fn inside(path: &str, name: &str) -> String {
+/// The path of what stands under a name below a path.
+pub(super) fn inside(path: &str, name: &str) -> String {
     let name = name.replace('~', "~0").replace('/', "~1");
     if path.is_empty() {
         name

@@ -2,15 +2,66 @@
 
 use serde_json::Value;
 
-use super::leaves::leaves;
+use super::kind::Kind;
+use super::leaves::{inside, leaves, lies_at};
 use super::lines::{Flows, ToolFlow};
 use crate::rules::call::Call;
+use crate::rules::manifest::Declared;
 use crate::words::event::Weighed;
 
 /// What holds of a tool's arguments and outcomes: what policy says, or the manifest of a plugin that it trusts.
 #[must_use]
 pub fn about(call: &Call, flows: &Flows) -> ToolFlow {
     super::about(call, flows)
+}
+
+/// What somebody has said that an argument is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// It says where, whom or what to act on, and is of this kind.
+    Steers(Kind),
+    /// It is content.
+    Content,
+    /// Nobody has said anything of it.
+    Nothing,
+}
+
+/// What policy says that the argument at a path is, or else the manifest, trusted or not: for whoever foresees what a
+/// guest will ask for, and judges nothing by it.
+#[must_use]
+pub fn said_of(path: &str, by_policy: Option<&ToolFlow>, declared: &Declared) -> Said {
+    let proposed = ToolFlow {
+        steering: declared.flow.steering.clone(),
+        content: declared.flow.content.clone(),
+        naming: declared.flow.naming.clone(),
+        ..ToolFlow::default()
+    };
+    let by_policy = by_policy.map_or(Said::Nothing, |said| said_in(path, said));
+    match by_policy {
+        Said::Nothing => said_in(path, &proposed),
+        Said::Steers(_) | Said::Content => by_policy,
+    }
+}
+
+fn said_in(path: &str, said: &ToolFlow) -> Said {
+    let mut steering = said.steering.iter();
+    if let Some((_, kind)) = steering.find(|(place, _)| lies_at(path, place)) {
+        return Said::Steers(*kind);
+    }
+    let is_at = |place: &String| !place.is_empty() && lies_at(path, place);
+    if said.content.iter().chain([&said.naming]).any(is_at) {
+        return Said::Content;
+    }
+    if is_at(&said.reply) {
+        return Said::Steers(Kind::Id);
+    }
+    Said::Nothing
+}
+
+/// The path of what stands under a name, or at a place of a list, below a path.
+#[must_use]
+pub fn path_below(path: &str, name: &str) -> String {
+    inside(path, name)
 }
 
 /// The arguments of a weighed call that are content, by path.
@@ -79,6 +130,32 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn policy_says_what_an_argument_is_and_a_manifest_where_it_does_not() {
+        let declared: Declared = serde_json::from_value(json!({
+            "name": "send", "description": "d", "input": {}, "output": {}, "effect": "external-stateful",
+            "flow": {"steering": {"to": "mail", "source": "file"}, "content": ["text"], "naming": "title"},
+        }))
+        .unwrap();
+        let by_policy = ToolFlow {
+            steering: [("source".to_owned(), Kind::Id)].into(),
+            reply: "answers".to_owned(),
+            ..ToolFlow::default()
+        };
+        for (path, said) in [
+            ("to/0", Said::Steers(Kind::Mail)),
+            ("source", Said::Steers(Kind::Id)),
+            ("text", Said::Content),
+            ("title", Said::Content),
+            ("answers", Said::Steers(Kind::Id)),
+            ("other", Said::Nothing),
+        ] {
+            assert_eq!(said_of(path, Some(&by_policy), &declared), said, "{path}");
+        }
+        let alone = said_of("source", None, &declared);
+        assert_eq!(alone, Said::Steers(Kind::File));
+    }
 
     #[test]
     fn places_of_a_schema() {

@@ -6,6 +6,9 @@ use serde_json::{Map, Value};
 use crate::guests::catalog::Tool;
 use crate::rules::fetch::Fetch;
 use crate::rules::file::{File, FileWish, WriteMode};
+use crate::rules::flow::kind::Kind;
+use crate::rules::flow::lines::{Flows, ToolFlow};
+use crate::rules::flow::shape::{Said, path_below, said_of};
 use crate::rules::grant::Access;
 use crate::rules::manifest::Risk;
 use crate::words::error::Error;
@@ -20,37 +23,82 @@ pub(super) enum Wish {
     Unfit(String, Error),
 }
 
-/// Names by which tools call their paths, and their addresses.
-const PATH_KEYS: [&str; 7] = ["path", "paths", "file", "folder", "source", "target", "to"];
-const URL_KEYS: [&str; 4] = ["url", "urls", "uri", "href"];
-
-/// Finds addresses among the arguments, and paths where the tool wants files.
-pub(super) fn foresee_all(tool: &Tool, args: &Value, see: &mut impl FnMut(Wish)) {
-    let ways = args.as_object().map_or_else(|| modes(None), mode_in);
-    foresee(tool, (args, "", &ways), see);
+/// A wish, and the argument that it is guessed from, where only that one's name speaks for it.
+pub(super) struct Foreseen {
+    pub(super) wish: Wish,
+    pub(super) guessed: Option<String>,
 }
 
-fn foresee(
-    tool: &Tool,
-    (value, key, ways): (&Value, &str, &[WriteMode]),
-    see: &mut impl FnMut(Wish),
-) {
-    match value {
-        Value::String(text) if reaches_out(tool) && is_address(text, key) => {
-            see(request(tool, text));
+/// Names by which tools call their paths and nothing else.
+const PATH_KEYS: [&str; 2] = ["path", "paths"];
+/// Names that may be those of paths, and of much else: `to` of a letter is an address.
+const PERHAPS_PATH_KEYS: [&str; 5] = ["file", "folder", "source", "target", "to"];
+/// Names by which tools call their addresses.
+const URL_KEYS: [&str; 4] = ["url", "urls", "uri", "href"];
+
+/// Finds addresses among the arguments, and paths where the tool wants files. What is said of an argument, by policy or
+/// by its manifest, counts over what its name is.
+pub(super) fn foresee_all(tool: &Tool, args: &Value, flows: &Flows) -> Vec<Foreseen> {
+    let ways = args.as_object().map_or_else(|| modes(None), mode_in);
+    let mut seer = Seer {
+        tool,
+        said: flows.about(&tool.name),
+        ways,
+        seen: Vec::new(),
+    };
+    seer.look(args, "", "");
+    seer.seen
+}
+
+struct Seer<'a> {
+    tool: &'a Tool,
+    said: Option<&'a ToolFlow>,
+    ways: Vec<WriteMode>,
+    seen: Vec<Foreseen>,
+}
+
+impl Seer<'_> {
+    fn look(&mut self, value: &Value, path: &str, key: &str) {
+        match value {
+            Value::String(text) => self.seen.extend(self.wish(text, path, key)),
+            Value::Array(items) => {
+                for (place, item) in items.iter().enumerate() {
+                    self.look(item, &path_below(path, &place.to_string()), key);
+                }
+            }
+            Value::Object(map) => {
+                for (key, item) in map {
+                    self.look(item, &path_below(path, key), key);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
-        Value::String(text)
-            if PATH_KEYS.contains(&key) && tool.declared.wants.mounts != Access::None =>
-        {
-            see(Wish::File(files(tool.declared.wants.mounts, text, ways)));
+    }
+
+    fn wish(&self, text: &str, path: &str, key: &str) -> Option<Foreseen> {
+        let wanted = self.tool.declared.wants.mounts;
+        let file = |guessed| {
+            (wanted != Access::None).then(|| Foreseen {
+                wish: Wish::File(files(wanted, text, &self.ways)),
+                guessed,
+            })
+        };
+        match said_of(path, self.said, &self.tool.declared) {
+            Said::Steers(Kind::File) => file(None),
+            Said::Steers(Kind::Url) => self.address(text),
+            Said::Steers(_) | Said::Content => None,
+            Said::Nothing if reaches_out(self.tool) && is_address(text, key) => self.address(text),
+            Said::Nothing if PATH_KEYS.contains(&key) => file(None),
+            Said::Nothing if PERHAPS_PATH_KEYS.contains(&key) => file(Some(path.to_owned())),
+            Said::Nothing => None,
         }
-        Value::Array(items) => items
-            .iter()
-            .for_each(|item| foresee(tool, (item, key, ways), see)),
-        Value::Object(map) => map
-            .iter()
-            .for_each(|(key, item)| foresee(tool, (item, key, ways), see)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+
+    fn address(&self, text: &str) -> Option<Foreseen> {
+        reaches_out(self.tool).then(|| Foreseen {
+            wish: request(self.tool, text),
+            guessed: None,
+        })
     }
 }
 
@@ -62,8 +110,10 @@ fn reaches_out(tool: &Tool) -> bool {
         || !tool.grant.fetch.is_empty()
 }
 
+/// An address by its argument's name, or by how it begins: a text with one in it is none.
 fn is_address(text: &str, key: &str) -> bool {
-    text.contains("://") || URL_KEYS.contains(&key)
+    let is_one_word = !text.contains(char::is_whitespace);
+    URL_KEYS.contains(&key) || (is_one_word && text.contains("://"))
 }
 
 /// A request as egress would read it.

@@ -220,7 +220,7 @@ async fn say(host: &Host, scene: &Scene, said: Said<'_>, then: Then) -> Result<u
         told(scene, &waiting, said.answer);
         if !scene.quiet && !scene.json {
             let first = faint("it waits for another answer first");
-            print::note(format!("{first}: lazaret ask show {}", left.question.id));
+            print::follow(first, &format!("lazaret ask show {}", left.question.id));
         }
         return Ok(Code::Asked.exit_status());
     }
@@ -252,7 +252,7 @@ fn told(scene: &Scene, waiting: &Waiting, answer: Answer) {
 fn follows(scene: &Scene, waiting: &Waiting) {
     if !scene.json && !scene.quiet && waiting.form().is_none() {
         let next = faint("go on with it");
-        print::note(format!("{next}: lazaret runs resume {}", waiting.run));
+        print::follow(next, &format!("lazaret runs resume {}", waiting.run));
     }
 }
 

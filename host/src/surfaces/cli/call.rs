@@ -256,18 +256,12 @@ pub(super) async fn report(host: &Host, called: &Called, scene: &Scene) -> Resul
         }
         let left = matches!(&outcome.result, Err(error) if error.code() == Code::Asked);
         if left && !scene.quiet {
-            print::note(format!(
-                "{}: lazaret runs resume {}",
-                faint("then go on with it"),
-                called.run
-            ));
+            let resume = format!("lazaret runs resume {}", called.run);
+            print::follow(faint("then go on with it"), &resume);
         }
         if outcome.result.is_err() && !left && !scene.quiet {
-            print::note(format!(
-                "{}: lazaret runs show {}",
-                faint("record"),
-                called.run
-            ));
+            let show = format!("lazaret runs show {}", called.run);
+            print::follow(faint("record"), &show);
         }
     }
     let failed = outcome.result.as_ref().err();
@@ -304,7 +298,8 @@ pub(super) fn written(host: &Host, given: &str) -> Result<Written> {
 }
 
 /// What a shell does to quotes is the usual reason for arguments that are no JSON.
-const QUOTING: &str = "write them in single quotes: lazaret call text.count '{\"text\":\"a b\"}'";
+pub(super) const QUOTING: &str =
+    "write them in single quotes: lazaret call text.count '{\"text\":\"a b\"}'";
 
 fn read_input() -> Result<String> {
     let mut bytes = Vec::new();

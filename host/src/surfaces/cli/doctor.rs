@@ -13,6 +13,7 @@ use crate::runs::host::{Host, Records};
 use crate::surfaces::config::file::ConfigFile;
 use crate::surfaces::config::lint::outside;
 use crate::surfaces::config::trust::Standing;
+use crate::surfaces::config::uses::{unkept, uses};
 use crate::surfaces::config::{Config, NAME, trust_command};
 use crate::surfaces::paint::{bad, faint, foreign, good, warn};
 use crate::words::error::{Error, Result};
@@ -100,7 +101,8 @@ async fn examine(scene: &Scene) -> Vec<Finding> {
         }
     }
     let models = config.setup.models.len();
-    let missing = of_models(&config);
+    let mut missing = of_models(&config);
+    missing.extend(of_secrets(&config));
     // Of what is tried here nobody is told.
     let told = config.setup.places.collector.take();
     let told = told.map(|collector| fine("traces", format!("go to {}", collector.place())));
@@ -226,7 +228,11 @@ fn server(offered: &Offered) -> Finding {
         ),
         Some(_) => (
             Mark::Good,
-            format!("{}, {outside}: {} tools", terms.name, offered.tools),
+            format!(
+                "{}, {outside}: {}",
+                terms.name,
+                print::counted(offered.tools, "tool")
+            ),
             String::new(),
         ),
     };
@@ -235,6 +241,15 @@ fn server(offered: &Offered) -> Finding {
         mark,
         text,
         hint,
+    }
+}
+
+/// How long something took, in a unit that can be read.
+fn took(us: u64) -> String {
+    match us {
+        0..10_000 => format!("{us} µs"),
+        10_000..1_000_000 => format!("{} ms", us / 1_000),
+        1_000_000.. => format!("{}.{} s", us / 1_000_000, us / 100_000 % 10),
     }
 }
 
@@ -250,7 +265,7 @@ async fn a_call(host: &Host) -> Finding {
     match called.and_then(|called| called.outcome.result.map(|_| called.outcome.spent)) {
         Ok(spent) => fine(
             "a call",
-            format!("text.count answered after {} µs in its guest", spent.us),
+            format!("text.count answered after {} in its guest", took(spent.us)),
         ),
         Err(error) => broken("a call", &error),
     }
@@ -265,7 +280,10 @@ async fn a_script(host: &Host) -> Finding {
         .await
         .and_then(|called| called.outcome.result.map(|_| called.outcome.spent))
     {
-        Ok(spent) => fine("a script", format!("TypeScript ran after {} µs", spent.us)),
+        Ok(spent) => fine(
+            "a script",
+            format!("TypeScript ran after {}", took(spent.us)),
+        ),
         Err(error) => broken("a script", &error),
     }
 }
@@ -287,6 +305,18 @@ fn of_models(config: &Config) -> Vec<Finding> {
         hint: found.fix,
     });
     missing.collect()
+}
+
+/// Secrets that somebody is to get, and that nobody keeps.
+fn of_secrets(config: &Config) -> Vec<Finding> {
+    let unkept = unkept(&uses(&config.setup), &config.setup.vault);
+    let found = unkept.into_iter().map(|one| Finding {
+        what: "secrets",
+        mark: Mark::Careful,
+        text: one.what,
+        hint: one.fix,
+    });
+    found.collect()
 }
 
 fn agents(host: &Host, models: usize) -> Finding {

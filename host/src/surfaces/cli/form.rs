@@ -11,6 +11,7 @@ use crate::rules::json;
 use crate::rules::questions::Waiting;
 use crate::rules::server::form::Form;
 use crate::runs::host::Host;
+use crate::surfaces::again;
 use crate::surfaces::paint::{bad, faint, foreign, strong, warn};
 use crate::words::error::{Code, Result};
 use crate::words::event::Answer;
@@ -74,10 +75,13 @@ async fn put(host: &Host, waiting: &Waiting, is_there: bool, scene: &Scene) -> R
 fn elsewhere(waiting: &Waiting) -> String {
     let id = &waiting.question.id;
     format!(
-        "{} {}\n  {} lazaret ask show {id}, lazaret ask allow {id} --with JSON",
+        "{} {}\n  {} {}",
         warn("?"),
         foreign(&waiting.question.text),
-        faint("answer it while the call waits:")
+        faint("answer it while the call waits:"),
+        again::hint(&format!(
+            "lazaret ask show {id}, lazaret ask allow {id} --with JSON"
+        ))
     )
 }
 

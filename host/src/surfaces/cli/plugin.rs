@@ -301,7 +301,32 @@ fn describe(scene: &Scene, plugin: &Looked, imports: &[String]) {
                 foreign(&wants.join(", "))
             ));
         }
+        for line in arguments(tool) {
+            print::line(format!("  {line}"));
+        }
     }
+}
+
+/// What it says of its arguments, which counts where `[flow]` trusts the plugin.
+fn arguments(tool: &Declared) -> Vec<String> {
+    let flow = &tool.flow;
+    let steering: Vec<String> = flow
+        .steering
+        .iter()
+        .map(|(path, kind)| format!("{path} ({})", kind.word()))
+        .collect();
+    let content = flow.content.iter().chain([&flow.naming]);
+    let content: Vec<&str> = content
+        .map(String::as_str)
+        .filter(|path| !path.is_empty())
+        .collect();
+    let said = [
+        ("steers", steering.join(", ")),
+        ("content", content.join(", ")),
+    ];
+    let said = said.into_iter().filter(|(_, paths)| !paths.is_empty());
+    said.map(|(word, paths)| format!("{} {}", faint(word), foreign(&paths)))
+        .collect()
 }
 
 /// What a component could ask for, by what it imports. What is left out of WASI leads nowhere here: clocks, random

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::going::Going;
+use crate::surfaces::again;
 use crate::surfaces::envelope::Failure;
 use crate::surfaces::paint::{bad, faint, foreign, warn};
 use crate::words::error::{Code, Error};
@@ -46,6 +47,11 @@ pub(super) fn note(text: impl Display) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }
 
+/// A command that follows, after what it is for.
+pub(super) fn follow(what: impl Display, command: &str) {
+    note(format!("{what}: {}", again::hint(command)));
+}
+
 /// A number of things, in words.
 pub(super) fn counted(number: usize, one: &str) -> String {
     let many = if number == 1 { "" } else { "s" };
@@ -77,10 +83,11 @@ struct Failed<'a> {
 /// Something to be careful about, and what to do.
 pub(super) fn warning(what: &str, hint: &str) {
     note(format!(
-        "{}: {}\n{}: {hint}",
+        "{}: {}\n{}: {}",
         warn("warning"),
         foreign(what),
-        faint("hint")
+        faint("hint"),
+        again::hint(hint)
     ));
 }
 
@@ -115,7 +122,7 @@ pub(super) fn described(error: &Error) -> String {
         text.push_str(&format!(
             "\n{}: {}",
             faint("hint"),
-            foreign(hint).replace('\n', "\n  ")
+            foreign(&again::hint(hint)).replace('\n', "\n  ")
         ));
     }
     if tracing::enabled!(tracing::Level::DEBUG) {

@@ -119,7 +119,7 @@ fn tell(replayed: &Replayed, scene: &Scene) {
         print::line(format!("  why:      {}", one_line(&diverged.why)));
     }
     if !scene.quiet {
-        print::note(format!("all of it: lazaret runs show {run}"));
+        print::follow("all of it", &format!("lazaret runs show {run}"));
     }
 }
 

@@ -14,16 +14,21 @@ use crate::guests::tasks::Tasks;
 use crate::rules::grant::Pattern;
 use crate::rules::price::micros;
 use crate::rules::rendered::rendered;
+use crate::rules::script;
 use crate::runs::brought::Chosen;
 use crate::runs::host::{Goal, Host, Most, With};
 use crate::runs::session::{Joining, Session};
 use crate::surfaces::config::chain::schema;
+use crate::surfaces::config::file::ConfigFile;
+use crate::surfaces::config::trust::Standing;
+use crate::surfaces::config::{AGENT, Config, NAME, trust_command};
 use crate::surfaces::paint::{faint, foreign};
 use crate::words::error::{Code, Error, Result, why};
-use crate::words::event::{Event, Sight, Surface};
-use crate::words::id::RunId;
+use crate::words::event::{Event, Sight, Surface, Verdict};
+use crate::words::id::{RunId, ToolName, shown};
 use crate::words::limits::GOAL_BYTES;
 use crate::words::message::Calling;
+use crate::words::near::nearest;
 use crate::words::session::LOCAL;
 
 /// Let an agent pursue a goal.
@@ -53,7 +58,7 @@ pub(super) struct Run {
     /// The answer is a JSON value that fits the JSON Schema in this file.
     #[arg(long, value_name = "FILE")]
     answer_schema: Option<PathBuf>,
-    /// A value that the model may act on as if it stood in the prompt, such as an address.
+    /// A value that the model may act on as if it stood in the prompt, such as an address, or a title of a record.
     #[arg(long, value_name = "VALUE", value_parser = parse_vouched)]
     vouch: Vec<String>,
     /// End before the models have cost more, in the currency of their prices; less than the agent may, never more.
@@ -154,8 +159,9 @@ impl Run {
         let host = scene.open_host().await?;
         let agent = match self.agent {
             Some(agent) => agent,
-            None => only_agent(&host)?,
+            None => only_agent(&host).map_err(|error| untrusted(scene).unwrap_or(error))?,
         };
+        check_tools(&host, &agent, &self.tool)?;
         let files: Result<_> = self.attach.iter().map(|file| host.attach(file)).collect();
         let goal = Goal {
             run: host.new_run(),
@@ -211,11 +217,13 @@ pub(super) async fn follow(
     let spinner = Spinner::new(scene.quiet || scene.json);
     let mut transcript = Transcript::default();
     let (mut begun, mut stopped, mut left) = (false, false, false);
+    let mut unanswered = 0;
     let mut see = |sight: &Sight| {
         begun = true;
         if let Sight::Record(record) = sight {
             stopped |= matches!(record.event, Event::Stopped(_));
             left = matches!(record.event, Event::Paused { .. });
+            unanswered += usize::from(nobody_answered(&record.event));
         }
         if scene.json {
             print::compact(sight);
@@ -250,6 +258,11 @@ pub(super) async fn follow(
         },
         answer @ (Ok(_) | Err(_)) => answer,
     };
+    if unanswered > 0 && scene.quiet && !scene.json {
+        let calls = print::counted(unanswered, "call");
+        let what = format!("{calls} denied, since nobody was there to be asked");
+        print::follow(what, &format!("lazaret runs show {run}"));
+    }
     match answer {
         // With --json the last event says why a run failed; where there is none, this does.
         Err(error) if !begun || (scene.json && !stopped) => Err(error),
@@ -257,18 +270,26 @@ pub(super) async fn follow(
     }
 }
 
+/// Whether a question was taken for a no, since nobody could be asked.
+fn nobody_answered(event: &Event) -> bool {
+    let Event::Judged(judged) = event else {
+        return false;
+    };
+    matches!(&judged.verdict, Verdict::Deny(denial) if denial.rule == "unattended")
+}
+
 /// Prints the answer, or why there is none, and what can be done with the run; `left` says that it has not ended.
 fn finish(scene: &Scene, (run, left): (&RunId, bool), answer: Result<String>) -> Result<u8> {
     let waits =
         |error: &Error| error.code() == Code::Asked || left && error.code() == Code::Cancelled;
-    let record = format!("{}: lazaret runs show {run}", faint("record"));
+    let record = || print::follow(faint("record"), &format!("lazaret runs show {run}"));
     match answer {
         Ok(text) => {
             if !scene.json {
                 print::line(foreign(&rendered(&text)));
             }
             if !scene.json && !scene.quiet {
-                print::note(record);
+                record();
             }
             Ok(0)
         }
@@ -278,7 +299,7 @@ fn finish(scene: &Scene, (run, left): (&RunId, bool), answer: Result<String>) ->
                 true => faint("then go on with it"),
                 false => faint("go on with it"),
             };
-            print::note(format!("{next}: lazaret runs resume {run}"));
+            print::follow(next, &format!("lazaret runs resume {run}"));
             Ok(error.code().exit_status())
         }
         // The events have said it already.
@@ -286,7 +307,7 @@ fn finish(scene: &Scene, (run, left): (&RunId, bool), answer: Result<String>) ->
         Err(error) => {
             print::failure(&error, false);
             if !scene.quiet {
-                print::note(record);
+                record();
             }
             Ok(error.code().exit_status())
         }
@@ -353,16 +374,71 @@ fn check_prompt(text: &str) -> Result<()> {
     }
 }
 
+/// Refuses what names no tool of the agent's: a run without it would only seem to have it.
+fn check_tools(host: &Host, agent: &str, wanted: &[Pattern]) -> Result<()> {
+    let Some(known) = host.agents().get(agent) else {
+        return Ok(());
+    };
+    let own = |name: &ToolName| known.tools.iter().any(|tools| tools.matches(name));
+    let names: Vec<&ToolName> = host
+        .catalog()
+        .tools()
+        .map(|tool| &tool.name)
+        .filter(|name| own(name))
+        .collect();
+    // What it may not have at all is refused where the run begins.
+    let is_own = |tools: &&Pattern| known.tools.iter().any(|own| own.covers(tools));
+    let is_none = |tools: &&Pattern| !names.iter().any(|name| tools.matches(name));
+    // Scripts are offered by `--calling`, and are in no catalog.
+    let mut missing = wanted
+        .iter()
+        .filter(|tools| tools.to_string() != script::TOOL)
+        .filter(is_own)
+        .filter(is_none);
+    let Some(missing) = missing.next() else {
+        return Ok(());
+    };
+    let said = missing.to_string();
+    let near = nearest(&said, names.iter().map(|name| name.as_str()));
+    let what = format!("the agent `{}` has no tool `{said}`", shown(agent));
+    Err(Error::bad_input(what).hint(match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("`tools` in [agents.{}] says which it has", shown(agent)),
+    }))
+}
+
+/// That the workspace's file has an agent, and does not count; nothing where that is not so.
+fn untrusted(scene: &Scene) -> Option<Error> {
+    let config = Config::look(&scene.around, scene.config.as_deref()).ok()?;
+    let (path, standing) = config.workspace?;
+    let file = ConfigFile::read(&path).ok()?;
+    let agent = file
+        .agents
+        .keys()
+        .next()
+        .filter(|_| standing != Standing::Trusted)?;
+    let what = format!(
+        "no agent is configured: `{}` has the agent `{}`, and is not trusted",
+        path.display(),
+        shown(agent)
+    );
+    let trust = trust_command(&path, scene.config.is_some());
+    Some(Error::bad_input(what).hint(format!("read it, then run `{trust}`")))
+}
+
 fn only_agent(host: &Host) -> Result<String> {
     let mut names = host.agents().keys();
     match (names.next(), names.next()) {
         (Some(only), None) => Ok(only.clone()),
         (None, _) => Err(Error::bad_input("no agent is configured")
-            .hint("write one in `lazaret.toml`:\n[agents.helper]\ninstructions = \"…\"\ntools = [\"text.*\"]\nmodels = [\"local\"]")
+            .hint(format!(
+                "write one, and the model that it asks, in `{NAME}`:\n{AGENT}"
+            ))
             .hint("`lazaret demo` shows a whole configuration")),
         (Some(_), Some(_)) => {
             let names: Vec<&str> = host.agents().keys().map(String::as_str).collect();
-            Err(Error::bad_input("there is more than one agent").hint(format!("--agent {}", names.join(" | "))))
+            Err(Error::bad_input("there is more than one agent")
+                .hint(format!("--agent {}", names.join(" | "))))
         }
     }
 }

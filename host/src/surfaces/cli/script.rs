@@ -210,11 +210,8 @@ async fn tell(host: &Host, called: &Called, scene: &Scene) -> Result<u8> {
         && !scene.json
     {
         print::failure(error, false);
-        print::note(format!(
-            "{}: lazaret runs resume {}",
-            faint("go on with it"),
-            called.run
-        ));
+        let resume = format!("lazaret runs resume {}", called.run);
+        print::follow(faint("go on with it"), &resume);
         return Ok(error.code().exit_status());
     }
     report(host, called, scene).await

@@ -9,8 +9,9 @@ use zeroize::Zeroizing;
 use super::{Scene, print};
 use crate::edges::memory;
 use crate::edges::vault::{Secret as Kept, check_name};
-use crate::rules::policy::Policy;
 use crate::runs::host::Setup;
+use crate::surfaces::config::uses::{By, Use, uses};
+use crate::surfaces::config::{Config, Surroundings};
 use crate::surfaces::paint::{bad, faint, foreign, strong, table};
 use crate::words::error::{Error, Result, why};
 use crate::words::limits::SECRET_BYTES;
@@ -20,7 +21,7 @@ use crate::words::limits::SECRET_BYTES;
 #[command(after_help = "Examples:
   lazaret secret set github                      asks for the value, without showing it
   pass show github | lazaret secret set github   takes it from another program
-  lazaret secret list                            names, and which tool may send which where
+  lazaret secret list                            names, and who may use which for what
   lazaret secret remove github
 
 A tool gets nothing by this. It declares the secrets that it wants, and `lazaret.toml` says in which
@@ -31,6 +32,8 @@ requests it may place them:
   { name = \"github\", to = \"https://api.github.com/\", header = \"authorization\", before = \"Bearer \" }
   ]
 Instead of `header`: query = \"key\", json = \"/auth/token\", or basic = \"USER\".
+An MCP server gets one by `env = { TOKEN = { secret = \"NAME\" } }` or, over HTTP, by `headers` or `login`
+in its [mcp.NAME]; a collector by `headers` in [traces]. A model's key is a variable: `key_env`.
 
 They are kept in an encrypted file in your own state folder. Its key lies beside it, or comes from
 LAZARET_VAULT_PASSPHRASE if that is set. Elsewhere, in `lazaret.toml`:
@@ -60,13 +63,31 @@ impl Secret {
     pub(super) fn perform(self, scene: &Scene) -> Result<u8> {
         // Nothing below needs what this forbids.
         memory::hide();
-        let setup = scene.look_at_config()?.setup;
         match self {
-            Self::Set { name, stdin } => set(scene, &setup, &name, stdin),
-            Self::List => list(scene, &setup),
-            Self::Remove { name } => remove(scene, &setup, &name),
+            Self::Set { name, stdin } => set(scene, &scene.look_at_config()?.setup, &name, stdin),
+            Self::List => list(scene, &look(scene)?),
+            Self::Remove { name } => remove(scene, &look(scene)?, &name),
         }
     }
+}
+
+/// The configuration, or where the workspace's cannot be read what holds everywhere: secrets are the user's own, and
+/// what cannot be used must not keep anybody from looking at them.
+fn look(scene: &Scene) -> Result<Setup> {
+    let error = match scene.look_at_config() {
+        Ok(config) => return Ok(config.setup),
+        Err(error) => error,
+    };
+    let elsewhere = Surroundings {
+        folder: scene.around.state.clone(),
+        ..scene.around.clone()
+    };
+    let Ok(config) = Config::look(&elsewhere, None) else {
+        return Err(error);
+    };
+    let what = format!("{}, so who may use them is not known here", error.message());
+    print::warning(&what, "lazaret policy check");
+    Ok(config.setup)
 }
 
 fn set(scene: &Scene, setup: &Setup, name: &str, stdin: bool) -> Result<u8> {
@@ -78,9 +99,9 @@ fn set(scene: &Scene, setup: &Setup, name: &str, stdin: bool) -> Result<u8> {
         return Ok(0);
     }
     print::line(format!("kept `{name}` ({})", setup.vault.place()));
-    if !grants(&setup.policy).contains_key(name) && !scene.quiet {
+    if !by_secret(setup).contains_key(name) && !scene.quiet {
         print::note(format!(
-            "{}: no tool may use it yet; `lazaret secret --help` shows the line that lets one",
+            "{}: nobody may use it yet; `lazaret secret --help` shows the lines that let a tool, or a server",
             faint("hint")
         ));
     }
@@ -108,45 +129,38 @@ fn read_value(name: &str, stdin: bool) -> Result<String> {
         Error::bad_input("the value is no UTF-8 text").hint("encode it, as in base64")
     })?;
     let text = text.strip_suffix('\n').unwrap_or(text);
-    Ok(text.strip_suffix('\r').unwrap_or(text).to_owned())
+    let text = text.strip_suffix('\r').unwrap_or(text);
+    if text.is_empty() {
+        let what = "nothing was given on standard input";
+        let hint = format!("pass show {name} | lazaret secret set {name}");
+        return Err(Error::bad_input(what).hint(hint));
+    }
+    Ok(text.to_owned())
 }
 
-/// Lines of policy by the secret that they are about, each with its tools.
-fn grants(policy: &Policy) -> BTreeMap<&str, Vec<(String, String)>> {
-    let mut grants: BTreeMap<&str, Vec<(String, String)>> = BTreeMap::new();
-    for line in &policy.lines {
-        for secret in &line.grant.secrets {
-            let what = format!("{} to {}", secret.place, secret.to.place());
-            let tools = line.tools.to_string();
-            grants.entry(&secret.name).or_default().push((tools, what));
-        }
+/// Uses by the secret that they are of.
+fn by_secret(setup: &Setup) -> BTreeMap<String, Vec<Use>> {
+    let mut all: BTreeMap<String, Vec<Use>> = BTreeMap::new();
+    for used in uses(setup) {
+        all.entry(used.secret.clone()).or_default().push(used);
     }
-    grants
+    all
 }
 
 fn list(scene: &Scene, setup: &Setup) -> Result<u8> {
-    let (kept, grants) = (setup.vault.names()?, grants(&setup.policy));
-    let named = grants.keys().map(|name| (*name).to_owned());
-    let names: BTreeSet<String> = kept.iter().cloned().chain(named).collect();
-    let place = setup.vault.place();
+    let (kept, uses) = (setup.vault.names()?, by_secret(setup));
+    let variables = setup.vault.variables();
+    let named = uses.keys().filter(|name| !variables.contains_key(*name));
+    let names: BTreeSet<String> = kept.iter().chain(named).cloned().collect();
     if scene.json {
-        let each = |name: &String| {
-            let granted = grants.get(name.as_str()).into_iter().flatten();
-            let granted: Vec<Value> = granted
-                .map(|(tools, place)| json!({"tools": tools, "place": place}))
-                .collect();
-            let trouble = setup.vault.trouble(name);
-            let trouble = trouble.as_ref().map(Error::message);
-            json!({
-                "name": name, "backend": place, "set": kept.contains(name), "granted": granted, "trouble": trouble,
-            })
-        };
-        let own = setup.vault.variables().iter().map(
+        let each = |name: &String| as_json(setup, name, (kept.contains(name), &uses));
+        let own = variables.iter().map(
             |(name, variable)| json!({"name": name, "backend": "variable", "variable": variable}),
         );
         print::value(&names.iter().map(each).chain(own).collect(), true);
         return Ok(0);
     }
+    let place = setup.vault.place();
     let mut rows = Vec::new();
     for name in &names {
         let state = match (kept.contains(name), setup.vault.trouble(name)) {
@@ -154,16 +168,16 @@ fn list(scene: &Scene, setup: &Setup) -> Result<u8> {
             (true, Some(_)) => bad("cannot be read"),
             (false, _) => bad("not set"),
         };
-        let granted = grants.get(name.as_str()).cloned().unwrap_or_default();
-        let mut granted = granted
-            .iter()
-            .map(|(tools, what)| format!("{tools}: {what}"));
-        let first = granted.next().unwrap_or_else(|| "no tool".to_owned());
+        let used = uses.get(name).into_iter().flatten();
+        let mut used = used.map(|used| format!("{}: {}", used.by.words(), used.place));
+        let first = used.next().unwrap_or_else(|| "nobody".to_owned());
         rows.push(vec![strong(name), state, foreign(&first)]);
-        rows.extend(granted.map(|more| vec![strong(""), faint(""), foreign(&more)]));
+        rows.extend(used.map(|more| vec![strong(""), faint(""), foreign(&more)]));
     }
-    for (name, variable) in setup.vault.variables() {
-        let what = format!("the host itself, from the variable {variable}");
+    for (name, variable) in variables {
+        let used = uses.get(name).and_then(|uses| uses.first());
+        let by = used.map_or_else(|| "the host itself".to_owned(), |used| used.by.words());
+        let what = format!("{by}, from the variable {variable}");
         rows.push(vec![strong(name), faint("variable"), foreign(&what)]);
     }
     if rows.is_empty() {
@@ -174,6 +188,28 @@ fn list(scene: &Scene, setup: &Setup) -> Result<u8> {
         print::line(table(&rows).trim_end());
     }
     Ok(0)
+}
+
+fn as_json(
+    setup: &Setup,
+    name: &str,
+    (is_set, uses): (bool, &BTreeMap<String, Vec<Use>>),
+) -> Value {
+    let (mut granted, mut others) = (Vec::new(), Vec::new());
+    for used in uses.get(name).into_iter().flatten() {
+        match &used.by {
+            By::Tools(tools) => granted.push(json!({"tools": tools, "place": used.place})),
+            by @ (By::Server(_) | By::Traces | By::Model(_)) => {
+                others.push(json!({"by": by.words(), "place": used.place}));
+            }
+        }
+    }
+    let trouble = setup.vault.trouble(name);
+    let trouble = trouble.as_ref().map(Error::message);
+    json!({
+        "name": name, "backend": setup.vault.place(), "set": is_set, "granted": granted, "uses": others,
+        "trouble": trouble,
+    })
 }
 
 fn remove(scene: &Scene, setup: &Setup, name: &str) -> Result<u8> {

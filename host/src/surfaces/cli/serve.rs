@@ -87,7 +87,7 @@ impl Serve {
         };
         if served == Served::Left && !scene.quiet {
             let what = "some runs were left as they are";
-            print::note(format!("{what}; {}: lazaret runs list", faint("see")));
+            print::follow(format!("{what}; {}", faint("see")), "lazaret runs list");
         }
         Ok(0)
     }

@@ -72,6 +72,9 @@ impl Tools {
         match format {
             Format::Text => {
                 let rows: Vec<Vec<String>> = tools.iter().map(|tool| row(tool)).collect();
+                if rows.is_empty() {
+                    return Ok(none(&host, &words, scene));
+                }
                 print::line(crate::surfaces::paint::table(&rows).trim_end());
             }
             Format::Json => print::value(
@@ -92,12 +95,29 @@ impl Tools {
                 print::line(text.trim_end());
             }
         }
-        let is_text = matches!(format, Format::Text | Format::Ts);
-        if tools.is_empty() && is_text && !scene.quiet {
-            print::note("no tool has all these words");
+        if tools.is_empty() && matches!(format, Format::Ts) {
+            none(&host, &words, scene);
         }
         Ok(0)
     }
+}
+
+/// Says that nothing was found, and so of a server whose tools are offered to nobody yet.
+fn none(host: &Host, words: &[String], scene: &Scene) -> u8 {
+    if scene.quiet {
+        return 0;
+    }
+    print::note("no tool has all these words");
+    for offered in host.catalog().servers() {
+        let name = &offered.server.terms().name;
+        let is_meant = words.iter().any(|word| name.contains(word.as_str()));
+        if offered.digest.is_none() && is_meant {
+            let what =
+                format!("the MCP server `{name}` is not trusted yet, so its tools are not offered");
+            print::warning(&what, &format!("lazaret servers trust {name}"));
+        }
+    }
+    0
 }
 
 /// Whether a script may meet a handle: `never` is about outcomes, and a run can still be begun with one.

@@ -9,9 +9,10 @@ use serde_json::Value;
 use crate::rules::budget::is_overspending;
 use crate::rules::flow::handles::handle_in;
 use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
+use crate::words::error::Code;
 use crate::words::event::{
-    Answer, Brought, Compacted, Content, EffectKind, End, Event, Finished, Judged, Record, Sight,
-    Started, Stopped, Verdict,
+    Answer, Brought, Compacted, Content, Denial, EffectKind, End, Event, Finished, Judged, Record,
+    Sight, Started, Stopped, Verdict,
 };
 use crate::words::id::Seq;
 use crate::words::message::{Observation, Reply, WishedArgs};
@@ -106,10 +107,11 @@ impl Transcript {
             Event::Replied { reply, .. } => lines_of_reply(reply),
             Event::Judged(judged) => {
                 let line = line_of_judgement(judged);
-                match judged.verdict {
+                match &judged.verdict {
                     Verdict::Allow { .. } => {
                         self.judged.insert(record.seq, judged.clone());
                     }
+                    Verdict::Deny(denial) if is_misfit(denial) => {}
                     Verdict::Deny(_) => self.denied = self.denied.saturating_add(1),
                     Verdict::Ask(_) => {}
                 }
@@ -264,12 +266,17 @@ fn line_of_judgement(judged: &Judged) -> Option<String> {
             let rule = faint(format!("({})", foreign(&denial.rule)));
             Some(format!(
                 "    {} {} {rule}{}",
-                bad("denied"),
+                bad(if is_misfit(denial) { "wrong" } else { "denied" }),
                 foreign(&denial.reason),
                 lines_that_would(&denial.allow)
             ))
         }
     }
+}
+
+/// Whether nothing was decided: the arguments do not fit the tool.
+fn is_misfit(denial: &Denial) -> bool {
+    denial.rule == Code::BadArgs.envelope()
 }
 
 /// The lines of policy that would have allowed it, if there are any.
@@ -324,6 +331,14 @@ fn line_of_observation(tool: &str, observation: &Observation, told: Option<&Valu
     format!("  {mark} {} {}", foreign(tool), faint(text))
 }
 
+/// What a list has, as its size says.
+fn entries(count: usize) -> String {
+    match count {
+        1 => "1 entry".to_owned(),
+        _ => format!("{count} entries"),
+    }
+}
+
 /// Effects of a tool stand under it; a model's call is told by what the model observes.
 fn line_of_end(judged: &Judged, finished: &Finished) -> Option<String> {
     let (subject, us) = (foreign(&judged.subject), finished.spent.us);
@@ -336,6 +351,11 @@ fn line_of_end(judged: &Judged, finished: &Finished) -> Option<String> {
         EffectKind::Keep => "keep",
     };
     let size = match &finished.end {
+        End::Done {
+            content: Content::Size { bytes },
+        } if judged.effect == EffectKind::File && subject.starts_with("list ") => {
+            format!("{}, ", entries(*bytes))
+        }
         End::Done {
             content: Content::Size { bytes },
         } => format!("{} B, ", (*bytes).max(written(judged))),

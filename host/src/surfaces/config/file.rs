@@ -627,6 +627,7 @@ fn explain(path: &Path, text: &str, error: &toml::de::Error) -> Error {
         + 1;
     let message = error.message();
     let key = said::key_at(text, at, message);
+    let whole = key.clone().unwrap_or_default();
     let key = key.filter(|key| !message.starts_with(&format!("`{key} ")));
     let key = key.map_or(String::new(), |key| format!("`{key}`: "));
     let shown = Error::bad_input(format!(
@@ -634,7 +635,13 @@ fn explain(path: &Path, text: &str, error: &toml::de::Error) -> Error {
         path.display(),
         said::said(message)
     ));
-    with_nearest(shown, message)
+    match said::form(
+        text.lines().nth(line - 1).unwrap_or_default(),
+        (&whole, message),
+    ) {
+        Some(form) => shown.hint(form),
+        None => with_nearest(shown, message),
+    }
 }
 
 /// What is wrong with values that stand in no text, and the nearest key that there is.
@@ -707,6 +714,53 @@ mod tests {
         check(
             "[grants.\"x.y\"]\nfetch = [3]\n",
             &["line 2", "a URL, or a table"],
+        );
+    }
+
+    #[test]
+    fn a_form_that_is_wrong_is_shown_as_it_should_be() {
+        check(
+            "[secrets]\ngithub = \"x\"\n",
+            &[
+                "line 1",
+                "secrets are never in this file: `lazaret secret set NAME` keeps one",
+            ],
+        );
+        check(
+            "[grants.files.read]\nmounts = { docs = \"read\" }\n",
+            &[
+                "line 1",
+                "no key `read`",
+                "quote the tools: `[grants.\"files.read\"]`",
+            ],
+        );
+        check(
+            "[grants.\"files.*\"]\nmounts = [\"docs\"]\n",
+            &[
+                "line 2",
+                "a table is expected",
+                "write it as `mounts = { docs = \"read\" }`",
+            ],
+        );
+        check(
+            "[grants.\"web.*\"]\nfetch = \"https://docs.rs/\"\n",
+            &[
+                "line 2",
+                "a list is expected",
+                "write it as `fetch = [\"https://docs.rs/\"]`",
+            ],
+        );
+        check(
+            "[grants.\"web.*\"]\nsecrets = [\"github\"]\n",
+            &[
+                "line 2",
+                "a table is expected",
+                "write it as `secrets = [{ name = \"github\", to = ",
+            ],
+        );
+        check(
+            "ask = \"files.write\"\n",
+            &["line 1", "write it as `ask = [\"files.write\"]`"],
         );
     }
 }

@@ -3,6 +3,7 @@
 
 mod idle;
 pub mod outside;
+mod proposed;
 mod twice;
 
 use std::path::Path;
@@ -19,7 +20,7 @@ use crate::rules::grant::{Access, Destination, Grant, Pattern};
 use crate::rules::policy::Policy;
 use crate::rules::script;
 use crate::words::id::shown;
-use crate::words::near::nearest;
+use crate::words::near::{misspelt, nearest};
 
 /// Something about a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -66,6 +67,7 @@ pub fn findings(
         look.grants();
         look.flow();
         look.idle();
+        look.proposed();
         look.outside();
         all.append(&mut look.found);
     }
@@ -196,7 +198,19 @@ impl Look<'_> {
             .resolve(&tools.to_string(), &[Pattern::all()])
             .err();
         let near = unknown.as_ref().and_then(|error| error.hints().first());
-        let fix = near.map_or(LISTED, String::as_str);
+        let of_plugin = tools.to_string();
+        let of_plugin = of_plugin.strip_suffix(".*").and_then(|plugin| {
+            let plugins = self
+                .catalog
+                .plugins()
+                .iter()
+                .map(|known| known.name.as_str());
+            misspelt(plugin, plugins)
+        });
+        let of_plugin = of_plugin.map(|plugin| format!("did you mean `{plugin}.*`?"));
+        let fix = of_plugin.as_ref().or(near).map_or(LISTED, String::as_str);
+        let fix = fix.to_owned();
+        let fix = fix.as_str();
         let what = format!("{line} is about no tool that is installed");
         self.say(table, what, fix);
     }
@@ -215,11 +229,7 @@ impl Look<'_> {
                 .map(|tool| &**tool)
                 .collect();
             if about.is_empty() {
-                self.say(
-                    &name,
-                    format!("{name} is about no tool that is installed"),
-                    LISTED,
-                );
+                self.about_nothing(&name, &name, &pattern);
                 continue;
             }
             let Ok(grant) = resolve::grant(table) else {
@@ -232,16 +242,20 @@ impl Look<'_> {
     }
 
     fn beyond_mounts(&mut self, name: &str, grant: &Grant) {
-        let beyond = grant.mounts.iter().any(|wish| {
+        for wish in &grant.mounts {
             let mount = self.policy.mounts.get(&wish.mount);
-            mount.is_some_and(|mount| mount.access < wish.access)
-        });
-        if beyond {
-            self.say(
-                name,
-                format!("{name} asks more of a mount than the mount itself allows"),
-                "write `access = \"write\"` at the mount, or less at the grant",
+            let Some(mount) = mount.filter(|mount| mount.access < wish.access) else {
+                continue;
+            };
+            let (mount_name, wanted) = (shown(&wish.mount), wish.access.word());
+            let what = format!(
+                "{name} asks \"{wanted}\" of the mount `{mount_name}`, which allows \"{}\"",
+                mount.access.word()
             );
+            let fix = format!(
+                "write `access = \"{wanted}\"` in [mounts.\"{mount_name}\"], or less in the grant"
+            );
+            self.say(name, what, &fix);
         }
     }
 
@@ -323,11 +337,14 @@ impl Look<'_> {
             let table = format!("[flow.tools.\"{}\"]", shown(tool));
             let known = self.catalog.resolve(tool, &[]).ok().cloned();
             match known {
-                None => self.say(
-                    &table,
-                    format!("{table} is about no tool that is installed"),
-                    LISTED,
-                ),
+                None => match Pattern::try_from(tool.to_string()) {
+                    Ok(pattern) => self.about_nothing(&table, &table, &pattern),
+                    Err(_) => self.say(
+                        &table,
+                        format!("{table} is about no tool that is installed"),
+                        LISTED,
+                    ),
+                },
                 Some(known) => self.places(&table, &known, said),
             }
         }
@@ -340,7 +357,15 @@ impl Look<'_> {
             {
                 let what =
                     format!("[flow] `trust = [\"{plugin}\"]` is about no plugin that is installed");
-                self.say("[flow]", what, "`lazaret plugin list` lists them");
+                let plugins = self
+                    .catalog
+                    .plugins()
+                    .iter()
+                    .map(|known| known.name.as_str());
+                let near = misspelt(plugin, plugins);
+                let near = near.map(|near| format!("did you mean `{near}`?"));
+                let listed = || "`lazaret plugin list` lists them".to_owned();
+                self.say("[flow]", what, &near.unwrap_or_else(listed));
             }
         }
         self.read();

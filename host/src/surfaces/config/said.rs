@@ -22,13 +22,51 @@ pub(super) fn advice(message: &str) -> Option<&'static str> {
     )
 }
 
+/// What a line was meant to be, where its form is what is wrong: a tool's name without quotes, one value where a list is
+/// expected, a list where a table is; and a table of secrets, which have none. `key` is the one that the fault is in.
+pub(super) fn form(line: &str, (key, message): (&str, &str)) -> Option<String> {
+    if message.starts_with("unknown field `secrets`") {
+        return Some("secrets are never in this file: `lazaret secret set NAME` keeps one, and `lazaret secret --help` \
+                     shows the line that lets a tool use it".to_owned());
+    }
+    let line = line.trim();
+    for table in ["grants", "flow.tools"] {
+        let name = line
+            .strip_prefix(&format!("[{table}."))
+            .and_then(|rest| rest.strip_suffix(']'));
+        if let Some(name) = name.filter(|name| !name.contains('"') && name.contains('.'))
+            && message.starts_with("unknown field ")
+        {
+            return Some(format!("quote the tools: `[{table}.\"{name}\"]`"));
+        }
+    }
+    let key = key.rsplit('.').next().unwrap_or_default();
+    let expected = message.rsplit_once(", expected ")?.1;
+    let is_text = message.starts_with("invalid type: string ");
+    let example = match (key, expected) {
+        ("mounts", "a map") => "{ docs = \"read\" }",
+        ("secrets", _) => {
+            "[{ name = \"github\", to = \"https://api.github.com/\", header = \"authorization\", before = \"Bearer \" }]"
+        }
+        (_, "a sequence") if is_text => {
+            let value = line.split_once('=').map_or("", |(_, value)| value.trim());
+            return (value.len() > 1 && value.ends_with('"'))
+                .then(|| format!("write it as `{key} = [{value}]`"));
+        }
+        _ => return None,
+    };
+    message
+        .starts_with("invalid type: ")
+        .then(|| format!("write it as `{key} = {example}`"))
+}
+
 /// ``unknown field `a`, expected one of `b`, `c` ``, and the same of a variant.
 fn unknown(message: &str) -> Option<String> {
     let (sort, rest) = message.strip_prefix("unknown ")?.split_once(" `")?;
     let (name, rest) = rest.split_once('`')?;
     let what = match sort {
         "field" => format!("there is no key `{name}` here"),
-        "variant" => format!("`{name}` is nothing that may be said here"),
+        "variant" => format!("`{name}` is not one of those that may stand here"),
         _ => return None,
     };
     let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
@@ -151,7 +189,7 @@ mod tests {
             ),
             (
                 "unknown variant `x`, expected `pause` or `deny`",
-                "`x` is nothing that may be said here: it may be `pause`, `deny`",
+                "`x` is not one of those that may stand here: it may be `pause`, `deny`",
             ),
             (
                 "invalid type: string \"long\", expected u64",

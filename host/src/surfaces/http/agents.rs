@@ -7,6 +7,7 @@ use super::answer::{Answered, ok};
 use super::site::Site;
 use crate::rules::agent::Agent;
 use crate::runs::host::Host;
+use crate::surfaces::config::AGENT;
 use crate::words::error::{Error, Result};
 use crate::words::id::shown;
 
@@ -42,9 +43,7 @@ pub(super) fn chosen(host: &Host, named: Option<String>) -> Result<String> {
     let mut names = host.agents().keys();
     match (names.next(), names.next()) {
         (Some(only), None) => Ok(only.clone()),
-        (None, _) => Err(Error::bad_input("no agent is configured").hint(
-            "[agents.helper]\ninstructions = \"…\"\ntools = [\"text.*\"]\nmodels = [\"local\"]",
-        )),
+        (None, _) => Err(Error::bad_input("no agent is configured").hint(AGENT)),
         (Some(_), Some(_)) => Err(Error::bad_input("there is more than one agent")
             .hint("{\"agent\": \"…\"}; `GET /v1/agents` lists them")),
     }

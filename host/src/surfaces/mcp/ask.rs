@@ -17,6 +17,7 @@ use super::session::is_newest;
 use super::{ticket, told};
 use crate::rules::json;
 use crate::runs::left::Waiting;
+use crate::surfaces::again;
 use crate::surfaces::wish::Answered;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Answer, Content};
@@ -164,6 +165,7 @@ pub(super) fn said(said: &ElicitResult, answers: &[&str]) -> Option<Answer> {
 /// The form of a question.
 fn form(waiting: &Waiting) -> ElicitRequestParams {
     let whole = format!("lazaret ask show {}", waiting.question.id);
+    let whole = again::hint(&whole);
     let (message, answers) = put(text(waiting), (answers(waiting), &whole));
     form_of(message, &answers)
 }
@@ -250,7 +252,8 @@ fn text(waiting: &Waiting) -> String {
         ));
     }
     lines.push(format!("asked by {}", visible(&asked.rule)));
-    lines.push(format!("in full: lazaret ask show {}", asked.id));
+    let whole = format!("lazaret ask show {}", asked.id);
+    lines.push(format!("in full: {}", again::hint(&whole)));
     lines.join("\n")
 }
 

@@ -18,6 +18,7 @@ use super::call::Call;
 use crate::gate::journal::Watcher;
 use crate::rules::server::asked::form_of;
 use crate::runs::left::Waiting;
+use crate::surfaces::again;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Answer, Event, Sight};
 use crate::words::id::{RunId, shown};
@@ -140,7 +141,10 @@ fn form(waiting: &Waiting, wrong: Option<&Error>) -> Option<ElicitRequestParams>
             shown(source)
         ),
         said.clone(),
-        format!("in full: lazaret ask show {}", waiting.question.id),
+        format!(
+            "in full: {}",
+            again::hint(&format!("lazaret ask show {}", waiting.question.id))
+        ),
     ];
     lines.extend(wrong.map(|error| format!("not taken: {}", error.message())));
     // One that the protocol has no words for waits for `lazaret ask`.

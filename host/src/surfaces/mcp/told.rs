@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::tools::{Offered, RESUME_RUN};
 use crate::guests::guest::Artifact;
 use crate::runs::left::Waiting;
+use crate::surfaces::again;
 use crate::surfaces::envelope::without_bytes;
 use crate::surfaces::listed;
 use crate::surfaces::wish::Answered;
@@ -76,9 +77,11 @@ pub(super) fn pending(
     for one in waiting {
         let (id, rule) = (&one.question.id, visible(&one.question.rule));
         lines.push(format!(
-            "question {id}: {}\nit is asked by {rule}\n\
-             a person answers it with: lazaret ask allow {id}   (or: lazaret ask deny {id})",
-            visible(&one.question.text)
+            "question {id}: {}\nit is asked by {rule}\na person answers it with: {}",
+            visible(&one.question.text),
+            again::hint(&format!(
+                "lazaret ask allow {id}   (or: lazaret ask deny {id})"
+            ))
         ));
     }
     if let (Some(map), Some((run, ticket))) = (envelope.as_object_mut(), run) {

@@ -7,7 +7,8 @@ use crate::runs::host::{Host, Setup};
 use crate::runs::provider::Provider;
 use crate::surfaces::config::file::ConfigFile;
 use crate::surfaces::config::lint::Finding;
-use crate::surfaces::config::{Config, lint};
+use crate::surfaces::config::uses::{By, Unkept, unkept, uses};
+use crate::surfaces::config::{Config, NAME, lint};
 use crate::surfaces::paint::{foreign, good};
 use crate::words::error::Result;
 
@@ -25,19 +26,38 @@ pub(super) struct Looked {
 pub(super) async fn look(scene: &Scene) -> Result<Looked> {
     let mut preview = Config::preview(&scene.around, scene.config.as_deref())?;
     let files = files(&preview)?;
+    let unkept = unkept(&uses(&preview.setup), &preview.setup.vault);
     // Nobody is told of what is only looked at.
     let told = preview.setup.places.collector.take();
     let told = told.map(|collector| collector.place());
     let estimated = estimated(&preview.setup);
     let opening = Host::open(preview.setup);
     let host = print::while_waiting("looking at plugins", scene.quiet, opening).await?;
-    let findings = lint::findings(&files, host.catalog(), host.policy());
+    let mut findings = lint::findings(&files, host.catalog(), host.policy());
+    findings.extend(unkept.into_iter().map(|one| finding(one, &files)));
     Ok(Looked {
         host,
         findings,
         told,
         estimated,
     })
+}
+
+/// A secret that is not kept, and the file that names it.
+fn finding(unkept: Unkept, files: &[(String, ConfigFile)]) -> Finding {
+    let says = |file: &ConfigFile| match &unkept.by {
+        By::Tools(tools) => file.grants.contains_key(tools),
+        By::Server(name) => file.mcp.contains_key(name),
+        By::Model(name) => file.models.contains_key(name),
+        By::Traces => file.traces.endpoint.is_some(),
+    };
+    let found = files.iter().rfind(|(_, file)| says(file));
+    Finding {
+        file: found.map_or_else(|| NAME.to_owned(), |(path, _)| path.clone()),
+        table: unkept.by.table(),
+        what: unkept.what,
+        fix: unkept.fix,
+    }
 }
 
 /// Models of servers whose tokens nobody here can count.
@@ -60,7 +80,7 @@ pub(super) fn say(findings: &[Finding]) {
 }
 
 pub(super) async fn perform(scene: &Scene, strict: bool) -> Result<u8> {
-    scene.look_at_config()?;
+    let has_own = scene.look_at_config()?.workspace.is_some();
     let Looked {
         host,
         findings,
@@ -92,11 +112,15 @@ pub(super) async fn perform(scene: &Scene, strict: bool) -> Result<u8> {
         return Ok(status);
     }
     print::line(format!(
-        "{} {}: {}, {}",
+        "{} {}: {}, {}{}",
         good("ok"),
         policy.origin,
         print::counted(policy.lines.len(), "grant"),
-        print::counted(policy.mounts.len(), "mount")
+        print::counted(policy.mounts.len(), "mount"),
+        match has_own {
+            true => String::new(),
+            false => format!(" (no `{NAME}` here or above: `lazaret init` writes one)"),
+        }
     ));
     if let Some(place) = told {
         print::line(format!("traces of every run go to {place}"));

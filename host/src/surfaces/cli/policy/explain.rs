@@ -2,12 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::super::call::{read_args, written};
+use super::super::call::{QUOTING, read_args, written};
 use super::super::run::parse_vouched;
 use super::super::{Scene, print};
 use super::flow;
 use crate::rules::flow::lines::ToolFlow;
 use crate::rules::grant::Access;
+use crate::rules::json;
 use crate::rules::policy::Policy;
 use crate::rules::script;
 use crate::runs::explain::{Explained, Influence};
@@ -17,6 +18,7 @@ use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Surface, Verdict, Weighed};
 use crate::words::label::Source;
+use crate::words::message::WishedArgs;
 
 /// Say which rule decides about a call, or what has flowed in a run.
 #[derive(Debug, clap::Args)]
@@ -85,6 +87,11 @@ impl Explain {
             return Err(Error::bad_input(what).hint("--as model"));
         }
         let args = self.args.as_deref().map(read_args).transpose()?;
+        if let Some(WishedArgs::Broken(text)) = &args {
+            let why = json::parse(text).err().unwrap_or_default();
+            let what = format!("the arguments are no JSON: {why}");
+            return Err(Error::new(Code::BadArgs, what).hint(QUOTING));
+        }
         let host = scene.open_host().await?;
         let given = self.args.as_deref().unwrap_or_default();
         let under = Influence {
@@ -100,10 +107,7 @@ impl Explain {
             Some(args) => host.explain(tool, args, &under)?,
             None => host.explain_tool(tool)?,
         };
-        let denied = explained
-            .iter()
-            .any(|one| matches!(one.verdict, Verdict::Deny(_)));
-        let status = if denied {
+        let status = if explained.iter().any(Explained::is_denied) {
             Code::Denied.exit_status()
         } else {
             0
@@ -162,6 +166,9 @@ fn as_json(explained: &Explained) -> Value {
         Verdict::Deny(denial) => json!({"subject": subject, "verdict": "deny", "denial": denial}),
     };
     if let Some(told) = told.as_object_mut() {
+        if let Some(argument) = &explained.guessed {
+            told.insert("guessedFrom".to_owned(), json!(argument));
+        }
         if !explained.weighed.is_empty() {
             told.insert("steers".to_owned(), json!(explained.weighed));
         }
@@ -174,6 +181,9 @@ fn as_json(explained: &Explained) -> Value {
 
 fn describe(explained: &Explained, policy: &Policy) {
     let subject = strong(foreign(&explained.subject));
+    if let Some(argument) = &explained.guessed {
+        return guess(argument, explained);
+    }
     match &explained.verdict {
         Verdict::Allow { rule } => {
             print::line(format!("{} {subject}: {}", good("allow"), foreign(rule)));
@@ -201,6 +211,21 @@ fn describe(explained: &Explained, policy: &Policy) {
     for path in &explained.content {
         print::line(format!("  {} {}", faint("content"), foreign(path)));
     }
+}
+
+/// What is only guessed: no line is proposed for what may never be asked for.
+fn guess(argument: &str, explained: &Explained) {
+    let would = match &explained.verdict {
+        Verdict::Allow { .. } => "would be allowed".to_owned(),
+        Verdict::Ask(_) => "would be asked about".to_owned(),
+        Verdict::Deny(denial) => format!("would be denied: {}", foreign(&denial.reason)),
+    };
+    print::line(format!(
+        "{} if `{}` is a path, {} {would}",
+        faint("guess"),
+        foreign(argument),
+        strong(foreign(&explained.subject)),
+    ));
 }
 
 /// One value that steers, and its witness.

@@ -9,6 +9,7 @@ use toml::{Table, Value};
 
 use super::super::print;
 use crate::guests::plugin::PluginBytes;
+use crate::rules::grant::Access;
 use crate::surfaces::config::file::{
     ConfigFile, FetchEntry, GrantTable, ModelTable, MountTable, looking,
 };
@@ -38,8 +39,11 @@ impl Gift {
 }
 
 /// Keys that are said as they are written, and the tables that they stand in; `*` is every key of a table.
-const AS_WRITTEN: [(&str, &str); 15] = [
+const AS_WRITTEN: [(&str, &str); 18] = [
     ("", "profile"),
+    ("", "ask"),
+    ("", "block"),
+    ("", "permissions"),
     ("", "confirmed"),
     ("", "allow_risk"),
     ("", "unattended"),
@@ -240,12 +244,21 @@ fn of_mount(name: &str, mount: &MountTable) -> Gift {
 }
 
 fn of_grant(tools: &str, grant: &GrantTable) -> Gift {
-    let gives = format!(
-        "{}, {}, notes {}",
-        print::counted(grant.fetch.len(), "destination"),
-        print::counted(grant.mounts.len(), "mount"),
-        grant.notes.word()
-    );
+    let parts = [
+        (grant.fetch.len(), "destination"),
+        (grant.mounts.len(), "mount"),
+    ];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let mut parts: Vec<String> = parts
+        .map(|(count, what)| print::counted(count, what))
+        .collect();
+    if grant.notes != Access::None {
+        parts.push(format!("notes {}", grant.notes.word()));
+    }
+    let gives = match parts.as_slice() {
+        [] => "may be called".to_owned(),
+        parts => parts.join(", "),
+    };
     let mut with: Vec<String> = grant.fetch.iter().map(destination).collect();
     let mounts = grant.mounts.iter();
     with.extend(mounts.map(|(mount, access)| format!("{} in mount {mount}", access.word())));
@@ -327,7 +340,7 @@ mod tests {
 
     #[test]
     fn every_key_of_a_table_that_loosens_is_said_as_it_is_written() {
-        let text = "confirmed = [\"a.b\"]\n[flow]\nmode = \"off\"\nvouch = [\"x\"]\n[flow.tools.\"a.b\"]\n\
+        let text = "confirmed = [\"a.b\"]\nask = [\"c.d\"]\nblock = [\"e.f\"]\n[flow]\nmode = \"off\"\nvouch = [\"x\"]\n[flow.tools.\"a.b\"]\n\
                     accepts = \"private\"\n[serve]\nlisten = \"0.0.0.0:1\"\n";
         let file: ConfigFile = toml::from_str(text).unwrap();
         let file = ConfigFile {
@@ -340,6 +353,8 @@ mod tests {
             .collect();
         for part in [
             "confirmed = [\"a.b\"]",
+            "ask = [\"c.d\"]",
+            "block = [\"e.f\"]",
             "[flow] mode = \"off\"",
             "[flow] vouch = [\"x\"]",
             "accepts = \"private\"",

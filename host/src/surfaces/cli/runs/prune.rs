@@ -99,6 +99,7 @@ fn say(scene: &Scene, pruned: &Pruned, only_say: bool) {
 fn sum(gone: usize, all: usize, only_say: bool) -> String {
     let runs = print::counted(gone, "run");
     match (only_say, gone) {
+        (_, 0) if all == 0 => "no run has ended by then".to_owned(),
         (true, _) => format!("{runs} of {all} would go; nothing was taken out"),
         (false, 0) => format!("none of {all} was taken out"),
         (false, _) => format!("{runs} of {all} taken out, with all that they held"),

@@ -48,7 +48,7 @@ pub(super) async fn repair(scene: &Scene, replace: bool) -> Result<u8> {
                 "to put it in the damaged one's place: lazaret runs repair --replace".to_owned()
             }
         };
-        print::note(format!("{}: {next}", faint("hint")));
+        print::follow(faint("hint"), &next);
         print::note(format!(
             "{}: a run of which no record at all can be read is missing without a trace",
             faint("hint")

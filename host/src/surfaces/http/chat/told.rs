@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::super::answer::{Failed, json as answer_of};
 use super::super::runs;
 use crate::runs::host::Host;
+use crate::surfaces::again;
 use crate::surfaces::wish;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::RunId;
@@ -28,7 +29,7 @@ impl Refused {
         };
         let mut message = error.message().to_owned();
         for hint in error.hints() {
-            message.push_str(&format!("\nhint: {hint}"));
+            message.push_str(&format!("\nhint: {}", again::hint(hint)));
         }
         json!({"error": {
             "message": message,
@@ -146,8 +147,9 @@ fn waits(run: &RunId, questions: &[Value]) -> String {
         };
         let id: String = said("question").chars().take(12).collect();
         text.push_str(&format!(
-            "\n{}\nTo allow it: lazaret ask allow {id}, or POST /v1/questions/{} with {{\"answer\": \"allow\"}}.\n",
+            "\n{}\nTo allow it: {}, or POST /v1/questions/{} with {{\"answer\": \"allow\"}}.\n",
             said("text"),
+            again::hint(&format!("lazaret ask allow {id}")),
             said("question"),
         ));
     }
