@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::tools::{Offered, RESUME_RUN};
 use crate::guests::guest::Artifact;
+use crate::rules::rendered::fenced;
 use crate::runs::left::Waiting;
 use crate::surfaces::envelope::without_bytes;
 use crate::surfaces::listed;
@@ -76,9 +77,9 @@ pub(super) fn pending(
     for one in waiting {
         let (id, rule) = (&one.question.id, visible(&one.question.rule));
         lines.push(format!(
-            "question {id}: {}\nit is asked by {rule}\n\
+            "question {id}:\n{}\nit is asked by {rule}\n\
              a person answers it with: lazaret ask allow {id}   (or: lazaret ask deny {id})",
-            visible(&one.question.text)
+            fenced(&visible(&one.question.text))
         ));
     }
     if let (Some(map), Some((run, ticket))) = (envelope.as_object_mut(), run) {
