@@ -59,6 +59,7 @@ mod shell;
 mod shown;
 #[path = "../shared/signed.rs"]
 mod signed;
+mod since;
 mod station;
 mod statuses;
 mod stop;

@@ -96,10 +96,13 @@ impl Explain {
             goal: self.goal.clone(),
             vouch: self.vouch.clone(),
         };
-        let explained = match &args {
+        let mut explained = match &args {
             Some(args) => host.explain(tool, args, &under)?,
             None => host.explain_tool(tool)?,
         };
+        for one in &mut explained {
+            host.journal().cleaning(|with| one.clean(with));
+        }
         let denied = explained
             .iter()
             .any(|one| matches!(one.verdict, Verdict::Deny(_)));
