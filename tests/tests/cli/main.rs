@@ -60,6 +60,7 @@ mod shown;
 #[path = "../shared/signed.rs"]
 mod signed;
 mod since;
+mod spilled;
 mod station;
 mod statuses;
 mod stop;
