@@ -187,10 +187,15 @@ impl Journal {
     }
 
     fn clean(&self, event: &mut Event) {
+        self.cleaning(|with| event.clean(with));
+    }
+
+    /// Cleans what was made of records as they were kept, as [`Journal::shown`] does a record.
+    pub fn cleaning(&self, clean: impl FnOnce(&Cleaning<'_>)) {
         let Some(known) = self.0.known.get().filter(|known| !known.is_empty()) else {
             return;
         };
-        event.clean(&Cleaning {
+        clean(&Cleaning {
             text: &|text| {
                 if let Some(clean) = known.clean(text) {
                     *text = clean;
@@ -329,20 +334,23 @@ impl Journal {
         self.ask(move |database, _| store::asking(database)).await
     }
 
-    /// The newest runs, also those that were imported, with where they come from.
+    /// The newest runs, also those that were imported, with where they come from; for a person.
     ///
     /// # Errors
     /// `Corrupt`, `DiskFailed`.
     pub async fn listed(&self, limit: usize) -> Result<Vec<(Record, Record, Provenance)>> {
-        self.ask(move |database, _| {
+        let listed = self.ask(move |database, _| {
             let runs = store::runs(database, limit)?.into_iter();
             let with = |(first, last): (Record, Record)| {
                 let provenance = chain::provenance(database, first.run.as_str())?;
                 Ok((first, last, provenance))
             };
-            runs.map(with).collect()
-        })
-        .await
+            runs.map(with).collect::<Result<Vec<_>>>()
+        });
+        let listed = listed.await?.into_iter();
+        let shown = listed
+            .map(|(first, last, provenance)| (self.shown(first), self.shown(last), provenance));
+        Ok(shown.collect())
     }
 
     /// Where a run comes from.

@@ -2,12 +2,15 @@
 //!
 //! A grant is made of policy lines; the manifest can only narrow it. An empty grant allows nothing.
 
+mod climbs;
+
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use url::{ParseError, Url};
 
+use self::climbs::climbs;
 use super::secret::SecretGrant;
 use crate::words::error::{Error, Result};
 use crate::words::id::{ToolName, is_name, shown};
@@ -403,16 +406,9 @@ impl Destination {
         }
     }
 
-    /// A prefix ends at a `/`; an escaped separator could climb out of it on the far side.
+    /// A prefix ends at a `/`; nothing may climb out of it on the far side.
     fn matches_path(&self, path: &str) -> bool {
-        if self.path == "/" {
-            return true;
-        }
-        let lower = path.to_ascii_lowercase();
-        if lower.contains("%2f") || lower.contains("%5c") || lower.contains("%2e") {
-            return false;
-        }
-        starts_with(path, &self.path)
+        self.path == "/" || starts_with(path, &self.path) && !climbs(path)
     }
 }
 
@@ -505,6 +501,15 @@ mod tests {
             ("https://a.test/v1/", "https://a.test/v1/../v2", false),
             ("https://a.test/v1/", "https://a.test/v1/..%2fv2", false),
             ("https://a.test/v1/", "https://a.test/v1/%2e%2e/v2", false),
+            ("https://a.test/v1/", "https://a.test/v1/..;/v2", false),
+            (
+                "https://a.test/v1/",
+                "https://a.test/v1/%252e%252e/v2",
+                false,
+            ),
+            ("https://a.test/v1/", "https://a.test/v1/a%255cb", false),
+            ("https://a.test/v1/", "https://a.test/v1/a;b=c/d", true),
+            ("https://a.test/", "https://a.test/v1/..;/v2", true),
             ("https://a.test/v1", "https://a.test/v1", true),
             ("https://a.test/v1", "https://a.test/v10", false),
             ("https://*.a.test/", "https://b.a.test/", true),

@@ -6,6 +6,12 @@
 //! otherwise left alone.
 
 mod elements;
+mod fenced;
+mod pieces;
+mod quoted;
+
+pub use self::fenced::fenced;
+pub use self::pieces::Pieces;
 
 use std::ops::Range;
 
@@ -25,8 +31,28 @@ pub fn rendered(text: &str) -> String {
             None => return text,
         }
     }
-    // Somebody tries hard. Without these there is no link, picture or element.
-    text.replace('[', "(").replace(']', ")").replace('<', "‹")
+    // Somebody tries hard.
+    bare(&text)
+}
+
+/// The same of an answer for whoever may be a program: what is JSON stays that.
+#[must_use]
+pub fn told(answer: &str) -> String {
+    quoted::inert(answer).unwrap_or_else(|| rendered(answer))
+}
+
+/// The text without what a link, a picture, an element or a block of code begins with.
+fn bare(text: &str) -> String {
+    let bare = |c: char| match c {
+        '[' => '(',
+        ']' => ')',
+        '<' => '‹',
+        '`' => '\'',
+        '~' => '-',
+        '$' => '＄',
+        other => other,
+    };
+    text.chars().map(bare).collect()
 }
 
 /// A piece of the text, and what stands there instead.
@@ -84,10 +110,40 @@ impl Open {
     }
 }
 
-/// One look at the text; nothing where nothing in it leads anywhere.
+/// One look at the text; nothing where nothing in it leads anywhere, for whoever shows more than plain Markdown, shows
+/// just that, or sets formulas.
 fn round(text: &str) -> Option<String> {
-    let options =
-        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_FOOTNOTES;
+    let more = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_FOOTNOTES;
+    let look = |seen: &str, options| {
+        let changes = changes(seen, options);
+        (!changes.is_empty()).then(|| apply(text, changes))
+    };
+    look(text, more)
+        .or_else(|| look(text, Options::empty()))
+        .or_else(|| look(&without_formulas(text)?, more))
+}
+
+/// The text with `x` in place of each block of `$$`, in which a fence of code is none; nothing where there is no such block.
+fn without_formulas(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let (mut within, mut found) = (false, false);
+    for line in text.split_inclusive('\n') {
+        let is_mark = line.trim_start_matches(' ').starts_with("$$");
+        found |= is_mark;
+        match within || is_mark {
+            true => out.extend(
+                line.bytes()
+                    .map(|byte| if byte == b'\n' { '\n' } else { 'x' }),
+            ),
+            false => out.push_str(line),
+        }
+        within ^= is_mark;
+    }
+    found.then_some(out)
+}
+
+/// What stands instead of what leads somewhere, and of where references lead.
+fn changes(text: &str, options: Options) -> Vec<Change> {
     let parser = Parser::new_ext(text, options);
     let definitions = parser.reference_definitions().iter();
     let definitions: Vec<_> = definitions.map(|(_, found)| found.span.clone()).collect();
@@ -139,14 +195,13 @@ fn round(text: &str) -> Option<String> {
             | Event::TaskListMarker(_) => {}
         }
     }
-    if changes.is_empty() {
-        return None;
+    if !changes.is_empty() {
+        changes.extend(definitions.into_iter().map(|place| Change {
+            place,
+            with: String::new(),
+        }));
     }
-    changes.extend(definitions.into_iter().map(|place| Change {
-        place,
-        with: String::new(),
-    }));
-    Some(apply(text, changes))
+    changes
 }
 
 fn apply(text: &str, mut changes: Vec<Change>) -> String {
@@ -268,6 +323,20 @@ mod tests {
             "me (link: mail to a@b.test)",
         );
         check("[a][b]\n\n[b]: http://c.test\n", "a (link: c.test)\n\n\n");
+    }
+
+    #[test]
+    fn what_is_code_for_one_reader_alone_is_looked_at_for_the_others() {
+        check(
+            "$$\n```\n$$\n![x](http://evil.test/)\n",
+            "$$\n```\n$$\n(image: x — evil.test)\n",
+        );
+        // A footnote is a reference, for whoever knows no footnotes.
+        check(
+            "![x][^a]\n\n[^a]: http://evil.test/\n",
+            "(image: x — evil.test)\n\n\n",
+        );
+        check("$$\na_{[0]}\n$$\n", "$$\na_{[0]}\n$$\n");
     }
 
     #[test]

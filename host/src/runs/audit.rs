@@ -13,7 +13,7 @@ use crate::gate::journal::{Journal, Provenance, Verified};
 use crate::rules::exported::{self, Exported};
 use crate::rules::scrub::Known;
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::Event;
+use crate::words::event::{Event, Record};
 use crate::words::id::{RunId, Seq};
 
 /// How often a run is looked at that seems to have lost its end: it may just be pausing, or ending, and its
@@ -129,11 +129,13 @@ impl Audit {
         Ok(true)
     }
 
-    /// A run as JSON lines. This host vouches for what it has written itself, and for nothing else.
+    /// A run as JSON lines. This host vouches for what it has written itself, and for nothing else. What has become a secret since
+    /// does not leave: `redacted` takes it out, and then these are not the records that were written, so nobody vouches for them.
     ///
     /// # Errors
-    /// `NotFound`, `Corrupt` where the records are not those that were written, `DiskFailed`.
-    pub async fn export(&self, run: &RunId) -> Result<String> {
+    /// `NotFound`, `Corrupt` where the records are not those that were written, `DiskFailed`; `Denied` where they hold a secret
+    /// and are not to be `redacted`.
+    pub async fn export(&self, run: &RunId, redacted: bool) -> Result<String> {
         let found = self.verify(run).await?;
         let vouched = match found.state {
             State::Intact => found.provenance != Provenance::Foreign,
@@ -146,7 +148,25 @@ impl Audit {
             }
         };
         let records = self.journal.records(run).await?;
-        exported::write(&records, self.journal.key(), vouched)
+        let shown = records.iter().cloned();
+        let shown: Vec<Record> = shown.map(|record| self.journal.shown(record)).collect();
+        let changed = records
+            .iter()
+            .zip(&shown)
+            .filter(|(one, other)| one != other);
+        match changed.count() {
+            0 => exported::write(&records, self.journal.key(), vouched),
+            _ if redacted => exported::write(&shown, self.journal.key(), false),
+            count => {
+                let what = format!(
+                    "the run `{run}` is not exported: {count} of its {} records hold what has become a secret since",
+                    records.len()
+                );
+                Err(Error::new(Code::Denied, what).hint(format!(
+                    "lazaret runs export {run} --redacted   # without it; such an export proves nothing"
+                )))
+            }
+        }
     }
 
     /// Takes in an exported run; what was found of it.

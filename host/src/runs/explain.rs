@@ -22,6 +22,7 @@ use crate::rules::manifest::SurfaceWord;
 use crate::rules::schema::{Args, Schema};
 use crate::rules::{Effect, script};
 use crate::words::error::{Code, Error, Result};
+use crate::words::event::texts::Cleaning;
 use crate::words::event::{Denial, Surface, Verdict, Weighed};
 use crate::words::id::RunId;
 use crate::words::label::{Label, Source};
@@ -57,6 +58,14 @@ impl Explained {
     #[must_use]
     pub fn is_denied(&self) -> bool {
         self.guessed.is_none() && matches!(self.verdict, Verdict::Deny(_))
+    }
+
+    /// Without what a record of it would not hold.
+    pub fn clean(&mut self, with: &Cleaning<'_>) {
+        (with.text)(&mut self.subject);
+        self.verdict.clean(with);
+        self.weighed.iter_mut().for_each(|one| one.clean(with));
+        self.content.iter_mut().for_each(with.text);
     }
 }
 

@@ -14,6 +14,7 @@ use super::host::Host;
 use super::known::{self, Fold, Led, adjust, always};
 use super::left::{Wished, wished_in};
 use super::session::Earlier;
+use crate::gate::journal::Journal;
 use crate::gate::{Foreseen, foresee, unfit};
 use crate::rules::budget::is_overspending;
 use crate::rules::call::{self, Call};
@@ -69,6 +70,24 @@ pub struct Untold {
     pub why: String,
 }
 
+impl Rejudged {
+    /// Without what has become a secret since: it was judged as it was.
+    fn shown(mut self, journal: &Journal) -> Self {
+        journal.cleaning(|with| {
+            for change in &mut self.changes {
+                (with.text)(&mut change.subject);
+                change.was.clean(with);
+                change.now.clean(with);
+            }
+            for untold in &mut self.untold {
+                (with.text)(&mut untold.subject);
+                (with.text)(&mut untold.why);
+            }
+        });
+        self
+    }
+}
+
 impl Host {
     /// What this host's policy would have said to a run that is on record.
     ///
@@ -101,7 +120,7 @@ impl Host {
             }
             again.see(record, records.get(..=place).unwrap_or_default());
         }
-        Ok(told)
+        Ok(told.shown(self.journal()))
     }
 }
 

@@ -140,7 +140,7 @@ impl Host {
     ///
     /// # Errors
     /// `Busy` where another run of the session goes on or is left; `OverBudget` where the session has too many;
-    /// `BadInput` for a session that is named by a secret; `Corrupt` where one of them is not as it was written; and as [`Host::pursue`].
+    /// `BadInput` for a session that is named by a secret, or whose user is; `Corrupt` where one of them is not as it was written; and as [`Host::pursue`].
     pub async fn pursue_in(&self, joining: &Joining, goal: Goal, tasks: &Tasks) -> Result<String> {
         let hold = self.hold_session(joining, tasks).await?;
         let answer = async {
@@ -154,11 +154,13 @@ impl Host {
     }
 
     async fn hold_session(&self, joining: &Joining, tasks: &Tasks) -> Result<Held> {
-        let name = joining.session.name();
-        // It is looked up by its name, which is kept as it is.
-        if self.station.scrub.known().finds_in(name.as_bytes()) {
-            let what = "the name of a session holds a secret of the vault";
-            return Err(Error::bad_input(what).hint("name it in words of its own"));
+        let Joining { session, .. } = joining;
+        // It is looked up by these names, which are kept as they are.
+        for (what, name) in [("a session", session.name()), ("a user", session.user())] {
+            if self.station.scrub.known().finds_in(name.as_bytes()) {
+                let what = format!("the name of {what} holds a secret of the vault");
+                return Err(Error::bad_input(what).hint("name it in words of its own"));
+            }
         }
         let goes_on = || {
             busy(&joining.session, "another run of it goes on")

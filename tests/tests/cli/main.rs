@@ -62,6 +62,8 @@ mod shell;
 mod shown;
 #[path = "../shared/signed.rs"]
 mod signed;
+mod since;
+mod spilled;
 mod station;
 mod statuses;
 mod stop;

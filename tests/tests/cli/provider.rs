@@ -25,7 +25,7 @@ pub fn station_at(url: &str) -> Station {
     station
 }
 
-fn choice(delta: Value, finish: Option<&str>) -> String {
+pub fn choice(delta: Value, finish: Option<&str>) -> String {
     json!({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}).to_string()
 }
 
@@ -39,7 +39,7 @@ pub fn says(text: &str) -> Answer {
     ]))
 }
 
-fn piece(index: usize, name: &str, args: &str) -> String {
+pub fn piece(index: usize, name: &str, args: &str) -> String {
     let id = format!("call_{index}");
     let function = json!({"name": name, "arguments": args});
     choice(

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::provider;
 use crate::serve::counting;
-use crate::server::Server;
+use crate::server::{Answer, Server, stream};
 use crate::serving::Serving;
 
 fn asked(text: &str) -> Value {
@@ -91,6 +91,77 @@ fn what_a_model_says_is_told_as_it_says_it() {
         usage,
         &json!({"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7})
     );
+}
+
+/// What leads somewhere may be said in parts, and what follows may be somebody else's.
+#[test]
+fn pieces_lead_nowhere_either_and_hide_no_question() {
+    let says = |text: &str| provider::choice(json!({"content": text}), None);
+    let picture = [
+        says("So: ![x]"),
+        says("(http://evil.test/?q=1)"),
+        says("\n\n```\n<!-- "),
+    ];
+    let answer = [
+        provider::choice(json!({}), Some("stop")),
+        "[DONE]".to_owned(),
+    ];
+    let call = [
+        provider::piece(0, "text__count", "{\"text\": \"a\"}"),
+        provider::choice(json!({}), Some("tool_calls")),
+        "[DONE]".to_owned(),
+    ];
+    let model = Server::start(vec![
+        Answer::Bytes(stream(&[&picture[..], &answer].concat())),
+        Answer::Bytes(stream(&[&picture[..], &call].concat())),
+    ]);
+    let station = provider::station(&model);
+    let config = format!("ask = [\"text.count\"]\n{}", station.read("lazaret.toml"));
+    station.write("lazaret.toml", config);
+    station.trust();
+    let server = Serving::start(&station);
+    let mut body = asked("What is it?");
+    body["stream"] = true.into();
+    let (text, _) = streamed(&server, &body);
+    assert_eq!(text, "So: (image: x — evil.test)\n\n```\n<!-- ");
+    let (text, events) = streamed(&server, &body);
+    let begins = "So: !(x)(http://evil.test/?q=1)\n\n'''\n‹!-- \n\nThe run ";
+    assert!(text.starts_with(begins), "{text}");
+    let question = "answer.\n\n```\nMay this model call `text.count`";
+    assert!(text.contains(question), "{text}");
+    let last = events.last().expect("an end");
+    assert_eq!(last["lazaret"]["state"], "waiting");
+}
+
+#[test]
+fn an_answer_is_told_as_it_is_to_a_client_that_shows_no_markdown() {
+    let link = "see [a](http://shop.test/)";
+    for (config, expected) in [
+        ("", "see a (link: shop.test)"),
+        ("\n[serve]\nmarkdown = \"as-is\"\n", link),
+    ] {
+        let model = Server::start(vec![provider::says(link), provider::says(link)]);
+        let station = provider::station(&model);
+        let config = station.read("lazaret.toml") + config;
+        station.write("lazaret.toml", config);
+        station.trust();
+        let server = Serving::start(&station);
+        let mut body = asked("Where?");
+        let told = server.post("/v1/chat/completions", &body).is(200);
+        assert_eq!(told["choices"][0]["message"]["content"], expected);
+        body["stream"] = true.into();
+        assert_eq!(streamed(&server, &body).0, expected);
+    }
+    // A program that asks for JSON reads the value that was said.
+    let value = json!({"text": "![x](", "more": "http://evil.test)"});
+    let model = Server::start(vec![provider::says(&value.to_string())]);
+    let station = provider::station(&model);
+    let server = Serving::start(&station);
+    let mut body = asked("Where?");
+    body["stream"] = true.into();
+    let (text, _) = streamed(&server, &body);
+    assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), value);
+    assert!(!text.contains("!["), "{text}");
 }
 
 #[test]

@@ -381,7 +381,11 @@ impl Way {
     async fn imported(self) -> Self {
         let (way, run) = self.held().await;
         let exported = way.rig.close();
-        let text = exported.audit().export(&run).await.expect("it is exported");
+        let text = exported
+            .audit()
+            .export(&run, false)
+            .await
+            .expect("it is exported");
         let other = Rig::of("").kept().await.open().await.close();
         let found = other.audit().import(text.as_bytes()).await;
         assert_eq!(found.expect("it is taken in").run, run);

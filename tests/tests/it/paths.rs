@@ -124,7 +124,7 @@ async fn a_run_that_another_host_wrote() {
     let ours = rig.close();
     let exported = ours
         .audit()
-        .export(&called.run)
+        .export(&called.run, false)
         .await
         .expect("it is intact");
     let theirs = Rig::of("").kept().await;

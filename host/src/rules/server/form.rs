@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::rules::rendered::rendered;
 use crate::rules::schema::Schema;
 use crate::words::error::{Error, Result};
 use crate::words::id::shown;
@@ -277,7 +278,7 @@ fn names_secret(name: &str) -> bool {
     SECRETS.iter().any(|secret| letters.contains(secret)) || words.any(|word| word == "secret")
 }
 
-/// A field as another surface shows it.
+/// A field as another surface shows it: the server's words about it lead nowhere.
 fn passed_on(field: &Value) -> Value {
     let Value::Object(said) = field else {
         return field.clone();
@@ -285,7 +286,7 @@ fn passed_on(field: &Value) -> Value {
     let line = |value: &Value| {
         value
             .as_str()
-            .map_or(Value::Null, |text| json!(shown(text)))
+            .map_or(Value::Null, |text| json!(rendered(&shown(text))))
     };
     let choice = |one: &Value| {
         let value = one.get("const").cloned().unwrap_or_default();

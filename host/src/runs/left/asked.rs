@@ -23,7 +23,7 @@ impl Host {
             let Ok(records) = self.journal().records(&run).await else {
                 continue;
             };
-            waiting.extend(Questions::of(&records).open().cloned());
+            waiting.extend(Questions::of(&self.shown(records)).open().cloned());
         }
         waiting.extend(self.forms().await?);
         Ok(waiting)
@@ -98,9 +98,9 @@ impl Host {
         let left = left.filter(|open| open != id).collect();
         self.pause(&hold, run, left).await?;
         if late {
-            return Err(too_late(&waiting));
+            return Err(too_late(&found));
         }
-        Ok(waiting)
+        Ok(found)
     }
 
     /// The question whose name begins so.
@@ -120,6 +120,12 @@ impl Host {
             .hint("write more of its name; `lazaret ask list` shows them")),
             None => Err(self.settled(start).await?),
         }
+    }
+
+    /// Records for a person: what has become a secret since they were kept is not in them.
+    pub(super) fn shown(&self, records: Vec<Record>) -> Vec<Record> {
+        let shown = records.into_iter();
+        shown.map(|record| self.journal().shown(record)).collect()
     }
 
     /// Why a question of this name does not wait: it was answered, or there is none.

@@ -29,7 +29,7 @@ impl Host {
             let Ok(records) = self.journal().records(&run).await else {
                 continue;
             };
-            let questions = Questions::of(&records);
+            let questions = Questions::of(&self.shown(records));
             let open = questions.open().filter(|one| one.form().is_some());
             let (late, open): (Vec<&Waiting>, Vec<&Waiting>) =
                 open.partition(|one| one.is_late(now));

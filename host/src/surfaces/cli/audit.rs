@@ -46,7 +46,8 @@ pub(super) async fn show(scene: &Scene, run: &str) -> Result<u8> {
     let run = journal.find(run).await?;
     let mut count = Count::default();
     let records = journal.records(&run).await?;
-    for record in &records {
+    for record in records.iter().cloned() {
+        let record = &journal.shown(record);
         let line = match &record.event {
             Event::Judged(judged) => {
                 count.add(&judged.verdict);
@@ -245,17 +246,17 @@ pub(super) enum Format {
     Otlp,
 }
 
-/// Writes a run.
+/// Writes a run. `redacted` is as [`Audit::export`] has it.
 pub(super) async fn export(
     scene: &Scene,
-    (run, format): (&str, Format),
+    (run, format, redacted): (&str, Format, bool),
     output: Option<&Path>,
 ) -> Result<u8> {
     let setup = scene.look_at_config()?.setup;
     let audit = Audit::open(&setup.places, &setup.vault)?;
     let run = audit.journal().find(run).await?;
     let lines = match format {
-        Format::Records => audit.export(&run).await?,
+        Format::Records => audit.export(&run, redacted).await?,
         Format::Otlp => written(&setup, &audit.journal().records(&run).await?),
     };
     match output {

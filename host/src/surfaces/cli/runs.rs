@@ -94,6 +94,9 @@ pub(super) enum Runs {
         /// As records, or as the spans that a collector would be told (OTLP in JSON).
         #[arg(long, value_enum, default_value_t)]
         format: audit::Format,
+        /// Without what has become a secret since the run was recorded. Nobody vouches for such an export.
+        #[arg(long)]
+        redacted: bool,
     },
     /// Take in an exported run, to look at. What another host wrote is marked, and nothing goes on with it.
     Import {
@@ -178,7 +181,8 @@ impl Runs {
                 run,
                 output,
                 format,
-            } => audit::export(scene, (&run, format), output.as_deref()).await,
+                redacted,
+            } => audit::export(scene, (&run, format, redacted), output.as_deref()).await,
             Self::Import { file } => audit::import(scene, &file).await,
             Self::Replay {
                 run,

@@ -48,7 +48,9 @@ impl Sessions {
 async fn list(journal: &Journal, scene: &Scene) -> Result<u8> {
     let mut rows = Vec::new();
     for begun in journal.sessions(RUNS_LISTED).await? {
-        let (user, name) = (begun.session.user(), begun.session.name());
+        let mut user = begun.session.user().to_owned();
+        let mut name = begun.session.name().to_owned();
+        journal.cleaning(|with| [&mut user, &mut name].into_iter().for_each(with.text));
         if scene.json {
             print::compact(
                 &json!({"session": name, "user": user, "runs": begun.runs, "at": begun.at}),
@@ -60,7 +62,7 @@ async fn list(journal: &Journal, scene: &Scene) -> Result<u8> {
             strong(name),
             faint(time(begun.at)),
             print::counted(runs, "run"),
-            faint(if user == LOCAL { "" } else { user }),
+            faint(if user == LOCAL { "" } else { &user }),
         ]);
     }
     if rows.is_empty() && !scene.json && !scene.quiet {

@@ -14,6 +14,19 @@ use crate::words::limits::{
 /// Where the server listens, where nobody says.
 pub const LISTEN: &str = "127.0.0.1:7420";
 
+/// How an agent's answer is told to a client of `/v1/chat/completions`.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Markdown {
+    /// With pictures and links written out, since such clients show Markdown.
+    #[default]
+    Inert,
+    /// As the model wrote it, for clients that show no Markdown.
+    AsIs,
+}
+
 /// `[serve]`.
 #[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -44,6 +57,8 @@ pub struct ServeTable {
     pub watchers: Option<usize>,
     /// How long what is under way may take when the server ends.
     pub grace_ms: Option<u64>,
+    /// How `/v1/chat/completions` tells an answer: `inert`, with pictures and links written out, or `as-is`.
+    pub markdown: Option<Markdown>,
 }
 
 /// What holds for a server.
@@ -75,6 +90,8 @@ pub struct ServeRules {
     pub watchers: usize,
     /// How long what is under way may take when the server ends.
     pub grace_ms: u64,
+    /// How an agent's answer is told to a client of `/v1/chat/completions`.
+    pub markdown: Markdown,
 }
 
 impl Default for ServeRules {
@@ -93,6 +110,7 @@ impl Default for ServeRules {
             runs_per_user: SERVE_RUNS,
             watchers: SERVE_WATCHERS,
             grace_ms: SERVE_GRACE_MS,
+            markdown: Markdown::default(),
         }
     }
 }
@@ -126,6 +144,7 @@ pub(super) fn rules(tables: &[&ServeTable]) -> Result<ServeRules> {
         runs_per_user: first(tables, |table| table.runs_per_user, runs),
         watchers: first(tables, |table| table.watchers, usual.watchers),
         grace_ms: first(tables, |table| table.grace_ms, usual.grace_ms),
+        markdown: first(tables, |table| table.markdown, usual.markdown),
     };
     check(&rules)?;
     Ok(rules)
@@ -213,6 +232,9 @@ mod tests {
         assert_eq!(both.runs_per_user, 3);
         let both = read(&["runs = 9", "runs_per_user = 2"]).expect("rules");
         assert_eq!((both.runs, both.runs_per_user), (9, 2));
+        assert_eq!(both.markdown, Markdown::Inert);
+        let both = read(&["markdown = \"as-is\"", "markdown = \"inert\""]).expect("rules");
+        assert_eq!(both.markdown, Markdown::AsIs);
     }
 
     #[test]
@@ -225,6 +247,7 @@ mod tests {
             ("requests_per_minute = 0", "from 1 to"),
             ("hosts = [\"a b\"]", "no name of a machine"),
             ("hosts = [\"a:1\"]", "no name of a machine"),
+            ("markdown = \"html\"", "unknown variant"),
             ("port = 1", "unknown field"),
         ] {
             let error = read(&[text]).expect_err(text);

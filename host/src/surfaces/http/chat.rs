@@ -3,6 +3,9 @@
 //! `model` names the agent. The last message of the user is its goal; what stands before it is told beside it, as what
 //! the client says was said. Nobody knows who wrote any of it: none of its words is a witness, and instructions are
 //! the agent's own. A run that waits for a person says so in its answer, and is answered at `/v1/questions`.
+//!
+//! Such clients show what they are told as Markdown, to a person who may not even have asked for it: so answers lead
+//! nowhere by themselves (`rules/rendered.rs`), and what a question shows stands in a block of code.
 
 mod asked;
 mod stream;
@@ -24,8 +27,10 @@ use super::body::{Named, Wished};
 use super::shown::lost;
 use super::site::Site;
 use crate::gate::journal::Watcher;
+use crate::rules::rendered;
 use crate::runs::host::{Goal, Host};
 use crate::runs::session::{Joining, Session};
+use crate::surfaces::config::serve::Markdown;
 use crate::words::error::{Error, Result};
 use crate::words::event::Surface;
 use crate::words::id::RunId;
@@ -39,6 +44,7 @@ struct Course {
     host: Arc<Host>,
     run: RunId,
     agent: String,
+    markdown: Markdown,
     watcher: Watcher,
     work: JoinHandle<Option<Result<String>>>,
 }
@@ -115,6 +121,7 @@ async fn begin(
         host,
         run,
         agent,
+        markdown: site.rules().markdown,
         watcher,
         work: work.apart(),
     })
@@ -126,12 +133,16 @@ async fn whole(course: Course) -> Answered {
         host,
         run,
         agent,
+        markdown,
         work,
         watcher,
     } = course;
     drop(watcher);
     let answer = work.await.ok().flatten().ok_or_else(lost)?;
-    let told = Told::of(&host, run, agent, answer).await?;
+    let mut told = Told::of(&host, run, agent, answer).await?;
+    if markdown == Markdown::Inert && !told.waits() {
+        told.text = rendered::told(&told.text);
+    }
     ok(&told.completion())
 }
 

@@ -223,7 +223,6 @@ pub(super) async fn list(State(site): State<Site>, Sought(most): Sought<Most>) -
             true => "running".to_owned(),
             false => listed::state(&last),
         };
-        let (first, last) = (shown(&host, &first), shown(&host, &last));
         runs.push(listed::run(&first, &last, &state, provenance));
     }
     ok(&json!({"runs": runs}))
@@ -233,10 +232,6 @@ pub(super) async fn list(State(site): State<Site>, Sought(most): Sought<Most>) -
 /// has its end on record by now.
 fn is_stale(is_here: bool, last: &Record) -> bool {
     !is_here && !listed::rests(last)
-}
-
-fn shown(host: &Host, record: &Record) -> Record {
-    host.journal().shown(record.clone())
 }
 
 /// `GET /v1/runs/{run}`.

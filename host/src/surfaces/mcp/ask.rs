@@ -16,6 +16,7 @@ use super::call::Call;
 use super::session::is_newest;
 use super::{ticket, told};
 use crate::rules::json;
+use crate::rules::rendered::fenced;
 use crate::runs::left::Waiting;
 use crate::surfaces::again;
 use crate::surfaces::wish::Answered;
@@ -179,19 +180,21 @@ fn answers(waiting: &Waiting) -> Vec<&'static str> {
     answers
 }
 
-/// A question as it is put to a client's user, and what it may be answered with there. One that is too long is cut, and
-/// says so; and whoever has read a part of it may say no to it and nothing else.
+/// A question as it is put to a client's user, and what it may be answered with there: in a block of code, since clients show
+/// Markdown and nobody has agreed to anything yet. One that is too long is cut, and says so; and whoever has read a part of
+/// it may say no to it and nothing else.
 pub(super) fn put(
     text: String,
     (answers, whole): (Vec<&'static str>, &str),
 ) -> (String, Vec<&'static str>) {
     let count = text.chars().count();
     if count <= MCP_QUESTION_CHARS {
-        return (text, answers);
+        return (fenced(&text), answers);
     }
     let shown: String = text.chars().take(MCP_QUESTION_CHARS).collect();
+    let shown = fenced(&format!("{shown}…"));
     let message = format!(
-        "{shown}…\n[cut: {} of {count} characters are left out, so this may only be denied here; in full: {whole}]",
+        "{shown}\n[cut: {} of {count} characters are left out, so this may only be denied here; in full: {whole}]",
         count.saturating_sub(MCP_QUESTION_CHARS)
     );
     (message, vec!["deny"])

@@ -16,12 +16,14 @@ use serde_json::json;
 use super::ask::{Way, way};
 use super::call::Call;
 use crate::gate::journal::Watcher;
+use crate::rules::rendered::fenced;
 use crate::rules::server::asked::form_of;
 use crate::runs::left::Waiting;
 use crate::surfaces::again;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Answer, Event, Sight};
 use crate::words::id::{RunId, shown};
+use crate::words::inert::visible;
 use crate::words::limits::MCP_ASK_ROUNDS;
 
 /// Does the work of a run, and meanwhile passes on to the client's user what servers ask in its middle.
@@ -140,13 +142,13 @@ fn form(waiting: &Waiting, wrong: Option<&Error>) -> Option<ElicitRequestParams>
             "`{}` asks you in the middle of a call. Your answer goes to that server and nowhere else; it is to hold no password and no other secret.",
             shown(source)
         ),
-        said.clone(),
+        fenced(&visible(said)),
         format!(
             "in full: {}",
             again::hint(&format!("lazaret ask show {}", waiting.question.id))
         ),
     ];
-    lines.extend(wrong.map(|error| format!("not taken: {}", error.message())));
+    lines.extend(wrong.map(|error| fenced(&format!("not taken: {}", error.message()))));
     // One that the protocol has no words for waits for `lazaret ask`.
     let schema = serde_json::from_value::<ElicitationSchema>(form.passed_on()).ok()?;
     Some(ElicitRequestParams::FormElicitationParams {

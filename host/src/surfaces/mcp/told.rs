@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::tools::{Offered, RESUME_RUN};
 use crate::guests::guest::Artifact;
+use crate::rules::rendered::fenced;
 use crate::runs::left::Waiting;
 use crate::surfaces::again;
 use crate::surfaces::envelope::without_bytes;
@@ -77,8 +78,8 @@ pub(super) fn pending(
     for one in waiting {
         let (id, rule) = (&one.question.id, visible(&one.question.rule));
         lines.push(format!(
-            "question {id}: {}\nit is asked by {rule}\na person answers it with: {}",
-            visible(&one.question.text),
+            "question {id}:\n{}\nit is asked by {rule}\na person answers it with: {}",
+            fenced(&visible(&one.question.text)),
             again::hint(&format!(
                 "lazaret ask allow {id}   (or: lazaret ask deny {id})"
             ))

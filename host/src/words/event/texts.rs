@@ -23,6 +23,10 @@ impl Event {
                 (with.text)(&mut started.goal);
                 started.narrowed.vouch.iter_mut().for_each(with.text);
                 started.narrowed.call.key.iter_mut().for_each(with.text);
+                if let Some(session) = &mut started.session {
+                    (with.text)(&mut session.name);
+                    (with.text)(&mut session.user);
+                }
             }
             Self::Brought(brought) => {
                 (with.text)(&mut brought.handle);
@@ -37,7 +41,7 @@ impl Event {
                 (with.text)(&mut judged.subject);
                 clean_content(&mut judged.content, with);
                 clean_weighed(&mut judged.weighed, with);
-                clean_verdict(&mut judged.verdict, with);
+                judged.verdict.clean(with);
             }
             Self::Finished(finished) => {
                 clean_end(&mut finished.end, with);
@@ -45,7 +49,7 @@ impl Event {
                 if let Some(remade) = &mut finished.remade {
                     clean_content(&mut remade.content, with);
                     clean_weighed(&mut remade.weighed, with);
-                    clean_verdict(&mut remade.verdict, with);
+                    remade.verdict.clean(with);
                 }
             }
             Self::Compacted(compacted) => {
@@ -98,27 +102,31 @@ fn clean_content(content: &mut Content, with: &Cleaning<'_>) {
 }
 
 fn clean_weighed(weighed: &mut [Weighed], with: &Cleaning<'_>) {
-    for weighed in weighed {
-        let texts = [
-            &mut weighed.argument,
-            &mut weighed.value,
-            &mut weighed.witness,
-        ];
+    weighed.iter_mut().for_each(|one| one.clean(with));
+}
+
+impl Weighed {
+    /// Cleans what it says of a value.
+    pub fn clean(&mut self, with: &Cleaning<'_>) {
+        let texts = [&mut self.argument, &mut self.value, &mut self.witness];
         texts.into_iter().for_each(with.text);
     }
 }
 
-fn clean_verdict(verdict: &mut Verdict, with: &Cleaning<'_>) {
-    match verdict {
-        Verdict::Allow { rule } => (with.text)(rule),
-        Verdict::Deny(denial) => {
-            (with.text)(&mut denial.reason);
-            denial.allow.iter_mut().for_each(with.text);
-        }
-        Verdict::Ask(question) => {
-            (with.text)(&mut question.text);
-            let more = question.reasons.iter_mut().chain(&mut question.lines);
-            more.for_each(with.text);
+impl Verdict {
+    /// Cleans what it says of a wish.
+    pub fn clean(&mut self, with: &Cleaning<'_>) {
+        match self {
+            Self::Allow { rule } => (with.text)(rule),
+            Self::Deny(denial) => {
+                (with.text)(&mut denial.reason);
+                denial.allow.iter_mut().for_each(with.text);
+            }
+            Self::Ask(question) => {
+                (with.text)(&mut question.text);
+                let more = question.reasons.iter_mut().chain(&mut question.lines);
+                more.for_each(with.text);
+            }
         }
     }
 }

@@ -103,10 +103,13 @@ impl Explain {
             goal: self.goal.clone(),
             vouch: self.vouch.clone(),
         };
-        let explained = match &args {
+        let mut explained = match &args {
             Some(args) => host.explain(tool, args, &under)?,
             None => host.explain_tool(tool)?,
         };
+        for one in &mut explained {
+            host.journal().cleaning(|with| one.clean(with));
+        }
         let status = if explained.iter().any(Explained::is_denied) {
             Code::Denied.exit_status()
         } else {

@@ -10,13 +10,14 @@ use crate::rules::flow::class::{Integrity, Secrecy};
 use crate::runs::flowed::{Flowed, Steered};
 use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
 use crate::words::error::Result;
-use crate::words::event::Verdict;
+use crate::words::event::{Record, Verdict};
 
 pub(super) async fn perform(scene: &Scene, run: &str) -> Result<u8> {
     let audit = open(scene)?;
     let journal = audit.journal();
     let run = journal.find(run).await?;
-    let records = journal.records(&run).await?;
+    let records = journal.records(&run).await?.into_iter();
+    let records: Vec<Record> = records.map(|record| journal.shown(record)).collect();
     let host = scene.open_host().await?;
     let flowed = host.flows_in(&records);
     if scene.json {

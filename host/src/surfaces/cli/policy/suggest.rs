@@ -6,6 +6,7 @@ use super::super::{Scene, print};
 use super::recorded;
 use crate::surfaces::paint::foreign;
 use crate::words::error::Result;
+use crate::words::event::Record;
 
 /// Propose lines for `[flow]`, from runs that were watched or asked.
 #[derive(Debug, clap::Args)]
@@ -23,6 +24,14 @@ impl Suggest {
     pub(in super::super) async fn perform(self, scene: &Scene) -> Result<u8> {
         let runs = recorded::read(scene, &self.runs).await?;
         let host = scene.open_host().await?;
+        // What has become a secret since is in no line.
+        let journal = host.journal();
+        let shown = |run: Vec<Record>| {
+            run.into_iter()
+                .map(|record| journal.shown(record))
+                .collect()
+        };
+        let runs: Vec<Vec<Record>> = runs.into_iter().map(shown).collect();
         let suggestion = host.suggest(&runs);
         if scene.json {
             let tools = suggestion.tools();

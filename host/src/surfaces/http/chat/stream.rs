@@ -17,6 +17,8 @@ use super::super::shown::lost;
 use super::super::site::Site;
 use super::Course;
 use super::told::{Refused, Told};
+use crate::rules::rendered::Pieces;
+use crate::surfaces::config::serve::Markdown;
 use crate::words::event::{Event, Glimpse, Sight};
 use crate::words::inert::inert_json;
 use crate::words::limits::SERVE_PULSE_MS;
@@ -32,6 +34,8 @@ struct Stream {
     turn: String,
     /// Whether anything was told before that.
     is_later: bool,
+    /// All that was said, where what leads somewhere waits for the end; nothing where it is told as it is.
+    pieces: Option<Pieces>,
     _seat: OwnedSemaphorePermit,
 }
 
@@ -44,6 +48,7 @@ pub(super) fn answer(site: &Site, course: Course, with_usage: bool) -> Answered 
         at_s: course.host.journal().clock().now_ms() / 1_000,
         turn: String::new(),
         is_later: false,
+        pieces: (course.markdown == Markdown::Inert).then(Pieces::default),
         course: Some(course),
         _seat: site.feeds().seat()?,
     };
@@ -96,7 +101,9 @@ impl Stream {
                     });
                 }
             };
-            if let Some(text) = self.said(sight) {
+            let said = self.said(sight).unwrap_or_default();
+            let text = self.inert(said);
+            if !text.is_empty() {
                 return Some(self.chunk(&json!({"content": text}), None).into());
             }
         }
@@ -140,13 +147,35 @@ impl Stream {
         }
     }
 
-    /// The end: what of the answer was not told, why it ends, and what it took.
-    fn end(&self, rest: String, told: &Told) -> Bytes {
-        let mut text = rest;
-        match told.text.strip_prefix(self.turn.as_str()) {
-            Some(more) => text.push_str(more),
-            None => text.push_str(&format!("\n\n{}", told.text)),
+    /// What can be told of what was said.
+    fn inert(&mut self, said: String) -> String {
+        match &mut self.pieces {
+            Some(pieces) => pieces.push(&said),
+            None => said,
         }
+    }
+
+    /// What was not told when a run has come to this, after so much that was said.
+    fn left(&mut self, mut rest: String, told: &Told) -> String {
+        let more = told.text.strip_prefix(self.turn.as_str());
+        match (more, &mut self.pieces) {
+            // Whoever wished for it has no part in the question.
+            (_, Some(pieces)) if told.waits() => {
+                let mut text = pieces.push(&rest);
+                text.push_str(&pieces.close());
+                return text + &told.text;
+            }
+            (Some(more), _) => rest.push_str(more),
+            (None, _) => rest.push_str(&format!("\n\n{}", told.text)),
+        }
+        let mut text = self.inert(rest);
+        text.push_str(&self.pieces.as_mut().map(Pieces::end).unwrap_or_default());
+        text
+    }
+
+    /// The end: what of the answer was not told, why it ends, and what it took.
+    fn end(&mut self, rest: String, told: &Told) -> Bytes {
+        let text = self.left(rest, told);
         let mut all = String::new();
         if !text.is_empty() {
             all.push_str(&self.chunk(&json!({"content": text}), None));

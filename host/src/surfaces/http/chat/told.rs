@@ -6,11 +6,13 @@ use serde_json::{Value, json};
 
 use super::super::answer::{Failed, json as answer_of};
 use super::super::runs;
+use crate::rules::rendered::{fenced, rendered};
 use crate::runs::host::Host;
 use crate::surfaces::again;
 use crate::surfaces::wish;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::RunId;
+use crate::words::inert::visible;
 use crate::words::message::Usage;
 
 /// A failure in OpenAI's form.
@@ -32,7 +34,7 @@ impl Refused {
             message.push_str(&format!("\nhint: {}", again::hint(hint)));
         }
         json!({"error": {
-            "message": message,
+            "message": rendered(&message),
             "type": sort,
             "param": null,
             "code": error.code(),
@@ -77,7 +79,7 @@ impl Told {
             Ok(text) => (text, Vec::new()),
             Err(error) if error.code() == Code::Asked => {
                 let questions = wish::questions(host, &run).await?;
-                (waits(&run, &questions), questions)
+                (asks(&run, &questions), questions)
             }
             Err(error) => return Err(about(&run, error)),
         };
@@ -120,11 +122,16 @@ impl Told {
         })
     }
 
+    /// Whether it waits for a person; then its text is the host's own.
+    pub(super) fn waits(&self) -> bool {
+        !self.questions.is_empty()
+    }
+
     /// What OpenAI has no words for.
     pub(super) fn beside(&self) -> Value {
-        let state = match self.questions.is_empty() {
-            true => "done",
-            false => "waiting",
+        let state = match self.waits() {
+            true => "waiting",
+            false => "done",
         };
         json!({"run": self.run, "state": state, "questions": self.questions})
     }
@@ -135,8 +142,9 @@ fn about(run: &RunId, error: Error) -> Error {
     error.hint(format!("lazaret runs show {run}"))
 }
 
-/// What a run waits for, in words.
-fn waits(run: &RunId, questions: &[Value]) -> String {
+/// What a run waits for, in words. What is to be done is somebody else's words: nobody has agreed to it yet, so it is shown
+/// letter by letter.
+fn asks(run: &RunId, questions: &[Value]) -> String {
     let mut text = format!("The run {run} waits for a person's answer.\n");
     for question in questions {
         let said = |key: &str| {
@@ -147,8 +155,8 @@ fn waits(run: &RunId, questions: &[Value]) -> String {
         };
         let id: String = said("question").chars().take(12).collect();
         text.push_str(&format!(
-            "\n{}\nTo allow it: {}, or POST /v1/questions/{} with {{\"answer\": \"allow\"}}.\n",
-            said("text"),
+            "\n{}\n\nTo allow it: {}, or POST /v1/questions/{} with {{\"answer\": \"allow\"}}.\n",
+            fenced(&visible(said("text"))),
             again::hint(&format!("lazaret ask allow {id}")),
             said("question"),
         ));

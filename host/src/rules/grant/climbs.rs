@@ -1,0 +1,127 @@
+//! Paths that are read in more than one way: what a granted prefix begins may lead elsewhere on the far side.
+
+/// How often a path is decoded that changes each time: no server does it more often.
+const DECODINGS: usize = 8;
+
+/// Whether somebody who decodes a path again, cuts parameters off its segments, or trims them may find a way up in it, or
+/// a separator that is none here.
+pub(super) fn climbs(path: &str) -> bool {
+    let Some(read) = decoded(path) else {
+        return true;
+    };
+    let slashes = |text: &[u8]| text.iter().filter(|byte| **byte == b'/').count();
+    slashes(&read) != slashes(path.as_bytes())
+        || read.contains(&b'\\')
+        || is_spelt_oddly(&read)
+        || read.split(|byte| *byte == b'/').any(leads_up)
+}
+
+/// What is left once nothing is escaped any more; nothing where there is no end to it.
+fn decoded(path: &str) -> Option<Vec<u8>> {
+    let mut text = path.as_bytes().to_vec();
+    for _ in 0..DECODINGS {
+        let next = once(&text);
+        if next == text {
+            return Some(text);
+        }
+        text = next;
+    }
+    None
+}
+
+fn once(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let [first, behind @ ..] = rest {
+        let escaped = match (first, behind) {
+            (b'%', [high, low, behind @ ..]) => byte(*high, *low).map(|byte| (byte, behind)),
+            _ => None,
+        };
+        let (byte, behind) = escaped.unwrap_or((*first, behind));
+        out.push(byte);
+        rest = behind;
+    }
+    out
+}
+
+fn byte(high: u8, low: u8) -> Option<u8> {
+    let digit = |c: u8| char::from(c).to_digit(16);
+    let value = digit(high)?.checked_mul(16)?.checked_add(digit(low)?)?;
+    u8::try_from(value).ok()
+}
+
+/// Whether it holds what some read as an ASCII character and others as nothing: longer forms than UTF-8 has, and `%u002e`.
+fn is_spelt_oddly(text: &[u8]) -> bool {
+    text.windows(2).any(|pair| {
+        matches!(
+            pair,
+            [0xc0 | 0xc1, _] | [0xe0 | 0xf0, 0x80] | [b'%', b'u' | b'U']
+        )
+    })
+}
+
+/// Whether a segment is nothing but dots, without its parameters and what some trim.
+fn leads_up(segment: &[u8]) -> bool {
+    let name = segment.split(|byte| matches!(byte, b';' | 0)).next();
+    let name = name.unwrap_or_default().iter();
+    let mut seen = name
+        .filter(|byte| !matches!(byte, 0..=b' ' | 0x7f))
+        .peekable();
+    seen.peek().is_some() && seen.all(|byte| *byte == b'.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leads_up_for_somebody_is_seen() {
+        for path in [
+            "/v1/..;/s",
+            "/v1/..;a=b/s",
+            "/v1/.;/s",
+            "/v1/..;",
+            "/v1/..%3b/s",
+            "/v1/%2e%2e/s",
+            "/v1/.%2E/s",
+            "/v1/%252e%252e/s",
+            "/v1/%25252e./s",
+            "/v1/%25%32%65./s",
+            "/v1/..%2fs",
+            "/v1/a%2fs",
+            "/v1/a%252Fs",
+            "/v1/a%5cs",
+            "/v1/a%255Cs",
+            "/v1/a\\s",
+            "/v1/..%00/s",
+            "/v1/..%20/s",
+            "/v1/%09../s",
+            "/v1/.../s",
+            "/v1/%c0%ae%c0%ae/s",
+            "/v1/%e0%80%ae./s",
+            "/v1/%u002e%u002e/s",
+            "/v1/%252525252525252525252e",
+        ] {
+            assert!(climbs(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn other_paths_are_as_they_are_written() {
+        for path in [
+            "/",
+            "/v1/",
+            "/v1//a",
+            "/v1/a;b=c/d",
+            "/v1/a.b/..c/d../.well-known/x",
+            "/v1/100%25/50%",
+            "/v1/caf%C3%A9/caf%e9",
+            "/v1/a%20b%3Bc",
+            "/v1/%zz%2",
+            "/v1/;a",
+            "/v1/%20/a",
+        ] {
+            assert!(!climbs(path), "{path}");
+        }
+    }
+}
