@@ -295,7 +295,7 @@ fn a_watched_run_suggests_its_lines() {
 }
 
 #[test]
-fn values_of_nobody_are_proposed_and_then_pass() {
+fn values_that_somebody_may_have_named_pass_once_a_person_has_looked() {
     let other = WRITE.replace("out/from-letter.md", "out/of-the-model.md");
     let more = format!("{MOUNTS}{SHADOW}");
     let station = Station::scripted("[\"files.*\"]", &[READ, &other, DONE], &more);
@@ -303,10 +303,12 @@ fn values_of_nobody_are_proposed_and_then_pass() {
     station.write("out/keep", "");
     run(&station, 0);
     let proposed = station.run(&["policy", "suggest", "last"]).ends(0).out;
-    assert!(
-        proposed.contains("\"out/of-the-model.md\",  # record "),
-        "{proposed}"
-    );
+    let line = "  # \"out/of-the-model.md\",  # record ";
+    assert!(proposed.contains(line), "{proposed}");
+    let blamed = "wished under the influence of file:inbox";
+    assert!(proposed.contains(blamed), "{proposed}");
+    // The person who looks at it knows it.
+    let proposed = proposed.replace("  # \"out", "  \"out");
     let config = station.read("lazaret.toml");
     let proposed = proposed.replace("[flow]", "[flow]\nmode = \"enforce\"\nhold = \"never\"");
     station.write(

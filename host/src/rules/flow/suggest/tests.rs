@@ -80,7 +80,8 @@ fn a_field_that_held_the_value_vouches() {
     let records = run(&["user", "tool:book.search"], SENDS, letter(), &["to/0"]);
     // Whether a record of an address is the user's own, only they know.
     let suggestion = proposed(records.clone());
-    assert_eq!(suggestion.vouched().count(), 1);
+    assert_eq!(suggestion.vouched().count(), 0);
+    assert_eq!(suggestion.doubtful().count(), 1);
     assert!(
         suggestion
             .to_toml()
@@ -144,8 +145,59 @@ fn what_others_may_have_written_is_only_a_comment() {
 fn a_value_that_stood_nowhere_is_for_a_person() {
     let args = json!({"to": ["eve@z.test"], "tag": "x"});
     let suggestion = proposed(run(&["user"], SENDS, args, &["to/0", "tag"]));
-    let vouched: Vec<&str> = suggestion.vouched().collect();
-    assert_eq!(vouched, ["eve@z.test", "x"]);
+    // Whoever is written to, a person looks at first.
+    assert_eq!(suggestion.vouched().collect::<Vec<_>>(), ["x"]);
+    let doubtful: Vec<&str> = suggestion.doubtful().collect();
+    assert_eq!(doubtful, ["eve@z.test"]);
+    let text = suggestion.to_toml();
+    assert!(text.contains("\n  \"x\",  # record 2: `tag`"), "{text}");
+    assert!(
+        text.contains("\n  # \"eve@z.test\",  # record 2: `to/0`"),
+        "{text}"
+    );
+}
+
+/// What stands in the middle of a letter stood in no field; who had influence on the wish is known all the same.
+#[test]
+fn what_was_wished_under_an_influence_is_only_a_comment_wherever_it_stood() {
+    let evil = ["user", "web:https://evil.test"];
+    for (label, value, is_active) in [
+        (&["user"][..], "blue", true),
+        (&evil, "blue", false),
+        (&["user"], "eve@evil.test", false),
+        (&["user"], "https://evil.test/x", false),
+        (&evil, "eve@evil.test", false),
+    ] {
+        let suggestion = proposed(run(label, SENDS, json!({"tag": value}), &["tag"]));
+        let text = suggestion.to_toml();
+        let table: toml::Table = toml::from_str(&text).unwrap();
+        let active = table["flow"]["vouch"].as_array().unwrap();
+        assert_eq!(!active.is_empty(), is_active, "{label:?} {value}: {text}");
+        assert_eq!(suggestion.vouched().count() == 1, is_active);
+        assert_eq!(suggestion.doubtful().count() == 1, !is_active);
+        let blamed = text.contains("wished under the influence of web:https://evil.test");
+        assert_eq!(blamed, label.len() == 2, "{text}");
+    }
+    // Once is enough, in whichever run it was.
+    let runs = [&["user"][..], &evil].map(|label| run(label, SENDS, json!({"tag": "x"}), &["tag"]));
+    for runs in [runs.clone(), [runs[1].clone(), runs[0].clone()]] {
+        let suggestion = suggest(&runs, &flows(), about);
+        assert_eq!(suggestion.vouched().count(), 0);
+        assert_eq!(suggestion.doubtful().count(), 1);
+    }
+}
+
+/// Whoever had influence chose the text; so it is not by its text that an argument is said to be none that steers.
+#[test]
+fn what_others_wrote_is_not_content_by_its_looks() {
+    let content = |label: &[&str]| {
+        let args = json!({"tag": "eve@evil.test\nand more"});
+        let suggestion = proposed(run(label, SENDS, args, &["tag"]));
+        let found = suggestion.tools().any(|(_, said)| !said.content.is_empty());
+        found
+    };
+    assert!(content(&["user"]));
+    assert!(!content(&["user", "web:https://evil.test"]));
 }
 
 #[test]

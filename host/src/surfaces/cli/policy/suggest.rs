@@ -31,7 +31,9 @@ impl Suggest {
                 .collect();
             let vouch: Vec<&str> = suggestion.vouched().collect();
             let left: Vec<&str> = suggestion.left().collect();
-            print::value(&json!({"tools": tools, "vouch": vouch, "left": left}), true);
+            let doubtful: Vec<&str> = suggestion.doubtful().collect();
+            let told = json!({"tools": tools, "vouch": vouch, "doubtful": doubtful, "left": left});
+            print::value(&told, true);
             return Ok(0);
         }
         print::line(foreign(suggestion.to_toml().trim_end()));
