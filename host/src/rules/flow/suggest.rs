@@ -16,6 +16,7 @@ use super::leaves::{Leaf, leaves, lies_at};
 use super::lines::{Flows, ToolFlow};
 use super::shape::has_place;
 use super::trace::{Origin, Trace, as_field};
+use crate::rules::advice::quoted;
 use crate::rules::grant::Access;
 use crate::rules::manifest::{Declared, EffectClass};
 use crate::words::error::Code;
@@ -357,27 +358,48 @@ impl Suggestion {
         values.map(line).collect()
     }
 
-    /// The lines, with where each came from.
+    /// The lines, with where each came from. A file has each table once: what goes into one that `is_there` is a comment
+    /// as a whole, so that nothing breaks where it is written behind the file.
     #[must_use]
-    pub fn to_toml(&self) -> String {
+    pub fn to_toml(&self, is_there: impl Fn(&str) -> bool) -> String {
         let mut text = String::new();
         for what in &self.left {
             text.push_str(&format!("# nothing is proposed: {what}\n"));
         }
+        if !self.is_empty() {
+            text.push_str(HEAD);
+        }
         if !self.vouch.is_empty() {
-            text.push_str("[flow]\n# only you can answer for these\nvouch = [\n");
-            text.push_str(&self.vouch_lines(false));
-            text.push_str(&self.vouch_lines(true));
-            text.push_str("]\n");
+            let (active, doubtful) = (self.vouch_lines(false), self.vouch_lines(true));
+            let values =
+                format!("# only you can answer for these\nvouch = [\n{active}{doubtful}]\n");
+            text.push_str(&match is_there("[flow]") {
+                true => beside("[flow]", "add to `vouch`", &values),
+                false => format!("[flow]\n{values}"),
+            });
         }
         for (tool, (said, why)) in &self.tools {
             text.push('\n');
             why.iter()
                 .for_each(|why| text.push_str(&format!("# {why}\n")));
-            text.push_str(&table(tool, said));
+            let (head, lines) = (format!("[flow.tools.\"{tool}\"]"), table(tool, said));
+            text.push_str(&match is_there(&head) {
+                true => beside(&head, "write this in its place", &lines),
+                false => lines,
+            });
         }
         text
     }
+}
+
+/// What stands before the lines.
+const HEAD: &str = "# to be merged with what your file has: it has each table once\n";
+
+/// Lines for a table that is there, each in a comment.
+fn beside(head: &str, what: &str, lines: &str) -> String {
+    let lines = lines.lines().map(|line| format!("# {line}\n"));
+    let lines: String = lines.collect();
+    format!("# in {head}, which is there already, {what}:\n{lines}")
 }
 
 /// Where a value stood that others may have written.
@@ -487,10 +509,6 @@ fn looks_like(place: &str, text: &str, declared: &Declared) -> Kind {
     } else {
         Kind::Value
     }
-}
-
-fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
 }
 
 /// The table of one tool, without what says nothing.

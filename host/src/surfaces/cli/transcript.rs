@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::rules::advice;
 use crate::rules::budget::is_overspending;
 use crate::rules::flow::handles::handle_in;
+use crate::surfaces::config::NAME;
 use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
 use crate::words::event::{
     Answer, Brought, Compacted, Content, EffectKind, End, Event, Finished, Judged, Record, Sight,
@@ -255,9 +257,9 @@ fn line_of_judgement(judged: &Judged) -> Option<String> {
         }
         Verdict::Allow { .. } => None,
         Verdict::Ask(question) => Some(format!(
-            "    {} {} {}",
+            "    {} about {} {}",
             warn("asked"),
-            foreign(&question.text),
+            foreign(&judged.subject),
             faint(format!("({})", question.id))
         )),
         Verdict::Deny(denial) => {
@@ -266,7 +268,7 @@ fn line_of_judgement(judged: &Judged) -> Option<String> {
                 "    {} {} {rule}{}",
                 bad("denied"),
                 foreign(&denial.reason),
-                lines_that_would(&denial.allow)
+                lines_that_would(advice::offered(denial))
             ))
         }
     }
@@ -277,9 +279,9 @@ fn lines_that_would(allow: &[String]) -> String {
     if allow.is_empty() {
         return String::new();
     }
-    let lines = foreign(&allow.join("\n")).replace('\n', "\n      ");
+    let lines = foreign(&advice::merged(allow)).replace('\n', "\n      ");
     faint(format!(
-        "\n      to allow it, write in the policy:\n      {lines}"
+        "\n      to allow it, write in `{NAME}`:\n      {lines}"
     ))
     .to_string()
 }

@@ -16,6 +16,7 @@ use super::call::Call;
 use super::session::is_newest;
 use super::{ticket, told};
 use crate::rules::json;
+use crate::rules::questions::words;
 use crate::runs::left::Waiting;
 use crate::surfaces::wish::Answered;
 use crate::words::error::{Code, Error, Result};
@@ -231,15 +232,14 @@ fn text(waiting: &Waiting) -> String {
     let asked = &waiting.question;
     let mut lines = vec![
         format!("May `{}` be called?", shown(&waiting.subject)),
-        visible(&asked.text),
+        visible(words::asked(asked)),
     ];
     if let Content::Inline(Value::Object(args)) = &waiting.content {
         lines.extend(args_of(args));
     }
     lines.extend(
-        asked
-            .reasons
-            .iter()
+        words::reasons(&asked.reasons)
+            .into_iter()
             .map(|reason| format!("because {}", visible(reason))),
     );
     if let Some(classes) = &asked.classes {

@@ -9,6 +9,7 @@ use super::flow;
 use crate::rules::flow::lines::ToolFlow;
 use crate::rules::grant::Access;
 use crate::rules::policy::Policy;
+use crate::rules::questions::words;
 use crate::rules::script;
 use crate::runs::explain::{Explained, Influence};
 use crate::runs::host::Host;
@@ -184,7 +185,7 @@ fn describe(explained: &Explained, policy: &Policy) {
                 "{} {subject}: a person is asked first, by {rule}",
                 warn("ask")
             ));
-            for reason in &question.reasons {
+            for reason in words::reasons(&question.reasons) {
                 print::line(format!("  {}", foreign(reason)));
             }
             lines(&question.lines, policy);
@@ -192,7 +193,9 @@ fn describe(explained: &Explained, policy: &Policy) {
         Verdict::Deny(denial) => {
             let (reason, rule) = (foreign(&denial.reason), faint(format!("({})", denial.rule)));
             print::line(format!("{} {subject}: {reason} {rule}", bad("deny")));
-            lines(&denial.allow, policy);
+            if let Some(hint) = policy.hint(denial) {
+                print::line(foreign(&hint).replace('\n', "\n  "));
+            }
         }
     }
     for value in &explained.weighed {

@@ -12,7 +12,8 @@ use crate::words::error::Result;
 #[command(after_help = "Examples:
   lazaret policy suggest last > flow.toml        from a run under `[flow] mode = \"shadow\"`
 
-Read the lines before you use them: each says what it came from.")]
+Read the lines before you use them: each says what it came from. They are to be merged with your file, which has each
+table once; what goes into a table that it has is a comment.")]
 pub(in super::super) struct Suggest {
     /// Runs by name or beginning, `last`, or files as `runs show --json` prints them.
     #[arg(required = true, value_name = "RUN")]
@@ -36,7 +37,8 @@ impl Suggest {
             print::value(&told, true);
             return Ok(0);
         }
-        print::line(foreign(suggestion.to_toml().trim_end()));
+        let lines = suggestion.to_toml(|head| host.policy().has_table(head));
+        print::line(foreign(lines.trim_end()));
         if suggestion.is_empty() && !scene.quiet {
             print::note(
                 "nothing to propose: every value that steered had a witness, or nothing was weighed",
