@@ -130,10 +130,7 @@ pub(super) fn resolve(mut setup: Setup, files: &[(&Path, &ConfigFile)]) -> Resul
         };
         add(&mut setup, path, &said).map_err(|error| about(&path.display().to_string(), &error))?;
     }
-    if !files.is_empty() {
-        let places = files.iter().filter_map(|(path, _)| path.parent());
-        setup.policy.folders = beside::folders(places);
-    }
+    beside::look(&mut setup.policy, files.iter().map(|(path, _)| *path));
     // More than the default may be asked for, and the least of what is asked for holds.
     let asked = files
         .iter()
