@@ -93,7 +93,7 @@ fn waiting(station: &Station) -> Value {
 }
 
 /// The whole name of the run that waits.
-fn run(station: &Station) -> String {
+fn run_of(station: &Station) -> String {
     let told = station
         .command(&["ask", "list", "--json"])
         .output()
@@ -155,7 +155,7 @@ fn a_confirmation_says_what_ends_it_and_a_run_names_its_question() {
     let flow = "[flow]\nmode = \"off\"\n";
     let station = clerk(&[DROP, DONE], flow);
     ask(&station, 75);
-    let run = run(&station);
+    let run = run_of(&station);
     station.run(&["ask", "show", &run]).ends(0).prints(&[
         "asked by its manifest, which says that it is `destructive`",
         "so that it is not asked again, write in `lazaret.toml`:\n  confirmed = [\"mail.delete\"]\n",
@@ -172,7 +172,7 @@ fn a_confirmation_says_what_ends_it_and_a_run_names_its_question() {
     let station = clerk(&[two, DONE], flow);
     ask(&station, 75);
     let all = station.run(&["ask", "list", "--json"]).ends(0).lines();
-    let run = run(&station);
+    let run = run_of(&station);
     let each = |one: &Value| {
         format!(
             "hint: lazaret ask show {}",
