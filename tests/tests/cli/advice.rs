@@ -176,7 +176,7 @@ fn a_confirmation_says_what_ends_it_and_a_run_names_its_question() {
     let each = |one: &Value| {
         format!(
             "hint: lazaret ask show {}",
-            one["question"].as_str().unwrap()
+            &one["question"].as_str().unwrap()[..12]
         )
     };
     let ended = station.run(&["ask", "allow", &run]).ends(2);

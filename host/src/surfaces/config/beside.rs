@@ -1,9 +1,9 @@
 //! What lies beside files: the folders that a mount could be made of.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 
+use crate::edges::named;
 use crate::rules::policy::Policy;
 
 /// Entries that are looked at. Of a folder with more, nobody says what is not there.
@@ -19,18 +19,8 @@ pub(super) fn look<'a>(policy: &mut Policy, files: impl Iterator<Item = &'a Path
 
 /// The folders in these places, for whoever is told how to allow something; nothing where not all can be seen.
 pub(super) fn folders<'a>(places: impl Iterator<Item = &'a Path>) -> Option<BTreeSet<String>> {
-    let mut folders = BTreeSet::new();
-    for place in places {
-        let mut entries = fs::read_dir(place).ok()?;
-        for entry in entries.by_ref().take(ENTRIES) {
-            let entry = entry.ok()?;
-            if entry.path().is_dir() {
-                folders.extend(entry.file_name().into_string().ok());
-            }
-        }
-        if entries.next().is_some() {
-            return None;
-        }
-    }
-    Some(folders)
+    let each: Option<Vec<BTreeSet<String>>> = places
+        .map(|place| named::folders_in(place, ENTRIES))
+        .collect();
+    Some(each?.into_iter().flatten().collect())
 }
