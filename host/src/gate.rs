@@ -12,11 +12,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::rules::advice::ANSWERED;
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::flow::Point;
 use crate::rules::flow::records::Touched;
 use crate::rules::policy::Policy;
-use crate::rules::questions::{Said, Unattended};
+use crate::rules::questions::{Said, Unattended, words};
 use crate::rules::{Consent, Durability, Effect};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
@@ -639,12 +640,13 @@ fn consent<E: Effect>(
         }))
     };
     let reasons: Vec<&str> = open.iter().map(|open| open.reason.as_str()).collect();
+    let because = || words::because(&reasons);
     let (id, wish) = named(caller, &bound_to, &reasons);
     let said = caller.known.questions.said((&id, &wish), &reasons);
     match (said, &caller.origin, policy.asks.unattended) {
         (Some(Said::Yes), ..) => Ok(format!("{line}; question {id} was answered with yes")),
         (Some(Said::No), ..) => no(
-            "answered",
+            ANSWERED,
             format!(
                 "a person was asked about `{subject}`, and said no{}",
                 in_their_words(caller.known.questions.why_not(&wish))
@@ -659,14 +661,14 @@ fn consent<E: Effect>(
             "ask",
             format!(
                 "`{subject}` needs an answer by a person, and a tool's own call cannot wait for one.{}",
-                because(&open)
+                because()
             ),
         ),
         (None, _, Unattended::Deny) => no(
             "unattended",
             format!(
                 "`{subject}` needs an answer by a person, and nobody is there to give one (`unattended = \"deny\"`).{}",
-                because(&open)
+                because()
             ),
         ),
         (None, _, Unattended::Pause) => {
@@ -683,12 +685,13 @@ fn question<E: Effect>(
     (id, wish): (QuestionId, QuestionId),
     (rule, lines, open): (String, Vec<String>, Vec<Point>),
 ) -> Question {
+    let reasons: Vec<&str> = open.iter().map(|open| open.reason.as_str()).collect();
     Question {
         text: format!(
             "May this {} {}?{}",
             caller.origin,
             effect.wish(),
-            because(&open)
+            words::because(&reasons)
         ),
         id,
         wish,
@@ -711,12 +714,6 @@ fn named(caller: &Caller, bound_to: &[String], reasons: &[&str]) -> (QuestionId,
     (QuestionId::of(&[wish.as_str(), why.as_str()]), wish)
 }
 
-fn because(open: &[Point]) -> String {
-    open.iter()
-        .map(|open| format!(" {}.", open.reason))
-        .collect()
-}
-
 /// A question as an error: whoever called waits, and whoever may answer learns how.
 #[must_use]
 pub fn asked(question: &Question) -> Error {
@@ -730,10 +727,7 @@ pub fn asked(question: &Question) -> Error {
 pub fn all_asked<'a>(who: &str, asked: impl ExactSizeIterator<Item = &'a Error>) -> Option<Error> {
     let (count, mut asked) = (asked.len(), asked.peekable());
     let first = asked.peek()?.message();
-    let message = match count {
-        1 => format!("{who} waits for an answer: {first}"),
-        _ => format!("{who} waits for {count} answers; the first: {first}"),
-    };
+    let message = words::waits(who, count, first);
     let mut hints: Vec<&String> = Vec::new();
     for hint in asked.flat_map(Error::hints) {
         // Several are often asked by one line.
@@ -786,12 +780,8 @@ pub fn unfit(error: &Error) -> Denial {
 #[must_use]
 pub fn denied(denial: &Denial, policy: &Policy) -> Error {
     let error = Error::new(Code::Denied, denial.reason.clone());
-    if denial.allow.is_empty() {
-        error
-    } else {
-        error.hint(format!(
-            "to allow it, write in `lazaret.toml`:\n{}",
-            policy.advice(&denial.allow)
-        ))
+    match policy.hint(denial) {
+        Some(hint) => error.hint(hint),
+        None => error,
     }
 }

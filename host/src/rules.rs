@@ -4,6 +4,7 @@
 //! explained without performing anything. [`Effect`] is the seam to the gate: what may happen
 //! (`effect`), who wishes it ([`caller::Caller`]), what the operator allows ([`policy::Policy`]).
 
+pub mod advice;
 pub mod agent;
 pub mod answer;
 pub mod budget;

@@ -96,6 +96,7 @@ fn judged() -> Vec<Duration> {
             read: &read,
             held: &read,
             all: &label,
+            wished: &read,
             touched: &BTreeMap::new(),
         };
         ledger.saw(&policy.flows, &book, &json!({}), (&outcome, behind));

@@ -8,6 +8,7 @@
     reason = "this file opens what the operator names, and nothing else does"
 )]
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -90,6 +91,20 @@ pub fn digest(path: &Path, what: &str, limit: u64) -> Result<Digest> {
         }
         digest.add(some);
     }
+}
+
+/// The names of the folders in a folder; nothing where it cannot be read, or has more entries than are looked at.
+#[must_use]
+pub fn folders_in(path: &Path, entries_max: usize) -> Option<BTreeSet<String>> {
+    let mut entries = fs::read_dir(path).ok()?;
+    let mut folders = BTreeSet::new();
+    for entry in entries.by_ref().take(entries_max) {
+        let entry = entry.ok()?;
+        if is_folder(&entry.path()) {
+            folders.extend(entry.file_name().into_string().ok());
+        }
+    }
+    entries.next().is_none().then_some(folders)
 }
 
 /// Makes a folder, and those above it.

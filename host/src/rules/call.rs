@@ -233,13 +233,16 @@ impl Call {
                 Some("`[flow] mode = \"auto\"`, which is the default".to_owned())
             }
             (None, false) => Some(format!("`[flow]` in {}", policy.origin)),
-            (None, true) if *standing == Standing::Open => Some(confirm::RULE.to_owned()),
+            (None, true) if *standing == Standing::Open => {
+                Some(confirm::rule(&self.declared).to_owned())
+            }
             (None, true) => None,
         }
     }
 
-    /// Lines that would make a question the last of its kind. What cannot be undone is asked about each time, so
-    /// none is offered for it; and no line is an answer to what the tool itself asks for.
+    /// Lines that would make a question the last of its kind. What cannot be undone and somebody untrusted may have
+    /// wished is asked about each time, so none is offered for it; and no line is an answer to what the tool itself asks
+    /// for.
     fn last_lines(&self, policy: &Policy, open: &[Point], standing: &Standing) -> Vec<String> {
         if self.declared.conduct.needs_approval {
             return Vec::new();
@@ -252,9 +255,12 @@ impl Call {
                 .iter()
                 .find(|line| line.matches(&self.tool));
             lines.extend(asked.map(|line| format!("# leave out: ask = [\"{line}\"]")));
-            if *standing == Standing::Open {
-                lines.push(format!("confirmed = [\"{}\"]", self.tool));
-            }
+        }
+        // Of what takes something away, the line is an answer where nothing else asks.
+        let alone = open.is_empty() && policy.ask_line(&self.tool).is_none();
+        let confirming = alone || self.declared.effect != EffectClass::Destructive;
+        if *standing == Standing::Open && confirming {
+            lines.push(format!("confirmed = [\"{}\"]", self.tool));
         }
         lines.retain(|line| !line.is_empty());
         lines.dedup();

@@ -14,6 +14,7 @@ use crate::words::event::{Content, Denial, EffectKind};
 use crate::words::id::{RunId, ToolName, shown};
 use crate::words::label::Label;
 use crate::words::limits::{PATH_BYTES, PATH_NAME_BYTES};
+use crate::words::near::nearest;
 
 /// A file is looked at or changed.
 #[derive(Clone, Debug)]
@@ -295,10 +296,12 @@ impl File {
         let mount = proposed(policy, mount, &names);
         if most < needed {
             lines.push(format!("[mounts.\"{mount}\"]"));
+            let mut all = "";
             if !policy.has_mount(mount) {
                 lines.push(format!("path = \"{mount}\""));
+                all = all_of_it(mount);
             }
-            lines.push(format!("access = \"{}\"", needed.word()));
+            lines.push(format!("access = \"{}\"{all}", needed.word()));
         }
         if let Origin::Tool(tool) = &caller.origin {
             lines.push(format!("[grants.\"{tool}\"]"));
@@ -363,19 +366,53 @@ fn nothing_granted(
     let mut lines = Vec::new();
     if !policy.has_mount(mount) {
         lines.push(format!("[mounts.\"{mount}\"]"));
-        lines.push(format!("path = \"{mount}\"\naccess = \"{needed}\""));
+        let all = all_of_it(mount);
+        lines.push(format!("path = \"{mount}\"\naccess = \"{needed}\"{all}"));
     }
     if let Origin::Tool(tool) = origin {
         lines.push(format!("[grants.\"{tool}\"]"));
         lines.push(format!("mounts = {{ \"{mount}\" = \"{needed}\" }}"));
     }
+    let begins = begins(grant);
+    // All of the folder is the last resort, for whoever is granted nothing.
+    if mount == "." && !policy.has_mount(mount) && !begins.is_empty() {
+        lines.clear();
+    }
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let reason = format!(
-        "`{}` lies in no mount that is granted to `{origin}`{}",
+        "`{}` lies in no mount that is granted to `{origin}`{begins}{}",
         shown(path),
-        begins(grant)
+        meant(grant, &names)
     );
     deny_unless("mount_not_granted", reason, &lines)
+}
+
+/// What a mount of everything is, for whoever writes it.
+fn all_of_it(mount: &str) -> &'static str {
+    match mount {
+        "." => "\n# this is all of the folder",
+        _ => "",
+    }
+}
+
+/// The path that may have been meant, by the names of what is granted alone: a guest learns of no other.
+fn meant(grant: &Grant, names: &[String]) -> String {
+    let granted = grant.mounts.iter().map(|grant| &*grant.mount);
+    let granted: Vec<&str> = granted.filter(|mount| *mount != ".").collect();
+    let Some((first, rest)) = names.split_first() else {
+        return String::new();
+    };
+    let near = nearest(first, granted.iter().copied()).filter(|near| near != first);
+    let path = match (near, granted.as_slice()) {
+        (Some(near), _) => [&[near], &texts(rest)[..]].concat(),
+        (None, [only]) if rest.is_empty() => vec![*only, first],
+        (None, _) => return String::new(),
+    };
+    format!("; did you mean `{}`?", shown(&path.join("/")))
+}
+
+fn texts(names: &[String]) -> Vec<&str> {
+    names.iter().map(String::as_str).collect()
 }
 
 /// The mount that a line is proposed for: no more than the folder that the path begins with, if it lies in one. Where

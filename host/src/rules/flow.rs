@@ -40,11 +40,19 @@ use super::caller::{Caller, Origin};
 use super::grant::{Access, Destination, Grant, MountGrant};
 use super::manifest::EffectClass;
 use super::policy::Policy;
-use super::{deny, file, server};
+use super::{advice, deny, file, server};
 use crate::words::event::{Denial, Weighed};
 use crate::words::id::{QuestionId, is_hidden, shown};
 use crate::words::label::Label;
 use crate::words::limits::{POINTS, STEERING_CHARS, STEERING_VALUES};
+
+/// The rule about values that steer.
+pub const NEEDS_SOMEBODY: &str =
+    "a value that steers needs the user's own words, or somebody who vouches for it";
+
+/// The same, of a call that cannot be undone.
+pub const NEEDS_OWN_WORDS: &str =
+    "what cannot be undone needs the user's own words, and an id from a list is none";
 
 /// Why a value may steer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -508,9 +516,9 @@ impl Weigher<'_> {
             sources => format!("chosen under the influence of {sources}"),
         };
         let rule = if strong {
-            "what cannot be undone needs the user's own words, and an id from a list is none"
+            NEEDS_OWN_WORDS
         } else {
-            "a value that steers needs the user's own words, or somebody who vouches for it"
+            NEEDS_SOMEBODY
         };
         let veiled = self.veils(&leaf.path);
         let value = match veiled {
@@ -525,10 +533,9 @@ impl Weigher<'_> {
             EffectClass::Pure
             | EffectClass::ReadOnly
             | EffectClass::SideEffecting
-            | EffectClass::ExternalStateful => (
-                Some(self.value_id(kind, leaf)),
-                self.vouching_line(&leaf.text),
-            ),
+            | EffectClass::ExternalStateful => {
+                (Some(self.value_id(kind, leaf)), self.ending_line(leaf))
+            }
         };
         Point {
             reason: format!(
@@ -542,13 +549,23 @@ impl Weigher<'_> {
         }
     }
 
+    /// The line that would make a question about a value the last of its kind: what its manifest calls content need
+    /// not steer, and nobody vouches for the text of a letter.
+    fn ending_line(&self, leaf: &Leaf) -> String {
+        let steers = |place: &String| lies_at(&leaf.path, place);
+        let said = self.about.steering.keys().any(steers);
+        let mut content = self.call.declared.flow.content.iter();
+        match content.find(|place| steers(place) && !self.call.declared.outside && !said) {
+            Some(place) => advice::content(&self.call.tool, place),
+            None => self.vouching_line(&leaf.text),
+        }
+    }
+
     /// The line by which the operator vouches for a value, and the flag that does so for one run of a model.
     fn vouching_line(&self, value: &str) -> String {
-        let line = format!("[flow]\nvouch = [{}]", toml_text(value));
-        match self.caller.origin == Origin::Model && !value.chars().any(is_hidden) {
-            true => format!("{line}  # or, for one run: --vouch {}", shell_word(value)),
-            false => line,
-        }
+        let told = self.caller.origin == Origin::Model && !value.chars().any(is_hidden);
+        let flag = told.then(|| shell_word(value));
+        advice::vouching(value, flag.as_deref())
     }
 
     /// The first witness of a value, the strongest first.
@@ -712,10 +729,6 @@ pub fn shell_word(text: &str) -> String {
         true => text.to_owned(),
         false => format!("'{}'", text.replace('\'', "'\\''")),
     }
-}
-
-fn toml_text(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ use unicode_normalization::char::decompose_compatible;
 use self::families::{HIDDEN, families_in, places_in};
 use super::flow::class::{Classes, Integrity};
 use super::sanitise::Caps;
+use super::scrub::guess::Guess;
 use crate::words::id::{RunId, is_hidden};
 use crate::words::inert::is_combining;
 use crate::words::key::HostKey;
@@ -81,6 +82,8 @@ pub struct Inbound {
     pub fail_closed: bool,
     /// How much of it a model reads.
     pub caps: Caps,
+    /// What is guessed to be a secret in what a model or client reads.
+    pub guess: Guess,
 }
 
 impl Default for Inbound {
@@ -90,6 +93,7 @@ impl Default for Inbound {
             trusted: Treatment::None,
             fail_closed: true,
             caps: Caps::default(),
+            guess: Guess::default(),
         }
     }
 }

@@ -15,7 +15,6 @@ use super::manifest::Risk;
 use super::questions::AskRules;
 use super::retry::Retries;
 use super::schema::Args;
-use super::scrub::guess::Guess;
 use super::search::SearchRules;
 use super::tooling::ToolRules;
 use super::wards::Wards;
@@ -70,8 +69,8 @@ pub struct Policy {
     pub flows: Flows,
     /// What is done with text that comes in.
     pub inbound: Inbound,
-    /// What is guessed to be a secret in what a model or client reads.
-    pub guess: Guess,
+    /// Folders beside the file in which lines would be written; nothing where nobody has looked.
+    pub folders: Option<BTreeSet<String>>,
 }
 
 /// Bounds of one script, from `[limits]`.
@@ -267,27 +266,8 @@ impl Policy {
             scripts: ScriptRules::default(),
             flows: Flows::default(),
             inbound: Inbound::default(),
-            guess: Guess::default(),
+            folders: None,
         }
-    }
-
-    /// Lines that would allow something, for whoever writes them: a table that is there already is not written again,
-    /// since a file has each once.
-    #[must_use]
-    pub fn advice(&self, lines: &[String]) -> String {
-        let said = lines.iter().map(|line| match self.has_table(line) {
-            true => format!("in {line}, which is there already, add or change:"),
-            false => line.clone(),
-        });
-        said.collect::<Vec<_>>().join("\n")
-    }
-
-    /// Whether this is the head of a table that some file has. What holds without any file stands in none.
-    fn has_table(&self, line: &str) -> bool {
-        let is = |table: &str, name: &str| line == format!("[{table}.\"{name}\"]");
-        let mounts = || self.mounts.keys().any(|name| is("mounts", name));
-        let about = |line: &Line| is("grants", &line.tools.to_string());
-        self.origin != BUILT_IN && (mounts() || self.lines.iter().any(about))
     }
 
     /// Whether some file has this mount.

@@ -4,6 +4,8 @@
 //! person has allowed counts for that wish at that place, as long as nothing speaks against it that they have not
 //! been told.
 
+pub mod words;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

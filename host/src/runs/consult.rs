@@ -183,7 +183,7 @@ fn prompt(wish: Wish<'_>, shape: &Schema) -> Prompt {
     let of = wish.args.get("of").and_then(Value::as_array);
     let values = of.into_iter().flatten().map(|value| {
         let mut value = value.clone();
-        policy.guess.clean_value(&mut value);
+        policy.inbound.guess.clean_value(&mut value);
         // What it looks like is said of observations; nobody observes this.
         let _flags = policy
             .inbound

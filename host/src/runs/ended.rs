@@ -42,7 +42,7 @@ impl Host {
         withhold(&mut outcome, started.surface, self.policy());
         // What is known to be a secret now may not have been then.
         outcome.result = clean(&self.station, outcome.result);
-        show(&mut outcome, self.policy().guess);
+        show(&mut outcome, self.policy().inbound.guess);
         let run = run.clone();
         Ok(Some(Called { run, outcome }))
     }

@@ -438,7 +438,7 @@ impl Host {
         }
         let mut outcome = show_held(&caller, outcome)?;
         withhold(&mut outcome, caller.surface, self.policy());
-        show(&mut outcome, self.policy().guess);
+        show(&mut outcome, self.policy().inbound.guess);
         let bytes = outcome
             .result
             .as_ref()

@@ -27,7 +27,7 @@ pub(super) fn observe(
     (policy, known, names): (&Policy, &Known, &Names),
 ) -> (Observation, Option<String>) {
     let (caps, how) = (&policy.inbound.caps, policy.inbound.caps.how(how));
-    let (ok, mut value) = match guessed(&outcome.result, policy.guess) {
+    let (ok, mut value) = match guessed(&outcome.result, policy.inbound.guess) {
         Ok(value) => (true, value),
         Err(error) => (false, policy.without_origin(&failure(&error)).into()),
     };

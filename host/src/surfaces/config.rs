@@ -6,6 +6,7 @@
 
 pub mod agent;
 mod assign;
+mod beside;
 mod bounds;
 pub mod budget;
 pub mod chain;

@@ -85,13 +85,15 @@ fn somebody_at_a_terminal_is_asked() {
         let (ended, _, shown) = at_terminal(&station, &CALL, answers);
         assert_eq!(ended, status, "{shown}");
         for part in [
-            "? shall `files.remove` be called? (asked by `requires_confirmation` of its manifest)",
+            "? shall `files.remove` be called? (asked by its manifest, which says that it is `destructive`)",
             "path = here/old.txt",
             "the tool is destructive, risk high_risk",
         ] {
             assert!(shown.contains(part), "{part}: {shown}");
         }
         assert_eq!(is_there(&station), status != 0, "{shown}");
+        let told = shown.contains("`what?` is no answer: y, n, show or q");
+        assert_eq!(told, answers.len() == 3, "{shown}");
         let said_no = shown.contains("error: you said no, so `files.remove` was not called");
         assert_eq!(said_no, answers == ["n"], "{shown}");
         assert!(!said_no || !shown.contains("--confirm"), "{shown}");
@@ -113,7 +115,7 @@ fn a_script_waits_where_nobody_has_confirmed_and_a_line_lifts_that() {
     let asking = station();
     script(&asking).ends(75).says(&[
         "`files.remove`",
-        "it is asked by `requires_confirmation` of its manifest",
+        "it is asked by its manifest, which says that it is `destructive`",
     ]);
     assert!(is_there(&asking));
     let lifted = Station::with(&format!("confirmed = [\"files.remove\"]\n{POLICY}"));

@@ -95,7 +95,7 @@ fn a_path_beside_the_granted_one_is_denied_as_that() {
     let args = r#"{"url":"https://docs.test/other?x=1"}"#;
     station.run(&["call", "web.get_page", args]).ends(3).says(&[
         "`web.get_page` may not send GET to https://docs.test/other: granted there is https://docs.test/mine",
-        "  fetch = [\"https://docs.test/other\"]",
+        "which is there already, add to `fetch`:\n  \"https://docs.test/other\"\n",
     ]);
 }
 

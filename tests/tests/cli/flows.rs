@@ -282,7 +282,19 @@ fn a_watched_run_suggests_its_lines() {
     run(&station, 0);
     let ended = station.run(&["policy", "suggest", "last"]).ends(0);
     // Somebody else named the path: it stands there to be read, and vouches for nothing.
-    let ended = ended.prints(&["  # \"out/from-letter.md\",", "file:inbox may have written"]);
+    let ended = ended.prints(&[
+        "  # \"out/from-letter.md\",",
+        "file:inbox may have written",
+        "# in [flow], which is there already, add to `vouch`:\n",
+    ]);
+    // Written behind the file, which has `[flow]`, it breaks nothing.
+    let config = station.read("lazaret.toml");
+    station.write("lazaret.toml", format!("{config}\n{}", ended.out));
+    station.trust();
+    station.run(&["policy", "check"]).ends(0);
+    station.write("lazaret.toml", config.replace(SHADOW, ""));
+    station.trust();
+    let ended = station.run(&["policy", "suggest", "last"]).ends(0);
     let proposed: toml::Table = toml::from_str(&ended.out).unwrap();
     assert_eq!(
         proposed["flow"]["vouch"].as_array().unwrap().len(),
@@ -295,24 +307,25 @@ fn a_watched_run_suggests_its_lines() {
 }
 
 #[test]
-fn values_of_nobody_are_proposed_and_then_pass() {
+fn values_that_somebody_may_have_named_pass_once_a_person_has_looked() {
     let other = WRITE.replace("out/from-letter.md", "out/of-the-model.md");
     let more = format!("{MOUNTS}{SHADOW}");
     let station = Station::scripted("[\"files.*\"]", &[READ, &other, DONE], &more);
     station.write("inbox/where.txt", "write something");
     station.write("out/keep", "");
     run(&station, 0);
+    let config = station.read("lazaret.toml").replace(SHADOW, "");
+    station.write("lazaret.toml", &config);
+    station.trust();
     let proposed = station.run(&["policy", "suggest", "last"]).ends(0).out;
-    assert!(
-        proposed.contains("\"out/of-the-model.md\",  # record "),
-        "{proposed}"
-    );
-    let config = station.read("lazaret.toml");
+    let line = "  # \"out/of-the-model.md\",  # record ";
+    assert!(proposed.contains(line), "{proposed}");
+    let blamed = "wished under the influence of file:inbox";
+    assert!(proposed.contains(blamed), "{proposed}");
+    // The person who looks at it knows it.
+    let proposed = proposed.replace("  # \"out", "  \"out");
     let proposed = proposed.replace("[flow]", "[flow]\nmode = \"enforce\"\nhold = \"never\"");
-    station.write(
-        "lazaret.toml",
-        format!("{}\n{proposed}", config.replace(SHADOW, "")),
-    );
+    station.write("lazaret.toml", format!("{config}\n{proposed}"));
     station.trust();
     station.run(&["policy", "check"]).ends(0).says_only("");
     std::fs::remove_file(station.workspace().join("out/of-the-model.md")).unwrap();
@@ -325,8 +338,9 @@ fn values_of_nobody_are_proposed_and_then_pass() {
 fn what_was_denied_says_what_would_allow_it_wherever_it_is_shown() {
     let station = station(ENFORCE);
     let lines = [
-        "to allow it, write in the policy:\n",
-        "vouch = [\"out/from-letter.md\"]  # or, for one run: --vouch out/from-letter.md\n",
+        "to allow it, write in `lazaret.toml`:\n",
+        " vouch = [\"out/from-letter.md\"]\n",
+        " # or, for one run: --vouch out/from-letter.md\n",
         ", 1 denied",
     ];
     let args = [
@@ -345,7 +359,7 @@ fn what_was_denied_says_what_would_allow_it_wherever_it_is_shown() {
     station
         .run(&["runs", "show", "last", "--audit"])
         .ends(0)
-        .prints(&["to allow it: [flow] vouch = [\"out/from-letter.md\"]  # or, for one run: --vouch out/from-letter.md"]);
+        .prints(&["to allow it: [flow] vouch = [\"out/from-letter.md\"] # or, for one run: --vouch out/from-letter.md"]);
     // The flag does what the line says.
     let vouched = [&args[..], &["--vouch", "out/from-letter.md"]].concat();
     station.run(&vouched).ends(0).never("denied");

@@ -1,6 +1,7 @@
 //! The command line as a person or a script meets it: one process for each command, real plugins, real
 //! files, loopback alone. Every test reads exit status and words.
 
+mod advice;
 mod as_json;
 mod audit;
 mod bounds;

@@ -180,8 +180,8 @@ fn two_questions_wait_and_are_answered_from_elsewhere() {
     station.run(&["ask", "show", &first]).ends(0).prints(&[
         "asked by",
         "because  `path` of `files.write` is the file `here/one.txt`",
-        "the last [flow]",
-        "the last # leave out: ask = [\"files.write\"]",
+        "so that it is not asked again, write in `lazaret.toml`:\n  # leave out: ask = [\"files.write\"]\n",
+        "  [flow]\n  vouch = [\"here/one.txt\"]\n  # or, for one run: --vouch here/one.txt",
         "under    user",
         "calls    files.write (side-effecting, risk external_write)",
         "here/one.txt",

@@ -16,8 +16,14 @@ use crate::words::error::{Code, Error};
 use crate::words::event::Surface;
 use crate::words::id::ToolName;
 
-/// By whose wish it is that a person says so.
-pub const RULE: &str = "`requires_confirmation` of its manifest";
+/// By whose wish it is that a person says so. Few manifests have the key: what takes something away needs none.
+#[must_use]
+pub fn rule(declared: &Declared) -> &'static str {
+    match declared.conduct.requires_confirmation {
+        Some(true) => "`requires_confirmation` of its manifest",
+        Some(false) | None => "its manifest, which says that it is `destructive`",
+    }
+}
 
 /// Whether a call is confirmed.
 #[derive(Clone, Debug, PartialEq, Eq)]

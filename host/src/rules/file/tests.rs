@@ -232,7 +232,9 @@ fn a_denial_says_what_would_have_to_be_written() {
     // No more than the folder that it lies in.
     assert_eq!(lines(&unknown, "docs/a", READ), asked("docs"));
     assert_eq!(lines(&unknown, "docs/a/b", READ), asked("docs"));
-    assert_eq!(lines(&unknown, "a", READ), asked("."));
+    let all = "access = \"read\"\n# this is all of the folder";
+    let root = asked(".").replace("access = \"read\"", all);
+    assert_eq!(lines(&unknown, "a", READ), root);
     let writing = "[grants.\"box.act\"]\nmounts = { \"docs\" = \"write\" }";
     let append = || write(WriteMode::Append);
     let may = caller_and_policy(&[("docs", Write)], &[("docs", Read)]);
@@ -256,6 +258,48 @@ fn a_denial_says_what_would_have_to_be_written() {
     "lazaret.toml".clone_into(&mut root.1.origin);
     let said = lines(&root, "docs/a", append());
     assert!(said.starts_with("[mounts.\".\"]\naccess"), "{said}");
+}
+
+/// By what is granted alone, and no mount of everything is proposed to whoever has one.
+#[test]
+fn a_path_that_is_near_what_is_granted_is_named() {
+    let known = [("docs", Access::Read), ("out", Access::Write)];
+    let (caller, policy) = caller_and_policy(&known, &known);
+    let (modest, _) = caller_and_policy(&known, &known[..1]);
+    let nobody = caller_and_policy(&[], &[]).0;
+    let denied = |caller: &Caller, path: &str| {
+        let denied = file(path, READ).judge(caller, &policy);
+        denied.expect_err("it is not granted")
+    };
+    for (caller, path, meant) in [
+        (&caller, "dcos/log.md", Some("docs/log.md")),
+        (&caller, "dcos", Some("docs")),
+        (&caller, "zzz/log.md", None),
+        (&caller, "log.md", None),
+        (&modest, "log.md", Some("docs/log.md")),
+        (&modest, "zzz/log.md", None),
+        (&nobody, "log.md", None),
+    ] {
+        let denial = denied(caller, path);
+        let said = meant.map(|meant| format!("; did you mean `{meant}`?"));
+        let ends = denial.reason.ends_with(said.as_deref().unwrap_or(""));
+        assert!(ends, "{path}: {}", denial.reason);
+        assert_eq!(
+            denial.reason.contains("did you mean"),
+            meant.is_some(),
+            "{path}"
+        );
+        let all = denial
+            .allow
+            .iter()
+            .any(|line| line.contains("mounts.\".\""));
+        assert_eq!(
+            all,
+            caller.grant.mounts.is_empty(),
+            "{path}: {:?}",
+            denial.allow
+        );
+    }
 }
 
 /// A file has each table once.

@@ -360,7 +360,7 @@ pub(super) fn is_foreign(flows: &Flows, records: &Records, record: &Value) -> bo
     let author = first(record, &records.author);
     !author.is_some_and(|author| {
         let same = |me: &String| Kind::Mail.normal(me) == Kind::Mail.normal(&author);
-        flows.me.iter().any(same)
+        flows.named.me.iter().any(same)
     })
 }
 

@@ -94,10 +94,8 @@ pub struct Flows {
     pub bits: u32,
     /// Whether text that others read is composed like a name.
     pub strict: bool,
-    /// Values that the operator vouches for: the user's own addresses, and others.
-    pub vouched: BTreeSet<String>,
-    /// The user's own names and addresses; records that they started are the user's.
-    pub me: BTreeSet<String>,
+    /// Values that policy names.
+    pub named: Named,
     /// Kinds whose typed values count only where a vouching result lists them: first names.
     pub common: BTreeSet<Kind>,
     /// Sinks that are declassified: judged, recorded, and never asked about (G-87).
@@ -108,6 +106,17 @@ pub struct Flows {
     pub classes: Classes,
     /// What is said of single tools.
     pub tools: BTreeMap<ToolName, ToolFlow>,
+    /// Whether some file has the table `[flow]` itself.
+    pub written: bool,
+}
+
+/// Values that policy names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Named {
+    /// Those that the operator vouches for.
+    pub vouched: BTreeSet<String>,
+    /// The user's own names and addresses; records that they started are the user's.
+    pub me: BTreeSet<String>,
 }
 
 /// What is said of one tool: which of its arguments steer, and which fields of its outcomes vouch.
@@ -171,7 +180,7 @@ impl Flows {
     #[must_use]
     pub fn names(&self, kind: Kind, value: &str) -> bool {
         let value = kind.normal(value);
-        let mut known = self.vouched.iter().chain(&self.me);
+        let mut known = self.named.vouched.iter().chain(&self.named.me);
         known.any(|known| kind.normal(known) == value)
     }
 

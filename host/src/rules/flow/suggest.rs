@@ -1,8 +1,9 @@
 //! Suggesting: lines for `[flow]`, read off runs that were only watched, or that asked a lot.
 //!
 //! What is proposed is for a person to read. A field vouches only if the very value stood in an outcome that
-//! nobody untrusted had a hand in; a value from elsewhere is written as a comment. What cannot be undone gets
-//! no line at all.
+//! nobody untrusted had a hand in. A value is written as a comment where anybody untrusted had influence on the
+//! wish, wherever it stood, and also where it names somebody outside: that line only a person takes out of its
+//! comment. What cannot be undone gets no line at all.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use super::leaves::{Leaf, leaves, lies_at};
 use super::lines::{Flows, ToolFlow};
 use super::shape::has_place;
 use super::trace::{Origin, Trace, as_field};
+use crate::rules::advice::quoted;
 use crate::rules::grant::Access;
 use crate::rules::manifest::{Declared, EffectClass};
 use crate::words::error::Code;
@@ -30,11 +32,18 @@ pub struct Suggestion {
     /// What is said of tools; each with where it came from.
     tools: BTreeMap<ToolName, (ToolFlow, BTreeSet<String>)>,
     /// Values that only a person can answer for, and where they were used.
-    vouch: BTreeMap<String, String>,
-    /// The same, where somebody untrusted named them.
-    doubtful: BTreeMap<String, String>,
+    vouch: BTreeMap<String, Used>,
     /// What nothing is proposed for, and why.
     left: BTreeSet<String>,
+}
+
+/// Where a value was used that nobody was a witness of.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Used {
+    /// In words: the calls, where it had stood before, and who had influence.
+    why: BTreeSet<String>,
+    /// Whether the line is a comment, until somebody who knows the value makes it one of theirs.
+    doubtful: bool,
 }
 
 /// Reads proposals off runs.
@@ -52,7 +61,7 @@ pub fn suggest(
                 && judged.effect == EffectKind::Call
                 && let Ok(tool) = ToolName::parse(&judged.subject)
             {
-                let call = Used {
+                let call = Wish {
                     seq: record.seq,
                     tool,
                     judged,
@@ -68,7 +77,7 @@ pub fn suggest(
 }
 
 /// A call on record.
-struct Used<'a> {
+struct Wish<'a> {
     seq: u64,
     tool: ToolName,
     judged: &'a Judged,
@@ -116,7 +125,7 @@ const NOBODY: [&str; 3] = ["unattended", "expired", "ask"];
 impl Suggestion {
     fn add(
         &mut self,
-        call: &Used<'_>,
+        call: &Wish<'_>,
         (flows, about): (&Flows, &impl Fn(&ToolName) -> About),
         trace: &Trace<'_>,
     ) {
@@ -177,7 +186,7 @@ impl Suggestion {
     /// What an argument is: the kind of a value that steers, or nothing for content. Said where nobody has.
     fn shape(
         &mut self,
-        (call, flows): (&Used<'_>, &Flows),
+        (call, flows): (&Wish<'_>, &Flows),
         declared: &Declared,
         place: &str,
         text: &str,
@@ -206,11 +215,13 @@ impl Suggestion {
             .steering
             .iter()
             .find(|(known, _)| lies_at(place, known));
+        // Whoever had influence has chosen the text, and not the name of the argument.
+        let tainted = flows.classes.is_tainted(&call.judged.label);
         let is_content = proposed.content.iter().chain([&proposed.naming]).any(lies);
         let (kind, source) = match steers {
             Some((_, kind)) => (Some(*kind), "as its manifest proposes"),
             None if is_content => (None, "as its manifest proposes"),
-            None if looks_like_content(place, text) => (None, "by its name"),
+            None if looks_like_content(place, text, tainted) => (None, "by its name"),
             None => (
                 Some(looks_like(place, text, declared)),
                 "by its name and value",
@@ -233,10 +244,11 @@ impl Suggestion {
         kind
     }
 
-    /// Who could answer for a value that nobody was a witness of.
+    /// Who could answer for a value that nobody was a witness of. What is decided by is who had influence on the wish:
+    /// an address in the middle of a letter stood in no field of anything.
     fn witness(
         &mut self,
-        call: &Used<'_>,
+        call: &Wish<'_>,
         flows: &Flows,
         (leaf, kind): (&Leaf, Kind),
         origins: &[Origin],
@@ -254,36 +266,29 @@ impl Suggestion {
             ));
             return;
         }
-        let (mut doubt, mut also) = (None, String::new());
+        let (mut stood, mut tainted) = (String::new(), false);
         for origin in origins {
             if flows.classes.is_tainted(&origin.label) {
-                let (at, field) = as_field(&origin.path);
-                doubt = Some(format!(
-                    "{used}; it stood in `{}` of the outcome of `{}` (record {}), which {} may have written; \
-                     if it is yours alone: records.at = {}, records.vouches",
-                    shown(&field),
-                    origin.tool,
-                    origin.seq,
-                    shown(&flows.classes.suspects(&origin.label).join(", ")),
-                    quoted(&shown(&at)),
-                ));
+                tainted = true;
+                stood = stood_with_others(flows, origin);
             } else if kind != Kind::Value && self.vouches(flows, origin, kind, &used) {
                 return;
-            } else if kind.is_open() {
-                let (at, field) = as_field(&origin.path);
-                also = format!(
-                    "; it stood in `{}` of the outcome of `{}`: if nobody but you starts such records, \
-                     records.at = {}, records.own = true, records.vouches",
-                    shown(&field),
-                    origin.tool,
-                    quoted(&shown(&at)),
-                );
+            } else if kind.is_open() && !tainted {
+                stood = stood_with_the_user(origin);
             }
         }
-        match doubt {
-            Some(doubt) => self.doubtful.insert(leaf.text.clone(), doubt),
-            None => self.vouch.insert(leaf.text.clone(), used + &also),
+        let blamed = flows.classes.blamed(&call.judged.label).join(", ");
+        let wished = match blamed.is_empty() {
+            true => String::new(),
+            false => format!(
+                "; wished under the influence of {}: take it out of the comment only if you know it",
+                shown(&blamed)
+            ),
         };
+        let doubtful = tainted || !blamed.is_empty() || names_somebody(kind, &leaf.text);
+        let entry = self.vouch.entry(leaf.text.clone()).or_default();
+        entry.doubtful |= doubtful;
+        entry.why.insert(used + &stood + &wished);
     }
 
     /// Lets a field vouch; whether it can.
@@ -312,7 +317,7 @@ impl Suggestion {
     /// Whether nothing is proposed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.tools.is_empty() && self.vouch.is_empty() && self.doubtful.is_empty()
+        self.tools.is_empty() && self.vouch.is_empty()
     }
 
     /// What is said of tools.
@@ -320,9 +325,21 @@ impl Suggestion {
         self.tools.iter().map(|(tool, (said, _))| (tool, said))
     }
 
-    /// Values that only a person can answer for.
+    /// Values that only a person can answer for, and that nobody untrusted had a hand in.
     pub fn vouched(&self) -> impl Iterator<Item = &str> {
-        self.vouch.keys().map(String::as_str)
+        self.values(false)
+    }
+
+    /// Values that only a person can answer for who knows them: no line is proposed that vouches for one.
+    pub fn doubtful(&self) -> impl Iterator<Item = &str> {
+        self.values(true)
+    }
+
+    fn values(&self, doubtful: bool) -> impl Iterator<Item = &str> {
+        let values = self.vouch.iter();
+        values
+            .filter(move |(_, used)| used.doubtful == doubtful)
+            .map(|(value, _)| value.as_str())
     }
 
     /// What nothing is proposed for, and why.
@@ -330,31 +347,91 @@ impl Suggestion {
         self.left.iter().map(String::as_str)
     }
 
-    /// The lines, with where each came from.
+    fn vouch_lines(&self, doubtful: bool) -> String {
+        let mark = if doubtful { "# " } else { "" };
+        let values = self.vouch.iter();
+        let values = values.filter(|(_, used)| used.doubtful == doubtful);
+        let line = |(value, used): (&String, &Used)| {
+            let why: Vec<&str> = used.why.iter().map(String::as_str).collect();
+            format!("  {mark}{},  # {}\n", quoted(value), why.join("; "))
+        };
+        values.map(line).collect()
+    }
+
+    /// The lines, with where each came from. A file has each table once: what goes into one that `is_there` is a comment
+    /// as a whole, so that nothing breaks where it is written behind the file.
     #[must_use]
-    pub fn to_toml(&self) -> String {
+    pub fn to_toml(&self, is_there: impl Fn(&str) -> bool) -> String {
         let mut text = String::new();
         for what in &self.left {
             text.push_str(&format!("# nothing is proposed: {what}\n"));
         }
-        if !self.vouch.is_empty() || !self.doubtful.is_empty() {
-            text.push_str("[flow]\n# only you can answer for these\nvouch = [\n");
-            for (value, why) in &self.vouch {
-                text.push_str(&format!("  {},  # {why}\n", quoted(value)));
-            }
-            for (value, why) in &self.doubtful {
-                text.push_str(&format!("  # {},  # {why}\n", quoted(value)));
-            }
-            text.push_str("]\n");
+        if !self.is_empty() {
+            text.push_str(HEAD);
+        }
+        if !self.vouch.is_empty() {
+            let (active, doubtful) = (self.vouch_lines(false), self.vouch_lines(true));
+            let values =
+                format!("# only you can answer for these\nvouch = [\n{active}{doubtful}]\n");
+            text.push_str(&match is_there("[flow]") {
+                true => beside("[flow]", "add to `vouch`", &values),
+                false => format!("[flow]\n{values}"),
+            });
         }
         for (tool, (said, why)) in &self.tools {
             text.push('\n');
             why.iter()
                 .for_each(|why| text.push_str(&format!("# {why}\n")));
-            text.push_str(&table(tool, said));
+            let (head, lines) = (format!("[flow.tools.\"{tool}\"]"), table(tool, said));
+            text.push_str(&match is_there(&head) {
+                true => beside(&head, "write this in its place", &lines),
+                false => lines,
+            });
         }
         text
     }
+}
+
+/// What stands before the lines.
+const HEAD: &str = "# to be merged with what your file has: it has each table once\n";
+
+/// Lines for a table that is there, each in a comment.
+fn beside(head: &str, what: &str, lines: &str) -> String {
+    let lines = lines.lines().map(|line| format!("# {line}\n"));
+    let lines: String = lines.collect();
+    format!("# in {head}, which is there already, {what}:\n{lines}")
+}
+
+/// Where a value stood that others may have written.
+fn stood_with_others(flows: &Flows, origin: &Origin) -> String {
+    let (at, field) = as_field(&origin.path);
+    format!(
+        "; it stood in `{}` of the outcome of `{}` (record {}), which {} may have written; if it is yours alone: \
+         records.at = {}, records.vouches",
+        shown(&field),
+        origin.tool,
+        origin.seq,
+        shown(&flows.classes.suspects(&origin.label).join(", ")),
+        quoted(&shown(&at)),
+    )
+}
+
+/// Where a value stood that nobody untrusted had a hand in.
+fn stood_with_the_user(origin: &Origin) -> String {
+    let (at, field) = as_field(&origin.path);
+    format!(
+        "; it stood in `{}` of the outcome of `{}`: if nobody but you starts such records, records.at = {}, \
+         records.own = true, records.vouches",
+        shown(&field),
+        origin.tool,
+        quoted(&shown(&at)),
+    )
+}
+
+/// Whether a value leads to somebody outside, whatever its argument is said to be: what a line lets pass then, a model
+/// can be told to send to.
+fn names_somebody(kind: Kind, text: &str) -> bool {
+    kind.is_open() || text.contains('@') || text.contains("://")
 }
 
 /// The place of a leaf in any arguments of its tool.
@@ -387,7 +464,7 @@ const CONTENT_NAMES: [&str; 8] = [
     "summary",
 ];
 
-fn looks_like_content(place: &str, text: &str) -> bool {
+fn looks_like_content(place: &str, text: &str, tainted: bool) -> bool {
     let name = place
         .rsplit('/')
         .find(|name| *name != "*")
@@ -396,7 +473,7 @@ fn looks_like_content(place: &str, text: &str) -> bool {
         .iter()
         .any(|known| name.eq_ignore_ascii_case(known));
     // A long text with lines names nothing; a long one without may be a URL.
-    named || text.contains('\n') && text.contains(' ')
+    named || (!tainted && text.contains('\n') && text.contains(' '))
 }
 
 fn looks_like(place: &str, text: &str, declared: &Declared) -> Kind {
@@ -432,10 +509,6 @@ fn looks_like(place: &str, text: &str, declared: &Declared) -> Kind {
     } else {
         Kind::Value
     }
-}
-
-fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
 }
 
 /// The table of one tool, without what says nothing.

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::handles::Handles;
 use super::kind::Kind;
 use super::ledger::{Behind, Ledger};
-use super::lines::{Browse, Flows, Holding, ToolFlow};
+use super::lines::{Browse, Flows, Holding, Named, ToolFlow};
 use crate::rules::call::Call;
 use crate::rules::caller::{Budget, Caller, Judging, Known, Origin};
 use crate::rules::grant::{Access, Destination, Grant, MountGrant, Pattern};
@@ -154,8 +154,10 @@ fn policy_of(written: Written) -> Policy {
     let mut flows = Flows {
         browse: written.browse,
         strict: written.strict,
-        vouched: written.vouch,
-        me: written.me,
+        named: Named {
+            vouched: written.vouch,
+            me: written.me,
+        },
         common: written.common,
         release: written.release,
         ..Flows::default()

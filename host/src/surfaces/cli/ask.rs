@@ -1,15 +1,18 @@
 //! `lazaret ask`: questions that wait for a person.
 
+use super::inline::{arguments, last_of_its_kind};
 use super::runs::time;
 use super::transcript::short;
 use super::{Scene, print};
 use crate::rules::json;
+use crate::rules::questions::words;
 use crate::runs::host::Host;
 use crate::runs::left::Waiting;
 use crate::surfaces::listed;
 use crate::surfaces::paint::{faint, foreign, strong, table, warn};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Answer, Content};
+use crate::words::id::shown;
 
 /// Answer the questions that runs wait for.
 #[derive(Debug, clap::Subcommand)]
@@ -29,12 +32,12 @@ pub(super) enum Ask {
     List,
     /// Show one question in full.
     Show {
-        /// The question's name, or its beginning.
+        /// The question's name or its beginning, or the run that waits for it alone.
         question: String,
     },
     /// Say yes to one question, for this one call.
     Allow {
-        /// The question's name, or its beginning.
+        /// The question's name or its beginning, or the run that waits for it alone.
         question: String,
         /// What a form of a server is answered with, as a JSON object.
         #[arg(long, value_name = "JSON", conflicts_with = "go_on")]
@@ -44,14 +47,14 @@ pub(super) enum Ask {
     },
     /// Say yes, and let its values steer for the rest of the run.
     Always {
-        /// The question's name, or its beginning.
+        /// The question's name or its beginning, or the run that waits for it alone.
         question: String,
         #[command(flatten)]
         then: Then,
     },
     /// Say no.
     Deny {
-        /// The question's name, or its beginning.
+        /// The question's name or its beginning, or the run that waits for it alone.
         question: String,
         /// Why not: whoever wished is told so, in at most 500 characters.
         #[arg(long, value_name = "TEXT")]
@@ -82,7 +85,8 @@ impl Ask {
         match self {
             Self::List => list(&host, scene).await,
             Self::Show { question } => {
-                show(&host.question(&question).await?, scene);
+                let question = meant(&host, &question).await?;
+                show(&host, &host.question(&question).await?, scene);
                 Ok(0)
             }
             Self::Allow {
@@ -97,6 +101,7 @@ impl Ask {
             } => {
                 let content = json::parse(&with)
                     .map_err(|why| Error::bad_input(format!("`--with` is a JSON object: {why}")))?;
+                let question = meant(&host, &question).await?;
                 let waiting = host.answer_form(&question, content).await?;
                 told(scene, &waiting, Answer::Allow);
                 Ok(0)
@@ -119,6 +124,26 @@ impl Ask {
     }
 }
 
+/// The question that is meant: by its own name, or by that of the run that waits for it and for no other. The two look
+/// alike, and only a run's has a `-` in it.
+async fn meant(host: &Host, start: &str) -> Result<String> {
+    if !start.contains('-') {
+        return Ok(start.to_owned());
+    }
+    let mut waiting = host.questions().await?;
+    waiting.retain(|waiting| waiting.run.as_str().starts_with(start));
+    match waiting.as_slice() {
+        [] => Ok(start.to_owned()),
+        [one] => Ok(one.question.id.to_string()),
+        several => {
+            let what = format!("{} questions wait in `{}`", several.len(), shown(start));
+            let error = Error::bad_input(what);
+            let hint = |one: &Waiting| format!("lazaret ask show {}", one.question.id);
+            Err(several.iter().map(hint).fold(error, Error::hint))
+        }
+    }
+}
+
 async fn list(host: &Host, scene: &Scene) -> Result<u8> {
     let waiting = host.questions().await?;
     if scene.json {
@@ -133,7 +158,7 @@ async fn list(host: &Host, scene: &Scene) -> Result<u8> {
             strong(&waiting.question.id),
             faint(time(waiting.at)),
             until(waiting, now),
-            short(&waiting.question.text),
+            short(&in_a_line(waiting)),
             faint(&waiting.run),
         ]
     };
@@ -148,6 +173,21 @@ async fn list(host: &Host, scene: &Scene) -> Result<u8> {
     Ok(0)
 }
 
+/// What is asked, so that the values which it is asked about are not what is cut.
+fn in_a_line(waiting: &Waiting) -> String {
+    let text = words::asked(&waiting.question);
+    let arguments = arguments(&waiting.content, &waiting.question.reasons);
+    match text.split_once(" with {") {
+        Some((what, _)) if !arguments.is_empty() => {
+            let values = arguments
+                .iter()
+                .map(|(key, value)| format!("{key} = {value}"));
+            format!("{what} with {}", values.collect::<Vec<_>>().join(", "))
+        }
+        Some(_) | None => text.to_owned(),
+    }
+}
+
 /// Until when a question can be answered.
 fn until(waiting: &Waiting, now: u64) -> String {
     match waiting.question.until {
@@ -157,7 +197,7 @@ fn until(waiting: &Waiting, now: u64) -> String {
     }
 }
 
-fn show(waiting: &Waiting, scene: &Scene) {
+fn show(host: &Host, waiting: &Waiting, scene: &Scene) {
     if scene.json {
         print::compact(&listed::question(waiting));
         return;
@@ -165,21 +205,21 @@ fn show(waiting: &Waiting, scene: &Scene) {
     print::line(format!(
         "{} {}",
         strong(&waiting.question.id),
-        foreign(&waiting.question.text)
+        foreign(words::asked(&waiting.question))
     ));
     let rule = foreign(&waiting.question.rule);
     print::line(format!("{} {rule}", faint("asked by")));
-    for reason in &waiting.question.reasons {
+    for reason in words::reasons(&waiting.question.reasons) {
         print::line(format!("{} {}", faint("because "), foreign(reason)));
-    }
-    for line in &waiting.question.lines {
-        let line = line.replace('\n', "\n         ");
-        print::line(format!("{} {}", faint("the last"), foreign(&line)));
     }
     print::line(format!("{} {}", faint("run     "), waiting.run));
     print::line(format!("{} {}", faint("since   "), time(waiting.at)));
     if let Some(until) = waiting.question.until {
         print::line(format!("{} {}", faint("until   "), time(until)));
+    }
+    if waiting.is_late(host.journal().clock().now_ms()) {
+        let next = format!("it counts as a no: lazaret runs resume {}", waiting.run);
+        print::line(format!("{} {next}", warn("too late")));
     }
     let sources = foreign(&waiting.label.to_string());
     print::line(format!("{} {sources}", faint("under   ")));
@@ -191,6 +231,10 @@ fn show(waiting: &Waiting, scene: &Scene) {
     print::line(format!("{} {subject}{classes}", faint("calls   ")));
     if let Content::Inline(args) = &waiting.content {
         print::value(args, false);
+    }
+    if !waiting.question.lines.is_empty() {
+        let lines = last_of_its_kind(host.policy(), &waiting.question.lines);
+        print::line(lines);
     }
 }
 
@@ -206,7 +250,8 @@ impl<'a> Said<'a> {
 
 /// Answers, and goes on with the run where that is wished and nothing else holds it.
 async fn say(host: &Host, scene: &Scene, said: Said<'_>, then: Then) -> Result<u8> {
-    let answered = host.answer_because(said.question, said.answer, said.reason);
+    let question = meant(host, said.question).await?;
+    let answered = host.answer_because(&question, said.answer, said.reason);
     let waiting = answered.await?;
     // The call of a form is under way, and goes on by itself.
     if !then.go_on || waiting.form().is_some() {
@@ -229,7 +274,7 @@ async fn say(host: &Host, scene: &Scene, said: Said<'_>, then: Then) -> Result<u
         print::note(format!(
             "{}: {}",
             word(&waiting, said.answer),
-            foreign(&waiting.question.text)
+            foreign(words::asked(&waiting.question))
         ));
     }
     super::script::resume(host, &waiting.run, scene).await
@@ -245,7 +290,10 @@ fn told(scene: &Scene, waiting: &Waiting, answer: Answer) {
     }
     // The question in a line is cut; what was agreed to is not.
     let said = word(waiting, answer);
-    print::line(format!("{said}: {}", foreign(&waiting.question.text)));
+    print::line(format!(
+        "{said}: {}",
+        foreign(words::asked(&waiting.question))
+    ));
 }
 
 /// What follows. The call of a form is under way, and goes on by itself.

@@ -10,6 +10,7 @@ use super::transcript::because;
 use super::{Scene, print};
 use crate::edges::named;
 use crate::gate::journal::Provenance;
+use crate::rules::advice;
 use crate::runs::audit::{Audit, Finding, State};
 use crate::runs::brought::bits_gone;
 use crate::runs::traces::written;
@@ -137,11 +138,11 @@ fn line_of_judgement(judged: &Judged) -> String {
             warn("ask"),
             format!("{} (question {})", question.rule, question.id),
         ),
-        Verdict::Deny(denial) if denial.allow.is_empty() => {
+        Verdict::Deny(denial) if advice::offered(denial).is_empty() => {
             (bad("deny"), format!("{}: {}", denial.rule, denial.reason))
         }
         Verdict::Deny(denial) => {
-            let allow = denial.allow.join(" ").replace('\n', " ");
+            let allow = advice::merged(&denial.allow).replace('\n', " ");
             let why = format!("{}: {}; to allow it: {allow}", denial.rule, denial.reason);
             (bad("deny"), why)
         }

@@ -14,10 +14,11 @@ use super::runs::time;
 use super::{Scene, print, script};
 use crate::gate::{all_asked, asked};
 use crate::guests::dispatch::Request;
-use crate::rules::call::confirm::RULE;
+use crate::rules::call::confirm::rule;
 use crate::rules::call::wished;
 use crate::rules::manifest::Declared;
-use crate::rules::questions::Unattended;
+use crate::rules::policy::Policy;
+use crate::rules::questions::{Unattended, words};
 use crate::runs::host::{Called, Host};
 use crate::runs::left::Waiting;
 use crate::surfaces::config::NAME;
@@ -97,7 +98,7 @@ pub(super) async fn confirms(
             Some(Said::Answer(answer)) => return Ok(Some(answer != Answer::Deny)),
             Some(Said::Show) => print::note(in_full(&content)),
             Some(Said::Leave) => return Ok(None),
-            None => {}
+            None => print::note(no_answer(&line, false)),
         }
     }
 }
@@ -114,9 +115,9 @@ fn confirmation(tool: &ToolName, declared: &Declared, content: &Content) -> Stri
         "{} shall `{}` be called? {}",
         warn("?"),
         strong(foreign(tool.as_str())),
-        faint(format!("(asked by {RULE})"))
+        faint(format!("(asked by {})", rule(declared)))
     );
-    for (path, value) in arguments(content) {
+    for (path, value) in arguments(content, &[]) {
         let line = format!("\n    {} = {}", foreign(&path), strong(foreign(&value)));
         text.push_str(&line);
     }
@@ -168,7 +169,7 @@ pub(super) async fn ask(host: &Host, run: &RunId, scene: &Scene) -> Result<Heard
             Err(error) => return Err(error),
         }
         if answer != Answer::Deny && !one.question.lines.is_empty() {
-            print::note(last_of_its_kind(&one.question.lines));
+            print::note(last_of_its_kind(host.policy(), &one.question.lines));
         }
         // It may have answered for others that wait as well: they are judged again, and asked if it has not.
         if answer == Answer::Always {
@@ -196,7 +197,7 @@ async fn put(waiting: &Waiting) -> Result<Option<Answer>> {
             Some(Said::Answer(answer)) => return Ok(Some(answer)),
             Some(Said::Show) => print::note(in_full(&waiting.content)),
             Some(Said::Leave) => return Ok(None),
-            None => {}
+            None => print::note(no_answer(&line, always)),
         }
     }
 }
@@ -268,14 +269,14 @@ fn question(waiting: &Waiting) -> String {
         strong(foreign(&waiting.subject)),
         faint(format!("(asked by {})", foreign(&asked.rule)))
     );
-    for (path, value) in arguments(&waiting.content) {
+    for (path, value) in arguments(&waiting.content, &asked.reasons) {
         text.push_str(&format!(
             "\n    {} = {}",
             foreign(&path),
             strong(foreign(&value))
         ));
     }
-    for reason in &asked.reasons {
+    for reason in words::reasons(&asked.reasons) {
         text.push_str(&format!("\n  {} {}", faint("because"), foreign(reason)));
     }
     if let Some(classes) = &asked.classes {
@@ -296,13 +297,16 @@ fn question(waiting: &Waiting) -> String {
 /// Arguments that are shown before anybody asks for all of them.
 const ARGUMENTS: usize = 12;
 
-/// The arguments, each cut to a line.
-fn arguments(content: &Content) -> Vec<(String, String)> {
+/// The arguments, each cut to a line; those that it is asked about come first.
+pub(super) fn arguments(content: &Content, reasons: &[String]) -> Vec<(String, String)> {
     let Content::Inline(Value::Object(args)) = content else {
         return Vec::new();
     };
-    let mut shown: Vec<(String, String)> = args
-        .iter()
+    let is_asked = |key: &String| reasons.iter().any(|reason| is_about(reason, key));
+    let (asked, others): (Vec<_>, Vec<_>) = args.iter().partition(|(key, _)| is_asked(key));
+    let mut shown: Vec<(String, String)> = asked
+        .into_iter()
+        .chain(others)
         .take(ARGUMENTS)
         .map(|(key, value)| (shown(key), shown(&as_text(value))))
         .collect();
@@ -311,6 +315,14 @@ fn arguments(content: &Content) -> Vec<(String, String)> {
         shown.push(("…".to_owned(), format!("and {more} more")));
     }
     shown
+}
+
+/// Whether a reason begins with this argument, or with what lies in it.
+fn is_about(reason: &str, key: &str) -> bool {
+    let rest = reason
+        .strip_prefix('`')
+        .and_then(|rest| rest.strip_prefix(key));
+    rest.is_some_and(|rest| rest.starts_with(['/', '`']))
 }
 
 fn as_text(value: &Value) -> String {
@@ -353,9 +365,23 @@ fn read(line: &str, always: bool) -> Option<Said> {
     }
 }
 
-fn last_of_its_kind(lines: &[String]) -> String {
-    let lines = foreign(&lines.join("\n")).replace('\n', "\n  ");
-    format!("{}: write in `{NAME}`:\n  {lines}", faint("always"))
+/// What is said to a line that is no answer.
+fn no_answer(line: &str, always: bool) -> String {
+    let answers = match always {
+        true => "y, n, always, show or q",
+        false => "y, n, show or q",
+    };
+    match line.trim() {
+        "" => format!("an answer is {answers}"),
+        typed => format!("`{}` is no answer: {answers}", foreign(&shown(typed))),
+    }
+}
+
+/// The lines that would make a question the last of its kind.
+pub(super) fn last_of_its_kind(policy: &Policy, lines: &[String]) -> String {
+    let lines = foreign(&policy.advice(lines)).replace('\n', "\n  ");
+    let what = faint("so that it is not asked again, write in");
+    format!("{what} `{NAME}`:\n  {lines}")
 }
 
 #[cfg(test)]
@@ -430,5 +456,18 @@ mod tests {
         );
         assert!(in_full(&waiting.content).contains(&"x".repeat(500)));
         assert!(!choices(false).contains("always") && choices(true).contains("always"));
+    }
+
+    #[test]
+    fn a_line_that_is_no_answer_is_told_which_there_are() {
+        assert_eq!(
+            no_answer("wat\n", true),
+            "`wat` is no answer: y, n, always, show or q"
+        );
+        assert_eq!(
+            no_answer("\u{202e}\n", false),
+            "`\\u{202e}` is no answer: y, n, show or q"
+        );
+        assert_eq!(no_answer(" \n", false), "an answer is y, n, show or q");
     }
 }

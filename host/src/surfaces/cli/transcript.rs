@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::rules::advice;
 use crate::rules::budget::is_overspending;
 use crate::rules::flow::handles::handle_in;
+use crate::surfaces::config::NAME;
 use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
 use crate::words::error::Code;
 use crate::words::event::{
@@ -257,9 +259,9 @@ fn line_of_judgement(judged: &Judged) -> Option<String> {
         }
         Verdict::Allow { .. } => None,
         Verdict::Ask(question) => Some(format!(
-            "    {} {} {}",
+            "    {} about {} {}",
             warn("asked"),
-            foreign(&question.text),
+            foreign(&judged.subject),
             faint(format!("({})", question.id))
         )),
         Verdict::Deny(denial) => {
@@ -268,7 +270,7 @@ fn line_of_judgement(judged: &Judged) -> Option<String> {
                 "    {} {} {rule}{}",
                 bad(if is_misfit(denial) { "wrong" } else { "denied" }),
                 foreign(&denial.reason),
-                lines_that_would(&denial.allow)
+                lines_that_would(advice::offered(denial))
             ))
         }
     }
@@ -284,9 +286,9 @@ fn lines_that_would(allow: &[String]) -> String {
     if allow.is_empty() {
         return String::new();
     }
-    let lines = foreign(&allow.join("\n")).replace('\n', "\n      ");
+    let lines = foreign(&advice::merged(allow)).replace('\n', "\n      ");
     faint(format!(
-        "\n      to allow it, write in the policy:\n      {lines}"
+        "\n      to allow it, write in `{NAME}`:\n      {lines}"
     ))
     .to_string()
 }

@@ -17,7 +17,7 @@ use crate::words::label::{Sort, Source};
 use crate::words::limits::HANDLE_BITS;
 
 /// `[flow]`.
-#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FlowTable {
     /// Whether flows are judged: `auto`, `off`, `shadow`, `enforce`.
@@ -56,17 +56,31 @@ pub struct FlowTable {
     pub tools: BTreeMap<String, ToolFlow>,
 }
 
+impl FlowTable {
+    /// Whether the table itself is there, and not those below it alone.
+    fn is_written(&self) -> bool {
+        let below = Self {
+            read: self.read.clone(),
+            classes: self.classes.clone(),
+            tools: self.tools.clone(),
+            ..Self::default()
+        };
+        *self != below
+    }
+}
+
 /// Adds one file's table to what is known.
 pub(super) fn add(flows: &mut Flows, table: &FlowTable) -> Result<()> {
     flows.mode = stricter(flows.mode, table.mode);
     flows.strict |= table.strict;
+    flows.written |= table.is_written();
     if let Some(hold) = table.hold
         && flows.hold == Holding::Auto
     {
         flows.hold = hold;
     }
-    flows.me.extend(table.me.iter().cloned());
-    flows.vouched.extend(table.vouch.iter().cloned());
+    flows.named.me.extend(table.me.iter().cloned());
+    flows.named.vouched.extend(table.vouch.iter().cloned());
     flows.common.extend(table.common.iter().flatten());
     flows.release.extend(table.release.iter().cloned());
     flows.guards.on.extend(table.guards.iter().copied());

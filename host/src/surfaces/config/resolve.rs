@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::agent;
+use super::beside;
 use super::bounds;
 use super::budget::{self, PriceTable};
 use super::chain::{self, ChainTable};
@@ -58,6 +59,7 @@ pub(super) fn default(folder: Option<&Path>, origin: &str, places: Places) -> Se
         return setup;
     };
     let policy = &mut setup.policy;
+    policy.folders = beside::folders([folder].into_iter());
     policy.mounts.insert(
         root.clone(),
         Mount {
@@ -128,6 +130,7 @@ pub(super) fn resolve(mut setup: Setup, files: &[(&Path, &ConfigFile)]) -> Resul
         };
         add(&mut setup, path, &said).map_err(|error| about(&path.display().to_string(), &error))?;
     }
+    beside::look(&mut setup.policy, files.iter().map(|(path, _)| *path));
     // More than the default may be asked for, and the least of what is asked for holds.
     let asked = files
         .iter()
@@ -157,7 +160,7 @@ pub(super) fn resolve(mut setup: Setup, files: &[(&Path, &ConfigFile)]) -> Resul
     bounds::room(&mut setup.policy.bounds, files)?;
     bounds::answers(&mut setup.policy, files)?;
     setup.policy.inbound.caps = context::caps(files)?;
-    setup.policy.guess = secrets::guess(files.iter().map(|(_, file)| file.scrub))?;
+    setup.policy.inbound.guess = secrets::guess(files.iter().map(|(_, file)| file.scrub))?;
     context::roll(&mut setup, files)?;
     let told = files.iter().map(|(_, file)| &file.traces);
     setup.places.collector = traces::collector(told, &mut setup.vault)?;
@@ -305,7 +308,7 @@ fn inbound(files: &[(&Path, &ConfigFile)]) -> Inbound {
         untrusted: untrusted.fold(None, all).unwrap_or(default.untrusted),
         trusted: trusted.fold(None, all).unwrap_or(default.trusted),
         fail_closed: closed.max().unwrap_or(default.fail_closed),
-        caps: default.caps,
+        ..default
     }
 }
 

@@ -317,12 +317,12 @@ fn policy_of(policy: &Policy) -> PolicyShown {
         flow: flow_of(&policy.flows),
         inbound: inbound_of(&policy.inbound),
         scrub: ScrubTable {
-            keywords: Some(policy.guess.keywords),
-            entropy: Some(policy.guess.entropy),
-            token_chars: Some(policy.guess.random.chars),
-            token_chars_max: Some(policy.guess.random.chars_max),
-            distinct_chars: Some(policy.guess.random.distinct_chars),
-            entropy_centibits: Some(policy.guess.random.centibits),
+            keywords: Some(policy.inbound.guess.keywords),
+            entropy: Some(policy.inbound.guess.entropy),
+            token_chars: Some(policy.inbound.guess.random.chars),
+            token_chars_max: Some(policy.inbound.guess.random.chars_max),
+            distinct_chars: Some(policy.inbound.guess.random.distinct_chars),
+            entropy_centibits: Some(policy.inbound.guess.random.centibits),
         },
         search: SearchTable {
             results: Some(policy.scripts.search.results),

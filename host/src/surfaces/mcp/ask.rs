@@ -16,6 +16,7 @@ use super::call::Call;
 use super::session::is_newest;
 use super::{ticket, told};
 use crate::rules::json;
+use crate::rules::questions::words;
 use crate::rules::rendered::fenced;
 use crate::runs::left::Waiting;
 use crate::surfaces::again;
@@ -236,15 +237,14 @@ fn text(waiting: &Waiting) -> String {
     let asked = &waiting.question;
     let mut lines = vec![
         format!("May `{}` be called?", shown(&waiting.subject)),
-        visible(&asked.text),
+        visible(words::asked(asked)),
     ];
     if let Content::Inline(Value::Object(args)) = &waiting.content {
         lines.extend(args_of(args));
     }
     lines.extend(
-        asked
-            .reasons
-            .iter()
+        words::reasons(&asked.reasons)
+            .into_iter()
             .map(|reason| format!("because {}", visible(reason))),
     );
     if let Some(classes) = &asked.classes {

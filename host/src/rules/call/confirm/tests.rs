@@ -132,12 +132,28 @@ fn the_record_says_who_has_confirmed() {
     for surface in Surface::ALL {
         for origin in [Origin::Model, Origin::Script, tool(), Origin::Host] {
             let judged = rule(origin, surface);
-            assert_eq!(judged, (RULE.to_owned(), true), "{}", surface.word());
+            assert_eq!(judged, (asked_by(&call), true), "{}", surface.word());
         }
     }
     let plain = super::tests::call("destructive", json!(false));
     let (text, _) = judged(&plain, &caller(Origin::Model, Surface::Cli), &policy());
     assert!(!text.contains("confirmed"), "{text}");
+}
+
+fn asked_by(call: &Call) -> String {
+    rule(&call.declared).to_owned()
+}
+
+/// By a key of its manifest where it has that, and else by what it does.
+#[test]
+fn who_asks_is_what_stands_in_the_manifest() {
+    let said = call("destructive", Value::Bool(true));
+    assert_eq!(asked_by(&said), "`requires_confirmation` of its manifest");
+    let is = call("destructive", Value::Null);
+    assert_eq!(
+        asked_by(&is),
+        "its manifest, which says that it is `destructive`"
+    );
 }
 
 #[test]
@@ -146,7 +162,7 @@ fn what_nobody_has_confirmed_is_asked_and_a_line_lifts_that() {
     let tool = Origin::Tool(ToolName::parse("other.act").unwrap());
     for origin in [Origin::Model, Origin::Script, tool, Origin::Host] {
         let caller = caller(origin, Surface::Cli);
-        assert_eq!(judged(&call, &caller, &policy()), (RULE.to_owned(), true));
+        assert_eq!(judged(&call, &caller, &policy()), (asked_by(&call), true));
         let mut lifted = policy();
         lifted.asks.confirmed = vec![Pattern::exactly(&call.tool)];
         let (rule, asked) = judged(&call, &caller, &lifted);
@@ -209,7 +225,7 @@ fn that_a_value_stands_in_a_list_confirms_nothing() {
         .saw(&policy.flows, &list, &json!({}), (&listed, behind));
     let weighing = flow::weigh(&call, &caller, &policy).unwrap();
     assert_eq!(weighing.weighed[0].witness, "vouched for by `box.list`");
-    assert_eq!(judged(&call, &caller, &policy), (RULE.to_owned(), true));
+    assert_eq!(judged(&call, &caller, &policy), (asked_by(&call), true));
     caller.known.ledger().typed("Remove \"old.txt\".");
     assert!(!judged(&call, &caller, &policy).1);
 }
@@ -225,4 +241,24 @@ fn no_flag_answers_what_needs_approval() {
         let (rule, asked) = judged(&call, &caller, &lifted);
         assert!(asked && rule.contains("needs_approval"), "{rule}");
     }
+}
+
+/// What would be asked is ended by one line, where nothing else asks.
+#[test]
+fn a_confirmation_says_the_line_that_ends_it() {
+    let call = call("destructive", Value::Null);
+    let lines = |policy: &Policy| {
+        let judged = call.judge(&caller(Origin::Model, Surface::Cli), policy);
+        match judged.unwrap().consent {
+            Consent::Needed { lines, .. } => lines,
+            Consent::NotNeeded => panic!("nobody is asked"),
+        }
+    };
+    assert_eq!(
+        lines(&policy()),
+        [format!("confirmed = [\"{}\"]", call.tool)]
+    );
+    let mut asking = policy();
+    asking.asks.tools = vec![Pattern::exactly(&call.tool)];
+    assert_eq!(lines(&asking), [""; 0]);
 }

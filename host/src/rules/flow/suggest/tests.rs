@@ -80,17 +80,18 @@ fn a_field_that_held_the_value_vouches() {
     let records = run(&["user", "tool:book.search"], SENDS, letter(), &["to/0"]);
     // Whether a record of an address is the user's own, only they know.
     let suggestion = proposed(records.clone());
-    assert_eq!(suggestion.vouched().count(), 1);
+    assert_eq!(suggestion.vouched().count(), 0);
+    assert_eq!(suggestion.doubtful().count(), 1);
     assert!(
         suggestion
-            .to_toml()
+            .to_toml(|_| false)
             .contains("if nobody but you starts such records")
     );
     let mut known = flows();
     let book = known.tools.entry(name("book.search")).or_default();
     (book.records.own, book.records.at) = (true, "/hits/*".to_owned());
     let suggestion = suggest(&[records], &known, about);
-    let text = suggestion.to_toml();
+    let text = suggestion.to_toml(|_| false);
     let table: toml::Table = toml::from_str(&text).unwrap();
     let tools: BTreeMap<String, ToolFlow> = table["flow"]["tools"].clone().try_into().unwrap();
     let sends = &tools[SENDS];
@@ -130,7 +131,7 @@ fn a_field_that_held_the_value_vouches() {
 fn what_others_may_have_written_is_only_a_comment() {
     let label = ["user", "tool:book.search", "web:https://evil.test"];
     let suggestion = proposed(run(&label, SENDS, letter(), &["to/0"]));
-    let text = suggestion.to_toml();
+    let text = suggestion.to_toml(|_| false);
     assert!(text.contains("  # \"anna@y.test\",  # record 2"), "{text}");
     assert!(
         text.contains("which web:https://evil.test may have written"),
@@ -145,15 +146,66 @@ fn what_others_may_have_written_is_only_a_comment() {
 fn a_value_that_stood_nowhere_is_for_a_person() {
     let args = json!({"to": ["eve@z.test"], "tag": "x"});
     let suggestion = proposed(run(&["user"], SENDS, args, &["to/0", "tag"]));
-    let vouched: Vec<&str> = suggestion.vouched().collect();
-    assert_eq!(vouched, ["eve@z.test", "x"]);
+    // Whoever is written to, a person looks at first.
+    assert_eq!(suggestion.vouched().collect::<Vec<_>>(), ["x"]);
+    let doubtful: Vec<&str> = suggestion.doubtful().collect();
+    assert_eq!(doubtful, ["eve@z.test"]);
+    let text = suggestion.to_toml(|_| false);
+    assert!(text.contains("\n  \"x\",  # record 2: `tag`"), "{text}");
+    assert!(
+        text.contains("\n  # \"eve@z.test\",  # record 2: `to/0`"),
+        "{text}"
+    );
+}
+
+/// What stands in the middle of a letter stood in no field; who had influence on the wish is known all the same.
+#[test]
+fn what_was_wished_under_an_influence_is_only_a_comment_wherever_it_stood() {
+    let evil = ["user", "web:https://evil.test"];
+    for (label, value, is_active) in [
+        (&["user"][..], "blue", true),
+        (&evil, "blue", false),
+        (&["user"], "eve@evil.test", false),
+        (&["user"], "https://evil.test/x", false),
+        (&evil, "eve@evil.test", false),
+    ] {
+        let suggestion = proposed(run(label, SENDS, json!({"tag": value}), &["tag"]));
+        let text = suggestion.to_toml(|_| false);
+        let table: toml::Table = toml::from_str(&text).unwrap();
+        let active = table["flow"]["vouch"].as_array().unwrap();
+        assert_eq!(!active.is_empty(), is_active, "{label:?} {value}: {text}");
+        assert_eq!(suggestion.vouched().count() == 1, is_active);
+        assert_eq!(suggestion.doubtful().count() == 1, !is_active);
+        let blamed = text.contains("wished under the influence of web:https://evil.test");
+        assert_eq!(blamed, label.len() == 2, "{text}");
+    }
+    // Once is enough, in whichever run it was.
+    let runs = [&["user"][..], &evil].map(|label| run(label, SENDS, json!({"tag": "x"}), &["tag"]));
+    for runs in [runs.clone(), [runs[1].clone(), runs[0].clone()]] {
+        let suggestion = suggest(&runs, &flows(), about);
+        assert_eq!(suggestion.vouched().count(), 0);
+        assert_eq!(suggestion.doubtful().count(), 1);
+    }
+}
+
+/// Whoever had influence chose the text; so it is not by its text that an argument is said to be none that steers.
+#[test]
+fn what_others_wrote_is_not_content_by_its_looks() {
+    let content = |label: &[&str]| {
+        let args = json!({"tag": "eve@evil.test\nand more"});
+        let suggestion = proposed(run(label, SENDS, args, &["tag"]));
+        let found = suggestion.tools().any(|(_, said)| !said.content.is_empty());
+        found
+    };
+    assert!(content(&["user"]));
+    assert!(!content(&["user", "web:https://evil.test"]));
 }
 
 #[test]
 fn what_cannot_be_undone_gets_no_line() {
     let args = json!({"to": "anna@y.test"});
     let suggestion = proposed(run(&["user"], "mail.drop", args, &["to"]));
-    assert!(suggestion.is_empty(), "{}", suggestion.to_toml());
+    assert!(suggestion.is_empty(), "{}", suggestion.to_toml(|_| false));
     assert_eq!(suggestion.left().count(), 1);
 }
 
@@ -162,7 +214,7 @@ fn what_cannot_be_undone_gets_no_line() {
 fn values_stay_values() {
     let args = json!({"to": ["a\"] # [grants]", "x\u{202e}y"]});
     let suggestion = proposed(run(&["user"], SENDS, args, &["to/0", "to/1"]));
-    let text = suggestion.to_toml();
+    let text = suggestion.to_toml(|_| false);
     let table: toml::Table = toml::from_str(&text).unwrap();
     assert!(!table.contains_key("grants"), "{text}");
     assert_eq!(suggestion.vouched().count(), 1, "{text}");
@@ -178,7 +230,7 @@ fn values_stay_values() {
 fn a_run_whose_values_all_had_witnesses_proposes_no_value() {
     let suggestion = proposed(run(&["user"], SENDS, letter(), &[]));
     assert_eq!(suggestion.vouched().count(), 0);
-    assert!(!suggestion.to_toml().contains("vouch"));
+    assert!(!suggestion.to_toml(|_| false).contains("vouch"));
 }
 
 /// What a person or a mount has refused is no reason for a line that lets it pass.
@@ -225,4 +277,33 @@ fn nothing_is_proposed_for_what_was_refused() {
             !is_proposed
         );
     }
+}
+
+/// A file has each table once: written behind it, what is proposed breaks nothing.
+#[test]
+fn a_table_that_is_there_is_not_proposed_again() {
+    let suggestion = proposed(run(&["user"], SENDS, json!({"tag": "x"}), &["tag"]));
+    let text = suggestion.to_toml(|_| true);
+    assert!(
+        text.lines()
+            .all(|line| line.is_empty() || line.starts_with('#')),
+        "{text}"
+    );
+    for part in [
+        "# to be merged with what your file has",
+        "# in [flow], which is there already, add to `vouch`:\n",
+        "#   \"x\",  # record 2",
+        "# in [flow.tools.\"mail.send\"], which is there already, write this in its place:\n",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let text = suggestion.to_toml(|head| head == "[flow]");
+    let table: toml::Table = toml::from_str(&text).unwrap();
+    assert!(
+        table["flow"]["tools"]
+            .as_table()
+            .unwrap()
+            .contains_key(SENDS)
+    );
+    assert!(table["flow"].get("vouch").is_none(), "{text}");
 }

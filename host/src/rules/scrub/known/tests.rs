@@ -48,18 +48,6 @@ fn spellings(value: &str) -> Vec<String> {
         chars(&|c| format!("\\u{:04X}", u32::from(c))),
         chars(&|c| format!("\\u{{{:x}}}", u32::from(c))),
         chars(&|c| format!("\\U{:08x}", u32::from(c))),
-        bytes
-            .iter()
-            .map(u8::to_string)
-            .collect::<Vec<_>>()
-            .join(","),
-        format!("{bytes:?}"),
-        STANDARD.encode(
-            value
-                .encode_utf16()
-                .flat_map(u16::to_le_bytes)
-                .collect::<Vec<_>>(),
-        ),
         chars(&|c| format!("&#{};", u32::from(c))),
         chars(&|c| format!("&#x{:X};", u32::from(c))),
         chars(&|c| format!("&#x{:06x};", u32::from(c))),
@@ -96,6 +84,7 @@ fn spellings(value: &str) -> Vec<String> {
             })
             .collect(),
     ];
+    all.extend(as_programs_show(value));
     for before in ["", "a", "ab"] {
         for after in ["", "c", "cd"] {
             let text = format!("{before}{value}{after}");
@@ -113,6 +102,13 @@ fn spellings(value: &str) -> Vec<String> {
         }
     }
     all
+}
+
+/// As a list of bytes, and with two bytes a character.
+fn as_programs_show(value: &str) -> [String; 3] {
+    let numbers: Vec<String> = value.bytes().map(|byte| byte.to_string()).collect();
+    let wide: Vec<u8> = value.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    [numbers.join(","), numbers.join(", "), STANDARD.encode(wide)]
 }
 
 /// As mail and `base64` write it.

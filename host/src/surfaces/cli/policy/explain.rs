@@ -10,6 +10,7 @@ use crate::rules::flow::lines::ToolFlow;
 use crate::rules::grant::Access;
 use crate::rules::json;
 use crate::rules::policy::Policy;
+use crate::rules::questions::words;
 use crate::rules::script;
 use crate::runs::explain::{Explained, Influence};
 use crate::runs::host::Host;
@@ -197,7 +198,7 @@ fn describe(explained: &Explained, policy: &Policy) {
                 "{} {subject}: a person is asked first, by {rule}",
                 warn("ask")
             ));
-            for reason in &question.reasons {
+            for reason in words::reasons(&question.reasons) {
                 print::line(format!("  {}", foreign(reason)));
             }
             lines(&question.lines, policy);
@@ -205,7 +206,9 @@ fn describe(explained: &Explained, policy: &Policy) {
         Verdict::Deny(denial) => {
             let (reason, rule) = (foreign(&denial.reason), faint(format!("({})", denial.rule)));
             print::line(format!("{} {subject}: {reason} {rule}", bad("deny")));
-            lines(&denial.allow, policy);
+            if let Some(hint) = policy.hint(denial) {
+                print::line(foreign(&hint).replace('\n', "\n  "));
+            }
         }
     }
     for value in &explained.weighed {

@@ -13,7 +13,8 @@ use crate::words::event::Record;
 #[command(after_help = "Examples:
   lazaret policy suggest last > flow.toml        from a run under `[flow] mode = \"shadow\"`
 
-Read the lines before you use them: each says what it came from.")]
+Read the lines before you use them: each says what it came from. They are to be merged with your file, which has each
+table once; what goes into a table that it has is a comment.")]
 pub(in super::super) struct Suggest {
     /// Runs by name or beginning, `last`, or files as `runs show --json` prints them.
     #[arg(required = true, value_name = "RUN")]
@@ -40,10 +41,13 @@ impl Suggest {
                 .collect();
             let vouch: Vec<&str> = suggestion.vouched().collect();
             let left: Vec<&str> = suggestion.left().collect();
-            print::value(&json!({"tools": tools, "vouch": vouch, "left": left}), true);
+            let doubtful: Vec<&str> = suggestion.doubtful().collect();
+            let told = json!({"tools": tools, "vouch": vouch, "doubtful": doubtful, "left": left});
+            print::value(&told, true);
             return Ok(0);
         }
-        print::line(foreign(suggestion.to_toml().trim_end()));
+        let lines = suggestion.to_toml(|head| host.policy().has_table(head));
+        print::line(foreign(lines.trim_end()));
         if suggestion.is_empty() && !scene.quiet {
             print::note(
                 "nothing to propose: every value that steered had a witness, or nothing was weighed",

@@ -238,7 +238,7 @@ impl Look<'_> {
             let fix =
                 "write `own = true` if nobody else can start one, or the field of its `author`";
             self.say(table, format!("{what}, and nothing says who has"), fix);
-        } else if self.policy.flows.me.is_empty() {
+        } else if self.policy.flows.named.me.is_empty() {
             let fix = "write `[flow] me = [\"you@example.org\"]`";
             self.say(table, format!("{what}, and nothing says who that is"), fix);
         }

@@ -1,0 +1,451 @@
+//! Advice: lines that would let something pass, put together as one file would have them.
+//!
+//! A file has each table once, and each key of it. So what several points ask for stands in one table, what a table has
+//! already is not written again, and no line that is proposed takes away what is granted.
+
+use std::collections::BTreeMap;
+
+use super::flow::lines::Flows;
+use super::grant::{Access, Grant, MountGrant};
+use super::policy::{BUILT_IN, Policy};
+use crate::words::event::Denial;
+use crate::words::id::{ToolName, shown};
+
+/// How a line begins that names the flag which does the same for one run.
+const ONE_RUN: &str = "# or, for one run:";
+
+/// By which rule something is denied to which a person has said no.
+pub const ANSWERED: &str = "answered";
+
+/// A text as it is written in TOML, on one line whatever it holds.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    let written = toml::Value::String(text.to_owned()).to_string();
+    match written.contains('\n') {
+        false => written,
+        // What JSON escapes, TOML escapes alike, but for the last of its control characters.
+        true => serde_json::Value::from(text)
+            .to_string()
+            .replace('\u{7f}', "\\u007f"),
+    }
+}
+
+/// The line by which the operator vouches for a value, and the flag that does so for one run of a model.
+#[must_use]
+pub fn vouching(value: &str, flag: Option<&str>) -> String {
+    let line = format!("[flow]\nvouch = [{}]", quoted(value));
+    match flag {
+        Some(value) => format!("{line}\n{ONE_RUN} --vouch {value}"),
+        None => line,
+    }
+}
+
+/// The line by which an argument is content, as the tool's manifest proposes, which counts for nothing by itself.
+#[must_use]
+pub fn content(tool: &ToolName, place: &str) -> String {
+    let place = quoted(place);
+    format!("[flow.tools.\"{tool}\"]\ncontent = [{place}]\n# so its manifest proposes")
+}
+
+/// What is offered to whoever reads of a denial: nothing to a person who has just said no.
+#[must_use]
+pub fn offered(denial: &Denial) -> &[String] {
+    match denial.rule.as_str() {
+        ANSWERED => &[],
+        _ => &denial.allow,
+    }
+}
+
+/// The lines of several points, each table once.
+#[must_use]
+pub fn merged(lines: &[String]) -> String {
+    let blocks = blocks(lines);
+    let said: Vec<String> = blocks.iter().map(Block::said).collect();
+    said.join("\n")
+}
+
+impl Policy {
+    /// Lines that would allow something, for whoever writes them: a table that is there already is not written again,
+    /// since a file has each once, and what it grants stays granted.
+    #[must_use]
+    pub fn advice(&self, lines: &[String]) -> String {
+        let blocks = blocks(lines);
+        let said = blocks
+            .iter()
+            .map(|block| match self.has_table(&block.head) {
+                true => self.beside(block),
+                false => block.said(),
+            });
+        said.collect::<Vec<_>>().join("\n")
+    }
+
+    /// What whoever may write policy is told of a denial: the lines that would allow it, or that none would, since the
+    /// folder is not there. Who was denied is told neither: they would learn which folders there are.
+    #[must_use]
+    pub fn hint(&self, denial: &Denial) -> Option<String> {
+        let lines = offered(denial);
+        if lines.is_empty() {
+            return None;
+        }
+        Some(match self.missing(lines) {
+            Some(folder) => format!("there is no folder `{}` here", shown(folder)),
+            None => format!(
+                "to allow it, write in `lazaret.toml`:\n{}",
+                self.advice(lines)
+            ),
+        })
+    }
+
+    /// The folder that a mount is proposed for, if it is not there: that mount could not be opened.
+    fn missing<'a>(&self, lines: &'a [String]) -> Option<&'a str> {
+        let folders = self.folders.as_ref()?;
+        let mut heads = lines.iter().filter_map(|line| named(line));
+        let (_, folder) = heads.find(|(table, _)| *table == "mounts")?;
+        let is_there = folder == "." || self.has_mount(folder) || folders.contains(folder);
+        (!is_there).then_some(folder)
+    }
+
+    /// Whether this is the head of a table that some file has. What holds without any file stands in none.
+    #[must_use]
+    pub fn has_table(&self, head: &str) -> bool {
+        let has = match named(head) {
+            Some(("mounts", name)) => self.mounts.contains_key(name),
+            Some(("grants", name)) => self.lines.iter().any(|line| line.tools.to_string() == name),
+            Some(("flow.tools", name)) => tool(&self.flows, name).is_some(),
+            Some(_) => false,
+            None => head == "[flow]" && self.flows.written,
+        };
+        self.origin != BUILT_IN && has
+    }
+
+    /// What is added to a table that is there: to its lists, or in the place of a line.
+    fn beside(&self, block: &Block) -> String {
+        let head = &block.head;
+        let mut said = Vec::new();
+        let mut changed = Vec::new();
+        for (key, value) in &block.keys {
+            match items(value).filter(|_| self.has_list(head, key)) {
+                Some(items) => said.push(format!(
+                    "in {head}, which is there already, add to `{key}`:\n{items}"
+                )),
+                None => changed.push(format!("{key} = {}", self.with_known(head, key, value))),
+            }
+        }
+        if !changed.is_empty() || said.is_empty() {
+            changed.insert(
+                0,
+                format!("in {head}, which is there already, add or change:"),
+            );
+        }
+        changed.extend(said);
+        changed.extend(block.notes.iter().cloned());
+        changed.join("\n")
+    }
+
+    /// Whether a table has such a list, to which something can be added. How each of them is written, policy does not
+    /// know any more.
+    fn has_list(&self, head: &str, key: &str) -> bool {
+        let mut grants = self.grants(head);
+        match (named(head), key) {
+            (None, "vouch") => !self.flows.named.vouched.is_empty(),
+            (Some(("flow.tools", name)), "content") => {
+                tool(&self.flows, name).is_some_and(|said| !said.content.is_empty())
+            }
+            (Some(_), "fetch") => grants.any(|grant| !grant.fetch.is_empty()),
+            (Some(_), "calls") => grants.any(|grant| !grant.calls.is_empty()),
+            (Some(_), "secrets") => grants.any(|grant| !grant.secrets.is_empty()),
+            (Some(_) | None, _) => false,
+        }
+    }
+
+    /// The value of a line with what stands there already: the mounts that are granted.
+    fn with_known(&self, head: &str, key: &str, value: &str) -> String {
+        let known = self.grants(head).flat_map(|grant| &grant.mounts);
+        let known: Vec<&MountGrant> = known.collect();
+        if key != "mounts" || known.is_empty() {
+            return value.to_owned();
+        }
+        let Some(wished) = accesses(value) else {
+            return value.to_owned();
+        };
+        let mut mounts: Vec<(String, Access)> = Vec::new();
+        let known = known.iter().map(|one| (one.mount.to_string(), one.access));
+        for (name, access) in known.chain(wished) {
+            match mounts.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, known)) => *known = access.max(*known),
+                None => mounts.push((name, access)),
+            }
+        }
+        let pairs = mounts.iter();
+        let pairs = pairs.map(|(name, access)| format!("{} = \"{}\"", key_of(name), access.word()));
+        format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+    }
+
+    /// What the table of this head grants, in whichever files it is.
+    fn grants<'a>(&'a self, head: &'a str) -> impl Iterator<Item = &'a Grant> {
+        let name = named(head).filter(|(table, _)| *table == "grants");
+        let lines = self.lines.iter();
+        let lines =
+            lines.filter(move |line| name.is_some_and(|(_, name)| line.tools.to_string() == name));
+        lines.map(|line| &line.grant)
+    }
+}
+
+/// The lines of one table.
+#[derive(Debug, Default)]
+struct Block {
+    /// `[flow]`; empty for what stands before all tables.
+    head: String,
+    /// Its keys and values, as they are written.
+    keys: Vec<(String, String)>,
+    /// What is no key.
+    notes: Vec<String>,
+}
+
+impl Block {
+    fn add(&mut self, line: &str) {
+        if let Some(flags) = line.strip_prefix(ONE_RUN) {
+            let mut notes = self.notes.iter_mut();
+            match notes.find(|note| note.starts_with(ONE_RUN)) {
+                Some(note) if format!("{note} ").contains(&format!("{flags} ")) => {}
+                Some(note) => note.push_str(flags),
+                None => self.notes.push(line.to_owned()),
+            }
+            return;
+        }
+        let Some((key, value)) = line.split_once(" = ").filter(|_| !line.starts_with('#')) else {
+            if !self.notes.iter().any(|note| note == line) {
+                self.notes.push(line.to_owned());
+            }
+            return;
+        };
+        let known = self.keys.iter_mut().find(|(known, _)| known == key);
+        match known {
+            Some((_, known)) => match together(known, value) {
+                Some(both) => *known = both,
+                None => self.keys.push((key.to_owned(), value.to_owned())),
+            },
+            None => self.keys.push((key.to_owned(), value.to_owned())),
+        }
+    }
+
+    fn said(&self) -> String {
+        let keys = self.keys.iter();
+        let head = Some(self.head.clone()).filter(|head| !head.is_empty());
+        let lines = head.into_iter();
+        let lines = lines.chain(keys.map(|(key, value)| format!("{key} = {value}")));
+        let lines: Vec<String> = lines.chain(self.notes.iter().cloned()).collect();
+        lines.join("\n")
+    }
+}
+
+/// Each table once, in order; what stands in none comes first, or it would stand in the one before it.
+fn blocks(lines: &[String]) -> Vec<Block> {
+    let mut blocks = vec![Block::default()];
+    // A head by itself is that of the lines behind it; one with lines of its own is whole.
+    let mut open = String::new();
+    for item in lines {
+        let mut rest = item.lines().peekable();
+        let head = match rest.next_if(|line| line.starts_with('[')) {
+            Some(head) => head.to_owned(),
+            None => open.clone(),
+        };
+        if item.starts_with('[') {
+            open = match rest.peek() {
+                Some(_) => String::new(),
+                None => head.clone(),
+            };
+        }
+        let at = blocks.iter().position(|block| block.head == head);
+        let at = at.unwrap_or_else(|| {
+            blocks.push(Block {
+                head,
+                ..Block::default()
+            });
+            blocks.len().saturating_sub(1)
+        });
+        if let Some(block) = blocks.get_mut(at) {
+            rest.for_each(|line| block.add(line));
+        }
+    }
+    blocks.retain(|block| !block.said().is_empty());
+    blocks
+}
+
+/// What stands in a list, as it is written.
+fn items(value: &str) -> Option<&str> {
+    let inner = value.strip_prefix('[')?.strip_suffix(']')?;
+    Some(inner.trim())
+}
+
+/// Two values of one key: the same one, or the items of two lists.
+fn together(one: &str, other: &str) -> Option<String> {
+    if one == other {
+        return Some(one.to_owned());
+    }
+    let (items, more) = (items(one)?, items(other)?);
+    let is_there = format!(", {items}, ").contains(&format!(", {more}, "));
+    Some(match is_there {
+        true => one.to_owned(),
+        false => format!("[{items}, {more}]"),
+    })
+}
+
+/// The table and the name of a head such as `[grants."files.read"]`.
+fn named(head: &str) -> Option<(&str, &str)> {
+    let (table, name) = head
+        .strip_prefix('[')?
+        .strip_suffix("\"]")?
+        .split_once(".\"")?;
+    Some((table, name))
+}
+
+fn tool<'a>(flows: &'a Flows, name: &str) -> Option<&'a super::flow::lines::ToolFlow> {
+    flows.about(&ToolName::parse(name).ok()?)
+}
+
+/// The mounts of a line, as it is written.
+fn accesses(value: &str) -> Option<BTreeMap<String, Access>> {
+    let mut table: BTreeMap<String, BTreeMap<String, Access>> =
+        toml::from_str(&format!("mounts = {value}")).ok()?;
+    table.remove("mounts")
+}
+
+fn key_of(name: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    match !name.is_empty() && name.chars().all(bare) {
+        true => name.to_owned(),
+        false => quoted(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::grant::{Destination, Pattern};
+    use crate::rules::policy::Line;
+
+    fn lines(lines: &[&str]) -> Vec<String> {
+        lines.iter().map(|line| (*line).to_owned()).collect()
+    }
+
+    #[test]
+    fn points_of_one_question_stand_in_one_table() {
+        let points = lines(&[
+            &vouching("m1", Some("m1")),
+            &vouching("a, b", Some("'a, b'")),
+            "[flow.tools.\"mail.send\"]\naccepts = \"private\"",
+            &vouching("m1", Some("m1")),
+            "confirmed = [\"mail.drop\"]",
+            "# leave out: ask = [\"mail.*\"]",
+        ]);
+        assert_eq!(
+            merged(&points),
+            "confirmed = [\"mail.drop\"]\n# leave out: ask = [\"mail.*\"]\n[flow]\nvouch = [\"m1\", \"a, b\"]\n\
+             # or, for one run: --vouch m1 --vouch 'a, b'\n[flow.tools.\"mail.send\"]\naccepts = \"private\""
+        );
+        let denied = lines(&[
+            "[mounts.\"a\"]",
+            "path = \"a\"\naccess = \"read\"",
+            "[grants.\"t.x\"]",
+        ]);
+        assert_eq!(merged(&denied), denied.join("\n"));
+    }
+
+    /// What is written over a line is gone.
+    #[test]
+    fn what_is_granted_stays_granted() {
+        let grant = Grant {
+            fetch: vec![Destination::parse("https://docs.rs/", &["GET"], false).unwrap()],
+            mounts: vec![MountGrant {
+                mount: "out".into(),
+                access: Access::Write,
+            }],
+            ..Grant::default()
+        };
+        let tools = Pattern::try_from("web.x".to_owned()).unwrap();
+        let mut policy = Policy {
+            lines: vec![Line { tools, grant }],
+            ..Policy::nothing("lazaret.toml")
+        };
+        let there = "in [grants.\"web.x\"], which is there already, add";
+        for (line, said) in [
+            (
+                "mounts = { \".\" = \"create\" }",
+                " or change:\nmounts = { out = \"write\", \".\" = \"create\" }",
+            ),
+            (
+                "mounts = { \"out\" = \"read\" }",
+                " or change:\nmounts = { out = \"write\" }",
+            ),
+            (
+                "fetch = [\"https://a.test/\"]",
+                " to `fetch`:\n\"https://a.test/\"",
+            ),
+            (
+                "calls = [\"text.count\"]",
+                " or change:\ncalls = [\"text.count\"]",
+            ),
+            ("notes = \"read\"", " or change:\nnotes = \"read\""),
+        ] {
+            let wished = lines(&["[grants.\"web.x\"]", line]);
+            assert_eq!(policy.advice(&wished), format!("{there}{said}"));
+        }
+        let vouch = lines(&[&vouching("m1", Some("m1")), &vouching("m2", None)]);
+        let values = "vouch = [\"m1\", \"m2\"]\n# or, for one run: --vouch m1";
+        assert_eq!(policy.advice(&vouch), format!("[flow]\n{values}"));
+        policy.flows.written = true;
+        let there = "in [flow], which is there already, add";
+        assert_eq!(
+            policy.advice(&vouch),
+            format!("{there} or change:\n{values}")
+        );
+        policy.flows.named.vouched = ["m0".to_owned()].into();
+        let values = values.replace("vouch = [", "").replace(']', "");
+        assert_eq!(
+            policy.advice(&vouch),
+            format!("{there} to `vouch`:\n{values}")
+        );
+        BUILT_IN.clone_into(&mut policy.origin);
+        assert!(policy.advice(&vouch).starts_with("[flow]\n"));
+    }
+
+    /// A mount of what is not there could not be opened, whatever else is called.
+    #[test]
+    fn no_mount_is_proposed_for_what_is_not_there() {
+        let mut policy = Policy::nothing("lazaret.toml");
+        let allow = |mount: &str| Denial {
+            rule: "mount_not_granted".to_owned(),
+            reason: String::new(),
+            allow: lines(&[
+                &format!("[mounts.\"{mount}\"]"),
+                &format!("path = \"{mount}\""),
+            ]),
+        };
+        let begins = |policy: &Policy, mount: &str| {
+            let hint = policy.hint(&allow(mount)).unwrap();
+            hint.split(':').next().unwrap().to_owned()
+        };
+        let write = "to allow it, write in `lazaret.toml`";
+        assert_eq!(begins(&policy, "dcos"), write);
+        policy.folders = Some(["docs".to_owned()].into());
+        assert_eq!(begins(&policy, "dcos"), "there is no folder `dcos` here");
+        assert_eq!(begins(&policy, "docs"), write);
+        assert_eq!(begins(&policy, "."), write);
+        let no = Denial {
+            rule: ANSWERED.to_owned(),
+            ..allow("docs")
+        };
+        assert_eq!(policy.hint(&no), None);
+    }
+
+    #[test]
+    fn a_value_stays_on_its_line() {
+        for text in ["a\nb", "a\r\n\u{7f}\"\\", "x"] {
+            let written = quoted(text);
+            assert!(!written.contains('\n'), "{written}");
+            let table: toml::Table = toml::from_str(&format!("a = {written}")).unwrap();
+            assert_eq!(table["a"].as_str(), Some(text));
+        }
+    }
+}
