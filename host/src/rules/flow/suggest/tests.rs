@@ -194,8 +194,8 @@ fn what_others_wrote_is_not_content_by_its_looks() {
     let content = |label: &[&str]| {
         let args = json!({"tag": "eve@evil.test\nand more"});
         let suggestion = proposed(run(label, SENDS, args, &["tag"]));
-        let found = suggestion.tools().any(|(_, said)| !said.content.is_empty());
-        found
+        let mut said = suggestion.tools();
+        said.any(|(_, said)| !said.content.is_empty())
     };
     assert!(content(&["user"]));
     assert!(!content(&["user", "web:https://evil.test"]));
