@@ -164,5 +164,8 @@ fn what_only_a_name_speaks_for_is_guessed_decides_nothing_and_proposes_nothing()
             r#"{"to": "elsewhere.md"}"#,
         ])
         .ends(3)
-        .prints(&["deny write elsewhere.md", "to allow it"]);
+        .prints(&[
+            "deny write elsewhere.md",
+            "did you mean `outbox/elsewhere.md`?",
+        ]);
 }

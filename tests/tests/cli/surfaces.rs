@@ -415,7 +415,7 @@ fn a_repetition_is_told_as_one_on_every_surface() {
 }
 
 /// A call of an agent is one of the surface that its goal came by: what is for the command line alone is not for it
-/// elsewhere, and only a page confirms by itself.
+/// elsewhere, and no page or program confirms what a model calls.
 #[test]
 fn an_agents_call_is_one_of_its_surface() {
     let station = station();
@@ -424,31 +424,26 @@ fn an_agents_call_is_one_of_its_surface() {
         let mut found = records
             .iter()
             .filter(|record| record["event"] == "judged" && record["subject"] == tool);
-        let verdict = found.next_back().map(|record| record["verdict"].clone());
-        let said = |key: &str| verdict.as_ref().and_then(|verdict| verdict[key].as_str());
-        (
-            said("verdict").unwrap_or_default().to_owned(),
-            said("rule").unwrap_or_default().to_owned(),
-        )
+        let verdict = found
+            .next_back()
+            .map(|record| record["verdict"]["verdict"].clone());
+        verdict.unwrap_or_default()
     };
     station.run(&["run", "Go."]).ends(75);
     let records = station.records();
-    assert_eq!(judged(&records, "here.run").0, "allow", "{records:?}");
-    assert_eq!(judged(&records, "sure.run").0, "ask", "{records:?}");
-    for (surface, state, sure) in [("http", "waiting", "ask"), ("react", "done", "allow")] {
+    assert_eq!(judged(&records, "here.run"), "allow", "{records:?}");
+    assert_eq!(judged(&records, "sure.run"), "ask", "{records:?}");
+    for surface in ["http", "react", "dev"] {
         let begun = serving
             .post("/v1/runs", &json!({"prompt": "Go.", "surface": surface}))
             .is(201);
         let run = begun["run"].as_str().expect("a name");
         let end = serving.events(run, None).last().expect("an end");
-        assert_eq!(end.value, json!({"state": state}), "{surface}");
+        assert_eq!(end.value, json!({"state": "waiting"}), "{surface}");
         let shown = serving.get(&format!("/v1/runs/{run}")).is(200);
         let records = shown["records"].as_array().expect("records");
-        assert_ne!(judged(records, "here.run").0, "allow", "{surface}: {shown}");
-        let (verdict, rule) = judged(records, "sure.run");
-        assert_eq!(verdict, sure, "{surface}: {shown}");
-        let by_page = rule.ends_with("confirmed by the surface `react`");
-        assert_eq!(by_page, surface == "react", "{surface}: {rule}");
+        assert_ne!(judged(records, "here.run"), "allow", "{surface}: {shown}");
+        assert_eq!(judged(records, "sure.run"), "ask", "{surface}: {shown}");
     }
     serving.end().ends(0);
 }
