@@ -76,9 +76,13 @@ impl Said {
     }
 }
 
-/// Keeps what this process was told, for [`hint`].
-pub(super) fn remember(folder: &Path, config: Option<&Path>, set: &[String]) {
-    let config = config.map(|path| folder.join(path));
+/// Keeps what this process was told, for [`hint`]. Where models may read its words (`mcp`, `serve`), where the file lies is
+/// not told: who started the process knows.
+pub(super) fn remember(folder: &Path, (config, set): (Option<&Path>, &[String]), models: bool) {
+    let config = config.map(|path| match path.file_name() {
+        Some(name) if models => Path::new("…").join(name),
+        Some(_) | None => folder.join(path),
+    });
     // Said once, before anything else is done.
     let _ = SAID.set(Said::new(config.as_deref(), set));
 }

@@ -263,7 +263,8 @@ fn start(arguments: Arguments) -> Result<u8> {
         flags: set,
         ..Surroundings::read()?
     };
-    again::remember(&around.folder, config.as_deref(), &around.flags);
+    let models = matches!(command, Command::Mcp(_) | Command::Serve(_));
+    again::remember(&around.folder, (config.as_deref(), &around.flags), models);
     let scene = Scene {
         around,
         config,

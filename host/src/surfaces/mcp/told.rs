@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 
 use super::tools::{Offered, RESUME_RUN};
 use crate::guests::guest::Artifact;
+use crate::rules::policy::Policy;
 use crate::rules::rendered::fenced;
+use crate::rules::scrub::clean_strings;
 use crate::runs::left::Waiting;
 use crate::surfaces::again;
 use crate::surfaces::envelope::without_bytes;
@@ -53,10 +55,10 @@ pub(super) fn told(answered: &Answered, most: usize) -> CallToolResult {
 }
 
 /// What a client is told of a call that waits for a person whom it cannot ask: of which run, and by which ticket it goes
-/// on with that.
+/// on with that. A model reads it: where the file of the policy lies is not in it.
 pub(super) fn pending(
     answered: &Answered,
-    waiting: &[Waiting],
+    (waiting, policy): (&[Waiting], &Policy),
     run: Option<(&RunId, String)>,
 ) -> CallToolResult {
     let mut envelope = answered.envelope.clone();
@@ -95,7 +97,10 @@ pub(super) fn pending(
             waiting.iter().map(listed::question).collect(),
         );
     }
-    with(vec![ContentBlock::text(lines.join("\n"))], envelope)
+    let plain = |text: &str| Some(policy.without_origin(text));
+    clean_strings(&mut envelope, &plain);
+    let text = policy.without_origin(&lines.join("\n"));
+    with(vec![ContentBlock::text(text)], envelope)
 }
 
 /// A request that cannot be answered with an outcome at all: the error of the protocol, with ours inside.
