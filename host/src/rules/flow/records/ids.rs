@@ -242,6 +242,15 @@ mod tests {
     }
 
     #[test]
+    fn ids_may_be_listed_and_may_be_words_in_what_is_written_as_text() {
+        let listed = json!({"events": [{"keys": ["one", "two"], "name": "x"}]});
+        let many = "at = \"/events/*\"\nid = \"keys/*\"";
+        check(many, ("cal.list", listed), &["one", "two"], true);
+        let text = json!("{\"id\": \"plan\", \"n\": 1}");
+        check(KNOWN, ("cal.add", text), &["plan"], true);
+    }
+
+    #[test]
     fn where_nobody_says_it_every_value_may_be_one() {
         let listed = json!({"events": [{"id": "e7", "by": {"name": "Eve"}}, {"id": 8, "ok": true}], "next": "p2"});
         let all = ["8", "Eve", "e7", "p2"];
