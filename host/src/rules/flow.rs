@@ -192,17 +192,10 @@ pub fn check_secret(call: &Call, caller: &Caller, policy: &Policy) -> Result<(),
 /// # Errors
 /// The denial, of what nobody can be asked about.
 pub fn weigh(call: &Call, caller: &Caller, policy: &Policy) -> Result<Weighing, Denial> {
-    let flows = &policy.flows;
     let label = caller.label.join(&call.held);
     let leaves_host = reaches_out(call);
     let ledger = caller.known.ledger();
-    let weigher = Weigher {
-        call,
-        caller,
-        policy,
-        about: about(call, flows),
-        ledger: &ledger,
-    };
+    let weigher = Weigher::of(call, (caller, policy), &ledger);
     weigher.weigh(&label, leaves_host)
 }
 
@@ -210,13 +203,7 @@ pub fn weigh(call: &Call, caller: &Caller, policy: &Policy) -> Result<Weighing, 
 #[must_use]
 pub fn steering(call: &Call, caller: &Caller, policy: &Policy) -> Vec<(String, String)> {
     let ledger = caller.known.ledger();
-    let weigher = Weigher {
-        call,
-        caller,
-        policy,
-        about: about(call, &policy.flows),
-        ledger: &ledger,
-    };
+    let weigher = Weigher::of(call, (caller, policy), &ledger);
     let mut leaves = leaves(call.args.value(), &call.declared.input);
     leaves.extend(empties(call.args.value()));
     let naming = |leaf: &Leaf| lies_at(&leaf.path, &weigher.about.naming);
@@ -234,13 +221,7 @@ pub fn files(call: &Call, caller: &Caller, policy: &Policy) -> Vec<String> {
         return Vec::new();
     }
     let ledger = caller.known.ledger();
-    let weigher = Weigher {
-        call,
-        caller,
-        policy,
-        about: about(call, &policy.flows),
-        ledger: &ledger,
-    };
+    let weigher = Weigher::of(call, (caller, policy), &ledger);
     let mut leaves = leaves(call.args.value(), &call.declared.input);
     // What is said of a path that is refused names it, and of what is secret nobody learns it so.
     leaves.retain(|leaf| {
@@ -302,6 +283,18 @@ struct Weigher<'a> {
     policy: &'a Policy,
     about: ToolFlow,
     ledger: &'a Ledger,
+}
+
+impl<'a> Weigher<'a> {
+    fn of(call: &'a Call, (caller, policy): (&'a Caller, &'a Policy), ledger: &'a Ledger) -> Self {
+        Self {
+            call,
+            caller,
+            policy,
+            about: about(call, &policy.flows),
+            ledger,
+        }
+    }
 }
 
 impl Weigher<'_> {
@@ -493,11 +486,13 @@ impl Weigher<'_> {
         let leaves = leaves(self.call.args.value(), &self.call.declared.input);
         let mut answered = leaves
             .iter()
-            .filter(|leaf| lies_at(&leaf.path, &self.about.reply));
-        answered.all(|leaf| {
-            let witness = self.witness(leaf, Kind::Id);
-            witness.is_some_and(|witness| witness.is_named())
-        })
+            .filter(|leaf| lies_at(&leaf.path, &self.about.reply))
+            .peekable();
+        answered.peek().is_some()
+            && answered.all(|leaf| {
+                let witness = self.witness(leaf, Kind::Id);
+                witness.is_some_and(|witness| witness.is_named())
+            })
     }
 
     /// Whether all that is private behind a wish was read where the record was that it answers, so that who is on that

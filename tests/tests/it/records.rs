@@ -171,10 +171,12 @@ async fn what_a_call_wrote_of_which_nobody_learned_counts_all_the_same() {
 /// A write that says no id has made a record all the same. And a service may write as text what it has to say.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_record_of_whose_id_nobody_was_told_may_be_any() {
+    // What the service repeats of what it was given is no id of its own.
     for (wrote, each) in [
         ("{title: 'x'}", true),
-        ("{title: '{\"id\": \"eve\"}'}", false),
-        ("{title: {id: 'eve'}}", false),
+        ("{title: {id: 'eve'}}", true),
+        ("{title: '{\"id\": \"eve\"}'}", true),
+        ("{id: 'eve'}", false),
     ] {
         let rig = rig().open().await;
         label(&rig, &format!("{LETTER} await tools.desk.add({wrote})")).await;

@@ -41,8 +41,10 @@ pub(super) async fn visit(
         wished: caller.label.join(&call.held),
     };
     desk.begin().await?;
-    let done = super::visit(station, tasks, (caller, seq), tool, (call, within)).await?;
-    desk.end(done).await
+    match super::visit(station, tasks, (caller, seq), tool, (call, within)).await {
+        Ok(done) => desk.end(done).await,
+        Err(error) => Err(desk.give_up(error).await),
+    }
 }
 
 /// One call at a service that keeps records.
@@ -94,11 +96,15 @@ impl Desk<'_> {
     async fn end(&self, mut done: Done) -> Result<Done> {
         let flows = &self.station.gate.policy().flows;
         let said = match &done.result {
-            Ok(outcome) => records::returned(flows, &self.call.tool, outcome),
+            Ok(outcome) => {
+                let said = (self.call.args.value(), outcome);
+                records::returned(flows, &self.call.tool, said)
+            }
             Err(_) => Ids::default(),
         };
+        let failed = done.result.as_ref().err().map(Error::code);
         let kept = match self.writes() {
-            true => self.wrote(&done, &said).await,
+            true => self.wrote((failed, &done.trail.label), &said).await,
             false => Ok(()),
         };
         let mut shown = said.all;
@@ -118,14 +124,23 @@ impl Desk<'_> {
         Ok(done)
     }
 
+    /// The same of one that came to no end of its own. Where even that cannot be kept, it stays as under way.
+    async fn give_up(&self, error: Error) -> Error {
+        if self.writes() {
+            let failed = (Some(error.code()), &Label::default());
+            let _ = self.wrote(failed, &Ids::default()).await;
+        }
+        error
+    }
+
     /// Labels what was written: what the call named, what it was told that it is called, and where nobody knows which
     /// record that is, each.
-    async fn wrote(&self, done: &Done, said: &Ids) -> Result<()> {
-        let hands = self.hands(done.trail.label.clone());
+    async fn wrote(&self, (failed, read): (Option<Code>, &Label), said: &Ids) -> Result<()> {
+        let hands = self.hands(read.clone());
         let mut ids: BTreeSet<String> = self.named.all.union(&said.all).cloned().collect();
         let tainted = self.tainted();
         if !tainted.is_empty()
-            && let Some(why) = self.is_open(done, said)
+            && let Some(why) = self.is_open((failed, read), said)
         {
             tracing::warn!(
                 target: "lazaret::records",
@@ -139,13 +154,13 @@ impl Desk<'_> {
     }
 
     /// Why it may have written a record of whose id nobody was told; nothing where it has not.
-    fn is_open(&self, done: &Done, said: &Ids) -> Option<String> {
-        match &done.result {
-            Ok(_) if said.sure || self.named.sure => None,
-            Ok(_) => Some("its outcome says no id: `records.id` says where it stands".to_owned()),
-            Err(error) => self
-                .may_have_written(error.code(), &done.trail.label)
-                .then(|| format!("it ended with {}", error.code().word())),
+    fn is_open(&self, (failed, read): (Option<Code>, &Label), said: &Ids) -> Option<String> {
+        match failed {
+            None if said.sure || self.named.sure => None,
+            None => Some("its outcome says no id: `records.id` says where it stands".to_owned()),
+            Some(code) => self
+                .may_have_written(code, read)
+                .then(|| format!("it ended with {}", code.word())),
         }
     }
 

@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 use icu_normalizer::ComposingNormalizerBorrowed;
 use serde_json::Value;
 
+use super::super::Weigher;
 use super::super::kind::{Kind, text_of};
 use super::super::leaves::{at, leaves, lies_at, texts_at};
 use super::super::lines::{Flows, Records};
-use super::super::{Weigher, about};
 use crate::rules::call::Call;
 use crate::rules::caller::Caller;
 use crate::rules::policy::Policy;
@@ -31,13 +31,7 @@ pub struct Ids {
 #[must_use]
 pub fn named(call: &Call, caller: &Caller, policy: &Policy) -> Ids {
     let ledger = caller.known.ledger();
-    let weigher = Weigher {
-        call,
-        caller,
-        policy,
-        about: about(call, &policy.flows),
-        ledger: &ledger,
-    };
+    let weigher = Weigher::of(call, (caller, policy), &ledger);
     let own = kinds(&policy.flows, &call.tool);
     let naming = &weigher.about.naming;
     let mut ids = Ids::default();
@@ -57,9 +51,10 @@ pub fn named(call: &Call, caller: &Caller, policy: &Policy) -> Ids {
     ids
 }
 
-/// The ids in an outcome.
+/// The ids in an outcome. What a service repeats of the arguments, whoever wished has chosen: where policy does not say that
+/// ids stand there, it is none of which the service has told.
 #[must_use]
-pub fn returned(flows: &Flows, tool: &ToolName, outcome: &Value) -> Ids {
+pub fn returned(flows: &Flows, tool: &ToolName, (args, outcome): (&Value, &Value)) -> Ids {
     let outcome = &*read(outcome);
     let mut all = BTreeSet::new();
     if let Some(said) = flows.about(tool)
@@ -68,15 +63,21 @@ pub fn returned(flows: &Flows, tool: &ToolName, outcome: &Value) -> Ids {
         let found = at(outcome, &said.records.at).into_iter();
         all.extend(found.flat_map(|record| texts_at(record, &said.records.id)));
     }
+    let is_said = !all.is_empty();
     let fields = fields(flows, tool);
     walk(outcome, "", &mut |field, value| {
         all.extend(text_of(value).filter(|_| fields.contains(field)));
     });
-    if !all.is_empty() {
-        return Ids { all, sure: true };
+    let in_field = !all.is_empty();
+    if !in_field {
+        walk(outcome, "", &mut |_, value| all.extend(words(value)));
     }
-    walk(outcome, "", &mut |_, value| all.extend(words(value)));
-    let sure = all.iter().any(|id| has_digit(id));
+    let mut given = BTreeSet::new();
+    walk(args, "", &mut |_, value| {
+        given.extend(text_of(value).into_iter().chain(words(value)));
+    });
+    let is_told = |id: &String| (in_field || has_digit(id)) && !given.contains(id);
+    let sure = is_said || all.iter().any(is_told);
     Ids { all, sure }
 }
 
@@ -206,7 +207,8 @@ mod tests {
     }
 
     fn check(records: &str, (name, outcome): (&str, Value), ids: &[&str], sure: bool) {
-        let found = returned(&flows(records), &tool(name), &outcome);
+        let said = (&json!({"title": "t1x", "list": ["a7 b8"]}), &outcome);
+        let found = returned(&flows(records), &tool(name), said);
         let all: Vec<&str> = found.all.iter().map(String::as_str).collect();
         assert_eq!(
             (all.as_slice(), found.sure),
@@ -268,6 +270,17 @@ mod tests {
             false,
         );
         check(KNOWN, ("cal.add", Value::Null), &[], false);
+        // What the service repeats, it was told, and by whom, nobody knows.
+        check(KNOWN, ("cal.add", json!({"id": "t1x"})), &["t1x"], false);
+        check(KNOWN, ("cal.add", json!("Added b8.")), &["b8"], false);
+        check(
+            KNOWN,
+            ("cal.add", json!("Added b8 as c9.")),
+            &["b8", "c9"],
+            true,
+        );
+        let listed = json!({"events": [{"id": "t1x"}]});
+        check(KNOWN, ("cal.list", listed), &["t1x"], true);
     }
 
     #[test]
