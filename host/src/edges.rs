@@ -8,7 +8,7 @@ pub(crate) mod aside;
 mod book;
 pub mod egress;
 pub mod files;
-mod labels;
+pub(crate) mod labels;
 pub mod mcp;
 pub mod memory;
 pub mod named;

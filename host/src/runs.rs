@@ -12,6 +12,7 @@ pub mod flowed;
 pub mod goal;
 pub mod host;
 mod known;
+pub mod labels;
 mod lanes;
 pub mod left;
 mod observe;

@@ -5,7 +5,7 @@
 //! files are read or written: never a device, pipe or socket.
 
 mod kept;
-mod labelled;
+pub(crate) mod labelled;
 pub(crate) mod nested;
 mod turn;
 mod written;

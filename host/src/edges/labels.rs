@@ -5,6 +5,8 @@
 //! wash its label off. The label is stored before the bytes are: a crash in between leaves too much, never too
 //! little. What a person does to a file outside of Lazaret is that person's doing.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Row, params};
@@ -19,24 +21,24 @@ const TABLES: &str = "CREATE TABLE IF NOT EXISTS files (
 
 /// All labels of files.
 #[derive(Clone)]
-pub(super) struct FileLabels {
+pub(crate) struct FileLabels {
     book: Book,
 }
 
 /// One file: where it lies, and what it is; nothing of the latter where it is not there yet.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(crate) struct Known {
     pub(super) path: PathBuf,
     pub(super) identity: Option<(u64, u64)>,
 }
 
 impl FileLabels {
-    pub(super) fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         let book = Book::open(path, "files", TABLES)?;
         Ok(Self { book })
     }
 
-    pub(super) fn in_memory() -> Result<Self> {
+    pub(crate) fn in_memory() -> Result<Self> {
         let book = Book::in_memory("files", TABLES)?;
         Ok(Self { book })
     }
@@ -45,11 +47,30 @@ impl FileLabels {
     ///
     /// # Errors
     /// `DiskFailed`; `Corrupt` for a label that cannot be read: no label, no file.
-    pub(super) fn of(&self, file: &Known) -> Result<Label> {
+    pub(crate) fn of(&self, file: &Known) -> Result<Label> {
         const OF: &str = "SELECT label FROM files
             WHERE path = ?1 OR (number <> -1 AND number = ?2 AND device = ?3)";
         let (device, number) = numbers(file.identity);
         self.join(OF, params![bytes(&file.path), number, device])
+    }
+
+    /// The first `most` of what is labelled, in order of path, and their labels.
+    ///
+    /// # Errors
+    /// As [`FileLabels::of`].
+    pub(crate) fn list(&self, most: usize) -> Result<Vec<(PathBuf, Label)>> {
+        const LIST: &str = "SELECT path, label FROM files ORDER BY path LIMIT ?1";
+        let failed = |error: rusqlite::Error| self.book.failed(&error);
+        let database = self.book.lock();
+        let mut query = database.prepare_cached(LIST).map_err(failed)?;
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let read = |row: &Row<'_>| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, String>(1)?));
+        let rows = query.query_map([most], read).map_err(failed)?;
+        rows.map(|row| {
+            let (path, text) = row.map_err(failed)?;
+            Ok((PathBuf::from(OsString::from_vec(path)), parsed(&text)?))
+        })
+        .collect()
     }
 
     /// The labels of all that lies in a folder, together: their names are written by whoever wrote them.
@@ -74,10 +95,7 @@ impl FileLabels {
         let mut all = Label::default();
         for text in rows {
             let text = text.map_err(|error| self.book.failed(&error))?;
-            let label: Label = serde_json::from_str(&text).map_err(|error| {
-                Error::new(Code::Corrupt, "the label of a file cannot be read").because(error)
-            })?;
-            all = all.join(&label);
+            all = all.join(&parsed(&text)?);
         }
         Ok(all)
     }
@@ -118,6 +136,20 @@ impl FileLabels {
         Ok(())
     }
 
+    /// A person takes a file for their own, or a folder with all that lies in it. Says how many labels that were.
+    ///
+    /// # Errors
+    /// `DiskFailed`.
+    pub(crate) fn clear(&self, file: &Known) -> Result<usize> {
+        const CLEAR: &str = "DELETE FROM files WHERE path = ?1
+            OR (number <> -1 AND number = ?2 AND device = ?3)
+            OR substr(path, 1, length(?1) + 1) = CAST(?1 || '/' AS BLOB)";
+        let (device, number) = numbers(file.identity);
+        let row = params![bytes(&file.path), number, device];
+        let cleared = self.book.lock().execute(CLEAR, row);
+        cleared.map_err(|error| self.book.failed(&error))
+    }
+
     /// A file is gone.
     ///
     /// # Errors
@@ -134,8 +166,13 @@ impl FileLabels {
     }
 }
 
+fn parsed(text: &str) -> Result<Label> {
+    serde_json::from_str(text).map_err(|error| {
+        Error::new(Code::Corrupt, "the label of a file cannot be read").because(error)
+    })
+}
+
 fn bytes(path: &Path) -> Vec<u8> {
-    use std::os::unix::ffi::OsStrExt;
     path.as_os_str().as_bytes().to_vec()
 }
 

@@ -18,7 +18,7 @@ use crate::rules::flow::records::{EACH, Hands, plain};
 use crate::words::error::{Error, Result};
 use crate::words::id::Digest;
 use crate::words::key::HostKey;
-use crate::words::label::Source;
+use crate::words::label::{Label, Source};
 use crate::words::limits::records::{RECORDS_PER_CALL, RECORDS_PER_SERVICE};
 
 const TABLES: &str = "CREATE TABLE IF NOT EXISTS records (
@@ -43,6 +43,21 @@ pub(crate) enum Write {
     Begins(Digest),
     /// What it wrote is known.
     Ends(Digest),
+}
+
+/// What is kept of one service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Its name, as its tools have it before the dot.
+    pub service: String,
+    /// Of how many records it is known which they are.
+    pub records: usize,
+    /// Writes of which nobody knows, or will know, what they have written.
+    pub under_way: usize,
+    /// What counts for each of its records, beside what is known of one.
+    pub each: Option<Label>,
+    /// What counts for any of them.
+    pub any: Label,
 }
 
 /// The labels of one service, at work.
@@ -128,6 +143,55 @@ impl RecordLabels {
         found.unwrap_or_else(|| Err(Error::bug("the labels of records panicked")))
     }
 
+    /// What is kept, service by service.
+    ///
+    /// # Errors
+    /// `DiskFailed`, `Busy`.
+    pub fn list(&self) -> Result<Vec<Kept>> {
+        let database = self.book.lock();
+        let services = || {
+            let mut query =
+                database.prepare("SELECT DISTINCT service FROM records ORDER BY service")?;
+            let names = query.query_map([], |row| row.get::<_, String>(0))?;
+            names.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        let kept = |names: Vec<String>| {
+            let kept = names
+                .iter()
+                .map(|name| self.shelf(&database, name).summary());
+            kept.collect()
+        };
+        services()
+            .and_then(kept)
+            .map_err(|error| self.book.failed(&error))
+    }
+
+    /// What is known of one record of a service alone.
+    ///
+    /// # Errors
+    /// `DiskFailed`, `Busy`.
+    pub fn one(&self, service: &str, id: &str) -> Result<Option<Label>> {
+        let database = self.book.lock();
+        let found = self.shelf(&database, service).get(&mark(id));
+        let found = found.map_err(|error| self.book.failed(&error))?;
+        Ok(found.map(|hands| hands.all()))
+    }
+
+    /// A person takes a record of a service for their own, or all of them. Says how many labels that were.
+    ///
+    /// # Errors
+    /// `DiskFailed`, `Busy`.
+    pub fn clear(&self, service: &str, id: Option<&str>) -> Result<usize> {
+        const ALL: &str = "DELETE FROM records WHERE service = ?1";
+        const ONE: &str = "DELETE FROM records WHERE service = ?1 AND record = ?2";
+        let database = self.book.lock();
+        let cleared = match id {
+            Some(id) => database.execute(ONE, [service, &mark(id)]),
+            None => database.execute(ALL, [service]),
+        };
+        cleared.map_err(|error| self.book.failed(&error))
+    }
+
     fn shelf<'a>(&'a self, database: &'a Connection, name: &'a str) -> Shelf<'a> {
         Shelf {
             database,
@@ -199,11 +263,27 @@ impl Shelf<'_> {
     }
 
     fn count(&self) -> rusqlite::Result<usize> {
-        let query = "SELECT count(*) FROM records WHERE service = ?1";
+        self.number("SELECT count(*) FROM records WHERE service = ?1")
+    }
+
+    fn number(&self, query: &str) -> rusqlite::Result<usize> {
         let count = self
             .database
             .query_row(query, [self.name], |row| row.get::<_, i64>(0))?;
         Ok(usize::try_from(count).unwrap_or(usize::MAX))
+    }
+
+    fn summary(&self) -> rusqlite::Result<Kept> {
+        const RECORDS: &str = "SELECT count(*) FROM records WHERE service = ?1 AND record >= '0'";
+        const UNDER_WAY: &str =
+            "SELECT count(*) FROM records WHERE service = ?1 AND record < '0' AND record <> ''";
+        Ok(Kept {
+            service: self.name.to_owned(),
+            records: self.number(RECORDS)?,
+            under_way: self.number(UNDER_WAY)?,
+            each: self.each()?.map(|hands| hands.all()),
+            any: self.any()?.all(),
+        })
     }
 
     fn get(&self, mark: &str) -> rusqlite::Result<Option<Hands>> {
@@ -302,7 +382,7 @@ impl std::fmt::Debug for RecordLabels {
 )]
 mod tests {
     use super::*;
-    use crate::words::label::{Label, Sort};
+    use crate::words::label::Sort;
 
     fn open(path: &Path) -> RecordLabels {
         RecordLabels::open(path, HostKey::new(&[7; 32])).unwrap()

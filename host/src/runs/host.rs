@@ -614,14 +614,18 @@ fn open_files(mounts: &BTreeMap<Arc<str>, PathBuf>, places: &Places) -> Result<F
 }
 
 /// Labels of records are the user's own, in whatever workspace: a service is the same in each.
-fn open_past(places: &Places, key: &HostKey, caching: &Caching) -> Result<Past> {
-    let records = match &places.records {
-        Records::InMemory => RecordLabels::in_memory(key.clone())?,
+pub(super) fn open_record_labels(places: &Places, key: &HostKey) -> Result<RecordLabels> {
+    match &places.records {
+        Records::InMemory => RecordLabels::in_memory(key.clone()),
         Records::Folder(_) => {
             let folder = StateFolder::open(&places.state)?;
-            RecordLabels::open(&folder.plain_file("records.db")?, key.clone())?
+            RecordLabels::open(&folder.plain_file("records.db")?, key.clone())
         }
-    };
+    }
+}
+
+fn open_past(places: &Places, key: &HostKey, caching: &Caching) -> Result<Past> {
+    let records = open_record_labels(places, key)?;
     let keyed = Repeats::new((caching.keyed_entries, caching.keyed_ttl_ms));
     Ok(Past { keyed, records })
 }

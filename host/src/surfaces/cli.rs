@@ -14,6 +14,7 @@ mod going;
 mod init;
 mod inline;
 mod json;
+mod labels;
 mod login;
 mod logs;
 mod looking;
@@ -132,6 +133,9 @@ enum Command {
     /// Look at sessions: runs that share context.
     #[command(subcommand)]
     Sessions(sessions::Sessions),
+    /// Look at what influenced files and records of services, and take them for your own.
+    #[command(subcommand)]
+    Labels(labels::Labels),
     /// Answer the questions that runs wait for.
     #[command(subcommand)]
     Ask(ask::Ask),
@@ -310,6 +314,7 @@ async fn perform(scene: &Scene, command: Command) -> Result<u8> {
             .await
             .map_err(|error| scene.looked_in(error)),
         Command::Sessions(sessions) => sessions.perform(scene).await,
+        Command::Labels(labels) => labels.perform(scene),
         Command::Servers(servers) => servers.perform(scene).await,
         Command::Secret(secret) => secret.perform(scene),
         Command::Mcp(mcp) => mcp.perform(scene).await,

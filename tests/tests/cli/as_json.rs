@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::help::{LOOKING, all};
+use crate::labels;
 use crate::serve::counting;
 use crate::station::{Station, bundled};
 
@@ -15,7 +16,7 @@ type Before = fn() -> Station;
 /// A command, as it is called, and how it ends. `QUESTION` stands for the one that waits.
 type Case = (Before, &'static [&'static str], i32);
 
-const CHANGING: [Case; 32] = [
+const CHANGING: [Case; 34] = [
     (Station::new, &["init"], 0),
     (Station::new, &["demo", "--folder", "demo"], 0),
     (Station::new, &["config", "schema"], 0),
@@ -52,6 +53,12 @@ const CHANGING: [Case; 32] = [
     (with_server, &["servers", "check", "mail"], 0),
     (with_server, &["servers", "trust", "mail"], 0),
     (with_server, &["servers", "forget", "mail"], 0),
+    (labels::station, &["labels", "list"], 0),
+    (
+        labels::station,
+        &["labels", "clear", "--service", "desk"],
+        0,
+    ),
     (with_plugin, &["plugin", "check", "odd.wasm"], 0),
     (Station::new, &["plugin", "keygen", "new.key"], 0),
     (

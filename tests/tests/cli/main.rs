@@ -30,6 +30,7 @@ mod inline;
 mod journal;
 mod json;
 mod kept;
+mod labels;
 mod layers;
 mod leaving;
 mod left;

@@ -2,9 +2,9 @@
 
 use std::ffi::OsStr;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use cap_std::fs::MetadataExt;
+use cap_std::fs::{Metadata, MetadataExt};
 
 use super::turn::Doing;
 use super::{FileOutcome, Files, changes, relative, resolved};
@@ -216,6 +216,27 @@ impl Files {
             Some(there)
         });
         Ok(led.unwrap_or(way))
+    }
+}
+
+/// A file that a person names by its path on the host, as its label is kept.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what a file is of which a person speaks; nothing is opened"
+)]
+pub(crate) fn named(path: &Path) -> Known {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let above = path.parent().and_then(|above| resolved(above).ok());
+    let found = std::fs::metadata(&path)
+        .ok()
+        .map(Metadata::from_just_metadata);
+    let path = match (above, path.file_name()) {
+        (Some(above), Some(name)) => above.join(name),
+        (_, _) => path,
+    };
+    Known {
+        path,
+        identity: found.map(|found| (found.dev(), found.ino())),
     }
 }
 

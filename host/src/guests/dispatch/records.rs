@@ -145,8 +145,9 @@ impl Desk<'_> {
             tracing::warn!(
                 target: "lazaret::records",
                 tool = self.call.tool.as_str(),
-                "nobody knows which record it has written ({why}): each of its service counts as written under the influence of {}",
-                tainted.join(", ")
+                "nobody knows which record it has written ({why}): each of its service counts as written under the influence of {}, until you have looked through them and run `lazaret labels clear --service {}`",
+                tainted.join(", "),
+                self.call.tool.plugin()
             );
             ids.insert(EACH.to_owned());
         }

@@ -1,6 +1,8 @@
-//! Bounds of what is kept of records of services.
+//! Bounds of what is kept of files and of records of services.
 
 /// Records of one service of which a label is kept; past it, what is known of one is said of each.
 pub const RECORDS_PER_SERVICE: usize = 65_536;
 /// Ids of one call that are looked up one by one; past it, what is known of any counts.
 pub const RECORDS_PER_CALL: usize = 4_096;
+/// Files that a list of kept labels shows.
+pub const FILES_LISTED: usize = 1_000;

@@ -1,0 +1,261 @@
+//! `lazaret labels`: what influenced the files and records that outlive their run, and a person's word that they have looked
+//! through them.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::runs::open;
+use super::{Scene, print};
+use crate::gate::journal::Journal;
+use crate::runs::labels::{Kept, Labels as All};
+use crate::surfaces::paint::{faint, foreign, strong, table};
+use crate::words::error::{Error, Result};
+use crate::words::inert::visible;
+use crate::words::label::Label;
+use crate::words::limits::records::FILES_LISTED;
+
+/// Look at what influenced files and records of services, and take them for your own.
+#[derive(Debug, clap::Subcommand)]
+#[command(after_help = "Examples:
+  lazaret labels list                               files and services, and who had a hand in them
+  lazaret labels list --service cal --record e7     one record
+  lazaret labels clear --file notes/letter.md       you have looked through it, and it counts as yours
+  lazaret labels clear --service cal --record e7    the same of a record
+  lazaret labels clear --service cal                of all records of a service
+
+What a tool wrote under a stranger's influence is read under that influence later, and steers nothing by itself.
+Ids of records are kept as digests: they can be asked about, and not listed.")]
+pub(super) enum Labels {
+    /// List files, and services with records, that somebody else had influence on.
+    #[command(after_help = "Examples:\n  lazaret labels list\n  lazaret labels list --json")]
+    List(Chosen),
+    /// Take a file, or records, for your own: from then on they count as if nobody else had influenced them.
+    #[command(
+        after_help = "Examples:\n  lazaret labels clear --file notes/letter.md\n  lazaret labels clear --service cal --record e7"
+    )]
+    Clear {
+        #[command(flatten)]
+        chosen: Chosen,
+    },
+}
+
+/// What is meant.
+#[derive(Debug, clap::Args)]
+pub(super) struct Chosen {
+    /// A file, or a folder with all that lies in it.
+    #[arg(long, value_name = "PATH", conflicts_with = "service")]
+    file: Option<PathBuf>,
+    /// A service: what its tools have before the dot.
+    #[arg(long, value_name = "NAME")]
+    service: Option<String>,
+    /// The id of a record of that service.
+    #[arg(long, value_name = "ID", requires = "service")]
+    record: Option<String>,
+}
+
+impl Labels {
+    pub(super) fn perform(self, scene: &Scene) -> Result<u8> {
+        let labels = All::open(&scene.look_at_config()?.setup.places)?;
+        let audit = open(scene)?;
+        let shown = Shown {
+            scene,
+            journal: audit.journal(),
+        };
+        match self {
+            Self::List(chosen) => shown.list(&labels, &chosen),
+            Self::Clear { chosen } => shown.clear(&labels, &chosen),
+        }
+    }
+}
+
+/// How it is shown: without what is a secret.
+struct Shown<'a> {
+    scene: &'a Scene,
+    journal: &'a Journal,
+}
+
+/// One of what is listed: for people, and for programs.
+struct Row {
+    cells: Vec<String>,
+    json: Value,
+}
+
+impl Shown<'_> {
+    fn list(&self, labels: &All, chosen: &Chosen) -> Result<u8> {
+        let rows = match (&chosen.file, &chosen.service, &chosen.record) {
+            (Some(path), _, _) => vec![self.file(path, &labels.file(path)?)],
+            (None, Some(service), Some(id)) => {
+                let label = labels.record(service, id)?.unwrap_or_default();
+                vec![self.record((service, id), &label)]
+            }
+            (None, Some(service), None) => self.services(&of(labels, service)?),
+            (None, None, _) => self.all(labels)?,
+        };
+        if self.scene.json {
+            rows.iter().for_each(|row| print::compact(&row.json));
+            return Ok(0);
+        }
+        if rows.is_empty() {
+            self.say("nobody else had influence on any file or record");
+        } else {
+            let cells: Vec<Vec<String>> = rows.into_iter().map(|row| row.cells).collect();
+            print::line(table(&cells).trim_end());
+        }
+        if let (Some(service), Some(_)) = (&chosen.service, &chosen.record) {
+            self.say_each(labels, service)?;
+        }
+        Ok(0)
+    }
+
+    fn all(&self, labels: &All) -> Result<Vec<Row>> {
+        let files = labels.files()?;
+        if files.len() >= FILES_LISTED {
+            self.say(&format!("the first {FILES_LISTED} files"));
+        }
+        let files = files.iter().map(|(path, label)| self.file(path, label));
+        Ok(files.chain(self.services(&labels.services()?)).collect())
+    }
+
+    fn clear(&self, labels: &All, chosen: &Chosen) -> Result<u8> {
+        let (cleared, what) =
+            match (&chosen.file, &chosen.service) {
+                (Some(path), _) => (labels.clear_file(path)?, path.display().to_string()),
+                (None, Some(service)) => {
+                    let id = chosen.record.as_deref();
+                    let what = id.map_or_else(|| service.clone(), |id| format!("{service} {id}"));
+                    (labels.clear_records(service, id)?, what)
+                }
+                (None, None) => {
+                    return Err(Error::bad_input("nothing is said that should be cleared").hint(
+                    "say it: `--file PATH`, `--service NAME`, or `--service NAME --record ID`",
+                ));
+                }
+            };
+        let what = self.clean(&what);
+        if cleared == 0 {
+            let error = Error::not_found(format!("label of `{}`", visible(&what)));
+            return Err(error.hint("`lazaret labels list` shows what there is"));
+        }
+        tracing::warn!(target: "lazaret::labels", cleared, "a person took what others had influenced for their own");
+        if self.scene.json {
+            print::compact(&json!({"ok": true, "cleared": cleared}));
+        } else {
+            let count = print::counted(cleared, "label");
+            print::line(format!("`{}` is yours: cleared {count}", visible(&what)));
+        }
+        if let (Some(service), Some(_)) = (&chosen.service, &chosen.record) {
+            self.say_each(labels, service)?;
+        }
+        Ok(0)
+    }
+
+    /// What counts for each record of a service, beside what is known of one.
+    fn say_each(&self, labels: &All, service: &str) -> Result<()> {
+        let kept = labels.services()?;
+        let each = kept.iter().find(|kept| kept.service == service);
+        if let Some(label) = each.and_then(|kept| kept.each.as_ref())
+            && !self.scene.json
+            && !self.scene.quiet
+        {
+            let label = self.told(label);
+            print::follow(
+                format!("each record of `{service}` counts as influenced by {label}"),
+                &format!("lazaret labels clear --service {service}"),
+            );
+        }
+        Ok(())
+    }
+
+    fn file(&self, path: &Path, label: &Label) -> Row {
+        let path = self.clean(&path.display().to_string());
+        let json = json!({"file": path, "label": self.sources(label)});
+        self.row(("file", &path, ""), json, label)
+    }
+
+    fn record(&self, (service, id): (&str, &str), label: &Label) -> Row {
+        let id = self.clean(id);
+        let json = json!({"service": service, "record": id, "label": self.sources(label)});
+        self.row(("record", service, &id), json, label)
+    }
+
+    fn services(&self, services: &[Kept]) -> Vec<Row> {
+        services
+            .iter()
+            .flat_map(|kept| self.service(kept))
+            .collect()
+    }
+
+    /// Two rows where something counts for each record, and something for some.
+    fn service(&self, kept: &Kept) -> Vec<Row> {
+        let json = json!({
+            "service": kept.service, "records": kept.records, "under_way": kept.under_way,
+            "each": kept.each.as_ref().map(|label| self.sources(label)), "label": self.sources(&kept.any),
+        });
+        if self.scene.json {
+            let cells = Vec::new();
+            return vec![Row { cells, json }];
+        }
+        let some = (kept.records > 0).then(|| {
+            let what = print::counted(kept.records, "record");
+            self.row(("service", &kept.service, &what), Value::Null, &kept.any)
+        });
+        let each = kept.each.as_ref().map(|label| {
+            let what = match kept.under_way {
+                0 => "each record".to_owned(),
+                count => format!(
+                    "each record: {} under way or cut off",
+                    print::counted(count, "write")
+                ),
+            };
+            self.row(("service", &kept.service, &what), Value::Null, label)
+        });
+        some.into_iter().chain(each).collect()
+    }
+
+    fn row(&self, (kind, name, more): (&str, &str, &str), json: Value, label: &Label) -> Row {
+        let told = match label.is_ones_own() {
+            true => faint("your own"),
+            false => foreign(&self.told(label)),
+        };
+        let name = match more {
+            "" => visible(name),
+            more => visible(&format!("{name}: {more}")),
+        };
+        let cells = vec![faint(kind), strong(name), told];
+        Row { cells, json }
+    }
+
+    fn say(&self, what: &str) {
+        if !self.scene.json && !self.scene.quiet {
+            print::note(what);
+        }
+    }
+
+    fn sources(&self, label: &Label) -> Vec<String> {
+        let sources = label.sources();
+        sources
+            .map(|source| self.clean(&source.to_string()))
+            .collect()
+    }
+
+    fn told(&self, label: &Label) -> String {
+        self.clean(&label.told())
+    }
+
+    fn clean(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        self.journal.cleaning(|with| (with.text)(&mut text));
+        text
+    }
+}
+
+fn of(labels: &All, service: &str) -> Result<Vec<Kept>> {
+    let mut all = labels.services()?;
+    all.retain(|kept| kept.service == service);
+    if all.is_empty() {
+        let what = format!("label of a record of `{}`", visible(service));
+        return Err(Error::not_found(what).hint("a service is what its tools have before the dot"));
+    }
+    Ok(all)
+}
