@@ -375,7 +375,9 @@ impl Scene {
                 ),
                 Standing::Changed(what) => print::warning(
                     &format!("{what}, so nothing in it counts"),
-                    &format!("look at what changed, then run `{trust}`"),
+                    &format!(
+                        "`lazaret policy check` shows what changed in what it gives; then run `{trust}`"
+                    ),
                 ),
             }
         }

@@ -350,7 +350,9 @@ fn check_standing(path: &Path, standing: &Standing, named: bool) -> Result<()> {
         ),
         (Standing::Changed(what), _) => (
             format!("{what}, so nothing goes by it"),
-            format!("look at what changed, then run `{trust}`; with `--revoke` it is left out"),
+            format!(
+                "`lazaret policy check` shows what changed in what it gives; then run `{trust}`, or leave it out with `--revoke`"
+            ),
         ),
     };
     Err(Error::new(Code::Denied, what).hint(hint))

@@ -18,7 +18,7 @@ fn a_policy_that_is_well_formed_is_counted() {
     assert_eq!(
         told,
         json!({"ok": true, "origin": "[HERE]/lazaret.toml", "lines": 1, "unused": [], "findings": [],
-            "traces": null, "estimated": []})
+            "traces": null, "estimated": [], "since": null})
     );
 }
 

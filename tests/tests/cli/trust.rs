@@ -116,7 +116,7 @@ fn a_change_of_one_byte_ends_it() {
     station.write("lazaret.toml", format!("{CONFIG}#"));
     write(&station).ends(3).says_only(
         "error: `[HERE]/lazaret.toml` has changed since it was trusted, so nothing goes by it
-hint: look at what changed, then run `lazaret policy trust`; with `--revoke` it is left out",
+hint: `lazaret policy check` shows what changed in what it gives; then run `lazaret policy trust`, or leave it out with `--revoke`",
     );
     // Whoever only looks still may.
     station
@@ -130,6 +130,31 @@ hint: look at what changed, then run `lazaret policy trust`; with `--revoke` it 
     // The same bytes are trusted again.
     station.write("lazaret.toml", CONFIG);
     write(&station).ends(0).never("warning");
+}
+
+#[test]
+fn what_has_changed_in_what_it_gives_is_shown_before_it_is_trusted_again() {
+    let station = cloned();
+    station.trust();
+    let check = |text: &str| {
+        station.write("lazaret.toml", text);
+        station.run(&["policy", "check"]).ends(0)
+    };
+    check(&format!("{CONFIG}#")).prints(&["nothing of what it gives has changed"]);
+    let other = CONFIG.replace("[grants.", "[mounts.diary]\npath = \"docs\"\n[grants.");
+    let other = other.replace("[agents.a]", "[agents.b]");
+    let changed = ["  + mount diary ", "  + agent b ", "  - agent a "];
+    check(&other).prints(&changed).never("+ agent a");
+    let json = station.run(&["policy", "check", "--json"]).ends(0).json();
+    assert_eq!(json["since"]["gone"].as_array().map(Vec::len), Some(1));
+    let trusted = station.run(&["policy", "trust"]).ends(0);
+    trusted.prints(&changed);
+    // Once it is trusted, there is nothing to be shown any more.
+    station.run(&["policy", "check"]).ends(0).never("since");
+    station
+        .run(&["policy", "trust"])
+        .ends(0)
+        .prints(&["nothing of what it gives has changed"]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A configuration that changes while a host is open: the host goes on with what it read, whoever keeps it open can
 //! see that something has changed, and what is broken by then never holds.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use lazaret::edges::state::StateFolder;
@@ -77,7 +78,8 @@ fn what_changes_is_seen_and_what_is_broken_does_not_hold() {
     let state = StateFolder::open(&around.state).unwrap();
     let pins = || Pins::read(&state).unwrap();
     let file = ConfigFile::read(&workspace).unwrap();
-    pins().pin(&state, &workspace, &file).unwrap();
+    let gives = BTreeSet::new();
+    pins().pin(&state, (&workspace, &file), gives).unwrap();
     let trusted = new.again(&around, None).unwrap().unwrap();
     assert_eq!(calls(&trusted), 1);
     assert!(pins().unpin(&state, &workspace).unwrap());

@@ -8,6 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
+use super::policy::gives;
 use super::run::pursue;
 use super::{Scene, print};
 use crate::edges::named;
@@ -207,7 +208,9 @@ fn refuse_others(folder: &Path) -> Result<()> {
 fn trusted_config(scene: &Scene, folder: &Path) -> Result<Config> {
     let path = folder.join(NAME);
     let state = StateFolder::open(&scene.around.state)?;
-    Pins::read(&state)?.pin(&state, &path, &ConfigFile::read(&path)?)?;
+    let file = ConfigFile::read(&path)?;
+    let gives = gives::lines(&gives::gifts(&file, &path));
+    Pins::read(&state)?.pin(&state, (&path, &file), gives)?;
     Config::read(&scene.around, Some(&path))
 }
 

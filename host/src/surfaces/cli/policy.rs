@@ -3,13 +3,14 @@
 mod check;
 mod explain;
 mod flow;
-mod gives;
+pub(super) mod gives;
 mod recorded;
 mod suggest;
 mod test;
 
 use serde_json::json;
 
+use self::gives::Since;
 use super::{Scene, print};
 use crate::edges::state::StateFolder;
 use crate::surfaces::config::file::ConfigFile;
@@ -95,9 +96,10 @@ async fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
     }
     let file = ConfigFile::read(&path)?;
     let digest = file.digest(&path);
-    pins.pin(&state, &path, &file)?;
-    let looked = check::look(scene).await;
     let gifts = gives::gifts(&file, &path);
+    let since = pins.gave(&path).map(|gave| Since::between(gave, &gifts));
+    pins.pin(&state, (&path, &file), gives::lines(&gifts))?;
+    let looked = check::look(scene).await;
     // It is trusted, and whoever relies on it must learn that it cannot be used.
     let status = looked
         .as_ref()
@@ -109,7 +111,7 @@ async fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
         };
         print::value(
             &json!({
-                "ok": status == 0, "path": path, "digest": digest, "gives": gifts,
+                "ok": status == 0, "path": path, "digest": digest, "gives": gifts, "since": since,
                 "findings": findings, "unusable": unusable,
             }),
             true,
@@ -122,6 +124,7 @@ async fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
         digest.short()
     ));
     gives::say(&gifts);
+    since.iter().for_each(Since::say);
     match looked {
         Ok(looked) => check::say(&looked.findings),
         Err(error) => {

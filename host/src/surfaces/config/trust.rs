@@ -3,7 +3,7 @@
 //! What arrives with a cloned repository grants nothing (invariant 14). `lazaret policy trust` pins the
 //! digest of the file and of the components that it names; any change ends the trust.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -40,11 +40,14 @@ enum Pin {
     Parted {
         digest: String,
         parts: BTreeMap<String, String>,
+        /// All that it gave, a line each.
+        #[serde(default)]
+        gives: BTreeSet<String>,
     },
 }
 
 impl Pin {
-    fn of(file: &ConfigFile, path: &Path) -> Self {
+    fn of(file: &ConfigFile, path: &Path, gives: BTreeSet<String>) -> Self {
         let parts = file.parts(path);
         Self::Parted {
             digest: ConfigFile::digest_of(&parts).to_string(),
@@ -52,6 +55,7 @@ impl Pin {
                 .into_iter()
                 .map(|part| (part.what, part.digest))
                 .collect(),
+            gives,
         }
     }
 
@@ -145,12 +149,26 @@ impl Pins {
         name_of(path).is_ok_and(|name| self.0.contains_key(&name))
     }
 
-    /// Pins a file as it is now.
+    /// What a file gave when it was trusted, a line each; nothing of one that never was.
+    #[must_use]
+    pub fn gave(&self, path: &Path) -> Option<&BTreeSet<String>> {
+        match self.0.get(&name_of(path).ok()?)? {
+            Pin::Whole(_) => None,
+            Pin::Parted { gives, .. } => Some(gives),
+        }
+    }
+
+    /// Pins a file as it is now, with all that it gives, a line each.
     ///
     /// # Errors
     /// `DiskFailed`.
-    pub fn pin(mut self, state: &StateFolder, path: &Path, file: &ConfigFile) -> Result<()> {
-        self.0.insert(name_of(path)?, Pin::of(file, path));
+    pub fn pin(
+        mut self,
+        state: &StateFolder,
+        (path, file): (&Path, &ConfigFile),
+        gives: BTreeSet<String>,
+    ) -> Result<()> {
+        self.0.insert(name_of(path)?, Pin::of(file, path, gives));
         self.write(state)
     }
 

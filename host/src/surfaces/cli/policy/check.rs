@@ -1,12 +1,17 @@
 //! `lazaret policy check`: is the configuration well-formed, and is every line about something?
 
+use std::path::Path;
+
 use serde_json::json;
 
 use super::super::{Scene, print};
+use super::gives::{Since, gifts};
+use crate::edges::state::StateFolder;
 use crate::runs::host::{Host, Setup};
 use crate::runs::provider::Provider;
 use crate::surfaces::config::file::ConfigFile;
 use crate::surfaces::config::lint::Finding;
+use crate::surfaces::config::trust::{Pins, Standing};
 use crate::surfaces::config::uses::{By, Unkept, unkept, uses};
 use crate::surfaces::config::{Config, NAME, lint};
 use crate::surfaces::paint::{foreign, good};
@@ -80,7 +85,11 @@ pub(super) fn say(findings: &[Finding]) {
 }
 
 pub(super) async fn perform(scene: &Scene, strict: bool) -> Result<u8> {
-    let has_own = scene.look_at_config()?.workspace.is_some();
+    let workspace = scene.look_at_config()?.workspace;
+    let since = match &workspace {
+        Some((path, Standing::Changed(_))) => since(scene, path)?,
+        Some((_, Standing::Trusted | Standing::New)) | None => None,
+    };
     let Looked {
         host,
         findings,
@@ -105,7 +114,7 @@ pub(super) async fn perform(scene: &Scene, strict: bool) -> Result<u8> {
             &json!({
                 "ok": true, "origin": policy.origin, "lines": policy.lines.len(),
                 "unused": unused, "findings": findings, "traces": told,
-                "estimated": estimated,
+                "estimated": estimated, "since": since,
             }),
             true,
         );
@@ -117,9 +126,9 @@ pub(super) async fn perform(scene: &Scene, strict: bool) -> Result<u8> {
         policy.origin,
         print::counted(policy.lines.len(), "grant"),
         print::counted(policy.mounts.len(), "mount"),
-        match has_own {
-            true => String::new(),
-            false => format!(" (no `{NAME}` here or above: `lazaret init` writes one)"),
+        match workspace {
+            Some(_) => String::new(),
+            None => format!(" (no `{NAME}` here or above: `lazaret init` writes one)"),
         }
     ));
     if let Some(place) = told {
@@ -138,8 +147,16 @@ pub(super) async fn perform(scene: &Scene, strict: bool) -> Result<u8> {
             foreign(&terms.place())
         ));
     }
+    since.iter().for_each(Since::say);
     say(&findings);
     Ok(status)
+}
+
+/// What a file gives that is not what it gave when it was trusted.
+fn since(scene: &Scene, path: &Path) -> Result<Option<Since>> {
+    let pins = Pins::read(&StateFolder::open(&scene.around.state)?)?;
+    let gifts = gifts(&ConfigFile::read(path)?, path);
+    Ok(pins.gave(path).map(|gave| Since::between(gave, &gifts)))
 }
 
 /// The files that count, in their order.

@@ -2,6 +2,8 @@
 //!
 //! Whatever starts, asks, reads, sends or loosens is said, and in the words of the file where those say it best.
 
+use std::collections::BTreeSet;
+use std::iter;
 use std::path::Path;
 
 use serde::Serialize;
@@ -21,7 +23,7 @@ use crate::surfaces::paint::{foreign, strong};
 
 /// One thing, and what the file gives it.
 #[derive(Debug, Serialize)]
-pub(super) struct Gift {
+pub(in crate::surfaces::cli) struct Gift {
     what: String,
     gives: String,
     /// More of it, a line each.
@@ -61,7 +63,7 @@ const AS_WRITTEN: [(&str, &str); 18] = [
 ];
 
 /// All that the file at `path` gives, the widest first.
-pub(super) fn gifts(file: &ConfigFile, path: &Path) -> Vec<Gift> {
+pub(in crate::surfaces::cli) fn gifts(file: &ConfigFile, path: &Path) -> Vec<Gift> {
     let mut all: Vec<Gift> = Vec::new();
     all.extend(
         file.mcp
@@ -92,6 +94,48 @@ pub(super) fn gifts(file: &ConfigFile, path: &Path) -> Vec<Gift> {
     }
     all.extend(as_written(file));
     all
+}
+
+/// What has changed since a file was trusted, a line each.
+#[derive(Debug, Serialize)]
+pub(super) struct Since {
+    new: BTreeSet<String>,
+    gone: BTreeSet<String>,
+}
+
+impl Since {
+    /// Between what it gave and what it gives.
+    pub(super) fn between(gave: &BTreeSet<String>, gifts: &[Gift]) -> Self {
+        let now = lines(gifts);
+        Self {
+            new: now.difference(gave).cloned().collect(),
+            gone: gave.difference(&now).cloned().collect(),
+        }
+    }
+
+    /// Prints it, under what it is about.
+    pub(super) fn say(&self) {
+        if self.new.is_empty() && self.gone.is_empty() {
+            print::line("since it was trusted last, nothing of what it gives has changed");
+            return;
+        }
+        print::line("since it was trusted last:");
+        for (sign, lines) in [("+", &self.new), ("-", &self.gone)] {
+            for line in lines {
+                print::line(format!("  {sign} {}", foreign(line)));
+            }
+        }
+    }
+}
+
+/// All of them, a line each, to be compared with those of another time.
+pub(in crate::surfaces::cli) fn lines(gifts: &[Gift]) -> BTreeSet<String> {
+    let of = |gift: &Gift| {
+        let first = format!("{} {}", gift.what, gift.gives);
+        let with = gift.with.iter().map(|more| format!("{} {more}", gift.what));
+        iter::once(first).chain(with).collect::<Vec<_>>()
+    };
+    gifts.iter().flat_map(of).collect()
 }
 
 /// Prints them, a line each.
