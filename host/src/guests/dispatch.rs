@@ -38,7 +38,7 @@ use crate::gate::{NotPassed, Passed, Performed, Permit, denied, unfit};
 use crate::rules::call::{self, Call, Within, confirm};
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::flow::apart::{Apart, misfit_bits};
-use crate::rules::flow::handles::{Given, told_label};
+use crate::rules::flow::handles::{Given, Naming, told_label};
 use crate::rules::flow::part;
 use crate::rules::json;
 use crate::rules::manifest::{Sensitivity, SurfaceWord};
@@ -267,7 +267,7 @@ async fn pass(
     station
         .gate
         .pass(caller, call, async |permit| {
-            if caller.known.beside {
+            if caller.known.beside != Naming::Next {
                 // Their starts are up front, and in their order (U-14).
                 tokio::task::yield_now().await;
             }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 pub use self::reserved::Reserved;
 use super::chain::{Chain, Terms};
-use super::flow::handles::Handles;
+use super::flow::handles::{Handles, Naming};
 use super::flow::ledger::Ledger;
 use super::flow::lines::{Flows, Holding};
 use super::grant::{Grant, Pattern};
@@ -123,8 +123,9 @@ pub struct Known {
     chain: Arc<Mutex<Chain>>,
     /// What whoever calls says of this one call.
     pub asked: Invocation,
-    /// Whether it is one of several calls of a model that are made at once: all of them are judged before one begins.
-    pub beside: bool,
+    /// Of one of several calls of a model that are made at once, the number that is kept for what it may hold. All of them
+    /// are judged before one begins.
+    pub beside: Naming,
 }
 
 /// What a client says of one call, beside what it is: before the manifest, and never past policy.
@@ -320,7 +321,7 @@ impl Known {
             consults: Arc::default(),
             chain: Arc::default(),
             asked: Invocation::default(),
-            beside: false,
+            beside: Naming::Next,
         }
     }
 
@@ -368,7 +369,7 @@ impl Known {
             questions: Arc::default(),
             weighed,
             asked: Invocation::default(),
-            beside: false,
+            beside: Naming::Next,
             ..self.clone()
         }
     }

@@ -325,16 +325,13 @@ impl Weigher<'_> {
             self.weigh_naming(&mut weighing);
         }
         // What a server is told that came from itself, it knows.
-        let own = self
-            .call
-            .declared
-            .outside
-            .then(|| server::source(self.call.tool.plugin()));
-        let private = self
-            .policy
-            .flows
-            .classes
-            .is_private_beside(label, own.as_ref());
+        let server = self.call.tool.plugin();
+        let own = match self.call.declared.outside {
+            true => vec![server::source(server), server::words(server)],
+            false => Vec::new(),
+        };
+        let classes = &self.policy.flows.classes;
+        let private = classes.is_private_beside(label, &own);
         // Where a question is open already, its answer names the destination.
         let open = weighing.open.is_empty() && self.about.accepts == class::Secrecy::Public;
         if leaves_host && private && leads != Leads::Named && open {

@@ -266,6 +266,12 @@ pub fn source(server: &str) -> Source {
     Source::new(Sort::Mcp, server)
 }
 
+/// The source that its words are: names, descriptions and schemas of its tools. Who has read those has read nothing else of it.
+#[must_use]
+pub fn words(server: &str) -> Source {
+    Source::new(Sort::Mcp, &format!("{server}.*"))
+}
+
 impl Remote {
     /// A request to it: with its secrets in their headers, and these beside them.
     ///

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::guests::dispatch::Outcome;
 use crate::rules::caller::Known;
 use crate::rules::code_mode::Names;
-use crate::rules::flow::handles::READ;
+use crate::rules::flow::handles::{Naming, READ};
 use crate::rules::manifest::Truncation;
 use crate::rules::policy::Policy;
 use crate::rules::sanitise::{preview, truncate, visible};
@@ -61,7 +61,8 @@ fn keep(outcome: &Outcome, policy: &Policy, known: &Known) -> Option<String> {
     if policy.flows.classes.is_secret(&outcome.label) || outcome.tool == READ {
         return None;
     }
-    known.handles().hold(value, &outcome.label).ok()
+    let mut handles = known.handles();
+    handles.hold(Naming::Next, value, &outcome.label).ok()
 }
 
 /// What a model on the other side of a surface is told in place of a secret: that it was made. Its own files and logs go

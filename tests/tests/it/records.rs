@@ -23,9 +23,11 @@ const POLICY: &str = r#"
     records = { id = "id" }
     [flow.tools."desk.change"]
     steering = { id = "id" }
+    records = { changes = "id" }
     content = ["title"]
     [flow.tools."desk.lose"]
     steering = { id = "id" }
+    records = { changes = "id" }
     content = ["title"]
     [flow.tools."desk.find"]
     content = ["records", "title"]

@@ -96,10 +96,7 @@ impl Desk<'_> {
     async fn end(&self, mut done: Done) -> Result<Done> {
         let flows = &self.station.gate.policy().flows;
         let said = match &done.result {
-            Ok(outcome) => {
-                let said = (self.call.args.value(), outcome);
-                records::returned(flows, &self.call.tool, said)
-            }
+            Ok(outcome) => records::returned(flows, &self.call.tool, outcome),
             Err(_) => Ids::default(),
         };
         let failed = done.result.as_ref().err().map(Error::code);
@@ -158,7 +155,10 @@ impl Desk<'_> {
     fn is_open(&self, (failed, read): (Option<Code>, &Label), said: &Ids) -> Option<String> {
         match failed {
             None if said.sure || self.named.sure => None,
-            None => Some("its outcome says no id: `records.id` says where it stands".to_owned()),
+            None => Some(
+                "its outcome says no id where `records.id` of it says, and `records.changes` names no argument"
+                    .to_owned(),
+            ),
             Some(code) => self
                 .may_have_written(code, read)
                 .then(|| format!("it ended with {}", code.word())),

@@ -1,7 +1,7 @@
 //! What whoever wished is told in place of an outcome or a failure: all of it, the card of a handle that holds it, or a
 //! scalar that leaves one. What has entered the run is noted on the way.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::leaves::leave;
 use crate::guests::apart::Telling;
@@ -10,7 +10,7 @@ use crate::guests::station::Station;
 use crate::rules::call::Call;
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::flow::apart::{Apart, fault_bits, fault_card, fault_in, fault_told};
-use crate::rules::flow::handles::{self, Fate, Made};
+use crate::rules::flow::handles::{self, Fate, Made, Naming};
 use crate::rules::flow::ledger::Behind;
 use crate::rules::flow::lines::Flows;
 use crate::rules::flow::pick;
@@ -36,13 +36,15 @@ pub(super) fn tell_fault(
         }
         Telling::Whole | Telling::Free => return Ok(None),
     };
-    let flows = &station.gate.policy().flows;
+    let policy = station.gate.policy();
+    let flows = &policy.flows;
     let said = Value::from(error.message());
     let given = (call.args.value(), call.places.as_slice());
     let fate = match caller.origin {
         Origin::Model | Origin::Script => {
             let labels = (label, &caller.label);
-            handles::fate(flows, caller.known.hold, &call.tool, (&said, given), labels)
+            let how = (caller.known.hold, &policy.inbound.caps);
+            handles::fate(flows, how, &call.tool, (&said, given), labels)
         }
         Origin::Client | Origin::Host | Origin::Tool(_) => Fate::Shown,
     };
@@ -56,7 +58,7 @@ pub(super) fn tell_fault(
         return Ok(None);
     }
     // Whatever is charged is on record, with the handle.
-    let name = held.hold(&said, label)?;
+    let name = held.hold(naming(caller), &said, label)?;
     if apart {
         held.charge(bits, flows.bits)?;
     }
@@ -104,6 +106,14 @@ fn see(
     ledger.saw(flows, &call.tool, call.args.value(), (value, behind));
 }
 
+/// How a handle of what came of a wish is called. A script sees by its clock what has ended first.
+fn naming(caller: &Caller) -> Naming {
+    match caller.origin {
+        Origin::Model => caller.known.beside,
+        Origin::Script | Origin::Client | Origin::Host | Origin::Tool(_) => Naming::Next,
+    }
+}
+
 /// What whoever wished is told in place of an outcome: a handle, or a scalar that leaves one; nothing where it is
 /// told the outcome.
 pub(super) fn tell(
@@ -113,7 +123,8 @@ pub(super) fn tell(
     (value, label, altered): (&Value, &Label, bool),
     trail: &Trail,
 ) -> Result<Option<Value>> {
-    let flows = &station.gate.policy().flows;
+    let policy = station.gate.policy();
+    let flows = &policy.flows;
     let args = call.args.value();
     if !altered {
         see(caller, (flows, call), (value, label), trail);
@@ -122,7 +133,8 @@ pub(super) fn tell(
     let fate = match caller.origin {
         Origin::Model | Origin::Script => {
             let labels = (label, &caller.label);
-            handles::fate(flows, caller.known.hold, &call.tool, (value, given), labels)
+            let how = (caller.known.hold, &policy.inbound.caps);
+            handles::fate(flows, how, &call.tool, (value, given), labels)
         }
         Origin::Client | Origin::Host | Origin::Tool(_) => Fate::Shown,
     };
@@ -143,11 +155,10 @@ pub(super) fn tell(
             if bits > 0 {
                 leave(station, caller, &mut held, bits)?;
             }
-            let name = match held.hold(value, label) {
+            let name = match held.hold(naming(caller), value, label) {
                 Ok(name) => name,
-                // It has happened, and must not look as if it had not.
                 Err(error) if call.declared.is_sink() => {
-                    return Ok(Some(json!({"done": true, "withheld": error.message()})));
+                    return Ok(Some(handles::withheld(&error)));
                 }
                 Err(error) => return Err(error),
             };

@@ -156,12 +156,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::rules::flow::handles::Handles;
+    use crate::rules::flow::handles::{Handles, Naming};
     use crate::words::label::Label;
 
     fn check(way: Apart, args: &Value) -> Result<()> {
         let mut handles = Handles::default();
-        let name = handles.hold(&json!(["canary"]), &Label::default());
+        let name = handles.hold(Naming::Next, &json!(["canary"]), &Label::default());
         assert_eq!(name.unwrap(), "h1");
         way.check(&Given::resolve(args, &handles).unwrap())
     }

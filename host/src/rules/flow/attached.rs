@@ -96,6 +96,7 @@ pub fn name_apart(files: &mut [Attachment]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::flow::handles::Naming;
     use crate::words::label::{Label, Source};
 
     fn file(name: &str, bytes: &[u8]) -> Attachment {
@@ -160,7 +161,7 @@ mod tests {
         hold(&mut handles, &files);
         // The host's own names go on from the beginning.
         for name in ["h1", "h2"] {
-            let held = handles.hold(&json!(name), &Label::default());
+            let held = handles.hold(Naming::Next, &json!(name), &Label::default());
             assert_eq!(held.unwrap(), name);
         }
     }

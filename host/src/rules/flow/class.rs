@@ -95,7 +95,14 @@ impl Classes {
         if source.is_many() {
             return self.of_many(source);
         }
-        let said = self.said.get(&source.to_string());
+        let text = source.to_string();
+        let said = self.said.get(&text).or_else(|| {
+            // What a server says of its tools is the server's.
+            let server = text
+                .strip_suffix(".*")
+                .filter(|_| source.sort() == Sort::Mcp);
+            self.said.get(server?)
+        });
         said.copied().unwrap_or_else(|| self.usual(source))
     }
 
@@ -165,7 +172,7 @@ impl Classes {
             .into_iter()
             .filter(|name| !self.read.contains(*name));
         let sources = unread.map(|name| match self.servers.contains(name) {
-            true => server::source(name),
+            true => server::words(name),
             false => Source::new(Sort::Tool, &format!("{name}.*")),
         });
         let strangers = sources.filter(|source| self.of(source).integrity == Integrity::Untrusted);
@@ -176,15 +183,15 @@ impl Classes {
     /// counted: it was typed to be acted upon.
     #[must_use]
     pub fn is_private(&self, label: &Label) -> bool {
-        self.is_private_beside(label, None)
+        self.is_private_beside(label, &[])
     }
 
-    /// The same, where what comes from one source is told to that source.
+    /// The same, where what comes from these sources is told to them.
     #[must_use]
-    pub fn is_private_beside(&self, label: &Label, told: Option<&Source>) -> bool {
+    pub fn is_private_beside(&self, label: &Label, told: &[Source]) -> bool {
         label.sources().any(|source| {
             source.sort() != Sort::User
-                && told != Some(source)
+                && !told.contains(source)
                 && self.of(source).secrecy == Secrecy::Private
         })
     }
@@ -372,9 +379,16 @@ mod tests {
         assert_eq!(classes.of_words(&names), label("tool:other.*"));
         assert!(classes.is_tainted(&label("tool:third.one")));
         assert_eq!(classes.of_words([]), Label::default());
-        // A server's words are the server's.
+        // A server's words are the server's, and not what it has said since.
         let names = [ToolName::parse("post.send").unwrap()];
-        assert_eq!(classes.of_words(&names), label("mcp:post"));
+        assert_eq!(classes.of_words(&names), label("mcp:post.*"));
+        let mut told = classes.clone();
+        let said = Class {
+            integrity: Integrity::Trusted,
+            secrecy: Secrecy::Private,
+        };
+        told.said.insert("mcp:post".to_owned(), said);
+        assert_eq!(told.of_words(&names), Label::default());
         classes.read.insert("post".to_owned());
         assert_eq!(classes.of_words(&names), Label::default());
     }

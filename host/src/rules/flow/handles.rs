@@ -18,15 +18,13 @@ use super::leaves::{at, texts_at};
 use super::ledger::is_foreign;
 use super::lines::{Flows, Holding, Records};
 use super::plain;
-use super::records::{Touched, is_tainted};
+use super::records::{Tainted, Touched};
+use crate::rules::sanitise::Caps;
 use crate::rules::server;
 use crate::words::error::{Code, Error, Issue, Result};
 use crate::words::id::{ToolName, shown};
 use crate::words::label::{Label, Sort, Source};
-use crate::words::limits::{
-    CHARS_PER_TOKEN, HANDLE_BYTES, HANDLE_RECORDS, HANDLE_VALUES, HANDLES, HANDLES_NAMED,
-    OBSERVATION_TOKENS,
-};
+use crate::words::limits::{HANDLE_BYTES, HANDLE_RECORDS, HANDLE_VALUES, HANDLES, HANDLES_NAMED};
 
 /// The key by which a handle is told from a value.
 pub const KEY: &str = "$handle";
@@ -36,6 +34,8 @@ pub const PLUGIN: &str = "handle";
 pub const READ: &str = "handle.read";
 /// The tool by which a person makes a text their own words.
 pub const ADOPT: &str = "handle.adopt";
+/// The key of why nobody is told of an outcome.
+const WITHHELD: &str = "withheld";
 /// Tools whose outcome is a scalar that may leave a handle.
 const SCALARS: [&str; 2] = ["handle.count", "handle.scalar"];
 
@@ -49,6 +49,17 @@ pub struct Handles {
     last: u64,
     bytes: usize,
     bits: u32,
+}
+
+/// How a new handle is called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Naming {
+    /// By the number after that of the last one.
+    #[default]
+    Next,
+    /// By this number, which was kept for it: of calls that are made at once, nobody is told by it which has ended first,
+    /// since that may say what one of them was given.
+    Kept(u64),
 }
 
 /// What a handle holds.
@@ -67,13 +78,25 @@ impl Handles {
     ///
     /// # Errors
     /// `OverBudget` past what a run may hold.
-    pub fn hold(&mut self, value: &Value, label: &Label) -> Result<String> {
+    pub fn hold(&mut self, naming: Naming, value: &Value, label: &Label) -> Result<String> {
         if self.held.len() >= self.most {
             return Err(over(self.most));
         }
-        let name = format!("h{}", self.last.saturating_add(1));
+        let number = match naming {
+            Naming::Next => self.last.saturating_add(1),
+            Naming::Kept(number) => number,
+        };
+        let name = format!("h{number}");
         self.hold_as(&name, value, label)?;
         Ok(name)
+    }
+
+    /// Keeps a number each for so many calls that are made at once, and says the first.
+    pub fn keep_for(&mut self, calls: usize) -> u64 {
+        let first = self.last.saturating_add(1);
+        let calls = u64::try_from(calls).unwrap_or(u64::MAX);
+        self.last = self.last.saturating_add(calls);
+        first
     }
 
     /// Holds a value under a name: of an earlier life, or of the user's choice.
@@ -382,11 +405,12 @@ pub enum Fate {
     Leaves(u32),
 }
 
-/// What becomes of an outcome of `tool` for a caller of this label, in a run that holds so.
+/// What becomes of an outcome of `tool` for a caller of this label, in a run that holds so; large is what would be cut for
+/// its length.
 #[must_use]
 pub fn fate(
     flows: &Flows,
-    hold: Holding,
+    (hold, caps): (Holding, &Caps),
     tool: &ToolName,
     (outcome, given): (&Value, (&Value, &[String])),
     (label, caller): (&Label, &Label),
@@ -414,22 +438,37 @@ pub fn fate(
             None => Fate::Held,
         };
     }
-    if large && outcome.to_string().chars().count() > OBSERVATION_TOKENS * CHARS_PER_TOKEN {
+    let is_whole = || match outcome {
+        Value::String(text) => caps.fit(text),
+        other => caps.fit(&other.to_string()),
+    };
+    if large && !is_whole() {
         return Fate::Held;
     }
     Fate::Shown
 }
 
 /// What whoever is told `told` in place of an outcome is under the influence of by that: of a handle nothing, since
-/// it has not read what that holds; of a scalar, or of the kind of a failure, nothing but who may read it.
+/// it has not read what that holds; of a scalar, or of the kind of a failure, nothing but who may read it. That there was
+/// no room for an outcome says how large that is, and all others.
 #[must_use]
 pub fn told_label(tool: &str, told: &Value, label: &Label) -> Label {
+    if told.get(WITHHELD).is_some() && handle_in(told).is_none() {
+        return label.clone();
+    }
     let is_scalar = SCALARS.contains(&tool) && handle_in(told).is_none();
     if is_scalar || fault_in(told).is_some() {
         label.of_scalar()
     } else {
         Label::default()
     }
+}
+
+/// What is told in place of the outcome of an effect for which there is no room: it has happened, and must not look as if it
+/// had not.
+#[must_use]
+pub fn withheld(error: &Error) -> Value {
+    json!({"done": true, WITHHELD: error.message()})
 }
 
 /// The bits that a scalar carries; nothing for what is none.
@@ -555,10 +594,11 @@ fn trusted(
     if records.trusted.is_empty() {
         return None;
     }
+    let tainted = Tainted::of(flows, touched);
     let fields = |record: &&Value| -> Value {
         let own = !is_foreign(flows, records, record);
         // What was written under a stranger's influence may have been written of a handle.
-        let touched = is_tainted(flows, (records, touched), record);
+        let touched = tainted.has(records, record);
         let known = records.trusted.iter().map(|(field, kind)| {
             let texts = texts_at(record, field).into_iter().filter(|_| !touched);
             let texts = texts.filter_map(|text| plain::value(*kind, &text, own));

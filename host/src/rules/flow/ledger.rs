@@ -12,7 +12,7 @@ use super::class::{Classes, Integrity, Secrecy};
 use super::kind::{Kind, text_of};
 use super::leaves::{at, texts_at};
 use super::lines::{Flows, Records, ToolFlow};
-use super::records::{Touched, is_tainted};
+use super::records::{Tainted, Touched, plain};
 use super::typed::{Typed, words};
 use super::verbatim::Verbatim;
 use crate::rules::server;
@@ -45,6 +45,8 @@ pub struct Ledger {
 struct Met {
     people: BTreeSet<(Kind, String)>,
     read: Label,
+    /// Whether it was seen where no stranger may have said what to look for.
+    found: bool,
 }
 
 /// What is behind an outcome.
@@ -86,13 +88,17 @@ impl Behind<'_> {
         })
     }
 
-    /// Whether a stranger may have said what to look for. The words of the service's own tools are behind each call of them.
+    /// Whether a stranger may have said what to look for, in the open or by way of a handle. The words of the service's own
+    /// tools are behind each call of them.
     fn is_led(self, classes: &Classes, tool: &ToolName) -> bool {
+        let words = server::words(tool.plugin());
         let own = |source: &&Source| {
             let plugin = source.name().split('.').next();
-            source.sort() == Sort::Tool && plugin == Some(tool.plugin())
+            let is_code = source.sort() == Sort::Tool && plugin == Some(tool.plugin());
+            is_code || **source == words
         };
-        let others = self.wished.sources().filter(|source| !own(source));
+        let wished = self.wished.join(self.held);
+        let others = wished.sources().filter(|source| !own(source));
         let others = others.fold(Label::default(), |label, one| label.with(one.clone()));
         classes.is_tainted(&others)
     }
@@ -163,17 +169,19 @@ impl Ledger {
         }
         let read = behind.read_from(&flows.classes, tool);
         let led = behind.is_led(&flows.classes, tool);
+        let (given, tainted) = (Given::of(args), Tainted::of(flows, behind.touched));
         let (mut full, mut own) = (false, false);
         for record in at(outcome, &records.at) {
             let mine = !is_foreign(flows, records, record);
-            if mine && is_tainted(flows, (records, behind.touched), record) {
+            if mine && tainted.has(records, record) {
                 self.saw_theirs(tool, records, record);
                 continue;
             }
             // Of two records of one title, a stranger would have the one read that is theirs.
             let is_led = led && !self.has_met(tool, records, record);
-            full |= is_full(record);
-            own |= is_full(record) && mine;
+            let says = is_record(records, record) && given.is_answered(record);
+            full |= says;
+            own |= says && mine;
             self.saw_record(flows, (tool, &read, is_led), records, record);
         }
         for (argument, kind) in &records.asks {
@@ -187,10 +195,13 @@ impl Ledger {
         }
     }
 
-    /// Whether a record was seen before.
+    /// Whether a record was found before by nobody's leading.
     fn has_met(&self, tool: &ToolName, records: &Records, record: &Value) -> bool {
-        let id = first(record, &records.id);
-        id.is_some_and(|id| self.people.contains_key(&(tool.plugin().to_owned(), id)))
+        let met = first(record, &records.id).and_then(|id| {
+            let known = (tool.plugin().to_owned(), id);
+            self.people.get(&known)
+        });
+        met.is_some_and(|met| met.found)
     }
 
     /// A record of the user's that was written under a stranger's influence is no stranger's letter either: it vouches for
@@ -275,6 +286,7 @@ impl Ledger {
             let met = met.or_default();
             met.people.extend(people);
             met.read = met.read.join(read);
+            met.found |= !led;
         }
     }
 
@@ -364,14 +376,40 @@ pub(super) fn is_foreign(flows: &Flows, records: &Records, record: &Value) -> bo
     })
 }
 
-/// Whether an answer says that there is something: an empty list beside a count of none does not.
-fn is_full(value: &Value) -> bool {
+/// Whether there is a record: where policy says where its id stands, what has none is some other answer.
+fn is_record(records: &Records, record: &Value) -> bool {
+    records.id.is_empty() || first(record, &records.id).is_some()
+}
+
+/// What a service was told. That it says it again is no answer.
+struct Given(BTreeSet<String>);
+
+impl Given {
+    fn of(args: &Value) -> Self {
+        let mut given = BTreeSet::new();
+        texts(args, &mut given);
+        Self(given)
+    }
+
+    /// Whether an answer says that there is something: an empty list beside a count of none does not.
+    fn is_answered(&self, value: &Value) -> bool {
+        match value {
+            Value::Array(items) => items.iter().any(|item| self.is_answered(item)),
+            Value::Object(map) => map.values().any(|item| self.is_answered(item)),
+            Value::Number(number) if number.as_f64() == Some(0.0) => false,
+            Value::Bool(said) => *said,
+            Value::Null | Value::String(_) | Value::Number(_) => {
+                text_of(value).is_some_and(|text| !self.0.contains(&plain(&text)))
+            }
+        }
+    }
+}
+
+fn texts(value: &Value, all: &mut BTreeSet<String>) {
     match value {
-        Value::Array(items) => items.iter().any(is_full),
-        Value::Object(map) => map.values().any(is_full),
-        Value::Number(number) => number.as_f64() != Some(0.0),
-        Value::Bool(said) => *said,
-        Value::Null | Value::String(_) => text_of(value).is_some(),
+        Value::Array(items) => items.iter().for_each(|item| texts(item, all)),
+        Value::Object(map) => map.values().for_each(|item| texts(item, all)),
+        single => all.extend(text_of(single).map(|text| plain(&text))),
     }
 }
 
@@ -395,7 +433,12 @@ mod tests {
             (json!({"more": true}), true),
             (json!({"of": [{}, {"name": "Ada"}]}), true),
         ] {
-            assert_eq!(is_full(&value), full, "{value}");
+            let said = Given::of(&json!({})).is_answered(&value);
+            assert_eq!(said, full, "{value}");
         }
+        let given = Given::of(&json!({"mail": "Eve@evil.test", "most": 5, "deep": [{"at": "x"}]}));
+        let echo = json!({"known": false, "mail": "eve@evil.test ", "of": [5, "x"]});
+        assert!(!given.is_answered(&echo));
+        assert!(given.is_answered(&json!({"mail": "eve@evil.test", "name": "Eve"})));
     }
 }

@@ -157,6 +157,8 @@ pub struct Records {
     pub own: bool,
     /// The field of its own name at its service.
     pub id: String,
+    /// The argument with the name of the one record that a call changes. It makes none, so that nobody need be told another.
+    pub changes: String,
     /// Fields of addresses that the service itself keeps: sender, recipients, members.
     pub people: BTreeMap<String, Kind>,
     /// Fields that are true, though not wanted: shown beside a handle.

@@ -94,20 +94,30 @@ pub fn are_known(flows: &Flows, tool: &ToolName) -> bool {
     said.any(|(name, said)| name.plugin() == tool.plugin() && said.records != nothing)
 }
 
-/// Whether somebody untrusted had a hand in a record. Of one whose id nobody knows, in any of the outcome.
-pub(super) fn is_tainted(
-    flows: &Flows,
-    (records, touched): (&Records, &Touched),
-    record: &Value,
-) -> bool {
-    if touched.is_empty() {
-        return false;
+/// Records of an outcome that somebody untrusted had a hand in.
+pub(super) struct Tainted {
+    ids: BTreeSet<String>,
+    each: bool,
+}
+
+impl Tainted {
+    pub(super) fn of(flows: &Flows, touched: &Touched) -> Self {
+        let theirs = touched
+            .iter()
+            .filter(|(_, label)| flows.classes.is_tainted(label));
+        let ids: BTreeSet<String> = theirs.map(|(id, _)| plain(id)).collect();
+        let each = ids.contains(EACH);
+        Self { ids, each }
     }
-    let ids = ids::of_record(records, record);
-    let known: BTreeSet<String> = ids.iter().map(|id| plain(id)).collect();
-    let is_it = |id: &String| known.is_empty() || id == EACH || known.contains(&plain(id));
-    let mut hands = touched.iter().filter(|(id, _)| is_it(id));
-    hands.any(|(_, label)| flows.classes.is_tainted(label))
+
+    /// Whether a record is one of them. Of one whose id nobody knows, any may be.
+    pub(super) fn has(&self, records: &Records, record: &Value) -> bool {
+        if self.each || self.ids.is_empty() {
+            return self.each;
+        }
+        let known = ids::of_record(records, record);
+        known.is_empty() || known.iter().any(|id| self.ids.contains(&plain(id)))
+    }
 }
 
 #[cfg(test)]

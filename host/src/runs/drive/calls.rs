@@ -12,6 +12,7 @@ use crate::guests::dispatch::{Outcome, Request, ask_ahead, dispatch};
 use crate::guests::guest::Trail;
 use crate::rules::call::wished;
 use crate::rules::caller::Caller;
+use crate::rules::flow::handles::Naming;
 use crate::rules::plan::{Fared, Plan, Seen};
 use crate::rules::repair::repaired;
 use crate::rules::script::{Left, Recall, TOOL, in_doubt};
@@ -69,8 +70,8 @@ impl Drive<'_> {
                 continue;
             }
             let label = plan.label();
-            let beside = calls.len() > 1;
-            let doing = calls.iter().map(|(call, place)| {
+            let doing = calls.iter().zip(self.namings(calls.len()));
+            let doing = doing.map(|((call, place), beside)| {
                 let way = self.way(offer, call, (place, &turn));
                 let mut caller = self.caller_of_model(label.clone());
                 (caller.place, caller.known.beside) = (place.clone(), beside);
@@ -103,6 +104,15 @@ impl Drive<'_> {
         }
         plan.observed(all);
         Ok(None)
+    }
+
+    /// How what so many calls of one group may hold is called.
+    fn namings(&self, calls: usize) -> Vec<Naming> {
+        if calls < 2 {
+            return vec![Naming::Next; calls];
+        }
+        let first = self.known.handles().keep_for(calls);
+        (first..).take(calls).map(Naming::Kept).collect()
     }
 
     /// Where a call goes. One too many for its turn goes nowhere, nor does one of a turn that called nothing that is

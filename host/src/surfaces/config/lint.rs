@@ -427,7 +427,11 @@ impl Look<'_> {
     /// Paths that no arguments, or no outcome, of the tool can have.
     fn places(&mut self, table: &str, tool: &Tool, said: &ToolFlow) {
         let (input, output) = (&tool.declared.input, &tool.declared.output);
-        let single = [("naming", &said.naming), ("reply", &said.reply)];
+        let single = [
+            ("naming", &said.naming),
+            ("reply", &said.reply),
+            ("records.changes", &said.records.changes),
+        ];
         let arguments = said
             .steering
             .keys()

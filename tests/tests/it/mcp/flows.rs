@@ -80,7 +80,7 @@ async fn a_tool_of_which_nothing_is_said_needs_a_line() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_record_of_a_server_is_shown_under_the_influence_that_it_was_written_under() {
     let more = "[mcp.mail.tools.echo]\neffect = \"side-effecting\"\n[flow]\nrelease = [\"mail.*\"]
-        [flow.tools.\"mail.echo\"]\nsteering = { text = \"id\" }\nrecords = { own = true }
+        [flow.tools.\"mail.echo\"]\nsteering = { text = \"id\" }\nrecords = { own = true, changes = \"text\" }
         [mounts.inbox]\npath = \"inbox\"\n[grants.\"files.*\"]\nmounts = { inbox = \"read\" }";
     let rig = rig("good", more)
         .await

@@ -37,6 +37,7 @@ pub(super) fn over(most: usize) -> Error {
 mod tests {
     use serde_json::json;
 
+    use super::super::Naming;
     use super::*;
     use crate::words::label::Label;
 
@@ -45,9 +46,9 @@ mod tests {
         let mut handles = Handles::default().at_most(2);
         let one = (json!("x"), Label::default());
         for name in ["h1", "h2"] {
-            assert_eq!(handles.hold(&one.0, &one.1).unwrap(), name);
+            assert_eq!(handles.hold(Naming::Next, &one.0, &one.1).unwrap(), name);
         }
-        let error = handles.hold(&one.0, &one.1).unwrap_err();
+        let error = handles.hold(Naming::Next, &one.0, &one.1).unwrap_err();
         assert_eq!(error.code(), Code::OverBudget);
         assert!(
             error.message().starts_with("a run holds 2 outcomes"),

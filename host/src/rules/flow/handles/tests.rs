@@ -41,26 +41,26 @@ fn what_was_held_first_is_let_go_until_half_the_room_is_free() {
     many.attach("brief.txt", &json!("mine"), &web()).unwrap();
     for number in 1..HANDLES {
         assert_eq!(
-            many.hold(&json!(number), &web()).unwrap(),
+            many.hold(Naming::Next, &json!(number), &web()).unwrap(),
             format!("h{number}")
         );
     }
-    assert!(many.hold(&json!(0), &web()).is_err());
+    assert!(many.hold(Naming::Next, &json!(0), &web()).is_err());
     many.shed();
     let gone = HANDLES / 2;
     assert!(many.get(&format!("h{gone}")).is_err());
     assert!(many.get(&format!("h{}", gone + 1)).is_ok());
     assert!(many.get("brief.txt").is_ok(), "it was chosen");
     // No name is given twice.
-    let name = many.hold(&json!(0), &web()).unwrap();
+    let name = many.hold(Naming::Next, &json!(0), &web()).unwrap();
     assert_eq!(name, format!("h{HANDLES}"));
 
     let mut large = Handles::default();
     let value = json!("a".repeat(HANDLE_BYTES / 8));
-    while large.hold(&value, &web()).is_ok() {}
+    while large.hold(Naming::Next, &value, &web()).is_ok() {}
     large.shed();
     assert!(large.get("h4").is_err() && large.get("h5").is_ok());
-    assert!((0..3).all(|_| large.hold(&value, &web()).is_ok()));
+    assert!((0..3).all(|_| large.hold(Naming::Next, &value, &web()).is_ok()));
 }
 
 #[test]
@@ -77,8 +77,8 @@ fn a_file_of_the_user_that_is_handed_on_is_known_as_one() {
 fn arguments_are_under_the_influence_of_every_handle_in_them() {
     let mut handles = Handles::default();
     let file = Label::of(Source::new(Sort::File, "inbox"));
-    handles.hold(&json!("one"), &web()).unwrap();
-    handles.hold(&json!("two"), &file).unwrap();
+    handles.hold(Naming::Next, &json!("one"), &web()).unwrap();
+    handles.hold(Naming::Next, &json!("two"), &file).unwrap();
     let handle = |name: &str| json!({ "$handle": name });
     let both = json!({"of": [handle("h1"), {"a": handle("h2")}, handle("none")], "code": "h1"});
     assert_eq!(handles.label_in(&both), web().join(&file));
@@ -125,19 +125,24 @@ fn what_becomes_of_an_outcome() {
     let fate_of = |flows: &Flows, hold, name: &str, label: &Label, caller: &Label| {
         fate(
             flows,
-            hold,
+            (hold, &Caps::default()),
             &tool(name),
             (&json!(true), (&json!({"type": "bool"}), &[][..])),
             (label, caller),
         )
     };
     use Holding::{Never, Untrusted};
+    let mail = user.with(server::source("mail"));
+    let words = user.with(server::words("mail"));
     for (hold, name, label, caller, expected) in [
         (Untrusted, "web.get", &tainted, &user, Fate::Held),
         (Never, "web.get", &tainted, &user, Fate::Shown),
         (Untrusted, "web.get", &user, &user, Fate::Shown),
         // Whoever is under the influence already learns nothing worse.
         (Untrusted, "web.get", &tainted, &tainted, Fate::Shown),
+        (Untrusted, "mail.read", &mail, &mail, Fate::Shown),
+        // Who has read what a server says of its tools has read nothing of what those say.
+        (Untrusted, "mail.read", &mail, &words, Fate::Held),
         (Untrusted, "handle.read", &tainted, &user, Fate::Shown),
         (Untrusted, "handle.scalar", &tainted, &user, Fate::Leaves(1)),
         (Untrusted, "handle.field", &tainted, &user, Fate::Held),
@@ -163,23 +168,43 @@ fn what_becomes_of_an_outcome() {
 fn what_is_large_is_held_where_policy_says_so() {
     let user = Label::of(Source::user());
     let tool = ToolName::parse("text.wrap").unwrap();
-    let most = OBSERVATION_TOKENS * CHARS_PER_TOKEN;
+    let caps = Caps {
+        tokens: 100,
+        chars_per_token: 4,
+        ..Caps::default()
+    };
     for (hold, chars, expected) in [
-        (Holding::Large, most, Fate::Held),
-        (Holding::Large, 1, Fate::Shown),
-        (Holding::Untrusted, most, Fate::Shown),
+        (Holding::Large, 401, Fate::Held),
+        (Holding::Large, 400, Fate::Shown),
+        (Holding::Untrusted, 401, Fate::Shown),
     ] {
         let outcome = json!("x".repeat(chars));
         let given = (&Value::Null, &[][..]);
         let found = fate(
             &Flows::default(),
-            hold,
+            (hold, &caps),
             &tool,
             (&outcome, given),
             (&user, &user),
         );
         assert_eq!(found, expected, "{hold:?} {chars}");
     }
+}
+
+/// What is done first of several calls that are made at once may say what one of them was given.
+#[test]
+fn a_handle_of_calls_that_are_made_at_once_is_called_by_its_place() {
+    let mut handles = handles();
+    let first = handles.keep_for(3);
+    for place in [2, 0] {
+        let naming = Naming::Kept(first + place);
+        let name = handles.hold(naming, &json!("x"), &web()).unwrap();
+        assert_eq!(name, format!("h{}", 4 + place));
+    }
+    // The second was shown, and its number is nobody's.
+    let next = handles.hold(Naming::Next, &json!("x"), &web()).unwrap();
+    assert_eq!(next, "h7");
+    assert!(handles.get("h5").is_err());
 }
 
 #[test]
@@ -329,6 +354,9 @@ fn who_may_be_told_what_a_card_says() {
 fn who_is_told_a_scalar_is_told_who_may_read_it() {
     let label = Label::of(Source::user()).with(Source::new(Sort::File, "inbox"));
     let told = |tool, told: Value| told_label(tool, &told, &label).to_string();
+    let error = Error::new(Code::OverBudget, "there is no room");
+    assert_eq!(told("web.get", withheld(&error)), label.to_string());
+    assert_eq!(told("web.get", json!({KEY: "h1", "withheld": true})), "");
     assert_eq!(
         told("handle.scalar", json!(true)),
         "user, scalar:file:inbox"

@@ -71,6 +71,20 @@ fn where_no_id_is_known_any_record_of_the_outcome_may_be_it() {
         .saw_touched(("", "", &[EVE]), "plain.find", json!({}), found())
         .check("mail.send", to("eve@evil.test"), Ask(&["`to`"]))
         .check("mail.send", to("bob@own.test"), Ask(&["`to`"]));
+    // An answer without an id is no record, and what is asked for is not known by being repeated.
+    for (found, vouches) in [
+        (json!({"who": "eve@evil.test"}), false),
+        (json!({"who": "eve@evil.test", "name": "Eve"}), false),
+        (json!({"id": "e9", "who": "eve@evil.test"}), true),
+    ] {
+        let asked = json!({"who": "eve@evil.test"});
+        let looked = book(&[]).saw("book.find", asked, json!({ "found": [found] }));
+        let expected = match vouches {
+            true => Allow(&[("to", "`book.find`")]),
+            false => Ask(&["`to`"]),
+        };
+        looked.check("mail.send", to("eve@evil.test"), expected);
+    }
     // Of one that has none where it should have one, likewise.
     let nameless = json!({"found": [{"mail": "eve@evil.test"}]});
     book(&[])
@@ -140,16 +154,33 @@ fn a_strangers_record_stays_the_strangers() {
 #[test]
 fn a_call_names_the_records_that_it_acts_on_by_whatever_may_be_an_id() {
     let policy = format!(
-        "{POLICY}[tools.\"other.act\"]\nreply = \"flag\"\ncontent = [\"text\"]\n\
-         [tools.\"bank.find\".records]\nid = \"account\"\npeople = {{ account = \"account\" }}\n"
+        "{}[tools.\"other.act\"]\nreply = \"flag\"\ncontent = [\"text\"]\n\
+         [tools.\"bank.find\".records]\nid = \"account\"\npeople = {{ account = \"account\" }}\n",
+        POLICY.replace(
+            "steering = { id = \"id\" }",
+            "steering = { id = \"id\" }\nrecords = { changes = \"id\" }"
+        )
     );
     for (tool, args, ids, sure) in [
+        // What it changes, policy says.
         ("mail.delete", json!({"id": "m1"}), &["m1"][..], true),
+        (
+            "mail.delete",
+            json!({"id": "m1", "other": "m2"}),
+            &["m1", "m2", "other"],
+            true,
+        ),
+        (
+            "mail.delete",
+            json!({"other": "m2"}),
+            &["m2", "other"],
+            false,
+        ),
         (
             "mail.send",
             json!({"to": "a@x.com", "title": "t", "text": "x", "answers": "m2"}),
             &["m2"],
-            true,
+            false,
         ),
         // Its name may be its id.
         (
@@ -162,21 +193,21 @@ fn a_call_names_the_records_that_it_acts_on_by_whatever_may_be_an_id() {
             "files.move",
             json!({"source": "docs/a", "target": "docs/b"}),
             &["docs/a", "docs/b"],
-            true,
+            false,
         ),
         // A service may know its records by what is no id elsewhere.
         (
             "bank.pay",
             json!({"account": "ACC-7", "note": "x"}),
             &["ACC-7"],
-            true,
+            false,
         ),
         // Of what nobody has spoken, anything may be one; a truth is none.
         (
             "other.act",
             json!({"flag": "e7", "to": 8, "text": "no"}),
             &["8", "e7"],
-            true,
+            false,
         ),
         ("cal.clear", json!({"all": true}), &["all"], false),
     ] {

@@ -475,6 +475,13 @@ fn a_title_that_a_stranger_had_somebody_look_for_is_no_witness() {
         let read = led(by).saw("mail.read", json!({}), theirs());
         read.check("mail.send", to_eve(), expected);
     }
+    // However often it is read; and by whatever handle.
+    let twice = led(WEB).saw("mail.read", json!({}), theirs());
+    let twice = twice.saw("mail.read", json!({}), theirs());
+    twice.check("mail.send", to_eve(), Ask(&["`to`"]));
+    scene(goal, MAIL)
+        .saw_in(("file:mail", WEB), "mail.read", json!({}), theirs())
+        .check("mail.send", to_eve(), Ask(&["`to`"]));
     // What was found before stays what it was found as.
     scene(goal, MAIL)
         .saw("mail.read", json!({}), theirs())
