@@ -124,10 +124,22 @@ async fn a_record_is_read_under_the_influence_that_it_was_written_under() {
 /// Also what shows no id, if it was asked for by one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_call_names_is_what_it_is_shown() {
-    let rig = rig().open().await;
-    write(&rig).await;
+    let own = POLICY.replace("[\"desk.*\"]", "[\"desk.*\", \"plain.*\"]");
+    let own = format!(
+        "{own}\n[grants.\"plain.run\"]\n[flow.tools.\"plain.run\"]\nsteering = {{ id = \"id\" }}\n\
+         records = {{ changes = \"id\" }}"
+    );
+    let writes = json!({"effect": "side-effecting", "risk": "external_write",
+        "input": {"type": "object", "properties": {"id": {}}}});
+    let says = saying::component("plain", &writes, "true");
+    let rig = rig().policy(&own).component("plain", &says).open().await;
+    label(
+        &rig,
+        &format!("{LETTER} await tools.plain.run({{id: 'eve'}})"),
+    )
+    .await;
     for (id, expected) in [("eve", true), ("bob", false)] {
-        let source = format!("await tools.desk.find({{id: '{id}', records: [{{id: 'other'}}]}})");
+        let source = format!("await tools.plain.run({{id: '{id}'}})");
         assert_eq!(label(&rig, &source).await.contains(INBOX), expected, "{id}");
     }
 }
