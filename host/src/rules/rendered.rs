@@ -145,7 +145,8 @@ fn changes(text: &str, options: Options) -> Vec<Change> {
             }
             continue;
         }
-        for outer in &mut open {
+        // What is further out has taken in the whole of this one when it began.
+        if let Some(outer) = open.last_mut() {
             let inner = outer.inner.get_or_insert_with(|| place.clone());
             inner.end = inner.end.max(place.end);
         }
@@ -420,6 +421,22 @@ mod tests {
                 shown.contains("a.test") || shown.contains("evil.test"),
                 "{shown}"
             );
+        }
+    }
+
+    #[test]
+    fn much_of_it_takes_little_more_time() {
+        const MUCH: usize = 160_000;
+        for (begin, end) in [
+            ("![", "](u)"),
+            ("[", "](u)"),
+            ("*![", "](u)*"),
+            ("$`$ [", "` "),
+            ("<b title='", "<img src=u>"),
+            ("> ", "\n"),
+        ] {
+            let text = begin.repeat(MUCH) + &end.repeat(MUCH);
+            assert!(round(&rendered(&text)).is_none(), "{begin}");
         }
     }
 
