@@ -237,7 +237,7 @@ impl Fetch {
 
     fn metadata(&self) -> Denial {
         let host = shown(self.url.host_str().unwrap_or_default());
-        let what = format!("{host} is a cloud's metadata service, which no line opens");
+        let what = format!("{host} is where clouds have metadata services, which no line opens");
         deny(Reason::MetadataAddress.word(), what)
     }
 
