@@ -288,6 +288,23 @@ pub fn names_private(url: &str) -> bool {
     parsed.is_ok_and(|url| matches!(written_range(&url), Range::Special(_)))
 }
 
+/// Names under which clouds have their metadata services.
+const METADATA_NAMES: [&str; 4] = [
+    "instance-data.ec2.internal",
+    "metadata.goog",
+    "metadata.google.internal",
+    "metadata.tencentyun.com",
+];
+
+/// Whether a URL is written with an address, or a name, of a cloud's metadata service, which no line opens.
+#[must_use]
+pub fn names_metadata(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| {
+        let host = url.host_str().unwrap_or_default().trim_end_matches('.');
+        written_range(&url) == Range::Metadata || METADATA_NAMES.contains(&host)
+    })
+}
+
 /// What all lines together allow: one more line never lifts the bound of another.
 fn tightest(lines: &[&Destination]) -> FetchBounds {
     let all = lines.iter().map(|line| line.bounds);
