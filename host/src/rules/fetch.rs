@@ -237,7 +237,7 @@ impl Fetch {
 
     fn metadata(&self) -> Denial {
         let host = shown(self.url.host_str().unwrap_or_default());
-        let what = format!("{host} is a cloud's metadata service, which no line opens");
+        let what = format!("{host} is where clouds have metadata services, which no line opens");
         deny(Reason::MetadataAddress.word(), what)
     }
 
@@ -286,6 +286,23 @@ fn written_range(url: &Url) -> Range {
 pub fn names_private(url: &str) -> bool {
     let parsed = Url::parse(url);
     parsed.is_ok_and(|url| matches!(written_range(&url), Range::Special(_)))
+}
+
+/// Names under which clouds have their metadata services.
+const METADATA_NAMES: [&str; 4] = [
+    "instance-data.ec2.internal",
+    "metadata.goog",
+    "metadata.google.internal",
+    "metadata.tencentyun.com",
+];
+
+/// Whether a URL is written with an address, or a name, of a cloud's metadata service, which no line opens.
+#[must_use]
+pub fn names_metadata(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| {
+        let host = url.host_str().unwrap_or_default().trim_end_matches('.');
+        written_range(&url) == Range::Metadata || METADATA_NAMES.contains(&host)
+    })
 }
 
 /// What all lines together allow: one more line never lifts the bound of another.

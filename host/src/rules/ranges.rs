@@ -8,18 +8,17 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub enum Range {
     /// A host on the public internet.
     Public,
-    /// The metadata service of a cloud: never reachable, whatever policy says.
+    /// Where a cloud has a metadata service: never reachable, whatever policy says.
     Metadata,
     /// Anything else that is not public, with the range's name.
     Special(&'static str),
 }
 
-const V4: [(u32, u32, &str); 16] = [
+const V4: [(u32, u32, &str); 15] = [
     (v4(0, 0, 0, 0), 8, "this network"),
     (v4(10, 0, 0, 0), 8, "private"),
     (v4(100, 64, 0, 0), 10, "shared by carriers"),
     (v4(127, 0, 0, 0), 8, "loopback"),
-    (v4(169, 254, 0, 0), 16, "link-local"),
     (v4(172, 16, 0, 0), 12, "private"),
     (v4(192, 0, 0, 0), 24, "protocol assignments"),
     (v4(192, 0, 2, 0), 24, "documentation"),
@@ -37,18 +36,29 @@ const fn v4(a: u8, b: u8, c: u8, d: u8) -> u32 {
     u32::from_be_bytes([a, b, c, d])
 }
 
-/// Metadata services: AWS, GCP, Azure and others share the first; Alibaba, Oracle, Azure's wire
-/// server and Tencent have their own.
-const METADATA_V4: [u32; 5] = [
-    v4(169, 254, 169, 254),
-    v4(169, 254, 170, 2),
+/// What is link-local: each cloud has its metadata services at addresses of its own in there, for machines, containers and
+/// users, and there come more.
+const LINK_LOCAL_V4: u32 = v4(169, 254, 0, 0);
+
+/// Metadata services elsewhere: of Alibaba, Oracle, and Azure's wire server.
+const METADATA_V4: [u32; 3] = [
     v4(100, 100, 100, 200),
     v4(192, 0, 0, 192),
     v4(168, 63, 129, 16),
 ];
 
-/// `fd00:ec2::254`, AWS's metadata service over IPv6.
-const METADATA_V6: u128 = 0xfd00_0ec2_0000_0000_0000_0000_0000_0254;
+/// Metadata services over IPv6.
+const METADATA_V6: [Ipv6Addr; 5] = [
+    // AWS: machines, and identities of pods.
+    Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
+    Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23),
+    // Google.
+    Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
+    // Oracle.
+    Ipv6Addr::new(0xfd00, 0xc1, 0, 0, 0, 0, 0xa9fe, 0xa9fe),
+    // Scaleway.
+    Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42),
+];
 
 /// What an address stands for.
 #[must_use]
@@ -61,7 +71,7 @@ pub fn range(address: IpAddr) -> Range {
 
 fn range_v4(address: Ipv4Addr) -> Range {
     let bits = address.to_bits();
-    if METADATA_V4.contains(&bits) {
+    if METADATA_V4.contains(&bits) || bits >> 16 == LINK_LOCAL_V4 >> 16 {
         return Range::Metadata;
     }
     V4.iter()
@@ -70,7 +80,7 @@ fn range_v4(address: Ipv4Addr) -> Range {
 }
 
 fn range_v6(address: Ipv6Addr) -> Range {
-    if address.to_bits() == METADATA_V6 {
+    if METADATA_V6.contains(&address) {
         return Range::Metadata;
     }
     if let Some(inner) = embedded_v4(address) {
@@ -139,8 +149,14 @@ mod tests {
             ("10.1.2.3", "private"),
             ("127.0.0.1", "loopback"),
             ("127.255.255.255", "loopback"),
-            ("169.254.1.1", "link-local"),
+            ("169.253.255.255", "public"),
+            ("169.254.0.0", "metadata"),
+            ("169.254.42.42", "metadata"),
             ("169.254.169.254", "metadata"),
+            ("169.254.170.2", "metadata"),
+            ("169.254.170.23", "metadata"),
+            ("169.255.0.0", "public"),
+            ("192.0.0.192", "metadata"),
             ("100.100.100.200", "metadata"),
             ("168.63.129.16", "metadata"),
             ("172.15.255.255", "public"),
@@ -168,6 +184,12 @@ mod tests {
             ("2001:0:4136:e378:8000:63bf:80ff:fffe", "loopback"),
             ("fe80::5efe:a00:1", "private"),
             ("fd00:ec2::254", "metadata"),
+            ("fd00:ec2::23", "metadata"),
+            ("fd00:ec2::24", "unique local"),
+            ("fd20:ce::254", "metadata"),
+            ("fd00:c1::a9fe:a9fe", "metadata"),
+            ("fd00:42::42", "metadata"),
+            ("::ffff:169.254.170.23", "metadata"),
             ("fd12::1", "unique local"),
             ("fe80::1", "link-local"),
             ("fec0::1", "site-local"),

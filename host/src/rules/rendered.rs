@@ -2,9 +2,10 @@
 //! and every link says where it leads.
 //!
 //! An answer may be written as Markdown, and whoever shows it may render it. Pictures and links become
-//! text with their host; code stays as it is. The text is read by a parser of CommonMark, and
-//! otherwise left alone.
+//! text with their host; code stays as it is, but where it may be none for others (`rendered/doubtful.rs`).
+//! The text is read by a parser of CommonMark, and otherwise left alone.
 
+mod doubtful;
 mod elements;
 mod fenced;
 mod pieces;
@@ -17,6 +18,8 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 use url::{Host, Url};
+
+use self::doubtful::{Hidden, doubtful};
 
 /// How often a text is looked at again: what was two things may become one when a third is taken away.
 const ROUNDS: usize = 4;
@@ -110,46 +113,27 @@ impl Open {
     }
 }
 
-/// One look at the text; nothing where nothing in it leads anywhere, for whoever shows more than plain Markdown, shows
-/// just that, or sets formulas.
+/// One look at the text; nothing where nothing in it leads anywhere, for whoever shows more than plain Markdown, or shows
+/// just that.
 fn round(text: &str) -> Option<String> {
     let more = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_FOOTNOTES;
-    let look = |seen: &str, options| {
-        let changes = changes(seen, options);
+    let look = |options| {
+        let changes = changes(text, options);
         (!changes.is_empty()).then(|| apply(text, changes))
     };
-    look(text, more)
-        .or_else(|| look(text, Options::empty()))
-        .or_else(|| look(&without_formulas(text)?, more))
+    look(more).or_else(|| look(Options::empty()))
 }
 
-/// The text with `x` in place of each block of `$$`, in which a fence of code is none; nothing where there is no such block.
-fn without_formulas(text: &str) -> Option<String> {
-    let mut out = String::with_capacity(text.len());
-    let (mut within, mut found) = (false, false);
-    for line in text.split_inclusive('\n') {
-        let is_mark = line.trim_start_matches(' ').starts_with("$$");
-        found |= is_mark;
-        match within || is_mark {
-            true => out.extend(
-                line.bytes()
-                    .map(|byte| if byte == b'\n' { '\n' } else { 'x' }),
-            ),
-            false => out.push_str(line),
-        }
-        within ^= is_mark;
-    }
-    found.then_some(out)
-}
-
-/// What stands instead of what leads somewhere, and of where references lead.
+/// What stands instead of what leads somewhere, and of where references lead; or, where nothing does, of what may for others.
 fn changes(text: &str, options: Options) -> Vec<Change> {
     let parser = Parser::new_ext(text, options);
     let definitions = parser.reference_definitions().iter();
     let definitions: Vec<_> = definitions.map(|(_, found)| found.span.clone()).collect();
     let mut changes = Vec::new();
     let mut open: Vec<Open> = Vec::new();
+    let mut hidden = Hidden::new(&definitions);
     for (event, place) in parser.into_offset_iter() {
+        hidden.take(&event, &place);
         if let Event::End(ending) = event {
             if matches!(ending, TagEnd::Link | TagEnd::Image)
                 && let Some(link) = open.pop()
@@ -161,7 +145,8 @@ fn changes(text: &str, options: Options) -> Vec<Change> {
             }
             continue;
         }
-        for outer in &mut open {
+        // What is further out has taken in the whole of this one when it began.
+        if let Some(outer) = open.last_mut() {
             let inner = outer.inner.get_or_insert_with(|| place.clone());
             inner.end = inner.end.max(place.end);
         }
@@ -195,13 +180,17 @@ fn changes(text: &str, options: Options) -> Vec<Change> {
             | Event::TaskListMarker(_) => {}
         }
     }
-    if !changes.is_empty() {
-        changes.extend(definitions.into_iter().map(|place| Change {
-            place,
-            with: String::new(),
-        }));
+    match changes.is_empty() {
+        true => doubtful(text, hidden),
+        false => {
+            let gone = definitions.into_iter().map(|place| Change {
+                place,
+                with: String::new(),
+            });
+            changes.extend(gone);
+            changes
+        }
     }
-    changes
 }
 
 fn apply(text: &str, mut changes: Vec<Change>) -> String {
@@ -326,17 +315,67 @@ mod tests {
     }
 
     #[test]
-    fn what_is_code_for_one_reader_alone_is_looked_at_for_the_others() {
+    fn what_is_code_for_one_reader_alone_is_written_as_text() {
         check(
             "$$\n```\n$$\n![x](http://evil.test/)\n",
-            "$$\n```\n$$\n(image: x — evil.test)\n",
+            "$$\n'''\n＄＄\n!(x)(http://evil.test/)\n",
         );
-        // A footnote is a reference, for whoever knows no footnotes.
-        check(
-            "![x][^a]\n\n[^a]: http://evil.test/\n",
-            "(image: x — evil.test)\n\n\n",
-        );
-        check("$$\na_{[0]}\n$$\n", "$$\na_{[0]}\n$$\n");
+        const IMG: &str = "![x](http://evil.test/)";
+        for text in [
+            // A formula within a line.
+            "$`$ IMG `",
+            "a $$`$$ IMG `",
+            "$a\n`$ IMG `",
+            "\\( ` \\) IMG `",
+            "\\[ ` \\] IMG `",
+            "| a |\n|---|\n| $`$ IMG ` |\n",
+            "$` $` IMG `",
+            "$`$ ` x` IMG `",
+            "![x$`$](http://evil.test/)`",
+            "$`$ <img src=http://evil.test/> `",
+            // One that is a block.
+            "\t$$\n\n$$\n```\n$$\nIMG",
+            "> $$\n> ```\n> $$\n> IMG",
+            "- $$\n  ```\n  $$\n  IMG",
+            "$$\n~~~\n$$\nIMG",
+            "\\[\n```\n\\]\nIMG\n```",
+            "\\begin{equation}\n```\n\\end{equation}\nIMG\n```",
+            "a `b\n$$\n$$\nIMG `",
+            "a `b\n$$\n$$\nc` d `IMG`",
+            "a `b\n$$\nc`\n\n```\n$$\nIMG\n```",
+            "![x]\n\n> $$\n> ```\n> $$\n> [x]: http://evil.test/",
+            // Facts about a page, and parts of it.
+            "---\n```\n---\nIMG\n```",
+            "+++\n```\n+++\nIMG\n```",
+            ":::note\n```\n:::\nIMG\n```",
+            // A comment, an attribute, a title.
+            "$ <!-- $ IMG -->",
+            "$$\n<!--\n$$\nIMG\n-->",
+            "$ <b title='$ IMG'>",
+            "[a]: /u '\n$$\n$$\nIMG\n'",
+        ] {
+            let text = text.replace("IMG", IMG);
+            let shown = rendered(&text);
+            for mark in ["](", "]: ", "<img"] {
+                assert!(!shown.contains(mark), "{text:?} → {shown:?}");
+            }
+            assert!(shown.contains("evil.test"), "{text:?} → {shown:?}");
+        }
+    }
+
+    #[test]
+    fn code_beside_formulas_and_prices_stays_code() {
+        for text in [
+            "$$\na_{[0]}\n$$\n\n```python\na[0]\n```\n",
+            "It costs $5.\n\n```sh\necho \"${a[0]}\" $$ > \"$b\"\n```\n",
+            "It costs $5.\n\nUse `$HOME[0]`, or `$x` and `a[0]`.",
+            "Where $x$ is `a[0]` and $y$ is `b[0]`.",
+            "$5 are <b>much</b>, says `Vec<$t>`",
+            "---\ntitle: a\n---\n\n```\na[0]\n```\n",
+            "\\(x\\) is `a[0]`:\n\n```\n/\\([a-z]\\)/\n```\n",
+        ] {
+            check(text, text);
+        }
     }
 
     #[test]
@@ -359,6 +398,11 @@ mod tests {
             "<!--><img src=http://evil.test/>-->",
             "<!-->(img: evil.test)-->",
         );
+        check("> a <img\n> src=http://evil.test/>", "> a (img: evil.test)");
+        check(
+            "> <div><img\n>\t> src=http://evil.test/>",
+            "> <div>(img: evil.test)",
+        );
     }
 
     #[test]
@@ -380,9 +424,25 @@ mod tests {
         }
     }
 
+    #[test]
+    fn much_of_it_takes_little_more_time() {
+        const MUCH: usize = 160_000;
+        for (begin, end) in [
+            ("![", "](u)"),
+            ("[", "](u)"),
+            ("*![", "](u)*"),
+            ("$`$ [", "` "),
+            ("<b title='", "<img src=u>"),
+            ("> ", "\n"),
+        ] {
+            let text = begin.repeat(MUCH) + &end.repeat(MUCH);
+            assert!(round(&rendered(&text)).is_none(), "{begin}");
+        }
+    }
+
     proptest! {
         #[test]
-        fn nothing_is_left_that_leads_anywhere(text in r#"([\[\]()!<>\n"' a:#*`\\]|http://e\.test/|<img src=|\[a\]: |\]\(|!\[|<a href="){0,40}"#) {
+        fn nothing_is_left_that_leads_anywhere(text in r#"([\[\]()!<>\n"' a:#*`\\$]|http://e\.test/|<img src=|\[a\]: |\]\(|!\[|<a href="|\n\$\$){0,40}"#) {
             let shown = rendered(&text);
             prop_assert!(round(&shown).is_none(), "{text:?} → {shown:?}");
         }

@@ -9,12 +9,15 @@
 //! Markers count in the URL and in headers. In a body, text is text: only where a line grants a place
 //! in a JSON body, a string that is a marker counts.
 
+mod ordinary;
+
 use std::fmt;
 use std::ops::Range;
 
 use serde_json::Value;
 use url::Url;
 
+use self::ordinary::ordinary;
 use super::fetch::Fetch;
 use super::grant::Destination;
 use super::json;
@@ -433,6 +436,11 @@ pub fn check_value(value: &str) -> Result<()> {
     }
     if lower.chars().all(|c| c.is_ascii_lowercase()) && length < 2 * SECRET_CHARS_MIN {
         return wrong("it is one word; redacting it would blank ordinary text");
+    }
+    if let Some(what) = ordinary(&lower) {
+        return wrong(&format!(
+            "it is {what}; redacting it would blank ordinary text: take one that is random"
+        ));
     }
     Ok(())
 }

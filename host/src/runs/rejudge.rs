@@ -71,6 +71,12 @@ pub struct Untold {
 }
 
 impl Rejudged {
+    /// Whether something was to be judged again, and nothing could be.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        self.same == 0 && self.changes.is_empty() && !self.untold.is_empty()
+    }
+
     /// Without what has become a secret since: it was judged as it was.
     fn shown(mut self, journal: &Journal) -> Self {
         journal.cleaning(|with| {

@@ -95,6 +95,17 @@ fn whoever_looks_at_a_run_that_was_changed_is_told() {
             "hint: lazaret runs verify [RUN]",
         ]);
     }
+    // By what it never was, no policy is tried or made.
+    station.write("new.toml", "");
+    for judged in [
+        &["policy", "test", "last", "--policy", "new.toml"][..],
+        &["policy", "suggest", "last"],
+    ] {
+        station.run(judged).ends(1).says(&[
+            "is not as it was written: record 1 does not fit: ",
+            "hint: lazaret runs verify [RUN]",
+        ]);
+    }
 }
 
 /// What somebody does to the records, the first that does not fit then, and why.

@@ -211,8 +211,18 @@ fn another_policy_is_tried_on_a_run() {
     ]);
     let other = config.replace("[agents.a]", "[agents.b]");
     tried(&other)
-        .ends(0)
-        .prints(&["not judged again  files.read: ", "its reach is not known"]);
+        .ends(2)
+        .prints(&["not judged again  files.read: ", "its reach is not known"])
+        .says(&[
+            "could be judged again: ",
+            "its reach is not known",
+            "write the agents, plugins and servers that the run had into `new.toml` as well",
+        ]);
+    let told: Value = station
+        .run(&["policy", "test", "last", "--policy", "new.toml", "--json"])
+        .ends(2)
+        .json();
+    assert_eq!(told["unjudged"][0], told["runs"][0]["run"], "{told}");
     assert_eq!(station.records().len(), before, "nothing is recorded");
     // The same from a file of records, and for programs.
     let exported = station
@@ -233,6 +243,7 @@ fn another_policy_is_tried_on_a_run() {
         .ends(1)
         .json();
     assert_eq!(told["changes"], 1);
+    assert_eq!(told["unjudged"].as_array().map(Vec::len), Some(0), "{told}");
     assert_eq!(told["runs"][0]["changes"][0]["now"]["verdict"], "ask");
     station.write("run.jsonl", "{}\n");
     station

@@ -369,6 +369,7 @@ const IDLE_SAYS: &[&str] = &[
     "[mounts.all] holds the folder of [mounts.twin]: ",
     "[mounts.mail] and [mounts.twin] are one folder: each gives the least of both",
     "[flow] `browse = \"witness\"` counts for nothing beside `mode = \"off\"`",
+    "[flow] `release` counts for nothing beside `mode = \"off\"`",
     "[flow.classes] `mcp:none` is about no MCP server that there is",
     "`value` is of kind `mail`, which vouches where the user has started the record, and nothing says who has",
     "what it fetches from `https://a.test` anybody may have written and everybody may read, so it vouches for nothing",
@@ -399,6 +400,57 @@ fn lines_that_do_nothing_are_pointed_at() {
     Station::with("[grants.\"text.*\"]\n")
         .run(&["policy", "check", "--strict"])
         .ends(0);
+}
+
+const NEVER: &str = r#"
+[grants."text.count"]
+fetch = ["https://a.test/"]
+[grants."files.*"]
+fetch = ["https://b.test/"]
+[grants."web.get_page"]
+fetch = [{ url = "http://169.254.169.254/", private = true }, "https://metadata.google.internal/", "https://c.test/"]
+[flow]
+mode = "off"
+guards = ["lethal-trifecta"]
+release = ["files.write"]
+strict = true
+vouch = ["", "x"]
+me = [" "]
+[flow.classes]
+"secret:x" = { integrity = "trusted", secrecy = "secret" }
+"#;
+
+const NEVER_SAYS: &[&str] = &[
+    "[grants.\"text.count\"] grants `GET|HEAD https://a.test/`, and no tool of it can send a request\nhint: leave it out",
+    "[grants.\"files.*\"] grants `GET|HEAD https://b.test/`, and no tool of it can send a request",
+    "[grants.\"web.get_page\"] `http://169.254.169.254/` leads to a cloud's metadata service, which no line opens\nhint: leave it out",
+    "[grants.\"web.get_page\"] `https://metadata.google.internal/` leads to a cloud's metadata service",
+    "[flow] `guards` counts for nothing beside `mode = \"off\"`\nhint: leave one of the two out",
+    "[flow] `release` counts for nothing beside `mode = \"off\"`",
+    "[flow] `vouch` has an empty value, which is nobody's",
+    "[flow] `me` has an empty value, which is nobody's",
+    "[flow.classes] `secret:x` is about no tool whose outcomes are secret that there is",
+];
+
+/// Lines that are well-formed and about something, and can never count.
+#[test]
+fn lines_that_can_never_count_are_pointed_at() {
+    let station = Station::with(NEVER);
+    let told = station.run(&["policy", "check", "--strict", "--quiet"]);
+    told.ends(1).says(NEVER_SAYS);
+    let told = station.run(&["policy", "check", "--quiet", "--json"]);
+    let told = told.ends(0).json();
+    let found = told["findings"].as_array().unwrap();
+    assert_eq!(found.len(), NEVER_SAYS.len(), "{found:#?}");
+    // Where flows are judged, the first of them count.
+    station.write(
+        "lazaret.toml",
+        NEVER.replace("mode = \"off\"", "mode = \"enforce\""),
+    );
+    station
+        .run(&["policy", "check"])
+        .ends(0)
+        .never("counts for nothing");
 }
 
 /// A mount inside another one that takes nothing away from it is worth no word: `lazaret init` proposes one.

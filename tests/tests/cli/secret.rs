@@ -85,6 +85,10 @@ fn what_can_be_no_secret_is_refused_with_its_reason() {
         ("Password123", "it is a common word"),
         ("xxxxxxxxxxxx", "it has fewer than 4 different characters"),
         ("internationals", "it is one word"),
+        (
+            "application/json",
+            "it is a MIME type; redacting it would blank ordinary text: take one that is random",
+        ),
         ("two\nlines-of-it", "it has control characters"),
     ] {
         set(&station, "weak", value)

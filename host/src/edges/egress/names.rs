@@ -113,7 +113,8 @@ fn check_address(address: IpAddr, private: bool) -> Result<(), Refused> {
             refused(Reason::PrivateAddress, what)
         }
         Range::Metadata => {
-            let what = format!("{address} is a cloud's metadata service, which no line opens");
+            let what =
+                format!("{address} is where clouds have metadata services, which no line opens");
             refused(Reason::MetadataAddress, what)
         }
     }

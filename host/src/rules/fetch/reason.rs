@@ -16,7 +16,7 @@ pub enum Reason {
     MethodNotGranted,
     /// The address is not on the public internet, and no line says `private = true`.
     PrivateAddress,
-    /// The address is that of a cloud's metadata service, which no line opens.
+    /// The address is one where clouds have metadata services, which no line opens.
     MetadataAddress,
     /// The name leads nowhere.
     NoSuchHost,

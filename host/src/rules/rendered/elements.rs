@@ -52,16 +52,19 @@ pub(super) fn inert(html: &str) -> Option<String> {
     changed.then_some(out)
 }
 
-/// Where an element ends: at the next `>` outside of quotes, or before the next `<`.
+/// Where an element ends: at the next `>` outside of quotes, or before the next `<`. What a line begins with may be the
+/// mark of a quoted text.
 fn end_of(element: &str) -> usize {
     let mut quote = None;
     let mut before = ' ';
+    let mut begins_line = false;
     for (at, c) in element.char_indices() {
+        begins_line = matches!(c, '\n' | '\r') || begins_line && (c == '>' || c.is_whitespace());
         match quote {
             Some(open) if c == open => quote = None,
             Some(_) => {}
             None if matches!(c, '"' | '\'') && before == '=' => quote = Some(c),
-            None if matches!(c, '>' | '<') => return at,
+            None if c == '<' || c == '>' && !begins_line => return at,
             None => {}
         }
         if !c.is_whitespace() {

@@ -4,6 +4,7 @@
 //! What nothing that follows can change is told at once: prose, and blocks of code that are plainly fenced. From the first
 //! character on that may begin a link, an element or code of another kind, the rest waits until all is said.
 
+use super::doubtful::begins_with_facts;
 use super::{bare, told};
 
 /// How many characters that may turn out to begin something wait for the next one.
@@ -108,6 +109,7 @@ impl Pieces {
         self.shown = from.saturating_add(settled);
         let left = rest.len().saturating_sub(settled);
         self.waits = begins.is_some() || left > WAITING;
+        self.waits |= begins_with_facts(&self.whole);
         if is_over {
             self.line = self.whole.len();
         }
@@ -116,7 +118,7 @@ impl Pieces {
 
 /// Where something begins that is not plain.
 fn begins(text: &str) -> Option<usize> {
-    let marks = ["[", "<", "```", "~~~", "$$"].iter();
+    let marks = ["[", "<", "```", "~~~", "$$", ":::", "\\b"].iter();
     let marks = marks.filter_map(|mark| text.find(mark));
     // Some take it for the end of a line.
     let body = text.trim_end_matches('\n').trim_end_matches('\r');
@@ -127,7 +129,7 @@ fn begins(text: &str) -> Option<usize> {
 
 /// What may be a part of what begins with the next character.
 fn may_begin(c: char) -> bool {
-    matches!(c, '!' | '`' | '~' | '$' | ' ' | '\t' | '\r')
+    matches!(c, '!' | '`' | '~' | '$' | ':' | '\\' | ' ' | '\t' | '\r')
 }
 
 /// What ends the block of code that a line begins, where it begins one for everybody.
@@ -201,6 +203,9 @@ mod tests {
             "```a`b\n",
             "a\r```\r\n",
             "$$\n```\n$$\n",
+            ":::note\n```\n:::\n",
+            "\\begin{align}\n```\n\\end{align}\n",
+            "---\n```\n---\n",
         ] {
             let mut pieces = Pieces::default();
             let told = pieces.push(text) + &pieces.push("![x](http://e.test/)\n");

@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex};
 use aho_corasick::AhoCorasick;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use zeroize::Zeroizing;
 
@@ -119,7 +120,21 @@ impl Known {
     /// The bytes without them; nothing where there is none in them.
     #[must_use]
     pub fn clean_bytes(&self, text: &[u8]) -> Option<Vec<u8>> {
-        without(text, self.spans(text))
+        let clean = without(text, self.spans(text))?;
+        Some(self.clean_json(text, &clean).unwrap_or(clean))
+    }
+
+    /// What was JSON stays that, though what is cut out of it was a number, or a list of them: whoever reads it would have
+    /// nothing of it otherwise. Nothing where it stays JSON anyway, or was none.
+    fn clean_json(&self, text: &[u8], clean: &[u8]) -> Option<Vec<u8>> {
+        let is_json = |text: &[u8]| serde_json::from_slice::<IgnoredAny>(text).is_ok();
+        if is_json(clean) || !is_json(text) {
+            return None;
+        }
+        let mut value = serde_json::from_slice(text).ok()?;
+        self.clean_value(&mut value);
+        let clean = serde_json::to_vec(&value).ok()?;
+        (!self.finds_in(&clean)).then_some(clean)
     }
 
     /// Cleans every string of a value, keys too.

@@ -291,6 +291,16 @@ fn short_and_common_values_are_refused() {
         ("internationals", "one word"),
         ("ghp_a1b2c3\r\nx: y", "control characters"),
         (" ghp_a1b2c3", "blank"),
+        ("application/json", "a MIME type; redacting it"),
+        ("Text/Event-Stream", "a MIME type"),
+        ("Content-Type", "the name of a header"),
+        ("x-api-key", "the name of a header"),
+        ("lazaret.toml", "the name of a file"),
+        ("docker-compose.yaml", "the name of a file"),
+        ("2026-11-23", "a date"),
+        ("2026-11-23T10:11:12.5Z", "a date"),
+        ("http://example.com", "the address of a site"),
+        ("https://api.example.com:8443/", "random"),
     ] {
         let error = check_value(value).unwrap_err();
         assert!(
@@ -307,6 +317,15 @@ fn short_and_common_values_are_refused() {
         "ghp_a1b2c3",
         "canary-7f3a9c",
         "correct horse battery staple",
+        "correct-horse-battery-staple",
+        "application/8f3a9c",
+        "https://hooks.example.com/services/TOKEN",
+        "https://me:pass@example.com",
+        "https://example.com/?key=a",
+        "postgres://me:pass@db/",
+        "2026-11-23-canary",
+        "20261123",
+        "canary7.json",
         "päßwört-9",
     ] {
         assert!(check_value(value).is_ok(), "{value}");

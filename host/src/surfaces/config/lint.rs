@@ -6,19 +6,22 @@ pub mod outside;
 mod proposed;
 mod twice;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::Serialize;
 
 use super::file::ConfigFile;
 use super::resolve;
-use crate::guests::catalog::{Catalog, Tool};
+use crate::guests::catalog::{By, Catalog, Tool};
 use crate::guests::plugin::PluginBytes;
 use crate::rules::flow::lines::ToolFlow;
 use crate::rules::flow::shape::has_place;
 use crate::rules::grant::{Access, Destination, Grant, Pattern};
+use crate::rules::manifest::Sensitivity;
 use crate::rules::policy::Policy;
 use crate::rules::script;
+use crate::runs::host::Host;
 use crate::words::id::shown;
 use crate::words::near::{misspelt, nearest};
 
@@ -41,16 +44,40 @@ struct Look<'a> {
     file: &'a ConfigFile,
     catalog: &'a Catalog,
     policy: &'a Policy,
+    mute: &'a BTreeSet<String>,
     found: Vec<Finding>,
 }
 
+/// Plugins that can send no request, whatever they are granted: their components have no way to ask for one. Of those to
+/// which nobody grants any, or which say where they send theirs, it need not be known.
+async fn mute(host: &Host) -> BTreeSet<String> {
+    let mut mute = BTreeSet::new();
+    for tool in host.catalog().tools() {
+        let By::Component(plugin) = &tool.by else {
+            continue;
+        };
+        let open = tool.declared.wants.hosts.is_empty() && !tool.grant.fetch.is_empty();
+        if open
+            && !mute.contains(&plugin.name)
+            && let Ok(imports) = plugin.imports(host.quarantine()).await
+            && !imports.iter().any(|import| sends(import))
+        {
+            mute.insert(plugin.name.clone());
+        }
+    }
+    mute
+}
+
+/// Whether requests are sent through an interface, ours or WASI's.
+fn sends(import: &str) -> bool {
+    let name = import.split('@').next().unwrap_or_default();
+    ["lazaret:plugin/fetch", "wasi:http/outgoing-handler"].contains(&name)
+}
+
 /// What is worth a word about these files, in their order.
-#[must_use]
-pub fn findings(
-    files: &[(String, ConfigFile)],
-    catalog: &Catalog,
-    policy: &Policy,
-) -> Vec<Finding> {
+pub async fn findings(files: &[(String, ConfigFile)], host: &Host) -> Vec<Finding> {
+    let (catalog, policy) = (host.catalog(), host.policy());
+    let mute = mute(host).await;
     let mut all = Vec::new();
     for (path, file) in files {
         let mut look = Look {
@@ -58,6 +85,7 @@ pub fn findings(
             file,
             catalog,
             policy,
+            mute: &mute,
             found: Vec::new(),
         };
         look.patterns();
@@ -261,8 +289,16 @@ impl Look<'_> {
 
     /// What is granted and no tool of the line has asked for: it counts for nothing.
     fn beyond_wants(&mut self, name: &str, about: &[&Tool], grant: &Grant) {
+        let is_mute = |tool: &&Tool| match &tool.by {
+            By::Component(plugin) => self.mute.contains(&plugin.name),
+            By::Server(_) => false,
+        };
+        let all_mute = about.iter().all(is_mute);
         for line in &grant.fetch {
-            if !about.iter().any(|tool| wants_all(tool, line)) {
+            if all_mute {
+                let what = format!("{name} grants `{line}`, and no tool of it can send a request");
+                self.say(name, what, "leave it out");
+            } else if !about.iter().any(|tool| wants_all(tool, line)) {
                 let what = format!("{name} grants `{line}`, and no tool of it wants that much");
                 self.say(name, what, &hosts_of(about));
             }
@@ -375,6 +411,10 @@ impl Look<'_> {
                     Some(("mount", "write `[mounts.NAME]`, or leave the line out"))
                 }
                 Some(("tool", tool)) if !self.has_source(tool) => Some(("tool", LISTED)),
+                Some(("secret", tool)) if !self.keeps_secret(tool) => Some((
+                    "tool whose outcomes are secret",
+                    "write the name of such a tool, or leave the line out: a secret that is kept is in no label",
+                )),
                 _ => None,
             };
             if let Some((sort, fix)) = missing {
@@ -393,6 +433,12 @@ impl Look<'_> {
         let mut plugins = self.catalog.plugins().iter();
         self.catalog.resolve(name, &[]).is_ok()
             || plugins.any(|known| Some(known.name.as_str()) == plugin)
+    }
+
+    /// Whether a tool says of its outcomes that they are secret, which is what a label has as `secret:TOOL`.
+    fn keeps_secret(&self, name: &str) -> bool {
+        let tool = self.catalog.resolve(name, &[]);
+        tool.is_ok_and(|tool| tool.declared.offer.sensitivity == Sensitivity::Secret)
     }
 
     /// What the words of a plugin's tools, or a server's, are pinned to.

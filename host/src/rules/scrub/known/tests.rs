@@ -255,3 +255,29 @@ fn a_list_of_its_bytes_is_the_value() {
         serde_json::json!({"data": REDACTED, "other": before})
     );
 }
+
+/// An answer whose list of bytes is a secret is an answer still.
+#[test]
+fn what_was_json_stays_json() {
+    let known = known();
+    known.learn(b"8412345678");
+    let list: Vec<String> = VALUE.bytes().map(|byte| byte.to_string()).collect();
+    let (comma, blank) = (list.join(","), list.join(", "));
+    for (text, clean) in [
+        (format!("[{comma}]"), "\"[REDACTED]\""),
+        (
+            format!("{{\"a\":[{blank}], \"b\":1}}"),
+            r#"{"a":"[REDACTED]","b":1}"#,
+        ),
+        (r#"{"a":8412345678}"#.to_owned(), r#"{"a":"[REDACTED]"}"#),
+        // As it stands, where that is JSON, or nothing is.
+        (
+            format!("{{ \"a\": \"[{comma}]\" }}"),
+            r#"{ "a": "[[REDACTED]]" }"#,
+        ),
+        (format!("so: [{comma}]"), "so: [[REDACTED]]"),
+    ] {
+        let cleaned = known.clean_bytes(text.as_bytes()).expect("it is in there");
+        assert_eq!(String::from_utf8_lossy(&cleaned), clean, "{text}");
+    }
+}

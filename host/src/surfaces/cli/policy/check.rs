@@ -38,7 +38,7 @@ pub(super) async fn look(scene: &Scene) -> Result<Looked> {
     let estimated = estimated(&preview.setup);
     let opening = Host::open(preview.setup);
     let host = print::while_waiting("looking at plugins", scene.quiet, opening).await?;
-    let mut findings = lint::findings(&files, host.catalog(), host.policy());
+    let mut findings = lint::findings(&files, &host).await;
     findings.extend(unkept.into_iter().map(|one| finding(one, &files)));
     Ok(Looked {
         host,

@@ -1,4 +1,6 @@
 //! Runs that are on record: in this journal, in a file as `runs show --json` prints one, or in an export.
+//!
+//! What is in this journal has to be as it was written. A file of records is whatever whoever wrote it says.
 
 use std::path::Path;
 
@@ -9,8 +11,10 @@ use super::super::runs::open;
 use crate::edges::named;
 use crate::gate::journal::Journal;
 use crate::rules::exported;
+use crate::runs::audit::{Audit, State};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Record;
+use crate::words::id::RunId;
 use crate::words::limits::IMPORT_BYTES;
 
 /// The records of each run that is named.
@@ -24,12 +28,28 @@ pub(super) async fn read(scene: &Scene, runs: &[String]) -> Result<Vec<Vec<Recor
                 Some(records) => records,
                 None => {
                     let run = journal.find(named).await?;
+                    check(&audit, &run).await?;
                     vec![journal.records(&run).await?]
                 }
             },
         );
     }
     Ok(all)
+}
+
+/// Refuses a run that somebody has changed: it would be judged by what it never was.
+async fn check(audit: &Audit, run: &RunId) -> Result<()> {
+    let state = audit.verify(run).await?.state;
+    match state {
+        State::Intact | State::Unchained(_) => Ok(()),
+        State::EndMissing | State::Broken(..) => {
+            let what = format!(
+                "the run `{run}` is not as it was written: {}",
+                state.reason()
+            );
+            Err(Error::new(Code::Corrupt, what).hint(format!("lazaret runs verify {run}")))
+        }
+    }
 }
 
 /// The runs in a file of records, one a line; nothing where there is no such file.

@@ -10,7 +10,7 @@ use crate::runs::host::Host;
 use crate::runs::rejudge::{Change, Rejudged, Untold};
 use crate::surfaces::config::Config;
 use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
-use crate::words::error::Result;
+use crate::words::error::{Code, Error, Result};
 use crate::words::event::Verdict;
 use crate::words::id::RunId;
 
@@ -21,7 +21,7 @@ use crate::words::id::RunId;
   lazaret policy test exported.jsonl --policy new.toml --json
 
 Each effect is judged by itself: what a model would have done instead, nobody knows.
-Exit status: 0 nothing would change, 1 something would.")]
+Exit status: 0 nothing would change, 1 something would, 2 nothing of a run could be judged again.")]
 pub(in super::super) struct Test {
     /// Runs by name or beginning, `last`, or files as `runs show --json` prints them.
     #[arg(required = true, value_name = "RUN")]
@@ -45,13 +45,34 @@ impl Test {
             told.extend(records.first().map(|first| (first.run.clone(), rejudged)));
         }
         let changes: usize = told.iter().map(|(_, told)| told.changes.len()).sum();
+        let unjudged = || told.iter().filter(|(_, told)| told.is_nothing());
         if scene.json {
             let runs: Vec<Value> = told.iter().map(as_json).collect();
-            print::value(&json!({"runs": runs, "changes": changes}), true);
+            let unjudged: Vec<&RunId> = unjudged().map(|(run, _)| run).collect();
+            let told = json!({"runs": runs, "changes": changes, "unjudged": unjudged});
+            print::value(&told, true);
         } else {
             told.iter().for_each(describe);
         }
-        Ok(if changes == 0 { 0 } else { DIFFERS })
+        for one in unjudged() {
+            print::note(print::described(&self.nothing_of(one)));
+        }
+        Ok(match changes {
+            _ if unjudged().next().is_some() => Code::BadInput.exit_status(),
+            0 => 0,
+            _ => DIFFERS,
+        })
+    }
+
+    /// That nothing of a run was judged again says nothing about the policy, least of all that it changes nothing.
+    fn nothing_of(&self, (run, told): &(RunId, Rejudged)) -> Error {
+        let why = told.untold.first();
+        let why = why.map_or_else(String::new, |untold| format!(": {}", untold.why));
+        let error = Error::bad_input(format!("nothing of run `{run}` could be judged again{why}"));
+        error.hint(format!(
+            "write the agents, plugins and servers that the run had into `{}` as well: it is tried instead of your workspace's file",
+            self.policy.display()
+        ))
     }
 }
 

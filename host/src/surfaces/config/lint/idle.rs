@@ -93,6 +93,11 @@ impl Look<'_> {
         }
         for (key, values) in [("vouch", &file.flow.vouch), ("me", &file.flow.me)] {
             for (place, value) in values.iter().enumerate() {
+                if value.trim().is_empty() {
+                    let what = format!("[flow] `{key}` has an empty value, which is nobody's");
+                    self.say("[flow]", what, "leave it out");
+                    continue;
+                }
                 if values.iter().take(place).any(|before| before == value) {
                     let what = format!("[flow] `{key}` has `{}` twice", shown(value));
                     self.say("[flow]", what, "leave one out");
@@ -186,6 +191,15 @@ impl Look<'_> {
         if off && flow.browse == Some(Browse::Witness) {
             let what = "[flow] `browse = \"witness\"` counts for nothing beside `mode = \"off\"`";
             self.say("[flow]", what.to_owned(), "leave one of the two out");
+        }
+        // What is vouched for, and `strict`, still say what confirms a call that has to be confirmed.
+        let judging = [
+            ("guards", flow.guards.is_empty()),
+            ("release", flow.release.is_empty()),
+        ];
+        for (key, _) in judging.into_iter().filter(|(_, empty)| off && !empty) {
+            let what = format!("[flow] `{key}` counts for nothing beside `mode = \"off\"`");
+            self.say("[flow]", what, "leave one of the two out");
         }
         for source in flow.classes.keys() {
             let Some(("mcp", server)) = source.split_once(':') else {

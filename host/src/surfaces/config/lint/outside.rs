@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{Finding, Look};
 use crate::edges::named;
-use crate::rules::fetch::names_private;
+use crate::rules::fetch::{names_metadata, names_private};
 use crate::rules::flow::lines::Browse;
 use crate::rules::grant::{Destination, Pattern};
 use crate::surfaces::config::file::{ConfigFile, FetchEntry, ModelTable, RemoteTable};
@@ -27,6 +27,13 @@ impl Look<'_> {
                 if !private && names_private(url) {
                     let fix = format!("write `{{ url = \"{url}\", private = true }}`");
                     self.say(&name, closed(&name, url), &fix);
+                }
+                if names_metadata(url) {
+                    let what = format!(
+                        "{name} `{}` leads to a cloud's metadata service, which no line opens",
+                        shown(url)
+                    );
+                    self.say(&name, what, "leave it out");
                 }
             }
             let (Ok(pattern), Ok(grant)) =
