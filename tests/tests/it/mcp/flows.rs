@@ -63,8 +63,8 @@ async fn a_line_about_one_thing_takes_back_nothing_of_what_the_table_of_a_server
     let records = "[flow.tools.\"mail.echo\".records]\nid = \"id\"";
     for (said, line) in [
         ("effect = \"read-only\"", records),
-        ("content = [\"text\"]", records),
-        ("content = [\"text\"]", "[flow.tools.\"mail.echo\"]\nhold = \"large\""),
+        ("effect = \"read-only\"\ncontent = [\"text\"]", records),
+        ("effect = \"read-only\"", "[flow.tools.\"mail.echo\"]\nhold = \"large\""),
     ] {
         let more = format!(
             "[mcp.mail.tools.echo]\n{said}\n[mcp.mail.tools.add]\neffect = \"read-only\"\n[flow]\nmode = \"enforce\"\nhold = \"never\"\n{line}"
