@@ -387,7 +387,7 @@ mod tests {
 
     #[test]
     fn every_key_of_a_table_that_loosens_is_said_as_it_is_written() {
-        let text = "confirmed = [\"a.b\"]\nask = [\"c.d\"]\nblock = [\"e.f\"]\n[flow]\nmode = \"off\"\nvouch = [\"x\"]\n[flow.tools.\"a.b\"]\n\
+        let text = "confirmed = [\"a.b\"]\nask = [\"c.d\"]\nblock = [\"e.f\"]\n[flow]\nmode = \"off\"\nvouch = [\"x\", \"\\u202ey\"]\n[flow.tools.\"a.b\"]\n\
                     accepts = \"private\"\n[serve]\nlisten = \"0.0.0.0:1\"\n";
         let file: ConfigFile = toml::from_str(text).unwrap();
         let file = ConfigFile {
@@ -403,7 +403,7 @@ mod tests {
             "ask = [\"c.d\"]",
             "block = [\"e.f\"]",
             "[flow] mode = \"off\"",
-            "[flow] vouch = [\"x\"]",
+            "[flow] vouch = [\"x\", \"\\u202Ey\"]",
             "accepts = \"private\"",
             "[serve] listen = \"0.0.0.0:1\"",
         ] {
