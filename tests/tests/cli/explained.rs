@@ -186,7 +186,10 @@ fn a_name_that_policy_vouches_for_counts_as_one_by_flag() {
     assert_ne!(ended.status, 0, "{ended}");
     let flag = [&asked[..], &["--vouch", "evil"]].concat();
     station.run(&flag).ends(0);
-    station.write("lazaret.toml", format!("{policy}{}\n", line.replace("\n  ", "\n")));
+    station.write(
+        "lazaret.toml",
+        format!("{policy}{}\n", line.replace("\n  ", "\n")),
+    );
     station.trust();
     station.run(&asked).ends(0);
 }
