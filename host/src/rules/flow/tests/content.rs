@@ -354,11 +354,9 @@ fn for_an_id_the_list_is_named_that_could_vouch_for_it() {
     let vouch = "[flow]\nvouch = [\"m1\"]\n# or, for one run: --vouch m1";
     assert_eq!(lines, [format!("{vouch}\n{other}")]);
     let witnesses = [("to", "typed"), ("answers", "`mail.list`")];
-    seen(&silent.replace(
-        "\nid = \"id\"\n",
-        "\nid = \"id\"\nvouches = { id = \"id\" }\n",
-    ))
-    .check("mail.send", sent("m1"), Allow(&witnesses))
+    let listed = POLICY.replace(vouches, &format!("id = \"id\"\n{vouches}"));
+    seen(&listed)
+        .check("mail.send", sent("m1"), Allow(&witnesses))
     .check("mail.send", sent("m2"), Ask(&["`answers`"]))
     .check(
         "mail.delete",
