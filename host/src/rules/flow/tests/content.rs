@@ -357,12 +357,12 @@ fn for_an_id_the_list_is_named_that_could_vouch_for_it() {
     let listed = POLICY.replace(vouches, &format!("id = \"id\"\n{vouches}"));
     seen(&listed)
         .check("mail.send", sent("m1"), Allow(&witnesses))
-    .check("mail.send", sent("m2"), Ask(&["`answers`"]))
-    .check(
-        "mail.delete",
-        json!({"id": "m1"}),
-        Ask(&["cannot be undone"]),
-    );
+        .check("mail.send", sent("m2"), Ask(&["`answers`"]))
+        .check(
+            "mail.delete",
+            json!({"id": "m1"}),
+            Ask(&["cannot be undone"]),
+        );
 }
 
 #[test]
