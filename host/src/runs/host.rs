@@ -181,6 +181,9 @@ impl Host {
             let around = served::around(&places, (&vault, &known), &egress)?;
             served::add(&mut catalog, servers, &mut policy, around)?;
         }
+        let tools = catalog.tools();
+        let declared = tools.map(|tool| (tool.name.clone(), tool.declared.wants.secrets.clone()));
+        policy.declared = Some(declared.collect());
         policy.flows.classes.read = read_by_somebody(&catalog, &policy);
         served::read(&catalog, &mut policy.flows.classes);
         nested::nest(&mut policy.mounts, &mounts);

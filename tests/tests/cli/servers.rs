@@ -211,6 +211,64 @@ fn a_line_about_a_tool_that_a_server_does_not_have_is_said() {
         .never("[mcp.mail.tools.add]");
 }
 
+/// One key of a tool's arguments is said in one of two places: what counts is known, and that the other does not is said.
+#[test]
+fn what_two_tables_say_of_one_tool_otherwise_is_said() {
+    let lines = "[mcp.mail.tools.add]\ncontent = [\"a\", \"b\"]\n[flow.tools.\"mail.add\"]\n";
+    let station = station("good", &format!("{lines}steering = {{ b = \"value\" }}"));
+    station.run(&["servers", "trust", "mail"]).ends(0);
+    let other = "says otherwise than [mcp.mail.tools.add]";
+    let check = || station.run(&["policy", "check"]).ends(0);
+    check().never(other);
+    let config = station.read("lazaret.toml");
+    let config = config.replace("steering = { b = \"value\" }", "content = [\"a\"]");
+    station.write("lazaret.toml", config);
+    station.trust();
+    check().says(&[&format!(
+        "[flow.tools.\"mail.add\"] {other}, whose `content` does not count\nhint: say it in one of the two"
+    )]);
+}
+
+/// What keeps a request from leaving is why, and not what the protocol makes of it; the name that was meant is near.
+#[test]
+fn a_server_whose_secret_is_not_kept_says_so() {
+    let station = Station::with(
+        "[mcp.wiki]\nurl = \"http://127.0.0.1:9/mcp\"\nprivate = true\nheaders = { authorization = { secret = \"wiki-tokn\" } }\n",
+    );
+    let check = |hint: &str| {
+        let ended = station.run(&["servers", "check", "wiki"]).ends(5);
+        let why =
+            "the server `wiki` did not start: there is no secret `wiki-tokn` for this request";
+        ended.says(&[why, hint]).never("protocol");
+    };
+    check("hint: lazaret secret set wiki-tokn");
+    station
+        .run_with_input(&["secret", "set", "wiki-token"], b"sesame-open-9431\n")
+        .ends(0);
+    check("hint: did you mean `wiki-token`, which is kept? Or: lazaret secret set wiki-tokn");
+}
+
+/// A server runs in a folder of its own, where a script beside the configuration is not.
+#[test]
+fn a_script_that_is_looked_for_in_another_folder_is_said_to_lie_beside_the_file() {
+    let hint = "`srv.sh` lies beside `lazaret.toml`, and the server runs elsewhere: write its full path, or `folder = \".\"`";
+    for (folder, script, is_said) in [
+        ("", "srv.sh", true),
+        ("", "none.sh", false),
+        ("folder = \".\"", "srv.sh", false),
+    ] {
+        let station = Station::new();
+        station.write("srv.sh", "exit 1\n");
+        station.write(
+            "lazaret.toml",
+            format!("[mcp.mail]\ncommand = [\"/bin/sh\", {script:?}]\n{folder}\n"),
+        );
+        station.trust();
+        let ended = station.run(&["servers", "check", "mail"]).ends(5);
+        assert_eq!(ended.err.contains(hint), is_said, "{ended}");
+    }
+}
+
 #[test]
 fn a_server_that_does_not_start_says_why() {
     let dies = station("dies", "");
