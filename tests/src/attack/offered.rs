@@ -34,6 +34,9 @@ pub struct Offered {
     /// It has a function whose table has so many branches.
     #[serde(default)]
     pub branches: usize,
+    /// Its memory is laid out by so many segments of data, a byte each.
+    #[serde(default)]
+    pub segments: usize,
 }
 
 /// In what a signed component is not what somebody has signed.
@@ -72,6 +75,10 @@ pub(super) async fn offer(rig: Rig, attack: &Attack) -> Rig {
         let targets = " 0".repeat(offered.branches);
         let body = format!("(block (br_table{targets} (local.get 0)))");
         fields.push_str(&format!("(func (param i32) {body})"));
+    }
+    // Beside what the module says of itself.
+    for at in (200_000..260_000).cycle().take(offered.segments) {
+        fields.push_str(&format!("(data (i32.const {at}) \"x\")"));
     }
     let bytes = match &offered.guest {
         Some(name) => std::fs::read(target().join(format!("guests/{name}.wasm"))),

@@ -128,7 +128,7 @@ impl Score {
         }
         let ran: usize = self.files.values().map(|(ran, _)| ran).sum();
         let killed = ran - self.survivors.len();
-        println!("{killed:4} of {ran:3} mutants were killed");
+        println!("{killed} of {ran} mutants killed");
     }
 }
 
