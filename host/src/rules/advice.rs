@@ -111,7 +111,9 @@ impl Policy {
         let has = match named(head) {
             Some(("mounts", name)) => self.mounts.contains_key(name),
             Some(("grants", name)) => self.lines.iter().any(|line| line.tools.to_string() == name),
-            Some(("flow.tools", name)) => tool(&self.flows, name).is_some(),
+            Some(("flow.tools", name)) => ToolName::parse(name).is_ok_and(|name| {
+                self.flows.about(&name).is_some() && !self.flows.served.contains(&name)
+            }),
             Some(_) => false,
             None => head == "[flow]" && self.flows.written,
         };

@@ -66,9 +66,14 @@ pub(super) fn add(
     for tool in catalog.tools() {
         if let By::Server(served) = &tool.by {
             let line = served.server.terms().choice.line(&served.definition.remote);
-            let said = definition::flow(&line, &tool.declared.input);
-            if !said.is_nothing() {
-                policy.flows.tools.entry(tool.name.clone()).or_insert(said);
+            let flows = &mut policy.flows;
+            let said = flows.about(&tool.name).cloned();
+            if said.is_none() {
+                flows.served.insert(tool.name.clone());
+            }
+            let all = definition::flow(&said.unwrap_or_default(), &line, &tool.declared.input);
+            if !all.is_nothing() {
+                flows.tools.insert(tool.name.clone(), all);
             }
         }
     }

@@ -211,6 +211,24 @@ fn a_line_about_a_tool_that_a_server_does_not_have_is_said() {
         .never("[mcp.mail.tools.add]");
 }
 
+/// One key of a tool's arguments is said in one of two places: what counts is known, and that the other does not is said.
+#[test]
+fn what_two_tables_say_of_one_tool_otherwise_is_said() {
+    let lines = "[mcp.mail.tools.add]\ncontent = [\"a\", \"b\"]\n[flow.tools.\"mail.add\"]\n";
+    let station = station("good", &format!("{lines}steering = {{ b = \"value\" }}"));
+    station.run(&["servers", "trust", "mail"]).ends(0);
+    let other = "says otherwise than [mcp.mail.tools.add]";
+    let check = || station.run(&["policy", "check"]).ends(0);
+    check().never(other);
+    let config = station.read("lazaret.toml");
+    let config = config.replace("steering = { b = \"value\" }", "content = [\"a\"]");
+    station.write("lazaret.toml", config);
+    station.trust();
+    check().says(&[&format!(
+        "[flow.tools.\"mail.add\"] {other}, whose `content` does not count\nhint: say it in one of the two"
+    )]);
+}
+
 #[test]
 fn a_server_that_does_not_start_says_why() {
     let dies = station("dies", "");

@@ -106,6 +106,8 @@ pub struct Flows {
     pub classes: Classes,
     /// What is said of single tools.
     pub tools: BTreeMap<ToolName, ToolFlow>,
+    /// Those of them that a server's own table alone speaks of: no file has a table `[flow.tools]` for them.
+    pub served: BTreeSet<ToolName>,
     /// Whether some file has the table `[flow]` itself.
     pub written: bool,
 }
@@ -173,6 +175,33 @@ impl ToolFlow {
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
+
+    /// What is said here, and key by key what another place says where nothing is said here: a line about one key takes
+    /// nothing away of the others. What is called content or a name here steers for nobody.
+    #[must_use]
+    pub fn or(&self, other: &Self) -> Self {
+        let mut all = Self {
+            steering: said(&self.steering, &other.steering),
+            content: said(&self.content, &other.content),
+            naming: said(&self.naming, &other.naming),
+            new: said(&self.new, &other.new),
+            reply: said(&self.reply, &other.reply),
+            accepts: said(&self.accepts, &other.accepts),
+            hold: said(&self.hold, &other.hold),
+            records: said(&self.records, &other.records),
+        };
+        let is_text = |place: &String| self.content.contains(place) || self.naming == *place;
+        all.steering.retain(|place, _| !is_text(place));
+        all
+    }
+}
+
+/// One key of two places: the first that says something.
+fn said<T: Clone + Default + PartialEq>(first: &T, other: &T) -> T {
+    match *first == T::default() {
+        true => other.clone(),
+        false => first.clone(),
+    }
 }
 
 impl Flows {
@@ -203,5 +232,26 @@ mod tests {
             ..ToolFlow::default()
         };
         assert!(!said.is_nothing());
+    }
+
+    #[test]
+    fn a_line_about_one_key_takes_nothing_away_of_the_others() {
+        let parse = |text: &str| -> ToolFlow { toml::from_str(text).unwrap() };
+        let there = parse(
+            "steering = { to = \"mail\" }\ncontent = [\"title\"]\nrecords = { at = \"/a\", id = \"id\" }",
+        );
+        let reply = parse("reply = \"answers\"");
+        let both = ToolFlow {
+            reply: "answers".to_owned(),
+            ..there.clone()
+        };
+        assert_eq!(reply.or(&there), both);
+        assert_eq!(there.or(&reply), both);
+        // Where both say something, the first does; its fields of records are not mixed with those of other records.
+        let first = parse("content = [\"to\"]\nrecords = { vouches = { from = \"mail\" } }");
+        let all = first.or(&there);
+        assert_eq!(all.records, first.records);
+        assert_eq!(all.content, ["to"]);
+        assert!(all.steering.is_empty(), "{all:?}");
     }
 }

@@ -112,11 +112,12 @@ impl Definition {
     }
 }
 
-/// What is said of the arguments of a tool. Those of one that only looks, of which nobody says that they steer, are
-/// content: what matters of them is who is told.
+/// What is said of the arguments of a tool: by policy's own line about its flows, and by that of its server where the other
+/// says nothing. Arguments of one that only looks, of which nobody says that they steer, are content: what matters of them
+/// is who is told.
 #[must_use]
-pub fn flow(line: &Line, input: &Value) -> ToolFlow {
-    let mut flow = line.flow.clone();
+pub fn flow(said: &ToolFlow, line: &Line, input: &Value) -> ToolFlow {
+    let mut flow = said.or(&line.flow);
     let is_silent = flow.steering.is_empty() && flow.content.is_empty();
     let looks = match line.effect {
         EffectClass::Pure | EffectClass::ReadOnly => true,
@@ -366,7 +367,12 @@ mod tests {
         };
         let declared = listed.tools[0].declared(&looks, 5).unwrap();
         assert!(declared.is_sink(), "it is told its arguments");
-        assert_eq!(flow(&looks, &declared.input).content, ["q"]);
-        assert!(flow(&Line::default(), &declared.input).is_nothing());
+        let nothing = ToolFlow::default();
+        assert_eq!(flow(&nothing, &looks, &declared.input).content, ["q"]);
+        assert!(flow(&nothing, &Line::default(), &declared.input).is_nothing());
+        // What is said of its records says nothing of its arguments.
+        let records: ToolFlow = toml::from_str("records = { id = \"id\" }").unwrap();
+        let said = flow(&records, &looks, &declared.input);
+        assert_eq!((said.content, said.records), (vec!["q".to_owned()], records.records));
     }
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::file::ConfigFile;
 use super::resolve;
-use crate::guests::catalog::{Catalog, Tool};
+use crate::guests::catalog::{By, Catalog, Tool};
 use crate::guests::plugin::PluginBytes;
 use crate::rules::flow::lines::ToolFlow;
 use crate::rules::flow::shape::has_place;
@@ -345,7 +345,10 @@ impl Look<'_> {
                         LISTED,
                     ),
                 },
-                Some(known) => self.places(&table, &known, said),
+                Some(known) => {
+                    self.places(&table, &known, said);
+                    self.overruled(&table, &known, said);
+                }
             }
         }
         for plugin in &flow.trust {
@@ -425,6 +428,25 @@ impl Look<'_> {
     }
 
     /// Paths that no arguments, or no outcome, of the tool can have.
+    /// What the table of a server says of a tool, and this one says otherwise.
+    fn overruled(&mut self, table: &str, tool: &Tool, said: &ToolFlow) {
+        let By::Server(served) = &tool.by else { return };
+        let remote = &served.definition.remote;
+        let line = served.server.terms().choice.line(remote).flow;
+        let all = said.or(&line);
+        for (key, is_said, holds) in [
+            ("steering", !line.steering.is_empty(), all.steering == line.steering),
+            ("content", !line.content.is_empty(), all.content == line.content),
+            ("naming", !line.naming.is_empty(), all.naming == line.naming),
+        ] {
+            if is_said && !holds {
+                let other = format!("[mcp.{}.tools.{}]", tool.name.plugin(), shown(remote));
+                let what = format!("{table} says otherwise than {other}, whose `{key}` does not count");
+                self.say(table, what, "say it in one of the two");
+            }
+        }
+    }
+
     fn places(&mut self, table: &str, tool: &Tool, said: &ToolFlow) {
         let (input, output) = (&tool.declared.input, &tool.declared.output);
         let single = [("naming", &said.naming), ("reply", &said.reply)];

@@ -56,6 +56,31 @@ async fn what_a_server_says_steers_nothing() {
     );
 }
 
+/// What a line says of a tool's records says nothing of its arguments: those are as its server's table has them, or as those
+/// of a tool that only looks.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_line_about_one_thing_takes_back_nothing_of_what_the_table_of_a_server_says() {
+    let records = "[flow.tools.\"mail.echo\".records]\nid = \"id\"";
+    for (said, line) in [
+        ("effect = \"read-only\"", records),
+        ("effect = \"read-only\"\ncontent = [\"text\"]", records),
+        ("effect = \"read-only\"", "[flow.tools.\"mail.echo\"]\nhold = \"large\""),
+    ] {
+        let more = format!(
+            "[mcp.mail.tools.echo]\n{said}\n[mcp.mail.tools.add]\neffect = \"read-only\"\n[flow]\nmode = \"enforce\"\nhold = \"never\"\n{line}"
+        );
+        let call = |tool: &str, args: Value| json!({"calls": [{"tool": tool, "args": args}]});
+        let rig = rig("good", &more).await.replies(&[
+            call("mail.add", json!({"a": 1, "b": 2})),
+            call("mail.echo", json!({"text": "a letter"})),
+            json!({"text": "done"}),
+        ]);
+        let rig = rig.open().await;
+        let (_, answer) = rig.pursue("Add.").await;
+        assert!(answer.is_ok(), "{said}, {line}: {answer:?}");
+    }
+}
+
 /// A client's own call of a tool of class high risk needs a line of its own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tool_of_which_nothing_is_said_needs_a_line() {
