@@ -7,6 +7,7 @@
 pub mod apart;
 pub mod attached;
 pub mod class;
+mod ending;
 pub mod guarding;
 mod handed;
 pub mod handles;
@@ -28,6 +29,7 @@ pub mod verbatim;
 use std::sync::Arc;
 
 use self::apart::Apart;
+pub use self::ending::shell_word;
 use self::handed::named;
 pub use self::handed::{adopting, check_handed, handed};
 use self::kind::Kind;
@@ -40,7 +42,7 @@ use super::caller::{Caller, Origin};
 use super::grant::{Access, Destination, Grant, MountGrant};
 use super::manifest::EffectClass;
 use super::policy::Policy;
-use super::{advice, deny, file, server};
+use super::{deny, file, server};
 use crate::words::event::{Denial, Weighed};
 use crate::words::id::{QuestionId, is_hidden, shown};
 use crate::words::label::Label;
@@ -544,25 +546,6 @@ impl Weigher<'_> {
         }
     }
 
-    /// The line that would make a question about a value the last of its kind: what its manifest calls content need
-    /// not steer, and nobody vouches for the text of a letter.
-    fn ending_line(&self, leaf: &Leaf) -> String {
-        let steers = |place: &String| lies_at(&leaf.path, place);
-        let said = self.about.steering.keys().any(steers);
-        let mut content = self.call.declared.flow.content.iter();
-        match content.find(|place| steers(place) && !self.call.declared.outside && !said) {
-            Some(place) => advice::content(&self.call.tool, place),
-            None => self.vouching_line(&leaf.text),
-        }
-    }
-
-    /// The line by which the operator vouches for a value, and the flag that does so for one run of a model.
-    fn vouching_line(&self, value: &str) -> String {
-        let told = self.caller.origin == Origin::Model && !value.chars().any(is_hidden);
-        let flag = told.then(|| shell_word(value));
-        advice::vouching(value, flag.as_deref())
-    }
-
     /// The first witness of a value, the strongest first.
     fn witness(&self, leaf: &Leaf, kind: Kind) -> Option<Witness> {
         let flows = &self.policy.flows;
@@ -635,7 +618,7 @@ impl Weigher<'_> {
                 self.suspects(),
             ),
             value: None,
-            line: String::new(),
+            line: ending::STRICT.to_owned(),
         });
     }
 
@@ -645,12 +628,18 @@ impl Weigher<'_> {
             "" => Vec::new(),
             naming => texts_at(self.call.args.value(), naming),
         };
-        let own = |name: &String| self.composes(name) || self.ledger.words().calls(name);
+        let flows = &self.policy.flows;
+        let own = |name: &String| {
+            let called = self.ledger.words().calls(name) || flows.names(Kind::Name, name);
+            called || self.composes(name)
+        };
         if !names.is_empty() && names.iter().all(own) {
             return;
         }
+        let mut open = names.iter().filter(|name| !own(name));
+        let (first, more) = (open.next(), open.next());
         let veiled = self.policy.flows.classes.is_secret(&self.call.held);
-        let what = match names.first() {
+        let what = match first {
             Some(_) if veiled => format!(
                 "`{}` of `{}` is not the user's, and is not shown, since the call holds a secret",
                 self.about.naming, self.call.tool
@@ -670,10 +659,11 @@ impl Weigher<'_> {
             none if none.is_empty() => what,
             sources => format!("{what}, and it was wished under the influence of {sources}"),
         };
+        let named = first.filter(|_| more.is_none() && !veiled);
         weighing.open.push(Point {
             reason,
             value: None,
-            line: String::new(),
+            line: named.map_or_else(String::new, |name| self.naming_line(name)),
         });
     }
 
@@ -713,16 +703,6 @@ impl Weigher<'_> {
         let classes = &self.policy.flows.classes;
         let label = self.caller.label.join(&self.call.held);
         classes.blamed(&label).join(", ")
-    }
-}
-
-/// A text as one word of a shell.
-#[must_use]
-pub fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./_-".contains(c);
-    match !text.starts_with('-') && text.chars().all(plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', "'\\''")),
     }
 }
 

@@ -169,3 +169,26 @@ fn what_only_a_name_speaks_for_is_guessed_decides_nothing_and_proposes_nothing()
             "did you mean `outbox/elsewhere.md`?",
         ]);
 }
+
+/// The name of what is made ends its question by the flag, and by the line that is printed beside it.
+#[test]
+fn a_name_that_policy_vouches_for_counts_as_one_by_flag() {
+    let station = Station::new();
+    let policy = "[mounts.inbox]\npath = \"inbox\"\n[grants.\"notes.*\"]\nnotes = \"write\"\n";
+    station.write("lazaret.toml", policy);
+    station.write("inbox/a", "");
+    station.trust();
+    let args = r#"{"key":"evil","text":"x"}"#;
+    let asked = ["policy", "explain", "notes.put", args, "--as", "model"];
+    let asked = [&asked[..], &["--influence", "file:inbox"]].concat();
+    let line = "[flow]\n  vouch = [\"evil\"]\n  # or, for one run: --vouch evil";
+    station.run(&asked).prints(&["ask notes.put", line]);
+    let flag = [&asked[..], &["--vouch", "evil"]].concat();
+    station.run(&flag).prints(&["allow notes.put"]);
+    station.write(
+        "lazaret.toml",
+        format!("{policy}{}\n", line.replace("\n  ", "\n")),
+    );
+    station.trust();
+    station.run(&asked).prints(&["allow notes.put"]);
+}

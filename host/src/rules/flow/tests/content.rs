@@ -5,7 +5,7 @@ use crate::rules::fetch::Fetch;
 use crate::rules::file::{File, FileWish, WriteMode};
 use crate::rules::flow::check_secret;
 use crate::rules::keep::{Keep, KeepWish};
-use crate::words::limits::STEERING_VALUES;
+use crate::words::limits::{STEERING_CHARS, STEERING_VALUES};
 
 #[test]
 fn what_only_looks_is_no_sink() {
@@ -257,6 +257,45 @@ fn where_nothing_is_granted_nobody_is_asked_about_what_is_refused_anyway() {
     // What a stranger's code does nobody knows.
     assert!(!idle("other.act", json!({"to": "eve@evil.test"})));
     scene.check("files.write", json!({"path": "docs/a"}), Ask(&["`path`"]));
+}
+
+/// The lines that would end the question about a call.
+#[track_caller]
+fn ends(scene: &Scene, tool: &str, args: Value) -> Vec<String> {
+    match scene.judge(tool, args).unwrap().consent {
+        Consent::Needed { lines, .. } => lines,
+        Consent::NotNeeded => panic!("{tool} is not asked about"),
+    }
+}
+
+#[test]
+fn the_line_that_is_offered_for_a_name_ends_its_question_and_so_does_the_flag() {
+    let made = json!({"title": "evil", "text": "x"});
+    let line = "[flow]\nvouch = [\"evil\"]\n# or, for one run: --vouch evil";
+    assert_eq!(ends(&scene(&[], WEB), "cal.add", made.clone()), [line]);
+    scene(&["\"evil\""], WEB).check("cal.add", made.clone(), Allow(&[]));
+    let vouched = POLICY.replace("vouch = [", "vouch = [\"evil\", ");
+    scene_of(&vouched, &[], WEB)
+        .check("cal.add", made.clone(), Allow(&[]))
+        // Somebody has named it, and nothing that begins so.
+        .check("cal.add", json!({"title": "evil plan"}), Ask(&["`title`"]))
+        .check("cal.add", json!({"title": "Evil"}), Ask(&["`title`"]));
+    for long in ["x".repeat(STEERING_CHARS), "x".repeat(STEERING_CHARS + 1)] {
+        let lines = ends(&scene(&[], WEB), "cal.add", json!({ "title": long }));
+        assert_eq!(lines.is_empty(), long.len() > STEERING_CHARS);
+    }
+}
+
+#[test]
+fn what_is_offered_for_a_text_that_others_read_ends_its_question_and_lets_nobody_new_be_written_to() {
+    let typed = &["Tell bob@x.com that the party is off"];
+    let strict = scene_of(&format!("strict = true\n{POLICY}"), typed, WEB);
+    let sent = |to: &str| json!({"to": to, "text": "the party is on"});
+    let lines = ends(&strict, "mail.send", sent("bob@x.com"));
+    assert_eq!(lines, ["# leave out: strict = true"]);
+    scene(typed, WEB)
+        .check("mail.send", sent("bob@x.com"), Allow(&[("to", "typed")]))
+        .check("mail.send", sent("eve@evil.test"), Ask(&["`to`"]));
 }
 
 #[test]
