@@ -9,7 +9,7 @@ use super::flow::lines::Flows;
 use super::grant::{Access, Grant, MountGrant};
 use super::policy::{BUILT_IN, Policy};
 use crate::words::event::Denial;
-use crate::words::id::{ToolName, shown};
+use crate::words::id::{ToolName, is_hidden, shown};
 
 /// How a line begins that names the flag which does the same for one run.
 const ONE_RUN: &str = "# or, for one run:";
@@ -17,16 +17,44 @@ const ONE_RUN: &str = "# or, for one run:";
 /// By which rule something is denied to which a person has said no.
 pub const ANSWERED: &str = "answered";
 
-/// A text as it is written in TOML, on one line whatever it holds.
+/// A text as it is written in TOML, on one line whatever it holds, and with all of it to be seen.
 #[must_use]
 pub fn quoted(text: &str) -> String {
-    let written = toml::Value::String(text.to_owned()).to_string();
-    match written.contains('\n') {
-        false => written,
-        // What JSON escapes, TOML escapes alike, but for the last of its control characters.
-        true => serde_json::Value::from(text)
-            .to_string()
-            .replace('\u{7f}', "\\u007f"),
+    if !text.chars().any(is_hidden) {
+        return toml::Value::String(text.to_owned()).to_string();
+    }
+    // What JSON escapes, TOML escapes alike; the rest of what is hidden, JSON leaves as it is.
+    let mut written = String::with_capacity(text.len());
+    for c in serde_json::Value::from(text).to_string().chars() {
+        match u32::from(c) {
+            _ if !is_hidden(c) => written.push(c),
+            code if code <= 0xFFFF => written.push_str(&format!("\\u{code:04X}")),
+            code => written.push_str(&format!("\\U{code:08X}")),
+        }
+    }
+    written
+}
+
+/// A value as it is written in TOML. As it comes, unless there is something hidden in it.
+#[must_use]
+pub fn written(value: &toml::Value) -> String {
+    let plain = value.to_string();
+    match value {
+        _ if !plain.chars().any(is_hidden) => plain,
+        toml::Value::String(text) => quoted(text),
+        toml::Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(written).collect();
+            format!("[{}]", items.join(", "))
+        }
+        toml::Value::Table(table) => {
+            let pairs = table.iter();
+            let pairs = pairs.map(|(key, value)| format!("{} = {}", key_of(key), written(value)));
+            format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+        }
+        toml::Value::Integer(_)
+        | toml::Value::Float(_)
+        | toml::Value::Boolean(_)
+        | toml::Value::Datetime(_) => plain,
     }
 }
 
@@ -443,11 +471,20 @@ mod tests {
 
     #[test]
     fn a_value_stays_on_its_line() {
-        for text in ["a\nb", "a\r\n\u{7f}\"\\", "x"] {
+        let spoof = "out/a\u{202e}gpj.exe";
+        assert_eq!(quoted(spoof), "\"out/a\\u202Egpj.exe\"");
+        for text in ["a\nb", "a\r\n\u{7f}\"\\", "x", "'\"", spoof, "\u{e0041}\u{85}"] {
             let written = quoted(text);
-            assert!(!written.contains('\n'), "{written}");
+            assert!(!written.contains(is_hidden), "{written}");
             let table: toml::Table = toml::from_str(&format!("a = {written}")).unwrap();
             assert_eq!(table["a"].as_str(), Some(text));
         }
+        let all: toml::Table =
+            toml::from_str("a = [\"x\\u202ey\", 7]\nb = { \"\\u202e\" = '''\n1\n\n2''' }\nc = [\"d\"]").unwrap();
+        let lines = all.iter();
+        let lines = lines.map(|(key, value)| format!("{key} = {}", written(value)));
+        let lines: Vec<String> = lines.collect();
+        assert!(lines.iter().all(|line| !line.contains(is_hidden)), "{lines:?}");
+        assert_eq!(toml::from_str::<toml::Table>(&lines.join("\n")).unwrap(), all);
     }
 }

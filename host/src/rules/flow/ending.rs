@@ -13,6 +13,10 @@ use crate::words::limits::STEERING_CHARS;
 /// What ends questions about text that others read. To release the tool would also let pass whom it is sent to.
 pub(super) const STRICT: &str = "# leave out: strict = true";
 
+/// Why nobody is offered to vouch for what somebody may have spelt to deceive.
+const HIDDEN: &str =
+    "# no line vouches for a value with hidden characters, which is not what it looks like";
+
 impl Weigher<'_> {
     /// The line that would make a question about a value the last of its kind: what its manifest calls content need
     /// not steer, and nobody vouches for the text of a letter.
@@ -28,7 +32,10 @@ impl Weigher<'_> {
 
     /// The line by which the operator vouches for a value, and the flag that does so for one run of a model.
     fn vouching_line(&self, value: &str) -> String {
-        let told = self.caller.origin == Origin::Model && !value.chars().any(is_hidden);
+        if value.chars().any(is_hidden) {
+            return HIDDEN.to_owned();
+        }
+        let told = self.caller.origin == Origin::Model;
         let flag = told.then(|| shell_word(value));
         advice::vouching(value, flag.as_deref())
     }

@@ -287,6 +287,18 @@ fn the_line_that_is_offered_for_a_name_ends_its_question_and_so_does_the_flag() 
 }
 
 #[test]
+fn nobody_is_offered_to_vouch_for_what_does_not_look_like_what_it_is() {
+    for (tool, args) in [
+        ("cal.add", json!({"title": "a\u{202e}gpj.exe"})),
+        ("files.write", json!({"path": "docs/a\u{202e}gpj.exe"})),
+    ] {
+        let lines = ends(&scene(&[], WEB), tool, args);
+        assert!(lines.iter().all(|line| line.starts_with("# no line")), "{lines:?}");
+        assert_eq!(lines.len(), 1);
+    }
+}
+
+#[test]
 fn what_is_offered_for_a_text_that_others_read_ends_its_question_and_lets_nobody_new_be_written_to() {
     let typed = &["Tell bob@x.com that the party is off"];
     let strict = scene_of(&format!("strict = true\n{POLICY}"), typed, WEB);

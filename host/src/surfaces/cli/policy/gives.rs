@@ -11,6 +11,7 @@ use toml::{Table, Value};
 
 use super::super::print;
 use crate::guests::plugin::PluginBytes;
+use crate::rules::advice::written;
 use crate::rules::grant::Access;
 use crate::surfaces::config::file::{
     ConfigFile, FetchEntry, GrantTable, ModelTable, MountTable, looking,
@@ -356,14 +357,14 @@ fn listed(all: &[String]) -> String {
 /// What is said as it is written, whatever keys these tables come to have.
 fn as_written(file: &ConfigFile) -> Vec<Gift> {
     let text = String::from_utf8_lossy(&file.bytes);
-    let Ok(written) = toml::from_str::<Table>(&text) else {
+    let Ok(tables) = toml::from_str::<Table>(&text) else {
         return Vec::new();
     };
     let mut all = Vec::new();
     for (table, key) in AS_WRITTEN {
         let place = match table {
-            "" => Some(&written),
-            table => written.get(table).and_then(Value::as_table),
+            "" => Some(&tables),
+            table => tables.get(table).and_then(Value::as_table),
         };
         let lines = place.into_iter().flatten();
         let lines = lines.filter(|(name, _)| key == "*" || key == name.as_str());
@@ -372,7 +373,9 @@ fn as_written(file: &ConfigFile) -> Vec<Gift> {
             table => format!("[{table}] "),
         };
         all.extend(
-            lines.map(|(name, value)| Gift::new(format!("{said}{name}"), format!("= {value}"))),
+            lines.map(|(name, value)| {
+                Gift::new(format!("{said}{name}"), format!("= {}", written(value)))
+            }),
         );
     }
     all
@@ -384,7 +387,7 @@ mod tests {
 
     #[test]
     fn every_key_of_a_table_that_loosens_is_said_as_it_is_written() {
-        let text = "confirmed = [\"a.b\"]\nask = [\"c.d\"]\nblock = [\"e.f\"]\n[flow]\nmode = \"off\"\nvouch = [\"x\"]\n[flow.tools.\"a.b\"]\n\
+        let text = "confirmed = [\"a.b\"]\nask = [\"c.d\"]\nblock = [\"e.f\"]\n[flow]\nmode = \"off\"\nvouch = [\"x\", \"\\u202ey\"]\n[flow.tools.\"a.b\"]\n\
                     accepts = \"private\"\n[serve]\nlisten = \"0.0.0.0:1\"\n";
         let file: ConfigFile = toml::from_str(text).unwrap();
         let file = ConfigFile {
@@ -400,7 +403,7 @@ mod tests {
             "ask = [\"c.d\"]",
             "block = [\"e.f\"]",
             "[flow] mode = \"off\"",
-            "[flow] vouch = [\"x\"]",
+            "[flow] vouch = [\"x\", \"\\u202Ey\"]",
             "accepts = \"private\"",
             "[serve] listen = \"0.0.0.0:1\"",
         ] {
