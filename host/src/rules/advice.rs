@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use super::flow::kind::Kind;
 use super::flow::lines::Flows;
 use super::grant::{Access, Grant, MountGrant};
 use super::policy::{BUILT_IN, Policy};
@@ -73,6 +74,33 @@ pub fn vouching(value: &str, flag: Option<&str>) -> String {
 pub fn content(tool: &ToolName, place: &str) -> String {
     let place = quoted(place);
     format!("[flow.tools.\"{tool}\"]\ncontent = [{place}]\n# so its manifest proposes")
+}
+
+/// What is to be said of the arguments of a tool of which nobody has said anything, as a guess that counts for nothing.
+#[must_use]
+pub fn form(tool: &ToolName, steering: &BTreeMap<String, Kind>, content: &[String]) -> String {
+    let steering = steering.iter();
+    let steering = steering.map(|(place, kind)| format!("{} = \"{}\"", key_of(place), kind.word()));
+    let steering: Vec<String> = steering.collect();
+    let content: Vec<String> = content.iter().map(|place| quoted(place)).collect();
+    let lines = [
+        format!("[flow.tools.\"{tool}\"]"),
+        "# say which arguments say whom, where or what, and which are only sent; by their names:"
+            .to_owned(),
+        format!("# steering = {{ {} }}", steering.join(", ")),
+        format!("# content = [{}]", content.join(", ")),
+    ];
+    lines.join("\n")
+}
+
+/// What makes a list of a service vouch for its ids, in words.
+#[must_use]
+pub fn listing(tool: &ToolName, id: &str) -> String {
+    format!(
+        "# or, where each id that `{tool}` lists may be meant, of strangers' records too: [flow.tools.\"{tool}\".records] \
+         vouches = {{ {} = \"id\" }}",
+        key_of(id)
+    )
 }
 
 /// What is offered to whoever reads of a denial: nothing to a person who has just said no.
@@ -473,18 +501,33 @@ mod tests {
     fn a_value_stays_on_its_line() {
         let spoof = "out/a\u{202e}gpj.exe";
         assert_eq!(quoted(spoof), "\"out/a\\u202Egpj.exe\"");
-        for text in ["a\nb", "a\r\n\u{7f}\"\\", "x", "'\"", spoof, "\u{e0041}\u{85}"] {
+        for text in [
+            "a\nb",
+            "a\r\n\u{7f}\"\\",
+            "x",
+            "'\"",
+            spoof,
+            "\u{e0041}\u{85}",
+        ] {
             let written = quoted(text);
             assert!(!written.contains(is_hidden), "{written}");
             let table: toml::Table = toml::from_str(&format!("a = {written}")).unwrap();
             assert_eq!(table["a"].as_str(), Some(text));
         }
-        let all: toml::Table =
-            toml::from_str("a = [\"x\\u202ey\", 7]\nb = { \"\\u202e\" = '''\n1\n\n2''' }\nc = [\"d\"]").unwrap();
+        let all: toml::Table = toml::from_str(
+            "a = [\"x\\u202ey\", 7]\nb = { \"\\u202e\" = '''\n1\n\n2''' }\nc = [\"d\"]",
+        )
+        .unwrap();
         let lines = all.iter();
         let lines = lines.map(|(key, value)| format!("{key} = {}", written(value)));
         let lines: Vec<String> = lines.collect();
-        assert!(lines.iter().all(|line| !line.contains(is_hidden)), "{lines:?}");
-        assert_eq!(toml::from_str::<toml::Table>(&lines.join("\n")).unwrap(), all);
+        assert!(
+            lines.iter().all(|line| !line.contains(is_hidden)),
+            "{lines:?}"
+        );
+        assert_eq!(
+            toml::from_str::<toml::Table>(&lines.join("\n")).unwrap(),
+            all
+        );
     }
 }

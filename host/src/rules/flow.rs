@@ -38,7 +38,7 @@ use self::ledger::Ledger;
 use self::lines::{Flows, ToolFlow};
 pub use self::outward::{is_witnessed_url, may_browse, weigh_fetch};
 use super::call::Call;
-use super::caller::{Caller, Origin};
+use super::caller::Caller;
 use super::grant::{Access, Destination, Grant, MountGrant};
 use super::manifest::EffectClass;
 use super::policy::Policy;
@@ -531,7 +531,8 @@ impl Weigher<'_> {
             | EffectClass::ReadOnly
             | EffectClass::SideEffecting
             | EffectClass::ExternalStateful => {
-                (Some(self.value_id(kind, leaf)), self.ending_line(leaf))
+                let line = self.ending_line(leaf, kind);
+                (Some(self.value_id(kind, leaf)), line)
             }
         };
         Point {

@@ -2,8 +2,11 @@
 //!
 //! Nothing is offered for what cannot be undone, which is asked about each time.
 
-use super::leaves::{Leaf, lies_at};
 use super::Weigher;
+use super::kind::Kind;
+use super::leaves::{Leaf, leaves, lies_at};
+use super::shape::has_place;
+use super::suggest::{looks_like, looks_like_content, place_of};
 use crate::rules::advice;
 use crate::rules::caller::Origin;
 use crate::rules::manifest::EffectClass;
@@ -19,15 +22,62 @@ const HIDDEN: &str =
 
 impl Weigher<'_> {
     /// The line that would make a question about a value the last of its kind: what its manifest calls content need
-    /// not steer, and nobody vouches for the text of a letter.
-    pub(super) fn ending_line(&self, leaf: &Leaf) -> String {
+    /// not steer, and nobody vouches for the text of a letter. Where nobody has said what an argument of a server's tool is,
+    /// that is to be said first.
+    pub(super) fn ending_line(&self, leaf: &Leaf, kind: Kind) -> String {
         let steers = |place: &String| lies_at(&leaf.path, place);
         let said = self.about.steering.keys().any(steers);
+        if self.call.declared.outside && kind == Kind::Value && !said {
+            return self.form();
+        }
         let mut content = self.call.declared.flow.content.iter();
         match content.find(|place| steers(place) && !self.call.declared.outside && !said) {
             Some(place) => advice::content(&self.call.tool, place),
-            None => self.vouching_line(&leaf.text),
+            None => match self.lists().filter(|_| kind == Kind::Id) {
+                Some(list) => format!("{}\n{list}", self.vouching_line(&leaf.text)),
+                None => self.vouching_line(&leaf.text),
+            },
         }
+    }
+
+    /// What is to be said of all arguments, as their names and values have it: in comments, since a name that sounds like a
+    /// text may be that of what is done, which only a person knows.
+    fn form(&self) -> String {
+        let (mut steering, mut content) = (self.about.steering.clone(), self.about.content.clone());
+        let declared = &self.call.declared;
+        for leaf in leaves(self.call.args.value(), &declared.input) {
+            let place = place_of(&leaf.path);
+            let is_open = self.kind_of(&leaf.path) == Some(Kind::Value);
+            let said = self
+                .about
+                .steering
+                .keys()
+                .any(|known| lies_at(&leaf.path, known));
+            // What is in a secret is told by no name either, and a name that nobody has declared is no argument's.
+            if !is_open || said || self.veils(&leaf.path) || !has_place(&declared.input, &place) {
+                continue;
+            }
+            if !looks_like_content(&place, &leaf.text, true) {
+                steering.insert(place.clone(), looks_like(&place, &leaf.text, declared));
+            } else if !content.contains(&place) {
+                content.push(place);
+            }
+        }
+        advice::form(&self.call.tool, &steering, &content)
+    }
+
+    /// Another way out for ids: the list of the same service that may say which of them are meant. In words, since it
+    /// speaks of records that anybody has started, too.
+    fn lists(&self) -> Option<String> {
+        let mut tools = self.policy.flows.tools.iter();
+        let (tool, said) = tools.find(|(tool, said)| {
+            let records = &said.records;
+            let is_list = !records.at.is_empty() && !records.id.is_empty();
+            tool.plugin() == self.call.tool.plugin()
+                && is_list
+                && !records.vouches.contains_key(&records.id)
+        })?;
+        Some(advice::listing(tool, &said.records.id))
     }
 
     /// The line by which the operator vouches for a value, and the flag that does so for one run of a model.

@@ -270,7 +270,7 @@ impl Suggestion {
         for origin in origins {
             if flows.classes.is_tainted(&origin.label) {
                 tainted = true;
-                stood = stood_with_others(flows, origin);
+                stood = stood_with_others(flows, origin, kind);
             } else if kind != Kind::Value && self.vouches(flows, origin, kind, &used) {
                 return;
             } else if kind.is_open() && !tainted {
@@ -403,10 +403,15 @@ fn beside(head: &str, what: &str, lines: &str) -> String {
 }
 
 /// Where a value stood that others may have written.
-fn stood_with_others(flows: &Flows, origin: &Origin) -> String {
+fn stood_with_others(flows: &Flows, origin: &Origin, kind: Kind) -> String {
     let (at, field) = as_field(&origin.path);
+    // A service makes its ids itself, and what cannot be undone needs more than one.
+    let mine = match kind == Kind::Id {
+        true => "if each id there may be meant, of strangers' records too",
+        false => "if it is yours alone",
+    };
     format!(
-        "; it stood in `{}` of the outcome of `{}` (record {}), which {} may have written; if it is yours alone: \
+        "; it stood in `{}` of the outcome of `{}` (record {}), which {} may have written; {mine}: \
          records.at = {}, records.vouches",
         shown(&field),
         origin.tool,
@@ -435,7 +440,7 @@ fn names_somebody(kind: Kind, text: &str) -> bool {
 }
 
 /// The place of a leaf in any arguments of its tool.
-fn place_of(path: &str) -> String {
+pub(super) fn place_of(path: &str) -> String {
     let mut names: Vec<&str> = path
         .split('/')
         .map(|name| {
@@ -464,7 +469,8 @@ const CONTENT_NAMES: [&str; 8] = [
     "summary",
 ];
 
-fn looks_like_content(place: &str, text: &str, tainted: bool) -> bool {
+/// Whether an argument is a text, as its name has it; where nobody untrusted has written it, also as its value does.
+pub(super) fn looks_like_content(place: &str, text: &str, tainted: bool) -> bool {
     let name = place
         .rsplit('/')
         .find(|name| *name != "*")
@@ -476,7 +482,8 @@ fn looks_like_content(place: &str, text: &str, tainted: bool) -> bool {
     named || (!tainted && text.contains('\n') && text.contains(' '))
 }
 
-fn looks_like(place: &str, text: &str, declared: &Declared) -> Kind {
+/// The kind of an argument that steers, as its name and its value have it.
+pub(super) fn looks_like(place: &str, text: &str, declared: &Declared) -> Kind {
     let name = place
         .rsplit('/')
         .find(|name| *name != "*")

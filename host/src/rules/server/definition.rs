@@ -373,6 +373,9 @@ mod tests {
         // What is said of its records says nothing of its arguments.
         let records: ToolFlow = toml::from_str("records = { id = \"id\" }").unwrap();
         let said = flow(&records, &looks, &declared.input);
-        assert_eq!((said.content, said.records), (vec!["q".to_owned()], records.records));
+        assert_eq!(
+            (said.content, said.records),
+            (vec!["q".to_owned()], records.records)
+        );
     }
 }

@@ -435,13 +435,22 @@ impl Look<'_> {
         let line = served.server.terms().choice.line(remote).flow;
         let all = said.or(&line);
         for (key, is_said, holds) in [
-            ("steering", !line.steering.is_empty(), all.steering == line.steering),
-            ("content", !line.content.is_empty(), all.content == line.content),
+            (
+                "steering",
+                !line.steering.is_empty(),
+                all.steering == line.steering,
+            ),
+            (
+                "content",
+                !line.content.is_empty(),
+                all.content == line.content,
+            ),
             ("naming", !line.naming.is_empty(), all.naming == line.naming),
         ] {
             if is_said && !holds {
                 let other = format!("[mcp.{}.tools.{}]", tool.name.plugin(), shown(remote));
-                let what = format!("{table} says otherwise than {other}, whose `{key}` does not count");
+                let what =
+                    format!("{table} says otherwise than {other}, whose `{key}` does not count");
                 self.say(table, what, "say it in one of the two");
             }
         }

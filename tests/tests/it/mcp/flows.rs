@@ -64,7 +64,10 @@ async fn a_line_about_one_thing_takes_back_nothing_of_what_the_table_of_a_server
     for (said, line) in [
         ("effect = \"read-only\"", records),
         ("effect = \"read-only\"\ncontent = [\"text\"]", records),
-        ("effect = \"read-only\"", "[flow.tools.\"mail.echo\"]\nhold = \"large\""),
+        (
+            "effect = \"read-only\"",
+            "[flow.tools.\"mail.echo\"]\nhold = \"large\"",
+        ),
     ] {
         let more = format!(
             "[mcp.mail.tools.echo]\n{said}\n[mcp.mail.tools.add]\neffect = \"read-only\"\n[flow]\nmode = \"enforce\"\nhold = \"never\"\n{line}"

@@ -372,11 +372,9 @@ fn as_written(file: &ConfigFile) -> Vec<Gift> {
             "" => String::new(),
             table => format!("[{table}] "),
         };
-        all.extend(
-            lines.map(|(name, value)| {
-                Gift::new(format!("{said}{name}"), format!("= {}", written(value)))
-            }),
-        );
+        all.extend(lines.map(|(name, value)| {
+            Gift::new(format!("{said}{name}"), format!("= {}", written(value)))
+        }));
     }
     all
 }
