@@ -9,6 +9,7 @@ use super::flow::kind::Kind;
 use super::flow::lines::Flows;
 use super::grant::{Access, Grant, MountGrant};
 use super::policy::{BUILT_IN, Policy};
+use super::secret::UNDECLARED;
 use crate::words::event::Denial;
 use crate::words::id::{ToolName, is_hidden, shown};
 
@@ -17,6 +18,10 @@ const ONE_RUN: &str = "# or, for one run:";
 
 /// By which rule something is denied to which a person has said no.
 pub const ANSWERED: &str = "answered";
+
+/// What helps where no line does.
+const ELSEWHERE: &str = "the manifest of this tool declares no such secret, so no line gives it one: call a tool of a plugin \
+                         whose manifest does (`lazaret plugin inspect NAME` shows what one declares)";
 
 /// A text as it is written in TOML, on one line whatever it holds, and with all of it to be seen.
 #[must_use]
@@ -140,6 +145,9 @@ impl Policy {
     #[must_use]
     pub fn hint(&self, denial: &Denial) -> Option<String> {
         let lines = offered(denial);
+        if denial.rule == UNDECLARED {
+            return Some(ELSEWHERE.to_owned());
+        }
         if lines.is_empty() {
             return None;
         }

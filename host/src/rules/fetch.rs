@@ -428,7 +428,7 @@ impl Effect for Fetch {
         let who = caller.origin.to_string();
         let Some(line) = lines.first() else {
             if flow::may_browse(self, caller, policy) && !self.names_private_host() {
-                let filled = fills(self, &caller.grant.secrets, &who)?;
+                let filled = fills(self, &caller.grant.secrets, (&who, policy.declared(&who)))?;
                 return Ok(allowed((&lines, who), filled, "browse = \"free\"", policy));
             }
             return Err(self.not_granted(caller));
@@ -444,7 +444,7 @@ impl Effect for Fetch {
             return Err(deny(Reason::TooBig.word(), what));
         }
         flow::weigh_fetch(self, caller, policy)?;
-        let filled = fills(self, &caller.grant.secrets, &who)?;
+        let filled = fills(self, &caller.grant.secrets, (&who, policy.declared(&who)))?;
         let line = line.to_string();
         Ok(allowed((&lines, who), filled, &line, policy))
     }

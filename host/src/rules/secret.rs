@@ -118,11 +118,21 @@ pub(super) struct Filled {
     pub(super) lines: Vec<String>,
 }
 
+/// Whose request it is, and the secrets that their manifest declares, where that is known.
+pub(super) type Wisher<'a> = (&'a str, Option<&'a [String]>);
+
+/// By which rule a secret is refused that the tool's own manifest does not declare: no line gives it one.
+pub const UNDECLARED: &str = "secret_not_declared";
+
 /// Finds the places of a request that `lines` let be filled. Denies a request with any other marker.
 ///
 /// # Errors
 /// The denial, in the same words whatever is wrong.
-pub(super) fn fills(fetch: &Fetch, lines: &[SecretGrant], who: &str) -> Result<Filled, Denial> {
+pub(super) fn fills(
+    fetch: &Fetch,
+    lines: &[SecretGrant],
+    who: Wisher<'_>,
+) -> Result<Filled, Denial> {
     let mut filled = Filled {
         fills: Vec::new(),
         lines: Vec::new(),
@@ -140,10 +150,13 @@ pub(super) fn fills(fetch: &Fetch, lines: &[SecretGrant], who: &str) -> Result<F
 }
 
 /// Nothing that is said here depends on which secrets there are.
-fn unknown(fetch: &Fetch, name: &str, who: &str) -> Denial {
+fn unknown(fetch: &Fetch, name: &str, (who, declared): Wisher<'_>) -> Denial {
     let reason = no_such_secret(name);
     if !is_secret_name(name) {
         return deny("secret_not_granted", reason);
+    }
+    if declared.is_some_and(|declared| !declared.iter().any(|known| known == name)) {
+        return deny(UNDECLARED, reason);
     }
     let to = fetch.url().origin().ascii_serialization();
     let wish =

@@ -122,6 +122,7 @@ fn a_granted_secret_reaches_the_server_and_nothing_else() {
         "canary",
         "not set",
         "hostile.send_each: header `authorization` to http://127.0.0.1",
+        ", if its manifest declares it",
     ]);
     let call = ["call", "hostile.send_each", &send(&server), "--json"];
     let before = station.run(&call).ends(0);
@@ -350,4 +351,34 @@ fn no_core_is_dumped_of_a_process_that_holds_secrets() {
     until("no cores are dumped", is_off);
     drop(child.stdin.take());
     station.wait(child).ends(2);
+}
+
+/// A tool whose manifest declares no secret gets none by any line, so none is proposed.
+#[test]
+fn what_a_manifest_does_not_declare_no_line_gives_and_none_is_proposed() {
+    let grant =
+        "[grants.\"web.get_json\"]\nfetch = [{ url = \"http://127.0.0.1:9/\", private = true }]\n";
+    let line = "secrets = [{ name = \"github\", to = \"http://127.0.0.1:9/\", query = \"k\" }]\n";
+    for policy in [grant.to_owned(), format!("{grant}{line}")] {
+        let station = Station::new();
+        station.write("lazaret.toml", policy);
+        station.trust();
+        set(&station, "github", CANARY);
+        let args = r#"{"url":"http://127.0.0.1:9/?k={{secret:github}}"}"#;
+        for asked in [&["call"][..], &["policy", "explain"]] {
+            let ended = station.run(&[asked, &["web.get_json", args]].concat());
+            let said = format!("{}{}", ended.out, ended.err);
+            for part in [
+                "there is no secret `github` for this request",
+                "declares no such secret, so no line gives it one",
+                "lazaret plugin inspect",
+            ] {
+                assert!(said.contains(part), "{asked:?}: {part} in {said}");
+            }
+            assert!(
+                !said.contains("secrets = [") && !said.contains("write in"),
+                "{said}"
+            );
+        }
+    }
 }

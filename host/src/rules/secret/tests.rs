@@ -38,7 +38,7 @@ fn judged(url: &str, headers: &[(&str, &str)], body: &str) -> Result<Vec<String>
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let fetch = Fetch::new("POST", url, headers.collect(), body.as_bytes().to_vec()).unwrap();
-    let filled = fills(&fetch, &lines(), "web.post").map_err(|denial| denial.reason)?;
+    let filled = fills(&fetch, &lines(), ("web.post", None)).map_err(|denial| denial.reason)?;
     let said = filled.fills.iter().map(|fill| match &fill.spot {
         Spot::Header { at, before } => format!("{} in header {at} after `{before}`", fill.secret),
         Spot::Basic { at, user } => format!("{} in header {at} of `{user}`", fill.secret),
@@ -172,7 +172,7 @@ fn only_what_can_be_a_name_is_proposed_for_policy() {
         let value = format!("{{{{secret:{name}}}}}");
         let headers = vec![("authorization".to_owned(), value)];
         let fetch = Fetch::new("POST", "https://a.test/api/x", headers, Vec::new()).unwrap();
-        let denial = fills(&fetch, &lines(), "web.post").err().unwrap();
+        let denial = fills(&fetch, &lines(), ("web.post", None)).err().unwrap();
         assert_eq!(
             !denial.allow.is_empty(),
             proposed,
@@ -321,7 +321,7 @@ fn a_line_fills_its_own_place_in_a_body_and_no_other() {
     lines.push(line("other", "https://a.test/", other));
     let filled = |body: &str| {
         let fetch = Fetch::new("POST", url, Vec::new(), body.as_bytes().to_vec()).unwrap();
-        fills(&fetch, &lines, "web.post").map(|filled| filled.fills.len())
+        fills(&fetch, &lines, ("web.post", None)).map(|filled| filled.fills.len())
     };
     assert_eq!(filled(r#"{"other": "{{secret:other}}"}"#), Ok(1));
     // A key is no place, and what stands plainly elsewhere is not what the pointer leads to.

@@ -169,7 +169,14 @@ fn list(scene: &Scene, setup: &Setup) -> Result<u8> {
             (false, _) => bad("not set"),
         };
         let used = uses.get(name).into_iter().flatten();
-        let mut used = used.map(|used| format!("{}: {}", used.by.words(), used.place));
+        let mut used = used.map(|used| {
+            // Which tools there are, and what they declare, is not known here.
+            let declared = match used.by {
+                By::Tools(_) => ", if its manifest declares it",
+                By::Server(_) | By::Traces | By::Model(_) => "",
+            };
+            format!("{}: {}{declared}", used.by.words(), used.place)
+        });
         let first = used.next().unwrap_or_else(|| "nobody".to_owned());
         rows.push(vec![strong(name), state, foreign(&first)]);
         rows.extend(used.map(|more| vec![strong(""), faint(""), foreign(&more)]));
