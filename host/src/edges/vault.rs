@@ -23,6 +23,7 @@ use crate::rules::scrub::Known;
 use crate::rules::secret::{is_secret_name, no_such_secret};
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::shown;
+use crate::words::near::misspelt;
 
 /// Where secrets are found. Cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -166,7 +167,7 @@ impl Vault {
         }
         match self.kept(name) {
             Ok(Some(secret)) => Ok(secret),
-            Ok(None) => Err(missing().hint(self.how_to_set(name))),
+            Ok(None) => Err(missing().hint(self.how_to_have(name))),
             Err(error) => {
                 let missing = missing().hint(error.message().to_owned());
                 Err(error.hints().iter().cloned().fold(missing, Error::hint))
@@ -209,6 +210,17 @@ impl Vault {
             Store::None | Store::File(_) | Store::Keyring(_) => {
                 format!("lazaret secret set {}", shown(name))
             }
+        }
+    }
+
+    /// Which of those that are kept may be meant by a name that is not, or how it is set.
+    #[must_use]
+    pub fn how_to_have(&self, name: &str) -> String {
+        let kept = self.names().unwrap_or_default();
+        let set = self.how_to_set(name);
+        match misspelt(name, kept.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`, which is kept? Or: {set}"),
+            None => set,
         }
     }
 

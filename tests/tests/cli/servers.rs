@@ -229,6 +229,25 @@ fn what_two_tables_say_of_one_tool_otherwise_is_said() {
     )]);
 }
 
+/// What keeps a request from leaving is why, and not what the protocol makes of it; the name that was meant is near.
+#[test]
+fn a_server_whose_secret_is_not_kept_says_so() {
+    let station = Station::with(
+        "[mcp.wiki]\nurl = \"http://127.0.0.1:9/mcp\"\nprivate = true\nheaders = { authorization = { secret = \"wiki-tokn\" } }\n",
+    );
+    let check = |hint: &str| {
+        let ended = station.run(&["servers", "check", "wiki"]).ends(5);
+        let why =
+            "the server `wiki` did not start: there is no secret `wiki-tokn` for this request";
+        ended.says(&[why, hint]).never("protocol");
+    };
+    check("hint: lazaret secret set wiki-tokn");
+    station
+        .run_with_input(&["secret", "set", "wiki-token"], b"sesame-open-9431\n")
+        .ends(0);
+    check("hint: did you mean `wiki-token`, which is kept? Or: lazaret secret set wiki-tokn");
+}
+
 #[test]
 fn a_server_that_does_not_start_says_why() {
     let dies = station("dies", "");

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use crate::words::error::Error;
 use crate::words::lock::lock;
 
 /// Whether a server is up, and why not.
 pub(super) struct Ending {
     why: Mutex<Option<String>>,
     is_over: watch::Sender<bool>,
+    failed: Mutex<Option<Error>>,
 }
 
 impl Default for Ending {
@@ -18,6 +20,7 @@ impl Default for Ending {
         Self {
             why: Mutex::new(None),
             is_over: watch::Sender::new(false),
+            failed: Mutex::default(),
         }
     }
 }
@@ -27,6 +30,16 @@ impl Ending {
     pub(super) fn end(&self, why: impl Into<String>) {
         lock(&self.why).get_or_insert_with(|| why.into());
         self.is_over.send_replace(true);
+    }
+
+    /// What was to be sent did not leave, or came to nothing: why a server does not come up, if nobody knows better.
+    pub(super) fn fail(&self, why: Error) {
+        lock(&self.failed).replace(why);
+    }
+
+    /// What failed last; told once.
+    pub(super) fn failed(&self) -> Option<Error> {
+        lock(&self.failed).take()
     }
 
     /// It is over, for this reason unless somebody knows a better one within this time.

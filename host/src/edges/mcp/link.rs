@@ -336,16 +336,15 @@ where
 {
     let greeted = serve_client_with_lifecycle(ear.clone(), transport, lifecycle).await;
     greeted.map_err(|error| {
-        let name = ear.server();
-        let why = if ending.is_over() {
-            ending.why()
-        } else {
-            ear.clean(&refusal(&error))
+        let failed = ending.failed().filter(|_| !ending.is_over());
+        let why = match &failed {
+            _ if ending.is_over() => ending.why(),
+            Some(failed) => ear.clean(failed.message()),
+            None => ear.clean(&refusal(&error)),
         };
-        Error::new(
-            Code::FetchFailed,
-            format!("the server `{name}` did not start: {why}"),
-        )
+        let what = format!("the server `{}` did not start: {why}", ear.server());
+        let hints = failed.iter().flat_map(Error::hints).cloned();
+        hints.fold(Error::new(Code::FetchFailed, what), Error::hint)
     })
 }
 

@@ -109,7 +109,11 @@ impl Desk {
         body: Vec<u8>,
     ) -> Answered<Stream> {
         let sent = self.sent(method, headers, body).await;
-        sent.map_err(|error| self.failed(error.message()))
+        sent.map_err(|error| {
+            let failed = self.failed(error.message());
+            self.0.ending.fail(error);
+            failed
+        })
     }
 
     async fn sent(

@@ -6,7 +6,6 @@ use crate::rules::secret::SecretGrant;
 use crate::rules::server::{Terms, Variable, Way};
 use crate::runs::host::Setup;
 use crate::runs::provider::Provider;
-use crate::words::near::misspelt;
 
 /// One use of one secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,11 +147,6 @@ pub fn unkept(uses: &[Use], vault: &Vault) -> Vec<Unkept> {
     missing
         .map(|used| {
             let name = &used.secret;
-            let set = vault.how_to_set(name);
-            let fix = match misspelt(name, kept.iter().map(String::as_str)) {
-                Some(near) => format!("did you mean `{near}`, which is kept? Or: {set}"),
-                None => set,
-            };
             Unkept {
                 by: used.by.clone(),
                 what: format!(
@@ -160,7 +154,7 @@ pub fn unkept(uses: &[Use], vault: &Vault) -> Vec<Unkept> {
                     used.by.table(),
                     used.place
                 ),
-                fix,
+                fix: vault.how_to_have(name),
             }
         })
         .collect()
