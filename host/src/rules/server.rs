@@ -89,6 +89,8 @@ pub struct Program {
     pub path: String,
     /// Where it is run; a folder of its own where nothing is said.
     pub folder: Option<PathBuf>,
+    /// Where the file is that has the line. It says nothing of who the server is.
+    pub beside: PathBuf,
     /// Files that its command names and that are no part of it: they may change.
     pub data: Vec<String>,
 }
@@ -316,6 +318,7 @@ mod tests {
                 env: BTreeMap::new(),
                 path: String::new(),
                 folder: None,
+                beside: PathBuf::new(),
                 data: Vec::new(),
             }),
             choice: Choice::default(),
@@ -335,6 +338,7 @@ mod tests {
             env: BTreeMap::new(),
             path: String::new(),
             folder: None,
+            beside: PathBuf::new(),
             data: data.iter().map(|word| (*word).to_owned()).collect(),
         };
         for (command, data, expected) in [

@@ -248,6 +248,27 @@ fn a_server_whose_secret_is_not_kept_says_so() {
     check("hint: did you mean `wiki-token`, which is kept? Or: lazaret secret set wiki-tokn");
 }
 
+/// A server runs in a folder of its own, where a script beside the configuration is not.
+#[test]
+fn a_script_that_is_looked_for_in_another_folder_is_said_to_lie_beside_the_file() {
+    let hint = "`srv.sh` lies beside `lazaret.toml`, and the server runs elsewhere: write its full path, or `folder = \".\"`";
+    for (folder, script, is_said) in [
+        ("", "srv.sh", true),
+        ("", "none.sh", false),
+        ("folder = \".\"", "srv.sh", false),
+    ] {
+        let station = Station::new();
+        station.write("srv.sh", "exit 1\n");
+        station.write(
+            "lazaret.toml",
+            format!("[mcp.mail]\ncommand = [\"/bin/sh\", {script:?}]\n{folder}\n"),
+        );
+        station.trust();
+        let ended = station.run(&["servers", "check", "mail"]).ends(5);
+        assert_eq!(ended.err.contains(hint), is_said, "{ended}");
+    }
+}
+
 #[test]
 fn a_server_that_does_not_start_says_why() {
     let dies = station("dies", "");

@@ -350,6 +350,7 @@ mod tests {
                 env: BTreeMap::new(),
                 path: String::new(),
                 folder: None,
+                beside: std::path::PathBuf::new(),
                 data: Vec::new(),
             }),
             choice: Choice::default(),

@@ -21,10 +21,10 @@ use tokio::sync::Mutex;
 use super::ear::Ear;
 use super::ending::Ending;
 use super::login::Logins;
-use super::process;
 use super::remote::Challenged;
 use super::wire::Wire;
 use super::{Around, Ask, Desk};
+use super::{parts, process};
 use crate::rules::server::asked::Want;
 use crate::rules::server::definition::{self, Listed};
 use crate::rules::server::resources::{self, Act};
@@ -85,7 +85,14 @@ impl Link {
         if let Err(error) = &opened {
             ending.end(error.message());
         }
-        opened
+        opened.map_err(|error| match parts::astray(terms, around) {
+            Some(part) => error.hint(format!(
+                "`{part}` lies beside `lazaret.toml`, and the server runs elsewhere: write its full path, or `folder = \".\"` in \
+                 `[mcp.{}]`",
+                terms.name
+            )),
+            None => error,
+        })
     }
 
     async fn begin(

@@ -3,13 +3,14 @@
 //!
 //! What a file brings along in turn, a folder that is named, and a program that is looked for are not seen.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Around;
 use crate::edges::named;
 use crate::rules::server::pin::Parts;
 use crate::rules::server::{Program, Terms, Way};
 use crate::words::error::Result;
+use crate::words::id::shown;
 use crate::words::limits::SERVER_PART_BYTES;
 
 /// What each file holds now that a server's command names. There are none of a server that is asked over HTTP.
@@ -33,6 +34,21 @@ pub fn parts(terms: &Terms, around: &Around) -> Result<Parts> {
         }
     }
     Ok(parts)
+}
+
+/// An argument of a server's command that names a file beside the one that has the line, and none where it runs: there the
+/// server looks for it.
+pub(super) fn astray(terms: &Terms, around: &Around) -> Option<String> {
+    let Way::Program(program) = &terms.way else {
+        return None;
+    };
+    let folder = folder(terms, program, around);
+    let mut parts = program.parts().into_iter();
+    let part = parts.find(|part| {
+        let is_there = |folder: &Path| named::is_file(&folder.join(part));
+        Path::new(part).is_relative() && is_there(&program.beside) && !is_there(&folder)
+    });
+    part.map(shown)
 }
 
 /// Where a server runs.

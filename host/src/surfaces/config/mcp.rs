@@ -221,6 +221,7 @@ fn program(vault: &mut Vault, (folder, name): (&Path, &str), table: &McpTable) -
         env,
         path: path_variable(),
         folder: table.folder.as_ref().map(|path| folder.join(path)),
+        beside: folder.to_owned(),
         data: table.data.clone(),
     })
 }
