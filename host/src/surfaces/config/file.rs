@@ -252,7 +252,8 @@ pub struct FetchTable {
     /// Body of one answer, decoded.
     #[serde(default)]
     pub max_answer_bytes: Option<usize>,
-    /// Requests of each tool in any minute.
+    /// Requests of each tool by this line in any minute, counted in each process anew: commands that run beside each other
+    /// have as many each.
     #[serde(default)]
     pub per_minute: Option<u32>,
 }
