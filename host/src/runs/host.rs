@@ -664,7 +664,7 @@ pub(super) fn open_journal(places: &Places) -> Result<Journal> {
 fn teach(policy: &mut Policy, catalog: &Catalog) {
     let tools = catalog.tools();
     let declared = tools.map(|tool| (tool.name.clone(), tool.declared.wants.secrets.clone()));
-    policy.declared = Some(declared.collect());
+    policy.flows.written.declared = Some(declared.collect());
     policy.flows.classes.read = read_by_somebody(catalog, policy);
     served::read(catalog, &mut policy.flows.classes);
 }
