@@ -176,10 +176,10 @@ impl Policy {
             Some(("mounts", name)) => self.mounts.contains_key(name),
             Some(("grants", name)) => self.lines.iter().any(|line| line.tools.to_string() == name),
             Some(("flow.tools", name)) => ToolName::parse(name).is_ok_and(|name| {
-                self.flows.about(&name).is_some() && !self.flows.served.contains(&name)
+                self.flows.about(&name).is_some() && !self.flows.written.served.contains(&name)
             }),
             Some(_) => false,
-            None => head == "[flow]" && self.flows.written,
+            None => head == "[flow]" && self.flows.written.itself,
         };
         self.origin != BUILT_IN && has
     }
@@ -460,7 +460,7 @@ mod tests {
         let vouch = lines(&[&vouching("m1", Some("m1")), &vouching("m2", None)]);
         let values = "vouch = [\"m1\", \"m2\"]\n# or, for one run: --vouch m1";
         assert_eq!(policy.advice(&vouch), format!("[flow]\n{values}"));
-        policy.flows.written = true;
+        policy.flows.written.itself = true;
         let there = "in [flow], which is there already, add";
         assert_eq!(
             policy.advice(&vouch),

@@ -277,7 +277,12 @@ impl Policy {
     #[must_use]
     pub fn declared(&self, tool: &str) -> Option<&[String]> {
         let tool = ToolName::parse(tool).ok()?;
-        self.declared.as_ref()?.get(&tool).map(Vec::as_slice)
+        self.flows
+            .written
+            .declared
+            .as_ref()?
+            .get(&tool)
+            .map(Vec::as_slice)
     }
 
     /// Whether some file has this mount.

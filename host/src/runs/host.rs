@@ -181,11 +181,7 @@ impl Host {
             let around = served::around(&places, (&vault, &known), &egress)?;
             served::add(&mut catalog, servers, &mut policy, around)?;
         }
-        let tools = catalog.tools();
-        let declared = tools.map(|tool| (tool.name.clone(), tool.declared.wants.secrets.clone()));
-        policy.declared = Some(declared.collect());
-        policy.flows.classes.read = read_by_somebody(&catalog, &policy);
-        served::read(&catalog, &mut policy.flows.classes);
+        teach(&mut policy, &catalog);
         nested::nest(&mut policy.mounts, &mounts);
         let past = open_past(&places, journal.key(), &rules.caching)?;
         let journal = journal.without(&known);
@@ -662,6 +658,15 @@ pub(super) fn open_journal(places: &Places) -> Result<Journal> {
             Journal::open(&path, clock, key)
         }
     }
+}
+
+/// What policy has to know of the tools that there are.
+fn teach(policy: &mut Policy, catalog: &Catalog) {
+    let tools = catalog.tools();
+    let declared = tools.map(|tool| (tool.name.clone(), tool.declared.wants.secrets.clone()));
+    policy.flows.written.declared = Some(declared.collect());
+    policy.flows.classes.read = read_by_somebody(catalog, policy);
+    served::read(catalog, &mut policy.flows.classes);
 }
 
 /// The bundled plugins and those of the configuration. The bundled ones come with this host, and no other plugin can have

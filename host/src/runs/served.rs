@@ -69,7 +69,7 @@ pub(super) fn add(
             let flows = &mut policy.flows;
             let said = flows.about(&tool.name).cloned();
             if said.is_none() {
-                flows.served.insert(tool.name.clone());
+                flows.written.served.insert(tool.name.clone());
             }
             let all = definition::flow(&said.unwrap_or_default(), &line, &tool.declared.input);
             if !all.is_nothing() {

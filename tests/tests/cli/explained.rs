@@ -182,14 +182,13 @@ fn a_name_that_policy_vouches_for_counts_as_one_by_flag() {
     let asked = ["policy", "explain", "notes.put", args, "--as", "model"];
     let asked = [&asked[..], &["--influence", "file:inbox"]].concat();
     let line = "[flow]\n  vouch = [\"evil\"]\n  # or, for one run: --vouch evil";
-    let ended = station.run(&asked).prints(&[line]);
-    assert_ne!(ended.status, 0, "{ended}");
+    station.run(&asked).prints(&["ask notes.put", line]);
     let flag = [&asked[..], &["--vouch", "evil"]].concat();
-    station.run(&flag).ends(0);
+    station.run(&flag).prints(&["allow notes.put"]);
     station.write(
         "lazaret.toml",
         format!("{policy}{}\n", line.replace("\n  ", "\n")),
     );
     station.trust();
-    station.run(&asked).ends(0);
+    station.run(&asked).prints(&["allow notes.put"]);
 }

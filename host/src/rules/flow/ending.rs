@@ -40,8 +40,8 @@ impl Weigher<'_> {
         }
     }
 
-    /// What is to be said of all arguments, as their names and values have it. It counts for nothing before a person has
-    /// looked: who wrote the text of a letter has not chosen the names of its arguments, and may have guessed ours.
+    /// What is to be said of all arguments, as their names and values have it: in comments, since a name that sounds like a
+    /// text may be that of what is done, which only a person knows.
     fn form(&self) -> String {
         let (mut steering, mut content) = (self.about.steering.clone(), self.about.content.clone());
         let declared = &self.call.declared;

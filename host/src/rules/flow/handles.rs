@@ -438,9 +438,9 @@ pub fn fate(
             None => Fate::Held,
         };
     }
-    let is_whole = || match outcome {
-        Value::String(text) => caps.fit(text),
-        other => caps.fit(&other.to_string()),
+    let is_whole = || match outcome.as_str() {
+        Some(text) => caps.fit(text),
+        None => caps.fit(&outcome.to_string()),
     };
     if large && !is_whole() {
         return Fate::Held;

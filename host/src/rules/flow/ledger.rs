@@ -409,7 +409,9 @@ fn texts(value: &Value, all: &mut BTreeSet<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| texts(item, all)),
         Value::Object(map) => map.values().for_each(|item| texts(item, all)),
-        single => all.extend(text_of(single).map(|text| plain(&text))),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            all.extend(text_of(value).map(|text| plain(&text)));
+        }
     }
 }
 

@@ -106,10 +106,19 @@ pub struct Flows {
     pub classes: Classes,
     /// What is said of single tools.
     pub tools: BTreeMap<ToolName, ToolFlow>,
-    /// Those of them that a server's own table alone speaks of: no file has a table `[flow.tools]` for them.
-    pub served: BTreeSet<ToolName>,
+    /// What is known for whoever is told which lines would help.
+    pub written: Written,
+}
+
+/// What stands in files and manifests, as far as it says which lines would help.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
     /// Whether some file has the table `[flow]` itself.
-    pub written: bool,
+    pub itself: bool,
+    /// Tools that a server's own table alone speaks of: no file has a table `[flow.tools]` for them.
+    pub served: BTreeSet<ToolName>,
+    /// The secrets that the manifest of each tool declares; nothing where the tools are not known.
+    pub declared: Option<BTreeMap<ToolName, Vec<String>>>,
 }
 
 /// Values that policy names.

@@ -406,9 +406,9 @@ fn beside(head: &str, what: &str, lines: &str) -> String {
 fn stood_with_others(flows: &Flows, origin: &Origin, kind: Kind) -> String {
     let (at, field) = as_field(&origin.path);
     // A service makes its ids itself, and what cannot be undone needs more than one.
-    let mine = match kind {
-        Kind::Id => "if each id there may be meant, of strangers' records too",
-        _ => "if it is yours alone",
+    let mine = match kind == Kind::Id {
+        true => "if each id there may be meant, of strangers' records too",
+        false => "if it is yours alone",
     };
     format!(
         "; it stood in `{}` of the outcome of `{}` (record {}), which {} may have written; {mine}: \

@@ -73,7 +73,7 @@ impl FlowTable {
 pub(super) fn add(flows: &mut Flows, table: &FlowTable) -> Result<()> {
     flows.mode = stricter(flows.mode, table.mode);
     flows.strict |= table.strict;
-    flows.written |= table.is_written();
+    flows.written.itself |= table.is_written();
     if let Some(hold) = table.hold
         && flows.hold == Holding::Auto
     {
