@@ -71,8 +71,6 @@ pub struct Policy {
     pub inbound: Inbound,
     /// Folders beside the file in which lines would be written; nothing where nobody has looked.
     pub folders: Option<BTreeSet<String>>,
-    /// The secrets that the manifest of each tool declares; nothing where the tools are not known.
-    pub declared: Option<BTreeMap<ToolName, Vec<String>>>,
 }
 
 /// Bounds of one script, from `[limits]`.
@@ -269,7 +267,6 @@ impl Policy {
             flows: Flows::default(),
             inbound: Inbound::default(),
             folders: None,
-            declared: None,
         }
     }
 

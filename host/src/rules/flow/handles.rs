@@ -46,6 +46,8 @@ pub struct Handles {
     /// So many there may be before another one is made.
     most: usize,
     /// The number of the last one.
+    given: u64,
+    /// That, or the last number that is kept for one.
     last: u64,
     bytes: usize,
     bits: u32,
@@ -91,12 +93,18 @@ impl Handles {
         Ok(name)
     }
 
-    /// Keeps a number each for so many calls that are made at once, and says the first.
+    /// Keeps a number each for so many calls that are made at once, and says the first. When all have ended,
+    /// [`Handles::let_go`].
     pub fn keep_for(&mut self, calls: usize) -> u64 {
         let first = self.last.saturating_add(1);
         let calls = u64::try_from(calls).unwrap_or(u64::MAX);
         self.last = self.last.saturating_add(calls);
         first
+    }
+
+    /// Keeps no number any more that none of those calls needed: what comes next has the one after the last of theirs.
+    pub fn let_go(&mut self) {
+        self.last = self.given;
     }
 
     /// Holds a value under a name: of an earlier life, or of the user's choice.
@@ -236,7 +244,8 @@ impl Handles {
 
     /// Keeps a name from being given again: what it stood for is no longer held, and nothing else may stand for it.
     pub fn reserve(&mut self, name: &str) {
-        self.last = self.last.max(numbered(name).unwrap_or_default());
+        self.given = self.given.max(numbered(name).unwrap_or_default());
+        self.last = self.last.max(self.given);
     }
 
     /// Takes bits out of what may leave handles in this run; how many are left.

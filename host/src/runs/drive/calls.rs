@@ -78,6 +78,7 @@ impl Drive<'_> {
                 self.one(call, caller, way, &turn)
             });
             let outcomes = join_all(doing).await;
+            self.known.handles().let_go();
             for ((call, place), (outcome, found)) in calls.iter().zip(outcomes) {
                 offer.find(found);
                 match fate(&outcome, !asked.is_empty()) {

@@ -11,6 +11,7 @@ impl Default for Handles {
         Self {
             held: BTreeMap::new(),
             most: HANDLES,
+            given: 0,
             last: 0,
             bytes: 0,
             bits: 0,

@@ -202,9 +202,15 @@ fn a_handle_of_calls_that_are_made_at_once_is_called_by_its_place() {
         assert_eq!(name, format!("h{}", 4 + place));
     }
     // The second was shown, and its number is nobody's.
+    handles.let_go();
     let next = handles.hold(Naming::Next, &json!("x"), &web()).unwrap();
     assert_eq!(next, "h7");
     assert!(handles.get("h5").is_err());
+    // What nobody needed is free again.
+    assert_eq!(handles.keep_for(2), 8);
+    handles.let_go();
+    let next = handles.hold(Naming::Next, &json!("x"), &web()).unwrap();
+    assert_eq!(next, "h8");
 }
 
 #[test]
