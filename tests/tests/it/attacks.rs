@@ -115,7 +115,7 @@ fn every_row_of_the_list_has_a_file_or_can_have_none() {
     .concat();
     let list = std::fs::read_to_string(here.join("attacks.toml")).expect("the list");
     let list: BTreeMap<String, BTreeMap<String, Vec<String>>> =
-        toml::from_str(&list).expect("a list");
+        toml::from_str(&list).expect("two lists");
     let mut listed = BTreeSet::new();
     for (row, tests) in &list["tests"] {
         assert!(!tests.is_empty(), "{row}");
@@ -136,6 +136,33 @@ fn every_row_of_the_list_has_a_file_or_can_have_none() {
         .filter(|row| !shown.contains(row))
         .collect();
     assert_eq!(missing, Vec::<u32>::new());
+}
+
+/// Each weakness that was found elsewhere is looked for here, by files of attacks or by tests.
+#[test]
+fn every_weakness_of_others_is_looked_for_here() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let list = std::fs::read_to_string(here.join("attacks.toml")).expect("the list");
+    let list: toml::Table = toml::from_str(&list).expect("a list");
+    let weaknesses = list["weaknesses"].as_table().expect("a table");
+    let sources = [
+        texts(&here.join("tests"), "rs"),
+        texts(&here.join("../host/src"), "rs"),
+    ]
+    .concat();
+    for (number, (weakness, shown)) in (1..).zip(weaknesses) {
+        assert!(weakness.starts_with(&format!("{number:02} ")), "{weakness}");
+        for name in shown.as_array().expect("a list") {
+            let name = name.as_str().expect("a name");
+            let is_file = ["attack", "served"]
+                .iter()
+                .any(|folder| here.join(folder).join(format!("{name}.toml")).exists());
+            let begins = format!("fn {name}(");
+            let is_test = || sources.iter().any(|source| source.contains(&begins));
+            assert!(is_file || is_test(), "{weakness}: there is no `{name}`");
+        }
+    }
+    assert_eq!(weaknesses.len(), 24);
 }
 
 /// All files below a folder that end so.
