@@ -184,5 +184,6 @@ mod sealed {
     impl Sealed for super::keep::Keep {}
     impl Sealed for super::server::asked::Put {}
     impl Sealed for super::server::asked::Told {}
+    impl Sealed for super::server::lent::Lent {}
     impl Sealed for super::show::Show {}
 }

@@ -25,17 +25,19 @@ use tokio::sync::{Mutex, Semaphore};
 
 pub use self::ear::{Progress, Wants};
 use self::link::Link;
+use self::login::Logins;
 pub use self::parts::parts;
 use self::remote::{Challenged, Desk};
 use crate::edges::egress::Egress;
 use crate::edges::state::StateFolder;
 use crate::edges::vault::Vault;
 use crate::rules::scrub::Known;
-use crate::rules::server::Terms;
 use crate::rules::server::definition::Listed;
+use crate::rules::server::lent::Use;
 use crate::rules::server::login::Challenge;
 use crate::rules::server::pin::{Parts, changed};
 use crate::rules::server::resources::Act;
+use crate::rules::server::{Terms, Way};
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::id::{Digest, shown};
@@ -119,6 +121,19 @@ impl Server {
     #[must_use]
     pub fn terms(&self) -> &Terms {
         &self.terms
+    }
+
+    /// The secrets that it has when it is called.
+    ///
+    /// # Errors
+    /// `DiskFailed` where it cannot be read who has logged in.
+    pub fn uses(&self) -> Result<Vec<Use>> {
+        let mut uses = self.terms.uses();
+        if let Way::Remote(remote) = &self.terms.way {
+            let header = Logins::of(&self.around).header((&self.terms, remote))?;
+            uses.extend(header.map(|header| header.used()));
+        }
+        Ok(uses)
     }
 
     /// It is started only with these files.

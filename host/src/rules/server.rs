@@ -7,6 +7,7 @@ pub mod asked;
 pub mod changed;
 pub mod definition;
 pub mod form;
+pub mod lent;
 pub mod login;
 pub mod naming;
 pub mod pin;

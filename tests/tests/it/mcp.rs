@@ -155,6 +155,14 @@ async fn a_server_sees_what_was_named_and_no_terminal() {
     // It was given the secret, and whoever reads what it says is not.
     let token = seen["token"].as_str().unwrap();
     assert!(!token.contains("sesame") && !token.is_empty(), "{token}");
+    // That it has it is on record with each call, also where it had been started for another one; what is no secret is not.
+    let again = rig.call("mail.echo", json!({"text": "a"})).await;
+    for run in [&called.run, &again.run] {
+        let journal = rig.journal(run).await;
+        let had = "{\"rule\":\"[mcp.mail]: secret mail-token in variable `TOKEN`\",\"verdict\":\"allow\"}";
+        assert_eq!(journal.matches(had).count(), 1, "{journal}");
+        assert!(!journal.contains("GREETING`"), "{journal}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

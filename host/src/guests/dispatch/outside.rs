@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::apart::{Done, Telling};
 use super::super::catalog::{Served, Tool};
@@ -14,10 +14,13 @@ use super::super::station::Station;
 use super::super::tasks::Tasks;
 use super::{Within, inside, late, wanted};
 use crate::edges::mcp::{Ask, Progress};
+use crate::gate::{Performed, Permit};
 use crate::rules::call::Call;
 use crate::rules::caller::Caller;
+use crate::rules::server::lent::Lent;
 use crate::rules::server::said::{self, Attached, Said};
 use crate::words::clock::Clock;
+use crate::words::error::Result;
 use crate::words::event::{Glimpse, Spent};
 use crate::words::id::{Seq, shown};
 use crate::words::label::Label;
@@ -57,7 +60,8 @@ async fn perform(
         progress: progress(station, (&inner, &trail.label), tool),
         wants: wanted::wants((station, tasks), &inner, served),
     };
-    let answer = tasks.unless_cancelled(served.server.call(ask)).await;
+    let answer = tasks.unless_cancelled(asked((station, &inner), served, ask));
+    let answer = answer.await;
     let said = answer.and_then(|mut answer| {
         // Before anything is cut: half a secret is not recognised.
         station.scrub.clean_value(&mut answer);
@@ -76,6 +80,31 @@ async fn perform(
         remade: None,
         spent: Spent::since(began),
     }
+}
+
+/// Asks the server. Which secrets it has for that is on record before.
+async fn asked(
+    (station, inner): (&Station, &Caller),
+    served: &Served,
+    ask: Ask<'_>,
+) -> Result<Value> {
+    let terms = served.server.terms();
+    let uses = served.server.uses()?;
+    if uses.is_empty() {
+        return served.server.call(ask).await;
+    }
+    let lent = Lent {
+        server: terms.name.clone(),
+        uses,
+    };
+    let label = inner.label.join(&terms.label());
+    let began = Clock::instant();
+    let call = async |permit: Permit<Lent>| {
+        let (_, ()) = permit.redeem();
+        Performed::of(served.server.call(ask).await, label, Spent::since(began))
+    };
+    let passed = station.gate.pass(inner, lent, call).await;
+    passed.map_err(|not| not.error)?.performed.result
 }
 
 /// What a server says on the way is its own word: whoever watches is told whose, and no model is.

@@ -201,7 +201,7 @@ impl Effect for Told {
     }
 }
 
-/// Whether a judgement is of what a server was told in the middle of its call, and of no request.
+/// Whether a judgement is of what a server was told in the middle of its call, or had for it, and of no request.
 #[must_use]
 pub fn is_told(judged: &Judged) -> bool {
     judged.effect == EffectKind::Fetch && judged.subject.starts_with("mcp:")

@@ -183,7 +183,14 @@ async fn whoever_logs_in_is_let_in_with_a_token_that_nobody_reads() {
         said.starts_with("hello ") && !said.contains("sesame"),
         "{said}"
     );
-    assert!(!rig.journal(&called.run).await.contains("sesame"));
+    let journal = rig.journal(&called.run).await;
+    assert!(!journal.contains("sesame"));
+    // That it was shown is on record.
+    assert!(
+        journal.contains("[mcp.wiki]: secret login-wiki-")
+            && journal.contains("-token in header `authorization`"),
+        "{journal}"
+    );
     assert!(
         server
             .sent()

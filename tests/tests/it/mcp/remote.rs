@@ -212,6 +212,7 @@ async fn a_server_is_asked_with_its_secret_which_nobody_reads() {
             !journal.contains("sesame") && journal.contains("mcp:wiki"),
             "{journal}"
         );
+        assert_golden("mcp-lent", &journal);
     }
 }
 
