@@ -13,6 +13,7 @@ pub mod caller;
 pub mod candidate;
 pub mod chain;
 pub mod changes;
+pub mod clear;
 pub mod code_mode;
 pub mod codec;
 pub mod consult;
@@ -179,6 +180,7 @@ mod sealed {
     pub trait Sealed {}
     impl Sealed for super::budget::Overspend {}
     impl Sealed for super::call::Call {}
+    impl Sealed for super::clear::Clear {}
     impl Sealed for super::fetch::Fetch {}
     impl Sealed for super::file::File {}
     impl Sealed for super::keep::Keep {}

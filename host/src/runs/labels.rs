@@ -2,22 +2,42 @@
 //! stored). A person looks at them here, and takes for their own what they have looked through.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
 
 use super::host::{Places, Records, open_record_labels};
+use super::left::{Kept as Held, mark_of};
 use crate::edges::files::labelled;
 use crate::edges::labels::FileLabels;
 pub use crate::edges::records::Kept;
 use crate::edges::records::RecordLabels;
 use crate::edges::state::StateFolder;
+use crate::gate::journal::Journal;
+use crate::gate::{Gate, Performed, Permit, failed};
+use crate::rules::caller::{Budget, Caller, Known, Origin};
+pub use crate::rules::clear::Clear;
+use crate::rules::policy::Policy;
+use crate::words::clock::{Clock, Deadline};
 use crate::words::error::Result;
+use crate::words::event::{Content, End, Event, Narrowed, Spent, Started, Stopped, Surface};
+use crate::words::id::{Digest, Place, RunId};
 use crate::words::key::HostKey;
-use crate::words::label::Label;
+use crate::words::label::{Label, Source};
+use crate::words::limits::CALL_TIMEOUT_MS;
 use crate::words::limits::records::FILES_LISTED;
+use crate::words::message::Usage;
+
+/// What a run is called that clears labels.
+const SUBJECT: &str = "labels clear";
 
 /// All labels of a user.
 pub struct Labels {
     files: FileLabels,
     records: RecordLabels,
+    /// Where it stands that they were cleared.
+    journal: Journal,
+    kept: Held,
 }
 
 impl Labels {
@@ -25,7 +45,7 @@ impl Labels {
     ///
     /// # Errors
     /// `Corrupt`, `DiskFailed`.
-    pub fn open(places: &Places) -> Result<Self> {
+    pub fn open(places: &Places, journal: &Journal) -> Result<Self> {
         let key = HostKey::new(&StateFolder::open(&places.state)?.key()?);
         let files = match &places.records {
             Records::InMemory => FileLabels::in_memory()?,
@@ -34,7 +54,12 @@ impl Labels {
             }
         };
         let records = open_record_labels(places, &key)?;
-        Ok(Self { files, records })
+        Ok(Self {
+            files,
+            records,
+            journal: journal.clone(),
+            kept: Held::open(places)?,
+        })
     }
 
     /// The first files that somebody else had influence on, in order of path: at most [`FILES_LISTED`].
@@ -69,21 +94,85 @@ impl Labels {
         self.records.one(service, id)
     }
 
-    /// Takes a file for one's own, or a folder with all that lies in it. Says how many labels are gone.
-    ///
-    /// # Errors
-    /// `DiskFailed`.
-    pub fn clear_file(&self, path: &Path) -> Result<usize> {
-        self.files.clear(&labelled::named(path))
-    }
-
-    /// Takes a record of a service for one's own, or all of them, those of which nobody knows which they are included. Says how
-    /// many labels are gone.
+    /// Takes for one's own what is named, which a person has looked through. That they said so is a run of its own. Says how many
+    /// labels are gone.
     ///
     /// # Errors
     /// `DiskFailed`, `Busy`.
-    pub fn clear_records(&self, service: &str, id: Option<&str>) -> Result<usize> {
-        self.records.clear(service, id)
+    pub async fn clear(&self, what: Clear) -> Result<usize> {
+        let run = RunId::new(self.journal.clock());
+        let hold = self.kept.hold(&run)?;
+        let mark = mark_of(SUBJECT, &Value::Null);
+        hold.begin(mark, Digest::of(&[]))?;
+        let started = Event::Started(Started {
+            surface: Surface::Cli,
+            subject: SUBJECT.to_owned(),
+            goal: String::new(),
+            label: Label::of(Source::user()),
+            narrowed: Narrowed::default(),
+            ask_expires_ms: None,
+            session: None,
+            forked: None,
+            attached: Vec::new(),
+        });
+        self.journal.append_first(&run, started, hold.ahead())?;
+        let gate = Gate::new(Arc::new(Policy::nothing(SUBJECT)), self.journal.clone());
+        let caller = person(run.clone());
+        let passed = gate.pass(&caller, what, async |permit| self.cleared(permit));
+        let cleared = match passed.await {
+            Ok(passed) => passed.performed.result,
+            Err(not) => Err(not.error),
+        };
+        let end = match &cleared {
+            Ok(_) => End::Done {
+                content: Content::Empty,
+            },
+            Err(error) => failed(error),
+        };
+        let stopped = Event::Stopped(Stopped {
+            end,
+            turns: 0,
+            usage: Usage::default(),
+            limit: None,
+        });
+        self.journal.append(&run, 0, stopped)?;
+        self.journal.sync().await?;
+        hold.end();
+        cleared
+    }
+
+    fn cleared(&self, permit: Permit<Clear>) -> Performed<usize> {
+        let began = Clock::instant();
+        let (what, ()) = permit.redeem();
+        let cleared = match &what {
+            Clear::File(path) => self.files.clear(&labelled::named(Path::new(path))),
+            Clear::Records { service, id } => self.records.clear(service, id.as_deref()),
+        };
+        let content = cleared.as_ref().map_or(Content::Empty, |count| {
+            Content::Inline(json!({"labels": count}))
+        });
+        Performed {
+            content,
+            ..Performed::of(cleared, Label::of(Source::user()), Spent::since(began))
+        }
+    }
+}
+
+/// A person at the command line, of whom nothing else is known.
+fn person(run: RunId) -> Caller {
+    Caller {
+        run,
+        parent: 0,
+        place: Place::default(),
+        known: Known::default(),
+        surface: Surface::Cli,
+        origin: Origin::Client,
+        reach: Arc::new([]),
+        grant: Arc::default(),
+        label: Label::of(Source::user()),
+        depth: 0,
+        deadline: Deadline::after_ms(CALL_TIMEOUT_MS),
+        budget: Budget::of_calls(0),
     }
 }
 

@@ -365,7 +365,7 @@ impl Host {
 }
 
 /// What the mark of a run binds: that this host was asked for this.
-fn mark_of(subject: &str, args: &Value) -> Digest {
+pub(super) fn mark_of(subject: &str, args: &Value) -> Digest {
     Digest::of(format!("{subject}\n{}", text::canonical(args)).as_bytes())
 }
 

@@ -314,7 +314,7 @@ async fn perform(scene: &Scene, command: Command) -> Result<u8> {
             .await
             .map_err(|error| scene.looked_in(error)),
         Command::Sessions(sessions) => sessions.perform(scene).await,
-        Command::Labels(labels) => labels.perform(scene),
+        Command::Labels(labels) => labels.perform(scene).await,
         Command::Servers(servers) => servers.perform(scene).await,
         Command::Secret(secret) => secret.perform(scene),
         Command::Mcp(mcp) => mcp.perform(scene).await,

@@ -423,6 +423,7 @@ vouches = { contnet = "mail" }
         "[flow.tools.\"files.read\"] records.vouches: an outcome of `files.read` has no `/contnet`",
         "[mounts.docs] and [mounts.more] are one folder",
         "[flow.tools.\"files.read\"] records: `contnet` is of kind `mail`, which vouches where the user has started the record",
+        "nothing says which record of `files` a call of `files.move`, `files.remove`, `files.write` has written",
     ];
     station
         .run(&["policy", "check", "--quiet"])

@@ -103,6 +103,27 @@ fn what_others_influenced_is_listed_and_taken_for_ones_own() {
     nothing.says(&["nobody else had influence"]);
 }
 
+/// Whoever has taken something for their own has said so, and a chain says that they have.
+#[test]
+fn that_a_person_took_something_for_their_own_is_on_record() {
+    let station = station();
+    let record = ["labels", "clear", "--service", "desk", "--record", "e7"];
+    station.run(&record).ends(0);
+    let shown = station.run(&["runs", "show", "--json"]).ends(0);
+    shown.prints(&[
+        "clear the label of desk e7",
+        "a person's own word",
+        "{\"labels\":1}",
+    ]);
+    station.run(&record).ends(4);
+    station
+        .run(&["runs", "show"])
+        .ends(0)
+        .prints(&["labels clear"]);
+    station.run(&["runs", "verify"]).ends(0);
+    station.run(&["runs", "resume"]).says(&["has ended"]);
+}
+
 /// What is cleared counts as one's own, and nothing else does.
 #[test]
 fn what_was_cleared_is_read_without_influence() {
@@ -159,6 +180,11 @@ fn what_is_not_there_is_said_and_nothing_is_cleared_by_accident() {
             &["list", "--service", "nobody"],
             4,
             "what its tools have before the dot",
+        ),
+        (
+            &["list", "--service", "dekc", "--record", "e7"],
+            4,
+            "there is no service `dekc` whose records are known\nhint: did you mean `desk`?",
         ),
     ] {
         let line = [&["labels"], arguments].concat();

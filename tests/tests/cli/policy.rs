@@ -402,6 +402,33 @@ fn lines_that_do_nothing_are_pointed_at() {
         .ends(0);
 }
 
+/// What is said of records and lets nobody know, or everybody vouch.
+#[test]
+fn tools_of_which_nobody_knows_what_they_write_are_pointed_at() {
+    let said = "[flow.tools.\"notes.list\"]\nrecords = { asks = { prefix = \"value\" } }\n";
+    let open =
+        "nothing says which record of `notes` a call of `notes.delete`, `notes.put` has written";
+    let told = Station::with(said)
+        .run(&["policy", "check"])
+        .ends(0)
+        .says(&[open]);
+    told.says(&[
+        "`asks` has `prefix`, and its whole outcome counts as one record, also where the list in it is empty",
+        "hint: write `at = \"/notes/*\"`",
+    ]);
+    for put in ["id = \"id\"", "changes = \"key\""] {
+        // Whoever deletes by ids alone says which.
+        let known = format!(
+            "{said}[flow.tools.\"notes.put\"]\nrecords = {{ {put} }}\n[flow.tools.\"notes.delete\"]\nsteering = {{ key = \"id\" }}"
+        );
+        let told = Station::with(&known).run(&["policy", "check"]);
+        told.never("which record of `notes`");
+    }
+    Station::with("")
+        .run(&["policy", "check"])
+        .never("which record of");
+}
+
 const NEVER: &str = r#"
 [grants."text.count"]
 fetch = ["https://a.test/"]

@@ -605,3 +605,23 @@ async fn what_was_done_and_could_not_be_held_is_told_as_done_in_every_life() {
     assert_eq!(*rig::value(&called.outcome), json!([true, "string", 2]));
     assert_eq!(server.seen().len(), 1, "it is not done twice");
 }
+
+/// What is a secret by now was none when it was asked about.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_shows_nothing_that_has_become_a_secret_since() {
+    let value = "canary-7f3a9c-asked";
+    let rig = agent(POLICY, &[write(value)], "never").await;
+    left(&rig).await;
+    let texts = async |rig: &Rigged| {
+        let waiting = rig.host.questions().await.expect("the journal is well");
+        waiting
+            .iter()
+            .map(|waiting| format!("{waiting:?}"))
+            .collect::<Vec<_>>()
+    };
+    assert!(texts(&rig).await[0].contains(value));
+    let rig = rig.close().secret("since", value).open().await;
+    let found = texts(&rig).await;
+    assert_eq!(found.len(), 1);
+    assert!(!found[0].contains(value), "{}", found[0]);
+}

@@ -124,23 +124,38 @@ async fn a_record_is_read_under_the_influence_that_it_was_written_under() {
 /// Also what shows no id, if it was asked for by one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_call_names_is_what_it_is_shown() {
-    let own = POLICY.replace("[\"desk.*\"]", "[\"desk.*\", \"plain.*\"]");
-    let own = format!(
-        "{own}\n[grants.\"plain.run\"]\n[flow.tools.\"plain.run\"]\nsteering = {{ id = \"id\" }}\n\
-         records = {{ changes = \"id\" }}"
-    );
-    let writes = json!({"effect": "side-effecting", "risk": "external_write",
-        "input": {"type": "object", "properties": {"id": {}}}});
-    let says = saying::component("plain", &writes, "true");
-    let rig = rig().policy(&own).component("plain", &says).open().await;
-    label(
-        &rig,
-        &format!("{LETTER} await tools.plain.run({{id: 'eve'}})"),
-    )
-    .await;
-    for (id, expected) in [("eve", true), ("bob", false)] {
-        let source = format!("await tools.plain.run({{id: '{id}'}})");
-        assert_eq!(label(&rig, &source).await.contains(INBOX), expected, "{id}");
+    let changes = "records = { changes = \"id\" }";
+    let other = "records = { trusted = { name = \"name\" } }";
+    for (effect, records, args, each) in [
+        ("side-effecting", changes, "", false),
+        ("side-effecting", other, "", true),
+        // Whoever deletes and is told nothing but which makes none.
+        ("destructive", other, "", false),
+        ("destructive", other, ", sure: true", false),
+        ("destructive", other, ", sure: 'x'", true),
+    ] {
+        let own = POLICY.replace("[\"desk.*\"]", "[\"desk.*\", \"plain.*\"]");
+        let own = format!(
+            "confirmed = [\"plain.run\"]\n{own}\n[grants.\"plain.run\"]\n[flow.tools.\"plain.run\"]\nsteering = {{ id = \"id\" }}\n{records}"
+        );
+        let writes = json!({"effect": effect, "risk": "external_write",
+            "input": {"type": "object", "properties": {"id": {}, "sure": {}}}});
+        let says = saying::component("plain", &writes, "true");
+        let rig = rig().policy(&own).component("plain", &says).open().await;
+        label(
+            &rig,
+            &format!("{LETTER} await tools.plain.run({{id: 'eve'{args}}})"),
+        )
+        .await;
+        for (id, expected) in [("eve", true), ("bob", each)] {
+            let source = format!("await tools.plain.run({{id: '{id}'}})");
+            let found = label(&rig, &source).await;
+            assert_eq!(
+                found.contains(INBOX),
+                expected,
+                "{effect} {records} {args}: {id}"
+            );
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::ids::{Ids, named, plain, returned};
+pub use self::ids::{Ids, named, plain, returned, tells_which};
 use super::lines::{Flows, Records};
 use crate::words::id::ToolName;
 use crate::words::label::Label;

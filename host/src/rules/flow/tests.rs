@@ -2,6 +2,7 @@
 
 mod approval;
 mod content;
+mod ending;
 mod evasions;
 mod held;
 mod laws;

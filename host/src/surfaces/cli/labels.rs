@@ -1,6 +1,7 @@
 //! `lazaret labels`: what influenced the files and records that outlive their run, and a person's word that they have looked
 //! through them.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -8,12 +9,14 @@ use serde_json::{Value, json};
 use super::runs::open;
 use super::{Scene, print};
 use crate::gate::journal::Journal;
-use crate::runs::labels::{Kept, Labels as All};
+use crate::rules::flow::lines::{Flows, Records};
+use crate::runs::labels::{Clear, Kept, Labels as All};
 use crate::surfaces::paint::{faint, foreign, strong, table};
-use crate::words::error::{Error, Result};
+use crate::words::error::{Error, Result, why};
 use crate::words::inert::visible;
 use crate::words::label::Label;
 use crate::words::limits::records::FILES_LISTED;
+use crate::words::near::nearest;
 
 /// Look at what influenced files and records of services, and take them for your own.
 #[derive(Debug, clap::Subcommand)]
@@ -55,16 +58,23 @@ pub(super) struct Chosen {
 }
 
 impl Labels {
-    pub(super) fn perform(self, scene: &Scene) -> Result<u8> {
-        let labels = All::open(&scene.look_at_config()?.setup.places)?;
+    pub(super) async fn perform(self, scene: &Scene) -> Result<u8> {
+        let setup = scene.look_at_config()?.setup;
         let audit = open(scene)?;
+        let labels = All::open(&setup.places, audit.journal())?;
         let shown = Shown {
             scene,
             journal: audit.journal(),
         };
         match self {
-            Self::List(chosen) => shown.list(&labels, &chosen),
-            Self::Clear { chosen } => shown.clear(&labels, &chosen),
+            Self::List(chosen) => {
+                let record = chosen.record.as_ref().and(chosen.service.as_deref());
+                record.map_or(Ok(()), |service| {
+                    is_known(service, &setup.policy.flows, &labels)
+                })?;
+                shown.list(&labels, &chosen)
+            }
+            Self::Clear { chosen } => shown.clear(&labels, &chosen).await,
         }
     }
 }
@@ -117,32 +127,35 @@ impl Shown<'_> {
         Ok(files.chain(self.services(&labels.services()?)).collect())
     }
 
-    fn clear(&self, labels: &All, chosen: &Chosen) -> Result<u8> {
-        let (cleared, what) =
+    async fn clear(&self, labels: &All, chosen: &Chosen) -> Result<u8> {
+        let what =
             match (&chosen.file, &chosen.service) {
-                (Some(path), _) => (labels.clear_file(path)?, path.display().to_string()),
-                (None, Some(service)) => {
-                    let id = chosen.record.as_deref();
-                    let what = id.map_or_else(|| service.clone(), |id| format!("{service} {id}"));
-                    (labels.clear_records(service, id)?, what)
-                }
+                (Some(path), _) => Clear::File(absolute(path)?.display().to_string()),
+                (None, Some(service)) => Clear::Records {
+                    service: service.clone(),
+                    id: chosen.record.clone(),
+                },
                 (None, None) => {
                     return Err(Error::bad_input("nothing is said that should be cleared").hint(
                     "say it: `--file PATH`, `--service NAME`, or `--service NAME --record ID`",
                 ));
                 }
             };
-        let what = self.clean(&what);
+        let name = match &chosen.file {
+            Some(path) => path.display().to_string(),
+            None => what.what(),
+        };
+        let name = self.clean(&name);
+        let cleared = labels.clear(what).await?;
         if cleared == 0 {
-            let error = Error::not_found(format!("label of `{}`", visible(&what)));
+            let error = Error::not_found(format!("label of `{}`", visible(&name)));
             return Err(error.hint("`lazaret labels list` shows what there is"));
         }
-        tracing::warn!(target: "lazaret::labels", cleared, "a person took what others had influenced for their own");
         if self.scene.json {
             print::compact(&json!({"ok": true, "cleared": cleared}));
         } else {
             let count = print::counted(cleared, "label");
-            print::line(format!("`{}` is yours: cleared {count}", visible(&what)));
+            print::line(format!("`{}` is yours: cleared {count}", visible(&name)));
         }
         if let (Some(service), Some(_)) = (&chosen.service, &chosen.record) {
             self.say_each(labels, service)?;
@@ -248,6 +261,37 @@ impl Shown<'_> {
         self.journal.cleaning(|with| (with.text)(&mut text));
         text
     }
+}
+
+/// A path as it stands on record: whoever reads that is elsewhere.
+fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).map_err(|error| {
+        Error::bad_input(format!(
+            "`{}` is no path: {}",
+            path.display(),
+            why(error.kind())
+        ))
+    })
+}
+
+/// Whether anybody knows of records of this service: that nothing is known of one says nothing of who had a hand in it.
+fn is_known(service: &str, flows: &Flows, labels: &All) -> Result<()> {
+    let kept = labels.services()?;
+    let said = flows.tools.iter();
+    let said = said.filter(|(_, said)| said.records != Records::default());
+    let kept = kept.iter().map(|kept| kept.service.as_str());
+    let known: BTreeSet<&str> = said.map(|(tool, _)| tool.plugin()).chain(kept).collect();
+    if known.contains(service) {
+        return Ok(());
+    }
+    let what = format!("service `{}` whose records are known", visible(service));
+    let hint = match nearest(service, known) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "a service is what its tools have before the dot; `records` of [flow.tools.\"SERVICE.TOOL\"] \
+                 says how its records are known"
+            .to_owned(),
+    };
+    Err(Error::not_found(what).hint(hint))
 }
 
 fn of(labels: &All, service: &str) -> Result<Vec<Kept>> {

@@ -4,6 +4,7 @@
 mod idle;
 pub mod outside;
 mod proposed;
+mod records;
 mod twice;
 
 use std::collections::BTreeSet;
@@ -95,6 +96,7 @@ pub async fn findings(files: &[(String, ConfigFile)], host: &Host) -> Vec<Findin
         look.grants();
         look.flow();
         look.idle();
+        look.records();
         look.proposed();
         look.outside();
         all.append(&mut look.found);

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::rules::rendered::{self, Pieces};
 use crate::words::error::{Error, Result};
 use crate::words::id::shown;
 use crate::words::limits::{
@@ -25,6 +26,26 @@ pub enum Markdown {
     Inert,
     /// As the model wrote it, for clients that show no Markdown.
     AsIs,
+}
+
+impl Markdown {
+    /// A whole answer, as it is told.
+    #[must_use]
+    pub fn told(self, text: &str) -> String {
+        match self {
+            Self::Inert => rendered::told(text),
+            Self::AsIs => text.to_owned(),
+        }
+    }
+
+    /// What waits for its end in an answer that is told in parts; nothing where it is told as it is.
+    #[must_use]
+    pub fn pieces(self) -> Option<Pieces> {
+        match self {
+            Self::Inert => Some(Pieces::default()),
+            Self::AsIs => None,
+        }
+    }
 }
 
 /// `[serve]`.
@@ -221,6 +242,18 @@ mod tests {
             .collect::<std::result::Result<_, _>>()
             .map_err(|error| Error::bad_input(error.message()))?;
         rules(&tables.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn an_answer_leads_nowhere_whole_or_in_parts_unless_it_is_told_as_it_is() {
+        let (link, inert) = ("see [a](http://shop.test/)", "see a (link: shop.test)");
+        for (markdown, expected) in [(Markdown::default(), inert), (Markdown::AsIs, link)] {
+            assert_eq!(markdown.told(link), expected);
+            let said = markdown
+                .pieces()
+                .map(|mut pieces| pieces.push(link) + &pieces.end());
+            assert_eq!(said.as_deref().unwrap_or(link), expected);
+        }
     }
 
     #[test]

@@ -27,7 +27,6 @@ use super::body::{Named, Wished};
 use super::shown::lost;
 use super::site::Site;
 use crate::gate::journal::Watcher;
-use crate::rules::rendered;
 use crate::runs::host::{Goal, Host};
 use crate::runs::session::{Joining, Session};
 use crate::surfaces::config::serve::Markdown;
@@ -140,8 +139,8 @@ async fn whole(course: Course) -> Answered {
     drop(watcher);
     let answer = work.await.ok().flatten().ok_or_else(lost)?;
     let mut told = Told::of(&host, run, agent, answer).await?;
-    if markdown == Markdown::Inert && !told.waits() {
-        told.text = rendered::told(&told.text);
+    if !told.waits() {
+        told.text = markdown.told(&told.text);
     }
     ok(&told.completion())
 }

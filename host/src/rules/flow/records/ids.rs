@@ -15,6 +15,7 @@ use super::super::leaves::{at, leaves, lies_at, texts_at};
 use super::super::lines::{Flows, Records};
 use crate::rules::call::Call;
 use crate::rules::caller::Caller;
+use crate::rules::manifest::{Declared, EffectClass};
 use crate::rules::policy::Policy;
 use crate::words::id::ToolName;
 
@@ -35,8 +36,12 @@ pub fn named(call: &Call, caller: &Caller, policy: &Policy) -> Ids {
     let own = kinds(&policy.flows, &call.tool);
     let naming = &weigher.about.naming;
     let mut ids = Ids::default();
+    // What tells a service nothing but which of its records has made none: there is nothing that it could be made of.
+    let mut ids_alone = call.declared.effect == EffectClass::Destructive;
     for leaf in leaves(call.args.value(), &call.declared.input) {
-        let may = match weigher.kind_of(&leaf.path) {
+        let kind = weigher.kind_of(&leaf.path);
+        ids_alone &= kind == Some(Kind::Id) || is_truth(&leaf.text);
+        let may = match kind {
             Some(Kind::Id | Kind::File | Kind::Url | Kind::Value) => true,
             Some(kind) => own.contains(&kind),
             None => !naming.is_empty() && lies_at(&leaf.path, naming),
@@ -45,14 +50,42 @@ pub fn named(call: &Call, caller: &Caller, policy: &Policy) -> Ids {
             ids.all.insert(leaf.text);
         }
     }
+    ids.sure = ids_alone && !ids.all.is_empty();
     if let Some(said) = policy.flows.about(&call.tool)
         && !said.records.changes.is_empty()
     {
         let changed = texts_at(call.args.value(), &said.records.changes);
-        ids.sure = !changed.is_empty();
+        ids.sure |= !changed.is_empty();
         ids.all.extend(changed);
     }
     ids
+}
+
+/// Whether it is known of a tool which record it has written, before it is called: it writes none, policy says it, or it
+/// deletes and is told nothing but ids.
+#[must_use]
+pub fn tells_which(flows: &Flows, tool: &ToolName, declared: &Declared) -> bool {
+    if declared.effect.leaves_no_trace() {
+        return true;
+    }
+    let Some(said) = flows.about(tool) else {
+        return false;
+    };
+    let records = &said.records;
+    if !records.id.is_empty() || !records.changes.is_empty() {
+        return true;
+    }
+    let fields = declared.input.get("properties").and_then(Value::as_object);
+    let steers = |name: &str| {
+        let mut ids = said.steering.iter().filter(|(_, kind)| **kind == Kind::Id);
+        ids.any(|(place, _)| lies_at(name, place))
+    };
+    let is_id = |(name, schema): (&String, &Value)| {
+        let is_reply = !said.reply.is_empty() && lies_at(name, &said.reply);
+        steers(name) || is_reply || schema.get("type").and_then(Value::as_str) == Some("boolean")
+    };
+    declared.effect == EffectClass::Destructive
+        && fields.is_some_and(|fields| !fields.is_empty() && fields.iter().all(is_id))
 }
 
 /// The ids in an outcome. Only where policy says where that of a record stands is it known which it is: whatever else may be
@@ -283,6 +316,44 @@ mod tests {
         let record = json!({"id": "t1", "parts": [{"id": 7, "name": "x"}]});
         assert_eq!(of_record(records, &record), ["t1", "t1", "7"]);
         assert!(of_record(&Records::default(), &record).is_empty());
+    }
+
+    #[test]
+    fn which_record_a_call_writes_is_known_of_what_says_it_and_of_what_only_deletes() {
+        let declared = |effect: &str, input: Value| -> Declared {
+            let declared = json!({
+                "name": "set", "description": "x", "input": input, "output": {}, "effect": effect,
+            });
+            serde_json::from_value(declared).unwrap()
+        };
+        let id = json!({"type": "object", "properties": {"id": {"type": "string"}}});
+        let sure = json!({"properties": {"id": {}, "sure": {"type": "boolean"}}});
+        let text = json!({"properties": {"id": {}, "text": {"type": "string"}}});
+        let tells = |effect: &str, input: &Value, records: &str| {
+            let mut flows = flows("");
+            let said = format!("steering = {{ id = \"id\" }}\n[records]\n{records}");
+            let said = toml::from_str(&said).unwrap();
+            flows.tools.insert(tool("cal.set"), said);
+            tells_which(&flows, &tool("cal.set"), &declared(effect, input.clone()))
+        };
+        let (said, changes) = ("id = \"id\"", "changes = \"id\"");
+        for (effect, input, records, expected) in [
+            ("read-only", &text, "", true),
+            ("side-effecting", &id, "", false),
+            ("side-effecting", &text, said, true),
+            ("side-effecting", &text, changes, true),
+            ("destructive", &id, "", true),
+            ("destructive", &sure, "", true),
+            ("destructive", &text, "", false),
+            ("destructive", &json!({"properties": {}}), "", false),
+            ("destructive", &json!({}), "", false),
+        ] {
+            assert_eq!(
+                tells(effect, input, records),
+                expected,
+                "{effect} {input} {records}"
+            );
+        }
     }
 
     #[test]

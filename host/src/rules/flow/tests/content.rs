@@ -5,7 +5,7 @@ use crate::rules::fetch::Fetch;
 use crate::rules::file::{File, FileWish, WriteMode};
 use crate::rules::flow::check_secret;
 use crate::rules::keep::{Keep, KeepWish};
-use crate::words::limits::{STEERING_CHARS, STEERING_VALUES};
+use crate::words::limits::STEERING_VALUES;
 
 #[test]
 fn what_only_looks_is_no_sink() {
@@ -257,125 +257,6 @@ fn where_nothing_is_granted_nobody_is_asked_about_what_is_refused_anyway() {
     // What a stranger's code does nobody knows.
     assert!(!idle("other.act", json!({"to": "eve@evil.test"})));
     scene.check("files.write", json!({"path": "docs/a"}), Ask(&["`path`"]));
-}
-
-/// The lines that would end the question about a call.
-#[track_caller]
-fn ends(scene: &Scene, tool: &str, args: Value) -> Vec<String> {
-    match scene.judge(tool, args).unwrap().consent {
-        Consent::Needed { lines, .. } => lines,
-        Consent::NotNeeded => panic!("{tool} is not asked about"),
-    }
-}
-
-#[test]
-fn the_line_that_is_offered_for_a_name_ends_its_question_and_so_does_the_flag() {
-    let made = json!({"title": "evil", "text": "x"});
-    let line = "[flow]\nvouch = [\"evil\"]\n# or, for one run: --vouch evil";
-    assert_eq!(ends(&scene(&[], WEB), "cal.add", made.clone()), [line]);
-    scene(&["\"evil\""], WEB).check("cal.add", made.clone(), Allow(&[]));
-    let vouched = POLICY.replace("vouch = [", "vouch = [\"evil\", ");
-    scene_of(&vouched, &[], WEB)
-        .check("cal.add", made.clone(), Allow(&[]))
-        // Somebody has named it, and nothing that begins so.
-        .check("cal.add", json!({"title": "evil plan"}), Ask(&["`title`"]))
-        .check("cal.add", json!({"title": "Evil"}), Ask(&["`title`"]));
-    for long in ["x".repeat(STEERING_CHARS), "x".repeat(STEERING_CHARS + 1)] {
-        let lines = ends(&scene(&[], WEB), "cal.add", json!({ "title": long }));
-        assert_eq!(lines.is_empty(), long.len() > STEERING_CHARS);
-    }
-}
-
-#[test]
-fn nobody_is_offered_to_vouch_for_what_does_not_look_like_what_it_is() {
-    for (tool, args) in [
-        ("cal.add", json!({"title": "a\u{202e}gpj.exe"})),
-        ("files.write", json!({"path": "docs/a\u{202e}gpj.exe"})),
-    ] {
-        let lines = ends(&scene(&[], WEB), tool, args);
-        assert!(
-            lines.iter().all(|line| line.starts_with("# no line")),
-            "{lines:?}"
-        );
-        assert_eq!(lines.len(), 1);
-    }
-}
-
-/// Of a tool of a server nobody has said what its arguments are: that is to be said, and no text of a letter is vouched for.
-#[test]
-fn for_a_tool_that_nobody_has_described_a_form_is_offered() {
-    let judged = |scene: &Scene| {
-        let args = json!({"to": ["billing@evil.test"], "flag": "IBAN", "text": "x"});
-        let mut call = Scene::call("other.act", args);
-        Arc::make_mut(&mut call.declared).outside = true;
-        match call
-            .judge(&scene.caller(Grant::default()), &scene.policy)
-            .unwrap()
-            .consent
-        {
-            Consent::Needed { lines, open, .. } => (lines, open.len()),
-            Consent::NotNeeded => panic!("it is not asked about"),
-        }
-    };
-    let (lines, open) = judged(&scene(&[], WEB));
-    let head = "[flow.tools.\"other.act\"]\n# say which arguments say whom, where or what, and which are only sent; by their names:\n";
-    let guess = "# steering = { flag = \"value\", to = \"mail\" }\n# content = [\"text\"]";
-    assert_eq!((lines, open), (vec![format!("{head}{guess}")], 3));
-    // Filled in, whom it is for is asked about, and nothing else.
-    let said =
-        "[tools.\"other.act\"]\nsteering = { to = \"mail\" }\ncontent = [\"flag\", \"text\"]";
-    let (lines, open) = judged(&scene_of(&format!("{POLICY}{said}"), &[], WEB));
-    let vouch =
-        "[flow]\nvouch = [\"billing@evil.test\"]\n# or, for one run: --vouch billing@evil.test";
-    assert_eq!((lines, open), (vec![vouch.to_owned()], 1));
-    // Half of it said, the rest stands beside what is said.
-    let said = "[tools.\"other.act\"]\ncontent = [\"flag\"]";
-    let (lines, _) = judged(&scene_of(&format!("{POLICY}{said}"), &[], WEB));
-    let guess = "# steering = { to = \"mail\" }\n# content = [\"flag\", \"text\"]";
-    assert_eq!(lines, [format!("{head}{guess}")]);
-}
-
-/// An id of a service that has lists: one of them may say which are meant, for what can be undone.
-#[test]
-fn for_an_id_the_list_is_named_that_could_vouch_for_it() {
-    let vouches = "author = \"from\"\nvouches = { id = \"id\" }";
-    assert!(POLICY.contains(vouches));
-    let silent = POLICY.replace(vouches, "author = \"from\"\nid = \"id\"");
-    let typed = &["Write to bob@x.com"];
-    let letter = json!({"letters": [{"id": "m1", "from": "eve@evil.test"}]});
-    let seen = |policy: &str| {
-        let scene = scene_of(policy, typed, WEB);
-        scene.saw("mail.list", json!({}), letter.clone())
-    };
-    let sent = |id: &str| json!({"to": "bob@x.com", "answers": id});
-    let lines = ends(&seen(&silent), "mail.send", sent("m1"));
-    let other = "# or, where each id that `mail.list` lists may be meant, of strangers' records too: \
-                 [flow.tools.\"mail.list\".records] vouches = { id = \"id\" }";
-    let vouch = "[flow]\nvouch = [\"m1\"]\n# or, for one run: --vouch m1";
-    assert_eq!(lines, [format!("{vouch}\n{other}")]);
-    let witnesses = [("to", "typed"), ("answers", "`mail.list`")];
-    let listed = POLICY.replace(vouches, &format!("id = \"id\"\n{vouches}"));
-    seen(&listed)
-        .check("mail.send", sent("m1"), Allow(&witnesses))
-        .check("mail.send", sent("m2"), Ask(&["`answers`"]))
-        .check(
-            "mail.delete",
-            json!({"id": "m1"}),
-            Ask(&["cannot be undone"]),
-        );
-}
-
-#[test]
-fn what_is_offered_for_a_text_that_others_read_ends_its_question_and_lets_nobody_new_be_written_to()
-{
-    let typed = &["Tell bob@x.com that the party is off"];
-    let strict = scene_of(&format!("strict = true\n{POLICY}"), typed, WEB);
-    let sent = |to: &str| json!({"to": to, "text": "the party is on"});
-    let lines = ends(&strict, "mail.send", sent("bob@x.com"));
-    assert_eq!(lines, ["# leave out: strict = true"]);
-    scene(typed, WEB)
-        .check("mail.send", sent("bob@x.com"), Allow(&[("to", "typed")]))
-        .check("mail.send", sent("eve@evil.test"), Ask(&["`to`"]));
 }
 
 #[test]

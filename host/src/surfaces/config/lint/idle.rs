@@ -1,16 +1,11 @@
-//! Lines that are about something, and still do nothing: of tools that nobody may call, of mounts that no tool reaches, said
-//! twice, or of records that vouch for nothing.
-
-use url::Url;
+//! Lines that are about something, and still do nothing: of tools that nobody may call, of mounts that no tool reaches, or
+//! said twice.
 
 use super::Look;
-use crate::guests::catalog::Tool;
-use crate::rules::flow::class::{Integrity, Secrecy};
-use crate::rules::flow::lines::{Browse, Mode, ToolFlow};
-use crate::rules::grant::{Access, Destination, Pattern};
+use crate::rules::flow::lines::{Browse, Mode};
+use crate::rules::grant::Pattern;
 use crate::rules::policy::{Inside, Mount};
 use crate::words::id::shown;
-use crate::words::label::{Sort, Source};
 
 impl Look<'_> {
     /// All of it.
@@ -21,7 +16,6 @@ impl Look<'_> {
         self.unused_mounts();
         self.nested();
         self.unjudged();
-        self.vouching();
     }
 
     /// Lines about tools that are all blocked.
@@ -213,71 +207,5 @@ impl Look<'_> {
                 self.say("[flow.classes]", what, fix);
             }
         }
-    }
-
-    /// Fields that are said to vouch, and do not.
-    fn vouching(&mut self) {
-        for (tool, said) in &self.file.flow.tools {
-            let Ok(known) = self.catalog.resolve(tool, &[]).cloned() else {
-                continue;
-            };
-            let table = format!("[flow.tools.\"{}\"]", shown(tool));
-            self.open_kinds(&table, said);
-            if let Some(origin) = self.public_page(&known, said) {
-                let what = format!(
-                    "{table} records: what it fetches from `{origin}` anybody may have written and everybody may read, so it vouches for nothing"
-                );
-                let fix = format!(
-                    "if none but you and yours read there: [flow.classes] \"web:{origin}\" = {{ integrity = \"untrusted\", secrecy = \"private\" }}"
-                );
-                self.say(&table, what, &fix);
-            }
-        }
-    }
-
-    fn open_kinds(&mut self, table: &str, said: &ToolFlow) {
-        let records = &said.records;
-        if records.own {
-            return;
-        }
-        let mut fields = records.vouches.iter().chain(&records.asks);
-        let Some((field, kind)) = fields.find(|(_, kind)| kind.is_open()) else {
-            return;
-        };
-        let (kind, field) = (kind.word(), shown(field));
-        let what = format!(
-            "{table} records: `{field}` is of kind `{kind}`, which vouches where the user has started the record"
-        );
-        if records.author.is_empty() {
-            let fix =
-                "write `own = true` if nobody else can start one, or the field of its `author`";
-            self.say(table, format!("{what}, and nothing says who has"), fix);
-        } else if self.policy.flows.named.me.is_empty() {
-            let fix = "write `[flow] me = [\"you@example.org\"]`";
-            self.say(table, format!("{what}, and nothing says who that is"), fix);
-        }
-    }
-
-    /// A public origin that a tool fetches its records from, if it has nowhere else to have them from.
-    fn public_page(&self, tool: &Tool, said: &ToolFlow) -> Option<String> {
-        let records = &said.records;
-        let vouches = [&records.vouches, &records.asks, &records.people];
-        let elsewhere = !tool.grant.mounts.is_empty() || tool.grant.notes != Access::None;
-        if elsewhere || vouches.iter().all(|fields| fields.is_empty()) {
-            return None;
-        }
-        let origin = |line: &Destination| {
-            let origin = Url::parse(&line.place()).ok()?.origin();
-            Some(origin.ascii_serialization())
-        };
-        let mut origins = tool.grant.fetch.iter().filter_map(origin);
-        origins.find(|origin| {
-            let class = self
-                .policy
-                .flows
-                .classes
-                .of(&Source::new(Sort::Web, origin));
-            class.integrity == Integrity::Untrusted && class.secrecy == Secrecy::Public
-        })
     }
 }

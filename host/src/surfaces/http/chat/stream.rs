@@ -18,7 +18,6 @@ use super::super::site::Site;
 use super::Course;
 use super::told::{Refused, Told};
 use crate::rules::rendered::Pieces;
-use crate::surfaces::config::serve::Markdown;
 use crate::words::event::{Event, Glimpse, Sight};
 use crate::words::inert::inert_json;
 use crate::words::limits::SERVE_PULSE_MS;
@@ -48,7 +47,7 @@ pub(super) fn answer(site: &Site, course: Course, with_usage: bool) -> Answered 
         at_s: course.host.journal().clock().now_ms() / 1_000,
         turn: String::new(),
         is_later: false,
-        pieces: (course.markdown == Markdown::Inert).then(Pieces::default),
+        pieces: course.markdown.pieces(),
         course: Some(course),
         _seat: site.feeds().seat()?,
     };
