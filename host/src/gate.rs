@@ -673,7 +673,7 @@ fn consent<E: Effect>(
         ),
         (None, _, Unattended::Pause) => {
             let about = (line, lines, open);
-            let question = question((caller, effect), (id, wish), about);
+            let question = question((caller, effect, policy), (id, wish), about);
             Err(Refused::Asked(Box::new(question)))
         }
     }
@@ -681,7 +681,7 @@ fn consent<E: Effect>(
 
 /// What a person is asked, by this line and for these reasons.
 fn question<E: Effect>(
-    (caller, effect): (&Caller, &E),
+    (caller, effect, policy): (&Caller, &E, &Policy),
     (id, wish): (QuestionId, QuestionId),
     (rule, lines, open): (String, Vec<String>, Vec<Point>),
 ) -> Question {
@@ -699,6 +699,7 @@ fn question<E: Effect>(
         values: open.iter().filter_map(|open| open.value.clone()).collect(),
         lines,
         reasons: open.into_iter().map(|open| open.reason).collect(),
+        records: effect.records(caller, policy),
         until: None,
         classes: effect.classes().map(Box::new),
     }

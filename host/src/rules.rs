@@ -108,6 +108,10 @@ pub trait Effect: sealed::Sealed + Send + Sync {
     fn classes(&self) -> Option<Classes> {
         None
     }
+    /// What is known of the records whose ids it is about, for a person who is asked.
+    fn records(&self, _: &caller::Caller, _: &policy::Policy) -> Vec<String> {
+        Vec::new()
+    }
     /// How safe the judgement must be before the effect may happen (invariant 4).
     fn durability(&self) -> Durability;
 }

@@ -142,6 +142,10 @@ impl Effect for Call {
         })
     }
 
+    fn records(&self, caller: &Caller, policy: &Policy) -> Vec<String> {
+        flow::headings(self, caller, policy)
+    }
+
     fn classes(&self) -> Option<Classes> {
         Some(Classes {
             effect: self.declared.effect.word().to_owned(),

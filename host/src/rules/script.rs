@@ -735,6 +735,7 @@ mod tests {
             values: Vec::new(),
             lines: Vec::new(),
             until: None,
+            records: Vec::new(),
             classes: None,
         };
         let records = [record(0, 0, judged(at(0), "a.b", Verdict::Ask(question)))];

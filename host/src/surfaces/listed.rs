@@ -91,6 +91,7 @@ pub fn question(waiting: &Waiting) -> Value {
         "text": waiting.question.text,
         "rule": waiting.question.rule,
         "reasons": waiting.question.reasons,
+        "records": waiting.question.records,
         "lines": waiting.question.lines,
         "run": waiting.run,
         "at": waiting.at,

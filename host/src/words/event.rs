@@ -430,6 +430,9 @@ pub struct Question {
     /// Why it is asked, a sentence for each value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
+    /// What is known of the records whose ids it is about, for persons: a model may not have been told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub records: Vec<String>,
     /// The values that `always` answers for, for the rest of the run; none where only this call is asked about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<QuestionId>,

@@ -69,6 +69,8 @@ pub const TICK: Duration = Duration::from_millis(1);
 pub const LEDGER_TYPED_BYTES: usize = 256 << 10;
 /// Values that a run's own tools may vouch for.
 pub const LEDGER_VALUES: usize = 20_000;
+/// Records of a run whose titles are kept for questions; of others, the id alone is shown.
+pub const LEDGER_HEADINGS: usize = 2_000;
 /// Untrusted content of a run that its guards remember, folded; the oldest goes first (G-83a).
 pub const VERBATIM_CHARS: usize = 262_144;
 /// A piece of it that goes at once.

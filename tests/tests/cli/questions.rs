@@ -1,5 +1,6 @@
 //! Questions as a person meets them: two at once, at a terminal and without one, in time and too late.
 
+use lazaret_tests::saying;
 use serde_json::{Value, json};
 
 use crate::inline::at_terminal;
@@ -347,4 +348,55 @@ fn an_answer_goes_on_with_its_run_where_that_is_wished() {
     ended.prints(&["Done."]).says(&["denied: "]);
     assert!(has(&station, "one") && !has(&station, "two"));
     station.run(&["runs", "list"]).ends(0).prints(&["done"]);
+}
+
+const DESK: &str = r#"
+[plugins]
+desk = "desk.wasm"
+[flow]
+hold = "untrusted"
+[flow.tools."desk.find".records]
+at = "/records/*"
+id = "id"
+title = "title"
+author = "mail"
+[flow.tools."desk.change"]
+steering = { id = "id" }
+records = { changes = "id" }
+[grants."desk.*"]
+"#;
+
+/// An id says nothing to whoever is asked about it; what the record is called does, and is for their eyes alone.
+#[test]
+fn whoever_is_asked_about_an_id_sees_what_its_record_is_called() {
+    let record = json!({"id": "m3", "title": "Rent for\nMay", "mail": "eve@evil.test"});
+    let call =
+        |tool: &str, args: Value| json!({"calls": [{"tool": tool, "args": args}]}).to_string();
+    let replies = [
+        call("desk.find", json!({"records": [record]})),
+        call("desk.change", json!({"id": "m3"})),
+        json!({"text": "Done."}).to_string(),
+    ];
+    let replies: Vec<&str> = replies.iter().map(String::as_str).collect();
+    let station = Station::scripted("[\"desk.*\"]", &replies, DESK);
+    station.write("desk.wasm", saying::desk("desk"));
+    let config = station.read("lazaret.toml");
+    station.write("lazaret.toml", format!("ask = [\"desk.change\"]\n{config}"));
+    station.trust();
+    let waits = station.run(&["run", "tidy up"]).ends(75);
+    let heading = "`id` is `m3`, which `desk.find` has shown as \"Rent for";
+    // What is said of the question to whoever wished may be read by a model.
+    waits.never(heading);
+    let asked = &waiting(&station)[0];
+    let told = asked["records"][0].as_str().expect("the record");
+    assert!(
+        told.starts_with(heading) && told.ends_with("May\" by eve@evil.test"),
+        "{told}"
+    );
+    assert!(!told.contains('\n'), "{told}");
+    assert!(!asked["text"].as_str().unwrap().contains("Rent"));
+    let shown = station.run(&["ask", "show", &id(asked)]).ends(0);
+    shown.prints(&["where", heading]);
+    let (_, _, shown) = at_terminal(&station, &["run", "tidy up"], &["n"]);
+    assert!(shown.contains(heading), "{shown}");
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use self::titles::{Author, Titles};
 use super::class::{Classes, Integrity, Secrecy};
+use super::headings::Headings;
 use super::kind::{Kind, text_of};
 use super::leaves::{at, texts_at};
 use super::lines::{Flows, Records, ToolFlow};
@@ -31,6 +32,8 @@ pub struct Ledger {
     titles: Titles,
     /// Addresses of each record that was read, by the plugin that read it and its own name there.
     people: BTreeMap<(String, String), Met>,
+    /// What records are called, for persons.
+    headings: Headings,
     /// Names that a trusted field holds, in lower case and with one blank between their words.
     names: BTreeSet<String>,
     /// Values that somebody has answered for, for the rest of the run.
@@ -142,8 +145,14 @@ impl Ledger {
     pub fn heard_before(self) -> Self {
         Self {
             verbatim: self.verbatim,
+            headings: self.headings,
             ..Self::default()
         }
+    }
+
+    /// What records are called, for persons.
+    pub(super) fn headings(&self) -> &Headings {
+        &self.headings
     }
 
     /// What the older guards remember.
@@ -170,8 +179,12 @@ impl Ledger {
         let read = behind.read_from(&flows.classes, tool);
         let led = behind.is_led(&flows.classes, tool);
         let (given, tainted) = (Given::of(args), Tainted::of(flows, behind.touched));
+        let is_secret = flows.classes.is_secret(behind.all);
         let (mut full, mut own) = (false, false);
         for record in at(outcome, &records.at) {
+            if !is_secret {
+                self.headings.saw(tool, records, record);
+            }
             let mine = !is_foreign(flows, records, record);
             if mine && tainted.has(records, record) {
                 self.saw_theirs(tool, records, record);

@@ -4,6 +4,7 @@ mod approval;
 mod content;
 mod ending;
 mod evasions;
+mod headings;
 mod held;
 mod laws;
 mod records;

@@ -14,6 +14,7 @@ fn question(name: &str, reasons: &[&str], until: Option<u64>) -> Question {
         values: vec![QuestionId::of(&[name, "value"])],
         lines: Vec::new(),
         until,
+        records: Vec::new(),
         classes: None,
     }
 }

@@ -73,6 +73,7 @@ mod tests {
             values: Vec::new(),
             lines: Vec::new(),
             until: None,
+            records: Vec::new(),
             classes: None,
         };
         assert_eq!(asked(&question), "May it?");

@@ -18,6 +18,8 @@ pub struct Pieces {
     shown: usize,
     /// Where its last line begins.
     line: usize,
+    /// How much of its beginning is blank.
+    blank: usize,
     /// What ends the block of code that is open.
     fence: Option<String>,
     /// Whether the rest waits for the end.
@@ -96,6 +98,15 @@ impl Pieces {
         }
     }
 
+    /// The same of all that was said: no blank is looked at twice.
+    fn begins_with_facts(&mut self) -> bool {
+        let rest = self.whole.get(self.blank..).unwrap_or_default();
+        let text = rest.trim_start();
+        let begins = begins_with_facts(text);
+        self.blank += rest.len().saturating_sub(text.len());
+        begins
+    }
+
     /// Tells what is plain of the last line.
     fn tell_prose(&mut self, is_over: bool) {
         let from = self.shown.max(self.line);
@@ -109,7 +120,7 @@ impl Pieces {
         self.shown = from.saturating_add(settled);
         let left = rest.len().saturating_sub(settled);
         self.waits = begins.is_some() || left > WAITING;
-        self.waits |= begins_with_facts(&self.whole);
+        self.waits |= self.begins_with_facts();
         if is_over {
             self.line = self.whole.len();
         }
@@ -180,6 +191,17 @@ mod tests {
             &["so:\n```rust\nlet a = b[", "0];\n", "```\nand"],
             &["so:\n```rust\n", "let a = b[0];\n", "```\nand", ""],
         );
+    }
+
+    /// Whoever looked at all of it again for each would not come to the end.
+    #[test]
+    fn an_answer_that_begins_with_a_million_blank_lines_is_told() {
+        let mut all = Pieces::default();
+        let told: usize = (0..1_000_000).map(|_| all.push("\n").len()).sum();
+        assert_eq!(told, 1_000_000);
+        // What may be facts then waits.
+        assert_eq!(all.push("---\n"), "---\n");
+        assert_eq!(all.push("a: b\n"), "");
     }
 
     #[test]

@@ -502,6 +502,7 @@ mod tests {
             values: Vec::new(),
             lines: Vec::new(),
             until: None,
+            records: Vec::new(),
             classes: None,
         };
         let form = |asks: bool| {

@@ -212,6 +212,9 @@ fn show(host: &Host, waiting: &Waiting, scene: &Scene) {
     for reason in words::reasons(&waiting.question.reasons) {
         print::line(format!("{} {}", faint("because "), foreign(reason)));
     }
+    for record in &waiting.question.records {
+        print::line(format!("{} {}", faint("where   "), foreign(record)));
+    }
     print::line(format!("{} {}", faint("run     "), waiting.run));
     print::line(format!("{} {}", faint("since   "), time(waiting.at)));
     if let Some(until) = waiting.question.until {

@@ -279,6 +279,9 @@ fn question(waiting: &Waiting) -> String {
     for reason in words::reasons(&asked.reasons) {
         text.push_str(&format!("\n  {} {}", faint("because"), foreign(reason)));
     }
+    for record in &asked.records {
+        text.push_str(&format!("\n  {} {}", faint("where"), foreign(record)));
+    }
     if let Some(classes) = &asked.classes {
         let said = foreign(&format!("{}, risk {}", classes.effect, classes.risk));
         text.push_str(&format!("\n  {} {said}", faint("the tool is")));
@@ -437,6 +440,7 @@ mod tests {
                 values: Vec::new(),
                 lines: Vec::new(),
                 until: Some(1_772_352_300_000),
+                records: Vec::new(),
                 classes: None,
             },
         };

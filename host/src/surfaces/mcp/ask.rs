@@ -390,6 +390,7 @@ mod tests {
                 values: vec![QuestionId::of(&["v"]); values],
                 lines: Vec::new(),
                 until: None,
+                records: Vec::new(),
                 classes: None,
             },
         }

@@ -125,7 +125,7 @@ impl Verdict {
             Self::Ask(question) => {
                 (with.text)(&mut question.text);
                 let more = question.reasons.iter_mut().chain(&mut question.lines);
-                more.for_each(with.text);
+                more.chain(&mut question.records).for_each(with.text);
             }
         }
     }

@@ -64,6 +64,7 @@ function wished(question, done) {
   return h("section", { class: "card question", "aria-label": "Question" },
     h("h2", {}, visible(question.text)),
     (question.reasons ?? []).map((reason) => h("p", { class: "because" }, visible(reason))),
+    (question.records ?? []).map((record) => h("p", { class: "because" }, "where ", visible(record))),
     h("dl", {},
       h("dt", {}, "would call"), h("dd", {}, h("strong", {}, short(question.tool ?? "", 80)),
         question.classes && h("span", { class: "faint" }, ` ${question.classes.effect}, risk ${question.classes.risk}`)),

@@ -240,6 +240,7 @@ fn questions() -> Named {
                 "text": text(),
                 "rule": text(),
                 "reasons": list(&text()),
+                "records": list(&text()),
                 "lines": list(&text()),
                 "run": text(),
                 "at": count(),

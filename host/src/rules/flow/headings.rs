@@ -1,0 +1,95 @@
+//! Headings: what a record is called and whose it is, for a person who is asked about its id. An id says nothing to them, and
+//! what a stranger had the model take it from is what they should see through.
+//!
+//! They are the service's words, and often a stranger's: shown to persons, told to no model, and a witness for nothing.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::Weigher;
+use super::kind::Kind;
+use super::leaves::{leaves, texts_at};
+use super::lines::Records;
+use super::records::plain;
+use crate::rules::call::Call;
+use crate::rules::caller::Caller;
+use crate::rules::policy::Policy;
+use crate::words::id::{ToolName, shown};
+use crate::words::limits::{LEDGER_HEADINGS, POINTS};
+
+/// Headings of the records that a run has seen, by service and id.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Headings(BTreeMap<(String, String), Heading>);
+
+/// What is seen of a record at first sight.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Heading {
+    title: String,
+    author: String,
+    /// By which tool it was shown.
+    tool: ToolName,
+}
+
+impl Headings {
+    /// A tool has shown a record. Past the bound, others stay without.
+    pub(super) fn saw(&mut self, tool: &ToolName, records: &Records, record: &Value) {
+        let first = |field: &str| {
+            let texts = (!field.is_empty()).then(|| texts_at(record, field));
+            texts.and_then(|texts| texts.into_iter().next())
+        };
+        let Some(id) = first(&records.id) else {
+            return;
+        };
+        let heading = Heading {
+            title: first(&records.title)
+                .map(|title| shown(&title))
+                .unwrap_or_default(),
+            author: first(&records.author)
+                .map(|author| shown(&author))
+                .unwrap_or_default(),
+            tool: tool.clone(),
+        };
+        let key = (tool.plugin().to_owned(), plain(&id));
+        let says = !heading.title.is_empty() || !heading.author.is_empty();
+        if says && (self.0.len() < LEDGER_HEADINGS || self.0.contains_key(&key)) {
+            self.0.insert(key, heading);
+        }
+    }
+
+    fn of(&self, service: &str, id: &str) -> Option<&Heading> {
+        self.0.get(&(service.to_owned(), plain(id)))
+    }
+}
+
+/// What is known of the records whose ids stand in a call, a sentence for each, and not for more than anybody reads.
+#[must_use]
+pub fn headings(call: &Call, caller: &Caller, policy: &Policy) -> Vec<String> {
+    let ledger = caller.known.ledger();
+    let weigher = Weigher::of(call, (caller, policy), &ledger);
+    let leaves = leaves(call.args.value(), &call.declared.input);
+    let told = leaves.iter().filter_map(|leaf| {
+        let may = matches!(weigher.kind_of(&leaf.path), Some(Kind::Id | Kind::Value));
+        if !may || weigher.veils(&leaf.path) {
+            return None;
+        }
+        let heading = ledger.headings().of(call.tool.plugin(), &leaf.text)?;
+        Some(heading.told(&leaf.path, &leaf.text))
+    });
+    told.take(POINTS).collect()
+}
+
+impl Heading {
+    fn told(&self, path: &str, id: &str) -> String {
+        let what = match self.title.as_str() {
+            "" => "a record".to_owned(),
+            title => format!("\"{title}\""),
+        };
+        let by = match self.author.as_str() {
+            "" => String::new(),
+            author => format!(" by {author}"),
+        };
+        let (path, id, tool) = (shown(path), shown(id), &self.tool);
+        format!("`{path}` is `{id}`, which `{tool}` has shown as {what}{by}")
+    }
+}
