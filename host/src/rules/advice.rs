@@ -81,6 +81,14 @@ pub fn content(tool: &ToolName, place: &str) -> String {
     format!("[flow.tools.\"{tool}\"]\ncontent = [{place}]\n# so its manifest proposes")
 }
 
+/// What ends all questions of a plugin that are asked for its own words alone, for whoever has written or read it.
+#[must_use]
+pub fn trusting(plugin: &str) -> String {
+    format!(
+        "# or, if you wrote `{plugin}` or have read what it says of its tools: [flow] trust = [\"{plugin}\"]"
+    )
+}
+
 /// What is to be said of the arguments of a tool of which nobody has said anything, as a guess that counts for nothing.
 #[must_use]
 pub fn form(tool: &ToolName, steering: &BTreeMap<String, Kind>, content: &[String]) -> String {
@@ -377,7 +385,9 @@ fn accesses(value: &str) -> Option<BTreeMap<String, Access>> {
     table.remove("mounts")
 }
 
-fn key_of(name: &str) -> String {
+/// A key as it is written in TOML.
+#[must_use]
+pub fn key_of(name: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     match !name.is_empty() && name.chars().all(bare) {
         true => name.to_owned(),

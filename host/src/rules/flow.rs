@@ -133,6 +133,8 @@ pub struct Weighing {
     pub weak: usize,
     /// What no witness was found for.
     pub open: Vec<Point>,
+    /// Whether something of that says where it goes.
+    pub leads: bool,
     /// The mount in which it may only make new files.
     pub create_in: Option<Arc<str>>,
 }
@@ -155,11 +157,12 @@ pub fn can_change(effect: EffectClass, grant: &Grant, trusted: bool) -> bool {
     open || (is_sink(effect) && able)
 }
 
-/// A value with hidden characters shown, line ends too, and nothing cut.
+/// A value with hidden characters shown, line ends too, and nothing cut; and the mark that stands around it, which would end
+/// it for whoever reads.
 fn whole(text: &str) -> String {
     let mut whole = String::with_capacity(text.len());
     for c in text.chars() {
-        if is_hidden(c) {
+        if is_hidden(c) || c == '`' {
             whole.extend(c.escape_unicode());
         } else {
             whole.push(c);
@@ -278,6 +281,8 @@ enum Leads {
     Named,
     /// To whoever is on a record that knows nothing of it.
     Elsewhere,
+    /// To a record that nobody but a list has named: anybody may have started it.
+    Listed,
 }
 
 /// One call, and all that it is weighed against.
@@ -336,9 +341,10 @@ impl Weigher<'_> {
         };
         let classes = &self.policy.flows.classes;
         let private = classes.is_private_beside(label, &own);
-        // Where a question is open already, its answer names the destination.
-        let open = weighing.open.is_empty() && self.about.accepts == class::Secrecy::Public;
-        if leaves_host && private && leads != Leads::Named && open {
+        // Where it is open already where it goes, the answer names the destination. What else is open names none.
+        let asked = weighing.leads && leads != Leads::Listed;
+        let public = self.about.accepts == class::Secrecy::Public;
+        if leaves_host && private && leads != Leads::Named && public && !asked {
             weighing.open.push(self.private(label));
         }
         if weighing.open.len() > POINTS {
@@ -458,15 +464,18 @@ impl Weigher<'_> {
         });
         let Some(witness) = found else {
             weighing.open.push(self.open_value(leaf, kind, strong));
+            weighing.leads |= kind != Kind::Value;
             return Leads::Nowhere;
         };
         if !witness.is_strong(kind) {
             weighing.weak = weighing.weak.saturating_add(1);
         }
         match witness {
-            // A value of no kind leads nowhere, and an id to whoever its record belongs to: who that is, nobody has said.
+            // The letter that is answered is no place where something goes: who is on it is weighed beside it.
+            Witness::Vouched(_) if self.is_reply(&leaf.path) => Leads::Nowhere,
+            // An id leads to whoever its record belongs to: who that is, nobody has said. So may a value of no kind from a list.
+            Witness::Vouched(_) if matches!(kind, Kind::Id | Kind::Value) => Leads::Listed,
             _ if kind == Kind::Value => Leads::Nowhere,
-            Witness::Vouched(_) if kind == Kind::Id => Leads::Nowhere,
             Witness::Replied if !self.is_told(leaf, kind, label) => Leads::Elsewhere,
             Witness::Typed | Witness::Policy | Witness::Titled(_) | Witness::Answered => {
                 Leads::Named
@@ -481,6 +490,10 @@ impl Weigher<'_> {
     fn is_told(&self, leaf: &Leaf, kind: Kind, label: &Label) -> bool {
         let clean = !self.is_tainted(&leaf.path);
         clean && self.comes_from_reply(label, kind, &leaf.text) || self.is_answer_named()
+    }
+
+    fn is_reply(&self, path: &str) -> bool {
+        !self.about.reply.is_empty() && lies_at(path, &self.about.reply)
     }
 
     fn is_answer_named(&self) -> bool {
@@ -506,17 +519,21 @@ impl Weigher<'_> {
 
     fn open_value(&self, leaf: &Leaf, kind: Kind, strong: bool) -> Point {
         let classes = &self.policy.flows.classes;
+        let veiled = self.veils(&leaf.path);
         // Whoever is trusted is no reason to ask: it is that nobody vouches for the value.
         let why = match classes.blamed(&self.behind(&leaf.path)).join(", ") {
             none if none.is_empty() => "and nobody has named it".to_owned(),
             sources => format!("chosen under the influence of {sources}"),
+        };
+        let unquoted = match !veiled && self.ledger.words().lacks_quotes(&leaf.text) {
+            true => " (you typed it without quotes, and only in quotes it is a name)",
+            false => "",
         };
         let rule = if strong {
             NEEDS_OWN_WORDS
         } else {
             NEEDS_SOMEBODY
         };
-        let veiled = self.veils(&leaf.path);
         let value = match veiled {
             true => "that a handle holds and that is secret".to_owned(),
             // In full: the end of a value says as much as its beginning.
@@ -536,7 +553,7 @@ impl Weigher<'_> {
         };
         Point {
             reason: format!(
-                "`{}` of `{}` is the {} {value}, {why}: {rule}",
+                "`{}` of `{}` is the {} {value}, {why}{unquoted}: {rule}",
                 self.path(leaf),
                 self.call.tool,
                 kind.word(),
@@ -553,12 +570,13 @@ impl Weigher<'_> {
         if flows.names(kind, value) {
             return Some(Witness::Policy);
         }
-        let listed = self.ledger.vouching(kind, value);
+        let service = self.call.tool.plugin();
+        let listed = self.ledger.vouching((kind, value), service);
         let common = flows.common.contains(&kind);
         if self.ledger.words().has(kind, value) && (!common || listed.is_some()) {
             return Some(Witness::Typed);
         }
-        if let Some(title) = self.ledger.titled(kind, value) {
+        if let Some(title) = self.ledger.titled((kind, value), service) {
             return Some(Witness::Titled(title.to_owned()));
         }
         if self.ledger.is_answered(&self.value_id(kind, leaf)) {

@@ -241,7 +241,10 @@ impl Destination {
         let parsed = Url::parse(&plain).map_err(|error| {
             if error == ParseError::RelativeUrlWithoutBase {
                 let what = wrong("it does not begin with `https://`");
-                return what.hint(format!("https://{}", shown(url)));
+                return match url.contains('*') {
+                    true => what.hint("each host is named; `https://*.example.org/` is each of one label below that"),
+                    false => what.hint(format!("https://{}", shown(url))),
+                };
             }
             wrong(&error.to_string())
         })?;

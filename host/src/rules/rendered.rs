@@ -16,7 +16,7 @@ pub use self::pieces::Pieces;
 
 use std::ops::Range;
 
-use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 use url::{Host, Url};
 
 use self::doubtful::{Hidden, doubtful};
@@ -165,6 +165,12 @@ fn changes(text: &str, options: Options) -> Vec<Change> {
                 let html = text.get(place.clone()).unwrap_or_default();
                 changes.extend(elements::inert(html).map(|with| Change { place, with }));
             }
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) if is_drawn(&info) => {
+                changes.extend(language(text, &place).map(|place| Change {
+                    place,
+                    with: String::new(),
+                }));
+            }
             // Of a block that was looked at as a whole.
             Event::Html(_) => {}
             Event::Start(_)
@@ -191,6 +197,54 @@ fn changes(text: &str, options: Options) -> Vec<Change> {
             changes
         }
     }
+}
+
+/// Languages that clients draw in place of showing them, and what is drawn may load what it names.
+const DRAWN: [&str; 24] = [
+    "abc",
+    "chart",
+    "d2",
+    "dot",
+    "echarts",
+    "geojson",
+    "graphviz",
+    "htm",
+    "html",
+    "infographic",
+    "katex",
+    "latex",
+    "markmap",
+    "math",
+    "mermaid",
+    "plantuml",
+    "puml",
+    "svg",
+    "tex",
+    "tikz",
+    "topojson",
+    "vega",
+    "wavedrom",
+    "xhtml",
+];
+
+/// Whether what a block of code says of itself names such a language, in whatever way it names one.
+fn is_drawn(info: &str) -> bool {
+    let words = info.split(|c: char| !c.is_alphanumeric());
+    let mut words = words.map(str::to_lowercase);
+    words.any(|word| DRAWN.contains(&word.as_str()))
+}
+
+/// Where the block of code at a place says of itself what it is.
+fn language(text: &str, place: &Range<usize>) -> Option<Range<usize>> {
+    let block = text.get(place.clone())?;
+    let line = block.split(['\n', '\r']).next()?;
+    let mark = line.find(['`', '~'])?;
+    let marks = line.get(mark..)?;
+    let info = marks
+        .trim_start_matches(['`', '~'])
+        .trim_start_matches([' ', '\t']);
+    let end = place.start.checked_add(line.len())?;
+    Some(end.checked_sub(info.len())?..end)
 }
 
 fn apply(text: &str, mut changes: Vec<Change>) -> String {
@@ -253,7 +307,7 @@ mod tests {
         for text in [
             "",
             "Plain *text* with `code`, 1 < 2, a[0], and\n\n- [ ] a list\n- https://shop.test/a?b=c\n",
-            "```html\n<img src=\"http://evil.test/?q=1\">\n![x](http://evil.test/)\n```\n",
+            "```md\n<img src=\"http://evil.test/?q=1\">\n![x](http://evil.test/)\n```\n",
             "`![x](http://evil.test/)` and Vec<String> and <b>bold</b>\n",
             "| a | b |\n|---|---|\n| 1 | 2 |\n",
             "a\r\nb  \nc\\*d &amp; é 日本\n",
@@ -438,6 +492,39 @@ mod tests {
             let text = begin.repeat(MUCH) + &end.repeat(MUCH);
             assert!(round(&rendered(&text)).is_none(), "{begin}");
         }
+        // What is looked at again for each reference that lies between.
+        let quoted = |number| format!("> `a`\n>\n> [x{number}]: u\n>\n");
+        let quoted: String = (0..40_000).map(quoted).collect();
+        assert!(round(&rendered(&quoted)).is_none());
+    }
+
+    /// What a client draws may load what it names: it is shown as code in no language.
+    #[test]
+    fn code_that_clients_draw_is_code_in_no_language() {
+        for (info, drawn) in [
+            ("mermaid", true),
+            ("Mermaid title=x", true),
+            ("{.mermaid}", true),
+            ("svg", true),
+            ("html", true),
+            ("math", true),
+            ("vega-lite", true),
+            ("rust", false),
+            ("toml", false),
+            ("", false),
+        ] {
+            let block = |info: &str| {
+                format!("so:\n\n```{info}\nA@{{ img: \"https://e.test/p.png\" }}\n```\n")
+            };
+            let expected = if drawn { block("") } else { block(info) };
+            assert_eq!(rendered(&block(info)), expected, "{info}");
+        }
+        // In a list, in a quote, and with other marks.
+        assert_eq!(
+            rendered("- ~~~ mermaid\n  a\n  ~~~\n"),
+            "- ~~~ \n  a\n  ~~~\n"
+        );
+        assert_eq!(rendered("> ```mermaid\n> a\n"), "> ```\n> a\n");
     }
 
     proptest! {

@@ -195,6 +195,42 @@ fn what_has_changed_since_it_was_trusted_is_shown() {
     ended.prints(&["ok as it was trusted"]);
 }
 
+/// Whoever only looks has not said that another program may run, with the secrets of the one that they trusted.
+#[test]
+fn what_is_another_file_than_was_trusted_is_not_started_to_look_at_it() {
+    let station = Station::new();
+    let here = station.workspace().display().to_string();
+    let script = |more: &str| {
+        format!(
+            "{more}echo started >> {here}/starts\nexec {:?} good {here}/notes\n",
+            env!("CARGO_BIN_EXE_stranger")
+        )
+    };
+    station.write("server.sh", script(""));
+    station.write(
+        "lazaret.toml",
+        format!("[mcp.mail]\ncommand = [\"sh\", \"{here}/server.sh\"]\n"),
+    );
+    station.trust();
+    let starts = || {
+        let said = std::fs::read_to_string(station.workspace().join("starts"));
+        said.unwrap_or_default().lines().count()
+    };
+    station.run(&["servers", "trust", "mail"]).ends(0);
+    station.run(&["servers", "check", "mail"]).ends(0);
+    assert_eq!(starts(), 2);
+    station.write("server.sh", script("# other\n"));
+    let ended = station.run(&["servers", "check", "mail"]).ends(1);
+    ended.says(&[
+        "server.sh`, which `command` of the server `mail` names, is not what it was when you trusted it",
+        "hint: look at what changed, then run `lazaret servers trust mail`",
+    ]);
+    assert_eq!(starts(), 2);
+    station.run(&["servers", "trust", "mail"]).ends(0);
+    station.run(&["servers", "check", "mail"]).ends(0);
+    assert_eq!(starts(), 4);
+}
+
 /// A line about a tool that the server does not have counts for nothing, and that is said as soon as it is known.
 #[test]
 fn a_line_about_a_tool_that_a_server_does_not_have_is_said() {

@@ -62,7 +62,7 @@ fn trust_makes_it_count() {
             "\n  model m replies from the file `script.jsonl`\n",
             "\n  mount docs write docs\n",
             "\n  files.* 1 mount\n    write in mount docs\n",
-            "\n  agent a tools none\n",
+            "\n  agent a tools none, models m\n",
         ])
         .says_only("");
     write(&station).ends(0).never("warning");
@@ -140,11 +140,15 @@ fn what_has_changed_in_what_it_gives_is_shown_before_it_is_trusted_again() {
         station.write("lazaret.toml", text);
         station.run(&["policy", "check"]).ends(0)
     };
-    check(&format!("{CONFIG}#")).prints(&["nothing of what it gives has changed"]);
+    check(&format!("{CONFIG}#")).prints(&["no value in it has changed"]);
     let other = CONFIG.replace("[grants.", "[mounts.diary]\npath = \"docs\"\n[grants.");
     let other = other.replace("[agents.a]", "[agents.b]");
-    let changed = ["  + mount diary ", "  + agent b ", "  - agent a "];
-    check(&other).prints(&changed).never("+ agent a");
+    let changed = [
+        "  + [mounts.diary] path = \"docs\"",
+        "  + [agents.b] ",
+        "  - [agents.a] ",
+    ];
+    check(&other).prints(&changed).never("+ [agents.a]");
     let json = station.run(&["policy", "check", "--json"]).ends(0).json();
     assert_eq!(json["since"]["gone"].as_array().map(Vec::len), Some(1));
     let trusted = station.run(&["policy", "trust"]).ends(0);
@@ -154,7 +158,7 @@ fn what_has_changed_in_what_it_gives_is_shown_before_it_is_trusted_again() {
     station
         .run(&["policy", "trust"])
         .ends(0)
-        .prints(&["nothing of what it gives has changed"]);
+        .prints(&["no value in it has changed"]);
 }
 
 #[test]

@@ -33,10 +33,12 @@ impl Weigher<'_> {
         let mut content = self.call.declared.flow.content.iter();
         match content.find(|place| steers(place) && !self.call.declared.outside && !said) {
             Some(place) => advice::content(&self.call.tool, place),
-            None => match self.lists().filter(|_| kind == Kind::Id) {
-                Some(list) => format!("{}\n{list}", self.vouching_line(&leaf.text)),
-                None => self.vouching_line(&leaf.text),
-            },
+            None => {
+                let list = self.lists().filter(|_| kind == Kind::Id);
+                let others = list.into_iter().chain(self.trusting(&leaf.path));
+                let lines = std::iter::once(self.vouching_line(&leaf.text)).chain(others);
+                lines.collect::<Vec<_>>().join("\n")
+            }
         }
     }
 
@@ -78,6 +80,16 @@ impl Weigher<'_> {
                 && !records.vouches.contains_key(&records.id)
         })?;
         Some(advice::listing(tool, &said.records.id))
+    }
+
+    /// Another way out where nobody but the called plugin's own words are behind it: those that its model was shown. In words,
+    /// since it speaks of all that the plugin says.
+    fn trusting(&self, path: &str) -> Option<String> {
+        let plugin = self.call.tool.plugin();
+        let own = format!("tool:{plugin}.*");
+        let blamed = self.policy.flows.classes.blamed(&self.behind(path));
+        let alone = !self.call.declared.outside && blamed == [own];
+        alone.then(|| advice::trusting(plugin))
     }
 
     /// The line by which the operator vouches for a value, and the flag that does so for one run of a model.

@@ -287,6 +287,7 @@ impl Ledger {
             // Whoever names a record by its title names what the service calls it, too.
             let own = id.iter().map(|id| (Kind::Id, id.clone()));
             let named = people.iter().cloned().chain(own);
+            let named = named.map(|(kind, value)| (kind, known_as(kind, &value, tool.plugin())));
             match self.has_room(people.len() + 1) {
                 true => self.titles.saw(&title, (which, author), named.collect()),
                 false => self.titles.missed(&title),
@@ -308,9 +309,9 @@ impl Ledger {
             self.name(text);
         }
         if self.has_room(1) {
-            let normal = kind.normal(text);
+            let known = known_as(kind, text, tool.plugin());
             self.vouched
-                .entry((kind, normal))
+                .entry((kind, known))
                 .or_insert_with(|| tool.clone());
         }
     }
@@ -327,16 +328,16 @@ impl Ledger {
         self.values <= LEDGER_VALUES
     }
 
-    /// The tool that vouches for a value of this kind.
+    /// The tool that vouches for a value of this kind at a service.
     #[must_use]
-    pub fn vouching(&self, kind: Kind, value: &str) -> Option<&ToolName> {
-        self.vouched.get(&(kind, kind.normal(value)))
+    pub fn vouching(&self, (kind, value): (Kind, &str), service: &str) -> Option<&ToolName> {
+        self.vouched.get(&(kind, known_as(kind, value, service)))
     }
 
-    /// The typed title of a record that has this address.
+    /// The typed title of a record that has this address; of an id, at its own service.
     #[must_use]
-    pub fn titled(&self, kind: Kind, value: &str) -> Option<&str> {
-        self.titles.of(&(kind, kind.normal(value)))
+    pub fn titled(&self, (kind, value): (Kind, &str), service: &str) -> Option<&str> {
+        self.titles.of(&(kind, known_as(kind, value, service)))
     }
 
     /// What the record was read from that a plugin knows by that name, if it has this address.
@@ -362,6 +363,23 @@ impl Ledger {
     #[must_use]
     pub fn is_answered(&self, value: &QuestionId) -> bool {
         self.answered.contains(value)
+    }
+}
+
+/// A value as witnesses know it. An id means something at its own service alone: at another one, whoever writes there may
+/// have chosen what is called so.
+fn known_as(kind: Kind, value: &str, service: &str) -> String {
+    let normal = kind.normal(value);
+    match kind {
+        Kind::Id => format!("{service} {normal}"),
+        Kind::Mail
+        | Kind::Account
+        | Kind::Address
+        | Kind::Url
+        | Kind::File
+        | Kind::User
+        | Kind::Name
+        | Kind::Value => normal,
     }
 }
 

@@ -88,12 +88,15 @@ pub fn may_browse(fetch: &Fetch, caller: &Caller, policy: &Policy) -> bool {
         && (!private || is_witnessed_url(fetch.url().as_str(), caller, flows))
 }
 
+/// A URL is the same at every service.
+const ANY: &str = "";
+
 /// Whether the user named this very URL, or one of their own records did.
 #[must_use]
 pub fn is_witnessed_url(url: &str, caller: &Caller, flows: &Flows) -> bool {
     let ledger = caller.known.ledger();
     flows.names(Kind::Url, url)
         || ledger.words().has(Kind::Url, url)
-        || ledger.vouching(Kind::Url, url).is_some()
-        || ledger.titled(Kind::Url, url).is_some()
+        || ledger.vouching((Kind::Url, url), ANY).is_some()
+        || ledger.titled((Kind::Url, url), ANY).is_some()
 }

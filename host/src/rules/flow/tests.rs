@@ -200,6 +200,8 @@ fn declared(tool: &str) -> Declared {
     let (effect, properties) = match tool {
         "mail.send" => ("external-stateful", "to cc title text answers"),
         "mail.delete" => ("destructive", "id"),
+        "mail.comment" => ("external-stateful", "doc room notify priority text"),
+        "site.comment" => ("external-stateful", "doc to text"),
         "files.write" => ("side-effecting", "path content"),
         "files.read" => ("read-only", "path text"),
         "files.move" => ("side-effecting", "source target"),

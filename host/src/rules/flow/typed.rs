@@ -56,6 +56,13 @@ impl Typed {
         }
     }
 
+    /// Whether a value was typed that has to stand in quotes, and stands in none.
+    #[must_use]
+    pub fn lacks_quotes(&self, value: &str) -> bool {
+        let found = |text: &String| occurrences(text, value).any(|around| around.is_token(false));
+        !value.is_empty() && !self.has(Kind::Value, value) && self.texts.iter().any(found)
+    }
+
     /// Whether something was called that, in quotes or by one token that is no mere word: whoever writes “go on” calls
     /// nothing “go”.
     #[must_use]

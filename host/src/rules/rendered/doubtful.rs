@@ -5,6 +5,7 @@
 //! may end in it: from there on, code that could lead somewhere is written as plain text. The same is true of
 //! elements of HTML, comments among them, and of where references lead.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Tag};
@@ -82,13 +83,13 @@ pub(super) fn doubtful(text: &str, hidden: Hidden) -> Vec<Change> {
             ..Doubt::about(FACTS)
         });
     }
-    let mut spans = SPANS.map(Doubt::about);
-    let mut paragraph = None;
+    // Of each paragraph, and how far it was looked at: references may lie between its parts.
+    let mut paragraphs: BTreeMap<usize, ([Doubt; 2], usize)> = BTreeMap::new();
     let mut done = 0;
     let mut changes = Vec::new();
     for Part { place, within } in parts {
         let inner = text.get(place.clone()).unwrap_or_default();
-        let mut before = text.get(done..place.start).unwrap_or_default();
+        let before = text.get(done..place.start).unwrap_or_default();
         done = done.max(place.end);
         // A line of it may be a block of its own for others, so that nothing need begin before it.
         let whole = within
@@ -99,11 +100,10 @@ pub(super) fn doubtful(text: &str, hidden: Hidden) -> Vec<Change> {
             .for_each(|doubt| doubt.take(before, whole, inner));
         let mut is_lost = blocks.iter().any(|doubt| doubt.is_lost);
         if let Some(start) = within {
-            if paragraph != within {
-                paragraph = within;
-                spans = SPANS.map(Doubt::about);
-                before = text.get(start..place.start).unwrap_or_default();
-            }
+            let new = || (SPANS.map(Doubt::about), start);
+            let (spans, seen) = paragraphs.entry(start).or_insert_with(new);
+            let before = text.get(*seen..place.start).unwrap_or_default();
+            *seen = place.end.max(*seen);
             spans
                 .iter_mut()
                 .for_each(|doubt| doubt.take(before, whole, inner));

@@ -5,7 +5,7 @@
 //! character on that may begin a link, an element or code of another kind, the rest waits until all is said.
 
 use super::doubtful::begins_with_facts;
-use super::{bare, told};
+use super::{bare, is_drawn, told};
 
 /// How many characters that may turn out to begin something wait for the next one.
 const WAITING: usize = 64;
@@ -149,7 +149,7 @@ fn fence_of(line: &str) -> Option<String> {
     let info = line.trim_start_matches(mark);
     let fence = line.strip_suffix(info)?;
     let odd = |c: char| matches!(c, '`' | '~' | '\r');
-    (fence.len() >= 3 && !info.contains(odd)).then(|| fence.to_owned())
+    (fence.len() >= 3 && !info.contains(odd) && !is_drawn(info)).then(|| fence.to_owned())
 }
 
 /// Whether a line ends a block of code.
@@ -202,6 +202,14 @@ mod tests {
         // What may be facts then waits.
         assert_eq!(all.push("---\n"), "---\n");
         assert_eq!(all.push("a: b\n"), "");
+    }
+
+    #[test]
+    fn what_a_client_draws_waits_for_the_end() {
+        check(
+            &["so:\n```mer", "maid\nA@{ img: ", "\"u\" }\n", "```\nand"],
+            &["so:\n", "", "", "", "```\nA@{ img: \"u\" }\n```\nand"],
+        );
     }
 
     #[test]

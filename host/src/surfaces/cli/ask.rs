@@ -181,10 +181,19 @@ fn in_a_line(waiting: &Waiting) -> String {
         Some((what, _)) if !arguments.is_empty() => {
             let values = arguments
                 .iter()
-                .map(|(key, value)| format!("{key} = {value}"));
+                .map(|(key, value)| format!("{} = {}", alone(key), alone(value)));
             format!("{what} with {}", values.collect::<Vec<_>>().join(", "))
         }
         Some(_) | None => text.to_owned(),
+    }
+}
+
+/// A text among others on a line: one that could be taken for several stands in quotes.
+fn alone(text: &str) -> String {
+    let odd = |c: char| matches!(c, ',' | '=' | '"' | '\'' | '`');
+    match text.contains(odd) || text.trim() != text {
+        true => serde_json::Value::from(text).to_string(),
+        false => text.to_owned(),
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-use super::policy::gives;
+use super::policy::since;
 use super::run::pursue;
 use super::{Scene, print};
 use crate::edges::named;
@@ -209,8 +209,8 @@ fn trusted_config(scene: &Scene, folder: &Path) -> Result<Config> {
     let path = folder.join(NAME);
     let state = StateFolder::open(&scene.around.state)?;
     let file = ConfigFile::read(&path)?;
-    let gives = gives::lines(&gives::gifts(&file, &path));
-    Pins::read(&state)?.pin(&state, (&path, &file), gives)?;
+    let said = since::lines(&file, &path);
+    Pins::read(&state)?.pin(&state, (&path, &file), said)?;
     Config::read(&scene.around, Some(&path))
 }
 

@@ -3,14 +3,15 @@
 mod check;
 mod explain;
 mod flow;
-pub(super) mod gives;
+mod gives;
 mod recorded;
+pub(super) mod since;
 mod suggest;
 mod test;
 
 use serde_json::json;
 
-use self::gives::Since;
+use self::since::Since;
 use super::{Scene, print};
 use crate::edges::state::StateFolder;
 use crate::surfaces::config::file::ConfigFile;
@@ -97,8 +98,10 @@ async fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
     let file = ConfigFile::read(&path)?;
     let digest = file.digest(&path);
     let gifts = gives::gifts(&file, &path);
-    let since = pins.gave(&path).map(|gave| Since::between(gave, &gifts));
-    pins.pin(&state, (&path, &file), gives::lines(&gifts))?;
+    let since = pins
+        .said(&path)
+        .map(|said| Since::between(said, (&file, &path)));
+    pins.pin(&state, (&path, &file), since::lines(&file, &path))?;
     let looked = check::look(scene).await;
     // It is trusted, and whoever relies on it must learn that it cannot be used.
     let status = looked

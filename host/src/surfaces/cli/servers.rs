@@ -173,24 +173,29 @@ pub(super) fn around(setup: &Setup) -> Result<Around> {
     served::around(&setup.places, (&setup.vault, &known), &egress)
 }
 
-/// What a server says now, the files that its command names, and what nobody may read. It is ended at once.
-async fn look(scene: &Scene, setup: &Setup, terms: &Terms) -> Result<(Listed, Parts, Known)> {
-    let around = around(setup)?;
+/// What a server says now, and the files that its command names. It is ended at once; and not even started where one of
+/// those is not what it was: whoever only looks has not said that it may run, with its secrets.
+async fn look(
+    scene: &Scene,
+    (terms, around): (&Terms, Around),
+    trusted: Option<&Pin>,
+) -> Result<(Listed, Parts)> {
     // Before it is started, or it could say what it was that was started.
-    let (parts, known) = (parts(terms, &around)?, around.known.clone());
+    let parts = parts(terms, &around)?;
     let server = Server::new(terms.clone(), around);
-    server.as_read(&parts);
+    server.as_read(trusted.map_or(&parts, |pin| &pin.parts));
     let waiting = format!("starting the server `{}`", terms.name);
     let listed = print::while_waiting(&waiting, scene.quiet, server.look()).await;
     server.end().await;
-    Ok((listed?, parts, known))
+    Ok((listed?, parts))
 }
 
 async fn check(scene: &Scene, setup: &Setup, (pins, name): (&Pins, &str)) -> Result<u8> {
     let terms = named(setup, name)?;
-    let (listed, parts, known) = look(scene, setup, terms).await?;
+    let around = around(setup)?;
+    let pin = pins.of(terms, &around.known)?;
+    let (listed, parts) = look(scene, (terms, around), pin.as_ref()).await?;
     let now = Pin::of(terms, &listed, parts);
-    let pin = pins.of(terms, &known)?;
     let difference = pin
         .as_ref()
         .map(|pin| pin.difference(&digests(&listed), &now.parts));
@@ -220,7 +225,9 @@ async fn trust(
     (pins, name, digest): (&Pins, &str, Option<String>),
 ) -> Result<u8> {
     let terms = named(setup, name)?;
-    let (listed, parts, known) = look(scene, setup, terms).await?;
+    let around = around(setup)?;
+    let before = pins.of(terms, &around.known)?;
+    let (listed, parts) = look(scene, (terms, around), None).await?;
     let pin = Pin::of(terms, &listed, parts);
     let wanted = digest.as_deref().map(Digest::parse).transpose()?;
     if wanted.is_some_and(|wanted| wanted != pin.digest()) {
@@ -231,7 +238,6 @@ async fn trust(
         return Err(Error::new(Code::Denied, what)
             .hint(format!("look at it: `lazaret servers check {name}`")));
     }
-    let before = pins.of(terms, &known)?;
     pins.keep(terms, &pin)?;
     if scene.json {
         print::value(&told(terms, &listed, &pin, None), true);

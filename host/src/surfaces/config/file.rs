@@ -570,7 +570,7 @@ impl ConfigFile {
     }
 
     /// The file itself, and everything that it names and that is trusted with it.
-    pub(super) fn parts(&self, path: &Path) -> Vec<Part> {
+    pub(in crate::surfaces) fn parts(&self, path: &Path) -> Vec<Part> {
         let plugins = self.plugins.iter();
         let plugins = plugins.map(|(name, plugin)| {
             let file = plugin.path().to_owned();
@@ -607,7 +607,7 @@ impl ConfigFile {
 
 /// Something that is trusted with a file.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(in crate::surfaces) struct Part {
     /// What it is, for people; empty for the file itself.
     pub what: String,
     /// Of its bytes, or that it is not there.
@@ -757,6 +757,13 @@ mod tests {
                 "line 2",
                 "a table is expected",
                 "write it as `secrets = [{ name = \"github\", to = ",
+            ],
+        );
+        check(
+            "[mcp.m]\ncommand = \"python3 srv.py\"\n",
+            &[
+                "line 2",
+                "write it as `command = [\"python3\", \"srv.py\"]`",
             ],
         );
         check(

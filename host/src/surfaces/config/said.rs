@@ -50,6 +50,17 @@ pub(super) fn form(line: &str, (key, message): (&str, &str)) -> Option<String> {
         }
         (_, "a sequence") if is_text => {
             let value = line.split_once('=').map_or("", |(_, value)| value.trim());
+            let words = match key {
+                // A command line is its words: nothing splits it later.
+                "command" => value.trim_matches('"').split_whitespace().collect(),
+                _ => Vec::new(),
+            };
+            if words.len() > 1 {
+                return Some(format!(
+                    "write it as `command = [\"{}\"]`",
+                    words.join("\", \"")
+                ));
+            }
             return (value.len() > 1 && value.ends_with('"'))
                 .then(|| format!("write it as `{key} = [{value}]`"));
         }

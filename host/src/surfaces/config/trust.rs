@@ -40,14 +40,14 @@ enum Pin {
     Parted {
         digest: String,
         parts: BTreeMap<String, String>,
-        /// All that it gave, a line each.
+        /// All that it said, a line each.
         #[serde(default)]
-        gives: BTreeSet<String>,
+        said: BTreeSet<String>,
     },
 }
 
 impl Pin {
-    fn of(file: &ConfigFile, path: &Path, gives: BTreeSet<String>) -> Self {
+    fn of(file: &ConfigFile, path: &Path, said: BTreeSet<String>) -> Self {
         let parts = file.parts(path);
         Self::Parted {
             digest: ConfigFile::digest_of(&parts).to_string(),
@@ -55,7 +55,7 @@ impl Pin {
                 .into_iter()
                 .map(|part| (part.what, part.digest))
                 .collect(),
-            gives,
+            said,
         }
     }
 
@@ -149,16 +149,16 @@ impl Pins {
         name_of(path).is_ok_and(|name| self.0.contains_key(&name))
     }
 
-    /// What a file gave when it was trusted, a line each; nothing of one that never was.
+    /// What a file said when it was trusted, a line each; nothing of one that never was.
     #[must_use]
-    pub fn gave(&self, path: &Path) -> Option<&BTreeSet<String>> {
+    pub fn said(&self, path: &Path) -> Option<&BTreeSet<String>> {
         match self.0.get(&name_of(path).ok()?)? {
             Pin::Whole(_) => None,
-            Pin::Parted { gives, .. } => Some(gives),
+            Pin::Parted { said, .. } => Some(said),
         }
     }
 
-    /// Pins a file as it is now, with all that it gives, a line each.
+    /// Pins a file as it is now, with all that it says, a line each.
     ///
     /// # Errors
     /// `DiskFailed`.
@@ -166,9 +166,9 @@ impl Pins {
         mut self,
         state: &StateFolder,
         (path, file): (&Path, &ConfigFile),
-        gives: BTreeSet<String>,
+        said: BTreeSet<String>,
     ) -> Result<()> {
-        self.0.insert(name_of(path)?, Pin::of(file, path, gives));
+        self.0.insert(name_of(path)?, Pin::of(file, path, said));
         self.write(state)
     }
 

@@ -117,7 +117,10 @@ fn a_field_that_held_the_value_vouches() {
     };
     let said = (&outcome, behind);
     ledger.saw(&flows, &name("book.search"), &json!({}), said);
-    assert!(ledger.vouching(Kind::Mail, "b@x.test").is_some(), "{text}");
+    assert!(
+        ledger.vouching((Kind::Mail, "b@x.test"), "mail").is_some(),
+        "{text}"
+    );
     assert_eq!(suggestion.vouched().count(), 0, "{text}");
     assert!(
         text.contains("# record 2: `to` steers (mail), by its name and value"),

@@ -669,3 +669,51 @@ fn private_content_goes_to_nobody_else_beside_whom_the_user_named() {
     let witnesses = [("to", "answered"), ("answers", "typed")];
     send("Answer m1", one, Allow(&witnesses));
 }
+
+/// A list vouches for ids of anybody's records: what is private goes there no more for another that the user named, and not
+/// behind a question about something else.
+#[test]
+fn private_content_goes_to_no_record_that_a_list_alone_has_named() {
+    let comment = "[tools.\"mail.comment\"]\ncontent = [\"text\"]\n\
+                   steering = { doc = \"id\", room = \"value\", notify = \"mail\", priority = \"value\" }";
+    let policy = format!("{POLICY}{comment}");
+    let listed = json!({"letters": [{"id": "d1", "from": "eve@evil.test"}]});
+    let read = json!({"id": "d2", "from": "me@own.test", "room": "r1"});
+    let check = |more: Value, expected| {
+        let mut args = json!({"text": "salary"});
+        args.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        scene_of(&policy, &["Read d3"], OWN)
+            .saw("mail.list", json!({}), listed.clone())
+            .saw("mail.read", json!({}), read.clone())
+            .check("mail.comment", args, expected);
+    };
+    const PRIVATE: &str = "private content goes to";
+    check(json!({"doc": "d1"}), Ask(&[PRIVATE]));
+    check(
+        json!({"doc": "d1", "notify": "me@own.test"}),
+        Ask(&[PRIVATE]),
+    );
+    check(
+        json!({"room": "r1", "notify": "me@own.test"}),
+        Ask(&[PRIVATE]),
+    );
+    check(
+        json!({"doc": "d1", "priority": "high"}),
+        Ask(&["`priority`", PRIVATE]),
+    );
+    check(json!({"priority": "high"}), Ask(&["`priority`", PRIVATE]));
+    // Where it goes is what is asked.
+    check(
+        json!({"notify": "eve@evil.test", "priority": "high"}),
+        Ask(&["`notify`", "`priority`"]),
+    );
+    check(json!({"doc": "d9"}), Ask(&["`doc`"]));
+    check(
+        json!({"doc": "d1", "notify": "eve@evil.test"}),
+        Ask(&["`notify`", PRIVATE]),
+    );
+    let named = json!({"doc": "d3", "notify": "me@own.test"});
+    check(named, Allow(&[("doc", "typed"), ("notify", "policy")]));
+}

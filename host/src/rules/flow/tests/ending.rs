@@ -141,3 +141,35 @@ fn what_is_offered_for_a_text_that_others_read_ends_its_question_and_lets_nobody
         .check("mail.send", sent("bob@x.com"), Allow(&[("to", "typed")]))
         .check("mail.send", sent("eve@evil.test"), Ask(&["`to`"]));
 }
+
+/// Where the words of the called plugin are all that is behind a value, its owner may know what they are worth.
+#[test]
+fn where_a_plugins_own_words_alone_are_behind_it_trust_in_it_is_proposed() {
+    let other = "# or, if you wrote `other` or have read what it says of its tools: [flow] trust = [\"other\"]";
+    let act = json!({"to": "bob@x.com"});
+    for (label, expected) in [
+        ("user tool:other.*", true),
+        ("user tool:other.* web:https://evil.test", false),
+        ("user tool:third.*", false),
+    ] {
+        let lines = ends(&scene(&[], label), "other.act", act.clone());
+        assert_eq!(lines[0].ends_with(other), expected, "{label}: {lines:?}");
+    }
+}
+
+/// A value that stands in what was typed, and counts in quotes alone, says so.
+#[test]
+fn who_typed_a_number_without_quotes_is_told_so() {
+    let asked = |typed: &str, flag: &str| match scene(&[typed], WEB)
+        .judge("other.act", json!({"flag": flag}))
+        .unwrap()
+        .consent
+    {
+        Consent::Needed { open, .. } => open[0].reason.contains("typed it without quotes"),
+        Consent::NotNeeded => panic!("it is not asked about"),
+    };
+    assert!(asked("Comment on ticket 7", "7"));
+    assert!(asked("Call it summer party", "summer party"));
+    assert!(!asked("Comment on ticket 71", "7"));
+    assert!(!asked("Comment on it", "7"));
+}

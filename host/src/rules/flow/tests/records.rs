@@ -124,7 +124,7 @@ fn such_a_record_names_nobody_is_no_answer_and_has_nobody_on_it() {
     for (touched, expected) in [(&[][..], true), (&[EVE][..], false)] {
         let scene = seen(touched);
         assert_eq!(scene.ledger.is_name("eve"), expected);
-        let who = scene.ledger.vouching(Kind::Mail, "who@x.com");
+        let who = scene.ledger.vouching((Kind::Mail, "who@x.com"), "mail");
         assert_eq!(who.is_some(), expected);
         let on_it = scene
             .ledger

@@ -304,7 +304,7 @@ fn a_strangers_own_letter_does_not_vouch_for_the_stranger() {
         let to = json!({"to": "eve@evil.test"});
         let read =
             scene_of(&policy, &[], MAIL).saw("mail.read", json!({}), letter("m1", from, "x"));
-        let known = read.ledger.vouching(Kind::Mail, from).is_some();
+        let known = read.ledger.vouching((Kind::Mail, from), "mail").is_some();
         assert_eq!(known, !asked, "{from}");
         let looked = scene_of(&policy, &[], MAIL).saw(
             "bank.look",
@@ -658,5 +658,36 @@ fn who_has_answered_for_a_value_for_good_has_not_said_that_it_may_go() {
             "files.remove",
             json!({"path": "docs/a.md"}),
             Ask(&["what cannot be undone needs the user's own words"]),
+        );
+}
+
+/// Whoever writes at one service chooses what their record is called there, and no record of another one by it.
+#[test]
+fn an_id_is_a_witness_at_its_own_service_alone() {
+    let other = "[tools.\"site.comment\"]\nsteering = { doc = \"id\", to = \"mail\" }\ncontent = [\"text\"]";
+    let policy = format!("{POLICY}{other}");
+    let letter = json!({"id": "payroll", "from": "eve@evil.test", "title": "Team offsite, June"});
+    let typed = &["Answer \"Team offsite, June\""];
+    let read =
+        |tool: &str, outcome: Value| scene_of(&policy, typed, WEB).saw(tool, json!({}), outcome);
+    read("mail.list", json!({"letters": [letter]}))
+        .check(
+            "mail.send",
+            json!({"to": "me@own.test", "answers": "payroll"}),
+            Allow(&[("to", "policy"), ("answers", "`mail.list`")]),
+        )
+        .check("site.comment", json!({"doc": "payroll"}), Ask(&["`doc`"]));
+    read("mail.read", letter)
+        .check(
+            "mail.send",
+            json!({"to": "me@own.test", "answers": "payroll"}),
+            Allow(&[("to", "policy"), ("answers", "Team offsite")]),
+        )
+        .check("site.comment", json!({"doc": "payroll"}), Ask(&["`doc`"]))
+        // An address is the same everywhere.
+        .check(
+            "site.comment",
+            json!({"to": "eve@evil.test"}),
+            Allow(&[("to", "Team offsite")]),
         );
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::super::{Scene, print};
-use super::gives::{Since, gifts};
+use super::since::Since;
 use crate::edges::state::StateFolder;
 use crate::runs::host::{Host, Setup};
 use crate::runs::provider::Provider;
@@ -152,11 +152,13 @@ pub(super) async fn perform(scene: &Scene, strict: bool) -> Result<u8> {
     Ok(status)
 }
 
-/// What a file gives that is not what it gave when it was trusted.
+/// What a file says that it did not say when it was trusted.
 fn since(scene: &Scene, path: &Path) -> Result<Option<Since>> {
     let pins = Pins::read(&StateFolder::open(&scene.around.state)?)?;
-    let gifts = gifts(&ConfigFile::read(path)?, path);
-    Ok(pins.gave(path).map(|gave| Since::between(gave, &gifts)))
+    let file = ConfigFile::read(path)?;
+    Ok(pins
+        .said(path)
+        .map(|said| Since::between(said, (&file, path))))
 }
 
 /// The files that count, in their order.

@@ -2,8 +2,6 @@
 //!
 //! Whatever starts, asks, reads, sends or loosens is said, and in the words of the file where those say it best.
 
-use std::collections::BTreeSet;
-use std::iter;
 use std::path::Path;
 
 use serde::Serialize;
@@ -19,6 +17,7 @@ use crate::surfaces::config::file::{
 use crate::surfaces::config::mcp::{McpTable, VariableTable};
 use crate::surfaces::config::mcp_asks::{ElicitationWord, SamplingTable};
 use crate::surfaces::config::mcp_login::LoginTable;
+use crate::surfaces::config::secrets::SecretTable;
 use crate::surfaces::config::traces::HeaderTable;
 use crate::surfaces::paint::{foreign, strong};
 
@@ -90,53 +89,11 @@ pub(in crate::surfaces::cli) fn gifts(file: &ConfigFile, path: &Path) -> Vec<Gif
     );
     for (name, agent) in &file.agents {
         let tools: Vec<String> = agent.tools.iter().map(ToString::to_string).collect();
-        let gives = format!("tools {}", listed(&tools));
+        let gives = format!("tools {}, models {}", listed(&tools), listed(&agent.models));
         all.push(Gift::new(format!("agent {name}"), gives));
     }
     all.extend(as_written(file));
     all
-}
-
-/// What has changed since a file was trusted, a line each.
-#[derive(Debug, Serialize)]
-pub(super) struct Since {
-    new: BTreeSet<String>,
-    gone: BTreeSet<String>,
-}
-
-impl Since {
-    /// Between what it gave and what it gives.
-    pub(super) fn between(gave: &BTreeSet<String>, gifts: &[Gift]) -> Self {
-        let now = lines(gifts);
-        Self {
-            new: now.difference(gave).cloned().collect(),
-            gone: gave.difference(&now).cloned().collect(),
-        }
-    }
-
-    /// Prints it, under what it is about.
-    pub(super) fn say(&self) {
-        if self.new.is_empty() && self.gone.is_empty() {
-            print::line("since it was trusted last, nothing of what it gives has changed");
-            return;
-        }
-        print::line("since it was trusted last:");
-        for (sign, lines) in [("+", &self.new), ("-", &self.gone)] {
-            for line in lines {
-                print::line(format!("  {sign} {}", foreign(line)));
-            }
-        }
-    }
-}
-
-/// All of them, a line each, to be compared with those of another time.
-pub(in crate::surfaces::cli) fn lines(gifts: &[Gift]) -> BTreeSet<String> {
-    let of = |gift: &Gift| {
-        let first = format!("{} {}", gift.what, gift.gives);
-        let with = gift.with.iter().map(|more| format!("{} {more}", gift.what));
-        iter::once(first).chain(with).collect::<Vec<_>>()
-    };
-    gifts.iter().flat_map(of).collect()
 }
 
 /// Prints them, a line each.
@@ -162,17 +119,29 @@ fn of_server(name: &str, server: &McpTable) -> Gift {
             server.command.join(" ")
         ),
     };
-    let variables = server.env.iter().filter_map(|(variable, said)| match said {
-        VariableTable::Plain(_) => None,
+    let variables = server.env.iter().map(|(variable, said)| match said {
+        VariableTable::Plain(value) => format!("{variable}={value} in its environment"),
         VariableTable::Kept(kept) => {
             let kept = kept_in(kept.env.as_deref(), kept.secret.as_deref());
-            Some(format!("{kept} in its variable {variable}"))
+            format!("{kept} in its variable {variable}")
         }
     });
+    let folder = server.folder.iter();
+    let folder = folder.map(|folder| format!("in the folder {}", folder.display()));
     let headers = server.headers.iter().map(in_header);
     let asks = of_login(&server.login).into_iter().chain(asked(server));
+    // The most restrictive where nothing is said.
+    let tools = server.tools.iter();
+    let tools = tools.filter_map(|(name, tool)| Some((name, tool.effect?)));
+    let tools = tools.filter(|(_, effect)| effect.leaves_no_trace());
+    let tools = tools.map(|(name, effect)| format!("its tool {name} is {}", effect.word()));
     Gift {
-        with: variables.chain(headers).chain(asks).collect(),
+        with: folder
+            .chain(variables)
+            .chain(headers)
+            .chain(asks)
+            .chain(tools)
+            .collect(),
         ..Gift::new(format!("MCP server {name}"), gives)
     }
 }
@@ -309,7 +278,9 @@ fn of_grant(tools: &str, grant: &GrantTable) -> Gift {
     with.extend(mounts.map(|(mount, access)| format!("{} in mount {mount}", access.word())));
     with.extend(grant.calls.iter().map(|tools| format!("calls {tools}")));
     let secrets = grant.secrets.iter();
-    with.extend(secrets.map(|secret| format!("secret {} to {}", secret.name, secret.to)));
+    with.extend(
+        secrets.map(|secret| format!("secret {} to {}{}", secret.name, secret.to, placed(secret))),
+    );
     if grant.wasi_files {
         with.push("its mounts through wasi:filesystem (wasi_files)".to_owned());
     }
@@ -317,6 +288,19 @@ fn of_grant(tools: &str, grant: &GrantTable) -> Gift {
         with,
         ..Gift::new(tools.to_owned(), gives)
     }
+}
+
+/// Where a secret stands in the request.
+fn placed(secret: &SecretTable) -> String {
+    let places = [
+        ("header", &secret.header),
+        ("query parameter", &secret.query),
+        ("JSON field", &secret.json),
+        ("password of", &secret.basic),
+    ];
+    let places = places.into_iter();
+    let places = places.filter_map(|(what, place)| Some(format!(", {what} {}", place.as_ref()?)));
+    places.collect()
 }
 
 fn destination(entry: &FetchEntry) -> String {
