@@ -142,8 +142,11 @@ impl Server {
         let _ = self.read.set(parts.clone());
     }
 
-    /// A server is started only as it was read.
-    async fn check_parts(&self) -> Result<()> {
+    /// Whether its files are those that were read: it is started only with them.
+    ///
+    /// # Errors
+    /// `BadPlugin` for another file; what looking at them says.
+    pub async fn check_parts(&self) -> Result<()> {
         let Some(read) = self.read.get() else {
             return Ok(());
         };

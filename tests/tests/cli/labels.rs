@@ -162,6 +162,11 @@ fn what_is_not_there_is_said_and_nothing_is_cleared_by_accident() {
         (&["clear"][..], 2, "nothing is said that should be cleared"),
         (&["clear", "--record", "e7"], 2, "--service"),
         (
+            &["clear", "--service", "desk", "--record", ""],
+            2,
+            "--record",
+        ),
+        (
             &["clear", "--file", "x", "--service", "desk"],
             2,
             "--service",

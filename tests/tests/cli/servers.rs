@@ -225,6 +225,13 @@ fn what_is_another_file_than_was_trusted_is_not_started_to_look_at_it() {
         "server.sh`, which `command` of the server `mail` names, is not what it was when you trusted it",
         "hint: look at what changed, then run `lazaret servers trust mail`",
     ]);
+    let looked = station.run(&["doctor"]);
+    assert!(
+        looked
+            .out
+            .contains("is not what it was when you trusted it"),
+        "{looked}"
+    );
     assert_eq!(starts(), 2);
     station.run(&["servers", "trust", "mail"]).ends(0);
     station.run(&["servers", "check", "mail"]).ends(0);

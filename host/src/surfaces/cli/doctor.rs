@@ -134,7 +134,9 @@ async fn examine(scene: &Scene) -> Vec<Finding> {
             print::counted(tools, "tool")
         ),
     ));
-    findings.extend(host.catalog().servers().iter().map(server));
+    for offered in host.catalog().servers() {
+        findings.push(server(offered).await);
+    }
     findings.push(a_call(&host).await);
     let script = a_script(&host);
     let preparing = "preparing the engine of scripts (compiled once, then cached)";
@@ -205,7 +207,12 @@ fn engine(host: &Host) -> Finding {
 }
 
 /// A server, which is not started for this.
-fn server(offered: &Offered) -> Finding {
+async fn server(offered: &Offered) -> Finding {
+    if offered.digest.is_some()
+        && let Err(error) = offered.server.check_parts().await
+    {
+        return broken("MCP server", &error);
+    }
     let terms = offered.server.terms();
     let outside = "outside of the quarantine";
     let (mark, text, hint) = match offered.digest {

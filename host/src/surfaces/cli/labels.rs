@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use clap::builder::NonEmptyStringValueParser;
 use serde_json::{Value, json};
 
 use super::runs::open;
@@ -28,6 +29,7 @@ use crate::words::near::nearest;
   lazaret labels clear --service cal                of all records of a service
 
 What a tool wrote under a stranger's influence is read under that influence later, and steers nothing by itself.
+Labels are yours, whatever the workspace: services of one name are one here. That you cleared some is on record.
 Ids of records are kept as digests: they can be asked about, and not listed.")]
 pub(super) enum Labels {
     /// List files, and services with records, that somebody else had influence on.
@@ -50,10 +52,10 @@ pub(super) struct Chosen {
     #[arg(long, value_name = "PATH", conflicts_with = "service")]
     file: Option<PathBuf>,
     /// A service: what its tools have before the dot.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     service: Option<String>,
     /// The id of a record of that service.
-    #[arg(long, value_name = "ID", requires = "service")]
+    #[arg(long, value_name = "ID", requires = "service", value_parser = NonEmptyStringValueParser::new())]
     record: Option<String>,
 }
 

@@ -177,7 +177,9 @@ fn list(scene: &Scene, setup: &Setup) -> Result<u8> {
             };
             format!("{}: {}{declared}", used.by.words(), used.place)
         });
-        let first = used.next().unwrap_or_else(|| "nobody".to_owned());
+        let first = used
+            .next()
+            .unwrap_or_else(|| "nobody in this configuration".to_owned());
         rows.push(vec![strong(name), state, foreign(&first)]);
         rows.extend(used.map(|more| vec![strong(""), faint(""), foreign(&more)]));
     }
