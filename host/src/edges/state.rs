@@ -29,6 +29,9 @@ pub struct Held {
 #[derive(Debug)]
 pub struct Alone(#[expect(dead_code, reason = "dropping it lets go")] fs::File);
 
+/// What files are called while they are written.
+const NEW: &str = ".new-";
+
 /// Behind a text in a file that is held.
 const END: char = '\0';
 
@@ -234,7 +237,7 @@ impl StateFolder {
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let failed = |error: std::io::Error| disk(&self.0.join(name), "cannot be written", error);
         let mut file = tempfile::Builder::new()
-            .prefix(".new-")
+            .prefix(NEW)
             .tempfile_in(&self.0)
             .map_err(failed)?;
         file.write_all(bytes).map_err(failed)?;
@@ -249,7 +252,7 @@ impl StateFolder {
         fs::symlink_metadata(self.0.join(name)).is_ok_and(|found| found.is_file())
     }
 
-    /// Names of the files in the folder, in no order.
+    /// Names of the files in the folder, in no order; without those that are being written, which are nobody else's to remove.
     ///
     /// # Errors
     /// `DiskFailed`.
@@ -261,6 +264,7 @@ impl StateFolder {
         Ok(names?
             .into_iter()
             .filter_map(|name| name.into_string().ok())
+            .filter(|name| !name.starts_with(NEW))
             .collect())
     }
 
@@ -406,7 +410,7 @@ impl StateFolder {
         let key = random::<32>()?;
         // Of two processes that come here at once, one wins, and both use its key.
         let mut file = tempfile::Builder::new()
-            .prefix(".new-")
+            .prefix(NEW)
             .tempfile_in(&self.0)
             .map_err(|error| disk(&self.0, "cannot be written", error))?;
         file.write_all(&key)
@@ -449,6 +453,35 @@ fn disk(path: &Path, what: &str, error: std::io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whoever sweeps a folder lists it first.
+    #[test]
+    fn a_file_that_is_being_written_is_not_listed_and_nobody_takes_it_away() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = StateFolder::open(place.path()).unwrap();
+        folder.write("there", b"x").unwrap();
+        let new = tempfile::Builder::new()
+            .prefix(NEW)
+            .tempfile_in(place.path());
+        let new = new.unwrap();
+        assert_eq!(folder.names().unwrap(), ["there"]);
+        std::thread::scope(|scope| {
+            let sweeps = || {
+                for _ in 0..200 {
+                    folder
+                        .names()
+                        .unwrap()
+                        .iter()
+                        .for_each(|name| folder.remove(name).unwrap());
+                }
+            };
+            let writes = || (0..200).for_each(|_| folder.write("there", b"x").unwrap());
+            scope.spawn(sweeps);
+            scope.spawn(writes);
+            writes();
+        });
+        assert!(new.path().exists());
+    }
 
     /// Only the superuser can make a file that is somebody else's; so here it is the user who is somebody else.
     #[test]
