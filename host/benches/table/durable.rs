@@ -53,6 +53,7 @@ fn started() -> Event {
         session: None,
         forked: None,
         attached: Vec::new(),
+        traced: Vec::new(),
     })
 }
 

@@ -20,7 +20,7 @@ use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{CallAsked, Surface};
 use crate::words::id::{Place, QuestionId, RunId, Seq, ToolName};
-use crate::words::label::Label;
+use crate::words::label::{Label, Source};
 use crate::words::limits::CONSULTS;
 use crate::words::lock::lock;
 use crate::words::message::Usage;
@@ -82,6 +82,26 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// Somebody outside of every run, of whom nothing is known: the host itself, or a person at the command line. They reach
+    /// what the grant says, and call nothing.
+    #[must_use]
+    pub fn apart(run: RunId, origin: Origin, (grant, deadline): (Arc<Grant>, Deadline)) -> Self {
+        Self {
+            run,
+            parent: 0,
+            place: Place::default(),
+            known: Known::default(),
+            surface: Surface::Cli,
+            origin,
+            reach: Arc::new([]),
+            grant,
+            label: Label::of(Source::user()),
+            depth: 0,
+            deadline,
+            budget: Budget::of_calls(0),
+        }
+    }
+
     /// Whether the flows of this wish are judged.
     #[must_use]
     pub fn judging(&self, flows: &Flows) -> Judging {

@@ -2,6 +2,8 @@
 //!
 //! It is their word that they have looked through it, so nobody else gives it: no model, no tool, no client from outside.
 
+use serde_json::json;
+
 use super::caller::{Caller, Origin};
 use super::policy::Policy;
 use super::{Allowed, Consent, Durability, Effect, deny};
@@ -45,8 +47,16 @@ impl Effect for Clear {
         format!("clear the label of {}", shown(&self.what()))
     }
 
+    /// In full: a subject is cut.
     fn content(&self) -> Content {
-        Content::Empty
+        Content::Inline(match self {
+            Self::File(path) => json!({"file": path}),
+            Self::Records { service, id: None } => json!({"service": service}),
+            Self::Records {
+                service,
+                id: Some(id),
+            } => json!({"service": service, "record": id}),
+        })
     }
 
     fn judge(&self, caller: &Caller, _: &Policy) -> Result<Allowed<()>, Denial> {
@@ -72,10 +82,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::rules::caller::{Budget, Known};
     use crate::words::clock::Deadline;
-    use crate::words::id::{Place, RunId, ToolName};
-    use crate::words::label::{Label, Source};
+    use crate::words::id::{RunId, ToolName};
 
     #[test]
     fn nobody_but_a_person_at_the_command_line_clears_labels() {
@@ -84,18 +92,12 @@ mod tests {
             id: None,
         };
         let caller = |origin: Origin, surface: Surface| Caller {
-            run: RunId::known("r"),
-            parent: 0,
-            place: Place::default(),
-            known: Known::default(),
             surface,
-            origin,
-            reach: Arc::new([]),
-            grant: Arc::default(),
-            label: Label::of(Source::user()),
-            depth: 0,
-            deadline: Deadline::after_ms(9),
-            budget: Budget::of_calls(0),
+            ..Caller::apart(
+                RunId::known("r"),
+                origin,
+                (Arc::default(), Deadline::after_ms(9)),
+            )
         };
         let may = |origin, surface| {
             let policy = Policy::nothing("here");

@@ -289,6 +289,7 @@ mod tests {
             session: None,
             forked: None,
             attached: Vec::new(),
+            traced: Vec::new(),
         };
         let stopped = Stopped {
             end: End::Done {

@@ -303,6 +303,7 @@ impl Host {
             session: earlier.place,
             forked: None,
             attached: goal.with.files.clone(),
+            traced: self.traced_with(),
         }
     }
 

@@ -26,7 +26,7 @@ use crate::edges::state::StateFolder;
 use crate::edges::vault::Vault;
 use crate::edges::versions::Versions;
 use crate::gate::journal::{Journal, Watcher};
-use crate::gate::{Gate, Performed, failed};
+use crate::gate::{Gate, Performed, ended};
 use crate::guests::cache::Cache;
 use crate::guests::catalog::{Catalog, Collisions};
 use crate::guests::compile::Compiler;
@@ -53,9 +53,7 @@ use crate::rules::spans::collector::Collector;
 use crate::rules::tier::Chains;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{
-    Content, End, Event, Narrowed, Record, Spent, Started, Stopped, Surface,
-};
+use crate::words::event::{Event, Narrowed, Record, Spent, Started, Stopped, Surface, TracedWith};
 use crate::words::id::{Place, RunId, Seq};
 use crate::words::key::HostKey;
 use crate::words::label::{Label, Source};
@@ -309,6 +307,12 @@ impl Host {
         self.journal().watch_from(run, seq).await
     }
 
+    /// The secrets with which this host tells a collector of its runs; none where no collector is named.
+    pub(super) fn traced_with(&self) -> Vec<TracedWith> {
+        let traces = self.traces.as_ref();
+        traces.map(Traces::secrets).unwrap_or_default()
+    }
+
     /// What became of the spans of this host's runs; nothing where no collector is named.
     #[must_use]
     pub fn traced(&self) -> Option<Traced> {
@@ -404,6 +408,7 @@ impl Host {
             session: None,
             forked: None,
             attached: Vec::new(),
+            traced: self.traced_with(),
         };
         let started = Event::Started(started);
         self.journal().append_first(&run, started, hold.ahead())?;
@@ -457,14 +462,8 @@ impl Host {
             Performed::of(Ok(()), label, Spent::default())
         });
         shown.await?;
-        let end = match &outcome.result {
-            Ok(_) => End::Done {
-                content: Content::Empty,
-            },
-            Err(error) => failed(error),
-        };
         let stopped = Event::Stopped(Stopped {
-            end,
+            end: ended(&outcome.result),
             turns: 0,
             usage: used_beside(&self.station, &caller.known),
             limit: None,

@@ -14,14 +14,14 @@ pub use crate::edges::records::Kept;
 use crate::edges::records::RecordLabels;
 use crate::edges::state::StateFolder;
 use crate::gate::journal::Journal;
-use crate::gate::{Gate, Performed, Permit, failed};
-use crate::rules::caller::{Budget, Caller, Known, Origin};
+use crate::gate::{Gate, Performed, Permit, ended};
+use crate::rules::caller::{Caller, Origin};
 pub use crate::rules::clear::Clear;
 use crate::rules::policy::Policy;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::Result;
-use crate::words::event::{Content, End, Event, Narrowed, Spent, Started, Stopped, Surface};
-use crate::words::id::{Digest, Place, RunId};
+use crate::words::event::{Content, Event, Narrowed, Spent, Started, Stopped, Surface};
+use crate::words::id::{Digest, RunId};
 use crate::words::key::HostKey;
 use crate::words::label::{Label, Source};
 use crate::words::limits::CALL_TIMEOUT_MS;
@@ -114,23 +114,19 @@ impl Labels {
             session: None,
             forked: None,
             attached: Vec::new(),
+            traced: Vec::new(),
         });
         self.journal.append_first(&run, started, hold.ahead())?;
         let gate = Gate::new(Arc::new(Policy::nothing(SUBJECT)), self.journal.clone());
-        let caller = person(run.clone());
+        let within = (Arc::default(), Deadline::after_ms(CALL_TIMEOUT_MS));
+        let caller = Caller::apart(run.clone(), Origin::Client, within);
         let passed = gate.pass(&caller, what, async |permit| self.cleared(permit));
         let cleared = match passed.await {
             Ok(passed) => passed.performed.result,
             Err(not) => Err(not.error),
         };
-        let end = match &cleared {
-            Ok(_) => End::Done {
-                content: Content::Empty,
-            },
-            Err(error) => failed(error),
-        };
         let stopped = Event::Stopped(Stopped {
-            end,
+            end: ended(&cleared),
             turns: 0,
             usage: Usage::default(),
             limit: None,
@@ -155,24 +151,6 @@ impl Labels {
             content,
             ..Performed::of(cleared, Label::of(Source::user()), Spent::since(began))
         }
-    }
-}
-
-/// A person at the command line, of whom nothing else is known.
-fn person(run: RunId) -> Caller {
-    Caller {
-        run,
-        parent: 0,
-        place: Place::default(),
-        known: Known::default(),
-        surface: Surface::Cli,
-        origin: Origin::Client,
-        reach: Arc::new([]),
-        grant: Arc::default(),
-        label: Label::of(Source::user()),
-        depth: 0,
-        deadline: Deadline::after_ms(CALL_TIMEOUT_MS),
-        budget: Budget::of_calls(0),
     }
 }
 

@@ -125,6 +125,7 @@ impl Host {
             session: None,
             forked: None,
             attached: Vec::new(),
+            traced: self.traced_with(),
         };
         self.journal().append(&run, 0, Event::Started(started))?;
         for event in brought::events(&brought) {
@@ -377,7 +378,7 @@ pub(super) enum Wished {
     /// One call, or a script.
     Call {
         run: RunId,
-        started: Started,
+        started: Box<Started>,
         subject: String,
         args: Value,
     },
@@ -460,7 +461,7 @@ fn call_in(run: &RunId, started: &Started, records: &[Record]) -> Result<Wished>
     match found.map(|judged| (&judged.content, &judged.subject)) {
         Some((Content::Inline(args), subject)) => Ok(Wished::Call {
             run: run.clone(),
-            started: started.clone(),
+            started: Box::new(started.clone()),
             subject: subject.clone(),
             args: args.clone(),
         }),

@@ -4,7 +4,8 @@
 //! own sends them, batch by batch. What does not fit, and what nobody takes, is dropped and counted. Each request
 //! goes the way of any other: a `Fetch` by the host, judged by the operator's own line, through egress with its
 //! checks of addresses. The record that its permit stands on is kept in a journal of its own, which is forgotten with
-//! the batch: what was sent follows from the records of the runs themselves, and what tells of runs must not be one.
+//! the batch: what was sent follows from the records of the runs themselves, and with which secrets stands at each one's
+//! beginning. What tells of runs must not be one.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
@@ -20,7 +21,7 @@ use crate::edges::egress::{Answer, Egress};
 use crate::edges::vault::Vault;
 use crate::gate::Gate;
 use crate::gate::journal::{Journal, Onlooker};
-use crate::rules::caller::{Budget, Caller, Known, Origin};
+use crate::rules::caller::{Caller, Origin};
 use crate::rules::grant::Grant;
 use crate::rules::policy::Policy;
 use crate::rules::scrub;
@@ -28,16 +29,16 @@ use crate::rules::spans::collector::{Collector, SERVICE, Told, again_after_ms};
 use crate::rules::spans::{Models, Served, Span, Trace, otlp};
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Code, Error, Result};
-use crate::words::event::{Event, Record, Surface};
-use crate::words::id::{Place, RunId};
+use crate::words::event::{Event, Record, TracedWith};
+use crate::words::id::RunId;
 use crate::words::key::HostKey;
-use crate::words::label::{Label, Source};
 use crate::words::limits::SPAN_RUNS;
 use crate::words::lock::lock;
 
 /// Tells a collector what happens. Dropping it sends what is left, within a bound.
 pub(super) struct Traces {
     shared: Arc<Shared>,
+    secrets: Vec<TracedWith>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
@@ -137,6 +138,7 @@ impl Traces {
             .enable_all()
             .build()
             .map_err(|error| Error::bug("no runtime could be made for traces").because(error))?;
+        let secrets = collector.secrets();
         let sender = Sender {
             grant: Arc::new(collector.grant()),
             policy: Arc::new(Policy::nothing("[traces]")),
@@ -156,8 +158,14 @@ impl Traces {
         journal.show_all(shared.clone());
         Ok(Self {
             shared,
+            secrets,
             thread: Some(thread),
         })
+    }
+
+    /// The secrets with which the collector is told.
+    pub(super) fn secrets(&self) -> Vec<TracedWith> {
+        self.secrets.clone()
     }
 
     pub(super) fn traced(&self) -> Traced {
@@ -375,28 +383,11 @@ impl Sender {
         let journal = Journal::in_memory(clock.clone(), self.key.clone())?;
         let gate = Gate::new(self.policy.clone(), journal);
         let deadline = Deadline::after_ms(self.collector.pace.timeout_ms);
-        let caller = self.caller(RunId::new(&clock), deadline);
+        let within = (self.grant.clone(), deadline);
+        let caller = Caller::apart(RunId::new(&clock), Origin::Host, within);
         let fetch = self.collector.request(body)?;
         let send = async |permit| self.egress.send(permit, deadline).await;
         gate.pass(&caller, fetch, send).await?.performed.result
-    }
-
-    /// The host as a caller: it may reach the collector, and nothing else.
-    fn caller(&self, run: RunId, deadline: Deadline) -> Caller {
-        Caller {
-            run,
-            parent: 0,
-            place: Place::default(),
-            known: Known::default(),
-            surface: Surface::Cli,
-            origin: Origin::Host,
-            reach: Arc::new([]),
-            grant: self.grant.clone(),
-            label: Label::of(Source::user()),
-            depth: 0,
-            deadline,
-            budget: Budget::of_calls(0),
-        }
     }
 }
 

@@ -246,6 +246,21 @@ pub struct Started {
     /// What its user gave it to look at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attached: Vec<Attachment>,
+    /// The secrets with which a collector is told of it. Whoever goes on with a run tells it of the rest as it is set up
+    /// itself, which is not said here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traced: Vec<TracedWith>,
+}
+
+/// A secret that stands in each request that tells a collector of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TracedWith {
+    /// Where the request goes.
+    pub to: String,
+    /// The header in which it stands.
+    pub header: String,
+    /// Its name.
+    pub secret: String,
 }
 
 impl Started {

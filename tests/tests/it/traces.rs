@@ -35,6 +35,12 @@ fn traces(server: &Server, more: &str) -> String {
     )
 }
 
+/// With which secret it is told, as it stands where a run begins.
+fn traced(server: &Server) -> String {
+    let to = format!("http://127.0.0.1:{}/v1/traces", server.port());
+    json!([{"header": "authorization", "secret": "otlp", "to": to}]).to_string()
+}
+
 /// All spans that arrived, in the order of their beginnings.
 fn spans(server: &Server) -> Vec<Value> {
     let mut all = Vec::new();
@@ -158,7 +164,10 @@ async fn a_run_arrives_as_a_tree_without_what_was_said_in_it() {
     let (run, said_last) = rig.pursue(&format!("Read {CANARY}.")).await;
     assert_eq!(said_last.expect("an answer"), CANARY);
     let journal = rig.journal(&run).await;
-    assert!(!journal.contains("v1/traces"), "it is no part of the run");
+    // No request is a part of the run.
+    assert_eq!(journal.matches("v1/traces").count(), 1, "{journal}");
+    let first = journal.lines().next().expect("a beginning");
+    assert!(first.contains(&traced(&server)), "{first}");
     drop(rig);
     let spans = spans(&server);
     assert_sound(&spans);

@@ -8,16 +8,14 @@ use std::sync::Arc;
 use crate::edges::egress::{Egress, Stream};
 use crate::gate::Gate;
 use crate::gate::journal::Journal;
-use crate::rules::caller::{Budget, Caller, Known, Origin};
+use crate::rules::caller::{Caller, Origin};
 use crate::rules::fetch::Fetch;
 use crate::rules::grant::Grant;
 use crate::rules::policy::Policy;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Error, Result};
-use crate::words::event::Surface;
-use crate::words::id::{Place, RunId};
+use crate::words::id::RunId;
 use crate::words::key::HostKey;
-use crate::words::label::{Label, Source};
 use crate::words::limits::SERVER_MS_MAX;
 
 /// Sends requests within one grant.
@@ -47,31 +45,14 @@ impl Sender {
         let clock = Clock::system();
         let journal = Journal::in_memory(clock.clone(), self.key.clone())?;
         let gate = Gate::new(self.policy.clone(), journal);
-        let caller = self.caller(RunId::new(&clock));
+        let within = (self.grant.clone(), Deadline::after_ms(SERVER_MS_MAX));
+        let caller = Caller::apart(RunId::new(&clock), Origin::Host, within);
         let send = async |permit| self.egress.open(permit).await;
         gate.pass(&caller, fetch, send)
             .await
             .map_err(|not| not.error)?
             .performed
             .result
-    }
-
-    /// The host as a caller: it may reach what the grant says, and nothing else.
-    fn caller(&self, run: RunId) -> Caller {
-        Caller {
-            run,
-            parent: 0,
-            place: Place::default(),
-            known: Known::default(),
-            surface: Surface::Cli,
-            origin: Origin::Host,
-            reach: Arc::new([]),
-            grant: self.grant.clone(),
-            label: Label::of(Source::user()),
-            depth: 0,
-            deadline: Deadline::after_ms(SERVER_MS_MAX),
-            budget: Budget::of_calls(0),
-        }
     }
 }
 

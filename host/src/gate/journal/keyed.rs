@@ -68,6 +68,7 @@ mod tests {
             session: None,
             forked: None,
             attached: Vec::new(),
+            traced: Vec::new(),
         })
     }
 

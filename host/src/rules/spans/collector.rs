@@ -7,6 +7,7 @@ use crate::rules::fetch::Fetch;
 use crate::rules::grant::{Destination, FetchBounds, Grant};
 use crate::rules::secret::{Placement, SecretGrant, marker};
 use crate::words::error::Result;
+use crate::words::event::TracedWith;
 use crate::words::limits::{
     TRACES_AGAIN_MS, TRACES_ANSWER_BYTES, TRACES_ATTEMPTS, TRACES_BATCH_MS, TRACES_BATCH_SPANS,
     TRACES_FLUSH_MS, TRACES_QUEUE_SPANS, TRACES_TIMEOUT_MS,
@@ -125,6 +126,17 @@ impl Collector {
             secrets: self.headers.iter().map(secret).collect(),
             ..Grant::default()
         }
+    }
+
+    /// The secrets with which it is told, by their names.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<TracedWith> {
+        let secret = |header: &Header| TracedWith {
+            to: self.place(),
+            header: header.name.clone(),
+            secret: header.secret.clone(),
+        };
+        self.headers.iter().map(secret).collect()
     }
 
     /// Where it is, for people.

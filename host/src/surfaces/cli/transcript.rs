@@ -14,7 +14,7 @@ use crate::surfaces::paint::{bad, faint, foreign, good, strong, warn};
 use crate::words::error::Code;
 use crate::words::event::{
     Answer, Brought, Compacted, Content, Denial, EffectKind, End, Event, Finished, Judged, Record,
-    Sight, Started, Stopped, Verdict,
+    Sight, Started, Stopped, TracedWith, Verdict,
 };
 use crate::words::id::Seq;
 use crate::words::message::{Observation, Reply, WishedArgs};
@@ -215,9 +215,14 @@ fn line_of_start(started: &Started) -> String {
     let session = session.unwrap_or_default();
     let attached = started.attached.iter();
     let attached = attached.map(|one| format!("\n  {}", faint(foreign(&format!("with {one}")))));
-    let attached: String = attached.collect();
+    let traced = started.traced.iter().map(|with| {
+        let TracedWith { to, header, secret } = with;
+        let told = format!("traced to {to}, with the secret {secret} in header `{header}`");
+        format!("\n  {}", faint(foreign(&told)))
+    });
+    let beside: String = attached.chain(traced).collect();
     format!(
-        "{} {}{session}{goal}{attached}",
+        "{} {}{session}{goal}{beside}",
         strong("run"),
         foreign(&started.subject)
     )
