@@ -87,13 +87,19 @@ fn an_allowed_tool_is_explained() {
     station
         .run(&["policy", "explain", "files.read"])
         .ends(0)
-        .prints(&["  read files in `.`\n"]);
+        .prints(&["  read files in `.`\n"])
+        .never("no line grants it");
+    // What is allowed may still fail in its guest.
+    let lacking = "its manifest also wants, and no line grants it:\n  read notes\n";
+    let explained = station.run(&["policy", "explain", "notes.list"]);
+    explained.ends(0).prints(&[lacking]);
     let args = r#"{"text":"a"}"#;
     let told = station
         .run(&["policy", "explain", "text.count", args, "--json"])
         .json();
     assert_eq!(told["verdicts"][0]["verdict"], "allow");
     assert_eq!(told["mayTouch"], json!([]));
+    assert_eq!(told["wants"], json!([]));
 }
 
 #[test]

@@ -4,10 +4,13 @@ mod check;
 mod explain;
 mod flow;
 mod gives;
+mod reach;
 mod recorded;
 pub(super) mod since;
 mod suggest;
 mod test;
+
+use std::path::Path;
 
 use serde_json::json;
 
@@ -68,6 +71,20 @@ impl Policy {
     }
 }
 
+fn end_trust(scene: &Scene, (pins, state): (Pins, &StateFolder), path: &Path) -> Result<u8> {
+    let was = pins.unpin(state, path)?;
+    let shown = path.display();
+    if scene.json {
+        print::value(&json!({"ok": true, "path": path, "wasTrusted": was}), true);
+    } else {
+        print::line(match was {
+            true => format!("`{shown}` no longer counts"),
+            false => format!("`{shown}` was not trusted"),
+        });
+    }
+    Ok(0)
+}
+
 async fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
     let state = StateFolder::open(&scene.around.state)?;
     let pins = Pins::read(&state)?;
@@ -81,20 +98,10 @@ async fn trust(scene: &Scene, revoke: bool) -> Result<u8> {
                     .hint("`lazaret init` writes one")
             })?,
     };
-    let shown = path.display();
     if revoke {
-        let was = pins.unpin(&state, &path)?;
-        if scene.json {
-            print::value(&json!({"ok": true, "path": path, "wasTrusted": was}), true);
-            return Ok(0);
-        }
-        print::line(if was {
-            format!("`{shown}` no longer counts")
-        } else {
-            format!("`{shown}` was not trusted")
-        });
-        return Ok(0);
+        return end_trust(scene, (pins, &state), &path);
     }
+    let shown = path.display();
     let file = ConfigFile::read(&path)?;
     let digest = file.digest(&path);
     let gifts = gives::gifts(&file, &path);

@@ -6,8 +6,8 @@ use super::super::call::{QUOTING, read_args, written};
 use super::super::run::parse_vouched;
 use super::super::{Scene, print};
 use super::flow;
+use super::reach::Reach;
 use crate::rules::flow::lines::ToolFlow;
-use crate::rules::grant::Access;
 use crate::rules::json;
 use crate::rules::policy::Policy;
 use crate::rules::questions::words;
@@ -118,17 +118,19 @@ impl Explain {
         };
         let confirmed = self.is_to_be_confirmed(&host, tool);
         // A script touches nothing: what it calls is judged call by call.
-        let (touches, said) = if tool == script::TOOL {
-            (Vec::new(), ToolFlow::default())
+        let (reach, said) = if tool == script::TOOL {
+            (Reach::default(), ToolFlow::default())
         } else {
-            (touches(&host, tool)?, host.flow_of(tool)?)
+            let resolved = host.catalog().resolve(tool, &[])?;
+            (Reach::of(resolved), host.flow_of(tool)?)
         };
         if scene.json {
             let verdicts: Vec<Value> = explained.iter().map(as_json).collect();
             let policy = &host.policy().origin;
             print::value(
                 &json!({
-                    "verdicts": verdicts, "toBeConfirmed": confirmed, "mayTouch": touches, "flow": said, "policy": policy,
+                    "verdicts": verdicts, "toBeConfirmed": confirmed,
+                    "mayTouch": reach.granted, "wants": reach.lacking, "flow": said, "policy": policy,
                 }),
                 true,
             );
@@ -139,13 +141,7 @@ impl Explain {
         if confirmed {
             print::line("it has to be confirmed: `lazaret call … --confirm`");
         }
-        print::line("its guest may touch:");
-        if touches.is_empty() {
-            print::line("  nothing but its arguments");
-        }
-        for line in touches {
-            print::line(format!("  {}", foreign(&line)));
-        }
+        reach.print();
         if args.is_none() && !said.is_nothing() {
             arguments(&said);
         }
@@ -273,27 +269,4 @@ fn arguments(said: &ToolFlow) {
         print::line(format!("  {} {}", faint("content"), foreign(path)));
     }
     print::line(format!("  {} everything else", faint("steers ")));
-}
-
-/// What the tool's guest may touch, line by line: policy × manifest.
-fn touches(host: &Host, tool: &str) -> Result<Vec<String>> {
-    let tool = host.catalog().resolve(tool, &[])?;
-    let grant = &tool.grant;
-    let mut lines: Vec<String> = grant
-        .fetch
-        .iter()
-        .map(|line| format!("fetch {line}"))
-        .collect();
-    lines.extend(
-        grant
-            .mounts
-            .iter()
-            .map(|line| format!("{} files in `{}`", line.access.word(), line.mount)),
-    );
-    if grant.notes != Access::None {
-        lines.push(format!("{} notes", grant.notes.word()));
-    }
-    lines.extend(grant.calls.iter().map(|line| format!("call {line}")));
-    lines.extend(grant.secrets.iter().map(ToString::to_string));
-    Ok(lines)
 }

@@ -56,13 +56,7 @@ pub(in crate::surfaces::cli) fn lines(file: &ConfigFile, path: &Path) -> BTreeSe
         .into_iter()
         .filter(|part| !part.what.is_empty());
     let mut all: BTreeSet<String> = named
-        .map(|part| {
-            format!(
-                "{} ({})",
-                part.what,
-                part.digest.get(..8).unwrap_or(&part.digest)
-            )
-        })
+        .map(|part| format!("{} ({})", part.what, part.digest))
         .collect();
     // It has been read: what is no TOML has no lines.
     if let Ok(table) = text.parse::<Table>() {
@@ -88,7 +82,7 @@ fn of_table(place: &str, table: &Table, all: &mut BTreeSet<String>) {
                 // What is added to a long list must not stand where nobody sees it.
                 all.extend(items.iter().map(|item| format!("{head} has {}", cut(item))));
                 let order = Digest::of(written(value).as_bytes());
-                all.insert(format!("{head} in this order ({})", order.short()));
+                all.insert(format!("{head} in this order ({order})"));
             }
             (value, _) => {
                 all.insert(format!("{head} = {}", cut(value)));
@@ -103,7 +97,8 @@ fn cut(value: &Value) -> String {
     let start: String = text.chars().take(SHOWN).collect();
     match start.len() == text.len() {
         true => text,
-        false => format!("{start}… ({})", Digest::of(text.as_bytes()).short()),
+        // Whole: of a short one, somebody could look for another text.
+        false => format!("{start}… ({})", Digest::of(text.as_bytes())),
     }
 }
 
