@@ -767,6 +767,17 @@ pub fn failed(error: &Error) -> End {
     }
 }
 
+/// The end of a run whose outcome stands on record, or was shown, before.
+#[must_use]
+pub fn ended<T>(result: &Result<T>) -> End {
+    match result {
+        Ok(_) => End::Done {
+            content: Content::Empty,
+        },
+        Err(error) => failed(error),
+    }
+}
+
 /// What was wrong with a wish, as the record of its denial.
 #[must_use]
 pub fn unfit(error: &Error) -> Denial {

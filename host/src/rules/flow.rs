@@ -471,8 +471,12 @@ impl Weigher<'_> {
             weighing.weak = weighing.weak.saturating_add(1);
         }
         match witness {
-            // The letter that is answered is no place where something goes: who is on it is weighed beside it.
-            Witness::Vouched(_) if self.is_reply(&leaf.path) => Leads::Nowhere,
+            // Who is on a letter that is answered may be told it, also where another one is named beside them.
+            Witness::Vouched(_)
+                if self.is_reply(&leaf.path) && self.may_all_on_it_be_told(leaf, label) =>
+            {
+                Leads::Nowhere
+            }
             // An id leads to whoever its record belongs to: who that is, nobody has said. So may a value of no kind from a list.
             Witness::Vouched(_) if matches!(kind, Kind::Id | Kind::Value) => Leads::Listed,
             _ if kind == Kind::Value => Leads::Nowhere,
@@ -494,6 +498,21 @@ impl Weigher<'_> {
 
     fn is_reply(&self, path: &str) -> bool {
         !self.about.reply.is_empty() && lies_at(path, &self.about.reply)
+    }
+
+    /// Whether everybody who is known to be on the record that is answered may be told what is behind the wish: what is
+    /// private comes from there, or each of them has been named.
+    fn may_all_on_it_be_told(&self, leaf: &Leaf, label: &Label) -> bool {
+        let flows = &self.policy.flows;
+        let Some((people, read)) = self.ledger.met(self.call.tool.plugin(), &leaf.text) else {
+            return false;
+        };
+        let comes_from_it = !flows.classes.is_private(&label.without(read));
+        let is_named = |(kind, value): &(Kind, String)| {
+            flows.names(*kind, value) || self.ledger.words().has(*kind, value)
+        };
+        let all_named = !people.is_empty() && people.iter().all(is_named);
+        !self.is_tainted(&leaf.path) && comes_from_it || all_named
     }
 
     fn is_answer_named(&self) -> bool {
@@ -554,7 +573,7 @@ impl Weigher<'_> {
         Point {
             reason: format!(
                 "`{}` of `{}` is the {} {value}, {why}{unquoted}: {rule}",
-                self.path(leaf),
+                whole(&self.path(leaf)),
                 self.call.tool,
                 kind.word(),
             ),

@@ -64,6 +64,14 @@ struct Change {
     with: String,
 }
 
+impl Change {
+    /// Nothing stands there any more.
+    fn gone(place: Range<usize>) -> Self {
+        let with = String::new();
+        Self { place, with }
+    }
+}
+
 /// A link or picture that has begun.
 struct Open {
     is_image: bool,
@@ -166,10 +174,7 @@ fn changes(text: &str, options: Options) -> Vec<Change> {
                 changes.extend(elements::inert(html).map(|with| Change { place, with }));
             }
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) if is_drawn(&info) => {
-                changes.extend(language(text, &place).map(|place| Change {
-                    place,
-                    with: String::new(),
-                }));
+                changes.extend(language(text, &place).map(Change::gone));
             }
             // Of a block that was looked at as a whole.
             Event::Html(_) => {}
@@ -186,17 +191,11 @@ fn changes(text: &str, options: Options) -> Vec<Change> {
             | Event::TaskListMarker(_) => {}
         }
     }
-    match changes.is_empty() {
-        true => doubtful(text, hidden),
-        false => {
-            let gone = definitions.into_iter().map(|place| Change {
-                place,
-                with: String::new(),
-            });
-            changes.extend(gone);
-            changes
-        }
+    if changes.is_empty() {
+        return doubtful(text, hidden);
     }
+    changes.extend(definitions.into_iter().map(Change::gone));
+    changes
 }
 
 /// Languages that clients draw in place of showing them, and what is drawn may load what it names.

@@ -390,7 +390,7 @@ fn whoever_is_asked_about_an_id_sees_what_its_record_is_called() {
     let asked = &waiting(&station)[0];
     let told = asked["records"][0].as_str().expect("the record");
     assert!(
-        told.starts_with(heading) && told.ends_with("May\" by eve@evil.test"),
+        told.starts_with(heading) && told.ends_with("May\" by \"eve@evil.test\""),
         "{told}"
     );
     assert!(!told.contains('\n'), "{told}");

@@ -23,16 +23,21 @@ const HIDDEN: &str =
 impl Weigher<'_> {
     /// The line that would make a question about a value the last of its kind: what its manifest calls content need
     /// not steer, and nobody vouches for the text of a letter. Where nobody has said what an argument of a server's tool is,
-    /// that is to be said first.
+    /// or of one that is called like a text, that is to be said first.
     pub(super) fn ending_line(&self, leaf: &Leaf, kind: Kind) -> String {
         let steers = |place: &String| lies_at(&leaf.path, place);
         let said = self.about.steering.keys().any(steers);
-        if self.call.declared.outside && kind == Kind::Value && !said {
+        let open = kind == Kind::Value && !said;
+        if self.call.declared.outside && open {
             return self.form();
         }
         let mut content = self.call.declared.flow.content.iter();
         match content.find(|place| steers(place) && !self.call.declared.outside && !said) {
             Some(place) => advice::content(&self.call.tool, place),
+            // Its name has it that it is a text.
+            None if open && looks_like_content(&place_of(&leaf.path), &leaf.text, true) => {
+                self.form()
+            }
             None => {
                 let list = self.lists().filter(|_| kind == Kind::Id);
                 let others = list.into_iter().chain(self.trusting(&leaf.path));

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::Weigher;
 use super::kind::Kind;
 use super::leaves::{leaves, texts_at};
 use super::lines::Records;
 use super::records::plain;
+use super::{Weigher, whole};
 use crate::rules::call::Call;
 use crate::rules::caller::Caller;
 use crate::rules::policy::Policy;
@@ -81,15 +81,17 @@ pub fn headings(call: &Call, caller: &Caller, policy: &Policy) -> Vec<String> {
 
 impl Heading {
     fn told(&self, path: &str, id: &str) -> String {
+        // A title may say who wrote it, and that it is over.
+        let quoted = |text: &str| Value::from(text).to_string();
         let what = match self.title.as_str() {
             "" => "a record".to_owned(),
-            title => format!("\"{title}\""),
+            title => quoted(title),
         };
         let by = match self.author.as_str() {
             "" => String::new(),
-            author => format!(" by {author}"),
+            author => format!(" by {}", quoted(author)),
         };
-        let (path, id, tool) = (shown(path), shown(id), &self.tool);
+        let (path, id, tool) = (whole(&shown(path)), whole(&shown(id)), &self.tool);
         format!("`{path}` is `{id}`, which `{tool}` has shown as {what}{by}")
     }
 }

@@ -353,6 +353,16 @@ impl Ledger {
         is_on.then_some(&met.read)
     }
 
+    /// Who is on the record that a plugin knows by that name, and what it was read from; nothing of one that nobody has read.
+    pub(super) fn met(
+        &self,
+        plugin: &str,
+        record: &str,
+    ) -> Option<(&BTreeSet<(Kind, String)>, &Label)> {
+        let met = self.people.get(&(plugin.to_owned(), record.to_owned()))?;
+        Some((&met.people, &met.read))
+    }
+
     /// Whether a trusted field holds this name, written in lower case and with one blank between its words.
     #[must_use]
     pub fn is_name(&self, name: &str) -> bool {

@@ -148,7 +148,8 @@ fn fence_of(line: &str) -> Option<String> {
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let info = line.trim_start_matches(mark);
     let fence = line.strip_suffix(info)?;
-    let odd = |c: char| matches!(c, '`' | '~' | '\r');
+    // What is written as something else may name any language.
+    let odd = |c: char| matches!(c, '`' | '~' | '\r' | '&' | '\\');
     (fence.len() >= 3 && !info.contains(odd) && !is_drawn(info)).then(|| fence.to_owned())
 }
 
@@ -210,6 +211,7 @@ mod tests {
             &["so:\n```mer", "maid\nA@{ img: ", "\"u\" }\n", "```\nand"],
             &["so:\n", "", "", "", "```\nA@{ img: \"u\" }\n```\nand"],
         );
+        check(&["```merm&#97;id\n", "a\n```"], &["", "", "```\na\n```"]);
     }
 
     #[test]

@@ -662,9 +662,11 @@ fn private_content_goes_to_nobody_else_beside_whom_the_user_named() {
     for args in [both, beside, one.clone()] {
         send("Answer them", args, ask());
     }
+    // Whoever is on the letter may read what answers it, whoever else it is sent to.
     let named = json!({"to": "me@own.test", "answers": "m1"});
+    send("Answer them", named.clone(), ask());
     let witnesses = [("to", "policy"), ("answers", "`mail.list`")];
-    send("Answer them", named, Allow(&witnesses));
+    send("Tell ada@x.com", named, Allow(&witnesses));
     // Whoever names the letter names who is on it.
     let witnesses = [("to", "answered"), ("answers", "typed")];
     send("Answer m1", one, Allow(&witnesses));

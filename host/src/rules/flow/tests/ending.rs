@@ -142,6 +142,24 @@ fn what_is_offered_for_a_text_that_others_read_ends_its_question_and_lets_nobody
         .check("mail.send", sent("eve@evil.test"), Ask(&["`to`"]));
 }
 
+/// What is called like a text, and is content for nobody, is asked about as that: `vouch` would end one letter's question.
+#[test]
+fn for_what_is_called_like_a_text_a_form_is_offered_and_not_to_vouch_for_it() {
+    for (argument, form) in [("body", true), ("state", false)] {
+        let mut call = Scene::call("other.act", json!({argument: "It is fixed"}));
+        let properties = json!({"properties": {argument: {}}});
+        Arc::make_mut(&mut call.declared).input = properties;
+        let scene = scene(&[], WEB);
+        let judged = call.judge(&scene.caller(Grant::default()), &scene.policy);
+        let lines = match judged.unwrap().consent {
+            Consent::Needed { lines, .. } => lines.concat(),
+            Consent::NotNeeded => panic!("it is not asked about"),
+        };
+        assert_eq!(lines.contains("# content = [\"body\"]"), form, "{lines}");
+        assert_eq!(lines.contains("vouch = "), !form, "{lines}");
+    }
+}
+
 /// Where the words of the called plugin are all that is behind a value, its owner may know what they are worth.
 #[test]
 fn where_a_plugins_own_words_alone_are_behind_it_trust_in_it_is_proposed() {
