@@ -5,13 +5,22 @@ pub const MANIFEST: &str = r#"{"plugin":"forged","version":"1","description":"d"
 
 /// What a forged module exports where the fields do not say otherwise.
 const RUN: &str = "(func (export \"run\") (param i32 i32 i32 i32) (result i32) unreachable)";
+/// Where the fields say this, texts of `run` have two bytes for each unit.
+const UTF_16: &str = ";; utf16";
+/// How it makes room for what it is given, where the fields do not say otherwise.
+const REALLOC: &str = r#"(func (export "realloc") (param i32 i32 i32 i32) (result i32)
+      (local $at i32)
+      (local.set $at (global.get $next))
+      (global.set $next (i32.and
+        (i32.add (i32.add (global.get $next) (local.get 3)) (i32.const 15)) (i32.const -16)))
+      (local.get $at))"#;
 /// Where the manifest's text lies in memory; below it is room for what `run` returns.
 const MANIFEST_AT: usize = 8_192;
 
 /// A plugin whose core module holds `fields` beside a memory `$memory`, an allocator and its
 /// manifest. The fields may define `(func (export "run") (param i32 i32 i32 i32) (result i32) …)`,
 /// which gets name and arguments and returns the address of its result: a zero byte and at 4 the
-/// place and length of a text, or a one and a failure.
+/// place and length of a text, or a one and a failure. They may bring an allocator `realloc` of their own.
 ///
 /// # Panics
 /// Where the fields are no core wasm.
@@ -40,6 +49,14 @@ pub fn component(text: &str) -> Vec<u8> {
 
 fn text(manifest: &str, fields: &str, beside: &str) -> String {
     let run = if fields.contains("\"run\"") { "" } else { RUN };
+    let realloc = match fields.contains("\"realloc\"") {
+        true => "",
+        false => REALLOC,
+    };
+    let encoding = match fields.contains(UTF_16) {
+        true => "string-encoding=utf16",
+        false => "",
+    };
     let manifest_func = if fields.contains("\"manifest\"") {
         ""
     } else {
@@ -60,12 +77,7 @@ fn text(manifest: &str, fields: &str, beside: &str) -> String {
   (core module $m
     (memory $memory (export "memory") {pages})
     (global $next (mut i32) (i32.const 131072))
-    (func (export "realloc") (param i32 i32 i32 i32) (result i32)
-      (local $at i32)
-      (local.set $at (global.get $next))
-      (global.set $next (i32.and
-        (i32.add (i32.add (global.get $next) (local.get 3)) (i32.const 15)) (i32.const -16)))
-      (local.get $at))
+    {realloc}
     (data (i32.const 0) "{place}")
     (data (i32.const {MANIFEST_AT}) "{escaped}")
     {manifest_func}
@@ -80,7 +92,7 @@ fn text(manifest: &str, fields: &str, beside: &str) -> String {
     (canon lift (core func $i "manifest") (memory $memory) (realloc $realloc)))
   (func $run (param "name" string) (param "args" string)
     (result (result string (error $failure)))
-    (canon lift (core func $i "run") (memory $memory) (realloc $realloc)))
+    (canon lift (core func $i "run") {encoding} (memory $memory) (realloc $realloc)))
   (component $shim
     (type $record (record
       (field "message" string) (field "retryable" bool) (field "details" string)))

@@ -51,6 +51,15 @@ async fn the_letter_gets_nothing_and_the_readme_shows_it() {
         readme.contains(&shown),
         "the README does not show what it does:\n{report}"
     );
+    // The README of the whole shows parts of it.
+    let whole = include_str!("../../../README.md");
+    let (_, excerpt) = whole
+        .split_once("From its output, which a test compares:\n\n```text\n")
+        .expect("an excerpt");
+    let (excerpt, _) = excerpt.split_once("```").expect("its end");
+    for line in excerpt.lines().filter(|line| !line.is_empty()) {
+        assert!(shown.contains(&format!("\n{line}\n")), "{line}");
+    }
 }
 
 fn target() -> PathBuf {

@@ -5,6 +5,7 @@
 //! files are read or written: never a device, pipe or socket.
 
 mod kept;
+mod kernel;
 pub(crate) mod labelled;
 pub(crate) mod nested;
 mod turn;
@@ -21,6 +22,7 @@ use cap_std::fs::{Dir, File as OpenFile, Metadata, MetadataExt, OpenOptions, Ope
 use rustix::fs::{OFlags, RenameFlags, renameat_with};
 
 use self::kept::check_moved;
+use self::kernel::{check_way, is_kernels};
 use self::turn::{Doing, Turn, Turns};
 use self::written::{Written, no_room};
 use super::aside::aside;
@@ -95,7 +97,7 @@ impl Files {
     /// folders are out of reach, by whatever mount or link a path leads to them.
     ///
     /// # Errors
-    /// `NotFound` and others, with the mount's name; `Denied` for a mount that is one of `own`.
+    /// `NotFound` and others, with the mount's name; `Denied` for a mount that is one of `own`, or the kernel's.
     pub fn open(
         mounts: &BTreeMap<Arc<str>, PathBuf>,
         own: &[PathBuf],
@@ -122,6 +124,13 @@ impl Files {
             let found = dir.dir_metadata().map_err(|error| explain(name, &error))?;
             if own.contains(&(found.dev(), found.ino())) {
                 let what = format!("the mount `{name}` is lazaret's own folder");
+                return Err(Error::new(Code::Denied, what));
+            }
+            if is_kernels(&dir) {
+                let what = format!(
+                    "the mount `{name}` lies in a file system of the kernel's own, where nothing is a file: `{}`",
+                    path.display()
+                );
                 return Err(Error::new(Code::Denied, what));
             }
             open.insert(name.clone(), dir);
@@ -273,9 +282,11 @@ impl Files {
         Ok(FileOutcome::Done)
     }
 
-    /// Refuses a path that leads through one of the host's own folders, links followed.
+    /// Refuses a path that leads through one of the host's own folders, or into what is the kernel's, links followed.
     fn check_own(&self, dir: &Dir, path: &str, place: &Place) -> Result<()> {
         let mut way = PathBuf::new();
+        let root = dir.dir_metadata().map_err(|error| explain(path, &error))?;
+        let mut device = root.dev();
         for name in &place.names {
             way.push(name);
             let Ok(found) = dir.metadata(&way) else {
@@ -288,6 +299,7 @@ impl Files {
                 );
                 return Err(Error::new(Code::Denied, what));
             }
+            check_way((dir, path), (&way, &found), &mut device)?;
         }
         Ok(())
     }

@@ -239,6 +239,21 @@ mod tests {
         assert_eq!(labels.of(&gone("/a/y")).unwrap(), Label::default());
     }
 
+    /// No label, no file: what cannot be read is nobody's word that it is clean.
+    #[test]
+    fn a_label_that_cannot_be_read_is_none() {
+        let labels = FileLabels::in_memory().unwrap();
+        labels.put(&known("/a/x", 7), &web("one")).unwrap();
+        labels.put(&known("/a/y", 8), &web("one")).unwrap();
+        let spoil = "UPDATE files SET label = 'x' WHERE path = ?1";
+        let path = bytes(Path::new("/a/x"));
+        labels.book.lock().execute(spoil, params![path]).unwrap();
+        let code = |label: Result<Label>| label.map_err(|error| error.code());
+        assert_eq!(code(labels.of(&known("/a/x", 7))), Err(Code::Corrupt));
+        assert_eq!(code(labels.below(Path::new("/a"))), Err(Code::Corrupt));
+        assert_eq!(code(labels.of(&known("/a/y", 8))), Ok(web("one")));
+    }
+
     #[test]
     fn what_only_the_user_wrote_needs_no_label() {
         let labels = FileLabels::in_memory().unwrap();

@@ -224,6 +224,10 @@ pub struct Offered {
     pub listed: Vec<String>,
 }
 
+fn looks_like(name: &str, known: &str) -> String {
+    format!("the name of the plugin `{name}` looks like `{known}`")
+}
+
 impl Offered {
     fn is(&self, name: &str) -> bool {
         self.server.terms().name.as_str() == name
@@ -267,9 +271,14 @@ impl Catalog {
         }
         for (key, mut plugin) in configured {
             let taken = catalog.has_plugin(&plugin.name)
+                || catalog.alike(&plugin.name).is_some()
                 || names.get(&plugin.name).is_some_and(|count| *count > 1);
             if taken && collisions == Collisions::Error {
-                let error = Error::bad_input(format!("two plugins are named `{}`", plugin.name))
+                let what = match catalog.alike(&plugin.name) {
+                    Some(known) => looks_like(&plugin.name, known),
+                    None => format!("two plugins are named `{}`", plugin.name),
+                };
+                let error = Error::bad_input(what)
                     .hint("write `collisions = \"auto-prefix\"` to call them by their names in `[plugins]`");
                 return Err(refused((&key, Some(plugin.digest)), error));
             }
@@ -310,6 +319,13 @@ impl Catalog {
         self.plugins.iter().any(|plugin| plugin.name == name)
     }
 
+    /// Another name of a plugin that whoever reads this one may take it for.
+    fn alike(&self, name: &str) -> Option<&str> {
+        let known = self.plugins.iter().map(|plugin| plugin.name.as_str());
+        let mut known = known.chain([script::PLUGIN]);
+        known.find(|known| naming::looks_like(known, name))
+    }
+
     fn add(&mut self, plugin: Plugin, policy: &Policy) -> Result<()> {
         if plugin.name == script::PLUGIN {
             let what = format!("a plugin may not be named `{}`", plugin.name);
@@ -320,6 +336,10 @@ impl Catalog {
                 Error::bad_input(format!("two plugins are named `{}`", plugin.name))
                     .hint("give one of them another name in `[plugins]`"),
             );
+        }
+        if let Some(known) = self.alike(&plugin.name) {
+            return Err(Error::bad_input(looks_like(&plugin.name, known))
+                .hint("give it another name in `[plugins]`"));
         }
         let plugin = Arc::new(plugin);
         for declared in &plugin.manifest.tools {

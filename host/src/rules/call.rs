@@ -251,8 +251,9 @@ impl Call {
         if self.declared.conduct.needs_approval {
             return Vec::new();
         }
-        let mut lines: Vec<String> = open.iter().map(|open| open.line.clone()).collect();
+        let mut lines = Vec::new();
         if self.declared.effect != EffectClass::Destructive {
+            lines.extend(open.iter().map(|open| open.line.clone()));
             let asked = policy
                 .asks
                 .tools

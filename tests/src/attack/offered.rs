@@ -37,6 +37,9 @@ pub struct Offered {
     /// Its memory is laid out by so many segments of data, a byte each.
     #[serde(default)]
     pub segments: usize,
+    /// It wants a function that takes a value of a type of so many cases.
+    #[serde(default)]
+    pub cases: usize,
 }
 
 /// In what a signed component is not what somebody has signed.
@@ -80,9 +83,17 @@ pub(super) async fn offer(rig: Rig, attack: &Attack) -> Rig {
     for at in (200_000..260_000).cycle().take(offered.segments) {
         fields.push_str(&format!("(data (i32.const {at}) \"x\")"));
     }
+    let mut beside = attack.beside.clone();
+    if offered.cases > 0 {
+        let cases = (0..offered.cases).map(|number| format!(" (case \"c{number}\" u64)"));
+        let many = format!("(type $many (variant{}))", cases.collect::<String>());
+        beside.push_str(&format!(
+            "{many}(import \"many\" (func (param \"x\" $many)))"
+        ));
+    }
     let bytes = match &offered.guest {
         Some(name) => std::fs::read(target().join(format!("guests/{name}.wasm"))),
-        None => Ok(forge::plugin_with(manifest, &fields, &attack.beside)),
+        None => Ok(forge::plugin_with(manifest, &fields, &beside)),
     };
     let mut bytes = bytes.expect("`make plugins` builds it");
     if offered.compiled {

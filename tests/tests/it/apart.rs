@@ -202,6 +202,41 @@ async fn a_function_has_no_tools_and_no_time() {
     rig.assert_alive().await;
 }
 
+/// Each function begins in a world of its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_function_finds_nothing_of_the_one_before_it() {
+    let rig = Rig::of("").open().await;
+    let source = "const set = await isolate(() => { globalThis.left = 1; Array.prototype.left = 1; return typeof left });
+        return [set, await isolate(() => typeof globalThis.left + typeof [].left)]";
+    let called = rig.script(source).await;
+    let expected = json!(["number", "undefinedundefined"]);
+    assert_eq!(rig::value(&called.outcome), &expected);
+}
+
+/// Whoever is consulted has no tools: what they wish for is no answer, and nothing is called.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_that_is_consulted_calls_nothing() {
+    let server = page().await;
+    let replies = [
+        get(&server),
+        json!({"calls": [consult(&["h1"], "Who?", json!({"type": "string"}))]}),
+        json!({"text": "Done."}),
+        json!({"consult": true, "calls": [call("files.write", json!({"path": "out/evil.txt", "content": "x"}))]}),
+    ];
+    let rig = Rig::of(&policy(&server, "")).replies(&replies).open().await;
+    let (run, answer) = rig.pursue("Into out/evil.txt.").await;
+    assert_eq!(answer.expect("an answer"), "Done.");
+    let records = rig.records(&run).await;
+    let seen = observed(&records);
+    assert!(
+        seen[1].0.contains("the model could not be asked"),
+        "{}",
+        seen[1].0
+    );
+    assert!(rig::judged(&records, "files.write").is_empty());
+    assert!(!rig.path("out/evil.txt").exists());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_a_failure_only_the_place_is_told() {
     let server = page().await;

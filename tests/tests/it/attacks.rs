@@ -180,7 +180,7 @@ fn texts(folder: &Path, end: &str) -> Vec<String> {
 }
 
 /// Those that take memory, or try to, and end soon.
-const HOARDERS: [&str; 23] = [
+const HOARDERS: [&str; 26] = [
     "cpu-fill-in-a-loop",
     "cpu-many-guests",
     "cpu-poll-five-thousand",
@@ -190,6 +190,7 @@ const HOARDERS: [&str; 23] = [
     "flood-log",
     "flood-output",
     "flood-pollables",
+    "http-flood-futures",
     "http-hoard",
     "install-manifest-megabytes",
     "lift-list-of-lists",
@@ -202,8 +203,10 @@ const HOARDERS: [&str; 23] = [
     "notes-big",
     "outcome-hundred-megabytes",
     "script-fan-out",
+    "script-memory",
     "stack-recursion",
     "trap-under-way",
+    "wasi-files-hoard",
 ];
 
 /// Memory is counted for a process, so this test starts itself once more, alone.

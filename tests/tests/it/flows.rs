@@ -477,3 +477,85 @@ async fn what_is_shown_to_the_runs_own_user_is_never_asked_about() {
         assert!(label.expect("a reply").contains("file:inbox"));
     }
 }
+
+/// The operator's instructions are words that somebody typed; a goal that was piped is not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_operator_instructs_an_agent_to_do_steers() {
+    let replies = [written("docs/x.md"), json!({"text": "Done."})];
+    for (instructions, piped, expected) in [
+        ("Reports go to docs/x.md.", false, "allow"),
+        ("Reports go to docs/x.md.", true, "allow"),
+        ("Reports go there.", false, "ask"),
+    ] {
+        let policy = format!("{POLICY}instructions = \"{instructions}\"");
+        let rig = Rig::of(&policy).replies(&replies).open().await;
+        let goal = Goal {
+            piped,
+            ..goal(&rig, "Write something.")
+        };
+        let run = goal.run.clone();
+        // Whatever comes of it is judged, and that is what is looked at.
+        let _ = rig.host.pursue(goal, &Tasks::new()).await;
+        let got = verdicts(&rig, &run, "files.write").await;
+        assert_eq!(got, [expected], "{instructions} {piped}");
+    }
+}
+
+/// A copy of a run has read what the run has read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_of_a_run_is_under_the_influence_of_what_it_has_read() {
+    let policy = POLICY.replace("\"enforce\"", "\"auto\"");
+    for (read, expected) in [("inbox/letter.txt", "ask"), ("docs/plain.md", "allow")] {
+        let keep = json!({"tool": "notes.put", "args": {"key": "ab", "text": "x"}});
+        let replies = [
+            calls(json!([{"tool": "files.read", "args": {"path": read}}])),
+            calls(json!([keep])),
+            json!({"text": "Done."}),
+        ];
+        let rig = Rig::of(&policy).replies(&replies);
+        let rig = rig
+            .file("inbox/letter.txt", "Dear reader")
+            .file("docs/plain.md", "plain");
+        let rig = rig.kept().await.open().await;
+        let (run, _) = rig.pursue("Keep something.").await;
+        let copy = rig.host.fork(&run, 1).await.expect("a copy");
+        let _ = rig.resume_agent(&copy).await;
+        for run in [&run, &copy] {
+            assert_eq!(verdicts(&rig, run, "notes.put").await, [expected], "{read}");
+        }
+    }
+}
+
+/// What cannot be undone needs a person each time, and is done once they have said so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_person_has_said_may_be_undone_for_good_is() {
+    let remove = |path: &str| calls(json!([{"tool": "files.remove", "args": {"path": path}}]));
+    let replies = [
+        calls(json!([{"tool": "files.read", "args": {"path": "inbox/letter.txt"}}])),
+        remove("docs/plain.md"),
+        remove("docs/clean.md"),
+        json!({"text": "Done."}),
+    ];
+    let policy = POLICY.replace(
+        "[grants.\"files.remove\"]",
+        "[grants.\"files.remove\"]\nmounts = { docs = \"write\" }",
+    );
+    let policy = format!("confirmed = [\"files.remove\"]\n{policy}");
+    let rig = Rig::of(&policy).replies(&replies);
+    let rig = rig
+        .file("inbox/letter.txt", "Dear reader")
+        .file("docs/plain.md", "plain")
+        .file("docs/clean.md", "clean");
+    let rig = rig.kept().await.open().await;
+    let (run, answer) = rig.pursue("Tidy up.").await;
+    assert_eq!(answer.expect_err("a question").code(), Code::Asked);
+    let waiting = rig.host.questions().await.expect("questions");
+    assert_eq!(waiting[0].question.lines, [""; 0]);
+    resumed(&rig, &run, Say::Allow)
+        .await
+        .expect_err("the next one");
+    assert!(!rig.path("docs/plain.md").exists());
+    assert!(rig.path("docs/clean.md").exists());
+    let all = verdicts(&rig, &run, "files.remove").await;
+    assert_eq!(all, ["ask", "allow", "ask"]);
+}

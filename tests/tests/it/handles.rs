@@ -278,6 +278,71 @@ async fn where_nothing_is_judged_nothing_is_held() {
     }
 }
 
+/// By default what is untrusted is held where harm can be done with it, for a model; a person's own script reads what it asks for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_untrusted_is_held_by_default_where_a_sink_is_granted() {
+    let server = page().await;
+    let sinks = policy(&server, "");
+    let (_, reads) = sinks
+        .split_once("[grants.\"web.get_page\"]")
+        .expect("a line");
+    let (reads, _) = reads.split_once("[grants.").expect("a line");
+    let reads = format!("[grants.\"web.get_page\"]{reads}");
+    let replies = [
+        json!({"calls": [call("web.get_page", json!({"url": url(&server, "/page")}))]}),
+        json!({"text": "Done."}),
+    ];
+    for (policy, held) in [(&reads, false), (&sinks, true)] {
+        let rig = Rig::of(policy).replies(&replies).open().await;
+        let (run, _) = rig.pursue("Read.").await;
+        let seen = observed(&rig.records(&run).await);
+        assert_eq!(!seen[0].0.contains("canary"), held, "{}", seen[0].0);
+        assert_eq!(seen[0].0.contains("$handle"), held, "{}", seen[0].0);
+        let page = url(&server, "/page");
+        let script = format!("return (await tools.web.get_page({{url: '{page}'}})).markdown");
+        let called = rig.script(&script).await;
+        assert!(rig::value(&called.outcome).to_string().contains("canary"));
+    }
+}
+
+/// What is made of two is under the influence of both, and of nobody else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_joined_of_two_is_behind_both() {
+    let server = page().await;
+    let letter = "[mounts.inbox]\npath = \"inbox\"";
+    let policy =
+        policy(&server, letter).replace("mounts = { out", "mounts = { inbox = \"read\", out");
+    let write = |path: &str, from: &str| {
+        call(
+            "files.write",
+            json!({"path": path, "content": {"$handle": from}}),
+        )
+    };
+    let parts = json!({"values": [{"$handle": "h3"}, {"$handle": "h4"}]});
+    let replies = [
+        json!({"calls": [call("web.get_page", json!({"url": url(&server, "/page")}))]}),
+        json!({"calls": [call("files.read", json!({"path": "inbox/letter.txt"}))]}),
+        json!({"calls": [call("handle.field", json!({"value": {"$handle": "h1"}, "pointer": "/markdown"}))]}),
+        json!({"calls": [call("handle.field", json!({"value": {"$handle": "h2"}, "pointer": "/content"}))]}),
+        json!({"calls": [call("handle.join", parts)]}),
+        json!({"calls": [write("out/both.txt", "h5"), write("out/one.txt", "h4")]}),
+        json!({"text": "Done."}),
+    ];
+    let rig = Rig::of(&policy)
+        .replies(&replies)
+        .file("inbox/letter.txt", "Dear reader");
+    let rig = rig.open().await;
+    let (_, answer) = rig.pursue("Into out/both.txt and out/one.txt.").await;
+    assert_eq!(answer.expect("an answer"), "Done.");
+    let inbox = Label::of(Source::new(Sort::File, "inbox"));
+    for (path, of_page) in [("out/both.txt", true), ("out/one.txt", false)] {
+        let read = rig.call("files.read", json!({"path": path})).await;
+        let label = read.outcome.label;
+        assert!(label.covers(&inbox), "{path}: {label}");
+        assert_eq!(label.covers(&web(&server)), of_page, "{path}: {label}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_person_makes_a_text_their_own_words() {
     let server = page().await;

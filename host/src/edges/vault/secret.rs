@@ -10,7 +10,7 @@ use crate::rules::secret::check_value;
 use crate::rules::server::login::{is_random, names};
 use crate::words::error::Result;
 
-/// A secret's value. There is no `Debug`, `Display`, `Clone` or serde; `tests/forge` tries.
+/// A secret's value. There is no `Debug`, `Display` or `Clone` (`tests/forge` tries), and no serde.
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
@@ -47,5 +47,22 @@ impl Secret {
             false => known.learn(self.0.as_bytes()),
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// It compiles only as long as a secret can be neither written nor read by serde: otherwise both traits would fit.
+    #[test]
+    fn a_secret_is_written_and_read_by_no_serde() {
+        trait Fits<As> {
+            fn fits() {}
+        }
+        impl<T> Fits<()> for T {}
+        impl<T: serde::Serialize> Fits<u8> for T {}
+        impl<T: serde::de::DeserializeOwned> Fits<u16> for T {}
+        <Secret as Fits<_>>::fits();
     }
 }

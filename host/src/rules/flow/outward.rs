@@ -8,9 +8,10 @@ use super::lines::{Browse, Flows};
 use crate::rules::caller::{Caller, Judging, Origin};
 use crate::rules::fetch::Fetch;
 use crate::rules::policy::Policy;
-use crate::rules::{deny, deny_unless};
+use crate::rules::{advice, deny, deny_unless};
 use crate::words::event::Denial;
 use crate::words::id::ToolName;
+use crate::words::limits::STEERING_CHARS;
 
 /// Whether a request that a line grants may leave.
 ///
@@ -53,7 +54,7 @@ pub fn weigh_fetch(fetch: &Fetch, caller: &Caller, policy: &Policy) -> Result<()
             "the URL at {what} was chosen under the influence of {from}, and `browse = \"witness\"` wants the \
              user's own words for it"
         );
-        return Err(deny("flow_browse", reason));
+        return Err(unless_vouched("flow_browse", reason, fetch));
     }
     if looks {
         let reason = format!(
@@ -61,9 +62,18 @@ pub fn weigh_fetch(fetch: &Fetch, caller: &Caller, policy: &Policy) -> Result<()
              of {from}",
             caller.origin
         );
-        return Err(deny("flow_only_looks", reason));
+        return Err(unless_vouched("flow_only_looks", reason, fetch));
     }
     Ok(())
+}
+
+/// A denial, and the line that would vouch for the URL; nobody reads through one that is longer than any value that steers.
+fn unless_vouched(rule: &str, reason: String, fetch: &Fetch) -> Denial {
+    let url = fetch.url().as_str();
+    match url.len() <= STEERING_CHARS {
+        true => deny_unless(rule, reason, &[&advice::vouching(url, None)]),
+        false => deny(rule, reason),
+    }
 }
 
 /// The tool that would send what only the user may read, and whose tool policy does not say that of.

@@ -199,7 +199,7 @@ fn label_of(text: &str) -> Label {
 fn declared(tool: &str) -> Declared {
     let (effect, properties) = match tool {
         "mail.send" => ("external-stateful", "to cc title text answers"),
-        "mail.delete" => ("destructive", "id"),
+        "mail.delete" => ("destructive", "id to"),
         "mail.comment" => ("external-stateful", "doc room notify priority text"),
         "site.comment" => ("external-stateful", "doc to text"),
         "files.write" => ("side-effecting", "path content"),

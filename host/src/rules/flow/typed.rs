@@ -40,8 +40,7 @@ impl Typed {
         if value.is_empty() || value.starts_with(is_quote) || value.ends_with(is_quote) {
             return false;
         }
-        let quoted =
-            value.chars().all(|c| c.is_ascii_digit()) || value.contains(char::is_whitespace);
+        let quoted = is_digits(value) || value.contains(char::is_whitespace);
         let among = |texts: &[String], value: &str| {
             let found =
                 |text: &String| occurrences(text, value).any(|around| around.is_token(quoted));
@@ -49,7 +48,11 @@ impl Typed {
         };
         match kind {
             Kind::Mail => among(&self.lower, &value.to_ascii_lowercase()),
-            Kind::Url | Kind::File => among(&self.texts, value) || self.has_form(kind, value),
+            Kind::Url | Kind::File => {
+                let normal = kind.normal(value);
+                let bare = quoted || is_digits(&normal);
+                among(&self.texts, value) || !bare && self.has_form(kind, &normal)
+            }
             Kind::Account | Kind::Address | Kind::User | Kind::Name | Kind::Id | Kind::Value => {
                 among(&self.texts, value)
             }
@@ -74,9 +77,8 @@ impl Typed {
     }
 
     /// A value that was typed in another form than the one that is used.
-    fn has_form(&self, kind: Kind, value: &str) -> bool {
+    fn has_form(&self, kind: Kind, normal: &str) -> bool {
         let tokens = self.texts.iter().flat_map(|text| text.split(is_edge));
-        let normal = kind.normal(value);
         tokens
             .map(|token| token.trim_end_matches(|c| MARKS.contains(c)))
             .any(|token| !token.is_empty() && kind.normal(token) == normal)
@@ -203,6 +205,10 @@ fn occurrences<'a>(text: &'a str, value: &'a str) -> impl Iterator<Item = Around
     })
 }
 
+fn is_digits(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_digit())
+}
+
 fn is_quote(c: char) -> bool {
     QUOTES.contains(c)
 }
@@ -266,6 +272,10 @@ mod tests {
             ("into ./out/a.md", Kind::File, "out/a.md", true),
             ("into out/a.md", Kind::File, "./out/a.md", true),
             ("into out/a.md", Kind::File, "a.md", false),
+            ("write 12 letters", Kind::File, "12", false),
+            ("write 12 letters", Kind::File, "./12", false),
+            ("write \"12\"", Kind::File, "12", true),
+            ("write ./12", Kind::File, "./12", true),
             ("", Kind::Value, "", false),
         ] {
             assert_eq!(typed(text).has(kind, value), expected, "{value} in {text}");

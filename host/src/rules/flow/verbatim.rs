@@ -45,18 +45,46 @@ const SHARED_CHARS: usize = 64;
 /// The bytes of a tile, as one number: that is quicker to look up.
 type Tile = u64;
 
-/// Where a tile of untrusted content is.
-#[derive(Clone, Copy, Debug)]
-struct Spot {
-    piece: usize,
-    at: usize,
-    /// What stands before it there. Kept here as well: most tiles are looked at for this alone, and their pieces are
-    /// far away in memory.
-    before: Before,
+/// Where a tile of untrusted content is, in order of pieces.
+#[derive(Clone, Debug, Default)]
+struct Spots {
+    /// What stands before it in each. Kept here as well, and by itself: most spots are looked at for this alone, and
+    /// their pieces are far away in memory.
+    before: Vec<Before>,
+    places: Vec<Place>,
 }
 
-/// The bytes between a tile and the one before it; nothing at the beginning of a text.
-type Before = Option<[u8; STRIDE]>;
+/// The bytes between a tile and the one before it, as one number; nothing at the beginning of a text.
+type Before = u32;
+/// No letter or digit has these bytes.
+const NOTHING: Before = 0;
+
+/// A piece, and where in it.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    piece: usize,
+    at: usize,
+}
+
+impl Spots {
+    fn push(&mut self, before: Before, place: Place) {
+        self.before.push(before);
+        self.places.push(place);
+    }
+
+    fn forget(&mut self, piece: usize) {
+        let gone = self.places.partition_point(|place| place.piece <= piece);
+        self.before.drain(..gone);
+        self.places.drain(..gone);
+    }
+
+    /// Those before which something else stands than this; all where nothing does.
+    fn unlike(&self, known: Before) -> impl Iterator<Item = Place> {
+        let all = self.before.iter().zip(&self.places);
+        let unlike = all.filter(move |(before, _)| known == NOTHING || **before != known);
+        unlike.map(|(_, place)| *place)
+    }
+}
 
 /// What a run has read of untrusted and of secret content: a fold of its outcomes.
 #[derive(Clone, Debug, Default)]
@@ -65,8 +93,7 @@ pub struct Verbatim {
     /// The number of the oldest piece that is left.
     first: usize,
     chars: usize,
-    /// In order of their pieces.
-    tiles: HashMap<Tile, Vec<Spot>, RandomState>,
+    tiles: HashMap<Tile, Spots, RandomState>,
     untrusted: bool,
     secret: bool,
 }
@@ -111,12 +138,8 @@ impl Verbatim {
         let number = self.first + self.pieces.len();
         for (at, tile) in tiles(&piece) {
             let spots = self.tiles.entry(tile).or_default();
-            let before = before(piece.as_bytes(), at);
-            spots.push(Spot {
-                piece: number,
-                at,
-                before,
-            });
+            let place = Place { piece: number, at };
+            spots.push(before(piece.as_bytes(), at), place);
         }
         self.chars += piece.chars().count();
         self.pieces.push_back(piece);
@@ -132,9 +155,8 @@ impl Verbatim {
         self.chars = self.chars.saturating_sub(oldest.chars().count());
         for (_, tile) in tiles(&oldest) {
             if let Some(spots) = self.tiles.get_mut(&tile) {
-                let gone = spots.partition_point(|spot| spot.piece <= self.first);
-                spots.drain(..gone);
-                if spots.is_empty() {
+                spots.forget(self.first);
+                if spots.places.is_empty() {
                     self.tiles.remove(&tile);
                 }
             }
@@ -185,14 +207,12 @@ impl Verbatim {
             let Some(spots) = tile(window).and_then(|tile| self.tiles.get(&tile)) else {
                 continue;
             };
-            let known = (at >= part.start + STRIDE)
-                .then(|| before(bytes, at))
-                .flatten();
-            for spot in spots {
-                // The tile before this one was the same as well, and how far that goes is known.
-                if known.is_some() && spot.before == known {
-                    continue;
-                }
+            // Where the tile before this one was the same as well, it is known how far that goes.
+            let known = match at >= part.start + STRIDE {
+                true => before(bytes, at),
+                false => NOTHING,
+            };
+            for spot in spots.unlike(known) {
                 let Some(piece) = self.piece(spot.piece) else {
                     continue;
                 };
@@ -237,7 +257,9 @@ fn tile(window: &[u8]) -> Option<Tile> {
 }
 
 fn before(text: &[u8], at: usize) -> Before {
-    text.get(at.checked_sub(STRIDE)?..at)?.try_into().ok()
+    let from = at.checked_sub(STRIDE);
+    let bytes = from.and_then(|from| text.get(from..at)?.try_into().ok());
+    bytes.map_or(NOTHING, Before::from_ne_bytes)
 }
 
 /// How far two texts are the same around a tile, as a range of the first.

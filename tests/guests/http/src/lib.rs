@@ -234,8 +234,54 @@ fn peek(
     Ok(String::from_utf8_lossy(&first).into_owned())
 }
 
+/// Asks for a page with a secret in a header, and looks for the secret in the answer and in all of its own memory, where its
+/// two halves would stand one behind the other.
+#[tool(effect = "read-only", risk = "network_read", secrets = ["canary"])]
+fn spy(
+    /// Where to.
+    url: String,
+    /// The halves of the secret.
+    halves: Vec<String>,
+) -> Result<String, Failure> {
+    let header = format!("x-key={}", lazaret_sdk::secret("canary"));
+    let made = request("GET", &url, &[header]).map_err(Failure::new)?;
+    let answer = handle(made, None).and_then(|answer| wait(&answer));
+    let answer = answer.map_err(|code| Failure::new(format!("{code:?}")))?;
+    let body = answer.consume().expect("the body is taken once");
+    let (bytes, broken) = read(&body);
+    let came = String::from_utf8_lossy(&bytes).contains("x-key");
+    Ok(format!(
+        "header {came}, whole {}, in the answer {}, in memory {}",
+        broken.is_none(),
+        stands_in(&bytes, &halves),
+        stands_in(memory(), &halves)
+    ))
+}
+
+/// Whether two halves stand in it, one behind the other. Never put together, they stand nowhere else so.
+fn stands_in(bytes: &[u8], halves: &[String]) -> bool {
+    let [first, second] = halves else {
+        return true;
+    };
+    bytes
+        .windows(first.len() + second.len())
+        .any(|window| window.starts_with(first.as_bytes()) && window.ends_with(second.as_bytes()))
+}
+
+/// All memory that there is, but for its first byte.
+fn memory() -> &'static [u8] {
+    #[cfg(target_arch = "wasm32")]
+    // SAFETY: whatever lies in a linear memory may be read as bytes, and nothing runs beside this.
+    return unsafe {
+        let bytes = core::arch::wasm32::memory_size(0) * 65_536;
+        std::slice::from_raw_parts(std::ptr::without_provenance(1), bytes - 1)
+    };
+    #[cfg(not(target_arch = "wasm32"))]
+    &[]
+}
+
 plugin! {
     name: "http",
     description: "Sends through wasi:http alone.",
-    tools: [each, send_body, flood, hoard, same_field, peek],
+    tools: [each, send_body, flood, hoard, same_field, peek, spy],
 }

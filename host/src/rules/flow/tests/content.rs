@@ -5,7 +5,7 @@ use crate::rules::fetch::Fetch;
 use crate::rules::file::{File, FileWish, WriteMode};
 use crate::rules::flow::check_secret;
 use crate::rules::keep::{Keep, KeepWish};
-use crate::words::limits::STEERING_VALUES;
+use crate::words::limits::{STEERING_CHARS, STEERING_VALUES};
 
 #[test]
 fn what_only_looks_is_no_sink() {
@@ -125,6 +125,38 @@ fn from_a_tainted_context_what_cannot_be_undone_needs_more_than_an_id_from_a_lis
             json!({"id": "m2"}),
             Allow(&[("id", "typed")]),
         );
+}
+
+/// The address of a record whose title the user wrote says whom they meant; who is on a letter that is answered was chosen
+/// by whoever chose the letter.
+#[test]
+fn what_cannot_be_undone_may_be_done_to_whom_a_typed_title_names() {
+    let about = "[tools.\"mail.delete\"]\nsteering = { id = \"id\"";
+    let policy = POLICY.replace(about, &format!("{about}, to = \"mail\""));
+    let letter = json!({"id": "m1", "from": "ada@x.com", "title": "Team offsite"});
+    for (typed, expected) in [
+        (
+            "Forget whoever wrote 'Team offsite'",
+            Allow(&[("to", "Team offsite")]),
+        ),
+        ("Forget whoever wrote that", Ask(&["`to`"])),
+    ] {
+        scene_of(&policy, &[typed], WEB)
+            .saw("mail.read", json!({}), letter.clone())
+            .check("mail.delete", json!({"to": "ada@x.com"}), expected);
+    }
+}
+
+/// What goes out and says nothing of whom or what the user wants was wished by whoever was read.
+#[test]
+fn what_goes_out_without_anything_that_steers_or_names_is_asked_about() {
+    let post = json!({"text": "Anything"});
+    scene(&[], CLEAN).check("site.post", post.clone(), Allow(&[]));
+    scene(&[], WEB).check(
+        "site.post",
+        post,
+        Ask(&["nothing in a call of `site.post`"]),
+    );
 }
 
 #[test]
@@ -487,10 +519,13 @@ fn browse_says_which_plain_requests_leave() {
         ("free", SECRET, [secret, secret, no, no]),
         ("granted", CLEAN, [None, None, no, no]),
         ("granted", WEB, [None, None, no, no]),
+        ("granted", OWN, [None, None, no, no]),
         ("granted", MAIL, [None, None, no, no]),
         ("granted", SECRET, [secret, secret, no, no]),
         ("witness", CLEAN, [None, None, no, no]),
+        ("witness", OWN, [None, None, no, no]),
         ("witness", WEB, [None, Some("flow_browse"), no, no]),
+        ("witness", MAIL, [None, Some("flow_browse"), no, no]),
         ("witness", SECRET, [secret, secret, no, no]),
     ] {
         let policy = format!("browse = \"{browse}\"\n{POLICY}");
@@ -525,6 +560,32 @@ fn a_url_of_ones_own_record_is_witnessed_and_a_strangers_is_not() {
             reaching("https://a.test/", &["GET"]),
             Some("flow_browse"),
         );
+}
+
+/// A request that is refused for want of a witness says which line would be one.
+#[test]
+fn a_url_that_nobody_has_named_is_denied_with_the_line_that_vouches_for_it() {
+    let policy = format!("browse = \"witness\"\n{POLICY}");
+    let url = "https://a.test/page?q=1";
+    let denial = |policy: &str, method: &str, url: &str| {
+        let scene = scene_of(policy, &[], WEB).inside("other.look", false);
+        let caller = scene.caller(reaching("https://a.test/", &["GET", "POST"]));
+        let fetch = Fetch::new(method, url, Vec::new(), Vec::new()).unwrap();
+        fetch.judge(&caller, &scene.policy).err()
+    };
+    let line = format!("[flow]\nvouch = [\"{url}\"]");
+    let vouched = policy.replace("vouch = [", &format!("vouch = [\"{url}\", "));
+    for (method, rule) in [("GET", "flow_browse"), ("POST", "flow_only_looks")] {
+        let denied = denial(&policy, method, url).unwrap();
+        assert_eq!(
+            (denied.rule.as_str(), denied.allow),
+            (rule, vec![line.clone()])
+        );
+        assert_eq!(denial(&vouched, method, url), None);
+        // One that is as long as a text is offered to nobody.
+        let long = format!("{url}{}", "a".repeat(STEERING_CHARS));
+        assert!(denial(&policy, method, &long).unwrap().allow.is_empty());
+    }
 }
 
 #[test]

@@ -191,3 +191,25 @@ fn who_typed_a_number_without_quotes_is_told_so() {
     assert!(!asked("Comment on ticket 71", "7"));
     assert!(!asked("Comment on it", "7"));
 }
+
+/// What cannot be undone is asked about each time, also where the question is not about a value.
+#[test]
+fn no_line_ends_the_questions_of_what_cannot_be_undone() {
+    let strict = format!("strict = true\n{POLICY}");
+    let listed = json!({"letters": [{"id": "m1", "from": "me@own.test"}]});
+    for (tool, args, ends) in [
+        ("mail.delete", json!({"id": "m1"}), false),
+        ("mail.send", json!({"answers": "m1", "text": "x"}), true),
+    ] {
+        let mut call = Scene::call(tool, args);
+        call.grant = Arc::new(reaching("https://a.test/", &["POST"]));
+        let scene = scene_of(&strict, &[], OWN).saw("mail.list", json!({}), listed.clone());
+        let judged = call.judge(&scene.caller(Grant::default()), &scene.policy);
+        let (open, lines) = match judged.unwrap().consent {
+            Consent::Needed { open, lines, .. } => (open, lines),
+            Consent::NotNeeded => panic!("{tool} is not asked about"),
+        };
+        assert!(open[0].reason.contains("private content"), "{:?}", open[0]);
+        assert_eq!(!lines.is_empty(), ends, "{tool}: {lines:?}");
+    }
+}

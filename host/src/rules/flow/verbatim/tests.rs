@@ -146,8 +146,8 @@ fn what_is_remembered_is_bounded() {
     }
     assert!(found(&read, &copy).is_none());
     assert!(read.chars <= VERBATIM_CHARS, "{}", read.chars);
-    assert!(read.tiles.values().all(|spots| !spots.is_empty()));
-    let spots: usize = read.tiles.values().map(Vec::len).sum();
+    assert!(read.tiles.values().all(|spots| !spots.places.is_empty()));
+    let spots: usize = read.tiles.values().map(|spots| spots.places.len()).sum();
     assert!(
         spots <= VERBATIM_CHARS / STRIDE + read.pieces.len(),
         "{spots}"
