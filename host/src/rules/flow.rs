@@ -89,14 +89,6 @@ impl Witness {
         }
     }
 
-    /// Whether a person has named the value itself, and not somebody who vouches for it.
-    fn is_named(&self) -> bool {
-        match self {
-            Self::Typed | Self::Policy | Self::Titled(_) | Self::Answered => true,
-            Self::Workspace | Self::Replied | Self::Vouched(_) => false,
-        }
-    }
-
     fn words(&self) -> String {
         match self {
             Self::Typed => "typed by the user or the operator".to_owned(),
@@ -272,15 +264,13 @@ fn trusts(flows: &Flows, call: &Call) -> bool {
     !call.declared.outside && flows.classes.trusted_plugins.contains(call.tool.plugin())
 }
 
-/// Where private content goes by the values of a call: one that leads elsewhere counts for all of them.
+/// Where private content goes by the values of a call: a record that nobody has named counts for all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Leads {
     /// No value says where.
     Nowhere,
     /// To whom the user named, or somebody vouches for.
     Named,
-    /// To whoever is on a record that knows nothing of it.
-    Elsewhere,
     /// To a record that nobody but a list has named: anybody may have started it.
     Listed,
 }
@@ -480,20 +470,15 @@ impl Weigher<'_> {
             // An id leads to whoever its record belongs to: who that is, nobody has said. So may a value of no kind from a list.
             Witness::Vouched(_) if matches!(kind, Kind::Id | Kind::Value) => Leads::Listed,
             _ if kind == Kind::Value => Leads::Nowhere,
-            Witness::Replied if !self.is_told(leaf, kind, label) => Leads::Elsewhere,
-            Witness::Typed | Witness::Policy | Witness::Titled(_) | Witness::Answered => {
-                Leads::Named
-            }
-            Witness::Vouched(_) | Witness::Replied => Leads::Named,
+            Witness::Typed
+            | Witness::Policy
+            | Witness::Titled(_)
+            | Witness::Answered
+            | Witness::Vouched(_)
+            // Whether they may be told, the letter says that is answered, which is weighed as well.
+            | Witness::Replied => Leads::Named,
             Witness::Workspace => Leads::Nowhere,
         }
-    }
-
-    /// Whether whoever is on the record that is answered may be told what is private behind the wish: it comes from there,
-    /// or the user has named the record.
-    fn is_told(&self, leaf: &Leaf, kind: Kind, label: &Label) -> bool {
-        let clean = !self.is_tainted(&leaf.path);
-        clean && self.comes_from_reply(label, kind, &leaf.text) || self.is_answer_named()
     }
 
     fn is_reply(&self, path: &str) -> bool {
@@ -513,27 +498,6 @@ impl Weigher<'_> {
         };
         let all_named = !people.is_empty() && people.iter().all(is_named);
         !self.is_tainted(&leaf.path) && comes_from_it || all_named
-    }
-
-    fn is_answer_named(&self) -> bool {
-        let leaves = leaves(self.call.args.value(), &self.call.declared.input);
-        let mut answered = leaves
-            .iter()
-            .filter(|leaf| lies_at(&leaf.path, &self.about.reply))
-            .peekable();
-        answered.peek().is_some()
-            && answered.all(|leaf| {
-                let witness = self.witness(leaf, Kind::Id);
-                witness.is_some_and(|witness| witness.is_named())
-            })
-    }
-
-    /// Whether all that is private behind a wish was read where the record was that it answers, so that who is on that
-    /// knows it.
-    fn comes_from_reply(&self, label: &Label, kind: Kind, value: &str) -> bool {
-        let classes = &self.policy.flows.classes;
-        self.replied(kind, value)
-            .any(|read| !classes.is_private(&label.without(read)))
     }
 
     fn open_value(&self, leaf: &Leaf, kind: Kind, strong: bool) -> Point {
@@ -604,19 +568,20 @@ impl Weigher<'_> {
         if let Some(tool) = listed {
             return Some(Witness::Vouched(tool.to_string()));
         }
-        let mut replied = self.replied(kind, value);
-        replied.next().map(|_| Witness::Replied)
+        self.is_replied(kind, value).then_some(Witness::Replied)
     }
 
-    /// What the records were read from that are answered and have this address.
-    fn replied<'a>(&'a self, kind: Kind, value: &'a str) -> impl Iterator<Item = &'a Label> {
+    /// Whether one of the records that are answered has this address.
+    fn is_replied(&self, kind: Kind, value: &str) -> bool {
         let records = match self.about.reply.as_str() {
             "" => Vec::new(),
             reply => texts_at(self.call.args.value(), reply),
         };
         let plugin = self.call.tool.plugin();
-        let with = move |record: String| self.ledger.record_with((plugin, &record), kind, value);
-        records.into_iter().filter_map(with)
+        let mut met = records
+            .iter()
+            .filter_map(|record| self.ledger.met(plugin, record));
+        met.any(|(people, _)| people.contains(&(kind, kind.normal(value))))
     }
 
     /// The mount where making a new file of that path takes nothing away. A name that begins with a dot may mean

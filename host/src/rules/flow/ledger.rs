@@ -340,19 +340,6 @@ impl Ledger {
         self.titles.of(&(kind, known_as(kind, value, service)))
     }
 
-    /// What the record was read from that a plugin knows by that name, if it has this address.
-    #[must_use]
-    pub fn record_with(
-        &self,
-        (plugin, record): (&str, &str),
-        kind: Kind,
-        value: &str,
-    ) -> Option<&Label> {
-        let met = self.people.get(&(plugin.to_owned(), record.to_owned()))?;
-        let is_on = met.people.contains(&(kind, kind.normal(value)));
-        is_on.then_some(&met.read)
-    }
-
     /// Who is on the record that a plugin knows by that name, and what it was read from; nothing of one that nobody has read.
     pub(super) fn met(
         &self,

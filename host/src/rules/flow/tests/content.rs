@@ -727,7 +727,13 @@ fn private_content_goes_to_nobody_else_beside_whom_the_user_named() {
     let named = json!({"to": "me@own.test", "answers": "m1"});
     send("Answer them", named.clone(), ask());
     let witnesses = [("to", "policy"), ("answers", "`mail.list`")];
-    send("Tell ada@x.com", named, Allow(&witnesses));
+    send("Tell ada@x.com", named.clone(), Allow(&witnesses));
+    // One of several who was named is not all of them.
+    let several = json!({"id": "m1", "from": "ada@x.com", "to": ["bob@x.com"]});
+    scene("Tell ada@x.com")
+        .saw_in(("file:mail", ""), "mail.read", json!({}), several)
+        .saw("mail.list", json!({}), listed.clone())
+        .check("mail.send", named, ask());
     // Whoever names the letter names who is on it.
     let witnesses = [("to", "answered"), ("answers", "typed")];
     send("Answer m1", one, Allow(&witnesses));

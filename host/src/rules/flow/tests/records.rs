@@ -126,10 +126,12 @@ fn such_a_record_names_nobody_is_no_answer_and_has_nobody_on_it() {
         assert_eq!(scene.ledger.is_name("eve"), expected);
         let who = scene.ledger.vouching((Kind::Mail, "who@x.com"), "mail");
         assert_eq!(who.is_some(), expected);
-        let on_it = scene
-            .ledger
-            .record_with(("book", "e7"), Kind::Mail, "e@evil.test");
-        assert_eq!(on_it.is_some(), expected);
+        let eve = (Kind::Mail, "e@evil.test".to_owned());
+        let met = scene.ledger.met("book", "e7");
+        assert_eq!(
+            met.is_some_and(|(people, _)| people.contains(&eve)),
+            expected
+        );
     }
 }
 
