@@ -3,6 +3,7 @@
 //! [`Permit`] and its maker share this file, so that no other can make one (invariant 3).
 //! `tests/forge` holds the attempts to get around it, none of which compiles.
 
+mod consent;
 pub mod journal;
 
 use std::collections::BTreeMap;
@@ -12,22 +13,20 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::rules::advice::ANSWERED;
 use crate::rules::caller::{Caller, Origin};
-use crate::rules::flow::Point;
 use crate::rules::flow::records::Touched;
 use crate::rules::policy::Policy;
-use crate::rules::questions::{Said, Unattended, words};
 use crate::rules::{Consent, Durability, Effect};
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
     Content, Denial, EffectKind, End, Event, Finished, Judged, Question, Remade, Spent, Verdict,
     Weighed,
 };
-use crate::words::id::{Digest, QuestionId, Seq};
-use crate::words::inert::one_line;
+use crate::words::id::{Digest, Seq};
 use crate::words::label::Label;
 
+pub use consent::{all_asked, asked};
+use consent::{answered, consent};
 use journal::{Journal, Stamp};
 
 /// Proof that one effect was allowed and that the judgement is on record. Used once: performing
@@ -193,10 +192,29 @@ impl Gate {
             caller,
             of: Some(seq),
         };
-        let performed = perform(permit).await;
+        // What is shown is the end of a run, and its answer stands on record before.
+        let room = match E::KIND {
+            EffectKind::Show => Ok(()),
+            EffectKind::Call | EffectKind::Fetch | EffectKind::File | EffectKind::Keep => {
+                self.check_room(caller)
+            }
+        };
+        let performed = match room {
+            Ok(()) => perform(permit).await,
+            Err(full) => Performed::of(Err(full), caller.label.clone(), Spent::default()),
+        };
         open.of = None;
         let at = self.finish(caller, seq, &performed)?.at;
         Ok(Passed { seq, at, performed })
+    }
+
+    /// The run has room in the journal for what comes of another effect.
+    ///
+    /// # Errors
+    /// `OverBudget`.
+    pub(crate) fn check_room(&self, caller: &Caller) -> Result<()> {
+        let kept = self.journal.kept(&caller.run);
+        self.policy.bounds.run.check_journal(kept)
     }
 
     async fn judge<E: Effect>(&self, caller: &Caller, effect: E) -> Result<Permit<E>, NotPassed> {
@@ -541,42 +559,6 @@ pub(crate) fn foresee_after<E: Effect>(
     foresee(by_then, effect, policy)
 }
 
-/// A question that a person has answered with yes.
-struct Answered {
-    id: QuestionId,
-    line: String,
-    reasons: Vec<String>,
-}
-
-/// The question about an effect, where it was asked and answered with yes.
-fn answered<E: Effect>(caller: &Caller, effect: &E, policy: &Policy) -> Option<Answered> {
-    let Consent::Needed {
-        rule,
-        bound_to,
-        open,
-        ..
-    } = effect.judge(caller, policy).ok()?.consent
-    else {
-        return None;
-    };
-    let reasons: Vec<&str> = open.iter().map(|open| open.reason.as_str()).collect();
-    let (id, wish) = named(caller, &bound_to, &reasons);
-    let said = caller.known.questions.said((&id, &wish), &reasons);
-    (said == Some(Said::Yes)).then(|| Answered {
-        id,
-        line: rule,
-        reasons: open.into_iter().map(|open| open.reason).collect(),
-    })
-}
-
-/// What follows a no, where a person has said why.
-fn in_their_words(why: &str) -> String {
-    match why {
-        "" => String::new(),
-        why => format!(": \"{}\"", one_line(why)),
-    }
-}
-
 /// The rule and the terms, or why not; and what was weighed.
 type Decided<T> = (Result<(String, T), Refused>, Vec<Weighed>);
 
@@ -612,132 +594,6 @@ impl Refused {
             Self::Asked(question) => asked(question),
         }
     }
-}
-
-/// What a person has to say to what a rule allows: the rule in full where they have said yes. Their
-/// answer counts once, for this wish at this place.
-fn consent<E: Effect>(
-    caller: &Caller,
-    effect: &E,
-    policy: &Policy,
-    (rule, consent): (String, Consent),
-) -> Result<String, Refused> {
-    let Consent::Needed {
-        rule: line,
-        bound_to,
-        open,
-        lines,
-    } = consent
-    else {
-        return Ok(rule);
-    };
-    let subject = effect.subject();
-    let no = |rule: &str, reason: String| {
-        Err(Refused::Denied(Denial {
-            rule: rule.to_owned(),
-            reason,
-            allow: lines.clone(),
-        }))
-    };
-    let reasons: Vec<&str> = open.iter().map(|open| open.reason.as_str()).collect();
-    let because = || words::because(&reasons);
-    let (id, wish) = named(caller, &bound_to, &reasons);
-    let said = caller.known.questions.said((&id, &wish), &reasons);
-    match (said, &caller.origin, policy.asks.unattended) {
-        (Some(Said::Yes), ..) => Ok(format!("{line}; question {id} was answered with yes")),
-        (Some(Said::No), ..) => no(
-            ANSWERED,
-            format!(
-                "a person was asked about `{subject}`, and said no{}",
-                in_their_words(caller.known.questions.why_not(&wish))
-            ),
-        ),
-        (Some(Said::Nothing), ..) => no(
-            "expired",
-            format!("a person was asked about `{subject}`, and did not answer in time"),
-        ),
-        // A tool in the middle of its call cannot be left and taken up again.
-        (None, Origin::Tool(_) | Origin::Host, _) if !effect.waits() => no(
-            "ask",
-            format!(
-                "`{subject}` needs an answer by a person, and a tool's own call cannot wait for one.{}",
-                because()
-            ),
-        ),
-        (None, _, Unattended::Deny) => no(
-            "unattended",
-            format!(
-                "`{subject}` needs an answer by a person, and nobody is there to give one (`unattended = \"deny\"`).{}",
-                because()
-            ),
-        ),
-        (None, _, Unattended::Pause) => {
-            let about = (line, lines, open);
-            let question = question((caller, effect, policy), (id, wish), about);
-            Err(Refused::Asked(Box::new(question)))
-        }
-    }
-}
-
-/// What a person is asked, by this line and for these reasons.
-fn question<E: Effect>(
-    (caller, effect, policy): (&Caller, &E, &Policy),
-    (id, wish): (QuestionId, QuestionId),
-    (rule, lines, open): (String, Vec<String>, Vec<Point>),
-) -> Question {
-    let reasons: Vec<&str> = open.iter().map(|open| open.reason.as_str()).collect();
-    Question {
-        text: format!(
-            "May this {} {}?{}",
-            caller.origin,
-            effect.wish(),
-            words::because(&reasons)
-        ),
-        id,
-        wish,
-        rule,
-        values: open.iter().filter_map(|open| open.value.clone()).collect(),
-        lines,
-        reasons: open.into_iter().map(|open| open.reason).collect(),
-        records: effect.records(caller, policy),
-        until: None,
-        classes: effect.classes().map(Box::new),
-    }
-}
-
-/// The names of a question and of the wish that it is about.
-fn named(caller: &Caller, bound_to: &[String], reasons: &[&str]) -> (QuestionId, QuestionId) {
-    let place = caller.place.to_string();
-    let mut parts = vec![caller.run.as_str(), &place];
-    parts.extend(bound_to.iter().map(String::as_str));
-    let wish = QuestionId::of(&parts);
-    let why = QuestionId::of(reasons);
-    (QuestionId::of(&[wish.as_str(), why.as_str()]), wish)
-}
-
-/// A question as an error: whoever called waits, and whoever may answer learns how.
-#[must_use]
-pub fn asked(question: &Question) -> Error {
-    Error::new(Code::Asked, question.text.clone())
-        .hint(format!("it is asked by {}", question.rule))
-        .hint(format!("lazaret ask allow {}", question.id))
-}
-
-/// Questions of one step as one error; nothing where there is none.
-#[must_use]
-pub fn all_asked<'a>(who: &str, asked: impl ExactSizeIterator<Item = &'a Error>) -> Option<Error> {
-    let (count, mut asked) = (asked.len(), asked.peekable());
-    let first = asked.peek()?.message();
-    let message = words::waits(who, count, first);
-    let mut hints: Vec<&String> = Vec::new();
-    for hint in asked.flat_map(Error::hints) {
-        // Several are often asked by one line.
-        if !hints.contains(&hint) {
-            hints.push(hint);
-        }
-    }
-    let error = Error::new(Code::Asked, message);
-    Some(hints.into_iter().cloned().fold(error, Error::hint))
 }
 
 /// An effect under way. Dropped before it has ended, it leaves the record that nobody saw its end

@@ -7,6 +7,7 @@
 pub mod advice;
 pub mod agent;
 pub mod answer;
+pub mod bounds;
 pub mod budget;
 pub mod call;
 pub mod caller;

@@ -246,8 +246,8 @@ impl Journal {
                 event,
             };
             let at = record.at;
-            batch.stamp(run, at);
             batch.set_aside_contents(&mut record.event);
+            batch.came(run, at, record.event.weight());
             batch.records.push(record.clone());
             // Written when nobody waits for it.
             let line = said::line(&record);
@@ -478,7 +478,8 @@ impl Journal {
         check_open(run, records)?;
         let last = records.last().map_or(0, |record| record.seq);
         let mut batch = lock(&self.0.batch);
-        batch.take_up(run, last)?;
+        let kept = records.iter().map(|record| record.event.weight()).sum();
+        batch.take_up(run, last, kept)?;
         if let Some(onlooker) = self.0.onlooker.get() {
             onlooker.taken_up(records);
         }
@@ -489,6 +490,12 @@ impl Journal {
     #[must_use]
     pub fn placed(&self, run: &RunId) -> Seq {
         lock(&self.0.batch).placed(run)
+    }
+
+    /// About how many bytes the records of a run take that goes on here, and what they hold.
+    #[must_use]
+    pub fn kept(&self, run: &RunId) -> u64 {
+        lock(&self.0.batch).kept(run)
     }
 
     /// The time of the last record of a run that goes on here; 0 where none came here.

@@ -227,7 +227,8 @@ impl Isolated<'_> {
             station.gate.journal().glimpse(&caller.run, glimpse);
         }
         let cpu_ms = station.gate.policy().scripts.cpu_ms;
-        engine.guest_apart(&station.quarantine, cpu_ms).await
+        let time = (cpu_ms, &self.wish.caller.known.cpu_time);
+        engine.guest_apart(&station.quarantine, time).await
     }
 
     /// Those of a script, without calls and timers: it only computes.

@@ -35,6 +35,7 @@ use super::repeats;
 use super::station::Station;
 use super::tasks::Tasks;
 use crate::gate::{NotPassed, Passed, Performed, Permit, denied, unfit};
+use crate::rules::bounds::GuestBounds;
 use crate::rules::call::{self, Call, Within, confirm};
 use crate::rules::caller::{Caller, Origin};
 use crate::rules::flow::apart::{Apart, misfit_bits};
@@ -42,7 +43,7 @@ use crate::rules::flow::handles::{Given, Naming, told_label};
 use crate::rules::flow::part;
 use crate::rules::json;
 use crate::rules::manifest::{Sensitivity, SurfaceWord};
-use crate::rules::policy::{Bounds, Policy};
+use crate::rules::policy::Policy;
 use crate::rules::schema::Args;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
@@ -639,8 +640,8 @@ async fn run(
     let quarantine = &station.quarantine;
     let slot = quarantine.slots().take(caller.depth, caller.deadline);
     let _slot = tasks.unless_cancelled(slot).await?;
-    let bounds = station.gate.policy().bounds;
-    let bounds = Bounds {
+    let bounds = station.gate.policy().bounds.guest;
+    let bounds = GuestBounds {
         fuel: bounds.fuel.min(CALL_FUEL),
         ..bounds
     };

@@ -19,21 +19,19 @@ use super::station::{Quarantine, Station};
 use super::stop::{Late, Who, why_stopped};
 use super::tasks::Tasks;
 use super::wasi::{self, Output};
+use crate::rules::bounds::GuestBounds;
 use crate::rules::caller::Caller;
+use crate::rules::caller::CpuTime;
 use crate::rules::flow::records::Seen;
-use crate::rules::policy::Bounds;
-use crate::rules::retry::Retries;
 use crate::rules::sanitise::visible;
 use crate::rules::scrub::Scrub;
-use crate::rules::tooling::ToolRules;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::Spent;
 use crate::words::id::shown;
 use crate::words::label::Label;
 use crate::words::limits::{
-    ARGS_BYTES, FETCH_HEADER_BYTES, GUEST_RESOURCES, HANDLES, HOSTCALL_BYTES, LOG_BYTES, LOG_LINES,
-    OUTCOME_BYTES, WASM_STACK_BYTES,
+    FETCH_HEADER_BYTES, GUEST_RESOURCES, HOSTCALL_BYTES, LOG_BYTES, LOG_LINES, WASM_STACK_BYTES,
 };
 
 /// A component whose imports are resolved: ready to become a guest in microseconds.
@@ -55,6 +53,16 @@ pub(super) enum Errand {
     Manifest,
     /// To run a tool.
     Call(Box<Visit>),
+}
+
+impl Errand {
+    /// The processor time that it shares with all guests of its run; what reads out a manifest is of no run.
+    fn cpu_time(&self) -> Arc<CpuTime> {
+        match self {
+            Self::Manifest => Arc::default(),
+            Self::Call(visit) => visit.caller.known.cpu_time.clone(),
+        }
+    }
 }
 
 /// A call, seen from inside: whose it is, and what it has left behind so far.
@@ -139,20 +147,14 @@ pub(super) struct Ending {
 }
 
 /// Processor time, work and memory of a guest that reads out its manifest.
-const MANIFEST_BOUNDS: Bounds = Bounds {
+const MANIFEST_BOUNDS: GuestBounds = GuestBounds {
     fuel: 1_000_000_000,
     cpu_ms: 1_000,
     memory_bytes: 64 << 20,
-    timeout_ms: 5_000,
-    calls: 0,
-    silent_timeout_ms: 5_000,
-    argument_bytes: ARGS_BYTES,
-    outcome_bytes: OUTCOME_BYTES,
-    retries: Retries::NONE,
     stack_bytes: WASM_STACK_BYTES,
-    handles: HANDLES,
-    tools: ToolRules::USUAL,
 };
+/// When it must be done.
+const MANIFEST_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Linked {
     /// Resolves a component's imports.
@@ -180,8 +182,7 @@ impl Linked {
     pub(super) async fn manifest(&self, quarantine: &Quarantine) -> Result<String> {
         let mut store = store_for(quarantine, MANIFEST_BOUNDS, Errand::Manifest)?;
         let _ticking = quarantine.ticker().run();
-        let limit = Duration::from_millis(MANIFEST_BOUNDS.timeout_ms);
-        let reading = tokio::time::timeout(limit, async {
+        let reading = tokio::time::timeout(MANIFEST_TIMEOUT, async {
             let guest = self.0.instantiate_async(&mut store).await?;
             guest.lazaret_plugin_tool().call_manifest(&mut store).await
         });
@@ -213,7 +214,7 @@ impl Linked {
         &self,
         quarantine: &Quarantine,
         visit: Visit,
-        bounds: Bounds,
+        bounds: GuestBounds,
         (tool, args): (&str, &str),
     ) -> Ending {
         let began = crate::words::clock::Clock::instant();
@@ -238,6 +239,7 @@ impl Linked {
         };
         let fuel = bounds.fuel.saturating_sub(store.get_fuel().unwrap_or(0));
         let inside = store.into_data();
+        let cpu_ms = inside.meter.ticks();
         let memory_bytes = u64::try_from(inside.meter.peak_bytes()).unwrap_or(u64::MAX);
         let us = Spent::since(began).us;
         let trail = inside.into_trail();
@@ -246,6 +248,7 @@ impl Linked {
             spent: Spent {
                 us,
                 fuel,
+                cpu_ms,
                 memory_bytes,
                 calls: trail.calls,
                 ..Spent::default()
@@ -271,7 +274,7 @@ impl Linked {
 /// A store for one guest: its meters set, and nothing within its reach but its errand.
 pub(super) fn store_for(
     quarantine: &Quarantine,
-    bounds: Bounds,
+    bounds: GuestBounds,
     errand: Errand,
 ) -> Result<Store<Inside>> {
     let output = Output::default();
@@ -280,11 +283,12 @@ pub(super) fn store_for(
     let wasi = wasi::nothing(&output, quarantine.clock());
     let mut http = WasiHttpCtx::new();
     http.set_field_size_limit(FETCH_HEADER_BYTES);
+    let cpu_time = errand.cpu_time();
     let inside = Inside {
         wasi,
         http,
         table,
-        meter: Meter::new(bounds),
+        meter: Meter::new(bounds, cpu_time),
         output,
         errand,
     };
@@ -292,7 +296,8 @@ pub(super) fn store_for(
 }
 
 /// Sets the meters of a store: memory, work, processor time, what host calls copy.
-pub(super) fn metered<T: Metered>(mut store: Store<T>, bounds: Bounds) -> Result<Store<T>> {
+pub(super) fn metered<T: Metered>(mut store: Store<T>, bounds: GuestBounds) -> Result<Store<T>> {
+    store.data_mut().meter().check_run()?;
     store.limiter(|inside| inside.meter());
     store
         .set_fuel(bounds.fuel)

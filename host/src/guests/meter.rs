@@ -1,8 +1,12 @@
 //! The meter of one guest: memory and tables summed over all of them, and its processor time.
 
+use std::sync::Arc;
+
 use wasmtime::ResourceLimiter;
 
-use crate::rules::policy::Bounds;
+use crate::rules::bounds::GuestBounds;
+use crate::rules::caller::CpuTime;
+use crate::words::error::Result;
 use crate::words::limits::{
     GUEST_CORE_INSTANCES, GUEST_MEMORIES, GUEST_TABLE_ELEMENTS, GUEST_TABLES,
 };
@@ -10,7 +14,8 @@ use crate::words::limits::{
 /// What stops a guest, and what it has used.
 #[derive(Debug)]
 pub(super) struct Meter {
-    bounds: Bounds,
+    bounds: GuestBounds,
+    cpu_time: Arc<CpuTime>,
     memory_bytes: usize,
     table_elements: usize,
     peak_bytes: usize,
@@ -19,9 +24,11 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    pub(super) fn new(bounds: Bounds) -> Self {
+    /// The meter of a guest whose run has `cpu_time` for all its guests.
+    pub(super) fn new(bounds: GuestBounds, cpu_time: Arc<CpuTime>) -> Self {
         Self {
             bounds,
+            cpu_time,
             memory_bytes: 0,
             table_elements: 0,
             peak_bytes: 0,
@@ -31,7 +38,7 @@ impl Meter {
     }
 
     /// What bounds it.
-    pub(super) fn bounds(&self) -> Bounds {
+    pub(super) fn bounds(&self) -> GuestBounds {
         self.bounds
     }
 
@@ -48,7 +55,20 @@ impl Meter {
     /// One more millisecond of processor time; whether there is more to come.
     pub(super) fn tick(&mut self) -> bool {
         self.ticks += 1;
-        self.ticks < self.bounds.cpu_ms
+        self.cpu_time.tick() && self.ticks < self.bounds.cpu_ms
+    }
+
+    /// Milliseconds of processor time that it has used.
+    pub(super) fn ticks(&self) -> u64 {
+        self.ticks
+    }
+
+    /// The run has processor time left.
+    ///
+    /// # Errors
+    /// `OverBudget` where it has none.
+    pub(super) fn check_run(&self) -> Result<()> {
+        self.cpu_time.check()
     }
 }
 

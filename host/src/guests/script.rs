@@ -20,25 +20,24 @@ use super::plugin::PluginBytes;
 use super::slots::Slot;
 use super::station::Quarantine;
 use super::stop::{Who, why_stopped};
+use crate::rules::bounds::GuestBounds;
 use crate::rules::call::Call;
 use crate::rules::caller::Caller;
+use crate::rules::caller::CpuTime;
 use crate::rules::grant::{Grant, Pattern};
 use crate::rules::json as strict;
 use crate::rules::manifest::Declared;
-use crate::rules::policy::Bounds;
-use crate::rules::retry::Retries;
 use crate::rules::sanitise::visible;
 use crate::rules::schema::Args;
 use crate::rules::script::{self, Answered, Settled, Wish};
-use crate::rules::tooling::ToolRules;
 use crate::words::clock::Deadline;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{ScriptBounds, Spent};
 use crate::words::id::{Digest, ToolName, shown};
 use crate::words::label::Label;
 use crate::words::limits::{
-    ARGS_BYTES, CALL_TIMEOUT_MS, GUEST_MEMORY_BYTES, HANDLES, OUTCOME_BYTES, SCRIPT_FUEL_PER_MS,
-    SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES, WASM_STACK_BYTES,
+    CALL_TIMEOUT_MS, GUEST_MEMORY_BYTES, SCRIPT_FUEL_PER_MS, SCRIPT_JSON_BYTES, SCRIPT_LOG_BYTES,
+    WASM_STACK_BYTES,
 };
 
 /// The components that scripts need, with the code of the newest engine.
@@ -161,19 +160,11 @@ async fn read_types(
 }
 
 /// Work, processor time and memory of reading one source.
-const READER_BOUNDS: Bounds = Bounds {
+const READER_BOUNDS: GuestBounds = GuestBounds {
     fuel: 5_000_000_000,
     cpu_ms: 5_000,
     memory_bytes: GUEST_MEMORY_BYTES,
-    timeout_ms: CALL_TIMEOUT_MS,
-    calls: 0,
-    silent_timeout_ms: CALL_TIMEOUT_MS,
-    argument_bytes: ARGS_BYTES,
-    outcome_bytes: OUTCOME_BYTES,
-    retries: Retries::NONE,
     stack_bytes: WASM_STACK_BYTES,
-    handles: HANDLES,
-    tools: ToolRules::USUAL,
 };
 
 /// The component of an engine, and its code once it is needed.
@@ -237,11 +228,15 @@ impl ScriptEngine {
     ///
     /// # Errors
     /// `Busy` where none becomes free in time, and what loading says.
-    pub(crate) async fn guest(&self, quarantine: &Quarantine, cpu_ms: u64) -> Result<ScriptGuest> {
+    pub(crate) async fn guest(
+        &self,
+        quarantine: &Quarantine,
+        (cpu_ms, cpu_time): ScriptTime<'_>,
+    ) -> Result<ScriptGuest> {
         let deadline = Deadline::after_ms(CALL_TIMEOUT_MS);
         let seat = self.seat(quarantine).await?;
         let slot = quarantine.slots().take_script(deadline).await?;
-        seat.guest(quarantine, cpu_ms, slot).await
+        seat.guest(quarantine, (cpu_ms, cpu_time), slot).await
     }
 
     /// A fresh guest for a function that a script, or a model, waits for. Waits for a slot of its own kind.
@@ -251,32 +246,32 @@ impl ScriptEngine {
     pub(super) async fn guest_apart(
         &self,
         quarantine: &Quarantine,
-        cpu_ms: u64,
+        (cpu_ms, cpu_time): ScriptTime<'_>,
     ) -> Result<ScriptGuest> {
         let deadline = Deadline::after_ms(CALL_TIMEOUT_MS);
         let seat = self.seat(quarantine).await?;
         let slot = quarantine.slots().take_isolated(deadline).await?;
-        seat.guest(quarantine, cpu_ms, slot).await
+        seat.guest(quarantine, (cpu_ms, cpu_time), slot).await
     }
 }
 
+/// Processor time that a script may use, and what its run has of it for all its guests.
+pub(crate) type ScriptTime<'a> = (u64, &'a Arc<CpuTime>);
+
 impl Seat {
-    async fn guest(&self, quarantine: &Quarantine, cpu_ms: u64, slot: Slot) -> Result<ScriptGuest> {
-        let bounds = Bounds {
+    async fn guest(
+        &self,
+        quarantine: &Quarantine,
+        (cpu_ms, cpu_time): ScriptTime<'_>,
+        slot: Slot,
+    ) -> Result<ScriptGuest> {
+        let bounds = GuestBounds {
             fuel: cpu_ms.saturating_mul(SCRIPT_FUEL_PER_MS),
             cpu_ms,
             memory_bytes: GUEST_MEMORY_BYTES,
-            timeout_ms: CALL_TIMEOUT_MS,
-            calls: 0,
-            silent_timeout_ms: CALL_TIMEOUT_MS,
-            argument_bytes: ARGS_BYTES,
-            outcome_bytes: OUTCOME_BYTES,
-            retries: Retries::NONE,
             stack_bytes: WASM_STACK_BYTES,
-            handles: HANDLES,
-            tools: ToolRules::USUAL,
         };
-        let alone = Alone(Meter::new(bounds));
+        let alone = Alone(Meter::new(bounds, cpu_time.clone()));
         let mut store = metered(Store::new(quarantine.engine(), alone), bounds)?;
         let made = self.0.instantiate_async(&mut store).await;
         let engine = made.map_err(|error| explain(&error, &store))?;
@@ -442,6 +437,7 @@ impl ScriptGuest {
         let left = self.store.get_fuel().unwrap_or(0);
         Spent {
             fuel: self.fuel.saturating_sub(left),
+            cpu_ms: self.store.data().0.ticks(),
             memory_bytes: u64::try_from(self.store.data().0.peak_bytes()).unwrap_or(u64::MAX),
             ..Spent::default()
         }

@@ -64,7 +64,10 @@ impl Who {
 /// kind of the trap is said, and what the guest itself wrote.
 pub(super) fn why_stopped(error: &wasmtime::Error, who: Who, meter: &Meter, wrote: &str) -> Error {
     if error.downcast_ref::<Late>().is_some() {
-        return who.passed(Code::TooSlow, meter);
+        return match meter.check_run() {
+            Err(all) if meter.ticks() < meter.bounds().cpu_ms => all,
+            _ => who.passed(Code::TooSlow, meter),
+        };
     }
     if error.is::<wasmtime::PoolConcurrencyLimitError>() {
         return Error::new(Code::Busy, "all slots for guests are taken");

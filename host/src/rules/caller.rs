@@ -1,5 +1,6 @@
 //! The caller: who wishes, on whose behalf, with what reach, under what influence.
 
+mod cpu_time;
 mod reserved;
 
 use std::collections::BTreeMap;
@@ -7,6 +8,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+pub use self::cpu_time::CpuTime;
 pub use self::reserved::Reserved;
 use super::chain::{Chain, Terms};
 use super::flow::handles::{Handles, Naming};
@@ -139,6 +141,8 @@ pub struct Known {
     pub weighed: bool,
     /// Whom it may ask about what is held.
     pub consults: Arc<Consults>,
+    /// What its guests have left of its processor time.
+    pub cpu_time: Arc<CpuTime>,
     /// What it has learned of its providers.
     chain: Arc<Mutex<Chain>>,
     /// What whoever calls says of this one call.
@@ -339,6 +343,7 @@ impl Known {
             hold,
             weighed: false,
             consults: Arc::default(),
+            cpu_time: Arc::default(),
             chain: Arc::default(),
             asked: Invocation::default(),
             beside: Naming::Next,

@@ -7,25 +7,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::flow::handles::Given;
+use super::bounds::Bounds;
 use super::flow::lines::Flows;
 use super::grant::{Access, Grant, MountGrant, Pattern};
 use super::inbound::Inbound;
 use super::manifest::Risk;
 use super::questions::AskRules;
-use super::retry::Retries;
-use super::schema::Args;
 use super::search::SearchRules;
-use super::tooling::ToolRules;
 use super::wards::Wards;
-use crate::words::bound::Bound;
-use crate::words::error::{Error, Result};
 use crate::words::id::ToolName;
 use crate::words::label::{Sort, Source};
 use crate::words::limits::{
-    ARGS_BYTES, CALL_CPU_MS, CALL_FUEL, CALL_TIMEOUT_MS, CALL_TIMEOUT_MS_MAX, CALLS_PER_CALL,
-    GUEST_MEMORY_BYTES, HANDLES, MOUNT_FILE_BYTES, MOUNT_RUN_BYTES, OUTCOME_BYTES, SCRIPT_CALLS,
-    SCRIPT_CHARS, SCRIPT_CPU_MS, WASM_STACK_BYTES,
+    MOUNT_FILE_BYTES, MOUNT_RUN_BYTES, SCRIPT_CALLS, SCRIPT_CHARS, SCRIPT_CPU_MS,
 };
 
 /// What the operator allows.
@@ -152,92 +145,6 @@ pub struct Line {
     pub tools: Pattern,
     /// What it grants them.
     pub grant: Grant,
-}
-
-/// Bounds of one guest, from `[limits]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
-    /// Units of fuel.
-    pub fuel: u64,
-    /// Processor time in ticks of a millisecond.
-    pub cpu_ms: u64,
-    /// All its memories together.
-    pub memory_bytes: usize,
-    /// Deadline that caps what manifests name.
-    pub timeout_ms: u64,
-    /// Deadline of a tool whose manifest names none.
-    pub silent_timeout_ms: u64,
-    /// Inner calls of one outer call.
-    pub calls: u32,
-    /// Arguments of one call as JSON text.
-    pub argument_bytes: usize,
-    /// Outcome of one call as JSON text.
-    pub outcome_bytes: usize,
-    /// Repetitions of a call that failed and may succeed later.
-    pub retries: Retries,
-    /// Its native stack.
-    pub stack_bytes: usize,
-    /// Outcomes that one run holds at once.
-    pub handles: usize,
-    /// What tools may be called, and how they are shown.
-    pub tools: ToolRules,
-}
-
-impl Default for Bounds {
-    fn default() -> Self {
-        Self {
-            fuel: CALL_FUEL,
-            cpu_ms: CALL_CPU_MS,
-            memory_bytes: GUEST_MEMORY_BYTES,
-            timeout_ms: CALL_TIMEOUT_MS_MAX,
-            silent_timeout_ms: CALL_TIMEOUT_MS,
-            calls: CALLS_PER_CALL,
-            argument_bytes: ARGS_BYTES,
-            outcome_bytes: OUTCOME_BYTES,
-            retries: Retries::default(),
-            stack_bytes: WASM_STACK_BYTES,
-            handles: HANDLES,
-            tools: ToolRules::default(),
-        }
-    }
-}
-
-impl Bounds {
-    /// The deadline of a call: its client's, its manifest's or the usual one, and never beyond policy (U-08).
-    #[must_use]
-    pub fn deadline_ms(&self, own: Option<u64>) -> u64 {
-        own.unwrap_or(self.silent_timeout_ms).min(self.timeout_ms)
-    }
-
-    /// An outcome that has no more bytes than it may have.
-    ///
-    /// # Errors
-    /// `TooBig`.
-    pub fn check_outcome(&self, bytes: usize) -> Result<()> {
-        if bytes <= self.outcome_bytes {
-            return Ok(());
-        }
-        let most = u64::try_from(self.outcome_bytes).unwrap_or(u64::MAX);
-        let error = Error::too_big("the outcome", self.outcome_bytes, bytes);
-        Err(error.hint(Bound::Outcome.hint(most)))
-    }
-
-    /// Arguments of which no more was written than may be; what handles hold may be as long as outcomes are.
-    ///
-    /// # Errors
-    /// `TooBig`.
-    pub fn fitting(&self, args: Args, given: &Given) -> Result<Args> {
-        let places = given.places.iter();
-        let held = places.filter_map(|place| given.value.pointer(place));
-        let held: usize = held.map(|value| value.to_string().len()).sum();
-        let bytes = args.text().len().saturating_sub(held);
-        if bytes > self.argument_bytes {
-            let most = u64::try_from(self.argument_bytes).unwrap_or(u64::MAX);
-            let error = Error::too_big("the arguments", self.argument_bytes, bytes);
-            return Err(error.hint(Bound::Arguments.hint(most)));
-        }
-        Ok(args)
-    }
 }
 
 /// Risk classes that need no line where policy does not say (S-15a).
@@ -381,23 +288,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_of_arguments_is_bounded_and_what_handles_hold_is_not() {
-        let bounds = Bounds {
-            argument_bytes: 12,
-            ..Bounds::default()
-        };
-        let fits = |args: serde_json::Value, places: &[&str]| {
-            let mut given = Given::plain(args.clone());
-            given.places = places.iter().map(|place| (*place).to_owned()).collect();
-            bounds.fitting(Args::own(args), &given).is_ok()
-        };
-        let args = |text: &str| serde_json::json!({ "a": text });
-        assert!(fits(args("1234"), &[]));
-        assert!(!fits(args("12345"), &[]));
-        assert!(fits(args(&"5".repeat(99)), &["/a"]));
-    }
-
-    #[test]
     fn a_line_lets_whoever_it_is_about_be_called() {
         let line = |tools: &str| Line {
             tools: Pattern::try_from(tools.to_owned()).unwrap(),
@@ -435,22 +325,5 @@ mod tests {
         }
         let granted: Vec<_> = mounts.iter().map(|one| (&*one.mount, one.access)).collect();
         assert_eq!(granted, [("docs", Access::Write), ("work", Access::Read)]);
-    }
-
-    #[test]
-    fn nobody_has_more_time_than_policy_says() {
-        let bounds = Bounds {
-            timeout_ms: 1_000,
-            silent_timeout_ms: 500,
-            ..Bounds::default()
-        };
-        for (own, has) in [(None, 500), (Some(100), 100), (Some(60_000), 1_000)] {
-            assert_eq!(bounds.deadline_ms(own), has, "{own:?}");
-        }
-        let silent = Bounds {
-            silent_timeout_ms: 5_000,
-            ..bounds
-        };
-        assert_eq!(silent.deadline_ms(None), 1_000);
     }
 }

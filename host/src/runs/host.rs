@@ -167,7 +167,7 @@ impl Host {
         } = setup;
         // First, so that the files edge finds every folder that is the host's own.
         let kept = Kept::open(&places)?;
-        let quarantine = open_quarantine(&places, policy.bounds.stack_bytes)?;
+        let quarantine = open_quarantine(&places, policy.bounds.guest.stack_bytes)?;
         let (journal, notes) = open_records(&places)?;
         let versions = Versions::open(&StateFolder::open(&places.state)?)?;
         let known = scrub::Known::default();

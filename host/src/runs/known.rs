@@ -9,7 +9,7 @@ use super::left::{Wished, wished_in};
 use super::provider::Model;
 use super::written::Written;
 use crate::guests::station::Station;
-use crate::rules::caller::{Consults, Judging, Known};
+use crate::rules::caller::{Consults, CpuTime, Judging, Known};
 use crate::rules::candidate::Candidate;
 use crate::rules::chain::Terms;
 use crate::rules::flow::apart::{Apart, fault_bits, misfit_bits};
@@ -61,7 +61,7 @@ pub(super) fn known_after(
 ) -> Known {
     let policy = station.gate.policy();
     let flows = &policy.flows;
-    handles = handles.at_most(policy.bounds.handles);
+    handles = handles.at_most(policy.bounds.run.handles);
     // What its model is shown anyway holds nothing back.
     let holds = !handles.is_empty();
     attached::hold(&mut handles, files);
@@ -77,6 +77,7 @@ pub(super) fn known_after(
         said @ (Holding::Untrusted | Holding::Large | Holding::Never) => said,
     };
     let mut known = Known::new(questions, known, (mode, hold));
+    known.cpu_time = CpuTime::of(policy.bounds.run.cpu_ms, cpu_ms_in(records));
     known.ask_expires_ms = match records.first().map(|first| &first.event) {
         // As it was when the run began.
         Some(Event::Started(started)) => started.ask_expires_ms,
@@ -84,6 +85,17 @@ pub(super) fn known_after(
     };
     adjust(flows, &mut known, holds || !brought_in(records).is_empty());
     known
+}
+
+/// Processor time that the guests of earlier lives have used.
+fn cpu_ms_in(records: &[Record]) -> u64 {
+    let mut used = 0_u64;
+    for record in records {
+        if let Event::Finished(finished) = &record.event {
+            used = used.saturating_add(finished.spent.cpu_ms);
+        }
+    }
+    used
 }
 
 /// With what a run that is new begins with.

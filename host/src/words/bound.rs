@@ -5,6 +5,7 @@
 
 use super::error::{Code, Error};
 use super::event::Limit;
+use super::limits::run::{RUN_CPU_MS_MAX, RUN_JOURNAL_MIB_MAX};
 use super::limits::{
     ARGS_BYTES, CALL_CPU_MS, CALL_FUEL, CALL_TIMEOUT_MS_MAX, CALLS_PER_CALL,
     GUEST_MEMORY_BYTES_MAX, OUTCOME_BYTES, SCRIPT_CALLS_MAX, SCRIPT_CHARS, SCRIPT_CPU_MS_MAX,
@@ -40,6 +41,10 @@ pub enum Bound {
     ScriptMemory,
     /// Time of one script from its beginning to its end, in milliseconds.
     ScriptWall,
+    /// Processor time of all guests of one run, in milliseconds.
+    RunCpu,
+    /// Records of one run and what they hold, in bytes.
+    RunJournal,
 }
 
 impl Bound {
@@ -84,6 +89,18 @@ impl Bound {
                 Code::OverBudget,
                 format!("{who} may call {limit} tools, and wished for one more"),
             ),
+            Self::RunCpu => (
+                Code::OverBudget,
+                format!(
+                    "{who} has used up the {limit} ms of processor time that all its calls may use together"
+                ),
+            ),
+            Self::RunJournal => (
+                Code::OverBudget,
+                format!(
+                    "{who} has filled the {mib} MiB that its records may take, so it begins nothing more"
+                ),
+            ),
         };
         // What has used up all that it may will do so again.
         Error::new(code, what).retry(false).hint(self.hint(limit))
@@ -96,7 +113,7 @@ impl Bound {
             return FIXED.to_owned();
         };
         let shown = match self {
-            Self::Memory => limit >> 20,
+            Self::Memory | Self::RunJournal => limit >> 20,
             Self::Fuel
             | Self::Cpu
             | Self::Deadline
@@ -107,7 +124,8 @@ impl Bound {
             | Self::ScriptCalls
             | Self::ScriptCpu
             | Self::ScriptMemory
-            | Self::ScriptWall => limit,
+            | Self::ScriptWall
+            | Self::RunCpu => limit,
         };
         match most {
             Some(most) if shown >= most => {
@@ -136,6 +154,8 @@ impl Bound {
             Self::ScriptCpu => Some(("script_cpu_ms", Some(SCRIPT_CPU_MS_MAX))),
             Self::ScriptMemory => None,
             Self::ScriptWall => Some(("script_wall_ms", None)),
+            Self::RunCpu => Some(("run_cpu_ms", Some(RUN_CPU_MS_MAX))),
+            Self::RunJournal => Some(("run_journal_mib", Some(RUN_JOURNAL_MIB_MAX))),
         }
     }
 }

@@ -11,6 +11,7 @@ mod sight;
 mod step;
 mod surface;
 pub mod texts;
+mod weight;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -621,6 +622,9 @@ pub struct Spent {
     /// Units of fuel.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub fuel: u64,
+    /// Processor time of its own guest in ticks of a millisecond; whatever is shorter than a tick is often none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cpu_ms: u64,
     /// Highest sum of its memories, in bytes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub memory_bytes: u64,

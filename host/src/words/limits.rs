@@ -4,6 +4,7 @@
 //! may change has its default here and its key in `[limits]` of `lazaret.toml`.
 
 pub mod records;
+pub mod run;
 pub mod scrubbing;
 pub mod servers;
 mod together;

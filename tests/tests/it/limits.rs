@@ -1,5 +1,7 @@
 //! Limits of `[limits]`, and what they say when they are reached.
 
+use lazaret::words::event::Answer;
+use lazaret::words::id::RunId;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
 
@@ -82,4 +84,53 @@ async fn what_a_model_reads_of_a_failure_has_no_path_of_the_host() {
     let seen = json!({"when": "it is in docs:/a.txt", "text": "Seen."});
     let rig = rig.guest("echo").replies(&[call, seen]).open().await;
     assert_eq!(rig.pursue("Look.").await.1.expect("an answer"), "Seen.");
+}
+
+/// An agent that calls `first` of `hostile`, waits for a person, and calls the same again once it goes on, in another host.
+async fn gone_on(
+    limits: &str,
+    first: (&str, Value),
+) -> (Rigged, RunId, lazaret::words::error::Result<String>) {
+    let policy = format!("ask = [\"echo.echo\"]\n[limits]\n{limits}\n[flow]\nhold = \"never\"");
+    let call = |args: &Value| json!({"tool": format!("hostile.{}", first.0), "args": args});
+    let replies = [
+        json!({ "calls": [call(&first.1)] }),
+        json!({"calls": [{"tool": "echo.echo", "args": {"text": "a"}}]}),
+        json!({ "calls": [call(&first.1)] }),
+        json!({"text": "It never ended."}),
+    ];
+    let rig = Rig::of(&policy).replies(&replies).kept().await;
+    let rig = rig.guest("hostile").guest("echo").open().await;
+    let (run, left) = rig.pursue("Go on.").await;
+    assert_eq!(left.unwrap_err().code(), Code::Asked);
+    rig.answer(Answer::Allow).await;
+    let rig = rig.restart().await;
+    let ended = rig.resume_agent(&run).await;
+    (rig, run, ended)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_run_has_written_before_it_was_left_counts_and_a_replay_ends_there_too() {
+    let text = json!({"bytes": 500_000});
+    let (rig, run, ended) = gone_on("run_journal_mib = 1", ("text", text.clone())).await;
+    let error = ended.unwrap_err();
+    assert_eq!(error.code(), Code::OverBudget, "{error:?}");
+    assert!(
+        error.hints()[0].contains("`[limits] run_journal_mib`"),
+        "{error:?}"
+    );
+    let replayed = rig.replay(&run).await;
+    assert!(replayed.diverged.is_none(), "{:?}", replayed.diverged);
+    let (_, _, ended) = gone_on("run_journal_mib = 2", ("text", text)).await;
+    assert_eq!(ended.unwrap(), "It never ended.");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn processor_time_that_a_run_has_used_before_it_was_left_is_used() {
+    let limits = |run_ms: u32| format!("cpu_ms = 200\nrun_cpu_ms = {run_ms}");
+    let all = "all its calls may use together";
+    let (rig, run, _) = gone_on(&limits(300), ("spin", json!({}))).await;
+    assert!(rig.journal(&run).await.contains(all));
+    let (rig, run, _) = gone_on(&limits(60_000), ("spin", json!({}))).await;
+    assert!(!rig.journal(&run).await.contains(all));
 }

@@ -31,11 +31,8 @@ pub(super) struct Batch {
     pub(super) records: Vec<Record>,
     pub(super) contents: Vec<(Digest, String)>,
     bytes: usize,
-    next: HashMap<RunId, Seq>,
-    /// Of the runs under way: the time of the last record.
-    at: HashMap<RunId, u64>,
-    /// Of the runs under way: the last record that is on the disk.
-    safe: HashMap<RunId, Seq>,
+    /// The runs under way.
+    open: HashMap<RunId, Open>,
     ended: Ended,
     /// Runs that were read, and that were imported: nothing is appended to them.
     imported: Ended,
@@ -46,6 +43,19 @@ pub(super) struct Batch {
     pub(super) cut: Option<(RunId, Seq)>,
     /// How often the disk was waited for.
     pub(super) syncs: u64,
+}
+
+/// A run under way.
+#[derive(Default)]
+struct Open {
+    /// The next place.
+    next: Seq,
+    /// The time of the last record.
+    at: u64,
+    /// The last record that is on the disk.
+    safe: Option<Seq>,
+    /// About how many bytes all its records take.
+    kept: u64,
 }
 
 /// Runs that have ended, the newest of them: nothing may come after a run's last record.
@@ -83,54 +93,67 @@ impl Batch {
         if is_cut || self.ended.runs.contains(run) {
             return Err(Error::new(Code::Cancelled, "the run has ended"));
         }
-        let next = self.next.entry(run.clone()).or_insert(0);
-        let seq = *next;
-        *next += 1;
+        match self.open.get_mut(run) {
+            Some(open) => open.next += 1,
+            None => {
+                let open = Open {
+                    next: 1,
+                    ..Open::default()
+                };
+                self.open.insert(run.clone(), open);
+            }
+        }
         if matches!(event, Event::Stopped(_)) {
             // Where nothing of it is written yet, all of it is written at once.
             self.ahead.remove(run);
             self.let_go(run);
         }
-        Ok(seq)
+        Ok(next)
     }
 
     /// How many records a run has that goes on here.
     pub(super) fn placed(&self, run: &RunId) -> Seq {
-        self.next.get(run).copied().unwrap_or(0)
+        self.open.get(run).map_or(0, |open| open.next)
     }
 
-    /// The time of the record that came last in a run.
-    pub(super) fn stamp(&mut self, run: &RunId, at: u64) {
+    /// A record came in a run at that time, and takes so much.
+    pub(super) fn came(&mut self, run: &RunId, at: u64, bytes: u64) {
         // Not after its end.
-        if self.next.contains_key(run) {
-            self.at.insert(run.clone(), at);
+        if let Some(open) = self.open.get_mut(run) {
+            open.at = at;
+            open.kept = open.kept.saturating_add(bytes);
         }
     }
 
-    /// That time.
-    pub(super) fn stamped(&self, run: &RunId) -> u64 {
-        self.at.get(run).copied().unwrap_or(0)
+    /// About how many bytes the records of a run take that goes on here.
+    pub(super) fn kept(&self, run: &RunId) -> u64 {
+        self.open.get(run).map_or(0, |open| open.kept)
     }
 
-    /// A run goes on after the last of its records.
+    /// The time of the record that came last in a run.
+    pub(super) fn stamped(&self, run: &RunId) -> u64 {
+        self.open.get(run).map_or(0, |open| open.at)
+    }
+
+    /// A run goes on after the last of its records, which take `kept` bytes together.
     ///
     /// # Errors
     /// `BadInput` where it was imported.
-    pub(super) fn take_up(&mut self, run: &RunId, last: Seq) -> Result<()> {
+    pub(super) fn take_up(&mut self, run: &RunId, last: Seq, kept: u64) -> Result<()> {
         if self.imported.runs.contains(run) {
             let what = format!("the run `{run}` was imported, so nothing in it goes on");
             return Err(Error::bad_input(what).hint("only a run that began here does; begin anew"));
         }
         self.ended.remove(run);
-        self.next.insert(run.clone(), last + 1);
+        let open = self.open.entry(run.clone()).or_default();
+        open.next = last + 1;
+        open.kept = kept;
         Ok(())
     }
 
     /// Nothing more is appended to a run here.
     pub(super) fn let_go(&mut self, run: &RunId) {
-        self.next.remove(run);
-        self.at.remove(run);
-        self.safe.remove(run);
+        self.open.remove(run);
         self.ended.add(run);
     }
 
@@ -186,14 +209,15 @@ impl Batch {
 
     /// Whether a record is on the disk, as far as is known.
     pub(super) fn is_safe(&self, run: &RunId, seq: Seq) -> bool {
-        self.safe.get(run).is_some_and(|safe| *safe >= seq)
+        let safe = self.open.get(run).and_then(|open| open.safe);
+        safe.is_some_and(|safe| safe >= seq)
     }
 
     /// These are the last records on the disk, of each run.
     pub(super) fn now_safe(&mut self, synced: HashMap<RunId, Seq>) {
         for (run, seq) in synced {
-            if self.next.contains_key(&run) {
-                self.safe.insert(run, seq);
+            if let Some(open) = self.open.get_mut(&run) {
+                open.safe = Some(seq);
             }
         }
     }

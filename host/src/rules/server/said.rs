@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::rules::policy::Bounds;
+use crate::rules::bounds::Bounds;
 use crate::rules::sanitise::visible;
 use crate::rules::schema::Schema;
 use crate::words::error::{Code, Error, Result};

@@ -608,8 +608,9 @@ impl Script<'_> {
     ) -> Result<(ScriptGuest, Step)> {
         let station = self.station;
         let cpu_ms = station.gate.policy().scripts.cpu_ms;
+        let time = (cpu_ms, &self.caller.known.cpu_time);
         let starting = async {
-            let mut guest = engine.guest(&station.quarantine, cpu_ms).await?;
+            let mut guest = engine.guest(&station.quarantine, time).await?;
             let given = (begun.seed, begun.now);
             let step = guest.start(source, &begun.bounds, given).await?;
             Ok((guest, step))

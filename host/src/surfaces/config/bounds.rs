@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use super::file::{ConfigFile, LimitTable, SearchTable};
+use crate::rules::bounds::Bounds;
 use crate::rules::health::Weights;
-use crate::rules::policy::{Bounds, Policy};
+use crate::rules::policy::Policy;
 use crate::rules::running::{Attaching, Watching};
 use crate::rules::search::SearchRules;
 use crate::rules::signature::Brevity;
 use crate::words::error::{Error, Result};
+use crate::words::limits::run::{RUN_CPU_MS_MAX, RUN_JOURNAL_MIB_MAX};
 use crate::words::limits::tuned::{CATALOGUE_LINE_CHARS_MIN, HANDLES_MIN, WASM_STACK_MIB_MIN};
 use crate::words::limits::{
     ATTACHMENT_BYTES, CALL_RETRIES_MAX, CALL_TIMEOUT_MS_MAX, FETCH_BODY_BYTES, HANDLES,
@@ -62,17 +64,24 @@ pub(super) fn silent(bounds: &mut Bounds, files: &Files<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What one guest has of stack, and one run of handles.
+/// What one guest has of stack, and one run of handles, of processor time and of the journal.
 ///
 /// # Errors
 /// `BadInput` for a number out of its range.
 pub(super) fn room(bounds: &mut Bounds, files: &Files<'_>) -> Result<()> {
     if let Some(mib) = least(files, |limits| limits.stack_mib) {
         let all = (WASM_STACK_MIB_MIN, WASM_STACK_BYTES >> 20);
-        bounds.stack_bytes = within("[limits] stack_mib", mib, all)? << 20;
+        bounds.guest.stack_bytes = within("[limits] stack_mib", mib, all)? << 20;
     }
     if let Some(handles) = least(files, |limits| limits.handles) {
-        bounds.handles = within("[limits] handles", handles, (HANDLES_MIN, HANDLES))?;
+        bounds.run.handles = within("[limits] handles", handles, (HANDLES_MIN, HANDLES))?;
+    }
+    if let Some(ms) = least(files, |limits| limits.run_cpu_ms) {
+        bounds.run.cpu_ms = within("[limits] run_cpu_ms", ms, (1, RUN_CPU_MS_MAX))?;
+    }
+    if let Some(mib) = least(files, |limits| limits.run_journal_mib) {
+        let all = (1, RUN_JOURNAL_MIB_MAX);
+        bounds.run.journal_bytes = within("[limits] run_journal_mib", mib, all)? << 20;
     }
     Ok(())
 }
@@ -230,7 +239,8 @@ mod tests {
         let bounds = |texts: &[&str]| {
             with(texts, |files| {
                 let mut bounds = Bounds::default();
-                room(&mut bounds, files).map(|()| (bounds.stack_bytes >> 20, bounds.handles))
+                room(&mut bounds, files)
+                    .map(|()| (bounds.guest.stack_bytes >> 20, bounds.run.handles))
             })
         };
         assert_eq!(bounds(&[""]).unwrap(), (16, 4_096));

@@ -454,6 +454,11 @@ pub struct LimitTable {
     /// Outcomes that one run holds at once under handles, from 16 to 4096; absent: 4096. Their names follow from it: `h4096`
     /// is the longest.
     pub handles: Option<usize>,
+    /// Processor time of all guests of one run together, scripts included, up to a week; absent: an hour. Waiting is free.
+    pub run_cpu_ms: Option<u64>,
+    /// MiB that the records of one run, and what they hold, take in the journal, up to 1048576; absent: 1024. A run that has
+    /// filled them begins nothing more.
+    pub run_journal_mib: Option<u64>,
     /// Events of a run that wait for one watcher, from 1 to 1024; absent: 256. Of what comes then, pieces of replies and
     /// progress are dropped, and it is told how many; records are not.
     pub watch_events: Option<usize>,

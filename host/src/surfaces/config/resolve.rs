@@ -30,12 +30,13 @@ use super::wards;
 use crate::edges::vault::{Backend, Vault};
 use crate::guests::catalog::Collisions;
 use crate::guests::plugin::{self, Installed};
+use crate::rules::bounds::Bounds;
 use crate::rules::codec::Wire;
 use crate::rules::file::AT_HOME;
 use crate::rules::grant::{Access, Destination, FetchBounds, Grant, MountGrant, Pattern};
 use crate::rules::inbound::{Inbound, Treatment};
 use crate::rules::manifest::Risk;
-use crate::rules::policy::{Bounds, Line, Mount, Policy, Room, ScriptRules};
+use crate::rules::policy::{Line, Mount, Policy, Room, ScriptRules};
 use crate::rules::price::Priced;
 use crate::rules::questions::AskRules;
 use crate::rules::running::{Abort, Caching, RunRules};
@@ -136,7 +137,7 @@ pub(super) fn resolve(mut setup: Setup, files: &[(&Path, &ConfigFile)]) -> Resul
         .iter()
         .filter_map(|(_, file)| file.limits.memory_mib)
         .min();
-    setup.policy.bounds.memory_bytes =
+    setup.policy.bounds.guest.memory_bytes =
         asked.map_or(GUEST_MEMORY_BYTES, |mib| mib.saturating_mul(1 << 20));
     // The longest wait that is asked for holds, however short the usual one is.
     let waits = files
@@ -638,8 +639,14 @@ fn tighten(bounds: &mut Bounds, table: &LimitTable) -> Result<()> {
             "`{name}` is 0, so no tool could ever run"
         )));
     }
-    bounds.fuel = table.fuel.unwrap_or(bounds.fuel).min(bounds.fuel);
-    bounds.cpu_ms = table.cpu_ms.unwrap_or(bounds.cpu_ms).min(bounds.cpu_ms);
+    bounds.guest.fuel = table
+        .fuel
+        .unwrap_or(bounds.guest.fuel)
+        .min(bounds.guest.fuel);
+    bounds.guest.cpu_ms = table
+        .cpu_ms
+        .unwrap_or(bounds.guest.cpu_ms)
+        .min(bounds.guest.cpu_ms);
     bounds.timeout_ms = table
         .timeout_ms
         .unwrap_or(bounds.timeout_ms)

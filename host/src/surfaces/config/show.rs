@@ -384,9 +384,9 @@ fn runs_of(config: &Config, own: &ConfigFile, theirs: &ConfigFile) -> Result<Run
 fn limits_of(policy: &Policy, rules: &RunRules, answer_bytes: Option<usize>) -> LimitTable {
     let (bounds, scripts) = (policy.bounds, policy.scripts);
     LimitTable {
-        fuel: Some(bounds.fuel),
-        cpu_ms: Some(bounds.cpu_ms),
-        memory_mib: Some(bounds.memory_bytes >> 20),
+        fuel: Some(bounds.guest.fuel),
+        cpu_ms: Some(bounds.guest.cpu_ms),
+        memory_mib: Some(bounds.guest.memory_bytes >> 20),
         timeout_ms: Some(bounds.timeout_ms),
         calls: Some(bounds.calls),
         script_calls: Some(scripts.calls),
@@ -403,8 +403,10 @@ fn limits_of(policy: &Policy, rules: &RunRules, answer_bytes: Option<usize>) -> 
         answer_bytes: Some(answer_bytes.unwrap_or(FETCH_BODY_BYTES)),
         attachments: Some(rules.attaching.files),
         attachment_bytes: Some(rules.attaching.bytes),
-        stack_mib: Some(bounds.stack_bytes >> 20),
-        handles: Some(bounds.handles),
+        stack_mib: Some(bounds.guest.stack_bytes >> 20),
+        handles: Some(bounds.run.handles),
+        run_cpu_ms: Some(bounds.run.cpu_ms),
+        run_journal_mib: Some(bounds.run.journal_bytes >> 20),
         watch_events: Some(rules.watching.events),
     }
 }
