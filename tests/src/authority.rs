@@ -22,6 +22,8 @@ pub const PAST: (i32, i32) = (2001, 2002);
 /// After.
 pub const FUTURE: (i32, i32) = (2119, 2120);
 
+/// What `/out` is answered with: the same host, without encryption.
+const OUT: &str = "HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1/\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 /// What a server says inside the encryption.
 const INSIDE: &str = "HTTP/1.1 200 x\r\ncontent-type: text/plain\r\ncontent-length: 6\r\nconnection: close\r\n\r\ninside";
 
@@ -154,7 +156,9 @@ fn serve(mut stream: StreamOwned<ServerConnection, TcpStream>, requests: &Atomic
     let mut piece = [0; 4_096];
     if let Ok(1..) = stream.read(&mut piece) {
         requests.fetch_add(1, Ordering::SeqCst);
-        let _ = stream.write_all(INSIDE.as_bytes());
+        let leads_out = piece.starts_with(b"GET /out ");
+        let answer = if leads_out { OUT } else { INSIDE };
+        let _ = stream.write_all(answer.as_bytes());
         stream.conn.send_close_notify();
         let _ = stream.flush();
     }

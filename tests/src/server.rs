@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde::Deserialize;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -36,6 +37,8 @@ pub struct Answer {
     pub stall: bool,
     /// Repeats the body for ever.
     pub endless: bool,
+    /// Repeats it at this pace, one time in so many milliseconds.
+    pub drips_ms: u64,
     /// Puts all that it was sent into headers and body, in every spelling that it knows.
     pub reflect: bool,
     /// Each character of the body is one byte, so that it may be no text.
@@ -207,8 +210,13 @@ async fn serve(
     }
     if answer.endless {
         // Until the client has had enough.
+        let mut pace = tokio::time::interval(Duration::from_millis(answer.drips_ms.max(1)));
         loop {
+            if answer.drips_ms > 0 {
+                pace.tick().await;
+            }
             stream.write_all(&body).await?;
+            stream.flush().await?;
         }
     }
     if answer.stall {

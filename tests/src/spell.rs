@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use aho_corasick::AhoCorasick;
+
 /// A text in base64 (three alignments, both alphabets, in lines, with two bytes a character), hex, percent, `\u`, entities,
 /// octal and numbers, some of these escaped once more, and as it is; from its end to its beginning; packed; and in two halves where each is long enough.
 #[must_use]
@@ -115,16 +117,21 @@ pub fn base64(bytes: &[u8]) -> String {
 /// Where a secret, in any spelling, stands in some bytes; of base64 the part that it alone decides.
 #[must_use]
 pub fn found(secret: &str, bytes: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(bytes);
-    let lower = text.to_lowercase();
-    let core = |spelling: &str| {
-        // Ends of base64 depend on what stands beside the secret.
-        let length = spelling.trim_end_matches('=').len();
-        spelling[4.min(length)..length.saturating_sub(2).max(4.min(length))].to_owned()
+    let find = |spellings: Vec<String>, any_case: bool| {
+        let cores = spellings.iter().map(|spelling| core(spelling));
+        let mut search = AhoCorasick::builder();
+        let search = search.ascii_case_insensitive(any_case).build(cores);
+        let found = search.expect("few spellings").find(bytes)?;
+        spellings.get(found.pattern().as_usize()).cloned()
     };
-    spelled(secret).into_iter().find(|spelling| {
-        let core = core(spelling);
-        text.contains(&core)
-            || lower.contains(&core.to_lowercase()) && core.contains(['%', '\\', '&'])
-    })
+    let mut escaped = spelled(secret);
+    escaped.retain(|spelling| core(spelling).contains(['%', '\\', '&']));
+    find(spelled(secret), false).or_else(|| find(escaped, true))
+}
+
+/// What of a spelling is the secret's own: ends of base64 depend on what stands beside it.
+fn core(spelling: &str) -> &str {
+    let length = spelling.trim_end_matches('=').len();
+    let begin = 4.min(length);
+    &spelling[begin..length.saturating_sub(2).max(begin)]
 }

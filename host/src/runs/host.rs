@@ -353,7 +353,7 @@ impl Host {
     /// under which key it happens only once.
     ///
     /// # Errors
-    /// As [`Host::call`]; `BadInput` for a key that is empty or too long.
+    /// As [`Host::call`]; `BadInput` for a key that is empty or too long, or holds a secret.
     pub async fn call_asked(
         &self,
         run: RunId,
@@ -361,17 +361,28 @@ impl Host {
         (request, written, asked): (Request, &Written, Invocation),
         tasks: &Tasks,
     ) -> Result<Called> {
-        if let Some(key) = &asked.key
-            && !(1..=CALL_KEY_CHARS).contains(&key.chars().count())
-        {
-            let what = format!("the key of a call has 1 to {CALL_KEY_CHARS} characters");
-            return Err(Error::bad_input(what));
-        }
+        asked
+            .key
+            .as_deref()
+            .map_or(Ok(()), |key| self.check_key(key))?;
         let wished = (run.clone(), written.label());
         let work = self.call_one(wished, surface, (request, asked), tasks);
         let mut called = self.ended_once(&run, tasks, work).await?;
         called.outcome.result = called.outcome.result.map_err(|error| self.named(error));
         Ok(called)
+    }
+
+    /// A call that happens once is found by its key on record, where no secret stands.
+    fn check_key(&self, key: &str) -> Result<()> {
+        if !(1..=CALL_KEY_CHARS).contains(&key.chars().count()) {
+            let what = format!("the key of a call has 1 to {CALL_KEY_CHARS} characters");
+            return Err(Error::bad_input(what));
+        }
+        if self.station.scrub.known().finds_in(key.as_bytes()) {
+            let what = "the key of a call holds the value of a secret, and keys are kept on record";
+            return Err(Error::bad_input(what).hint("name the call by something that may be read"));
+        }
+        Ok(())
     }
 
     /// A failure with what the system whose profile was chosen calls it.

@@ -1,5 +1,6 @@
 //! Calls that are made again, and calls that need not be: retries, a turn's cache, a client's keys.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -14,7 +15,8 @@ use lazaret::words::message::WishedArgs;
 use lazaret_tests::nobody::Nobody;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
-use lazaret_tests::verdict::check_records;
+use lazaret_tests::spell::found;
+use lazaret_tests::verdict::{check_records, files_with};
 
 fn page(server: &Server, path: &str) -> String {
     format!("http://127.0.0.1:{}{path}", server.port())
@@ -539,4 +541,28 @@ async fn repeats_and_bounds_as_they_stand_on_record() {
     let (run, answer) = rig.pursue("Count.").await;
     assert_eq!(answer.expect_err("the guard").code(), Code::OverBudget);
     assert_golden("agent-repeats", &rig.journal(&run).await);
+}
+
+/// What is on record is looked through by key, and no secret stands there: such a key would be found again by nobody, or
+/// by whoever writes what stands in its place.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_that_holds_a_secret_is_refused_and_stands_nowhere() {
+    const SECRET: &str = "zq9K7mPw2XvR4tLb";
+    let rig = Rig::of("").kept().await.secret("name", SECRET);
+    let rig = rig.open().await;
+    for held in [SECRET.to_owned(), format!("call {SECRET} 2")] {
+        let request = Request {
+            tool: "text.count".to_owned(),
+            args: WishedArgs::Json(json!({"text": "a"})),
+        };
+        let (run, tasks) = (rig.host.new_run(), Tasks::new());
+        let call = (request, &Written::Typed, key(&held));
+        let refused = rig.host.call_asked(run, Surface::Cli, call, &tasks).await;
+        let error = refused.expect_err("a secret is no key");
+        assert_eq!(error.code(), Code::BadInput);
+        let told = format!("{error:?}");
+        assert_eq!(found(SECRET, told.as_bytes()), None, "{told}");
+    }
+    let folder = Path::new(rig.folder());
+    assert_eq!(files_with(SECRET, folder), Vec::<String>::new());
 }
