@@ -73,6 +73,7 @@ mod surfaces;
 mod tls;
 mod trust;
 mod two_files;
+mod typed;
 mod vouched;
 mod watching;
 mod whose;

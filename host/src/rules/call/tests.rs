@@ -143,6 +143,25 @@ fn an_answer_is_for_one_component_and_its_arguments() {
     assert_eq!(asked(&one).0, asked(&one.clone()).0);
     assert_ne!(asked(&one).0, asked(&component).0);
     assert_ne!(asked(&one).0, asked(&args).0);
+    // Arguments are one value, however they are written down.
+    let given = |text: &str| {
+        let args = Args::own(serde_json::from_str(text).unwrap());
+        asked(&Call {
+            args,
+            ..one.clone()
+        })
+        .0
+    };
+    let said = given(r#"{"a":1,"b":[1,2]}"#);
+    assert_eq!(said, given(r#"{ "b": [1, 2], "\u0061": 1 }"#));
+    for other in [
+        r#"{"a":1,"b":[2,1]}"#,
+        r#"{"a":"1","b":[1,2]}"#,
+        r#"{"a":1,"b":"[1,2]"}"#,
+        r#"{"a":1,"b":[1,2],"c":null}"#,
+    ] {
+        assert_ne!(said, given(other), "{other}");
+    }
 }
 
 #[test]

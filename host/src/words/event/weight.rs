@@ -13,13 +13,15 @@ impl Event {
     pub fn weight(&self) -> u64 {
         let more = match self {
             // Two for each effect: their large parts alone are counted, since writing them down would cost as much again.
-            Self::Judged(judged) => of_content(&judged.content) + of_weighed(&judged.weighed),
+            Self::Judged(judged) => {
+                of_content(&judged.content).saturating_add(of_weighed(&judged.weighed))
+            }
             Self::Finished(finished) => {
                 let remade = finished.remade.as_deref();
-                of_end(&finished.end)
-                    + remade.map_or(0, |remade| {
-                        of_content(&remade.content) + of_weighed(&remade.weighed)
-                    })
+                let remade = remade.map_or(0, |remade| {
+                    of_content(&remade.content).saturating_add(of_weighed(&remade.weighed))
+                });
+                of_end(&finished.end).saturating_add(remade)
             }
             Self::Started(_)
             | Self::Brought(_)
