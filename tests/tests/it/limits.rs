@@ -86,6 +86,17 @@ async fn what_a_model_reads_of_a_failure_has_no_path_of_the_host() {
     assert_eq!(rig.pursue("Look.").await.1.expect("an answer"), "Seen.");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_loop_ends_at_the_tick_that_is_its_last() {
+    for most in [1_u64, 50] {
+        let policy = format!("limits.cpu_ms = {most}");
+        let rig = Rig::of(&policy).guest("hostile").open().await;
+        let outcome = rig.call("hostile.spin", json!({})).await.outcome;
+        assert_eq!(rig::error(&outcome).code(), Code::TooSlow);
+        assert_eq!(outcome.spent.cpu_ms, most);
+    }
+}
+
 /// An agent that calls `first` of `hostile`, waits for a person, and calls the same again once it goes on, in another host.
 async fn gone_on(
     limits: &str,
