@@ -172,8 +172,8 @@ impl Gate {
     /// `Judged`, as durable as the effect asks, and `Finished`, whatever came of it.
     ///
     /// # Errors
-    /// `Denied`; `Asked` where a person has to say; or the journal's own failure, in which case nothing
-    /// was performed.
+    /// `Denied`; `Asked` where a person has to say; `OverBudget` where the run may begin nothing more, which leaves no
+    /// record; or the journal's own failure. Then nothing was performed.
     pub(crate) async fn pass<E, T, F, Fut>(
         &self,
         caller: &Caller,
@@ -192,28 +192,20 @@ impl Gate {
             caller,
             of: Some(seq),
         };
-        // What is shown is the end of a run, and its answer stands on record before.
-        let room = match E::KIND {
-            EffectKind::Show => Ok(()),
-            EffectKind::Call | EffectKind::Fetch | EffectKind::File | EffectKind::Keep => {
-                self.check_room(caller)
-            }
-        };
-        let performed = match room {
-            Ok(()) => perform(permit).await,
-            Err(full) => Performed::of(Err(full), caller.label.clone(), Spent::default()),
-        };
+        let performed = perform(permit).await;
         open.of = None;
         let at = self.finish(caller, seq, &performed)?.at;
         Ok(Passed { seq, at, performed })
     }
 
-    /// The run has room in the journal for what comes of another effect.
+    /// The run may begin something more.
     ///
     /// # Errors
-    /// `OverBudget`.
-    pub(crate) fn check_room(&self, caller: &Caller) -> Result<()> {
-        let kept = self.journal.kept(&caller.run);
+    /// `OverBudget` where its guests have used up their processor time, or its records what they may take in the
+    /// journal.
+    pub(crate) fn check_run(&self, caller: &Caller) -> Result<()> {
+        caller.known.cpu_time.check()?;
+        let kept = self.journal.kept(&caller.run)?;
         self.policy.bounds.run.check_journal(kept)
     }
 
@@ -375,6 +367,11 @@ impl Gate {
         (subject, content): (String, Content),
         (weighed, verdict): (Vec<Weighed>, Verdict),
     ) -> Result<Stamp> {
+        // What is shown is the end of a run, and what the host wishes is a part of something that has begun. Nothing
+        // else is even judged: a refusal would fill the journal as well.
+        if effect != EffectKind::Show && caller.origin != Origin::Host {
+            self.check_run(caller)?;
+        }
         let wished = Wished {
             subject,
             content,

@@ -194,6 +194,9 @@ pub struct Expect {
     pub log_lines: Option<usize>,
     /// Texts in the journal, in this order.
     pub journal: Vec<String>,
+    /// Why a replay of the run does not come to the same: not all that it takes was kept, or the policy is not the one
+    /// that it had. It comes to the same where nothing is said.
+    pub not_again: String,
     /// Requests that reached the server; nothing else did.
     pub requests: usize,
     /// Files that hold this afterwards; empty for one that must not be there.

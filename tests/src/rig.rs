@@ -1,5 +1,6 @@
 //! A host for one test: `Rig::of(POLICY).guest("hostile").open().await`, then `rig.call(…)`.
 
+mod again;
 mod names;
 
 use std::collections::{HashMap, VecDeque};
@@ -26,9 +27,8 @@ use lazaret::runs::audit::Audit;
 use lazaret::runs::brought::Chosen;
 use lazaret::runs::host::{Called, Goal, Host, Places, Records, Setup, With};
 use lazaret::runs::left::{Resumed, Waiting};
-use lazaret::runs::replay::Replayed;
 use lazaret::runs::served;
-use lazaret::runs::session::{Earlier, Joining, Session};
+use lazaret::runs::session::{Joining, Session};
 use lazaret::runs::written::Written;
 use lazaret::surfaces::config;
 use lazaret::words::clock::Clock;
@@ -287,16 +287,6 @@ impl Rig {
         })
     }
 
-    /// Runs these records again, with the policy of now.
-    ///
-    /// # Panics
-    /// Where not all was kept that this takes.
-    pub async fn replay(&self, records: &[Record]) -> Replayed {
-        let setup = self.setup().expect("the policy of a test is sound");
-        let replayed = Host::replay(setup, (records, Earlier::default()), None).await;
-        replayed.expect("all is on record that a replay takes")
-    }
-
     /// Looks at the records that are kept here, with no host around them.
     ///
     /// # Panics
@@ -410,18 +400,6 @@ impl Rig {
 }
 
 impl Rigged {
-    /// Runs a run again from its records.
-    ///
-    /// # Panics
-    /// Where it cannot be.
-    pub async fn replay(&self, run: &RunId) -> Replayed {
-        let records = self.records(run).await;
-        let earlier = self.host.before(&records).await.expect("a session");
-        let setup = self.rig.setup().expect("the policy of a test is sound");
-        let replayed = Host::replay(setup, (&records, earlier), None).await;
-        replayed.expect("all that it takes was kept")
-    }
-
     /// Calls a tool as a person on the command line would.
     pub async fn call(&self, tool: &str, args: Value) -> Called {
         self.call_text(tool, &args.to_string()).await

@@ -231,6 +231,8 @@ impl Journal {
         ahead: Option<Ahead>,
     ) -> Result<Stamp> {
         self.clean(&mut event);
+        // As it was said, so that it counts the same when it is read again; and before anybody is kept waiting.
+        let weight = event.weight();
         let (stamp, nudge, line) = {
             let mut batch = lock(&self.0.batch);
             batch.check()?;
@@ -247,7 +249,7 @@ impl Journal {
             };
             let at = record.at;
             batch.set_aside_contents(&mut record.event);
-            batch.came(run, at, record.event.weight());
+            batch.came(run, at, weight);
             batch.records.push(record.clone());
             // Written when nobody waits for it.
             let line = said::line(&record);
@@ -477,8 +479,8 @@ impl Journal {
     pub fn take_up(&self, run: &RunId, records: &[Record]) -> Result<()> {
         check_open(run, records)?;
         let last = records.last().map_or(0, |record| record.seq);
-        let mut batch = lock(&self.0.batch);
         let kept = records.iter().map(|record| record.event.weight()).sum();
+        let mut batch = lock(&self.0.batch);
         batch.take_up(run, last, kept)?;
         if let Some(onlooker) = self.0.onlooker.get() {
             onlooker.taken_up(records);
@@ -493,8 +495,10 @@ impl Journal {
     }
 
     /// About how many bytes the records of a run take that goes on here, and what they hold.
-    #[must_use]
-    pub fn kept(&self, run: &RunId) -> u64 {
+    ///
+    /// # Errors
+    /// Of a replay: why the run began nothing more where it is.
+    pub fn kept(&self, run: &RunId) -> Result<u64> {
         lock(&self.0.batch).kept(run)
     }
 
@@ -508,6 +512,12 @@ impl Journal {
     pub fn cut(&self, run: &RunId, records: usize) {
         let records = Seq::try_from(records).unwrap_or(Seq::MAX);
         lock(&self.0.batch).cut = Some((run.clone(), records));
+    }
+
+    /// From so many records on a run has begun nothing more for this reason, for a replay: neither does that.
+    pub fn spend(&self, run: &RunId, (from, why): (Seq, &Error)) {
+        let why = (why.code(), why.message().to_owned());
+        lock(&self.0.batch).spent = Some((run.clone(), from, why));
     }
 
     /// Lets go of a run that is left: it may be taken up elsewhere, and nothing is appended to it here.

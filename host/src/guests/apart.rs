@@ -157,25 +157,33 @@ struct Isolated<'a> {
 impl Isolated<'_> {
     /// What is no JavaScript may be TypeScript.
     async fn run(&self, code: &str) -> Done {
-        let (done, is_program) = self.run_as(code).await;
+        let (mut done, is_program) = self.run_as(code).await;
         if is_program {
             return done;
         }
         let station = self.wish.station;
         let source = format!("(\n{code}\n)");
-        let blanking = station.scripts.blank_apart(&station.quarantine, &source);
-        let blanked = match blanking.await {
-            Err(error) if error.code() == Code::Busy => return Done::free(error),
+        let typed = (source.as_str(), &self.wish.caller.known.cpu_time);
+        let blanking = station.scripts.blank_apart(&station.quarantine, typed);
+        let (read, cpu_ms) = blanking.await;
+        let before_ms = done.spent.cpu_ms.saturating_add(cpu_ms);
+        let blanked = match read {
+            Err(error) if error.code() == Code::Busy => {
+                done = Done::free(error);
+                None
+            }
             read => read.ok().filter(|blanked| *blanked != source),
         };
         let blanked = blanked.as_deref().and_then(|blanked| {
             let inside = blanked.strip_prefix("(\n")?;
             inside.strip_suffix("\n)")
         });
-        match blanked {
-            Some(code) => self.run_as(code).await.0,
-            None => done,
+        done.spent.cpu_ms = 0;
+        if let Some(code) = blanked {
+            done = self.run_as(code).await.0;
         }
+        done.spent.cpu_ms = done.spent.cpu_ms.saturating_add(before_ms);
+        done
     }
 
     /// Runs it; and whether it was a program at all.

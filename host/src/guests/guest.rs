@@ -49,17 +49,17 @@ pub(super) struct Inside {
 
 /// What a guest is here for.
 pub(super) enum Errand {
-    /// To read out its manifest. Every request is refused.
-    Manifest,
+    /// To read: its own manifest, or a source, on this processor time. Every request is refused.
+    Read(CpuTime),
     /// To run a tool.
     Call(Box<Visit>),
 }
 
 impl Errand {
-    /// The processor time that it shares with all guests of its run; what reads out a manifest is of no run.
-    fn cpu_time(&self) -> Arc<CpuTime> {
+    /// The processor time that it shares with all guests of its run.
+    fn cpu_time(&self) -> CpuTime {
         match self {
-            Self::Manifest => Arc::default(),
+            Self::Read(cpu_time) => cpu_time.clone(),
             Self::Call(visit) => visit.caller.known.cpu_time.clone(),
         }
     }
@@ -178,9 +178,13 @@ impl Linked {
             .collect()
     }
 
-    /// Reads the manifest in a guest that may do nothing.
+    /// Reads the manifest in a guest that may do nothing, and is of no run.
     pub(super) async fn manifest(&self, quarantine: &Quarantine) -> Result<String> {
-        let mut store = store_for(quarantine, MANIFEST_BOUNDS, Errand::Manifest)?;
+        let mut store = store_for(
+            quarantine,
+            MANIFEST_BOUNDS,
+            Errand::Read(CpuTime::default()),
+        )?;
         let _ticking = quarantine.ticker().run();
         let reading = tokio::time::timeout(MANIFEST_TIMEOUT, async {
             let guest = self.0.instantiate_async(&mut store).await?;
@@ -239,7 +243,7 @@ impl Linked {
         };
         let fuel = bounds.fuel.saturating_sub(store.get_fuel().unwrap_or(0));
         let inside = store.into_data();
-        let cpu_ms = inside.meter.ticks();
+        let cpu_ms = inside.cpu_ms();
         let memory_bytes = u64::try_from(inside.meter.peak_bytes()).unwrap_or(u64::MAX);
         let us = Spent::since(began).us;
         let trail = inside.into_trail();
@@ -360,10 +364,15 @@ impl Inside {
         &mut self.table
     }
 
+    /// Milliseconds of processor time that the guest has used.
+    pub(super) fn cpu_ms(&self) -> u64 {
+        self.meter.ticks()
+    }
+
     /// What stopped the guest.
     pub(super) fn explain(&self, error: &wasmtime::Error) -> Error {
         let (who, wrote) = match &self.errand {
-            Errand::Manifest => (Who::Reader, self.output.text(&Scrub::default())),
+            Errand::Read(_) => (Who::Reader, self.output.text(&Scrub::default())),
             Errand::Call(visit) => (Who::Tool, self.output.text(&visit.station.scrub)),
         };
         why_stopped(error, who, &self.meter, &wrote)
@@ -371,7 +380,7 @@ impl Inside {
 
     fn into_trail(self) -> Trail {
         let mut trail = match self.errand {
-            Errand::Manifest => Trail::default(),
+            Errand::Read(_) => Trail::default(),
             Errand::Call(visit) => {
                 let mut trail = visit.trail;
                 trail.label = visit.heard.label();

@@ -37,7 +37,7 @@ impl Inside {
     fn visit(&mut self) -> Result<&mut Visit, Refusal> {
         match &mut self.errand {
             Errand::Call(visit) => Ok(visit),
-            Errand::Manifest => Err(Refusal {
+            Errand::Read(_) => Err(Refusal {
                 code: types::Code::Denied,
                 message: "nothing may be asked for while the manifest is read".to_owned(),
                 retryable: false,

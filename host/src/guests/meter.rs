@@ -1,7 +1,5 @@
 //! The meter of one guest: memory and tables summed over all of them, and its processor time.
 
-use std::sync::Arc;
-
 use wasmtime::ResourceLimiter;
 
 use crate::rules::bounds::GuestBounds;
@@ -15,7 +13,7 @@ use crate::words::limits::{
 #[derive(Debug)]
 pub(super) struct Meter {
     bounds: GuestBounds,
-    cpu_time: Arc<CpuTime>,
+    cpu_time: CpuTime,
     memory_bytes: usize,
     table_elements: usize,
     peak_bytes: usize,
@@ -25,7 +23,7 @@ pub(super) struct Meter {
 
 impl Meter {
     /// The meter of a guest whose run has `cpu_time` for all its guests.
-    pub(super) fn new(bounds: GuestBounds, cpu_time: Arc<CpuTime>) -> Self {
+    pub(super) fn new(bounds: GuestBounds, cpu_time: CpuTime) -> Self {
         Self {
             bounds,
             cpu_time,

@@ -7,7 +7,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use super::apart::Done;
-use crate::words::error::Result;
+use crate::words::error::{Error, Result};
 use crate::words::event::{Noted, Scripted};
 use crate::words::id::Place;
 use crate::words::message::{Reply, Usage};
@@ -32,6 +32,10 @@ pub trait Recorded: fmt::Debug + Send + Sync {
 
     /// Whether the time of the run is over where it is.
     fn is_late(&self) -> bool;
+
+    /// What a script ends with in the step that comes next, since its time was over in it, or its run had used up what it
+    /// may: how much that is on this machine is no part of what comes again.
+    fn spent(&self) -> Option<Error>;
 
     /// What parts of calls, which do not come again, have used of models up to where the run is.
     fn used_inside(&self) -> Usage;

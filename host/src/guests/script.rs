@@ -101,54 +101,76 @@ impl Scripts {
         }
     }
 
-    /// Blanks out the types of a TypeScript source; what is left is JavaScript.
+    /// Blanks out the types of a TypeScript source on its run's processor time; what is left is JavaScript. Says how many
+    /// milliseconds that took, too.
     ///
     /// # Errors
     /// `BadInput` with line and column for what cannot be taken away; `Busy` where no slot becomes free in time.
-    pub async fn blank(&self, quarantine: &Quarantine, source: &str) -> Result<String> {
+    pub(crate) async fn blank(&self, quarantine: &Quarantine, what: Typed<'_>) -> Blanked {
         let deadline = Deadline::after_ms(CALL_TIMEOUT_MS);
-        let slot = quarantine.slots().take_script(deadline).await?;
-        self.blank_in(quarantine, source, slot).await
+        let slot = quarantine.slots().take_script(deadline);
+        self.blank_in(quarantine, what, slot).await
     }
 
     /// The same of a function that runs apart: whoever waits for that may hold the slot of a script meanwhile.
     ///
     /// # Errors
     /// As [`Scripts::blank`].
-    pub(super) async fn blank_apart(
-        &self,
-        quarantine: &Quarantine,
-        source: &str,
-    ) -> Result<String> {
+    pub(super) async fn blank_apart(&self, quarantine: &Quarantine, what: Typed<'_>) -> Blanked {
         let deadline = Deadline::after_ms(CALL_TIMEOUT_MS);
-        let slot = quarantine.slots().take_isolated(deadline).await?;
-        self.blank_in(quarantine, source, slot).await
+        let slot = quarantine.slots().take_isolated(deadline);
+        self.blank_in(quarantine, what, slot).await
     }
 
-    async fn blank_in(&self, quarantine: &Quarantine, source: &str, _slot: Slot) -> Result<String> {
+    async fn blank_in(
+        &self,
+        quarantine: &Quarantine,
+        (source, cpu_time): Typed<'_>,
+        slot: impl Future<Output = Result<Slot>>,
+    ) -> Blanked {
+        let ready = async {
+            let slot = slot.await?;
+            let errand = Errand::Read(cpu_time.clone());
+            let store = store_for(quarantine, READER_BOUNDS, errand)?;
+            Ok((self.reader(quarantine).await?, store, slot))
+        };
+        let (reader, mut store, _slot) = match ready.await {
+            Ok(ready) => ready,
+            Err(error) => return (Err(error), 0),
+        };
+        let read = {
+            let _ticking = quarantine.ticker().run();
+            read_types(&reader.0, &mut store, source).await
+        };
+        let inside = store.data();
+        let blanked = match read {
+            Ok(Ok(blanked)) => Ok(blanked),
+            Ok(Err(problem)) => Err(Error::bad_input(format!(
+                "{} (line {}, column {})",
+                visible(&problem.message),
+                problem.line,
+                problem.column
+            ))),
+            Err(error) => Err(inside.explain(&error)),
+        };
+        (blanked, inside.cpu_ms())
+    }
+
+    async fn reader(&self, quarantine: &Quarantine) -> Result<&Reader> {
         let load = async || {
             let digest = self.types.digest()?;
             let component = quarantine.component(&self.types, digest).await?;
             let linked = quarantine.linker().instantiate_pre(&component);
             linked.and_then(TypesPre::new).map(Reader).map_err(unfit)
         };
-        let reader = self.reader.get_or_try_init(load).await?;
-        let mut store = store_for(quarantine, READER_BOUNDS, Errand::Manifest)?;
-        let read = {
-            let _ticking = quarantine.ticker().run();
-            read_types(&reader.0, &mut store, source).await
-        };
-        match read.map_err(|error| store.data().explain(&error))? {
-            Ok(blanked) => Ok(blanked),
-            Err(problem) => Err(Error::bad_input(format!(
-                "{} (line {}, column {})",
-                visible(&problem.message),
-                problem.line,
-                problem.column
-            ))),
-        }
+        self.reader.get_or_try_init(load).await
     }
 }
+
+/// A source, and the processor time of its run.
+pub(crate) type Typed<'a> = (&'a str, &'a CpuTime);
+/// What is left of it, and the milliseconds of processor time that this took.
+pub(crate) type Blanked = (Result<String>, u64);
 
 async fn read_types(
     reader: &TypesPre<Inside>,
@@ -256,7 +278,7 @@ impl ScriptEngine {
 }
 
 /// Processor time that a script may use, and what its run has of it for all its guests.
-pub(crate) type ScriptTime<'a> = (u64, &'a Arc<CpuTime>);
+pub(crate) type ScriptTime<'a> = (u64, &'a CpuTime);
 
 impl Seat {
     async fn guest(

@@ -140,7 +140,7 @@ impl Bounds {
         let bytes = args.text().len().saturating_sub(held);
         if bytes > self.argument_bytes {
             let most = u64::try_from(self.argument_bytes).unwrap_or(u64::MAX);
-            let error = Error::too_big("the arguments", self.argument_bytes, bytes);
+            let error = Error::too_big("the text of the arguments", self.argument_bytes, bytes);
             return Err(error.hint(Bound::Arguments.hint(most)));
         }
         Ok(args)

@@ -142,7 +142,7 @@ pub struct Known {
     /// Whom it may ask about what is held.
     pub consults: Arc<Consults>,
     /// What its guests have left of its processor time.
-    pub cpu_time: Arc<CpuTime>,
+    pub cpu_time: CpuTime,
     /// What it has learned of its providers.
     chain: Arc<Mutex<Chain>>,
     /// What whoever calls says of this one call.
@@ -343,7 +343,7 @@ impl Known {
             hold,
             weighed: false,
             consults: Arc::default(),
-            cpu_time: Arc::default(),
+            cpu_time: CpuTime::default(),
             chain: Arc::default(),
             asked: Invocation::default(),
             beside: Naming::Next,
@@ -385,6 +385,15 @@ impl Known {
     #[must_use]
     pub fn asking(self, asked: Invocation) -> Self {
         Self { asked, ..self }
+    }
+
+    /// What a ward's call knows: it is a part of the call that it is put around.
+    #[must_use]
+    pub fn around(&self) -> Self {
+        Self {
+            cpu_time: self.cpu_time.overdrawn(),
+            ..self.inside(false)
+        }
     }
 
     /// What a tool's own wishes know: nobody was asked about them.

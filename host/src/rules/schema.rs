@@ -233,7 +233,11 @@ impl Args {
     pub fn check(value: Value, schema: &Schema) -> Result<Self> {
         let text = json::canonical(&value);
         if text.len() > ARGS_BYTES {
-            return Err(Error::too_big("the arguments", ARGS_BYTES, text.len()));
+            return Err(Error::too_big(
+                "the text of the arguments",
+                ARGS_BYTES,
+                text.len(),
+            ));
         }
         let issues = schema.issues(&value);
         if issues.is_empty() {

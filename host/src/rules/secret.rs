@@ -127,6 +127,15 @@ pub(super) type Wisher<'a> = (&'a str, Option<&'a [String]>);
 /// By which rule a secret is refused that the tool's own manifest does not declare: no line gives it one.
 pub const UNDECLARED: &str = "secret_not_declared";
 
+/// By which rule one is refused that no line gives it.
+const UNGRANTED: &str = "secret_not_granted";
+
+/// Whether a rule is about the secrets that a request has named, which stand in no record.
+#[must_use]
+pub fn is_rule(rule: &str) -> bool {
+    rule == UNDECLARED || rule == UNGRANTED
+}
+
 /// Finds the places of a request that `lines` let be filled. Denies a request with any other marker.
 ///
 /// # Errors
@@ -156,7 +165,7 @@ pub(super) fn fills(
 fn unknown(fetch: &Fetch, name: &str, (who, declared): Wisher<'_>) -> Denial {
     let reason = no_such_secret(name);
     if !is_secret_name(name) {
-        return deny("secret_not_granted", reason);
+        return deny(UNGRANTED, reason);
     }
     if declared.is_some_and(|declared| !declared.iter().any(|known| known == name)) {
         return deny(UNDECLARED, reason);
@@ -164,11 +173,7 @@ fn unknown(fetch: &Fetch, name: &str, (who, declared): Wisher<'_>) -> Denial {
     let to = fetch.url().origin().ascii_serialization();
     let wish =
         format!("secrets = [{{ name = \"{name}\", to = \"{to}/\", header = \"authorization\" }}]");
-    deny_unless(
-        "secret_not_granted",
-        reason,
-        &[&format!("[grants.\"{who}\"]"), &wish],
-    )
+    deny_unless(UNGRANTED, reason, &[&format!("[grants.\"{who}\"]"), &wish])
 }
 
 /// What is said of a secret that a request cannot have, whatever the reason.

@@ -132,6 +132,7 @@ impl Drive<'_> {
         loop {
             self.look_up(plan);
             match plan.next(|tool| offer.grouping(self.station, tool)) {
+                Step::Prompt(_) if let Err(spent) = self.check_run(plan) => plan.failed(&spent),
                 Step::Prompt(turn) => {
                     let left = self.turn(plan, offer, (turn, &mut purse)).await?;
                     if left.is_some() {
@@ -171,6 +172,12 @@ impl Drive<'_> {
         } else if self.tasks.is_given_up() {
             plan.failed(&Error::new(Code::Cancelled, "the run was cancelled"));
         }
+    }
+
+    /// The run may begin another turn.
+    fn check_run(&self, plan: &Plan) -> Result<()> {
+        let caller = self.caller_of_model(plan.label().clone());
+        self.station.gate.check_run(&caller)
     }
 
     fn is_late(&self) -> bool {

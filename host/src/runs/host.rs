@@ -361,10 +361,9 @@ impl Host {
         (request, written, asked): (Request, &Written, Invocation),
         tasks: &Tasks,
     ) -> Result<Called> {
-        asked
-            .key
-            .as_deref()
-            .map_or(Ok(()), |key| self.check_key(key))?;
+        if let Some(key) = &asked.key {
+            self.check_key(key, &asked.client)?;
+        }
         let wished = (run.clone(), written.label());
         let work = self.call_one(wished, surface, (request, asked), tasks);
         let mut called = self.ended_once(&run, tasks, work).await?;
@@ -372,15 +371,22 @@ impl Host {
         Ok(called)
     }
 
-    /// A call that happens once is found by its key on record, where no secret stands.
-    fn check_key(&self, key: &str) -> Result<()> {
+    /// A call that happens once is found by its key and its client's name on record, where no secret stands.
+    fn check_key(&self, key: &str, client: &str) -> Result<()> {
         if !(1..=CALL_KEY_CHARS).contains(&key.chars().count()) {
             let what = format!("the key of a call has 1 to {CALL_KEY_CHARS} characters");
             return Err(Error::bad_input(what));
         }
-        if self.station.scrub.known().finds_in(key.as_bytes()) {
-            let what = "the key of a call holds the value of a secret, and keys are kept on record";
-            return Err(Error::bad_input(what).hint("name the call by something that may be read"));
+        let known = self.station.scrub.known();
+        for (what, text) in [
+            ("the key of a call", key),
+            ("the name of its client", client),
+        ] {
+            if known.finds_in(text.as_bytes()) {
+                let what = format!("{what} holds the value of a secret, and is kept on record");
+                let hint = "name the call, and who calls, by something that may be read";
+                return Err(Error::bad_input(what).hint(hint));
+            }
         }
         Ok(())
     }

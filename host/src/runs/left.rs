@@ -458,11 +458,12 @@ fn call_in(run: &RunId, started: &Started, records: &[Record]) -> Result<Wished>
     let mut judged = records.iter().filter_map(judged_call);
     let found = judged
         .find(|judged| is_life(judged, &place) || judged.place.position_in(&place) == Some(0));
-    match found.map(|judged| (&judged.content, &judged.subject)) {
-        Some((Content::Inline(args), subject)) => Ok(Wished::Call {
+    match found.map(|judged| &judged.content) {
+        Some(Content::Inline(args)) => Ok(Wished::Call {
             run: run.clone(),
             started: Box::new(started.clone()),
-            subject: subject.clone(),
+            // As it was written; a judgement shows it.
+            subject: started.subject.clone(),
             args: args.clone(),
         }),
         Some(_) | None => Err(Error::bad_input("this run cannot be taken up again")

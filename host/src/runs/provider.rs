@@ -103,8 +103,7 @@ impl Model {
     /// Asks the model. Pieces are handed to `see` as they come.
     ///
     /// # Errors
-    /// `ProviderFailed`, `Denied`, `TooSlow`, `TooBig`, `Cancelled`; `OverBudget` where the run has filled its part of the
-    /// journal.
+    /// `ProviderFailed`, `Denied`, `TooSlow`, `TooBig`, `Cancelled`.
     pub(super) async fn ask(
         &self,
         station: &Station,
@@ -118,7 +117,6 @@ impl Model {
             }
             return reply;
         }
-        station.gate.check_room(asking.caller)?;
         let reply = match &self.provider {
             Provider::Scripted { script } => scripted::reply(script, &asking, see),
             Provider::Remote(remote) => remote::ask(remote, station, (asking, sent), see)

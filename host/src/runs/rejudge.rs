@@ -28,6 +28,7 @@ use crate::rules::keep::{Keep, KeepWish};
 use crate::rules::manifest::SurfaceWord;
 use crate::rules::questions::Questions;
 use crate::rules::schema::Args;
+use crate::rules::secret;
 use crate::rules::server::asked::is_told;
 use crate::rules::{Effect, script};
 use crate::words::error::{Code, Error, Result};
@@ -395,7 +396,15 @@ impl<'a> Again<'a> {
         let body = vec![0; size(&judged.content)];
         let fetch = Fetch::new(method, url, Vec::new(), body);
         let fetch = fetch.map_err(|_| "its URL was not kept")?;
-        Ok(self.verdict(&fetch, caller))
+        let now = self.verdict(&fetch, caller);
+        match (&judged.verdict, &now) {
+            (Verdict::Deny(denial), Verdict::Allow { .. } | Verdict::Ask(_))
+                if secret::is_rule(&denial.rule) =>
+            {
+                Err("which secrets it named was not kept".to_owned())
+            }
+            _ => Ok(now),
+        }
     }
 
     fn judge_file(&self, judged: &Judged, caller: &Caller) -> Result<Verdict, Unknown> {

@@ -140,17 +140,16 @@ impl Script<'_> {
     ) -> Performed<Value> {
         let began = Clock::instant();
         let (mut label, mut spent);
-        let mut fuel = 0_u64;
+        let (mut fuel, mut cpu_ms) = (0_u64, 0_u64);
         let result = loop {
             *trail = Trail::default();
             let mut life = Life::new(self, &records, seq, trail);
             let ended = life.live().await;
             label = life.label.clone();
-            fuel = fuel.saturating_add(life.spent().fuel);
-            spent = Spent {
-                fuel,
-                ..life.spent()
-            };
+            spent = life.spent();
+            fuel = fuel.saturating_add(spent.fuel);
+            cpu_ms = cpu_ms.saturating_add(spent.cpu_ms);
+            (spent.fuel, spent.cpu_ms) = (fuel, cpu_ms);
             drop(life);
             match ended {
                 Ok(Ended::Value(value)) => break Ok(value),

@@ -215,6 +215,22 @@ pub(super) async fn well(host: &Rigged) -> Vec<String> {
     others(host, 1).await
 }
 
+/// What comes of the run when its records are run again.
+async fn again(expect: &Expect, host: &Rigged, run: &RunId) -> Vec<String> {
+    let other = match host.try_replay(run).await {
+        Ok(replayed) => replayed.diverged.map(|diverged| {
+            let text = format!("{diverged:?}");
+            text.chars().take(1_000).collect()
+        }),
+        Err(error) => Some(error.to_string()),
+    };
+    match (other, expect.not_again.as_str()) {
+        (Some(other), "") => vec![format!("a replay comes to something else: {other}")],
+        (Some(_), _) | (None, "") => Vec::new(),
+        (None, why) => vec![format!("a replay comes to the same, though {why}")],
+    }
+}
+
 /// What it said, and what is on record of it.
 async fn check(attack: &Attack, host: &Rigged, struck: Struck) -> Vec<String> {
     let expect = &attack.expect;
@@ -236,6 +252,7 @@ async fn check(attack: &Attack, host: &Rigged, struck: Struck) -> Vec<String> {
     let all = format!("{}\n{shown}\n{kept}\n{journal}", struck.left);
     wrong.extend(check_nowhere(expect, &all, host));
     wrong.extend(check_journal(expect, &journal));
+    wrong.extend(Box::pin(again(expect, host, &struck.run)).await);
     // A run that waits for a person has not ended, nor has a script that was given up: it can go on.
     let left = code == Some(Code::Cancelled) && attack.script.is_some();
     if code != Some(Code::Asked) && !left {

@@ -37,7 +37,10 @@ fn success_is_told_field_for_field() {
             "usage"
         ]
     );
-    assert_eq!(keys(&meta["usage"]), ["fuel", "memory_bytes", "us"]);
+    let mut usage = meta["usage"].clone();
+    // Whether a tick falls into so short a call is the machine's to say.
+    usage.as_object_mut().unwrap().remove("cpu_ms");
+    assert_eq!(keys(&usage), ["fuel", "memory_bytes", "us"]);
     settle(&mut envelope, 1);
     let wanted = json!({
         "ok": true,

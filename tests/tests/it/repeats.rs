@@ -546,17 +546,21 @@ async fn repeats_and_bounds_as_they_stand_on_record() {
 /// What is on record is looked through by key, and no secret stands there: such a key would be found again by nobody, or
 /// by whoever writes what stands in its place.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_key_that_holds_a_secret_is_refused_and_stands_nowhere() {
+async fn a_key_or_a_clients_name_that_holds_a_secret_is_refused_and_stands_nowhere() {
     const SECRET: &str = "zq9K7mPw2XvR4tLb";
     let rig = Rig::of("").kept().await.secret("name", SECRET);
     let rig = rig.open().await;
-    for held in [SECRET.to_owned(), format!("call {SECRET} 2")] {
+    let of_client = Invocation {
+        client: format!("client {SECRET}").into(),
+        ..key("a")
+    };
+    for held in [key(SECRET), key(&format!("call {SECRET} 2")), of_client] {
         let request = Request {
             tool: "text.count".to_owned(),
             args: WishedArgs::Json(json!({"text": "a"})),
         };
         let (run, tasks) = (rig.host.new_run(), Tasks::new());
-        let call = (request, &Written::Typed, key(&held));
+        let call = (request, &Written::Typed, held);
         let refused = rig.host.call_asked(run, Surface::Cli, call, &tasks).await;
         let error = refused.expect_err("a secret is no key");
         assert_eq!(error.code(), Code::BadInput);

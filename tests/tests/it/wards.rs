@@ -243,6 +243,29 @@ async fn a_step_changes_what_comes_out() {
     }
 }
 
+/// What a tool has done is done: its outcome is not lost since what it wished in turn has filled the journal.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn steps_after_a_call_come_though_the_run_may_begin_nothing_more() {
+    let policy = "limits.run_journal_mib = 1\ngrants.\"hostile.call_each\".calls = [\"text.count\"]\n\
+        [[steps]]\ntools = \"hostile.call_each\"\nafter = \"post.run\"\n";
+    let rig = Rig::of(policy).guest("hostile").component(
+        "post",
+        &saying::component("post", &json!({}), "[\"stood in\"]"),
+    );
+    let rig = rig.open().await;
+    let text = "x".repeat(60_000);
+    let args = json!({"tools": vec!["text.count"; 25], "args": {"text": text}});
+    let (records, outcome) = called(&rig, Surface::Cli, ("hostile.call_each", args)).await;
+    assert_eq!(failure(&outcome), None);
+    assert_eq!(*rig::value(&outcome), json!(["stood in"]));
+    let subjects = judged(&records)
+        .into_iter()
+        .map(|judged| judged.subject.as_str());
+    let (calls, last) = subjects.fold((0, ""), |(calls, _), one| (calls + 1, one));
+    assert!(calls < 25, "{calls}");
+    assert_eq!(last, "post.run");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_outermost_step_comes_first_and_last() {
     let around = |name: &str| {

@@ -41,6 +41,8 @@ pub(super) struct Batch {
     ahead: HashMap<RunId, Ahead>,
     /// Of a replay: the run, and how many records it may have.
     pub(super) cut: Option<(RunId, Seq)>,
+    /// Likewise: from which of its records on it begins nothing more, and why.
+    pub(super) spent: Option<(RunId, Seq, Broken)>,
     /// How often the disk was waited for.
     pub(super) syncs: u64,
 }
@@ -126,8 +128,16 @@ impl Batch {
     }
 
     /// About how many bytes the records of a run take that goes on here.
-    pub(super) fn kept(&self, run: &RunId) -> u64 {
-        self.open.get(run).map_or(0, |open| open.kept)
+    ///
+    /// # Errors
+    /// Of a replay: why it begins nothing more where it is.
+    pub(super) fn kept(&self, run: &RunId) -> Result<u64> {
+        match &self.spent {
+            Some((spent, from, (code, why))) if spent == run && self.placed(run) >= *from => {
+                Err(Error::new(*code, why.clone()))
+            }
+            Some(_) | None => Ok(self.open.get(run).map_or(0, |open| open.kept)),
+        }
     }
 
     /// The time of the record that came last in a run.

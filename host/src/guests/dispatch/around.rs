@@ -355,7 +355,7 @@ impl<'a> Around<'a> {
         let caller = Caller {
             parent: self.seq,
             place: Place::default(),
-            known: self.caller.known.inside(false),
+            known: self.caller.known.around(),
             origin: Origin::Host,
             reach: Arc::new([Pattern::exactly(ward)]),
             grant: Arc::default(),

@@ -127,7 +127,7 @@ impl preopens::Host for Inside {
             Errand::Call(visit) if visit.caller.grant.wasi_files => {
                 visit.caller.grant.mounts.clone()
             }
-            Errand::Call(_) | Errand::Manifest => Vec::new(),
+            Errand::Call(_) | Errand::Read(_) => Vec::new(),
         };
         let mut folders = Vec::new();
         for grant in mounts {

@@ -61,7 +61,7 @@ impl WasiHttpHooks for Errand {
         _: Ended,
     ) -> Box<dyn Future<Output = Result<Answer, HttpError>> + Send> {
         let begun = match self {
-            Self::Manifest => Err(HttpError::HttpRequestDenied),
+            Self::Read(_) => Err(HttpError::HttpRequestDenied),
             Self::Call(visit) => Exchange::begin(visit, options),
         };
         Box::new(async move { begun?.run(request).await })

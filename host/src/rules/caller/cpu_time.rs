@@ -7,30 +7,40 @@ use crate::words::bound::Bound;
 use crate::words::error::Result;
 use crate::words::limits::run::RUN_CPU_MS;
 
-/// What a run has left of it.
-#[derive(Debug)]
+/// What a run has left of it. Cheap to clone: all clones take from the same.
+#[derive(Clone, Debug)]
 pub struct CpuTime {
     most_ms: u64,
-    left_ms: AtomicU64,
+    left_ms: Arc<AtomicU64>,
+    /// Whether whoever takes from it goes on when nothing is left.
+    overdraws: bool,
 }
 
 impl Default for CpuTime {
     fn default() -> Self {
-        Self {
-            most_ms: RUN_CPU_MS,
-            left_ms: AtomicU64::new(RUN_CPU_MS),
-        }
+        Self::of(RUN_CPU_MS, 0)
     }
 }
 
 impl CpuTime {
     /// Of a run that may use `most_ms`, and whose earlier lives have used `used_ms` of it.
     #[must_use]
-    pub fn of(most_ms: u64, used_ms: u64) -> Arc<Self> {
-        Arc::new(Self {
+    pub fn of(most_ms: u64, used_ms: u64) -> Self {
+        Self {
             most_ms,
-            left_ms: AtomicU64::new(most_ms.saturating_sub(used_ms)),
-        })
+            left_ms: Arc::new(AtomicU64::new(most_ms.saturating_sub(used_ms))),
+            overdraws: false,
+        }
+    }
+
+    /// The same for what is a part of a call that has begun: it takes from it, and is not ended by it, since what
+    /// has come of that call would be lost.
+    #[must_use]
+    pub fn overdrawn(&self) -> Self {
+        Self {
+            overdraws: true,
+            ..self.clone()
+        }
     }
 
     /// Takes a millisecond, and says whether there is another one. Guests that run at once take from the same.
@@ -40,7 +50,7 @@ impl CpuTime {
         let before = self
             .left_ms
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
-        before.is_ok_and(|left| left > 1)
+        self.overdraws || before.is_ok_and(|left| left > 1)
     }
 
     /// Another guest may begin.
@@ -49,7 +59,7 @@ impl CpuTime {
     /// `OverBudget` where nothing is left.
     pub fn check(&self) -> Result<()> {
         match self.left_ms.load(Ordering::Acquire) {
-            0 => Err(Bound::RunCpu.passed("the run", self.most_ms)),
+            0 if !self.overdraws => Err(Bound::RunCpu.passed("the run", self.most_ms)),
             _ => Ok(()),
         }
     }
@@ -72,5 +82,15 @@ mod tests {
         assert_eq!(error.code(), Code::OverBudget);
         assert!(error.message().contains("the 5 ms"), "{error}");
         assert!(CpuTime::of(5, 9).check().is_err());
+    }
+
+    #[test]
+    fn what_is_a_part_of_a_call_takes_from_it_and_goes_on_without() {
+        let shared = CpuTime::of(3, 0);
+        let part = shared.overdrawn();
+        assert!(part.tick() && part.tick());
+        assert!(!shared.tick());
+        assert!(part.tick() && part.check().is_ok());
+        assert!(shared.check().is_err());
     }
 }

@@ -147,8 +147,7 @@ impl Drive<'_> {
             let _granted = permit.redeem();
             Performed::of(Ok(()), Label::default(), Spent::default())
         });
-        passed.await?;
-        Ok(())
+        passed.await?.performed.result
     }
 
     fn over_budget(&self, over: &Over) -> Error {

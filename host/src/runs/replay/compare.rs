@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use super::ends::is_open;
 use super::outside::is_top;
 use crate::words::event::{Content, Event, Judged, Record, Spent, Verdict};
 use crate::words::id::{Digest, QuestionId, Seq};
@@ -80,6 +81,25 @@ pub(super) fn same(expected: &Record, came: &Record) -> bool {
     (expected.seq, expected.parent) == (came.seq, came.parent) && wanted == got
 }
 
+/// Whether a record is one of several that were expected together: what is cut off at once ends in no order of its own.
+pub(super) fn same_cut_off(expected: &[Record], at: usize, came: &Record) -> bool {
+    let is_cut =
+        |record: &&Record| matches!(&record.event, Event::Finished(finished) if is_open(finished));
+    let (before, after) = expected.split_at(at.min(expected.len()));
+    if !after.first().is_some_and(|first| is_cut(&first)) {
+        return false;
+    }
+    let before = before.iter().rev().take_while(is_cut);
+    let mut together = before.chain(after.iter().take_while(is_cut));
+    together.any(|one| {
+        let there = Record {
+            seq: came.seq,
+            ..one.clone()
+        };
+        same(&there, came)
+    })
+}
+
 /// Why another record came, where the two do not show it: digests are no words.
 pub(super) fn why(expected: &Record, came: &Record) -> String {
     let (mut wanted, mut got) = (plain(expected), plain(came));
@@ -153,6 +173,35 @@ mod tests {
             record["digest"] = json!(Digest::of(said.as_bytes()));
         }
         serde_json::from_value(record).unwrap()
+    }
+
+    /// A call of that place whose end nobody saw, or another one that has ended otherwise.
+    fn ended(seq: u64, of: u64, code: &str) -> Record {
+        let record = json!({"run": "20260301-090500-aaaaaaaa", "seq": seq, "at": 1, "parent": of,
+            "event": "finished", "of": of, "end": "failed", "code": code, "message": "m",
+            "label": [], "spent": {"us": 1}});
+        serde_json::from_value(record).unwrap()
+    }
+
+    #[test]
+    fn what_is_cut_off_together_is_compared_in_no_order() {
+        let doubt = |seq, of| ended(seq, of, "in_doubt");
+        let expected = [
+            doubt(5, 1),
+            doubt(6, 2),
+            ended(7, 3, "cancelled"),
+            doubt(8, 4),
+        ];
+        for (at, of, is_one) in [
+            (0, 2, true),
+            (1, 1, true),
+            (0, 4, false),
+            (2, 2, false),
+            (4, 4, false),
+        ] {
+            let came = doubt(5 + u64::try_from(at).unwrap(), of);
+            assert_eq!(same_cut_off(&expected, at, &came), is_one, "{of} at {at}");
+        }
     }
 
     #[test]

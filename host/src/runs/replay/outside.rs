@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::Future;
+use std::ops::RangeInclusive;
 use std::pin::Pin;
 use std::sync::{Mutex, OnceLock};
 
+use super::ends::{Said, error, is_given_up, is_open, late, spent};
 use crate::gate::journal::Journal;
 use crate::guests::apart::{Done, Telling};
 use crate::guests::guest::Trail;
@@ -17,8 +19,8 @@ use crate::rules::server;
 use crate::rules::server::asked::used_by;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{
-    Attempted, Content, EffectKind, End, Event, Finished, Judged, Limit, Noted, Onward, Record,
-    Scripted, Tried, Verdict,
+    Attempted, Content, EffectKind, End, Event, Finished, Judged, Noted, Onward, Record, Scripted,
+    Tried, Verdict,
 };
 use crate::words::id::{Place, RunId, Seq};
 use crate::words::label::{Label, Sort, Source};
@@ -41,6 +43,9 @@ pub(super) struct Outside {
     asked: BTreeSet<Seq>,
     /// Where the time of the run was over, if it ever was.
     late: Option<Seq>,
+    /// Where scripts were ended since their time was over, or their run had used up what it may: the records in between,
+    /// and with what.
+    spent: Vec<(RangeInclusive<Seq>, Said)>,
     /// What models have used that were asked in the middle of calls, each with the place of the record that came next.
     used: Vec<(Seq, Usage)>,
     /// Where the run is recorded again.
@@ -91,6 +96,7 @@ impl Outside {
                 matches!(event, Event::Prompted { .. } | Event::Attempted(_))
             }),
             late: late(records),
+            spent: spent(records),
             used: used(all, own),
             again: OnceLock::new(),
         })
@@ -161,6 +167,14 @@ impl Recorded for Outside {
         again.is_some_and(|((journal, run), late)| journal.placed(run) >= late)
     }
 
+    fn spent(&self) -> Option<Error> {
+        let (journal, run) = self.again.get()?;
+        let here = journal.placed(run);
+        let mut spent = self.spent.iter();
+        let (_, said) = spent.find(|(places, _)| places.contains(&here))?;
+        Some(error(said))
+    }
+
     fn used_inside(&self) -> Usage {
         let mut sum = Usage::default();
         if let Some((journal, run)) = self.again.get() {
@@ -208,15 +222,6 @@ fn performed(record: &Record) -> Option<(Seq, &Judged)> {
 /// Whether somebody wished for it whom a replay has: not a guest, and not the host on their behalf.
 pub(super) fn is_top(judged: &Judged) -> bool {
     matches!(judged.origin.as_str(), "client" | "model" | "script")
-}
-
-/// Whether an end says that nobody saw it.
-fn is_open(finished: &Finished) -> bool {
-    let code = match &finished.end {
-        End::Failed { code, .. } => Some(*code),
-        End::Done { .. } => None,
-    };
-    code == Some(Code::InDoubt)
 }
 
 /// What came of a call, as it came from its guest.
@@ -326,6 +331,14 @@ fn replies(records: &[Record]) -> VecDeque<(Result<Reply>, bool)> {
                 && let Some(error) = failure(finished)
             {
                 reply = Err(error);
+            }
+            if let Event::Stopped(stopped) = &next.event
+                && is_given_up(&stopped.end)
+            {
+                reply = Err(Error::new(
+                    Code::Cancelled,
+                    "nobody waited for it any longer",
+                ));
             }
             if matches!(
                 next.event,
@@ -441,31 +454,6 @@ fn used(all: &[Record], own: &[Seq]) -> Vec<(Seq, Usage)> {
 fn places(records: &[Record], is_one: impl Fn(&Event) -> bool) -> BTreeSet<Seq> {
     let found = records.iter().filter(|record| is_one(&record.event));
     found.map(|record| record.seq).collect()
-}
-
-/// Where the time of a run was over: before the first call that was cut off for it, or else before its end.
-fn late(records: &[Record]) -> Option<Seq> {
-    let (last, before) = records.split_last()?;
-    let Event::Stopped(stopped) = &last.event else {
-        return None;
-    };
-    // A budget of time cuts nothing off.
-    let is_cut = matches!(stopped.end, End::Failed { code, .. } if code == Code::TooSlow);
-    if stopped.limit != Some(Limit::RunTimeout) || !is_cut {
-        return None;
-    }
-    let tail = before.iter().rev().take_while(|record| {
-        matches!(record.event, Event::Observed { .. }) || is_cut_off(&record.event)
-    });
-    let cut = tail.filter(|record| matches!(record.event, Event::Finished(_)));
-    Some(cut.last().unwrap_or(last).seq)
-}
-
-fn is_cut_off(event: &Event) -> bool {
-    let Event::Finished(finished) = event else {
-        return false;
-    };
-    matches!(&finished.end, End::Failed { code, .. } if *code == Code::Cancelled)
 }
 
 /// How each script first began.

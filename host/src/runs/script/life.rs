@@ -80,7 +80,7 @@ pub(super) struct Life<'a> {
     calling: Calling,
     pub(super) label: Label,
     trail: &'a mut Trail,
-    /// Of the guest that is gone.
+    /// By its guest, and on the way to it.
     spent: Spent,
 }
 
@@ -137,17 +137,20 @@ impl<'a> Life<'a> {
             };
             journal.glimpse(&self.script.caller.run, glimpse);
         }
-        let (mut guest, mut step) = self.script.start(engine, &self.begun).await?;
+        self.check_time()?;
+        let (mut guest, mut said) = self.start(engine).await?;
+        let before_ms = self.spent.cpu_ms;
         loop {
+            self.spent = guest.spent();
+            self.spent.cpu_ms = self.spent.cpu_ms.saturating_add(before_ms);
+            let step = said?;
             self.hear(step.logs);
             match step.progress {
                 Progress::Done(text) => {
-                    self.spent = guest.spent();
                     self.say_what_is_left();
                     return value_of(&text).map(Ended::Value);
                 }
                 Progress::Failed(mut broken) => {
-                    self.spent = guest.spent();
                     if let Some(instead) = instead(&broken.message) {
                         broken.message.push_str(&format!("; {instead}"));
                     }
@@ -155,15 +158,22 @@ impl<'a> Life<'a> {
                 }
                 Progress::Waiting(requests) => self.wish(requests)?,
             }
-            self.spent = guest.spent();
             let settled = match self.settle().await? {
                 Next::Settled(settled) => settled,
                 Next::Rest { until, steady } => return Ok(Ended::Resting { until, steady }),
             };
             self.label = self.label.join(&settled.label);
+            self.check_time()?;
             let resumed = self.script.tasks.unless_cancelled(guest.resume(&settled));
-            step = resumed.await?;
+            said = resumed.await;
         }
+    }
+
+    /// Nothing in a replay goes on where it was ended.
+    fn check_time(&self) -> Result<()> {
+        let recorded = self.script.station.recorded.as_ref();
+        let spent = recorded.and_then(|recorded| recorded.spent());
+        spent.map_or(Ok(()), Err)
     }
 
     /// What the engine stopped by itself was stopped by a bound of ours, before the harder one.
@@ -570,28 +580,45 @@ fn value_of(text: &str) -> Result<Value> {
     })
 }
 
-impl Script<'_> {
+impl Life<'_> {
     /// Starts the script in a fresh guest. What is no JavaScript may be TypeScript, and whoever reads that
     /// says best what is wrong with it.
-    async fn start(&self, engine: &ScriptEngine, begun: &Scripted) -> Result<(ScriptGuest, Step)> {
-        let source = &self.source;
-        let (guest, step) = self.start_with(engine, begun, source).await?;
-        let error = match step.progress {
-            Progress::Failed(broken) if broken.code == Code::BadInput => broken.error(),
-            progress @ (Progress::Failed(_) | Progress::Waiting(_) | Progress::Done(_)) => {
-                return Ok((guest, Step { progress, ..step }));
-            }
+    async fn start(&mut self, engine: &ScriptEngine) -> Result<(ScriptGuest, Result<Step>)> {
+        let source = self.script.source.as_str();
+        let (guest, said) = self.script.start_with(engine, &self.begun, source).await?;
+        let error = match said {
+            Ok(Step {
+                progress: Progress::Failed(broken),
+                ..
+            }) if broken.code == Code::BadInput => broken.error(),
+            said @ (Ok(_) | Err(_)) => return Ok((guest, said)),
         };
+        self.spent = guest.spent();
         // Its slot is needed for reading.
         drop(guest);
-        let station = self.station;
-        let blanking = station.scripts.blank(&station.quarantine, source);
-        match self.tasks.unless_cancelled(blanking).await {
-            Ok(blanked) if blanked != *source => self.start_with(engine, begun, &blanked).await,
+        let (station, typed) = (
+            self.script.station,
+            (source, &self.script.caller.known.cpu_time),
+        );
+        let blanking = station.scripts.blank(&station.quarantine, typed);
+        let read = self
+            .script
+            .tasks
+            .unless_cancelled(async { Ok(blanking.await) });
+        let (blanked, cpu_ms) = read.await?;
+        self.spent.cpu_ms = self.spent.cpu_ms.saturating_add(cpu_ms);
+        match blanked {
+            Ok(blanked) if blanked != source => {
+                self.script.start_with(engine, &self.begun, &blanked).await
+            }
             Err(better)
                 if matches!(
                     better.code(),
-                    Code::BadInput | Code::Cancelled | Code::Busy | Code::DiskFailed
+                    Code::BadInput
+                        | Code::Cancelled
+                        | Code::Busy
+                        | Code::DiskFailed
+                        | Code::OverBudget
                 ) =>
             {
                 Err(better)
@@ -599,21 +626,24 @@ impl Script<'_> {
             Ok(_) | Err(_) => Err(error),
         }
     }
+}
 
+impl Script<'_> {
+    /// A guest, and how far it came with a source.
     async fn start_with(
         &self,
         engine: &ScriptEngine,
         begun: &Scripted,
         source: &str,
-    ) -> Result<(ScriptGuest, Step)> {
+    ) -> Result<(ScriptGuest, Result<Step>)> {
         let station = self.station;
         let cpu_ms = station.gate.policy().scripts.cpu_ms;
         let time = (cpu_ms, &self.caller.known.cpu_time);
         let starting = async {
             let mut guest = engine.guest(&station.quarantine, time).await?;
             let given = (begun.seed, begun.now);
-            let step = guest.start(source, &begun.bounds, given).await?;
-            Ok((guest, step))
+            let said = guest.start(source, &begun.bounds, given).await;
+            Ok((guest, said))
         };
         self.tasks.unless_cancelled(starting).await
     }

@@ -235,24 +235,35 @@ mod tests {
     }
 
     #[test]
-    fn stack_and_handles_are_what_they_are_or_less() {
+    fn room_is_the_least_of_what_is_said_within_its_range() {
         let bounds = |texts: &[&str]| {
             with(texts, |files| {
                 let mut bounds = Bounds::default();
-                room(&mut bounds, files)
-                    .map(|()| (bounds.guest.stack_bytes >> 20, bounds.run.handles))
+                room(&mut bounds, files).map(|()| {
+                    let run = bounds.run;
+                    let of_run = (run.handles, run.cpu_ms, run.journal_bytes >> 20);
+                    (bounds.guest.stack_bytes >> 20, of_run)
+                })
             })
         };
-        assert_eq!(bounds(&[""]).unwrap(), (16, 4_096));
+        assert_eq!(bounds(&[""]).unwrap(), (16, (4_096, 3_600_000, 1_024)));
         let both = [
-            "limits.stack_mib = 2",
-            "limits = { stack_mib = 3, handles = 16 }",
+            "limits = { stack_mib = 2, run_cpu_ms = 7_000_000, run_journal_mib = 2 }",
+            "limits = { stack_mib = 3, handles = 16, run_cpu_ms = 9_000_000, run_journal_mib = 1 }",
         ];
-        assert_eq!(bounds(&both).unwrap(), (2, 16));
+        assert_eq!(bounds(&both).unwrap(), (2, (16, 7_000_000, 1)));
         for (said, says) in [
             ("stack_mib = 17", "[limits] stack_mib is from 1 to 16"),
             ("stack_mib = 0", "[limits] stack_mib is from 1 to 16"),
             ("handles = 4097", "[limits] handles is from 16 to 4096"),
+            (
+                "run_cpu_ms = 0",
+                "[limits] run_cpu_ms is from 1 to 604800000",
+            ),
+            (
+                "run_journal_mib = 1048577",
+                "[limits] run_journal_mib is from 1 to 1048576",
+            ),
         ] {
             let error = bounds(&[&format!("[limits]\n{said}")]).unwrap_err();
             assert_eq!(error.message(), says);

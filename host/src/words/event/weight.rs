@@ -1,10 +1,13 @@
 //! About how many bytes a record takes in the journal: what the bound of a run counts by.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use serde::Serialize;
 use serde_json::Value;
 
-use super::{Content, End, Event, Weighed};
+use super::{Content, Denial, End, Event, Finished, Judged, Remade, Verdict, Weighed};
+use crate::words::label::Label;
 use crate::words::limits::run::RECORD_BYTES;
 
 impl Event {
@@ -12,17 +15,9 @@ impl Event {
     #[must_use]
     pub fn weight(&self) -> u64 {
         let more = match self {
-            // Two for each effect: their large parts alone are counted, since writing them down would cost as much again.
-            Self::Judged(judged) => {
-                of_content(&judged.content).saturating_add(of_weighed(&judged.weighed))
-            }
-            Self::Finished(finished) => {
-                let remade = finished.remade.as_deref();
-                let remade = remade.map_or(0, |remade| {
-                    of_content(&remade.content).saturating_add(of_weighed(&remade.weighed))
-                });
-                of_end(&finished.end).saturating_add(remade)
-            }
+            // Two for each effect, so they are summed up: writing them down to count would cost as much as writing them.
+            Self::Judged(judged) => of_judged(judged),
+            Self::Finished(finished) => of_finished(finished),
             Self::Started(_)
             | Self::Brought(_)
             | Self::Prompted { .. }
@@ -43,11 +38,98 @@ impl Event {
     }
 }
 
+// Each names all that its record has, so that nothing is added there and forgotten here.
+
+fn of_judged(judged: &Judged) -> usize {
+    let Judged {
+        effect: _,
+        subject,
+        component: _,
+        origin,
+        place: _,
+        content,
+        label,
+        weighed,
+        given,
+        verdict,
+    } = judged;
+    let given = given
+        .iter()
+        .map(|(name, text)| of_text(name) + of_text(text));
+    of_text(subject)
+        + of_text(origin)
+        + of_content(content)
+        + of_label(label)
+        + of_weighed(weighed)
+        + given.sum::<usize>()
+        + of_verdict(verdict)
+}
+
+fn of_finished(finished: &Finished) -> usize {
+    let Finished {
+        of: _,
+        end,
+        label,
+        told,
+        remade,
+        touched,
+        spent: _,
+    } = finished;
+    of_end(end)
+        + of_label(label)
+        + told.as_ref().map_or(0, of_value)
+        + remade.as_deref().map_or(0, of_remade)
+        + of_touched(touched)
+}
+
+fn of_remade(remade: &Remade) -> usize {
+    let Remade {
+        content,
+        label,
+        weighed,
+        verdict,
+    } = remade;
+    of_content(content) + of_label(label) + of_weighed(weighed) + of_verdict(verdict)
+}
+
 fn of_end(end: &End) -> usize {
     match end {
         End::Done { content } => of_content(content),
-        End::Failed { message, .. } => message.len(),
+        End::Failed {
+            message, issues, ..
+        } => {
+            let issues = issues.iter();
+            let issues = issues.map(|issue| of_text(&issue.path) + of_text(&issue.message));
+            of_text(message) + issues.sum::<usize>()
+        }
     }
+}
+
+fn of_verdict(verdict: &Verdict) -> usize {
+    match verdict {
+        Verdict::Allow { rule } => of_text(rule),
+        Verdict::Deny(Denial {
+            rule,
+            reason,
+            allow,
+        }) => {
+            let allow = allow.iter().map(|line| of_text(line));
+            of_text(rule) + of_text(reason) + allow.sum::<usize>()
+        }
+        // Rare, and a person reads it.
+        Verdict::Ask(question) => of_whole(question),
+    }
+}
+
+fn of_touched(touched: &BTreeMap<String, Label>) -> usize {
+    let of = |(id, label): (&String, &Label)| of_text(id) + of_label(label);
+    touched.iter().map(of).sum()
+}
+
+/// Its sources, each with what stands around its name.
+fn of_label(label: &Label) -> usize {
+    let sources = label.sources();
+    sources.map(|source| 16 + of_text(source.name())).sum()
 }
 
 fn of_content(content: &Content) -> usize {
@@ -59,27 +141,39 @@ fn of_content(content: &Content) -> usize {
 }
 
 fn of_weighed(weighed: &[Weighed]) -> usize {
-    let of = |one: &Weighed| one.argument.len() + one.value.len() + one.witness.len();
+    let of = |one: &Weighed| {
+        of_text(&one.argument) + of_text(&one.value) + of_text(&one.kind) + of_text(&one.witness)
+    };
     weighed.iter().map(of).sum()
 }
 
-/// A value as JSON text, without escapes.
+/// A value as JSON text.
 fn of_value(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 8,
-        Value::String(text) => 2 + text.len(),
+        Value::String(text) => of_text(text),
         Value::Array(items) => 2 + items.iter().map(|item| 1 + of_value(item)).sum::<usize>(),
         Value::Object(map) => {
-            let of = |(key, item): (&String, &Value)| 4 + key.len() + of_value(item);
+            let of = |(key, item): (&String, &Value)| 2 + of_text(key) + of_value(item);
             2 + map.iter().map(of).sum::<usize>()
         }
     }
 }
 
-fn of_whole(event: &Event) -> usize {
+/// A text in quotes, with what has to be escaped in it.
+fn of_text(text: &str) -> usize {
+    let of = |byte: u8| match byte {
+        0..=0x1f => 6,
+        b'"' | b'\\' => 2,
+        _ => 1,
+    };
+    2 + text.bytes().map(of).sum::<usize>()
+}
+
+fn of_whole<T: Serialize>(what: &T) -> usize {
     let mut counted = Counted(0);
     // Counting cannot fail, and what cannot be written down is refused by whoever writes it.
-    let _ = serde_json::to_writer(&mut counted, event);
+    let _ = serde_json::to_writer(&mut counted, what);
     counted.0
 }
 
@@ -98,56 +192,184 @@ impl Write for Counted {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use serde_json::json;
 
-    use super::super::{Answer, Finished, Spent};
+    use super::super::{Answer, EffectKind, Question, Spent};
     use super::*;
-    use crate::words::id::{Digest, QuestionId};
-    use crate::words::label::Label;
+    use crate::words::error::{Code, Issue};
+    use crate::words::id::{Digest, Place, QuestionId};
+    use crate::words::label::{Sort, Source};
 
-    /// The end of an effect that came to this.
-    fn done(content: Content) -> Event {
-        Event::Finished(Finished {
+    /// The end of an effect.
+    fn ended(end: End) -> Finished {
+        Finished {
             of: 1,
-            end: End::Done { content },
+            end,
             label: Label::default(),
             told: None,
             remade: None,
             touched: BTreeMap::default(),
             spent: Spent::default(),
-        })
+        }
+    }
+
+    fn done(content: Content) -> Event {
+        Event::Finished(ended(End::Done { content }))
+    }
+
+    /// A wish of which nothing is large.
+    fn wished() -> Judged {
+        Judged {
+            effect: EffectKind::Call,
+            subject: "a.b".to_owned(),
+            component: None,
+            origin: "model".to_owned(),
+            place: Place::default(),
+            content: Content::Empty,
+            label: Label::default(),
+            weighed: Vec::new(),
+            given: BTreeMap::new(),
+            verdict: Verdict::Allow {
+                rule: "tools".to_owned(),
+            },
+        }
+    }
+
+    fn refused() -> Denial {
+        Denial {
+            rule: "grant".to_owned(),
+            reason: "not granted".to_owned(),
+            allow: Vec::new(),
+        }
+    }
+
+    fn steps() -> Remade {
+        Remade {
+            content: Content::Empty,
+            label: Label::default(),
+            weighed: Vec::new(),
+            verdict: wished().verdict,
+        }
+    }
+
+    fn judged(change: impl FnOnce(&mut Judged)) -> Event {
+        let mut judged = wished();
+        change(&mut judged);
+        Event::Judged(judged)
+    }
+
+    fn finished(change: impl FnOnce(&mut Finished)) -> Event {
+        let mut finished = ended(End::Done {
+            content: Content::Empty,
+        });
+        change(&mut finished);
+        Event::Finished(finished)
+    }
+
+    fn failed(message: String, issues: Vec<Issue>) -> Event {
+        Event::Finished(ended(End::Failed {
+            code: Code::BadArgs,
+            message,
+            issues,
+            retryable: false,
+        }))
+    }
+
+    /// Each place of a judgement, and of an end, that holds whatever somebody else has written.
+    fn with_everywhere(text: &str) -> Vec<Event> {
+        let own = || text.to_owned();
+        let named = |name: &str| Label::of(Source::new(Sort::Web, name));
+        let issue = || Issue {
+            path: own(),
+            message: own(),
+        };
+        let weighed = || Weighed {
+            argument: own(),
+            value: own(),
+            kind: own(),
+            witness: own(),
+        };
+        let inline = || Content::Inline(json!({text: [text]}));
+        let asked = Question {
+            id: QuestionId::of(&["q"]),
+            wish: QuestionId::of(&["w"]),
+            rule: own(),
+            text: own(),
+            reasons: vec![own()],
+            records: vec![own()],
+            values: Vec::new(),
+            lines: vec![own()],
+            until: None,
+            classes: None,
+        };
+        vec![
+            judged(|judged| judged.subject = own()),
+            judged(|judged| judged.origin = own()),
+            judged(|judged| judged.content = inline()),
+            judged(|judged| judged.label = named(text)),
+            judged(|judged| judged.weighed = vec![weighed()]),
+            judged(|judged| judged.given = BTreeMap::from([(own(), own())])),
+            judged(|judged| judged.verdict = Verdict::Allow { rule: own() }),
+            judged(|judged| {
+                judged.verdict = Verdict::Deny(Denial {
+                    reason: own(),
+                    allow: vec![own()],
+                    ..refused()
+                });
+            }),
+            judged(|judged| judged.verdict = Verdict::Ask(asked)),
+            done(inline()),
+            failed(own(), vec![issue()]),
+            finished(|finished| finished.label = named(text)),
+            finished(|finished| finished.told = Some(json!(text))),
+            finished(|finished| finished.touched = BTreeMap::from([(own(), named(text))])),
+            finished(|finished| {
+                finished.remade = Some(Box::new(Remade {
+                    content: inline(),
+                    label: named(text),
+                    weighed: vec![weighed()],
+                    verdict: Verdict::Deny(Denial {
+                        reason: own(),
+                        ..refused()
+                    }),
+                }));
+            }),
+            finished(|finished| finished.remade = Some(Box::new(steps()))),
+            Event::Answered {
+                question: QuestionId::of(&["q"]),
+                answer: Answer::Deny,
+                reason: own(),
+            },
+        ]
     }
 
     #[test]
     fn what_is_large_counts_in_full_wherever_it_stands() {
-        let text = "x".repeat(100_000);
-        let digest = Digest::of(text.as_bytes());
-        let aside = Content::Stored {
-            digest,
-            bytes: 100_000,
-        };
-        let answered = Event::Answered {
-            question: QuestionId::of(&["q"]),
-            answer: Answer::Deny,
-            reason: text.clone(),
-        };
-        let nested = json!({text.as_str(): [{"a": text}]});
-        for (event, least) in [
-            (done(Content::Inline(json!(text))), 100_000),
-            (done(Content::Inline(nested)), 200_000),
-            (done(aside), 100_000),
-            (answered, 100_000),
-            (done(Content::Size { bytes: 100_000 }), 0),
-            (done(Content::Empty), 0),
+        for text in ["x", "\"", "\\", "\u{1}", "é"] {
+            for event in with_everywhere(&text.repeat(20_000)) {
+                let least = serde_json::to_vec(&event).unwrap().len();
+                let weight = usize::try_from(event.weight()).unwrap();
+                let most = least + 2 * RECORD_BYTES;
+                assert!(
+                    (least..most).contains(&weight),
+                    "{weight} for {least} of a `{}` with {text:?}",
+                    event.word()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_stands_beside_the_records_counts_and_what_is_not_kept_does_not() {
+        let digest = Digest::of(b"");
+        let bytes = 100_000;
+        for (content, least) in [
+            (Content::Stored { digest, bytes }, bytes),
+            (Content::Size { bytes }, 0),
+            (Content::Empty, 0),
         ] {
-            let weight = usize::try_from(event.weight()).unwrap();
-            let most = least + 2 * RECORD_BYTES;
-            assert!(
-                (least + RECORD_BYTES..most).contains(&weight),
-                "{weight} for {least}"
-            );
+            let weight = usize::try_from(done(content).weight()).unwrap();
+            assert_eq!(weight, least + RECORD_BYTES);
         }
     }
 }
