@@ -474,6 +474,8 @@ impl<'a> Life<'a> {
         let (position, due) = due.unwrap_or_default();
         self.wishes.remove(&position);
         self.rests.remove(&(due, position));
+        // A script that only rests fills the journal as well.
+        self.script.station.gate.check_run(&self.script.caller)?;
         let place = self.script.caller.place.inside(position);
         let journal = self.script.station.gate.journal();
         let run = &self.script.caller.run;
