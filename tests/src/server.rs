@@ -151,6 +151,9 @@ async fn accept(listener: TcpListener, shared: Shared, arrival: watch::Sender<us
     }
 }
 
+/// Bytes of an endless answer that are sent at once.
+const ENDLESS_BYTES: usize = 16 << 10;
+
 async fn serve(
     mut stream: TcpStream,
     (answers, seen, mut open): Shared,
@@ -209,21 +212,31 @@ async fn serve(
         stream.flush().await?;
     }
     if answer.endless {
-        // Until the client has had enough.
-        let mut pace = tokio::time::interval(Duration::from_millis(answer.drips_ms.max(1)));
-        loop {
-            if answer.drips_ms > 0 {
-                pace.tick().await;
-            }
-            stream.write_all(&body).await?;
-            stream.flush().await?;
-        }
+        return go_on(&mut stream, answer.drips_ms, &body).await;
     }
     if answer.stall {
         // Until the client has gone.
         while stream.read(&mut [0; 64]).await? > 0 {}
     }
     Ok(())
+}
+
+/// Sends a body again and again until the client has had enough, which may be megabytes: only what drips is sent in small
+/// pieces.
+async fn go_on(stream: &mut TcpStream, drips_ms: u64, body: &[u8]) -> std::io::Result<()> {
+    let times = match drips_ms {
+        0 => ENDLESS_BYTES.div_ceil(body.len().max(1)),
+        _ => 1,
+    };
+    let body = body.repeat(times);
+    let mut pace = tokio::time::interval(Duration::from_millis(drips_ms.max(1)));
+    loop {
+        if drips_ms > 0 {
+            pace.tick().await;
+        }
+        stream.write_all(&body).await?;
+        stream.flush().await?;
+    }
 }
 
 /// What was sent, word by word: the first words as headers, and everything, spelled, as text.

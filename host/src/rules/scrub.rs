@@ -20,7 +20,7 @@ use serde_json::Value;
 
 pub use self::known::Known;
 use self::packed::Room;
-pub use self::trickle::Trickle;
+pub use self::trickle::{ByteTrickle, Trickle};
 
 /// What stands in place of a secret.
 pub const REDACTED: &str = "[REDACTED]";

@@ -20,7 +20,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::Answer;
 use crate::edges::vault::{Secret, Vault};
 use crate::rules::fetch::Fetch;
-use crate::rules::scrub::Known;
+use crate::rules::scrub::{ByteTrickle, Known};
 use crate::rules::secret::{Fill, Spot, with_query};
 use crate::words::error::{Code, Error, Result};
 
@@ -50,9 +50,9 @@ impl Filling {
         Self { vault, known }
     }
 
-    /// Whether there is anything that an answer must not bring back.
-    pub(super) fn is_needed(&self) -> bool {
-        !self.known.is_empty()
+    /// What cleans the body of an answer that is passed on as it comes.
+    pub(super) fn trickle(&self) -> ByteTrickle {
+        ByteTrickle::new(&self.known)
     }
 
     /// Whether a request is free of secrets' values as its wisher wrote it.
@@ -135,21 +135,34 @@ impl Filling {
         if self.known.is_empty() {
             return answer;
         }
+        self.redact_headers(&mut answer.headers);
+        if let Some(clean) = self.known.clean_bytes(&answer.body) {
+            answer.body = clean;
+            answer.headers.retain(|(name, _)| !is_length(name));
+        }
         answer
-            .headers
-            .retain(|(name, _)| !self.known.finds_in(name.as_bytes()));
-        for (_, value) in &mut answer.headers {
+    }
+
+    /// The same of the headers of an answer whose body is still to come: nobody knows yet how long that will be.
+    pub(super) fn redact_beginning(&self, headers: &mut Vec<(String, String)>) {
+        if !self.known.is_empty() {
+            self.redact_headers(headers);
+            headers.retain(|(name, _)| !is_length(name));
+        }
+    }
+
+    fn redact_headers(&self, headers: &mut Vec<(String, String)>) {
+        headers.retain(|(name, _)| !self.known.finds_in(name.as_bytes()));
+        for (_, value) in headers {
             if let Some(clean) = self.known.clean(value) {
                 *value = clean;
             }
         }
-        if let Some(clean) = self.known.clean_bytes(&answer.body) {
-            answer.body = clean;
-            let length = |name: &str| name.eq_ignore_ascii_case("content-length");
-            answer.headers.retain(|(name, _)| !length(name));
-        }
-        answer
     }
+}
+
+fn is_length(name: &str) -> bool {
+    name.eq_ignore_ascii_case("content-length")
 }
 
 fn begin(spot: &Spot) -> usize {

@@ -5,12 +5,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{
-    Answer, Egress, Opened, check_size, explain, headers_of, read_answer, source_of, within,
-};
+use super::{Egress, Opened, check_size, explain, headers_of, source_of, within};
 use crate::gate::{Performed, Permit};
 use crate::rules::fetch::Fetch;
 use crate::rules::flow::records::Touched;
+use crate::rules::scrub::ByteTrickle;
 use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Error, Result};
 use crate::words::event::{Content, Spent};
@@ -105,21 +104,17 @@ impl Egress {
         let mut bytes = 0;
         let exchange = async {
             let opened = self.begin(permit).await?;
-            // A secret that a server sends back may lie across two pieces, so an answer is read whole then.
-            if self.filling.is_needed() {
-                let answer = self.filling.redact(read_answer(opened).await?);
-                bytes = answer.body.len();
-                return pass_whole(answer, &label, (head, &body)).await;
-            }
+            let mut headers = headers_of(&opened.response);
+            self.filling.redact_beginning(&mut headers);
             let beginning = Head {
                 status: opened.response.status().as_u16(),
-                headers: headers_of(&opened.response),
+                headers,
                 label: label.clone(),
             };
             if head.send(beginning).is_err() {
                 return Ok(());
             }
-            pass_body(opened, &body, &mut bytes).await
+            pass_body(opened, self.filling.trickle(), (&body, &mut bytes)).await
         };
         let result = match within(limit, exchange).await {
             Ok(()) => Ok(()),
@@ -142,33 +137,28 @@ impl Egress {
     }
 }
 
-async fn pass_whole(
-    answer: Answer,
-    label: &Label,
-    (head, body): (oneshot::Sender<Head>, &mpsc::Sender<Piece>),
+/// A secret that a server sends back may lie across two pieces: what could be the beginning of one waits for the next.
+async fn pass_body(
+    opened: Opened,
+    mut trickle: ByteTrickle,
+    (body, bytes): (&mpsc::Sender<Piece>, &mut usize),
 ) -> Result<()> {
-    let beginning = Head {
-        status: answer.status,
-        headers: answer.headers,
-        label: label.clone(),
-    };
-    // Nobody may be reading any more.
-    if head.send(beginning).is_ok() && body.send(Piece::Bytes(answer.body.into())).await.is_ok() {
+    let mut stream = Stream(opened.response);
+    while let Some(piece) = stream.next_bytes().await? {
+        check_size(bytes.saturating_add(piece.len()), opened.answer_bytes)?;
+        *bytes = bytes.saturating_add(piece.len());
+        if !pass(body, trickle.add(piece)).await {
+            return Ok(());
+        }
+    }
+    if pass(body, trickle.end()).await {
+        // Nobody may be reading any more.
         let _ = body.send(Piece::End).await;
     }
     Ok(())
 }
 
-async fn pass_body(opened: Opened, body: &mpsc::Sender<Piece>, bytes: &mut usize) -> Result<()> {
-    let mut stream = Stream(opened.response);
-    while let Some(piece) = stream.next_bytes().await? {
-        check_size(bytes.saturating_add(piece.len()), opened.answer_bytes)?;
-        *bytes = bytes.saturating_add(piece.len());
-        if body.send(Piece::Bytes(piece)).await.is_err() {
-            return Ok(());
-        }
-    }
-    // As above: nobody may be reading any more.
-    let _ = body.send(Piece::End).await;
-    Ok(())
+/// Whether somebody still reads.
+async fn pass(body: &mpsc::Sender<Piece>, piece: Bytes) -> bool {
+    piece.is_empty() || body.send(Piece::Bytes(piece)).await.is_ok()
 }

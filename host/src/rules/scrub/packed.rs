@@ -192,7 +192,8 @@ fn standard(byte: u8) -> u8 {
     }
 }
 
-fn is_packed(bytes: &[u8]) -> bool {
+/// Whether bytes begin like something packed.
+pub(super) fn is_packed(bytes: &[u8]) -> bool {
     matches!(
         bytes,
         [0x1f, 0x8b, 8, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..]

@@ -1,8 +1,9 @@
 //! Known secrets in every spelling, in long texts and in pieces.
 
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+use bytes::Bytes;
 
-use super::super::{Scrub, Trickle};
+use super::super::{ByteTrickle, Scrub, Trickle};
 use super::*;
 use crate::words::clock::Clock;
 
@@ -213,6 +214,50 @@ fn a_secret_in_pieces_is_cleaned_before_it_is_shown() {
             assert!(clean.len() - shown.len() < 12, "{size}: {shown}\n{clean}");
         }
     }
+}
+
+#[test]
+fn bytes_in_pieces_come_as_if_they_were_one_piece() {
+    let known = known();
+    known.learn(format!("{VALUE}-and-more").as_bytes());
+    for spelling in spellings(VALUE) {
+        let text = format!("\u{fc}, {spelling}\0 %4 & on until {VALUE} stands at the end: {VALUE}");
+        let clean = known.clean(&text).unwrap();
+        for size in 1..20 {
+            let mut trickle = ByteTrickle::new(&known);
+            let pieces = text.as_bytes().chunks(size);
+            let mut shown = pieces
+                .flat_map(|piece| trickle.add(Bytes::copy_from_slice(piece)))
+                .collect::<Vec<u8>>();
+            // Most of it does not wait for the end.
+            assert!(shown.len() + 40 > clean.len(), "{size}: {clean}");
+            shown.extend(trickle.end());
+            assert_eq!(String::from_utf8(shown).unwrap(), clean, "{size}");
+        }
+    }
+}
+
+/// Nothing known by what it begins with is passed on before its end: it may hold anything.
+#[test]
+fn what_is_packed_as_a_whole_is_held_until_its_end() {
+    for (text, says) in [(VALUE, REDACTED.as_bytes()), ("other", b"".as_slice())] {
+        let packed = zstd::encode_all(text.as_bytes(), 3).unwrap();
+        let mut trickle = ByteTrickle::new(&known());
+        for byte in &packed {
+            assert_eq!(trickle.add(Bytes::copy_from_slice(&[*byte])), "");
+        }
+        let expected = if says.is_empty() { &packed[..] } else { says };
+        assert_eq!(trickle.end(), expected);
+    }
+}
+
+#[test]
+fn where_nothing_is_known_pieces_pass_as_they_are() {
+    let mut trickle = ByteTrickle::new(&Known::default());
+    for piece in ["\u{1f}\u{8b}", "c", "%4"] {
+        assert_eq!(trickle.add(Bytes::from(piece)), piece);
+    }
+    assert_eq!(trickle.end(), "");
 }
 
 #[test]
