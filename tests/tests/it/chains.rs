@@ -177,11 +177,12 @@ async fn a_model_that_says_nothing_has_its_time_and_the_next_one_is_asked() {
         stall: true,
         ..Answer::default()
     };
-    // It says something for ever, and never the end.
+    // It says something for ever, and never the end; slowly, so that its time ends before its room.
     let endless = Answer {
         body: ": still there\n\n".to_owned(),
         stall: false,
         endless: true,
+        drips_ms: 5,
         ..silent.clone()
     };
     for answer in [silent, endless] {
