@@ -214,8 +214,17 @@ const HOARDERS: [&str; 26] = [
 async fn what_attacks_take_is_given_back() {
     const ALONE: &str = "LAZARET_TEST_ALONE";
     const NAME: &str = "attacks::what_attacks_take_is_given_back";
+    // An allocator that keeps nothing for later: with as many heaps as threads, what it keeps grows by megabytes at a time
+    // and stays.
+    const GIVES_BACK: [(&str, &str); 4] = [
+        (ALONE, "1"),
+        ("MALLOC_ARENA_MAX", "1"),
+        ("MALLOC_MMAP_THRESHOLD_", "65536"),
+        ("MALLOC_TRIM_THRESHOLD_", "65536"),
+    ];
     if std::env::var_os(ALONE).is_none() {
-        return rig::alone(NAME, ALONE).await;
+        let variables = GIVES_BACK.map(|(name, value)| (name, Path::new(value)));
+        return rig::alone_with(NAME, &variables).await;
     }
     let chosen: Vec<_> = attack::all()
         .into_iter()
@@ -230,7 +239,7 @@ async fn what_attacks_take_is_given_back() {
         }
         rig::resident_kib()
     };
-    // What an allocator keeps goes up and down; what is never given back only goes up.
+    // What is kept for a while goes up and down; what is never given back only goes up.
     strike(3).await;
     let mut seen = Vec::new();
     for _ in 0..6 {
@@ -238,5 +247,5 @@ async fn what_attacks_take_is_given_back() {
     }
     let (before, after) = seen.split_at(3);
     let (before, after) = (before.iter().max().unwrap(), after.iter().min().unwrap());
-    assert!(*after <= before + before / 20, "{seen:?} KiB");
+    assert!(*after <= before + before / 50, "{seen:?} KiB");
 }
