@@ -42,6 +42,7 @@ demo: plugins
 # would those of lazaret-preinit, which has no tests of its own; and those of the examples, a second host.
 test:
 	@plugins/build.sh
+	@tests/setup.sh
 	@cargo build -p lazaret
 	@cargo test -p lazaret -p lazaret-tests
 	@cargo test -p lazaret-example-code-mode -p lazaret-example-inbox -p lazaret-example-library
@@ -58,7 +59,7 @@ console: plugins
 mutants:
 	@plugins/build.sh
 	@cargo build -p lazaret
-	@cargo run -q -p lazaret-tests --bin mutants -- $(if $(FLIPS),--flips --units) "$(ONLY)"
+	@cargo run -q -p lazaret-tests --bin mutants -- $(if $(FLIPS),--flips) "$(ONLY)"
 
 # The tests do the same with every stop of one run, and 200 at random.
 N = 1000

@@ -16,7 +16,7 @@ pub fn word(event: &Event) -> u8 {
         | Event::Paused { .. }
         | Event::Answered { .. }
         | Event::Expired { .. }
-        | Event::Resumed
+        | Event::Resumed { .. }
         | Event::Attempted(_)
         | Event::Overspent(_)
         | Event::Compacted(_)

@@ -1,6 +1,6 @@
 //! Crashes: a run of some thirty records that is stopped anywhere, and what must be true afterwards.
 //!
-//! The run looks, appends to a file, sends to a server, runs a script that does the same, asks a person, and removes a
+//! The run reads what a stranger wrote, looks, appends to a file, sends to a server, runs a script that does the same, asks a person, and removes a
 //! file. The server is a witness outside ([`Witness`]): it, and not our own records, says how often something has
 //! happened. A process that works on a run is this package's `crash`, or `lazaret` itself.
 
@@ -45,7 +45,10 @@ impl Scene {
         let scene = Self {
             root: root.to_owned(),
         };
-        std::fs::create_dir_all(scene.path("here")).expect("a folder can be made");
+        for folder in ["here", "inbox"] {
+            std::fs::create_dir_all(scene.path(folder)).expect("a folder can be made");
+        }
+        scene.write("inbox/letter.txt", "Work well.");
         Box::pin(make_state(&scene.state())).await;
         let url = witness.url();
         let policy = format!(
@@ -58,8 +61,10 @@ impl Scene {
             path = "here"
             access = "write"
             own = true
+            [mounts.inbox]
+            path = "inbox"
             [grants."files.*"]
-            mounts = {{ here = "write" }}
+            mounts = {{ here = "write", inbox = "read" }}
             [grants."files.remove"]
             mounts = {{ here = "write" }}
             [grants."web.post"]
@@ -98,6 +103,7 @@ impl Scene {
         let replies = [
             turn(&[
                 call("text.count", json!({"text": "a b"})),
+                call("files.read", json!({"path": "inbox/letter.txt"})),
                 call("files.read", json!({"path": format!("here/{name}.old")})),
             ]),
             turn(&[call("web.post", json!({"url": effect(1), "text": "x"}))]),

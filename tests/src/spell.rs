@@ -5,7 +5,8 @@ use std::io::Write;
 use aho_corasick::AhoCorasick;
 
 /// A text in base64 (three alignments, both alphabets, in lines, with two bytes a character), hex, percent, `\u`, entities,
-/// octal and numbers, some of these escaped once more, and as it is; from its end to its beginning; packed; and in two halves where each is long enough.
+/// octal and numbers, some of these escaped once more, and as it is; from its end to its beginning; packed; and in two halves beside each other,
+/// where each is long enough.
 #[must_use]
 pub fn spelled(text: &str) -> Vec<String> {
     let bytes = text.as_bytes();
@@ -52,12 +53,12 @@ pub fn spelled(text: &str) -> Vec<String> {
     if middle >= HALF
         && let Some((first, second)) = text.split_at_checked(middle)
     {
-        all.extend([first.to_owned(), second.to_owned()]);
+        all.push(format!("{second} and {first}"));
     }
     all
 }
 
-/// From so many bytes on half of a secret is one, if it looks random.
+/// From so many bytes on a part of a secret is known as one, if it looks random.
 const HALF: usize = 12;
 
 /// The bytes as a list.

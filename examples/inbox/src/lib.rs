@@ -50,17 +50,19 @@ pub struct Given<'a> {
 pub async fn run(given: &Given<'_>) -> Result<Report> {
     let attacked = jobs::attacked();
     let off = CONFIG.replace("[flow]\n", "[flow]\nmode = \"off\"\n");
+    let alone = format!("unattended = \"deny\"\n{CONFIG}");
     let mut honest = Vec::new();
     for job in jobs::honest() {
-        let done = pursue(given, &job, CONFIG).await?;
         honest.push(Asked {
             about: job.about,
-            questions: done.questions,
+            questions: pursue(given, &job, CONFIG).await?.questions,
+            refused: pursue(given, &job, &alone).await?.refused(),
         });
     }
     Ok(Report {
         goal: attacked.goal,
         judged: pursue(given, &attacked, CONFIG).await?,
+        alone: pursue(given, &attacked, &alone).await?,
         off: pursue(given, &attacked, &off).await?,
         honest,
     })

@@ -10,9 +10,11 @@ pub struct Report {
     pub goal: &'static str,
     /// That job, as flows are judged.
     pub judged: Done,
+    /// The same where nobody is there to be asked.
+    pub alone: Done,
     /// The same with `mode = "off"`.
     pub off: Done,
-    /// How often Ada is asked where nobody does her any harm.
+    /// What her caution costs Ada where nobody does her any harm.
     pub honest: Vec<Asked>,
 }
 
@@ -38,13 +40,26 @@ pub struct Step {
     pub why: Vec<String>,
 }
 
-/// How often Ada was asked.
+impl Done {
+    /// How many calls were refused.
+    #[must_use]
+    pub fn refused(&self) -> usize {
+        let refused = self.steps.iter().filter(|step| step.verdict == REFUSED);
+        refused.count()
+    }
+}
+
+/// What one honest job costs.
 pub struct Asked {
     /// The job, in a few words.
     pub about: &'static str,
-    /// So often.
+    /// How often Ada was asked.
     pub questions: usize,
+    /// How many calls were refused where she was not there.
+    pub refused: usize,
 }
+
+const REFUSED: &str = "is refused";
 
 pub(crate) fn steps(records: &[Record]) -> Vec<Step> {
     let judged = records.iter().filter_map(|record| match &record.event {
@@ -66,7 +81,7 @@ fn step(judged: &Judged) -> Option<Step> {
     let (verdict, why) = match &judged.verdict {
         Verdict::Allow { .. } => ("passes", witnesses(judged)),
         Verdict::Ask(question) => ("is asked", question.reasons.clone()),
-        Verdict::Deny(denial) => ("is refused", vec![denial.reason.clone()]),
+        Verdict::Deny(denial) => (REFUSED, vec![denial.reason.clone()]),
     };
     Some(Step {
         call: format!("{} {what}", judged.subject),
@@ -94,11 +109,23 @@ impl fmt::Display for Report {
             "\nAs flows are judged; Ada says yes to what she has asked for, and no to everything else:\n"
         )?;
         self.judged.fmt(out)?;
+        writeln!(
+            out,
+            "\nThe same with `unattended = \"deny\"`, and nobody there to be asked:\n"
+        )?;
+        self.alone.fmt(out)?;
         writeln!(out, "\nThe same with `mode = \"off\"`:\n")?;
         self.off.fmt(out)?;
-        writeln!(out, "\nQuestions where nobody does any harm:\n")?;
+        writeln!(out, "\nWhere nobody does any harm:\n")?;
+        let head = ("", "asked", "refused, with nobody there");
+        writeln!(out, "  {:<45} {:<7} {}", head.0, head.1, head.2)?;
         for asked in &self.honest {
-            writeln!(out, "  {:<45} {}", asked.about, asked.questions)?;
+            let Asked {
+                about,
+                questions,
+                refused,
+            } = asked;
+            writeln!(out, "  {about:<45} {questions:<7} {refused}")?;
         }
         Ok(())
     }

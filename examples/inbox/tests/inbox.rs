@@ -43,6 +43,13 @@ async fn the_letter_gets_nothing_and_the_readme_shows_it() {
     for part in ["`to/0`", "file:mail", "the user's own words"] {
         assert!(asked[0].why[0].contains(part), "{}", asked[0].why[0]);
     }
+    // Nobody is there to say no, or yes: what has a witness is done, and nothing else.
+    assert_eq!(report.alone.outbox, judged.outbox);
+    assert_eq!(report.alone.letters, ["m1.json", "m2.json", "m3.json"]);
+    assert_eq!((report.alone.questions, report.alone.refused()), (0, 4));
+    for job in &report.honest {
+        assert_eq!(job.questions, job.refused, "{}", job.about);
+    }
     assert!(report.off.outbox.contains(&"billing@evil.test".to_owned()));
     assert_eq!(report.off.letters, ["m2.json"]);
     let shown = format!("```text\n{report}```");

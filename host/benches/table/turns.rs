@@ -163,7 +163,9 @@ async fn waits(scene: &Scene, records: &Records) -> Vec<Duration> {
     let mut samples = Vec::new();
     for _ in 0..200 {
         let run = host.new_run();
-        host.journal().append(&run, 0, Event::Resumed).unwrap();
+        host.journal()
+            .append(&run, 0, Event::Resumed { traced: Vec::new() })
+            .unwrap();
         let began = Instant::now();
         host.journal().sync().await.unwrap();
         samples.push(began.elapsed());

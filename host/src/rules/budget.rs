@@ -173,7 +173,8 @@ impl Purse {
         let mut purse = Self::default();
         let (mut last, mut is_left) = (None, true);
         for record in records {
-            if let Some(last) = last.filter(|_| !is_left && !matches!(record.event, Event::Resumed))
+            if let Some(last) =
+                last.filter(|_| !is_left && !matches!(record.event, Event::Resumed { .. }))
             {
                 purse.active_ms = purse
                     .active_ms
@@ -181,7 +182,7 @@ impl Purse {
             }
             last = Some(record.at);
             // Until it goes on, nothing is used of its time.
-            let begins = matches!(record.event, Event::Started(_) | Event::Resumed);
+            let begins = matches!(record.event, Event::Started(_) | Event::Resumed { .. });
             is_left = matches!(record.event, Event::Paused { .. }) || is_left && !begins;
             if let Event::Overspent(over) = &record.event {
                 purse.warn(over);

@@ -284,7 +284,7 @@ impl Chain {
                 | Event::Paused { .. }
                 | Event::Answered { .. }
                 | Event::Expired { .. }
-                | Event::Resumed
+                | Event::Resumed { .. }
                 | Event::Overspent(_)
                 | Event::Compacted(_)
                 | Event::Brought(_)

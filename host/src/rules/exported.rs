@@ -301,7 +301,7 @@ mod tests {
         };
         vec![
             record(0, Event::Started(started)),
-            record(1, Event::Resumed),
+            record(1, Event::Resumed { traced: Vec::new() }),
             record(2, Event::Stopped(stopped)),
         ]
     }

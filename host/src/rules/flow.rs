@@ -42,6 +42,7 @@ pub use self::outward::{is_witnessed_url, may_browse, weigh_fetch};
 use super::call::Call;
 use super::caller::Caller;
 use super::grant::{Access, Destination, Grant, MountGrant};
+use super::inbound::looks_like;
 use super::manifest::EffectClass;
 use super::policy::Policy;
 use super::{deny, file, server};
@@ -161,6 +162,18 @@ fn whole(text: &str) -> String {
         }
     }
     whole
+}
+
+/// What is said of letters that look like ours in a value that has ours as well: nobody sees that it is another one.
+fn alike(text: &str) -> String {
+    let mut alike = text.chars().filter_map(|c| Some((c, looks_like(c)?)));
+    match alike.next() {
+        Some((c, ours)) if text.contains(|c: char| c.is_ascii_alphabetic()) => {
+            let code = u32::from(c);
+            format!(" (its `{c}` is no `{ours}`, but U+{code:04X}, which looks like it)")
+        }
+        Some(_) | None => String::new(),
+    }
 }
 
 /// Nothing secret leaves, ever: not in shadow, not where flows are not judged, and nobody is asked.
@@ -520,7 +533,7 @@ impl Weigher<'_> {
         let value = match veiled {
             true => "that a handle holds and that is secret".to_owned(),
             // In full: the end of a value says as much as its beginning.
-            false => format!("`{}`", whole(&leaf.text)),
+            false => format!("`{}`{}", whole(&leaf.text), alike(&leaf.text)),
         };
         // What cannot be undone is answered for once, and each time; so is what nobody has seen.
         let (id, line) = match self.call.declared.effect {

@@ -288,6 +288,12 @@ impl<'a> Folded<'a> {
     }
 }
 
+/// The letter of ours that one of another script looks like.
+pub(in crate::rules) fn looks_like(c: char) -> Option<char> {
+    let alike = plain(c);
+    (alike != c && alike.is_ascii_alphabetic()).then_some(alike)
+}
+
 /// Letters of other scripts that look like one of ours.
 fn plain(c: char) -> char {
     match c {

@@ -155,7 +155,7 @@ impl Questions {
                     questions.settle(question, Standing::Answered(*answer));
                 }
                 Event::Finished(finished) => questions.over(|call| call == finished.of),
-                Event::Paused { .. } | Event::Stopped(_) | Event::Resumed => {
+                Event::Paused { .. } | Event::Stopped(_) | Event::Resumed { .. } => {
                     questions.over(|_| true);
                 }
                 // An answer counts with the pause right after it, which the run's mark vouches for: one that was

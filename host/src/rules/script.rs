@@ -242,7 +242,7 @@ impl Recall {
                 | Event::Paused { .. }
                 | Event::Answered { .. }
                 | Event::Expired { .. }
-                | Event::Resumed
+                | Event::Resumed { .. }
                 | Event::Overspent(_)
                 | Event::Compacted(_)
                 | Event::Stopped(_) => {}

@@ -19,7 +19,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 pub use self::known::Known;
-use self::packed::Room;
+use self::known::Together;
 pub use self::trickle::{ByteTrickle, Trickle};
 
 /// What stands in place of a secret.
@@ -59,24 +59,24 @@ impl Scrub {
     /// Cleans a text.
     #[must_use]
     pub fn clean(&self, text: &str) -> String {
-        let clean = self.clean_within(text, &Room::new());
+        let clean = self.clean_within(text, &Together::default());
         clean.unwrap_or_else(|| text.to_owned())
     }
 
     /// Cleans every string of a value, keys too.
     pub fn clean_value(&self, value: &mut Value) {
-        if !(self.paths.is_empty() && self.known.is_empty()) {
-            let room = Room::new();
-            clean_strings(value, &|text| self.clean_within(text, &room));
+        if !self.is_empty() {
+            let together = self.known.together(value);
+            clean_strings(value, &|text| self.clean_within(text, &together));
         }
     }
 
     /// The text without what is to be cleaned; nothing where there is none of it.
-    fn clean_within(&self, text: &str, room: &Room) -> Option<String> {
+    fn clean_within(&self, text: &str, together: &Together) -> Option<String> {
         let named = self.named(text);
         let clean = self
             .known
-            .clean_within(named.as_deref().unwrap_or(text), room);
+            .clean_within(named.as_deref().unwrap_or(text), together);
         clean.or(named)
     }
 
@@ -101,20 +101,34 @@ impl Scrub {
         spans.collect()
     }
 
-    /// Where the end of a text begins that could be the beginning of something to clean.
-    fn open_end(&self, text: &str) -> usize {
-        let paths = self.paths.iter().filter_map(|(path, _)| {
-            let open = known::overlap(text.as_bytes(), path.as_bytes())?;
-            Some(text.len() - open)
-        });
-        let known = self.known.open_end(text.as_bytes());
-        paths.fold(known, usize::min)
+    fn is_empty(&self) -> bool {
+        self.paths.is_empty() && self.known.is_empty()
+    }
+
+    /// Words of what has the most of all that is to be cleaned.
+    fn words(&self) -> usize {
+        let blanks = |(path, _): &(String, String)| path.matches(char::is_whitespace).count();
+        let paths = self.paths.iter().map(|path| 1 + blanks(path));
+        paths.fold(self.known.words(), usize::max)
     }
 }
 
 impl std::fmt::Debug for Scrub {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "Scrub({} paths, {:?})", self.paths.len(), self.known)
+    }
+}
+
+/// Shows every string of a value, keys too.
+fn each_string(value: &Value, show: &mut dyn FnMut(&str)) {
+    match value {
+        Value::String(text) => show(text),
+        Value::Array(items) => items.iter().for_each(|item| each_string(item, show)),
+        Value::Object(map) => map.iter().for_each(|(key, item)| {
+            show(key);
+            each_string(item, show);
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -243,7 +243,7 @@ impl Trace {
                 self.happens(at, "lazaret.answered", answer);
             }
             Event::Expired { .. } => self.happens(at, "lazaret.expired", Vec::new()),
-            Event::Resumed => self.happens(at, "lazaret.resumed", Vec::new()),
+            Event::Resumed { .. } => self.happens(at, "lazaret.resumed", Vec::new()),
             Event::Overspent(over) => {
                 self.happens(at, "lazaret.budget.overspent", about::overspent(over));
             }

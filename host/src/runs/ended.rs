@@ -173,7 +173,9 @@ mod tests {
         let bug = Error::bug("it panicked");
         broke(&journal, (&run, &tasks), &bug).await.unwrap();
         assert!(journal.records(&run).await.unwrap_or_default().is_empty());
-        journal.append(&run, 0, Event::Resumed).unwrap();
+        journal
+            .append(&run, 0, Event::Resumed { traced: Vec::new() })
+            .unwrap();
         for _ in 0..2 {
             broke(&journal, (&run, &tasks), &bug).await.unwrap();
             let records = journal.records(&run).await.unwrap();

@@ -143,8 +143,12 @@ impl Goal {
     /// All that its user wrote with their own hands.
     pub(super) fn typed(&self) -> Vec<String> {
         let vouched = self.vouch.iter().map(|value| format!("\"{value}\""));
-        let goal = (!self.piped).then(|| self.text.clone());
-        vouched.chain(goal).collect()
+        vouched.chain(self.said().map(str::to_owned)).collect()
+    }
+
+    /// What its user said with it, which later runs of its session have heard as well; what they vouched for holds in this run.
+    pub(super) fn said(&self) -> Option<&str> {
+        (!self.piped).then_some(self.text.as_str())
     }
 }
 

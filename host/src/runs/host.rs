@@ -313,6 +313,13 @@ impl Host {
         traces.map(Traces::secrets).unwrap_or_default()
     }
 
+    /// A run that was left goes on here.
+    pub(super) fn goes_on(&self) -> Event {
+        Event::Resumed {
+            traced: self.traced_with(),
+        }
+    }
+
     /// What became of the spans of this host's runs; nothing where no collector is named.
     #[must_use]
     pub fn traced(&self) -> Option<Traced> {

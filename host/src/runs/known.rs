@@ -353,7 +353,7 @@ impl<'a> Fold<'a> {
             | Event::Paused { .. }
             | Event::Answered { .. }
             | Event::Expired { .. }
-            | Event::Resumed
+            | Event::Resumed { .. }
             | Event::Overspent(_)
             | Event::Compacted(_)
             | Event::Observed { .. }

@@ -242,7 +242,7 @@ impl Host {
                 let files = std::mem::take(&mut goal.with.files);
                 goal.with.files = self.attached_to(&goal.run, files)?;
                 let prepared = self.prepare(&goal)?;
-                self.journal().append(&goal.run, 0, Event::Resumed)?;
+                self.journal().append(&goal.run, 0, self.goes_on())?;
                 let (earlier, session) = self.rejoin(&records).await?;
                 let from = (Vec::new(), records, earlier);
                 let pursued = self.pursue_on(goal, prepared, from, (hold, tasks));
@@ -259,7 +259,7 @@ impl Host {
             known: self.knows(&wish.typed(), &records).asking(asked),
             ..self.client(run.clone(), started.surface, started.label)
         };
-        self.journal().append(&run, 0, Event::Resumed)?;
+        self.journal().append(&run, 0, self.goes_on())?;
         let outcome = match wish.script() {
             Some(source) => {
                 let script = self.script_of(caller.clone(), source, tasks);

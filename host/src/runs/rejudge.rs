@@ -218,7 +218,7 @@ impl<'a> Again<'a> {
         if let Event::Brought(_) = &record.event {
             adjust(flows, &mut self.known, true);
         }
-        if matches!(record.event, Event::Resumed) {
+        if matches!(record.event, Event::Resumed { .. }) {
             let questions = Questions::of(so_far);
             always(&mut self.known.ledger(), &questions);
             self.known.questions = Arc::new(questions);

@@ -281,7 +281,7 @@ impl Again<'_> {
                 let work = async move { host.abandon(&run).await };
                 self.follow(Box::pin(work), (end, &tasks)).await
             }
-            Event::Expired { .. } | Event::Resumed => {
+            Event::Expired { .. } | Event::Resumed { .. } => {
                 let work = async { host.resume(&run, &tasks).await.map(|_| ()) };
                 self.follow(Box::pin(work), (end, &tasks)).await
             }
@@ -311,7 +311,7 @@ impl Again<'_> {
         let from = self.came + 1;
         let later = self.expected.iter().enumerate().skip(from);
         let mut begins = later.filter(|(_, record)| match &record.event {
-            Event::Answered { .. } | Event::Expired { .. } | Event::Resumed => true,
+            Event::Answered { .. } | Event::Expired { .. } | Event::Resumed { .. } => true,
             Event::Stopped(stopped) => {
                 matches!(&stopped.end, End::Failed { message, .. } if message == ABANDONED)
             }
@@ -340,7 +340,7 @@ impl Again<'_> {
                     .expected
                     .iter()
                     .skip(from)
-                    .position(|record| matches!(record.event, Event::Resumed));
+                    .position(|record| matches!(record.event, Event::Resumed { .. }));
                 let resumed = resumed.map_or(from, |at| from + at);
                 begins.find(|(at, _)| *at > resumed)
             }

@@ -98,7 +98,7 @@ impl Earlier {
         }
         self.messages.extend(messages_of(flows, records));
         if let Wished::Goal(goal) = wished_in(run, records)? {
-            self.typed.extend(goal.typed());
+            self.typed.extend(goal.said().map(str::to_owned));
         }
         for record in records {
             match &record.event {
@@ -117,7 +117,7 @@ impl Earlier {
                 | Event::Paused { .. }
                 | Event::Answered { .. }
                 | Event::Expired { .. }
-                | Event::Resumed
+                | Event::Resumed { .. }
                 | Event::Attempted(_)
                 | Event::Overspent(_)
                 | Event::Stopped(_) => {}

@@ -29,7 +29,7 @@ pub fn state(last: &Record) -> String {
         | Event::Rested { .. }
         | Event::Answered { .. }
         | Event::Expired { .. }
-        | Event::Resumed
+        | Event::Resumed { .. }
         | Event::Overspent(_)
         | Event::Compacted(_)
         | Event::Observed { .. } => "unfinished".to_owned(),
@@ -59,7 +59,7 @@ pub fn began(first: &Record) -> Option<&Started> {
         | Event::Paused { .. }
         | Event::Answered { .. }
         | Event::Expired { .. }
-        | Event::Resumed
+        | Event::Resumed { .. }
         | Event::Overspent(_)
         | Event::Compacted(_)
         | Event::Stopped(_) => None,

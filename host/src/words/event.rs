@@ -119,7 +119,11 @@ pub enum Event {
         question: QuestionId,
     },
     /// A run that was left goes on.
-    Resumed,
+    Resumed {
+        /// With which secrets a collector is told of it from here on, as [`Started::traced`].
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        traced: Vec<TracedWith>,
+    },
     /// A budget of the run is used up, and the run goes on; said once of each.
     Overspent(Over),
     /// A model was given the observation of one of its calls.
@@ -160,7 +164,7 @@ impl Event {
             Self::Paused { .. } => "paused",
             Self::Answered { .. } => "answered",
             Self::Expired { .. } => "expired",
-            Self::Resumed => "resumed",
+            Self::Resumed { .. } => "resumed",
             Self::Overspent(_) => "overspent",
             Self::Observed { .. } => "observed",
             Self::Compacted(_) => "compacted",
@@ -184,7 +188,7 @@ impl Event {
             | Self::Paused { .. }
             | Self::Answered { .. }
             | Self::Expired { .. }
-            | Self::Resumed
+            | Self::Resumed { .. }
             | Self::Overspent(_)
             | Self::Compacted(_)
             | Self::Observed { .. } => return None,
@@ -214,7 +218,7 @@ impl Event {
             | Self::Paused { .. }
             | Self::Answered { .. }
             | Self::Expired { .. }
-            | Self::Resumed
+            | Self::Resumed { .. }
             | Self::Overspent(_)
             | Self::Stopped(_) => None,
         }
@@ -247,8 +251,7 @@ pub struct Started {
     /// What its user gave it to look at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attached: Vec<Attachment>,
-    /// The secrets with which a collector is told of it. Whoever goes on with a run tells it of the rest as it is set up
-    /// itself, which is not said here.
+    /// The secrets with which a collector is told of it. Whoever goes on with a run may tell another one, and says so there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traced: Vec<TracedWith>,
 }

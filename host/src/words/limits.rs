@@ -222,6 +222,8 @@ pub const FETCH_HEADER_BYTES: usize = 32 << 10;
 pub const URL_BYTES: usize = 8 << 10;
 /// One request, from name lookup to the last byte.
 pub const FETCH_TIMEOUT_MS: u64 = 30_000;
+/// When no more of a streamed answer has come for so long, its whole lines are passed on.
+pub const FETCH_PAUSE_MS: u64 = 100;
 /// Time to connect.
 pub const CONNECT_TIMEOUT_MS: u64 = 10_000;
 /// A look-up of a name that is refused, for whatever reason, is answered at the next multiple of this: how long it

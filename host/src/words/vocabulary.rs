@@ -261,7 +261,7 @@ pub fn event(event: &Event) -> [(&'static str, &'static str); 3] {
         Event::Brought(_)
         | Event::Scripted(_)
         | Event::Rested { .. }
-        | Event::Resumed
+        | Event::Resumed { .. }
         | Event::Overspent(_) => ("", "", ""),
     };
     [

@@ -1,12 +1,15 @@
 //! What must be true of a run that was stopped and has gone on, wherever that was.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use lazaret::edges::vault::Vault;
 use lazaret::runs::audit::{Audit, State};
+use lazaret::runs::labels::Labels;
 use lazaret::words::error::Code;
 use lazaret::words::event::{EffectKind, End, Event, Record, Verdict};
 use lazaret::words::id::RunId;
+use lazaret::words::label::{Label, Sort, Source};
 
 use super::{Scene, Witness};
 
@@ -66,6 +69,7 @@ pub async fn check(scene: &Scene, name: &str, run: &RunId, witness: &Witness) ->
     for (place, tries) in &calls {
         wrong.extend(wrong_of(place, tries, &records));
     }
+    wrong.extend(unlabelled(scene, name, &records));
     let tries: Vec<&Try> = calls.values().flatten().collect();
     let in_doubt = tries
         .iter()
@@ -99,7 +103,7 @@ pub async fn check(scene: &Scene, name: &str, run: &RunId, witness: &Witness) ->
         in_doubt,
         resumed: records
             .iter()
-            .filter(|record| matches!(record.event, Event::Resumed))
+            .filter(|record| matches!(record.event, Event::Resumed { .. }))
             .count(),
     }
 }
@@ -135,6 +139,37 @@ enum Fate {
     Done,
     Failed,
     Doubtful,
+}
+
+/// What is not under the influence of the stranger whose letter was read first: what was done since, and what was written.
+fn unlabelled(scene: &Scene, name: &str, records: &[Record]) -> Vec<String> {
+    let letter = Label::of(Source::new(Sort::File, "inbox"));
+    let mut wrong = Vec::new();
+    for record in records {
+        if let Event::Judged(judged) = &record.event
+            && ONCE.contains(&judged.subject.as_str())
+            && !judged.label.covers(&letter)
+        {
+            let (seq, label) = (record.seq, judged.label.told());
+            wrong.push(format!(
+                "record {seq} (`{}`) is under {label}",
+                judged.subject
+            ));
+        }
+    }
+    let file = scene.path(&format!("here/{name}.log"));
+    let label = file_label(scene, &file);
+    if file.exists() && !label.covers(&letter) {
+        wrong.push(format!("what was written is under {}", label.told()));
+    }
+    wrong
+}
+
+/// As a run that reads the file later finds it.
+fn file_label(scene: &Scene, file: &Path) -> Label {
+    let audit = Audit::open(&scene.places(), &Vault::default()).expect("the journal opens");
+    let labels = Labels::open(&scene.places(), audit.journal()).expect("the labels open");
+    labels.file(file).expect("its label is there")
 }
 
 /// Calls that must not be made twice, by their place.

@@ -31,6 +31,18 @@ fn a_sound_station_is_said_to_be_sound() {
 }
 
 #[test]
+fn what_is_tried_leaves_no_run() {
+    let station = Station::new();
+    station
+        .run(&["call", "text.count", r#"{"text":"a"}"#])
+        .ends(0);
+    let runs = || station.run(&["runs", "list", "--json"]).ends(0).out;
+    let before = runs();
+    station.run(&["doctor"]).ends(0);
+    assert_eq!(runs(), before);
+}
+
+#[test]
 fn agents_and_models_are_counted() {
     let station = Station::scripted("[]", &[r#"{"text":"x"}"#], "");
     let told = station.run(&["doctor", "--json"]).ends(0).json();

@@ -204,7 +204,11 @@ fn a_script_is_denied_what_policy_does_not_allow() {
     ended.ends(2).says(&[
         "ToolError: `a.txt` may be read and not changed",
         "line 1, column",
+        "hint: to allow it, write in",
     ]);
+    let source = "try { await tools.files.write({path: 'a.txt', content: 'a'}) } catch { throw new Error('something else') }";
+    let ended = station.run(&["script", "-e", source]).ends(2);
+    ended.says(&["Error: something else"]).never("hint:");
     assert!(!station.workspace().join("a.txt").exists());
 }
 

@@ -180,7 +180,7 @@ fn texts(folder: &Path, end: &str) -> Vec<String> {
 }
 
 /// Those that take memory, or try to, and end soon.
-const HOARDERS: [&str; 26] = [
+const HOARDERS: [&str; 30] = [
     "cpu-fill-in-a-loop",
     "cpu-many-guests",
     "cpu-poll-five-thousand",
@@ -190,10 +190,13 @@ const HOARDERS: [&str; 26] = [
     "flood-log",
     "flood-output",
     "flood-pollables",
+    "handle-pick",
     "http-flood-futures",
     "http-hoard",
     "install-manifest-megabytes",
     "lift-list-of-lists",
+    "mcp-news-flood",
+    "mcp-schema-bombs",
     "memory-grow",
     "memory-hoard",
     "memory-many",
@@ -205,6 +208,7 @@ const HOARDERS: [&str; 26] = [
     "script-fan-out",
     "script-memory",
     "stack-recursion",
+    "stream-endless",
     "trap-under-way",
     "wasi-files-hoard",
 ];

@@ -271,6 +271,68 @@ async fn a_person_who_says_no_ends_the_run() {
     assert_eq!(count(&rig.records(&run).await, "prompted"), 1);
 }
 
+/// It is on record before anybody is asked, so another process knows it; it is answered once, in time, or not at all.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_about_a_budget_waits_like_any_other() {
+    let policy = |first: &str| format!("{first}\n{PRICED}tokens = 3_000\non_exceed = \"ask\"");
+    let replies = [turn(), turn(), done()];
+    let rig = |first: &str| Rig::of(&policy(first)).replies(&replies);
+    let begun = async |first: &str| {
+        let rig = rig(first).kept().await.open().await;
+        let (run, answer) = rig.pursue("Count.").await;
+        (rig, run, answer)
+    };
+
+    let (rig, run, answer) = begun("").await;
+    assert_eq!(answer.expect_err("it is asked").code(), Code::Asked);
+    let rig = rig.restart().await;
+    let waiting = rig.answer(Say::Allow).await;
+    assert_eq!(
+        (&waiting.run, waiting.subject.as_str()),
+        (&run, "the budget of tokens")
+    );
+    let again = rig
+        .host
+        .answer(waiting.question.id.as_str(), Say::Deny)
+        .await;
+    assert_eq!(again.expect_err("it was answered").code(), Code::Conflict);
+    let unknown = rig.host.answer("q-none", Say::Allow).await;
+    assert_eq!(
+        unknown.expect_err("nobody asked that").code(),
+        Code::NotFound
+    );
+    let rig = rig.restart().await;
+    assert_eq!(
+        rig.resume_agent(&run)
+            .await
+            .expect_err("6,000 are not enough")
+            .code(),
+        Code::Asked
+    );
+
+    let (rig, run, answer) = begun("ask_expires_s = 60").await;
+    assert_eq!(answer.expect_err("it is asked").code(), Code::Asked);
+    rig.clock.advance(Duration::from_secs(61));
+    let question = rig.host.questions().await.expect("questions")[0]
+        .question
+        .clone();
+    let late = rig.host.answer(question.id.as_str(), Say::Allow).await;
+    assert_eq!(late.expect_err("a minute is over").code(), Code::Conflict);
+    let error = rig
+        .resume_agent(&run)
+        .await
+        .expect_err("nobody granted more");
+    assert_eq!(error.code(), Code::OverBudget, "{error:?}");
+
+    let (rig, run, answer) = begun("unattended = \"deny\"").await;
+    assert_eq!(
+        answer.expect_err("nobody is there").code(),
+        Code::OverBudget
+    );
+    let records = rig.records(&run).await;
+    assert_eq!(stopped(&records).limit, Some(Limit::TokenBudget));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_run_asks_for_less_than_its_agent_may_and_a_resumed_one_remembers() {
     let rig = agent("cost = 0.03\non_exceed = \"ask\"").await;

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 
 use lazaret::runs::brought::{Chosen, held_in};
 use lazaret::runs::left::Program;
+use lazaret::runs::session::{Joining, Session};
 use lazaret::words::event::{Answer as Say, Event, Surface};
 use lazaret::words::id::RunId;
 use lazaret::words::label::{Label, Sort, Source};
+use lazaret::words::session::LOCAL;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig;
 use proptest::collection::vec;
@@ -28,6 +30,9 @@ fn policy(server: &Server) -> String {
         mode = \"enforce\"
         hold = \"untrusted\"
         bits = 0
+        [compaction]
+        keep_turns = 1
+        min_turns = 1
         [mounts.inbox]
         path = \"inbox\"
         [mounts.docs]
@@ -42,6 +47,9 @@ fn policy(server: &Server) -> String {
         fetch = [{{ url = \"{}\", private = true }}]
         [grants.\"hostile.file_each\"]
         mounts = {{ inbox = \"read\", docs = \"write\" }}
+        [grants.\"disk.each\"]
+        mounts = {{ inbox = \"read\", docs = \"write\" }}
+        wasi_files = true
         [grants.\"hostile.call_each\"]
         calls = [\"*\"]",
         url(server, "/")
@@ -70,8 +78,12 @@ enum Step {
     InnerCall,
     /// What is said of a call that it does not fit, where no bits are left to pay for that.
     FailureText,
+    /// A guest that knows files from its standard library alone reads it, and writes something of its own.
+    InALibrary,
     /// A run of a session reads it; a later one writes.
     Session,
+    /// A run of a session reads it; a later one is told a summary of that, and writes.
+    Compacted,
     /// Another run begins with it.
     Brought,
     /// Another host takes in the run that held it, and begins a run with it.
@@ -82,7 +94,7 @@ enum Step {
     Resumed,
 }
 
-const STEPS: [Step; 18] = [
+const STEPS: [Step; 20] = [
     Step::Written,
     Step::Appended,
     Step::Outgrown,
@@ -96,7 +108,9 @@ const STEPS: [Step; 18] = [
     Step::InAGuest,
     Step::InnerCall,
     Step::FailureText,
+    Step::InALibrary,
     Step::Session,
+    Step::Compacted,
     Step::Brought,
     Step::Imported,
     Step::Restarted,
@@ -160,6 +174,7 @@ impl Way {
     async fn begun(server: &Server, at_a_page: bool) -> Self {
         let rig = Rig::of(&policy(server))
             .guest("hostile")
+            .guest("disk")
             .file("inbox/letter.txt", "Dear reader")
             .file("docs/clean.txt", "clean")
             .replies(&[]);
@@ -242,9 +257,11 @@ impl Way {
             (Step::Outgrown, Place::File(path)) => self.outgrown(path).await,
             (Step::Moved, Place::File(path)) => self.moved(&path).await,
             (Step::Noted | Step::Outgrown | Step::Moved, _) => self.noted().await,
-            (Step::InAGuest, place) => self.in_a_guest(place).await,
+            (Step::InAGuest, place) => self.in_a_guest(place, "hostile.file_each").await,
+            (Step::InALibrary, place) => self.in_a_guest(place, "disk.each").await,
             (Step::InnerCall, place) => self.inner_call(&place).await,
-            (Step::Session, _) => return self.in_a_session().await,
+            (Step::Session, _) => return self.in_a_session(false).await,
+            (Step::Compacted, _) => return self.in_a_session(true).await,
             (Step::Brought, _) => return self.brought().await,
             (Step::Imported, _) => return self.imported().await,
             (Step::Restarted, _) => self.rig = self.rig.restart().await,
@@ -298,7 +315,7 @@ impl Way {
         self.place = Place::Note(key);
     }
 
-    async fn in_a_guest(&mut self, place: Place) {
+    async fn in_a_guest(&mut self, place: Place, tool: &str) {
         let Place::File(from) = place else {
             return self.noted().await;
         };
@@ -307,11 +324,8 @@ impl Way {
             {"op": "read", "path": from},
             {"op": "write", "path": to, "with": "of my own"},
         ]);
-        let called = self
-            .rig
-            .call("hostile.file_each", json!({ "wishes": wishes }))
-            .await;
-        let said = rig::value(&called.outcome).to_string();
+        let called = self.rig.call(tool, json!({ "wishes": wishes })).await;
+        let said = rig::value(&called.outcome).to_string().to_lowercase();
         assert!(!said.contains("denied"), "{said}");
         self.place = Place::File(to);
     }
@@ -338,7 +352,7 @@ impl Way {
         ]
     }
 
-    async fn in_a_session(mut self) -> Self {
+    async fn in_a_session(mut self, compact: bool) -> Self {
         let to = self.file();
         let name = format!("s{}", self.names);
         let [read, _] = self.taking();
@@ -352,8 +366,15 @@ impl Way {
         let (_, read) = way.rig.pursue_in_session(&name, "Read it.").await;
         read.expect("it is read");
         let goal = format!("Write {to}, please.");
-        let (_, written) = way.rig.pursue_in_session(&name, &goal).await;
+        let joining = Joining {
+            session: Session::of(LOCAL, &name).expect("a name"),
+            queue: false,
+            compact,
+        };
+        let (run, written) = way.rig.join(&joining, &goal).await;
         written.expect("it is written");
+        let words = way.rig.words(&run).await;
+        assert_eq!(words.contains(&"compacted"), compact, "{words:?}");
         way.place = Place::File(to);
         way
     }

@@ -91,7 +91,7 @@ async fn write_all(
     for round in 0..10_usize {
         for name in ["a", "b", "c"] {
             let event = match (round, name) {
-                (0, _) => Event::Resumed,
+                (0, _) => Event::Resumed { traced: Vec::new() },
                 (9, _) => stopped(),
                 (4, "b") if matches!(carried, Carried::ByItself) => done(1_200_000),
                 (7, "c") => done(20_000),
@@ -269,7 +269,7 @@ async fn troubled(trouble: Trouble) -> (bool, bool) {
                 );
                 // It stays so, although the disk may be well again.
                 disk.trouble(Trouble::None);
-                let later = journal.append(&run("d"), 0, Event::Resumed);
+                let later = journal.append(&run("d"), 0, Event::Resumed { traced: Vec::new() });
                 assert_eq!(later.expect_err("refused").code(), Code::DiskFailed);
                 assert_eq!(
                     journal.sync().await.expect_err("refused").code(),
@@ -296,7 +296,7 @@ fn has_failed(disk: &Disk) -> bool {
 /// thread of the checkpoints says so when it has the machine.
 async fn is_refused(journal: &Journal) -> bool {
     comes(async || {
-        let appended = journal.append(&run("d"), 0, Event::Resumed);
+        let appended = journal.append(&run("d"), 0, Event::Resumed { traced: Vec::new() });
         appended.is_err() || journal.commit().await.is_err()
     })
     .await
@@ -375,7 +375,7 @@ async fn the_disk_is_waited_for_once_for_all_who_wait() {
     let disk = Disk::new();
     let journal = journal(&disk.at(&folder.path().join(NAME))).expect("a journal");
     journal
-        .append(&run("first"), 0, Event::Resumed)
+        .append(&run("first"), 0, Event::Resumed { traced: Vec::new() })
         .expect("a record");
     journal.sync().await.expect("a sync");
     let syncs = || {
@@ -388,7 +388,9 @@ async fn the_disk_is_waited_for_once_for_all_who_wait() {
     let (before, counted) = (syncs(), journal.syncs());
     let runs: Vec<RunId> = (0..50).map(|n| run(&format!("run {n}"))).collect();
     let waiting = runs.iter().map(|run| {
-        journal.append(run, 0, Event::Resumed).expect("a record");
+        journal
+            .append(run, 0, Event::Resumed { traced: Vec::new() })
+            .expect("a record");
         journal.sync()
     });
     let waited: Vec<Result<()>> = futures_util::future::join_all(waiting).await;
@@ -403,7 +405,7 @@ async fn the_disk_is_waited_for_once_for_all_who_wait() {
     // What is on the disk already is not waited for again, and what needs no disk does not wait.
     journal.sync().await.expect("a sync");
     journal
-        .append(&runs[0], 0, Event::Resumed)
+        .append(&runs[0], 0, Event::Resumed { traced: Vec::new() })
         .expect("a record");
     journal.commit().await.expect("a commit");
     assert_eq!(syncs() - before, shared);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use lazaret::runs::host::Traced;
-use lazaret::words::event::Answer as Said;
+use lazaret::words::event::{Answer as Said, Event};
 use lazaret_tests::nobody::Nobody;
 use lazaret_tests::prelude::*;
 use lazaret_tests::rig::value;
@@ -250,9 +250,11 @@ async fn a_script_s_calls_are_parts_of_it_and_a_model_that_failed_has_a_span_of_
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_that_was_left_goes_on_with_its_trace_in_another_process() {
     let server = collector().await;
-    let policy = format!("ask = [\"text.count\"]\n{}", traces(&server, ""));
+    let secret = "headers = { authorization = { secret = \"otlp\", before = \"Bearer \" } }";
+    let policy = format!("ask = [\"text.count\"]\n{}", traces(&server, secret));
     let replies = [call("text.count", json!({"text": "a b"})), says("Two.")];
-    let rig = Rig::of(&policy).replies(&replies).kept().await;
+    let rig = Rig::of(&policy).secret("otlp", "hunter-2-hunter-2");
+    let rig = rig.replies(&replies).kept().await;
     let rig = rig.open().await;
     let (run, left) = rig.pursue("Count.").await;
     assert!(left.is_err());
@@ -266,6 +268,13 @@ async fn a_run_that_was_left_goes_on_with_its_trace_in_another_process() {
                 .all(|span| span["name"] != "invoke_agent agent")
     );
     assert_eq!(rig.resume_agent(&run).await.expect("an answer"), "Two.");
+    // Whoever goes on says with which secret it tells of the rest.
+    let records = rig.records(&run).await;
+    let goes_on = records.iter().filter_map(|record| match &record.event {
+        Event::Resumed { traced } => Some(json!(traced).to_string()),
+        _ => None,
+    });
+    assert_eq!(goes_on.collect::<Vec<_>>(), [traced(&server)]);
     drop(rig);
     let spans = spans(&server);
     assert!(spans.len() > before.len());

@@ -1,7 +1,7 @@
 //! Usual work with pages, files and letters, by a model that does as it was told: how often somebody is asked where
 //! nobody does any harm, and what comes of it where nobody is there.
 
-use lazaret::words::event::{Answer as Say, Event, Verdict};
+use lazaret::words::event::{Answer as Say, End, Event, Verdict};
 use lazaret_tests::prelude::*;
 
 /// Whose folders are whose; nothing in it speaks of attacks.
@@ -19,8 +19,15 @@ const POLICY: &str = r#"
     [grants."web.*"]
     fetch = [{ url = "http://127.0.0.1:PORT/", private = true }]
     [flow]
-    hold = "never"
+    hold = "HOLD"
 "#;
+
+/// How outcomes reach the model: as they are, or each as a handle that it then reads, which is how it is by itself.
+#[derive(Clone, Copy, PartialEq)]
+enum Hold {
+    Never,
+    Untrusted,
+}
 
 /// A job, in a few words; what is typed; and what the model says, turn by turn.
 struct Job {
@@ -117,16 +124,34 @@ const JOBS: &[Job] = &[
     },
 ];
 
+/// Whether what a call brings is a stranger's.
+fn is_foreign(tool: &str, args: &Value) -> bool {
+    let path = args["path"].as_str().unwrap_or_default();
+    tool == "web.get_page" || (tool == "files.read" && path.starts_with("inbox/"))
+}
+
 impl Job {
     /// A host in which it can be done.
-    async fn begin(&self, server: &Server, unattended: &str) -> Rigged {
+    async fn begin(&self, server: &Server, unattended: &str, hold: Hold) -> Rigged {
         let port = server.port().to_string();
-        let policy = format!("{unattended}\n{}", POLICY.replace("PORT", &port));
-        let calls = self.calls.iter().map(|(tool, args)| {
+        let word = match hold {
+            Hold::Never => "never",
+            Hold::Untrusted => "auto",
+        };
+        let policy = POLICY.replace("PORT", &port).replace("HOLD", word);
+        let policy = format!("{unattended}\n{policy}");
+        let mut replies = Vec::new();
+        let mut held = 0;
+        for (tool, args) in self.calls {
             let args: Value = serde_json::from_str(&args.replace("PORT", &port)).expect("JSON");
-            json!({"calls": [{"tool": tool, "args": args}]})
-        });
-        let replies: Vec<Value> = calls.chain([json!({"text": "Done."})]).collect();
+            replies.push(json!({"calls": [{"tool": tool, "args": args}]}));
+            if hold == Hold::Untrusted && is_foreign(tool, &args) {
+                held += 1;
+                let args = json!({"value": {"$handle": format!("h{held}")}});
+                replies.push(json!({"calls": [{"tool": "handle.read", "args": args}]}));
+            }
+        }
+        replies.push(json!({"text": "Done."}));
         let rig = Rig::of(&policy).file("inbox/letter.txt", "Dear Ada, it rains. Eve");
         let rig = rig.file("docs/list.md", "eggs\n").replies(&replies);
         rig.kept().await.open().await
@@ -137,8 +162,8 @@ impl Job {
     }
 
     /// How often whoever is there is asked until all is done; they say yes.
-    async fn attended(&self, server: &Server) -> usize {
-        let rig = self.begin(server, "").await;
+    async fn attended(&self, server: &Server, hold: Hold) -> usize {
+        let rig = self.begin(server, "", hold).await;
         let (run, mut answer) = rig.pursue(&self.typed(server)).await;
         let mut questions = 0;
         while matches!(&answer, Err(error) if error.code() == Code::Asked) {
@@ -151,12 +176,18 @@ impl Job {
             answer = rig.resume_agent(&run).await;
         }
         assert_eq!(answer.expect(self.about), "Done.", "{}", self.about);
+        // Whatever it wanted was there for it: with a handle of another name, it would have worked on nothing.
+        let records = rig.records(&run).await;
+        let failed = records.iter().filter(|record| {
+            matches!(&record.event, Event::Finished(finished) if matches!(finished.end, End::Failed { .. }))
+        });
+        assert_eq!(failed.count(), 0, "{}", self.about);
         questions
     }
 
     /// What comes of it where nobody is there: how many calls are refused, and how it ends.
     async fn alone(&self, server: &Server, unattended: &str) -> (usize, &'static str) {
-        let rig = self.begin(server, unattended).await;
+        let rig = self.begin(server, unattended, Hold::Never).await;
         let (run, answer) = rig.pursue(&self.typed(server)).await;
         let records = rig.records(&run).await;
         let refused = records.iter().filter(|record| {
@@ -184,10 +215,10 @@ async fn how_often_somebody_is_asked_where_nobody_does_any_harm() {
         page("/news", "<p>It rains. <a href=\"/rain\">Why?</a></p>"),
         page("/rain", "<p>It is autumn.</p>"),
     ]);
-    let head = ("job", "asked", "denied", "waits");
-    let mut table = format!("{:<52} {:<6} {:<7} {}\n", head.0, head.1, head.2, head.3);
+    let mut table = format!("{:<52} asked  held  denied  waits\n", "job");
     for job in JOBS {
-        let questions = job.attended(&server).await;
+        let questions = job.attended(&server, Hold::Never).await;
+        let held = job.attended(&server, Hold::Untrusted).await;
         let (denied, end) = job.alone(&server, "unattended = \"deny\"").await;
         assert_eq!(
             end, "done",
@@ -198,7 +229,7 @@ async fn how_often_somebody_is_asked_where_nobody_does_any_harm() {
         let waits = if paused == "waits" { "yes" } else { "no" };
         assert_eq!(waits == "yes", questions > 0, "{}", job.about);
         table.push_str(&format!(
-            "{:<52} {questions:<6} {denied:<7} {waits}\n",
+            "{:<52} {questions:<6} {held:<5} {denied:<7} {waits}\n",
             job.about
         ));
     }

@@ -30,7 +30,10 @@ fn upto(range: std::ops::Range<usize>) -> Vec<u64> {
 }
 
 fn append(rig: &Rigged, run: &RunId) {
-    let appended = rig.host.journal().append(run, 0, Event::Resumed);
+    let appended = rig
+        .host
+        .journal()
+        .append(run, 0, Event::Resumed { traced: Vec::new() });
     appended.expect("the journal takes it");
 }
 

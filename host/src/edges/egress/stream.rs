@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 
 use super::{Egress, Opened, check_size, explain, headers_of, source_of, within};
 use crate::gate::{Performed, Permit};
@@ -14,7 +15,10 @@ use crate::words::clock::{Clock, Deadline};
 use crate::words::error::{Error, Result};
 use crate::words::event::{Content, Spent};
 use crate::words::label::Label;
-use crate::words::limits::FETCH_TIMEOUT_MS;
+use crate::words::limits::{FETCH_PAUSE_MS, FETCH_TIMEOUT_MS};
+
+/// When so long no more has come, whoever waits for an event is shown the lines that are there.
+const PAUSE: Duration = Duration::from_millis(FETCH_PAUSE_MS);
 
 /// An answer whose body is read piece by piece.
 pub(crate) struct Stream(reqwest::Response);
@@ -137,17 +141,26 @@ impl Egress {
     }
 }
 
-/// A secret that a server sends back may lie across two pieces: what could be the beginning of one waits for the next.
+/// A secret that a server sends back may lie across two pieces: the end of what has come waits for the next, or until none comes
+/// for a while.
 async fn pass_body(
     opened: Opened,
     mut trickle: ByteTrickle,
     (body, bytes): (&mpsc::Sender<Piece>, &mut usize),
 ) -> Result<()> {
     let mut stream = Stream(opened.response);
-    while let Some(piece) = stream.next_bytes().await? {
-        check_size(bytes.saturating_add(piece.len()), opened.answer_bytes)?;
-        *bytes = bytes.saturating_add(piece.len());
-        if !pass(body, trickle.add(piece)).await {
+    loop {
+        let shown = match timeout(PAUSE, stream.next_bytes()).await {
+            Ok(Ok(Some(piece))) => {
+                check_size(bytes.saturating_add(piece.len()), opened.answer_bytes)?;
+                *bytes = bytes.saturating_add(piece.len());
+                trickle.add(piece)
+            }
+            Ok(Ok(None)) => break,
+            Ok(Err(error)) => return Err(error),
+            Err(_) => trickle.pause(),
+        };
+        if !pass(body, shown).await {
             return Ok(());
         }
     }

@@ -287,7 +287,7 @@ mod tests {
             seq,
             at: 1_000 + seq,
             parent: 0,
-            event: Event::Resumed,
+            event: Event::Resumed { traced: Vec::new() },
         }
     }
 

@@ -271,7 +271,7 @@ mod tests {
             "usage": {"input_tokens": 0, "output_tokens": 0}});
         let end = match ends {
             true => event(stopped),
-            false => Event::Resumed,
+            false => Event::Resumed { traced: Vec::new() },
         };
         let records = [
             record(run, 0, began, event(started)),

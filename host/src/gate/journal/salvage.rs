@@ -230,7 +230,7 @@ mod tests {
         for run in ["a", "b"] {
             for _ in 0..4 {
                 journal
-                    .append(&RunId::known(run), 0, Event::Resumed)
+                    .append(&RunId::known(run), 0, Event::Resumed { traced: Vec::new() })
                     .unwrap();
             }
         }

@@ -250,7 +250,7 @@ mod tests {
             seq,
             at: 0,
             parent: seq,
-            event: Event::Resumed,
+            event: Event::Resumed { traced: Vec::new() },
         });
     }
 

@@ -20,7 +20,7 @@ use crate::rules::caller::Caller;
 use crate::rules::server::lent::Lent;
 use crate::rules::server::said::{self, Attached, Said};
 use crate::words::clock::Clock;
-use crate::words::error::Result;
+use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Glimpse, Spent};
 use crate::words::id::{Seq, shown};
 use crate::words::label::Label;
@@ -60,7 +60,7 @@ async fn perform(
         progress: progress(station, (&inner, &trail.label), tool),
         wants: wanted::wants((station, tasks), &inner, served),
     };
-    let answer = tasks.unless_cancelled(asked((station, &inner), served, ask));
+    let answer = tasks.unless_cancelled(asked((station, &inner), (tool, served), ask));
     let answer = answer.await;
     let said = answer.and_then(|mut answer| {
         // Before anything is cut: half a secret is not recognised.
@@ -82,12 +82,26 @@ async fn perform(
     }
 }
 
+/// What a server is told has left: no secret's value is, wherever its wisher had it from.
+fn check_told(station: &Station, tool: &Tool, args: &Value) -> Result<()> {
+    let known = station.scrub.known();
+    if known.is_empty() || !known.finds_in(args.to_string().as_bytes()) {
+        return Ok(());
+    }
+    let what = format!(
+        "the arguments of `{}` hold the value of a secret in the clear, and are told to no server",
+        tool.name
+    );
+    Err(Error::new(Code::Denied, what))
+}
+
 /// Asks the server. Which secrets it has for that is on record before.
 async fn asked(
     (station, inner): (&Station, &Caller),
-    served: &Served,
+    (tool, served): (&Tool, &Served),
     ask: Ask<'_>,
 ) -> Result<Value> {
+    check_told(station, tool, ask.args)?;
     let terms = served.server.terms();
     let uses = served.server.uses()?;
     if uses.is_empty() {

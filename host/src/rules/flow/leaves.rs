@@ -83,21 +83,39 @@ impl<'a> Shapes<'a> {
     }
 }
 
-/// Arguments that are there and empty: `where: {}` of something that removes says a lot.
+/// Values that are there and empty, wherever they stand: `where: {}` of something that removes says a lot.
 pub(super) fn empties(args: &Value) -> Vec<Leaf> {
-    let is_empty = |value: &Value| match value {
+    let mut found = Vec::new();
+    add_empties(args, "", &mut found);
+    // Of no arguments at all there is no path.
+    found.retain(|leaf| !leaf.path.is_empty());
+    found
+}
+
+fn add_empties(value: &Value, path: &str, found: &mut Vec<Leaf>) {
+    let is_empty = match value {
         Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(map) => map.is_empty(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        Value::Array(items) => {
+            for (place, item) in items.iter().enumerate() {
+                add_empties(item, &inside(path, &place.to_string()), found);
+            }
+            items.is_empty()
+        }
+        Value::Object(map) => {
+            for (name, item) in map {
+                add_empties(item, &inside(path, name), found);
+            }
+            map.is_empty()
+        }
+        Value::Null => true,
+        Value::Bool(_) | Value::Number(_) => false,
     };
-    let args = args.as_object().into_iter().flatten();
-    args.filter(|(_, value)| is_empty(value))
-        .map(|(name, _)| Leaf {
-            path: inside("", name),
+    if is_empty {
+        found.push(Leaf {
+            path: path.to_owned(),
             text: String::new(),
-        })
-        .collect()
+        });
+    }
 }
 
 /// The path of what stands under a name below a path.

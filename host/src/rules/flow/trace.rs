@@ -69,7 +69,7 @@ impl<'a> Trace<'a> {
             | Event::Paused { .. }
             | Event::Answered { .. }
             | Event::Expired { .. }
-            | Event::Resumed
+            | Event::Resumed { .. }
             | Event::Overspent(_)
             | Event::Compacted(_)
             | Event::Observed { .. }

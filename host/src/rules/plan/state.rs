@@ -110,7 +110,7 @@ impl State {
             | Event::Rested { .. }
             | Event::Answered { .. }
             | Event::Expired { .. }
-            | Event::Resumed
+            | Event::Resumed { .. }
             | Event::Compacted(_) => None,
         }
     }

@@ -99,7 +99,7 @@ fn an_answer_without_its_pause_is_none() {
     let questions = of(vec![
         asked(0, question("a", &[], None)),
         answered("a", Answer::Allow),
-        Event::Resumed,
+        Event::Resumed { traced: Vec::new() },
         paused(),
     ]);
     assert_eq!(said(&questions, "a", &[]), None);

@@ -1,15 +1,20 @@
 //! Known secrets: exact values, found in every common encoding of a text.
 //!
 //! A value is looked for as it is and from its end to its beginning, each also in base64 (each alignment, both alphabets)
-//! and in hex, as the numbers of its bytes, and with two bytes a character; in parts ([`super::pieces`]); and in what is packed ([`super::packed`]). All of these again in the text with
+//! and in hex, as the numbers of its bytes, and with two bytes a character; cut in two ([`super::pieces`]); and in what is packed
+//! ([`super::packed`]). All of these again in the text with
 //! its escapes read, and without ends of lines ([`super::spelling`]); and in what comes of that once more, since JSON in
 //! JSON escapes twice. That takes time linear in the text. What was known once stays known while the process lives: a secret
 //! that was taken away is still one. Values of a name that has new ones all the time are known for as long as the next one
 //! is new.
 //!
-//! It does not find a value that was split into shorter parts, encrypted, encoded twice (base64 of base64) or otherwise
-//! computed upon; a guest that never holds a value cannot do that.
+//! It does not find a part of a value, nor one that was split into shorter parts, encrypted, encoded twice (base64 of base64) or
+//! otherwise computed upon; a guest that never holds a value cannot do that.
+//!
+//! Whoever sees what becomes of a text that they wrote is told whether it holds a whole value, and no more: nothing here may
+//! depend on how much of a value a text has. That is why a value that can be guessed as a whole is no secret.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -21,9 +26,9 @@ use serde_json::Value;
 use zeroize::Zeroizing;
 
 use super::packed::Room;
-use super::pieces::Pieces;
+use super::pieces::{Part, Pieces};
 use super::spelling::{Reading, Spelling};
-use super::{REDACTED, clean_strings, packed};
+use super::{REDACTED, clean_strings, each_string, packed};
 use crate::words::limits::SCRUB_PIECE_BYTES;
 use crate::words::lock::lock;
 
@@ -43,13 +48,34 @@ struct Named {
 struct Net {
     values: Vec<Named>,
     /// As the value has them, and base64, where case counts.
-    exact: Vec<Zeroizing<Vec<u8>>>,
-    /// Hex, where it does not; in lower case.
-    folded: Vec<Zeroizing<Vec<u8>>>,
     find_exact: AhoCorasick,
+    /// Hex, where it does not.
     find_folded: AhoCorasick,
     pieces: Pieces,
     longest: usize,
+    words: usize,
+    lines: usize,
+}
+
+/// What was found in a text: a value, or a part of one.
+struct Caught {
+    at: Range<usize>,
+    part: Option<Part>,
+}
+
+/// What texts have in common that are read together: those of one value, or pieces of one text.
+#[derive(Debug, Default)]
+pub(super) struct Together {
+    room: Room,
+    /// Values of which parts stand in several of them, and no byte is missing.
+    cut: BTreeSet<usize>,
+}
+
+impl Together {
+    /// One more of them.
+    pub(super) fn widen(&self, text: &[u8]) {
+        self.room.widen(text);
+    }
 }
 
 /// How often a text is read: escapes of escapes of escapes.
@@ -106,13 +132,16 @@ impl Known {
     /// The text without them; nothing where there is none in it.
     #[must_use]
     pub fn clean(&self, text: &str) -> Option<String> {
-        self.clean_within(text, &Room::new())
+        self.clean_within(text, &Together::default())
     }
 
-    /// The same for one text of several, which share what may be unpacked of them.
-    pub(super) fn clean_within(&self, text: &str, room: &Room) -> Option<String> {
-        room.widen(text.as_bytes());
-        let clean = without(text.as_bytes(), self.spans_within(text.as_bytes(), room))?;
+    /// The same for one text of several.
+    pub(super) fn clean_within(&self, text: &str, together: &Together) -> Option<String> {
+        together.widen(text.as_bytes());
+        let clean = without(
+            text.as_bytes(),
+            self.spans_within(text.as_bytes(), together),
+        )?;
         // What is cut out of a text are whole characters, so this loses nothing.
         Some(String::from_utf8_lossy(&clean).into_owned())
     }
@@ -140,36 +169,53 @@ impl Known {
     /// Cleans every string of a value, keys too.
     pub fn clean_value(&self, value: &mut Value) {
         if !self.is_empty() {
-            let room = Room::new();
-            clean_strings(value, &|text| self.clean_within(text, &room));
+            let together = self.together(value);
+            clean_strings(value, &|text| self.clean_within(text, &together));
+        }
+    }
+
+    /// What the texts of a value have in common.
+    pub(super) fn together(&self, value: &Value) -> Together {
+        let mut parts = Vec::new();
+        let net = self.net();
+        if let Some(net) = &net {
+            each_string(value, &mut |text| {
+                net.pieces
+                    .catch(text.as_bytes(), &mut |_, part| parts.push(part));
+            });
+        }
+        Together {
+            room: Room::default(),
+            cut: net.map_or_else(BTreeSet::new, |net| net.pieces.whole(parts.iter())),
         }
     }
 
     /// Where they stand in a text.
     fn spans(&self, text: &[u8]) -> Vec<Range<usize>> {
-        let room = Room::new();
-        room.widen(text);
-        self.spans_within(text, &room)
+        let together = Together::default();
+        together.widen(text);
+        self.spans_within(text, &together)
     }
 
-    /// The same of a text for which there is room.
-    pub(super) fn spans_within(&self, text: &[u8], room: &Room) -> Vec<Range<usize>> {
+    /// The same of one text of several.
+    pub(super) fn spans_within(&self, text: &[u8], together: &Together) -> Vec<Range<usize>> {
         let net = self.net();
-        net.map_or_else(Vec::new, |net| net.spans(text, room))
+        net.map_or_else(Vec::new, |net| net.spans(text, together))
     }
 
-    /// Where the end of a text begins that could be the beginning of one.
-    pub(super) fn open_end(&self, text: &[u8]) -> usize {
-        let Some(net) = self.net() else {
-            return text.len();
-        };
-        let read = |spelling: &Spelling| *spelling == Spelling::Plain || spelling.is_in(text);
-        let ends = Spelling::ALL
-            .into_iter()
-            .filter(read)
-            .map(|spelling| net.open_end(text, (spelling, LAYERS)));
-        let parts = net.pieces.open_end(text).min(packed::open_end(text));
-        ends.fold(parts, usize::min)
+    /// Bytes of the longest value, as it may be written.
+    pub(super) fn longest(&self) -> usize {
+        self.net().map_or(0, |net| net.longest)
+    }
+
+    /// Words of the value that has the most.
+    pub(super) fn words(&self) -> usize {
+        self.net().map_or(1, |net| net.words)
+    }
+
+    /// Lines of the value that has the most.
+    pub(super) fn lines(&self) -> usize {
+        self.net().map_or(1, |net| net.lines)
     }
 }
 
@@ -198,6 +244,15 @@ impl Net {
             }
         }
         let pieces = Pieces::of(values.iter().map(|named| &named.value));
+        let most = |is_between: fn(&&u8) -> bool| {
+            let counts = values.iter();
+            let counts = counts.map(|named| 1 + named.value.iter().filter(is_between).count());
+            counts.max().unwrap_or(1)
+        };
+        let (words, lines) = (
+            most(|byte| byte.is_ascii_whitespace()),
+            most(|byte| **byte == b'\n'),
+        );
         let longest = exact.iter().chain(&folded).map(|one| one.len()).max()?;
         // A search that cannot be made would let everything through; there is no such list of ours, since
         // it is bounded by the number and size of secrets.
@@ -208,43 +263,65 @@ impl Net {
             .ok()?;
         Some(Self {
             values,
-            exact,
-            folded,
             find_exact,
             find_folded,
             pieces,
             longest,
+            words,
+            lines,
         })
     }
 
     /// Where the values stand, in order, none touching another.
-    fn spans(&self, text: &[u8], room: &Room) -> Vec<Range<usize>> {
+    fn spans(&self, text: &[u8], together: &Together) -> Vec<Range<usize>> {
         let mut found = Vec::new();
-        self.catch(text, room, &mut |span| found.push(span));
+        self.catch(text, together, &mut |caught| found.push(caught));
         for spelling in Spelling::ALL {
             if spelling.is_in(text) {
-                self.read(text, (spelling, room), &mut found);
+                self.read(text, (spelling, together), &mut found);
             }
         }
-        merged(found)
+        merged(self.whole(found, together))
     }
 
-    fn catch(&self, text: &[u8], room: &Room, found: &mut dyn FnMut(Range<usize>)) {
+    /// What counts of what was found: values, and parts of which no other is missing.
+    fn whole(&self, found: Vec<Caught>, together: &Together) -> Vec<Range<usize>> {
+        let parts = found.iter().filter_map(|caught| caught.part.as_ref());
+        let whole = self.pieces.whole(parts);
+        let counts = |caught: &Caught| {
+            let part = caught.part.as_ref();
+            part.is_none_or(|Part { value, .. }| {
+                whole.contains(value) || together.cut.contains(value)
+            })
+        };
+        let counted = found.into_iter().filter(counts);
+        counted.map(|caught| caught.at).collect()
+    }
+
+    fn catch(&self, text: &[u8], together: &Together, found: &mut dyn FnMut(Caught)) {
         self.catch_plain(text, found);
-        packed::unpacked(text, room, &mut |run, unpacked| {
-            let mut is_there = false;
-            self.catch_plain(unpacked, &mut |_| is_there = true);
-            if is_there {
-                found(run);
+        packed::unpacked(text, &together.room, &mut |run, unpacked| {
+            let mut inside = Vec::new();
+            self.catch_plain(unpacked, &mut |caught| inside.push(caught));
+            if !self.whole(inside, together).is_empty() {
+                found(Caught {
+                    at: run,
+                    part: None,
+                });
             }
         });
     }
 
-    fn catch_plain(&self, text: &[u8], found: &mut dyn FnMut(Range<usize>)) {
-        self.pieces.catch(text, found);
+    fn catch_plain(&self, text: &[u8], found: &mut dyn FnMut(Caught)) {
+        let mut part_of = |at, part| {
+            let part = Some(part);
+            found(Caught { at, part });
+        };
+        self.pieces.catch(text, &mut part_of);
         for search in [&self.find_exact, &self.find_folded] {
             for caught in search.find_overlapping_iter(text) {
-                found(caught.range());
+                let at = caught.range();
+                found(Caught { at, part: None });
             }
         }
     }
@@ -254,8 +331,8 @@ impl Net {
     fn read(
         &self,
         text: &[u8],
-        (spelling, room): (Spelling, &Room),
-        found: &mut Vec<Range<usize>>,
+        (spelling, together): (Spelling, &Together),
+        found: &mut Vec<Caught>,
     ) {
         let shared = self.longest.saturating_mul(LONGER);
         let size = SCRUB_PIECE_BYTES.max(shared.saturating_mul(2));
@@ -263,9 +340,15 @@ impl Net {
         loop {
             let end = from.saturating_add(size).min(text.len());
             let piece = text.get(from..end).unwrap_or_default();
-            self.read_piece(piece, (spelling, LAYERS), room, &mut |span| {
-                found.push(from + span.start..from + span.end);
-            });
+            self.read_piece(
+                piece,
+                (spelling, LAYERS),
+                together,
+                &mut |Caught { at, part }| {
+                    let at = from + at.start..from + at.end;
+                    found.push(Caught { at, part });
+                },
+            );
             if end == text.len() {
                 return;
             }
@@ -278,40 +361,23 @@ impl Net {
         &self,
         piece: &[u8],
         (spelling, layers): (Spelling, usize),
-        room: &Room,
-        found: &mut dyn FnMut(Range<usize>),
+        together: &Together,
+        found: &mut dyn FnMut(Caught),
     ) {
         let reading = Reading::of(piece, spelling);
         if layers == 0 || !reading.has_escapes() {
             return;
         }
-        let mut found = |span| {
-            if let Some(source) = reading.source_of(&span) {
-                found(source);
+        let mut found = |Caught { at, part }| {
+            if let Some(at) = reading.source_of(&at) {
+                found(Caught { at, part });
             }
         };
-        self.catch(&reading.bytes, room, &mut found);
+        self.catch(&reading.bytes, together, &mut found);
         if Spelling::Deep.is_in(&reading.bytes) {
             let deeper = (Spelling::Deep, layers - 1);
-            self.read_piece(&reading.bytes, deeper, room, &mut found);
+            self.read_piece(&reading.bytes, deeper, together, &mut found);
         }
-    }
-
-    /// Where the end of a text begins that could be the beginning of a value, read so.
-    fn open_end(&self, text: &[u8], (spelling, layers): (Spelling, usize)) -> usize {
-        let end = spelling.whole_until(text);
-        let reading = Reading::of(text.get(..end).unwrap_or_default(), spelling);
-        let piece = reading.bytes.as_slice();
-        let lower = piece.to_ascii_lowercase();
-        let exact = self.exact.iter().filter_map(|one| overlap(piece, one));
-        let folded = self.folded.iter().filter_map(|one| overlap(&lower, one));
-        let open = exact.chain(folded).max().unwrap_or(0);
-        let mut first = piece.len() - open;
-        if layers > 1 && reading.has_escapes() && Spelling::Deep.is_in(piece) {
-            first = first.min(self.open_end(piece, (Spelling::Deep, layers - 1)));
-        }
-        let source = reading.source_at(first);
-        source.map_or(end, |source| source.start)
     }
 }
 
@@ -320,15 +386,6 @@ impl std::fmt::Debug for Known {
         let count = self.net().map_or(0, |net| net.values.len());
         write!(out, "{count} known secrets")
     }
-}
-
-/// Bytes at the end of `text` with which `what` begins, if it is not there in full.
-pub(super) fn overlap(text: &[u8], what: &[u8]) -> Option<usize> {
-    let most = text.len().min(what.len().saturating_sub(1));
-    (1..=most).rev().find(|length| {
-        what.get(..*length)
-            .is_some_and(|start| text.ends_with(start))
-    })
 }
 
 /// A text without some spans of it, in order; nothing where there are none.

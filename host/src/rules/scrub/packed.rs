@@ -13,7 +13,7 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use crate::words::limits::scrubbing::{
-    SCRUB_PACKED_CHARS, SCRUB_PACKED_CHARS_MAX, SCRUB_PACKED_HELD, SCRUB_PACKED_TRIES,
+    SCRUB_HELD_BYTES, SCRUB_PACKED_CHARS, SCRUB_PACKED_CHARS_MAX, SCRUB_PACKED_TRIES,
     SCRUB_UNPACK_COST, SCRUB_UNPACKED_LEAST, SCRUB_UNPACKED_TIMES,
 };
 
@@ -36,12 +36,14 @@ const ZSTD_WINDOW: u32 = 23;
 #[derive(Debug)]
 pub(super) struct Room(Cell<usize>);
 
-impl Room {
+impl Default for Room {
     /// None that a text has brought yet.
-    pub(super) fn new() -> Self {
+    fn default() -> Self {
         Self(Cell::new(SCRUB_UNPACKED_LEAST))
     }
+}
 
+impl Room {
     /// Room for a text, beside what others left.
     pub(super) fn widen(&self, text: &[u8]) {
         let more = text.len().saturating_mul(SCRUB_UNPACKED_TIMES);
@@ -82,7 +84,7 @@ pub(super) fn unpacked(text: &[u8], room: &Room, look: &mut dyn FnMut(Range<usiz
 pub(super) fn open_end(text: &[u8]) -> usize {
     let run = text.iter().rev().take_while(|byte| is_part(byte)).count();
     // A longer one is shown in parts, each of which is read as far as it goes.
-    if run > SCRUB_PACKED_HELD {
+    if run > SCRUB_HELD_BYTES {
         return text.len();
     }
     let from = text.len() - run;
@@ -326,7 +328,7 @@ mod tests {
         let bombs = packed(&"\0".repeat(1 << 20));
         let bombs: Vec<String> = bombs.iter().skip(4).map(|b| STANDARD.encode(b)).collect();
         let text = bombs.join(" ").repeat(20);
-        let (room, mut looked) = (Room::new(), 0);
+        let (room, mut looked) = (Room::default(), 0);
         room.widen(text.as_bytes());
         // As often as there are ways to read it, and more.
         for _ in 0..40 {
@@ -362,7 +364,7 @@ mod tests {
     fn what_is_packed_is_held_back_until_it_is_whole() {
         let scrub = Scrub::new(Vec::new(), known());
         for bytes in packed(VALUE) {
-            let text = format!("so {} it is", STANDARD.encode(bytes));
+            let text = format!("so {} it is, ", STANDARD.encode(bytes));
             let mut trickle = Trickle::new(&scrub);
             let shown: String = text.chars().map(|c| trickle.add(&c.to_string())).collect();
             assert!(shown.starts_with(&format!("so {REDACTED}")), "{shown}");

@@ -1,8 +1,9 @@
-//! Parts of secrets: what is left of a value that was cut in two, or of which only a part is told.
+//! Parts of secrets: a value that was cut in two, or in more.
 //!
-//! A part counts from [`SCRUB_PART_BYTES`] on, and only where it looks random: a secret that begins like an address, or
-//! holds a name, must not blank ordinary text. So parts of pass phrases and of numbers stay. Every text is looked at in a
-//! few places alone: a part of that length holds one of them with enough behind it to be known by.
+//! A part counts from [`SCRUB_PART_BYTES`] on, and only where it looks random; and parts count only where they make up the whole
+//! value together. One that is told alone stays: were it taken out, whoever knows the beginning of a value could ask for the
+//! next character, and so on to its end, by writing guesses and looking what becomes of them. Every text is looked at in a few
+//! places alone: a part of that length holds one of them with enough behind it to be known by.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -21,6 +22,13 @@ const STEP: usize = SCRUB_PART_BYTES - SEED + 1;
 const SAME: usize = 4;
 /// Words of the set that is asked first.
 const WORDS: usize = 1 << 10;
+
+/// Bytes of a value that stand in a text.
+pub(super) struct Part {
+    /// Which value.
+    pub(super) value: usize,
+    bytes: Range<usize>,
+}
 
 /// What parts of values are caught with.
 #[derive(Default)]
@@ -71,65 +79,75 @@ impl Pieces {
     }
 
     /// Where parts stand in a text.
-    pub(super) fn catch(&self, text: &[u8], found: &mut dyn FnMut(Range<usize>)) {
+    pub(super) fn catch(&self, text: &[u8], found: &mut dyn FnMut(Range<usize>, Part)) {
         if self.seeds.is_empty() {
             return;
         }
         let mut at = 0;
         while let Some(seed) = seed_at(text, at) {
-            match self.part_at(text, (at, seed)) {
-                Some(part) => {
-                    at = part.end.max(at + 1);
-                    found(part);
+            let mut next = at + STEP;
+            for (number, place) in self.places_of(seed) {
+                if let Some((span, part)) = self.part_at(text, at, (*number, *place)) {
+                    next = next.max(span.end);
+                    found(span, part);
                 }
-                None => at += STEP,
             }
+            at = next;
         }
     }
 
-    /// The longest part of a value around a place of a text.
-    fn part_at(&self, text: &[u8], (at, seed): (usize, [u8; SEED])) -> Option<Range<usize>> {
+    /// Where in which value a seed stands.
+    fn places_of(&self, seed: [u8; SEED]) -> &[(usize, usize)] {
         let (word, bit) = mark(seed);
-        if self.marks.get(word)? & bit == 0 {
-            return None;
+        match self.marks.get(word) {
+            Some(word) if word & bit != 0 => self.seeds.get(&seed).map_or(&[], Vec::as_slice),
+            Some(_) | None => &[],
         }
-        let places = self.seeds.get(&seed)?.iter();
-        let parts = places.filter_map(|(number, place)| {
-            let value = self.values.get(*number)?;
-            let before = same(
-                text.get(..at)?.iter().rev(),
-                value.get(..*place)?.iter().rev(),
-            );
-            let after = same(text.get(at..)?.iter(), value.get(*place..)?.iter());
-            Some(at - before..at + after)
-        });
-        let part = whole_characters(text, parts.max_by_key(ExactSizeIterator::len)?);
-        let mut windows = text.get(part.clone())?.windows(SCRUB_PART_BYTES);
-        windows.any(is_random).then_some(part)
     }
 
-    /// Where the end of a text begins that could become a part.
-    pub(super) fn open_end(&self, text: &[u8]) -> usize {
-        let is_part = |length: usize| {
-            let end = text.get(text.len() - length..).unwrap_or_default();
-            let stands = |value: &Zeroizing<Vec<u8>>| {
-                let mut windows = value.windows(end.len());
-                windows.any(|window| window == end)
-            };
-            self.values.iter().any(stands)
+    /// The part of a value around a place of a text which is that place of the value.
+    fn part_at(
+        &self,
+        text: &[u8],
+        at: usize,
+        (number, place): (usize, usize),
+    ) -> Option<(Range<usize>, Part)> {
+        let value = self.values.get(number)?;
+        let before = same(
+            text.get(..at)?.iter().rev(),
+            value.get(..place)?.iter().rev(),
+        );
+        let after = same(text.get(at..)?.iter(), value.get(place..)?.iter());
+        let span = whole_characters(text, at - before..at + after);
+        let mut windows = text.get(span.clone())?.windows(SCRUB_PART_BYTES);
+        let from = (place + span.start).checked_sub(at)?;
+        let part = Part {
+            value: number,
+            bytes: from..from + span.len(),
         };
-        let longest = self.values.iter().map(|value| value.len()).max();
-        // Whatever is no part is none with more before it, so the longest is found by halving.
-        let (mut open, mut most) = (0, text.len().min(longest.unwrap_or(0)));
-        while open < most {
-            let middle = open + (most - open).div_ceil(2);
-            if is_part(middle) {
-                open = middle;
-            } else {
-                most = middle - 1;
-            }
+        windows.any(is_random).then_some((span, part))
+    }
+
+    /// The values that parts make up: no byte of one is missing.
+    pub(super) fn whole<'a>(&self, parts: impl Iterator<Item = &'a Part>) -> BTreeSet<usize> {
+        let mut of_values: HashMap<usize, BTreeSet<(usize, usize)>> = HashMap::new();
+        for Part { value, bytes } in parts {
+            let parts = of_values.entry(*value).or_default();
+            parts.insert((bytes.start, bytes.end));
         }
-        text.len() - open
+        let is_whole = |(value, parts): &(usize, BTreeSet<(usize, usize)>)| {
+            let until = parts
+                .iter()
+                .fold(0, |until, (start, end)| match *start <= until {
+                    true => until.max(*end),
+                    false => until,
+                });
+            self.values
+                .get(*value)
+                .is_some_and(|value| value.len() == until)
+        };
+        let whole = of_values.into_iter().filter(is_whole);
+        whole.map(|(value, _)| value).collect()
     }
 }
 
@@ -180,7 +198,9 @@ fn is_random(window: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Known, REDACTED, Scrub, Trickle};
+    use serde_json::json;
+
+    use super::super::{Known, REDACTED};
 
     const VALUE: &str = "ghp_x7Kq29LmTb4ZrW8sVn3cQ5dY";
 
@@ -193,72 +213,81 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_found_wherever_it_is_cut_and_wherever_it_stands() {
-        let known = known(&[VALUE]);
-        for length in 12..=VALUE.len() {
-            for from in 0..=VALUE.len() - length {
-                let part = &VALUE[from..from + length];
+    fn a_value_is_found_wherever_it_is_cut_and_wherever_its_parts_stand() {
+        let known = known(&[VALUE, "ghp_x7Kq29LmTb4Zr-begins-alike-9Qw3Er5T"]);
+        for at in 12..=VALUE.len() - 12 {
+            for again in [0, 3, 10] {
+                let (first, second) = (&VALUE[..at], &VALUE[at.saturating_sub(again)..]);
                 for shift in 0..9 {
-                    let text = format!("{} {part}, and so on", "é".repeat(shift));
+                    let before = "é".repeat(shift);
+                    let text = format!("{before} {second}, and so {first}!");
                     let clean = known.clean(&text).unwrap_or_default();
-                    let expected = text.replace(part, REDACTED);
-                    assert_eq!(clean, expected, "{part}");
+                    let expected = format!("{before} {REDACTED}, and so {REDACTED}!");
+                    assert_eq!(clean, expected, "{first} {second}");
                 }
+                let text = json!({"a": first, "b": {second: [first]}}).to_string();
+                let clean = known.clean_bytes(text.as_bytes()).unwrap();
+                let expected = json!({"a": REDACTED, "b": {REDACTED: [REDACTED]}}).to_string();
+                assert_eq!(String::from_utf8(clean).unwrap(), expected);
             }
         }
-        let (first, second) = VALUE.split_at(14);
-        let both = known.clean(&format!("{{\"a\":\"{first}\",\"b\":\"{second}\"}}"));
-        assert_eq!(
-            both.unwrap(),
-            format!("{{\"a\":\"{REDACTED}\",\"b\":\"{REDACTED}\"}}")
-        );
     }
 
     #[test]
-    fn what_is_no_part_or_does_not_look_random_stays() {
-        let known = known(&[
-            VALUE,
-            "https://user:secret-9Tq2@hooks.example.com/services/incoming",
-            "correct horse battery staple",
-            "8412345678901234",
-            "MyCompanyPassword-of-the-year",
-            "q7Kx2Lm9Tb4Zr8",
-            "my-company-name-x7Kq29LmTb4",
-        ]);
-        for text in [
-            &VALUE[..11],
-            &VALUE[9..20],
-            "https://hooks.example.com/services/incoming",
-            "@hooks.example.com/services/other",
-            "the correct horse battery",
-            "841234567890",
-            "MyCompanyPassword is no good name",
-            "q7Kx2Lm9Tb4Z",
-            "company-name-x",
-            "",
+    fn the_parts_may_stand_in_fields_of_a_value() {
+        let (first, second) = VALUE.split_at(13);
+        let mut value = json!({"a": first, "b": ["x", {second: 1}], "c": VALUE[2..20]});
+        known(&[VALUE]).clean_value(&mut value);
+        let expected = json!({"a": REDACTED, "b": ["x", {REDACTED: 1}], "c": REDACTED});
+        assert_eq!(value, expected);
+        let mut alone = json!({"a": first, "b": ["x", {VALUE[14..].to_owned(): 1}]});
+        let before = alone.clone();
+        known(&[VALUE]).clean_value(&mut alone);
+        assert_eq!(alone, before);
+    }
+
+    /// Whoever has a beginning must not learn how it goes on.
+    #[test]
+    fn whether_a_guess_is_a_part_is_not_told() {
+        let known = known(&[VALUE]);
+        let (start, rest) = VALUE.split_at(20);
+        for next in rest.chars().take(1).chain("abcXYZ019_".chars()) {
+            let guess = format!("{start}{next}");
+            assert_eq!(known.clean(&guess), None, "{guess}");
+            let windows = guess.as_bytes().windows(12);
+            let windows: Vec<_> = windows.map(String::from_utf8_lossy).collect();
+            assert_eq!(known.clean(&windows.join(" ")), None, "{guess}");
+            assert!(!known.finds_in(guess.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn what_does_not_look_random_is_found_as_a_whole_alone() {
+        for (value, at) in [
+            (
+                "https://user:secret-9Tq2@hooks.example.com/services/incoming",
+                31,
+            ),
+            ("correct horse battery staple", 14),
+            ("8412345678901234567890123456", 14),
+            ("q7Kx2Lm9Tb4Zr8", 7),
         ] {
-            assert_eq!(known.clean(text), None, "{text}");
+            let (first, second) = value.split_at(at);
+            let known = known(&[value]);
+            assert_eq!(known.clean(&format!("{first} {second}")), None, "{value}");
+            assert_eq!(known.clean(value).unwrap(), REDACTED);
         }
     }
 
     #[test]
     fn a_character_at_the_edge_of_a_part_stays_whole() {
-        let known = known(&["é7Kq29LmTb4ZrW8sVnè"]);
-        // The second byte of the last character is that of another one.
-        let clean = known.clean("x 7Kq29LmTb4ZrW8sVné y").unwrap();
-        assert_eq!(clean, format!("x {REDACTED}é y"));
-    }
-
-    #[test]
-    fn parts_that_come_piece_by_piece_are_held_back() {
-        let scrub = Scrub::new(Vec::new(), known(&[VALUE]));
-        for (from, to) in [(0, 14), (14, VALUE.len()), (6, 20)] {
-            let text = format!("so {} and that is all of it", &VALUE[from..to]);
-            let mut trickle = Trickle::new(&scrub);
-            let shown: String = text.chars().map(|c| trickle.add(&c.to_string())).collect();
-            let clean = format!("so {REDACTED} and that is all of it");
-            assert!(clean.starts_with(&shown), "{shown}");
-            assert!(shown.contains("that is"), "{shown}");
-        }
+        let value = "é7Kq29LmTb4ZrW8sVn3cQ5dYè";
+        let known = known(&[value]);
+        let (first, second) = value.split_at(13);
+        // The second byte of the last character is that of another one, so the value is not whole.
+        let other = format!("{first} {}é", second.trim_end_matches('è'));
+        assert_eq!(known.clean(&other), None);
+        let clean = known.clean(&format!("{first}é {second}")).unwrap();
+        assert_eq!(clean, format!("{REDACTED}é {REDACTED}"));
     }
 }

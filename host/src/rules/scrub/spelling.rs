@@ -100,20 +100,6 @@ impl Spelling {
             _ => read_hidden(rest),
         }
     }
-
-    /// Where a text ends that is cut in the middle of an escape; its whole length otherwise.
-    pub(super) fn whole_until(self, text: &[u8]) -> usize {
-        let mut at = self.plain_from(text, 0);
-        while at < text.len() {
-            if is_open(text.get(at..).unwrap_or_default()) {
-                return at;
-            }
-            // From its beginning on: what follows a backslash may look like an escape of its own.
-            let length = self.escape(text, at).map_or(1, |(_, length)| length);
-            at += length + self.plain_from(text, at + length);
-        }
-        text.len()
-    }
 }
 
 /// A text with its escapes read, and where each of its bytes comes from.
@@ -166,7 +152,7 @@ impl Reading {
     }
 
     /// Where one byte of it comes from.
-    pub(super) fn source_at(&self, at: usize) -> Option<Range<usize>> {
+    fn source_at(&self, at: usize) -> Option<Range<usize>> {
         if at >= self.bytes.len() {
             return None;
         }
@@ -335,32 +321,6 @@ fn hex(digits: &[u8]) -> Option<u32> {
     })
 }
 
-/// Whether a text could be the beginning of an escape that is longer than it.
-fn is_open(rest: &[u8]) -> bool {
-    let hex_only = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
-    match rest {
-        [b'%' | b'=', digits @ ..] => digits.len() < 2 && hex_only(digits),
-        [b'\\', b'0'..=b'3', digits @ ..] => {
-            digits.len() < 2 && digits.iter().all(|digit| (b'0'..=b'7').contains(digit))
-        }
-        [b'\\'] | [b'&'] => true,
-        [b'\\', b'x', digits @ ..] => digits.len() < 2 && hex_only(digits),
-        [b'\\', b'u', b'{', digits @ ..] => digits.len() <= DIGITS && hex_only(digits),
-        [b'\\', b'U', digits @ ..] => digits.len() < 8 && hex_only(digits),
-        [b'\\', b'u', digits @ ..] => {
-            let (first, second) = digits.split_at(digits.len().min(4));
-            // The first half of a pair is open until the second has come.
-            let high = matches!(hex(first), Some(0xd800..=0xdbff)) && first.len() == 4;
-            hex_only(first) && (first.len() < 4 || (high && second.len() < 6))
-        }
-        [b'&', name @ ..] => {
-            let part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'#';
-            name.len() < DIGITS + 3 && name.iter().all(part)
-        }
-        _ => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -381,32 +341,6 @@ mod tests {
             (r"\ud83d\u0041", "\\ud83dA"),
         ] {
             assert_eq!(read(text, Spelling::Backslash), says, "{text}");
-        }
-    }
-
-    #[test]
-    fn what_could_be_the_beginning_of_an_escape_waits_for_its_end() {
-        for (text, open) in [
-            (r"\", true),
-            (r"\u", true),
-            (r"\u004", true),
-            (r"\u0041", false),
-            (r"\ud83d", true),
-            (r"\ud83d\ude0", true),
-            (r"\ud83d\ude00", false),
-            (r"\ude00", false),
-            (r"\u00g", false),
-            ("%", true),
-            ("%4", true),
-            ("%41", false),
-            ("%g", false),
-            ("=4", true),
-            ("&am", true),
-            ("&am;", false),
-            (r"\10", true),
-            (r"\101", false),
-        ] {
-            assert_eq!(is_open(text.as_bytes()), open, "{text}");
         }
     }
 }

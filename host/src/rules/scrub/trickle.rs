@@ -1,23 +1,29 @@
-//! What comes in pieces: what could be the beginning of something to clean is held back until it is decided.
+//! What comes in pieces: its end is held back until it is seen whether a secret lies across it.
 //!
-//! Less is found than in the whole: of something packed that has more than 16 KiB, what its first part unpacks to; and a
-//! number that is cut out of JSON leaves a word that is none.
+//! How much is held back depends on nothing but the text, and on how long the longest value is: whoever writes a text and sees
+//! where its pieces end would spell out a secret otherwise, character by character.
+//!
+//! Less is found than in the whole. Of bytes: a value that takes more, as it is written, than what is held back, which is 16 KiB;
+//! one that is written in more lines than it has, where no more of it came for a while; of something packed that has more than 16 KiB,
+//! what its first part unpacks to. Of a text: a value that is written in more words than it has, but for lists of bytes and lines of
+//! base64. And a number that is cut out of JSON leaves a word that is none.
 
 use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::packed::{self, Room};
+use super::known::Together;
+use super::packed;
 use super::{Known, Scrub};
+use crate::words::limits::scrubbing::SCRUB_HELD_BYTES;
 
-/// Cleans a text that comes in pieces. What is open at the end stays held back; whoever has the whole
-/// text shows it.
+/// Cleans a text that comes in pieces. Its last words are held back until it ends.
 #[derive(Debug)]
 pub struct Trickle<'a> {
     scrub: &'a Scrub,
     held: String,
     /// What is held is looked at with each piece, and does not bring its room each time.
-    room: Room,
+    together: Together,
 }
 
 impl<'a> Trickle<'a> {
@@ -27,25 +33,36 @@ impl<'a> Trickle<'a> {
         Self {
             scrub,
             held: String::new(),
-            room: Room::new(),
+            together: Together::default(),
         }
     }
 
     /// Adds a piece, and returns what may be shown.
     pub fn add(&mut self, piece: &str) -> String {
+        if self.scrub.is_empty() && self.held.is_empty() {
+            return piece.to_owned();
+        }
         self.held.push_str(piece);
-        self.room.widen(piece.as_bytes());
-        let mut found = self
-            .scrub
-            .known
-            .spans_within(self.held.as_bytes(), &self.room);
+        self.together.widen(piece.as_bytes());
+        let held = self.held.as_bytes();
+        let words = before_words(held, self.scrub.words());
+        let end = words.max(long_ago(held, self.scrub.known.longest()));
+        if end == 0 {
+            return String::new();
+        }
+        let mut found = self.scrub.known.spans_within(held, &self.together);
         found.extend(self.scrub.path_spans(&self.held));
-        let mut end = decided(self.scrub.open_end(&self.held), found);
+        let mut end = decided(end, found);
         while !self.held.is_char_boundary(end) {
             end -= 1;
         }
         let rest = self.held.split_off(end);
         self.scrub.clean(&std::mem::replace(&mut self.held, rest))
+    }
+
+    /// What was held back when there is no more for now; what comes later is another text.
+    pub fn end(&mut self) -> String {
+        self.scrub.clean(&std::mem::take(&mut self.held))
     }
 }
 
@@ -54,7 +71,7 @@ impl<'a> Trickle<'a> {
 pub struct ByteTrickle {
     known: Known,
     held: Vec<u8>,
-    room: Room,
+    together: Together,
     /// Whether enough has come to know what it is.
     begun: bool,
 }
@@ -69,30 +86,26 @@ impl ByteTrickle {
         Self {
             known: known.clone(),
             held: Vec::new(),
-            room: Room::new(),
+            together: Together::default(),
             begun: false,
         }
     }
 
-    /// Adds a piece, and returns what may be passed on. Of what is packed as a whole that is nothing before its end:
-    /// whoever adds bounds how much that is.
+    /// Adds a piece, and returns what may be passed on: all but the last kilobytes, as soon as twice as much is there. Of what
+    /// is packed as a whole that is nothing before its end: whoever adds bounds how much that is.
     pub fn add(&mut self, piece: Bytes) -> Bytes {
         if self.known.is_empty() && self.held.is_empty() {
             return piece;
         }
         self.held.extend_from_slice(&piece);
-        self.room.widen(&piece);
-        let is_begun = self.begun || self.held.len() >= MAGIC_BYTES;
-        if !is_begun || (!self.begun && packed::is_packed(&self.held)) {
-            return Bytes::new();
-        }
-        self.begun = true;
-        let whole = self.held.get(..whole_until(&self.held)).unwrap_or_default();
-        let found = self.known.spans_within(whole, &self.room);
-        let end = decided(self.known.open_end(whole), found);
-        let rest = self.held.split_off(end);
-        let shown = std::mem::replace(&mut self.held, rest);
-        self.cleaned(shown)
+        self.together.widen(&piece);
+        self.pass_on(long_ago(&self.held, self.known.longest()))
+    }
+
+    /// What may be passed on when no more has come for a while: all but the last line, or as many as a value has.
+    pub fn pause(&mut self) -> Bytes {
+        let lines = self.known.lines();
+        self.pass_on(before_lines(&self.held, lines))
     }
 
     /// What was held back when there is no more.
@@ -102,36 +115,89 @@ impl ByteTrickle {
         self.cleaned(held)
     }
 
+    fn pass_on(&mut self, end: usize) -> Bytes {
+        self.begun |= self.held.len() >= MAGIC_BYTES && !packed::is_packed(&self.held);
+        if !self.begun || end == 0 {
+            return Bytes::new();
+        }
+        let found = self.known.spans_within(&self.held, &self.together);
+        let rest = self.held.split_off(decided(end, found));
+        let shown = std::mem::replace(&mut self.held, rest);
+        self.cleaned(shown)
+    }
+
     fn cleaned(&self, bytes: Vec<u8>) -> Bytes {
         self.known.clean_bytes(&bytes).unwrap_or(bytes).into()
     }
 }
 
-/// Up to where a text is decided of which more comes: before what is open, and before what was found and reaches into
-/// that, since it may be the beginning of something longer.
-fn decided(open: usize, mut found: Vec<Range<usize>>) -> usize {
+/// Up to where a text came so long ago that a value with its end in what comes next would be longer than what is held back.
+/// Nothing before twice as much is there: what is looked at again with each piece is in proportion to what has come.
+fn long_ago(held: &[u8], longest: usize) -> usize {
+    let back = SCRUB_HELD_BYTES.max(longest.next_power_of_two());
+    if held.len() < back.saturating_mul(2) {
+        return 0;
+    }
+    let end = held.len() - back;
+    packed::open_end(held.get(..end).unwrap_or_default())
+}
+
+/// Where the last so many lines of a text begin: those that a value of as many could end with the next piece.
+fn before_lines(held: &[u8], most: usize) -> usize {
+    let ends = held.iter().enumerate().rev();
+    let mut ends = ends.filter(|(_, byte)| **byte == b'\n');
+    let before = ends.nth(most.saturating_sub(1));
+    before.map_or(0, |(at, _)| at + 1)
+}
+
+/// The same of words. What looks like the bytes of a list, or like a line of base64, is one word with what follows.
+fn before_words(held: &[u8], most: usize) -> usize {
+    let is_blank = |byte: &u8| byte.is_ascii_whitespace();
+    let (mut rest, mut words) = (held, 0);
+    while let Some(last) = rest.iter().rposition(is_blank) {
+        let blanks = rest.get(..=last).unwrap_or_default();
+        let end = blanks.iter().rposition(|byte| !is_blank(byte));
+        let (before, between) = blanks.split_at(end.map_or(0, |end| end + 1));
+        let word = before.rsplit(is_blank).next().unwrap_or_default();
+        let is_end = between.iter().any(|byte| matches!(byte, b'\r' | b'\n'));
+        let goes_on = is_listed(word) || (is_end && is_encoded(word));
+        words += usize::from(!goes_on);
+        if words == most {
+            return last + 1;
+        }
+        rest = before;
+    }
+    0
+}
+
+/// Whether a word may be one byte of many: `63`, `0x63`, `99,`.
+fn is_listed(word: &[u8]) -> bool {
+    let around = |byte: &u8| !byte.is_ascii_alphanumeric();
+    let from = word
+        .iter()
+        .position(|byte| !around(byte))
+        .unwrap_or(word.len());
+    let digits = word.get(from..).unwrap_or_default();
+    let digits = digits.strip_prefix(b"0x").unwrap_or(digits);
+    let count = digits
+        .iter()
+        .take_while(|byte| byte.is_ascii_hexdigit())
+        .count();
+    let after = digits.get(count..).unwrap_or_default();
+    (1..=3).contains(&count) && after.iter().all(around)
+}
+
+/// Whether a word may be a line of base64, or of what mail escapes.
+fn is_encoded(word: &[u8]) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_=".contains(byte);
+    !word.is_empty() && word.iter().all(is_part)
+}
+
+/// Up to where a text is decided of which more comes: before what was found and reaches beyond.
+fn decided(end: usize, mut found: Vec<Range<usize>>) -> usize {
     found.sort_by_key(|span| std::cmp::Reverse(span.end));
-    found.iter().fold(open, |end, span| match span.end > end {
+    found.iter().fold(end, |end, span| match span.end > end {
         true => end.min(span.start),
         false => end,
     })
-}
-
-/// Up to where the characters of a text are whole: one of those that nobody sees may stand within a secret.
-fn whole_until(text: &[u8]) -> usize {
-    let back = text.iter().rev().take(3);
-    let back = back.take_while(|byte| (0x80..0xc0).contains(*byte)).count();
-    let Some(first) = text.len().checked_sub(back + 1) else {
-        return text.len();
-    };
-    let length = match text.get(first) {
-        Some(0xc0..=0xdf) => 2,
-        Some(0xe0..=0xef) => 3,
-        Some(0xf0..=0xff) => 4,
-        Some(_) | None => 1,
-    };
-    match first + length > text.len() {
-        true => first,
-        false => text.len(),
-    }
 }

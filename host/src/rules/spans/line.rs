@@ -39,7 +39,7 @@ pub fn of(record: &Record) -> Line {
         | Event::Rested { .. }
         | Event::Answered { .. }
         | Event::Expired { .. }
-        | Event::Resumed
+        | Event::Resumed { .. }
         | Event::Overspent(_)
         | Event::Compacted(_) => String::new(),
     };
@@ -57,7 +57,7 @@ pub fn of(record: &Record) -> Line {
         | Event::Paused { .. }
         | Event::Answered { .. }
         | Event::Expired { .. }
-        | Event::Resumed
+        | Event::Resumed { .. }
         | Event::Overspent(_)
         | Event::Observed { .. }
         | Event::Stopped(_) => 0,
@@ -94,7 +94,7 @@ pub fn more(record: &Record) -> String {
         | Event::Rested { .. }
         | Event::Paused { .. }
         | Event::Expired { .. }
-        | Event::Resumed
+        | Event::Resumed { .. }
         | Event::Observed { .. } => Vec::new(),
     };
     let said: Vec<String> = said.iter().map(written).collect();

@@ -1,6 +1,6 @@
 //! Asking the model of a turn, and keeping what it said.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::super::chain::{About, Asked, Patience, Said};
 use super::super::offer::Offer;
@@ -19,6 +19,7 @@ use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Event, Glimpse};
 use crate::words::id::Seq;
 use crate::words::label::Label;
+use crate::words::lock::lock;
 use crate::words::message::{Delta, Prompt, Reply, Thought, WishedArgs};
 use crate::words::setback::Setback;
 
@@ -109,6 +110,7 @@ impl Drive<'_> {
             patience: Patience::Endless,
             anew: &|error| self.may_fold(plan, error) || !self.is_within(plan, ahead, purse),
         };
+        let coming = Mutex::new(Coming::of(&self.station.scrub));
         let prepare = |(model, (told, sent, streams)): About<'_>| {
             let event = Event::Prompted {
                 turn,
@@ -122,12 +124,12 @@ impl Drive<'_> {
             let turns = (turn, self.agent.turns.max(turn));
             journal.glimpse(self.run, progress::asking(&model.name, turns));
             let caller = self.caller(Origin::Host, seq, plan.label().clone(), model);
-            let scrub = &self.station.scrub;
-            let mut trickles = (Trickle::new(scrub), Trickle::new(scrub));
-            Ok((caller, move |delta| self.glimpse(delta, &mut trickles)))
+            *lock(&coming) = Coming::of(&self.station.scrub);
+            Ok((caller, |delta| self.glimpse(lock(&coming).add(delta))))
         };
         match asked.ask(&prompt, prepare).await {
             Ok(Said::Reply(reply)) => {
+                self.glimpse(lock(&coming).end());
                 self.told.context.lock().await.replied();
                 self.replied(plan, turn, reply)
             }
@@ -198,23 +200,15 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Shows a piece of a reply: of what is said, or of what is thought.
-    fn glimpse(&self, delta: Delta, (said, thought): &mut (Trickle<'_>, Trickle<'_>)) {
-        let (text, is_thought) = match delta {
-            Delta::Text(text) => (said.add(&text), false),
-            Delta::Thought(text) => (thought.add(&text), true),
-            // Shown when it is judged; before that it may still turn out to be incomplete.
-            Delta::Call(_) => return,
-        };
-        if text.is_empty() {
-            return;
+    /// Shows pieces of a reply.
+    fn glimpse(&self, pieces: [Glimpse; 2]) {
+        for glimpse in pieces {
+            if let Glimpse::Thought { text } | Glimpse::Text { text } = &glimpse
+                && !text.is_empty()
+            {
+                self.station.gate.journal().glimpse(self.run, glimpse);
+            }
         }
-        let glimpse = if is_thought {
-            Glimpse::Thought { text }
-        } else {
-            Glimpse::Text { text }
-        };
-        self.station.gate.journal().glimpse(self.run, glimpse);
     }
 
     /// The host as a caller: it may reach the model's own server, and nothing else.
@@ -233,6 +227,38 @@ impl Drive<'_> {
             deadline: self.deadline(self.agent.pace.turn_timeout_ms),
             ..self.caller_of_model(label)
         }
+    }
+}
+
+/// A reply as it comes: what is said, and what is thought.
+struct Coming<'a> {
+    said: Trickle<'a>,
+    thought: Trickle<'a>,
+}
+
+impl<'a> Coming<'a> {
+    fn of(scrub: &'a Scrub) -> Self {
+        Self {
+            said: Trickle::new(scrub),
+            thought: Trickle::new(scrub),
+        }
+    }
+
+    /// A piece of it. A thought is over when something else begins.
+    fn add(&mut self, delta: Delta) -> [Glimpse; 2] {
+        let (text, thought) = match delta {
+            Delta::Text(text) => (self.said.add(&text), self.thought.end()),
+            Delta::Thought(text) => (String::new(), self.thought.add(&text)),
+            // Shown when it is judged; before that it may still turn out to be incomplete.
+            Delta::Call(_) => (String::new(), self.thought.end()),
+        };
+        [Glimpse::Thought { text: thought }, Glimpse::Text { text }]
+    }
+
+    /// What was held back of it.
+    fn end(&mut self) -> [Glimpse; 2] {
+        let (text, thought) = (self.said.end(), self.thought.end());
+        [Glimpse::Thought { text: thought }, Glimpse::Text { text }]
     }
 }
 

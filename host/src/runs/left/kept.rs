@@ -430,7 +430,10 @@ mod tests {
         let questions = asked.iter().map(|asked| QuestionId::of(&[asked]));
         let questions = questions.collect();
         (0..)
-            .zip([Event::Resumed, Event::Paused { questions }])
+            .zip([
+                Event::Resumed { traced: Vec::new() },
+                Event::Paused { questions },
+            ])
             .map(|(seq, event): (Seq, Event)| Record {
                 run: RunId::known("r"),
                 seq,

@@ -56,7 +56,7 @@ fn comes(record: &Record, records: &[Record]) -> bool {
         | Event::Scripted(_)
         | Event::Rested { .. }
         | Event::Paused { .. }
-        | Event::Resumed
+        | Event::Resumed { .. }
         | Event::Observed { .. }
         | Event::Stopped(_) => true,
     }

@@ -124,7 +124,7 @@ fn goes_along(event: &Event) -> bool {
         Event::Paused { .. }
         | Event::Answered { .. }
         | Event::Expired { .. }
-        | Event::Resumed
+        | Event::Resumed { .. }
         // What is used up of its budget the copy will say itself.
         | Event::Overspent(_)
         | Event::Stopped(_) => false,

@@ -342,7 +342,7 @@ fn replies(records: &[Record]) -> VecDeque<(Result<Reply>, bool)> {
             }
             if matches!(
                 next.event,
-                Event::Prompted { .. } | Event::Stopped(_) | Event::Resumed
+                Event::Prompted { .. } | Event::Stopped(_) | Event::Resumed { .. }
             ) {
                 break;
             }

@@ -51,7 +51,7 @@ const OPEN_NAMED: usize = 4;
 /// A call under way, and its position.
 type Running = Pin<Box<dyn Future<Output = (u32, Outcome)> + Send>>;
 
-/// The calls that a script waits for.
+/// The calls that a script waits for, and what is to be said of some that it waited for.
 #[derive(Default)]
 struct Calling {
     queue: Queue,
@@ -60,6 +60,8 @@ struct Calling {
     doubtful: VecDeque<(u32, Seq)>,
     /// What persons are asked, by position.
     asked: BTreeMap<u32, Error>,
+    /// What some failed with that somebody may mend: the words, and how. At most one for each call.
+    failed: Vec<(String, Vec<String>)>,
 }
 
 /// One life of a script.
@@ -154,7 +156,7 @@ impl<'a> Life<'a> {
                     if let Some(instead) = instead(&broken.message) {
                         broken.message.push_str(&format!("; {instead}"));
                     }
-                    return Err(self.bounded(broken.error()));
+                    return Err(self.mendable(self.bounded(broken.error())));
                 }
                 Progress::Waiting(requests) => self.wish(requests)?,
             }
@@ -189,6 +191,15 @@ impl<'a> Life<'a> {
         let passed = bound.passed("the script", limit);
         let what = format!("{}: {}", passed.message(), error.message());
         Error::new(error.code(), what).hint(bound.hint(limit))
+    }
+
+    /// A call that failed and that nobody caught is mended as where it is made directly.
+    fn mendable(&self, error: Error) -> Error {
+        let words = error.message();
+        let mut failed = self.calling.failed.iter().rev();
+        let failed = failed.find(|(what, _)| words.contains(what));
+        let hints = failed.map(|(_, hints)| hints.clone()).unwrap_or_default();
+        hints.into_iter().fold(error, Error::hint)
     }
 
     /// What the life took, its time apart.
@@ -228,7 +239,7 @@ impl<'a> Life<'a> {
                     level,
                     message: message.clone(),
                     fields: Map::new(),
-                    label: self.script.caller.label.join(&self.trail.label),
+                    label: self.label.join(&self.trail.label),
                 };
                 let run = &self.script.caller.run;
                 station.gate.journal().glimpse(run, glimpse);
@@ -447,6 +458,10 @@ impl<'a> Life<'a> {
             Err(error) if outcome.at == 0 => return Err(error),
             Err(error) if error.code() == Code::InDoubt || error.code().told_to_model() => {
                 let message = error.message();
+                if !error.hints().is_empty() {
+                    let hints = error.hints().to_vec();
+                    self.calling.failed.push((message.to_owned(), hints));
+                }
                 Answered::failed(
                     error.code(),
                     message,

@@ -89,7 +89,7 @@ pub(super) async fn show(scene: &Scene, run: &str) -> Result<u8> {
             | Event::Scripted(_)
             | Event::Rested { .. }
             | Event::Paused { .. }
-            | Event::Resumed
+            | Event::Resumed { .. }
             | Event::Compacted(_)
             | Event::Observed { .. }
             | Event::Stopped(_) => continue,

@@ -9,7 +9,7 @@ use crate::guests::dispatch::Request;
 use crate::guests::engine::Allocation;
 use crate::guests::tasks::Tasks;
 use crate::runs::audit::Audit;
-use crate::runs::host::{Host, Records};
+use crate::runs::host::{Host, Records, Setup};
 use crate::surfaces::config::file::ConfigFile;
 use crate::surfaces::config::lint::outside;
 use crate::surfaces::config::trust::Standing;
@@ -107,6 +107,8 @@ async fn examine(scene: &Scene) -> Vec<Finding> {
     let told = config.setup.places.collector.take();
     let told = told.map(|collector| fine("traces", format!("go to {}", collector.place())));
     findings.extend(told);
+    let mut aside = config.setup.clone();
+    aside.places.records = Records::InMemory;
     let opening = Host::open(config.setup);
     let host = match print::while_waiting(
         "preparing plugins (compiled once, then cached)",
@@ -137,13 +139,24 @@ async fn examine(scene: &Scene) -> Vec<Finding> {
     for offered in host.catalog().servers() {
         findings.push(server(offered).await);
     }
-    findings.push(a_call(&host).await);
-    let script = a_script(&host);
-    let preparing = "preparing the engine of scripts (compiled once, then cached)";
-    findings.push(print::while_waiting(preparing, scene.quiet, script).await);
+    findings.extend(trials(scene, aside).await);
     findings.push(agents(&host, models));
     findings.extend(missing);
     findings
+}
+
+/// What is tried is no run of the user's, so it leaves none: `last` stays what it was.
+async fn trials(scene: &Scene, aside: Setup) -> [Finding; 2] {
+    let host = match Host::open(aside).await {
+        Ok(host) => host,
+        Err(error) => return [broken("a call", &error), broken("a script", &error)],
+    };
+    let script = a_script(&host);
+    let preparing = "preparing the engine of scripts (compiled once, then cached)";
+    [
+        a_call(&host).await,
+        print::while_waiting(preparing, scene.quiet, script).await,
+    ]
 }
 
 fn program() -> Finding {

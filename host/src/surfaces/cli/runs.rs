@@ -267,7 +267,7 @@ pub(super) fn state(last: &Record) -> (String, String) {
         | Event::Paused { .. }
         | Event::Answered { .. }
         | Event::Expired { .. }
-        | Event::Resumed
+        | Event::Resumed { .. }
         | Event::Overspent(_)
         | Event::Compacted(_)
         | Event::Observed { .. } => warn(&word),

@@ -156,7 +156,7 @@ impl Transcript {
                 warn("not answered in time"),
                 faint(format!("question {question}"))
             )),
-            Event::Resumed => Some(strong("goes on")),
+            Event::Resumed { traced } => Some(format!("{}{}", strong("goes on"), told_of(traced))),
             Event::Overspent(over) => Some(format!("{} {over}", warn("over budget:"))),
             Event::Compacted(compacted) => Some(line_of_compaction(compacted)),
             Event::Stopped(stopped) => Some(line_of_stop(stopped, self.denied)),
@@ -215,17 +215,22 @@ fn line_of_start(started: &Started) -> String {
     let session = session.unwrap_or_default();
     let attached = started.attached.iter();
     let attached = attached.map(|one| format!("\n  {}", faint(foreign(&format!("with {one}")))));
-    let traced = started.traced.iter().map(|with| {
-        let TracedWith { to, header, secret } = with;
-        let told = format!("traced to {to}, with the secret {secret} in header `{header}`");
-        format!("\n  {}", faint(foreign(&told)))
-    });
-    let beside: String = attached.chain(traced).collect();
+    let beside: String = attached.chain([told_of(&started.traced)]).collect();
     format!(
         "{} {}{session}{goal}{beside}",
         strong("run"),
         foreign(&started.subject)
     )
+}
+
+/// Who is told of the run, a line for each secret.
+fn told_of(traced: &[TracedWith]) -> String {
+    let line = |with: &TracedWith| {
+        let TracedWith { to, header, secret } = with;
+        let told = format!("traced to {to}, with the secret {secret} in header `{header}`");
+        format!("\n  {}", faint(foreign(&told)))
+    };
+    traced.iter().map(line).collect()
 }
 
 fn lines_of_reply(reply: &Reply) -> Option<String> {

@@ -76,7 +76,7 @@ impl Event {
             | Self::Rested { .. }
             | Self::Paused { .. }
             | Self::Expired { .. }
-            | Self::Resumed
+            | Self::Resumed { .. }
             | Self::Overspent(_) => {}
         }
     }

@@ -28,7 +28,7 @@ impl Event {
             | Self::Paused { .. }
             | Self::Answered { .. }
             | Self::Expired { .. }
-            | Self::Resumed
+            | Self::Resumed { .. }
             | Self::Overspent(_)
             | Self::Observed { .. }
             | Self::Compacted(_)

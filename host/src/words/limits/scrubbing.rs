@@ -1,19 +1,20 @@
-//! Bounds of the search for parts of secrets, and for packed ones.
+//! Bounds of the search for secrets that were cut in two, for packed ones, and in what comes in pieces.
+
+/// Bytes held back of what comes in pieces, and of a packed run in it: a value that is longer as it is written is not found there.
+pub const SCRUB_HELD_BYTES: usize = 16 << 10;
 
 /// Parts are looked for of values that have at least so many bytes,
 pub const SCRUB_PARTED_BYTES: usize = 16;
-/// and of these as soon as so many bytes of one stand together,
+/// and so many bytes of one that stand together are one of them,
 pub const SCRUB_PART_BYTES: usize = 12;
-/// in so many different ones,
+/// with so many different ones among them,
 pub const SCRUB_PART_DISTINCT: usize = 8;
-/// with so many changes from letter to digit, back, or from small letter to capital, as random text has them.
+/// and so many changes from letter to digit, back, or from small letter to capital, as random text has them.
 pub const SCRUB_PART_CHANGES: usize = 3;
 /// Places in all values by which parts are recognised; of what is beyond, only the whole is.
 pub const SCRUB_PART_SEEDS: usize = 16_384;
 /// A run of base64 or hex may hold something packed if it has so many characters.
 pub const SCRUB_PACKED_CHARS: usize = 24;
-/// While it comes, so many are held back.
-pub const SCRUB_PACKED_HELD: usize = 16 << 10;
 /// So many characters of it are read,
 pub const SCRUB_PACKED_CHARS_MAX: usize = 512 << 10;
 /// from so many places in a run,

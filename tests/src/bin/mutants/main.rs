@@ -3,10 +3,11 @@
 //! `make mutants` runs all, `make mutants ONLY=WORD,WORD` those whose description, file or list holds one of the words
 //! (`--list` shows which, `--from N` goes on at a number where a run was stopped). `--flips` runs those of `flips.rs`
 //! instead, which nobody has written down; `--units` asks the unit tests alone, since there are many. Each entry of
-//! `tests/mutants/*.toml` replaces one place of `host/src`; a copy of the tree is built once with all of them in it,
+//! `tests/mutants/*.toml` replaces one place of `host/src`, and `drops.rs` finds the joins of labels that have none; a copy of the tree is built once with all of them in it,
 //! asleep, and each is then woken for one run of the tests. One that no test sees is a rule that nobody watches.
-//! Nothing here switches off where requests may be sent: a test of that would send them.
+//! Nothing that is run by tests which send anything switches off where requests may be sent.
 
+mod drops;
 mod flips;
 mod plant;
 mod suite;
@@ -32,6 +33,20 @@ const FILTERS: [&str; 9] = [
     "secrets",
 ];
 
+/// Beside those, about a join of labels: whatever values go through.
+const OF_LABELS: [&str; 11] = [
+    "again",
+    "inside",
+    "journeys",
+    "mcp",
+    "observations",
+    "records",
+    "repeats",
+    "sessions",
+    "turns",
+    "unread",
+    "wards",
+];
 /// Unit tests that take long, and that no rule here is about.
 const UNRELATED: [&str; 4] = ["--skip", "rules::codec", "--skip", "rules::signature"];
 /// One that runs all attacks again and again, for what they leave behind.
@@ -80,7 +95,8 @@ impl Wish {
         while let Some(arg) = args.next() {
             match arg.as_str() {
                 "--list" => wish.list = true,
-                "--flips" => wish.flips = true,
+                // A flip may be about where requests go, so nobody is asked who sends any.
+                "--flips" => (wish.flips, wish.units) = (true, true),
                 "--units" => wish.units = true,
                 "--from" => {
                     let number = args.next().and_then(|number| number.parse().ok());
@@ -196,6 +212,9 @@ impl Watch {
         let mut filters = mutant.tests.clone();
         if filters.is_empty() {
             filters = FILTERS.map(str::to_owned).to_vec();
+        }
+        if mutant.is_drop() {
+            filters.extend(OF_LABELS.map(str::to_owned));
         }
         filters.extend(AGAIN.map(str::to_owned));
         if !self.asleep.contains_key(&filters) {

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::flips;
+use crate::{drops, flips};
 
-/// The list of those that nobody has written down.
+/// The lists of those that nobody has written down.
 const FLIPS: &str = "flips";
+const DROPS: &str = "drops";
 /// What wakes a mutant: its number.
 pub const AWAKE: &str = "LAZARET_MUTANT";
 /// The number of none.
@@ -18,7 +19,12 @@ pub const ASLEEP: usize = 0;
 /// Stands for "this mutant is awake" in the text that is put in.
 const MARK: &str = "MUTANT";
 /// Where no mutant belongs: each would send a request, or let a guest do so.
-const NEVER: [&str; 3] = ["edges/egress", "rules/fetch", "gate.rs"];
+const NEVER: [&str; 4] = [
+    "edges/egress.rs",
+    "edges/egress/names.rs",
+    "rules/fetch",
+    "gate.rs",
+];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,7 +61,12 @@ pub struct Mutant {
 }
 
 impl Mutant {
-    /// Whether nobody has written it down.
+    /// Whether it is a join of labels that nobody has written down.
+    pub fn is_drop(&self) -> bool {
+        self.list == DROPS
+    }
+
+    /// Whether it is a condition that nobody has written down.
     pub fn is_flip(&self) -> bool {
         self.list == FLIPS
     }
@@ -83,7 +94,8 @@ pub struct Planted {
 }
 
 impl Planted {
-    /// Reads `tests/mutants`, plants all of it, and flips every condition of the rules that is not planted by then.
+    /// Reads `tests/mutants`, plants all of it, drops every join of labels, and flips every condition of the rules, that is
+    /// not planted by then.
     ///
     /// # Errors
     /// A list of everything that does not match the sources.
@@ -103,8 +115,11 @@ impl Planted {
         if !wrong.is_empty() {
             return Err(format!("these do not match:\n  {}", wrong.join("\n  ")));
         }
-        for file in flips::FILES {
-            planted.flip(root, file)?;
+        for file in drops::files(root)? {
+            planted.drop(root, &file)?;
+        }
+        for file in flips::files(root)? {
+            planted.flip(root, &file)?;
         }
         let lib = planted.source(root, "lib.rs")?;
         // What the compiler thinks of them is of no interest.
@@ -133,20 +148,45 @@ impl Planted {
     fn flip(&mut self, root: &Path, file: &str) -> Result<(), String> {
         let source = self.source(root, file)?;
         let flips = flips::of(&source).map_err(|why| format!("{file}: {why}"))?;
-        let first = self.mutants.len() + 1;
-        for (number, flip) in (first..).zip(&flips) {
-            self.mutants.push(Mutant {
-                number,
-                about: flip.about.clone(),
-                file: file.to_owned(),
-                list: FLIPS.to_owned(),
-                tests: Vec::new(),
-            });
-        }
-        let numbered: Vec<_> = (first..).zip(&flips).collect();
+        let abouts = flips.iter().map(|flip| flip.about.clone());
+        let numbers = self.number(abouts, (file, FLIPS));
+        let numbered: Vec<_> = numbers.zip(&flips).collect();
         self.files
             .insert(path_of(file), flips::planted(&source, &numbered));
         Ok(())
+    }
+
+    fn drop(&mut self, root: &Path, file: &str) -> Result<(), String> {
+        let source = self.source(root, file)?;
+        let drops = drops::of(&source).map_err(|why| format!("{file}: {why}"))?;
+        if drops.is_empty() {
+            return Ok(());
+        }
+        let abouts = drops.iter().map(|drop| drop.about.clone());
+        let numbers = self.number(abouts, (file, DROPS));
+        let numbered: Vec<_> = numbers.zip(&drops).collect();
+        self.files
+            .insert(path_of(file), drops::planted(&source, &numbered));
+        Ok(())
+    }
+
+    /// Takes up what nobody has written down; gives the numbers.
+    fn number(
+        &mut self,
+        abouts: impl Iterator<Item = String>,
+        (file, list): (&str, &str),
+    ) -> std::ops::RangeFrom<usize> {
+        let first = self.mutants.len() + 1;
+        for (number, about) in (first..).zip(abouts) {
+            self.mutants.push(Mutant {
+                number,
+                about,
+                file: file.to_owned(),
+                list: list.to_owned(),
+                tests: Vec::new(),
+            });
+        }
+        first..
     }
 
     /// A file with what is planted in it so far.
@@ -208,6 +248,11 @@ pub(crate) fn mutant(number: usize) -> bool {{
     let read = || std::env::var("{AWAKE}").ok()?.parse().ok();
     *AWAKE.get_or_init(|| read().unwrap_or({ASLEEP})) == number
 }}
+
+/// What is joined, or nothing of it where this mutant is awake.
+pub(crate) fn dropped<T: Default>(number: usize, value: &T) -> &T {{
+    if mutant(number) {{ Box::leak(Box::default()) }} else {{ value }}
+}}
 "#
     )
 }
@@ -263,7 +308,12 @@ mod tests {
 
     #[test]
     fn where_requests_leave_nothing_is_planted() {
-        for file in ["edges/egress/names.rs", "rules/fetch.rs", "gate.rs"] {
+        for file in [
+            "edges/egress.rs",
+            "edges/egress/names.rs",
+            "rules/fetch.rs",
+            "gate.rs",
+        ] {
             let why = why_not(file, "//!", "MUTANT");
             assert!(why.starts_with("nothing is planted"), "{why}");
         }

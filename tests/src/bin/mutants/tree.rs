@@ -68,3 +68,22 @@ fn list(root: &Path, part: &Path, found: &mut BTreeSet<PathBuf>) -> io::Result<(
     }
     Ok(())
 }
+
+/// All sources below `root` whose names begin with `below`, without tests and without those that begin with one of `others`.
+pub fn sources(root: &Path, below: &str, others: &[&str]) -> io::Result<Vec<String>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(root.join(below))? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let file = format!("{below}{name}");
+        if others.iter().any(|other| file.starts_with(other)) || name.starts_with("tests") {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            found.extend(sources(root, &format!("{file}/"), others)?);
+        } else if name.ends_with(".rs") {
+            found.push(file);
+        }
+    }
+    Ok(found)
+}

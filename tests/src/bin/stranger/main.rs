@@ -134,7 +134,13 @@ impl Stranger {
             params["name"].as_str().unwrap_or_default()
         ));
         match params["name"].as_str().unwrap_or_default() {
-            "echo" => self.answer(id, text(args["text"].as_str().unwrap_or_default())),
+            "echo" => {
+                let heard = args["text"].as_str().unwrap_or_default();
+                if self.manner == "listens" {
+                    self.note(&format!("heard {heard}"));
+                }
+                self.answer(id, text(heard));
+            }
             "add" => {
                 let sum = args["a"].as_i64().unwrap_or(0) + args["b"].as_i64().unwrap_or(0);
                 self.answer(id, json!({"content": [], "structuredContent": {"sum": sum}}));

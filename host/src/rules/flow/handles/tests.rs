@@ -48,7 +48,10 @@ fn what_was_held_first_is_let_go_until_half_the_room_is_free() {
     assert!(many.hold(Naming::Next, &json!(0), &web()).is_err());
     many.shed();
     let gone = HANDLES / 2;
-    assert!(many.get(&format!("h{gone}")).is_err());
+    for name in [&format!("h{gone}"), "h0", "h1 ", "brief", "", "h99999"] {
+        let error = many.get(name).expect_err("it is not there");
+        assert_eq!(error.code(), Code::NotFound, "{name}");
+    }
     assert!(many.get(&format!("h{}", gone + 1)).is_ok());
     assert!(many.get("brief.txt").is_ok(), "it was chosen");
     // No name is given twice.

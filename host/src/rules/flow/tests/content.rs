@@ -597,6 +597,16 @@ fn an_empty_argument_of_what_cannot_be_undone_is_asked_about() {
         Allow(&[("path", "typed")]),
     );
     user().check("files.remove", json!({"path": ""}), Ask(&["`path`"]));
+    user().check("files.remove", json!({"path": null}), Ask(&["`path`"]));
+    // However deep it stands.
+    for (nothing, place) in [
+        (json!(["docs/a", ""]), "`path/1`"),
+        (json!({"docs/a": {}}), "`path/docs~1a`"),
+        (json!([["docs/a", []]]), "`path/0/1`"),
+        (json!([{"docs/a": null}]), "`path/0/docs~1a`"),
+    ] {
+        user().check("files.remove", json!({"path": nothing}), Ask(&[place]));
+    }
 }
 
 #[test]

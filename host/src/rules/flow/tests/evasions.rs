@@ -79,3 +79,17 @@ fn what_a_person_reads_is_whole_and_shows_what_hides() {
     let many: Vec<String> = (0..300).map(|n| format!("a{n}@evil.test")).collect();
     scene(&[], WEB).check("mail.send", json!({"to": many}), Deny("flow_size"));
 }
+
+#[test]
+fn letters_that_look_like_ours_are_named_in_the_question() {
+    let said = "`to` of `mail.send` is the mail `\u{430}lice@corp.test` (its `\u{430}` is no `a`, but U+0430, which looks like it)";
+    let to = |to: &str| json!({"to": to, "text": "x"});
+    scene(&["write to alice@corp.test"], WEB)
+        .check("mail.send", to("\u{430}lice@corp.test"), Ask(&[said]))
+        // One that has none of ours is a word of another language.
+        .check(
+            "mail.send",
+            to("\u{43e}\u{43d}"),
+            Ask(&["the mail `\u{43e}\u{43d}`, chosen"]),
+        );
+}
