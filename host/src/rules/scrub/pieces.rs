@@ -271,6 +271,8 @@ mod tests {
             ("correct horse battery staple", 14),
             ("8412345678901234567890123456", 14),
             ("q7Kx2Lm9Tb4Zr8", 7),
+            // Its second half.
+            ("q7Kx2Lm9Tb4Zr8Wn-my-company-name", 12),
         ] {
             let (first, second) = value.split_at(at);
             let known = known(&[value]);

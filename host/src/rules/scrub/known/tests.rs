@@ -1,5 +1,7 @@
 //! Known secrets in every spelling, in long texts and in pieces.
 
+use std::io::Write;
+
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use bytes::Bytes;
 
@@ -332,6 +334,40 @@ fn what_is_packed_as_a_whole_is_held_until_its_end() {
         let expected = if says.is_empty() { &packed[..] } else { says };
         assert_eq!(trickle.end(), expected);
     }
+}
+
+/// Also where what it is called has lines, and each of them could be passed on.
+#[test]
+fn what_is_packed_with_lines_in_its_name_is_held_as_well() {
+    let mut gzip = flate2::GzBuilder::new()
+        .filename("a\nb\nc\n")
+        .write(Vec::new(), flate2::Compression::default());
+    gzip.write_all(VALUE.as_bytes()).unwrap();
+    let packed = gzip.finish().unwrap();
+    let shown = passed_on(&known(), &packed, (1, true)).concat();
+    assert_eq!(shown, REDACTED.as_bytes());
+}
+
+/// A run that has begun when a piece is passed on is looked at as a whole.
+#[test]
+fn what_is_packed_across_pieces_is_found() {
+    let mut state = 1_u32;
+    let noise = (0..15_000).map(|_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state.to_be_bytes()[0]
+    });
+    let bytes: Vec<u8> = noise.chain(VALUE.bytes()).collect();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(&bytes).unwrap();
+    let run = STANDARD.encode(gzip.finish().unwrap());
+    assert!(run.len() > SCRUB_HELD_BYTES);
+    let text = format!(
+        "{}{run} and{}",
+        "x ".repeat(SCRUB_HELD_BYTES / 2 - 500),
+        " y".repeat(40_000)
+    );
+    let shown = passed_on(&known(), text.as_bytes(), (1_000, false)).concat();
+    assert!(shown == known().clean(&text).unwrap().as_bytes());
 }
 
 #[test]
