@@ -201,6 +201,7 @@ mod tests {
     use serde_json::json;
 
     use super::super::{Known, REDACTED};
+    use super::STEP;
 
     const VALUE: &str = "ghp_x7Kq29LmTb4ZrW8sVn3cQ5dY";
 
@@ -276,7 +277,10 @@ mod tests {
         ] {
             let (first, second) = value.split_at(at);
             let known = known(&[value]);
-            assert_eq!(known.clean(&format!("{first} {second}")), None, "{value}");
+            for blanks in 1..=STEP {
+                let text = format!("{first}{}{second}", " ".repeat(blanks));
+                assert_eq!(known.clean(&text), None, "{value}");
+            }
             assert_eq!(known.clean(value).unwrap(), REDACTED);
         }
     }
