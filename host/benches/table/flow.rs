@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use lazaret::rules::Effect;
 use lazaret::rules::call::Call;
-use lazaret::rules::caller::{Budget, Caller, Judging, Known, Origin};
+use lazaret::rules::caller::{Budget, Caller, How, Judging, Known, Led, Origin};
 use lazaret::rules::flow::handles::Handles;
 use lazaret::rules::flow::kind::Kind;
 use lazaret::rules::flow::ledger::{Behind, Ledger};
@@ -201,7 +201,11 @@ fn caller(ledger: Ledger, label: Label) -> Caller {
         known: Known::new(
             Questions::default(),
             (ledger, Handles::default()),
-            (Judging::Enforce, Holding::Never),
+            How {
+                led: Led::ByModel,
+                mode: Judging::Enforce,
+                hold: Holding::Never,
+            },
         ),
         surface: Surface::Cli,
         origin: Origin::Model,

@@ -596,7 +596,7 @@ fn inside(caller: &Caller, call: &Call, (seq, within): (Seq, Within), policy: &P
         surface: caller.surface,
         place: Place::default(),
         // Nobody was asked about what it calls in turn.
-        known: caller.known.inside(call.declared.is_sink()),
+        known: caller.known.inside(within.bearing),
         origin: Origin::Tool(call.tool.clone()),
         reach: call.grant.calls.clone().into(),
         grant: within.narrow(&call.grant),

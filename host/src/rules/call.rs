@@ -9,10 +9,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use self::confirm::Standing;
-use super::caller::{Caller, Judging, Origin};
+use super::caller::{Bearing, Caller, Judging, Origin};
 use super::flow::handles::ADOPT;
 use super::flow::lines::Mode;
-use super::flow::{self, Point, Weighing, verbatim};
+use super::flow::{self, Leads, Point, Weighing, verbatim};
 use super::grant::{Access, Grant, Pattern};
 use super::manifest::{Declared, EffectClass, Visibility};
 use super::policy::Policy;
@@ -52,6 +52,8 @@ pub struct Call {
 pub struct Within {
     /// Its guest may make files in this mount alone, and change none.
     pub create_in: Option<Arc<str>>,
+    /// What its guest may send of what it reads on its own.
+    pub bearing: Bearing,
 }
 
 impl Within {
@@ -133,6 +135,11 @@ impl Effect for Call {
         };
         let terms = Within {
             create_in: weighing.create_in,
+            bearing: match (self.declared.is_sink(), weighing.leads) {
+                (false, _) => Bearing::Looks,
+                (true, Leads::Named) => Bearing::ActsForNamed,
+                (true, Leads::Nowhere | Leads::Listed) => Bearing::Acts,
+            },
         };
         Ok(Allowed {
             rule: format!("{rule}{notice}{flagged}{standing}"),
@@ -188,9 +195,17 @@ impl Call {
             return Ok((weighing, String::new()));
         }
         // Where nothing is granted to do harm with, a person is not asked about what will be refused anyway.
-        let idle = caller.known.mode == Judging::Tainted && flow::is_idle(self, &policy.flows);
-        if mode == Judging::Off || idle || !self.declared.is_sink() {
+        let idle = caller.known.how.mode == Judging::Tainted && flow::is_idle(self, &policy.flows);
+        if idle || !self.declared.is_sink() {
             return Ok((Weighing::default(), String::new()));
+        }
+        if mode == Judging::Off {
+            let leads = self.leads_unasked(caller, policy);
+            let weighing = Weighing {
+                leads,
+                ..Weighing::default()
+            };
+            return Ok((weighing, String::new()));
         }
         let released = policy
             .flows
@@ -222,6 +237,19 @@ impl Call {
         // What would have been asked about could have been answered with yes.
         weighing.create_in = None;
         Ok((weighing, format!("{silent}: {}", reasons.join("; "))))
+    }
+
+    /// Where a call leads that nobody is asked about, since nobody untrusted had influence so far: its guest may read what
+    /// somebody untrusted wrote, and is judged from there on.
+    fn leads_unasked(&self, caller: &Caller, policy: &Policy) -> Leads {
+        let may_be_judged = caller.known.how.mode == Judging::Tainted;
+        if !may_be_judged || self.grant.fetch.is_empty() {
+            return Leads::Nowhere;
+        }
+        match flow::weigh(self, caller, policy) {
+            Ok(weighing) if weighing.open.is_empty() => weighing.leads,
+            Ok(_) | Err(_) => Leads::Nowhere,
+        }
     }
 
     /// Whose wish it is that a person says so as well. The tool's own comes first: it stands whatever becomes of

@@ -114,12 +114,45 @@ impl Caller {
     #[must_use]
     pub fn judging_over(&self, flows: &Flows, held: &Label) -> Judging {
         let is_tainted = |label| flows.classes.is_tainted(label);
-        match self.known.mode {
+        match self.known.how.mode {
             Judging::Tainted if is_tainted(&self.label) || is_tainted(held) => Judging::Enforce,
             Judging::Tainted => Judging::Off,
             mode @ (Judging::Off | Judging::Shadow | Judging::Enforce) => mode,
         }
     }
+}
+
+/// Whose words a run acts upon.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Led {
+    /// A model's: what it reads, it may obey.
+    ByModel,
+    /// A person's or program's own: a script of theirs does what it says, whatever it reads.
+    #[default]
+    ByClient,
+}
+
+/// How a run is led and judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct How {
+    /// Whose words it acts upon.
+    pub led: Led,
+    /// Whether flows are judged.
+    pub mode: Judging,
+    /// Which outcomes are held; never `auto`.
+    pub hold: Holding,
+}
+
+/// Where a call leads, as it was found when that was judged: what its guest may do on its own depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bearing {
+    /// Nowhere, since its tool says that it only looks. So it is of what is no part of a call.
+    #[default]
+    Looks,
+    /// To where nobody has said that private content may go.
+    Acts,
+    /// To a destination that the user named, or a person answered for.
+    ActsForNamed,
 }
 
 /// What a run knows when one of its wishes is judged. Cheap to clone: its ledger is one for the whole run.
@@ -133,12 +166,10 @@ pub struct Known {
     ledger: Arc<Mutex<Ledger>>,
     /// What is held back.
     handles: Arc<Mutex<Handles>>,
-    /// Whether flows are judged.
-    pub mode: Judging,
-    /// Which outcomes are held; never `auto`.
-    pub hold: Holding,
-    /// Whether the wish is part of a call that was weighed as a sink.
-    pub weighed: bool,
+    /// How the run is led and judged.
+    pub how: How,
+    /// Where the call leads that the wish is part of.
+    pub bearing: Bearing,
     /// Whom it may ask about what is held.
     pub consults: Arc<Consults>,
     /// What its guests have left of its processor time.
@@ -329,19 +360,14 @@ pub enum Judging {
 impl Known {
     /// Of a run that begins, or goes on.
     #[must_use]
-    pub fn new(
-        questions: Questions,
-        (ledger, handles): (Ledger, Handles),
-        (mode, hold): (Judging, Holding),
-    ) -> Self {
+    pub fn new(questions: Questions, (ledger, handles): (Ledger, Handles), how: How) -> Self {
         Self {
             questions: Arc::new(questions),
             ask_expires_ms: None,
             ledger: Arc::new(Mutex::new(ledger)),
             handles: Arc::new(Mutex::new(handles)),
-            mode,
-            hold,
-            weighed: false,
+            how,
+            bearing: Bearing::Looks,
             consults: Arc::default(),
             cpu_time: CpuTime::default(),
             chain: Arc::default(),
@@ -392,16 +418,16 @@ impl Known {
     pub fn around(&self) -> Self {
         Self {
             cpu_time: self.cpu_time.overdrawn(),
-            ..self.inside(false)
+            ..self.inside(Bearing::Looks)
         }
     }
 
     /// What a tool's own wishes know: nobody was asked about them.
     #[must_use]
-    pub fn inside(&self, weighed: bool) -> Self {
+    pub fn inside(&self, bearing: Bearing) -> Self {
         Self {
             questions: Arc::default(),
-            weighed,
+            bearing,
             asked: Invocation::default(),
             beside: Naming::Next,
             ..self.clone()

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::caller::{Caller, Judging, Origin};
+use super::caller::{Bearing, Caller, Judging, Origin};
 use super::grant::{Access, Grant, MountGrant};
 use super::policy::{Inside, Policy, Room};
 use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
@@ -514,7 +514,8 @@ fn in_a_home(policy: &Policy, path: &str) -> Option<Denial> {
 /// A tool that says that it only looks was not weighed when it was called; under somebody's influence it must
 /// not do more.
 pub(super) fn check_looking(caller: &Caller, policy: &Policy) -> Result<(), Denial> {
-    let judged = caller.judging(&policy.flows) == Judging::Enforce && !caller.known.weighed;
+    let judged =
+        caller.judging(&policy.flows) == Judging::Enforce && caller.known.bearing == Bearing::Looks;
     if judged && policy.flows.classes.is_tainted(&caller.label) {
         let reason = format!(
             "`{}` says of itself that it only looks, and has read what comes from {}",

@@ -126,8 +126,8 @@ pub struct Weighing {
     pub weak: usize,
     /// What no witness was found for.
     pub open: Vec<Point>,
-    /// Whether something of that says where it goes.
-    pub leads: bool,
+    /// Where private content goes, once what is open is answered with yes.
+    pub leads: Leads,
     /// The mount in which it may only make new files.
     pub create_in: Option<Arc<str>>,
 }
@@ -278,11 +278,12 @@ fn trusts(flows: &Flows, call: &Call) -> bool {
 }
 
 /// Where private content goes by the values of a call: a record that nobody has named counts for all of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Leads {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Leads {
     /// No value says where.
+    #[default]
     Nowhere,
-    /// To whom the user named, or somebody vouches for.
+    /// To whom the user named, somebody vouches for, or a person is asked about.
     Named,
     /// To a record that nobody but a list has named: anybody may have started it.
     Listed,
@@ -313,7 +314,7 @@ impl Weigher<'_> {
     fn weigh(&self, label: &Label, leaves_host: bool) -> Result<Weighing, Denial> {
         let mut weighing = Weighing::default();
         let args = self.call.args.value();
-        let (mut steers, mut leads) = (false, Leads::Nowhere);
+        let mut steers = false;
         let mut leaves = leaves(args, &self.call.declared.input);
         if self.call.declared.effect == EffectClass::Destructive {
             leaves.extend(empties(args));
@@ -325,8 +326,8 @@ impl Weigher<'_> {
             match self.kind_of(&leaf.path) {
                 Some(kind) => {
                     steers = true;
-                    leads =
-                        leads.max(self.weigh_value((&leaf, alone), kind, (label, &mut weighing)));
+                    let leads = self.weigh_value((&leaf, alone), kind, (label, &mut weighing));
+                    weighing.leads = weighing.leads.max(leads);
                 }
                 None => self.weigh_content(&leaf, &mut weighing),
             }
@@ -344,11 +345,10 @@ impl Weigher<'_> {
         };
         let classes = &self.policy.flows.classes;
         let private = classes.is_private_beside(label, &own);
-        // Where it is open already where it goes, the answer names the destination. What else is open names none.
-        let asked = weighing.leads && leads != Leads::Listed;
         let public = self.about.accepts == class::Secrecy::Public;
-        if leaves_host && private && leads != Leads::Named && public && !asked {
+        if leaves_host && private && weighing.leads != Leads::Named && public {
             weighing.open.push(self.private(label));
+            weighing.leads = Leads::Named;
         }
         if weighing.open.len() > POINTS {
             let reason = format!(
@@ -467,8 +467,12 @@ impl Weigher<'_> {
         });
         let Some(witness) = found else {
             weighing.open.push(self.open_value(leaf, kind, strong));
-            weighing.leads |= kind != Kind::Value;
-            return Leads::Nowhere;
+            // The answer names the destination. What else is open names none.
+            return if kind == Kind::Value {
+                Leads::Nowhere
+            } else {
+                Leads::Named
+            };
         };
         if !witness.is_strong(kind) {
             weighing.weak = weighing.weak.saturating_add(1);

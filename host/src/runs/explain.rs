@@ -13,7 +13,7 @@ use crate::gate::{foresee, unfit};
 use crate::guests::catalog::Tool;
 use crate::rules::agent::Agent;
 use crate::rules::call::Call;
-use crate::rules::caller::{Caller, Judging, Origin};
+use crate::rules::caller::{Bearing, Caller, Judging, Origin};
 use crate::rules::file::File;
 use crate::rules::flow::lines::ToolFlow;
 use crate::rules::flow::shape;
@@ -143,11 +143,12 @@ impl Host {
             };
             return Ok(vec![Explained::of(call.subject(), Verdict::Deny(denial))]);
         }
-        let mut all = vec![self.judged_call(&call, &caller)];
+        let (judged, bearing) = self.judged_call(&call, &caller);
+        let mut all = vec![judged];
         let inner = Caller {
             origin: Origin::Tool(tool.name.clone()),
             grant: tool.grant.clone(),
-            known: caller.known.inside(tool.declared.is_sink()),
+            known: caller.known.inside(bearing),
             ..caller
         };
         for foreseen in foresee_all(tool, call.args.value(), &self.policy().flows) {
@@ -179,13 +180,13 @@ impl Host {
         );
         if tool == script::TOOL {
             return Ok(vec![
-                self.judged_call(&self.station.scripts.call(""), &caller),
+                self.judged_call(&self.station.scripts.call(""), &caller).0,
             ]);
         }
         let tool = self.station.catalog.resolve(tool, &[Pattern::all()])?;
         let any = Schema::compile(Value::Bool(true))?;
         let call = call_of(tool, Args::check(Value::Null, &any)?);
-        Ok(vec![self.judged_call(&call, &caller)])
+        Ok(vec![self.judged_call(&call, &caller).0])
     }
 
     /// Which arguments of a tool steer, which are content, and what its outcomes are good for.
@@ -257,12 +258,14 @@ impl Host {
         foresee(caller, effect, self.policy()).verdict
     }
 
-    fn judged_call(&self, call: &Call, caller: &Caller) -> Explained {
+    /// What is said of a call, and where its guest would be found to lead.
+    fn judged_call(&self, call: &Call, caller: &Caller) -> (Explained, Bearing) {
         let foreseen = foresee(caller, call, self.policy());
         let mode = caller.judging(&self.policy().flows);
         let weighs = mode != Judging::Off && call.declared.is_sink();
         let judged = !matches!(foreseen.verdict, Verdict::Deny(_));
-        Explained {
+        let bearing = foreseen.terms.unwrap_or_default().bearing;
+        let explained = Explained {
             subject: call.subject(),
             content: if weighs && judged {
                 shape::content(call, &foreseen.weighed)
@@ -272,7 +275,8 @@ impl Host {
             verdict: foreseen.verdict,
             weighed: foreseen.weighed,
             guessed: None,
-        }
+        };
+        (explained, bearing)
     }
 }
 

@@ -9,7 +9,7 @@ use super::brought::{Chosen, brought_in};
 use super::drive::models::Models;
 use super::drive::{Drive, Pursued, Time, Told};
 use super::host::{Host, caught};
-use super::known::{self, Led};
+use super::known;
 use super::left::Hold;
 use super::provider::Model;
 use super::session::{Earlier, check_names};
@@ -17,7 +17,7 @@ use crate::guests::tasks::Tasks;
 use crate::rules::agent::Agent;
 use crate::rules::answer;
 use crate::rules::budget::{Unpriced, without_price};
-use crate::rules::caller::Known;
+use crate::rules::caller::{Known, Led};
 use crate::rules::flow::attached::name_apart;
 use crate::rules::flow::handles::{PLUGIN, READ};
 use crate::rules::flow::lines::Holding;
@@ -227,7 +227,7 @@ impl Host {
         } else {
             brought_in(&records)
         };
-        let holds = known.hold != Holding::Never || holds || !brought.is_empty();
+        let holds = known.how.hold != Holding::Never || holds || !brought.is_empty();
         self.equip(&mut agent, holds);
         let summariser = self.models.get(&agent.rolling.model);
         let until = self.until(&agent, &records);

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::consult::Models;
 pub use super::goal::{Goal, Most, With};
-use super::known::{self, Led, typed_args, typed_in, used_beside};
+use super::known::{self, typed_args, typed_in, used_beside};
 use super::left::{Hold, Kept};
 use super::observe::{show, withhold};
 use super::provider::{Model, Provider};
@@ -39,7 +39,7 @@ use crate::guests::station::{Counsels, Past, Quarantine, Station};
 use crate::guests::tasks::Tasks;
 use crate::guests::vouched;
 use crate::rules::agent::Agent;
-use crate::rules::caller::{Budget, Caller, Invocation, Judging, Known, Origin};
+use crate::rules::caller::{Budget, Caller, Invocation, Judging, Known, Led, Origin};
 use crate::rules::flow::handles::{Given, has_handle};
 use crate::rules::grant::Pattern;
 use crate::rules::health::Health;

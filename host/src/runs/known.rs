@@ -9,7 +9,7 @@ use super::left::{Wished, wished_in};
 use super::provider::Model;
 use super::written::Written;
 use crate::guests::station::Station;
-use crate::rules::caller::{Consults, CpuTime, Judging, Known};
+use crate::rules::caller::{Consults, CpuTime, How, Judging, Known, Led};
 use crate::rules::candidate::Candidate;
 use crate::rules::chain::Terms;
 use crate::rules::flow::apart::{Apart, fault_bits, misfit_bits};
@@ -31,15 +31,6 @@ use crate::words::event::{
 use crate::words::id::{Seq, ToolName};
 use crate::words::label::Label;
 use crate::words::message::Usage;
-
-/// Whose words a run acts upon.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Led {
-    /// A model's: what it reads, it may obey.
-    ByModel,
-    /// A person's or program's own: a script of theirs does what it says, whatever it reads.
-    ByClient,
-}
 
 /// What a run knows. `typed` is all that its user and its operator wrote with their own hands.
 pub(super) fn known(
@@ -76,7 +67,7 @@ pub(super) fn known_after(
         Holding::Auto => Holding::Never,
         said @ (Holding::Untrusted | Holding::Large | Holding::Never) => said,
     };
-    let mut known = Known::new(questions, known, (mode, hold));
+    let mut known = Known::new(questions, known, How { led, mode, hold });
     known.cpu_time = CpuTime::of(policy.bounds.run.cpu_ms, cpu_ms_in(records));
     known.ask_expires_ms = match records.first().map(|first| &first.event) {
         // As it was when the run began.
@@ -119,11 +110,11 @@ pub(super) fn adjust(flows: &Flows, known: &mut Known, holds: bool) {
     if !holds {
         return;
     }
-    if known.mode == Judging::Tainted {
-        known.mode = Judging::Enforce;
+    if known.how.mode == Judging::Tainted {
+        known.how.mode = Judging::Enforce;
     }
     if flows.hold == Holding::Auto {
-        known.hold = Holding::Untrusted;
+        known.how.hold = Holding::Untrusted;
     }
 }
 

@@ -11,14 +11,14 @@ use serde_json::Value;
 
 use super::explain::call_of;
 use super::host::Host;
-use super::known::{self, Fold, Led, adjust, always};
+use super::known::{self, Fold, adjust, always};
 use super::left::{Wished, wished_in};
 use super::session::Earlier;
 use crate::gate::journal::Journal;
 use crate::gate::{Foreseen, foresee, unfit};
 use crate::rules::budget::is_overspending;
 use crate::rules::call::{self, Call};
-use crate::rules::caller::{Caller, Known, Origin};
+use crate::rules::caller::{Bearing, Caller, Known, Led, Origin};
 use crate::rules::fetch::Fetch;
 use crate::rules::file::{File, FileWish, WriteMode};
 use crate::rules::flow::handles::Given;
@@ -138,7 +138,7 @@ type Unknown = String;
 struct Outer {
     tool: ToolName,
     grant: Arc<Grant>,
-    weighed: bool,
+    bearing: Bearing,
     depth: usize,
 }
 
@@ -275,7 +275,7 @@ impl<'a> Again<'a> {
             origin: Origin::Tool(outer.tool.clone()),
             reach: outer.grant.calls.clone().into(),
             grant: outer.grant.clone(),
-            known: caller.known.inside(outer.weighed),
+            known: caller.known.inside(outer.bearing),
             depth: outer.depth + 1,
             ..caller
         })
@@ -306,9 +306,10 @@ impl<'a> Again<'a> {
         };
         let Foreseen { verdict, terms, .. } = foresee(caller, &call, self.host.policy());
         let happens = matches!(verdict, Verdict::Allow { .. });
+        let within = terms.unwrap_or_default();
         let outer = Outer {
-            grant: terms.unwrap_or_default().narrow(&call.grant),
-            weighed: call.declared.is_sink(),
+            grant: within.narrow(&call.grant),
+            bearing: within.bearing,
             depth: caller.depth,
             tool: call.tool,
         };

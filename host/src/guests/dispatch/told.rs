@@ -43,7 +43,7 @@ pub(super) fn tell_fault(
     let fate = match caller.origin {
         Origin::Model | Origin::Script => {
             let labels = (label, &caller.label);
-            let how = (caller.known.hold, &policy.inbound.caps);
+            let how = (caller.known.how.hold, &policy.inbound.caps);
             handles::fate(flows, how, &call.tool, (&said, given), labels)
         }
         Origin::Client | Origin::Host | Origin::Tool(_) => Fate::Shown,
@@ -133,7 +133,7 @@ pub(super) fn tell(
     let fate = match caller.origin {
         Origin::Model | Origin::Script => {
             let labels = (label, &caller.label);
-            let how = (caller.known.hold, &policy.inbound.caps);
+            let how = (caller.known.how.hold, &policy.inbound.caps);
             handles::fate(flows, how, &call.tool, (value, given), labels)
         }
         Origin::Client | Origin::Host | Origin::Tool(_) => Fate::Shown,

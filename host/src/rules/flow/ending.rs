@@ -8,7 +8,7 @@ use super::leaves::{Leaf, leaves, lies_at};
 use super::shape::has_place;
 use super::suggest::{looks_like, looks_like_content, place_of};
 use crate::rules::advice;
-use crate::rules::caller::Origin;
+use crate::rules::caller::Led;
 use crate::rules::manifest::EffectClass;
 use crate::words::id::is_hidden;
 use crate::words::limits::STEERING_CHARS;
@@ -102,8 +102,8 @@ impl Weigher<'_> {
         if value.chars().any(is_hidden) {
             return HIDDEN.to_owned();
         }
-        let told = self.caller.origin == Origin::Model;
-        let flag = told.then(|| shell_word(value));
+        let led = self.caller.known.how.led == Led::ByModel;
+        let flag = led.then(|| shell_word(value));
         advice::vouching(value, flag.as_deref())
     }
 

@@ -3,14 +3,14 @@
 //! Nobody can be asked in the middle of a call, so what is not allowed is denied.
 
 use super::class;
+use super::ending::shell_word;
 use super::kind::Kind;
 use super::lines::{Browse, Flows};
-use crate::rules::caller::{Caller, Judging, Origin};
+use crate::rules::caller::{Bearing, Caller, Judging, Led, Origin};
 use crate::rules::fetch::Fetch;
 use crate::rules::policy::Policy;
 use crate::rules::{advice, deny, deny_unless};
 use crate::words::event::Denial;
-use crate::words::id::ToolName;
 use crate::words::limits::STEERING_CHARS;
 
 /// Whether a request that a line grants may leave.
@@ -35,16 +35,10 @@ pub fn weigh_fetch(fetch: &Fetch, caller: &Caller, policy: &Policy) -> Result<()
     if is_witnessed_url(fetch.url().as_str(), caller, flows) {
         return Ok(());
     }
-    let looks = !fetch.is_plain() && !caller.known.weighed;
-    if looks && let Some(tool) = sends_private(caller, flows) {
-        let from = classes.private(label).join(", ");
-        let reason = format!(
-            "`{tool}` says of itself that it only looks, and would send what comes from {from} to {what}: private \
-             content goes to destinations that the user named"
-        );
-        let line = format!("[flow.tools.\"{tool}\"]\naccepts = \"private\"");
-        return Err(deny_unless("flow_private", reason, &[&line]));
+    if !fetch.is_plain() {
+        check_private(fetch, caller, flows)?;
     }
+    let looks = !fetch.is_plain() && caller.known.bearing == Bearing::Looks;
     if !classes.is_tainted(label) {
         return Ok(());
     }
@@ -54,7 +48,7 @@ pub fn weigh_fetch(fetch: &Fetch, caller: &Caller, policy: &Policy) -> Result<()
             "the URL at {what} was chosen under the influence of {from}, and `browse = \"witness\"` wants the \
              user's own words for it"
         );
-        return Err(unless_vouched("flow_browse", reason, fetch));
+        return Err(unless_vouched("flow_browse", reason, (fetch, caller)));
     }
     if looks {
         let reason = format!(
@@ -62,28 +56,49 @@ pub fn weigh_fetch(fetch: &Fetch, caller: &Caller, policy: &Policy) -> Result<()
              of {from}",
             caller.origin
         );
-        return Err(unless_vouched("flow_only_looks", reason, fetch));
+        return Err(unless_vouched("flow_only_looks", reason, (fetch, caller)));
     }
     Ok(())
 }
 
 /// A denial, and the line that would vouch for the URL; nobody reads through one that is longer than any value that steers.
-fn unless_vouched(rule: &str, reason: String, fetch: &Fetch) -> Denial {
+fn unless_vouched(rule: &str, reason: String, (fetch, caller): (&Fetch, &Caller)) -> Denial {
     let url = fetch.url().as_str();
     match url.len() <= STEERING_CHARS {
-        true => deny_unless(rule, reason, &[&advice::vouching(url, None)]),
+        true => {
+            let flag = (caller.known.how.led == Led::ByModel).then(|| shell_word(url));
+            deny_unless(rule, reason, &[&advice::vouching(url, flag.as_deref())])
+        }
         false => deny(rule, reason),
     }
 }
 
-/// The tool that would send what only the user may read, and whose tool policy does not say that of.
-fn sends_private<'a>(caller: &'a Caller, flows: &Flows) -> Option<&'a ToolName> {
+/// What only the user may read leaves with a tool of which policy says so, or in a call that leads to whom the user
+/// named: what its guest has read on its own is judged here, since nobody knew of it when the call was judged.
+fn check_private(fetch: &Fetch, caller: &Caller, flows: &Flows) -> Result<(), Denial> {
     let Origin::Tool(tool) = &caller.origin else {
-        return None;
+        return Ok(());
+    };
+    // What a server is told that came from itself, it knows; but what only looks has no word for whom it is shown to there.
+    let (own, how) = match caller.known.bearing {
+        Bearing::ActsForNamed => return Ok(()),
+        Bearing::Acts => (Some(fetch.source()), "was called without saying for whom"),
+        Bearing::Looks => (None, "says of itself that it only looks"),
     };
     let accepts = flows.about(tool).map(|said| said.accepts);
     let may = accepts.unwrap_or_default() != class::Secrecy::Public;
-    (!may && flows.classes.is_private(&caller.label)).then_some(tool)
+    let classes = &flows.classes;
+    if may || !classes.is_private_beside(&caller.label, own.as_slice()) {
+        return Ok(());
+    }
+    let reason = format!(
+        "`{tool}` {how}, and would send what comes from {} to {}: private content goes to destinations that the user \
+         named",
+        classes.private(&caller.label).join(", "),
+        fetch.origin()
+    );
+    let line = format!("[flow.tools.\"{tool}\"]\naccepts = \"private\"");
+    Err(deny_unless("flow_private", reason, &[&line]))
 }
 
 /// Whether a plain request to a public address may leave though no line grants it.

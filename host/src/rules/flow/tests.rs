@@ -7,6 +7,7 @@ mod evasions;
 mod headings;
 mod held;
 mod laws;
+mod outward;
 mod records;
 mod witness;
 
@@ -21,7 +22,7 @@ use super::kind::Kind;
 use super::ledger::{Behind, Ledger};
 use super::lines::{Browse, Flows, Holding, Named, ToolFlow};
 use crate::rules::call::Call;
-use crate::rules::caller::{Budget, Caller, Judging, Known, Origin};
+use crate::rules::caller::{Bearing, Budget, Caller, How, Judging, Known, Led, Origin};
 use crate::rules::grant::{Access, Destination, Grant, MountGrant, Pattern};
 use crate::rules::manifest::{Declared, Risk};
 use crate::rules::policy::{Mount, Policy, Room};
@@ -110,7 +111,7 @@ struct Scene {
     /// Under whose influence tools were called that have looked.
     led: Label,
     mode: Judging,
-    weighed: bool,
+    bearing: Bearing,
     origin: Origin,
 }
 
@@ -147,7 +148,7 @@ fn scene_of(policy: &str, typed: &[&str], label: &str) -> Scene {
         label: label_of(label),
         led: label_of(CLEAN),
         mode: Judging::Enforce,
-        weighed: false,
+        bearing: Bearing::Looks,
         origin: Origin::Model,
     }
 }
@@ -274,25 +275,26 @@ impl Scene {
         self
     }
 
-    /// The wish comes out of a call of this tool, which was weighed as a sink or says that it only looks.
-    fn inside(mut self, tool: &str, weighed: bool) -> Self {
+    /// The wish comes out of a call of this tool, which leads so far.
+    fn inside(mut self, tool: &str, bearing: Bearing) -> Self {
         self.origin = Origin::Tool(name(tool));
-        self.weighed = weighed;
+        self.bearing = bearing;
         self
     }
 
     fn caller(&self, granted: Grant) -> Caller {
         let known = (self.ledger.clone(), Handles::default());
-        let known = Known::new(Questions::default(), known, (self.mode, Holding::Never));
+        let how = How {
+            led: Led::ByModel,
+            mode: self.mode,
+            hold: Holding::Never,
+        };
+        let known = Known::new(Questions::default(), known, how);
         Caller {
             run: RunId::known("run"),
             parent: 0,
             place: Place::default(),
-            known: if self.weighed {
-                known.inside(true)
-            } else {
-                known
-            },
+            known: known.inside(self.bearing),
             surface: Surface::Cli,
             origin: self.origin.clone(),
             reach: Arc::new([Pattern::all()]),

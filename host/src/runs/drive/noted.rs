@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::super::observe::observe;
 use super::Drive;
 use crate::guests::dispatch::{Request, dispatch};
-use crate::rules::caller::{Caller, Origin};
+use crate::rules::caller::{Bearing, Caller, Origin};
 use crate::rules::grant::Pattern;
 use crate::rules::manifest::Truncation;
 use crate::words::error::Code;
@@ -35,7 +35,7 @@ impl Drive<'_> {
         let policy = self.station.gate.policy();
         let caller = Caller {
             origin: Origin::Host,
-            known: self.known.inside(false),
+            known: self.known.inside(Bearing::Looks),
             reach: Arc::new([Pattern::exactly(tool)]),
             grant: Arc::default(),
             deadline: self.deadline(WARD_TIMEOUT_MS),

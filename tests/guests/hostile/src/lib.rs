@@ -42,6 +42,7 @@ plugin! {
         leaks::send_each,
         leaks::send_undeclared,
         leaks::spill,
+        leaks::carry_off,
         floods::same_header,
         classes::destroy,
         classes::unclassified,

@@ -1,11 +1,9 @@
 //! *Sinks*, *Decision label*, *Content*, *browse* and the modes.
 
 use super::*;
-use crate::rules::fetch::Fetch;
-use crate::rules::file::{File, FileWish, WriteMode};
+use crate::rules::file::{FileWish, WriteMode};
 use crate::rules::flow::check_secret;
-use crate::rules::keep::{Keep, KeepWish};
-use crate::words::limits::{STEERING_CHARS, STEERING_VALUES};
+use crate::words::limits::STEERING_VALUES;
 
 #[test]
 fn what_only_looks_is_no_sink() {
@@ -81,7 +79,7 @@ fn terms_of_a_new_file_allow_new_files_in_its_mount_and_reading_elsewhere() {
         };
         assert_eq!(mount.access, most, "{}", mount.mount);
     }
-    let inside = scene.inside("files.write", true);
+    let inside = scene.inside("files.write", Bearing::Acts);
     for (mode, expected) in [
         (WriteMode::Create, None),
         (WriteMode::Replace, Some("mount_read_only")),
@@ -414,178 +412,6 @@ fn where_nothing_untrusted_is_granted_it_is_judged_as_soon_as_it_comes_all_the_s
     call.held = label_of(WEB);
     let judged = call.judge(&clean.caller(Grant::default()), &clean.policy);
     assert_ne!(judged.unwrap().consent, Consent::NotNeeded);
-}
-
-impl Scene {
-    fn check_file(&self, path: &str, wish: FileWish, granted: Grant, expected: Option<&str>) {
-        let (path, label) = (path.to_owned(), self.label.clone());
-        let about = format!("{path} {wish:?}");
-        let judged = File { path, wish, label }.judge(&self.caller(granted), &self.policy);
-        let rule = judged.err().map(|denial| denial.rule);
-        assert_eq!(rule.as_deref(), expected, "{about}");
-    }
-
-    fn check_fetch(
-        self,
-        (method, url): (&str, &str),
-        granted: Grant,
-        denied: Option<&str>,
-    ) -> Self {
-        let body = if method == "POST" {
-            b"x".to_vec()
-        } else {
-            Vec::new()
-        };
-        let fetch = Fetch::new(method, url, Vec::new(), body).unwrap();
-        let rule = fetch.judge(&self.caller(granted), &self.policy).err();
-        let about = format!("{method} {url} under {}", self.label);
-        assert_eq!(rule.map(|denial| denial.rule).as_deref(), denied, "{about}");
-        self
-    }
-}
-
-#[test]
-fn what_says_of_itself_that_it_only_looks_does_nothing_else_under_a_strangers_influence() {
-    let all = || Grant {
-        notes: Access::Write,
-        mounts: vec![MountGrant {
-            mount: "docs".into(),
-            access: Access::Write,
-        }],
-        ..reaching("https://a.test/", &["GET", "POST"])
-    };
-    for (label, weighed, denied) in [
-        (CLEAN, false, None),
-        (WEB, true, None),
-        (WEB, false, Some("flow_only_looks")),
-    ] {
-        let scene = scene(&[], label).inside("other.look", weighed);
-        let bytes = Vec::new();
-        let mode = WriteMode::Create;
-        scene.check_file("docs/a", FileWish::Write { bytes, mode }, all(), denied);
-        scene.check_file("docs/a", FileWish::Remove, all(), denied);
-        scene.check_file("docs/a", FileWish::Stat, all(), None);
-        let keep = |wish| {
-            let (shelf, key) = ("other".to_owned(), "k".to_owned());
-            let kept = Keep { shelf, key, wish }.judge(&scene.caller(all()), &scene.policy);
-            kept.err().map(|denial| denial.rule)
-        };
-        let (text, label) = (String::new(), Label::default());
-        assert_eq!(keep(KeepWish::Put { text, label }).as_deref(), denied);
-        assert_eq!(keep(KeepWish::Delete).as_deref(), denied);
-        assert_eq!(keep(KeepWish::Get), None);
-        scene
-            .check_fetch(("POST", "https://a.test/"), all(), denied)
-            .check_fetch(("GET", "https://a.test/"), all(), None);
-    }
-}
-
-/// Under nobody's influence it may send, and not what only the user may read.
-#[test]
-fn what_says_of_itself_that_it_only_looks_sends_nothing_private() {
-    let send = |label, weighed, (method, url), denied| {
-        let grant = reaching("https://a.test/", &["GET", "POST"]);
-        let scene = scene(&["Read https://a.test/mine"], label).inside("other.look", weighed);
-        scene.check_fetch((method, url), grant, denied);
-    };
-    let other = "https://a.test/other";
-    send(CLEAN, false, ("POST", other), None);
-    send(OWN, false, ("POST", other), Some("flow_private"));
-    send(OWN, true, ("POST", other), None);
-    send(OWN, false, ("GET", other), None);
-    send(OWN, false, ("POST", "https://a.test/mine"), None);
-    let said = format!("{POLICY}\n[tools.\"other.look\"]\naccepts = \"private\"");
-    let grant = reaching("https://a.test/", &["POST"]);
-    let scene = scene_of(&said, &[], OWN).inside("other.look", false);
-    scene.check_fetch(("POST", other), grant, None);
-}
-
-#[test]
-fn browse_says_which_plain_requests_leave() {
-    let typed = &["Read https://b.test/page and https://a.test/page"];
-    let (a, b, c) = (
-        "https://a.test/page",
-        "https://b.test/page",
-        "https://c.test/page",
-    );
-    let no = Some("host_not_granted");
-    let secret = Some("flow_secret");
-    // browse, label, and what becomes of: granted and typed, granted, typed, neither.
-    for (browse, label, expected) in [
-        ("free", CLEAN, [None, None, None, None]),
-        ("free", WEB, [None, None, None, None]),
-        ("free", OWN, [None, None, None, no]),
-        ("free", MAIL, [None, None, None, no]),
-        ("free", SECRET, [secret, secret, no, no]),
-        ("granted", CLEAN, [None, None, no, no]),
-        ("granted", WEB, [None, None, no, no]),
-        ("granted", OWN, [None, None, no, no]),
-        ("granted", MAIL, [None, None, no, no]),
-        ("granted", SECRET, [secret, secret, no, no]),
-        ("witness", CLEAN, [None, None, no, no]),
-        ("witness", OWN, [None, None, no, no]),
-        ("witness", WEB, [None, Some("flow_browse"), no, no]),
-        ("witness", MAIL, [None, Some("flow_browse"), no, no]),
-        ("witness", SECRET, [secret, secret, no, no]),
-    ] {
-        let policy = format!("browse = \"{browse}\"\n{POLICY}");
-        let granted = || reaching("https://a.test/", &["GET"]);
-        scene_of(&policy, typed, label)
-            .inside("other.look", false)
-            .check_fetch(("GET", a), granted(), expected[0])
-            .check_fetch(("GET", "https://a.test/other"), granted(), expected[1])
-            .check_fetch(("GET", b), granted(), expected[2])
-            .check_fetch(("GET", c), granted(), expected[3])
-            .check_fetch(("POST", c), granted(), no)
-            .check_fetch(("GET", "http://127.0.0.1/"), granted(), no);
-    }
-}
-
-#[test]
-fn a_url_of_ones_own_record_is_witnessed_and_a_strangers_is_not() {
-    let policy = format!("browse = \"witness\"\n{POLICY}");
-    let found = json!({"found": [{"site": "https://a.test/own"}]});
-    let letter = json!({"id": "m", "from": "eve@evil.test", "link": "https://a.test/eve"});
-    scene_of(&policy, &[], WEB)
-        .saw("people.find", json!({}), found)
-        .saw("mail.read", json!({}), letter)
-        .inside("other.look", false)
-        .check_fetch(
-            ("GET", "https://a.test/own"),
-            reaching("https://a.test/", &["GET"]),
-            None,
-        )
-        .check_fetch(
-            ("GET", "https://a.test/eve"),
-            reaching("https://a.test/", &["GET"]),
-            Some("flow_browse"),
-        );
-}
-
-/// A request that is refused for want of a witness says which line would be one.
-#[test]
-fn a_url_that_nobody_has_named_is_denied_with_the_line_that_vouches_for_it() {
-    let policy = format!("browse = \"witness\"\n{POLICY}");
-    let url = "https://a.test/page?q=1";
-    let denial = |policy: &str, method: &str, url: &str| {
-        let scene = scene_of(policy, &[], WEB).inside("other.look", false);
-        let caller = scene.caller(reaching("https://a.test/", &["GET", "POST"]));
-        let fetch = Fetch::new(method, url, Vec::new(), Vec::new()).unwrap();
-        fetch.judge(&caller, &scene.policy).err()
-    };
-    let line = format!("[flow]\nvouch = [\"{url}\"]");
-    let vouched = policy.replace("vouch = [", &format!("vouch = [\"{url}\", "));
-    for (method, rule) in [("GET", "flow_browse"), ("POST", "flow_only_looks")] {
-        let denied = denial(&policy, method, url).unwrap();
-        assert_eq!(
-            (denied.rule.as_str(), denied.allow),
-            (rule, vec![line.clone()])
-        );
-        assert_eq!(denial(&vouched, method, url), None);
-        // One that is as long as a text is offered to nobody.
-        let long = format!("{url}{}", "a".repeat(STEERING_CHARS));
-        assert!(denial(&policy, method, &long).unwrap().allow.is_empty());
-    }
 }
 
 #[test]
