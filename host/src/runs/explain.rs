@@ -13,7 +13,7 @@ use crate::gate::{foresee, unfit};
 use crate::guests::catalog::Tool;
 use crate::rules::agent::Agent;
 use crate::rules::call::Call;
-use crate::rules::caller::{Bearing, Caller, Judging, Origin};
+use crate::rules::caller::{Bearing, Caller, Judging, Led, Origin};
 use crate::rules::file::File;
 use crate::rules::flow::lines::ToolFlow;
 use crate::rules::flow::shape;
@@ -207,13 +207,15 @@ impl Host {
             label = label.join(&self.words_of_tools(under.agent.as_deref())?);
         }
         let caller = self.client(run, under.surface, label);
+        let (origin, led) = match under.by_model {
+            true => (Origin::Model, Led::ByModel),
+            false => (Origin::Client, Led::ByClient),
+        };
+        let mut known = self.knows(&under.typed(args), &[]);
+        known.how.led = led;
         Ok(Caller {
-            origin: if under.by_model {
-                Origin::Model
-            } else {
-                Origin::Client
-            },
-            known: self.knows(&under.typed(args), &[]),
+            origin,
+            known,
             ..caller
         })
     }
