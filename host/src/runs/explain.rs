@@ -266,7 +266,9 @@ impl Host {
         let mode = caller.judging(&self.policy().flows);
         let weighs = mode != Judging::Off && call.declared.is_sink();
         let judged = !matches!(foreseen.verdict, Verdict::Deny(_));
-        let bearing = foreseen.terms.unwrap_or_default().bearing;
+        // Also of a call that somebody is asked about: as it would be once they say yes.
+        let bearing = call.judge(caller, self.policy());
+        let bearing = bearing.map_or_else(|_| Bearing::default(), |allowed| allowed.terms.bearing);
         let explained = Explained {
             subject: call.subject(),
             content: if weighs && judged {
