@@ -1,9 +1,9 @@
 //! Scrubbing: what must not be read by a model, a client or whoever opens the journal.
 //!
-//! In this order (U-25): host paths become virtual ones, known secrets disappear in every common
-//! encoding ([`known`]), and, only in what a model or client reads, what looks like a secret
-//! ([`guess`]). The first two hold for every exit; a guess may be wrong, and never changes what a
-//! script or another tool computes with.
+//! In this order (U-25): known secrets disappear in every common encoding ([`known`]), host paths become virtual ones, and, only in
+//! what a model or client reads, so does what looks like a secret ([`guess`]). The first two hold for every exit; a guess may be
+//! wrong, and never changes what a script or another tool computes with. A secret may have a path in it, and what stands for a path
+//! may make one, so secrets are looked for before and after.
 
 pub mod credentials;
 pub mod guess;
@@ -66,18 +66,16 @@ impl Scrub {
     /// Cleans every string of a value, keys too.
     pub fn clean_value(&self, value: &mut Value) {
         if !self.is_empty() {
-            let together = self.known.together(value);
-            clean_strings(value, &|text| self.clean_within(text, &together));
+            clean_together(value, &|text, together| self.clean_within(text, together));
         }
     }
 
     /// The text without what is to be cleaned; nothing where there is none of it.
     fn clean_within(&self, text: &str, together: &Together) -> Option<String> {
-        let named = self.named(text);
-        let clean = self
-            .known
-            .clean_within(named.as_deref().unwrap_or(text), together);
-        clean.or(named)
+        let clean = self.known.clean_within(text, together);
+        let named = self.named(clean.as_deref().unwrap_or(text));
+        let again = named.as_deref().and_then(|named| self.known.clean(named));
+        again.or(named).or(clean)
     }
 
     /// The text with what stands for paths in place of them; nothing where there is none.
@@ -119,16 +117,12 @@ impl std::fmt::Debug for Scrub {
     }
 }
 
-/// Shows every string of a value, keys too.
-fn each_string(value: &Value, show: &mut dyn FnMut(&str)) {
-    match value {
-        Value::String(text) => show(text),
-        Value::Array(items) => items.iter().for_each(|item| each_string(item, show)),
-        Value::Object(map) => map.iter().for_each(|(key, item)| {
-            show(key);
-            each_string(item, show);
-        }),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+/// Cleans every string of a value, keys too, and takes the value away over which a secret is spread.
+fn clean_together(value: &mut Value, clean: &impl Fn(&str, &Together) -> Option<String>) {
+    let together = Together::default();
+    clean_strings(value, &|text| clean(text, &together));
+    if together.holds_a_cut_value() {
+        *value = Value::String(REDACTED.to_owned());
     }
 }
 
@@ -199,16 +193,26 @@ mod tests {
     }
 
     #[test]
-    fn paths_come_first_and_the_longest_wins() {
+    fn paths_are_named_and_the_longest_wins() {
         let scrub = scrub(
             &[("/srv", "A"), ("/srv/docs", "docs")],
             &["canary-123456", "docs/secret"],
         );
         assert_eq!(
             scrub.clean("/srv/docs/x /srv/y canary-123456 /srv/docs/secret admin"),
-            "docs/x A/y [REDACTED] [REDACTED] admin"
+            "docs/x A/y [REDACTED] A/[REDACTED] admin"
         );
         assert!(!format!("{scrub:?}").contains("canary"));
+    }
+
+    #[test]
+    fn no_path_hides_a_secret_and_none_makes_one() {
+        let scrub = scrub(
+            &[("/data", "docs")],
+            &["postgres://me:pw9@db/data", "docs/secret"],
+        );
+        let text = "u=postgres://me:pw9@db/data, /data/secret, /data/other";
+        assert_eq!(scrub.clean(text), "u=[REDACTED], [REDACTED], docs/other");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Known secrets: exact values, found in every common encoding of a text.
 //!
 //! A value is looked for as it is and from its end to its beginning, each also in base64 (each alignment, both alphabets)
-//! and in hex, as the numbers of its bytes, and with two bytes a character; cut in two ([`super::pieces`]); and in what is packed
-//! ([`super::packed`]). All of these again in the text with
+//! and in hex, as the numbers of its bytes, with two bytes a character, and as a form writes it, with `+` for a blank; cut in two, or in
+//! more ([`super::pieces`]); and in what is packed ([`super::packed`]). All of these again in the text with
 //! its escapes read, and without ends of lines ([`super::spelling`]); and in what comes of that once more, since JSON in
 //! JSON escapes twice. That takes time linear in the text. What was known once stays known while the process lives: a secret
 //! that was taken away is still one. Values of a name that has new ones all the time are known for as long as the next one
@@ -14,11 +14,11 @@
 //! Whoever sees what becomes of a text that they wrote is told whether it holds a whole value, and no more: nothing here may
 //! depend on how much of a value a text has. That is why a value that can be guessed as a whole is no secret.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde::de::IgnoredAny;
@@ -26,19 +26,29 @@ use serde_json::Value;
 use zeroize::Zeroizing;
 
 use super::packed::Room;
-use super::pieces::{Part, Pieces};
+use super::pieces::{Part, Pieces, Spread};
 use super::spelling::{Reading, Spelling};
-use super::{REDACTED, clean_strings, each_string, packed};
+use super::{REDACTED, clean_together, packed};
 use crate::words::limits::SCRUB_PIECE_BYTES;
+use crate::words::limits::scrubbing::SCRUB_TABLE_BYTES;
 use crate::words::lock::lock;
 
 /// Values that must not be seen. Cheap to clone; clones know the same.
 #[derive(Clone, Default)]
-pub struct Known(Arc<Mutex<Option<Arc<Net>>>>);
+pub struct Known(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    net: Mutex<Option<Arc<Net>>>,
+    /// Whoever makes a new net, which takes a while, keeps others from making one and from nothing else.
+    learning: Mutex<()>,
+}
 
 /// A value, and the name that it is the value of, if there may be but one.
 #[derive(Clone)]
 struct Named {
+    /// Of all that this process has known.
+    number: usize,
     name: String,
     value: Zeroizing<Vec<u8>>,
 }
@@ -63,18 +73,27 @@ struct Caught {
     part: Option<Part>,
 }
 
+/// What comes of that: where values stand, and the parts that stand elsewhere.
+type Settled = (Vec<Range<usize>>, Vec<Part>);
+
 /// What texts have in common that are read together: those of one value, or pieces of one text.
 #[derive(Debug, Default)]
 pub(super) struct Together {
     room: Room,
-    /// Values of which parts stand in several of them, and no byte is missing.
-    cut: BTreeSet<usize>,
+    /// What stands of values in all of them.
+    spread: RefCell<Spread>,
 }
 
 impl Together {
     /// One more of them.
     pub(super) fn widen(&self, text: &[u8]) {
         self.room.widen(text);
+    }
+
+    /// Whether a value that was cut is whole with all of them: then none of them is to be seen, since whoever wrote one of
+    /// them would learn by what is left of it how much of the value it had.
+    pub(super) fn holds_a_cut_value(&self) -> bool {
+        self.spread.borrow().is_whole()
     }
 }
 
@@ -92,35 +111,40 @@ impl Known {
     /// Remembers the value that a name has now, and the one that it had before, since that may be on its way; no earlier
     /// one, so that whoever gives new ones does not make this grow. Those of the name `""` are all remembered.
     pub fn learn_of(&self, name: &str, value: &[u8]) {
-        let mut net = lock(&self.0);
+        let _alone = lock(&self.0.learning);
+        let net = self.net();
         let known = net.as_ref().map_or(&[][..], |net| &net.values);
-        let is_known = |known: &Named| known.name == name && known.value.as_slice() == value;
-        if value.is_empty() || known.iter().any(is_known) {
+        let is_own = |known: &&Named| known.name == name;
+        let is_it = |known: &Named| known.name == name && known.value.as_slice() == value;
+        let last = known.iter().rfind(is_own);
+        let is_last = |known: &Named| last.is_some_and(|last| last.number == known.number);
+        let is_known = match name {
+            "" => known.iter().any(is_it),
+            _ => last.is_some_and(is_it),
+        };
+        if value.is_empty() || is_known {
             return;
         }
-        let mut values = known.to_vec();
-        let mut own = known.iter().filter(|known| known.name == name);
-        if !name.is_empty()
-            && let Some(last) = own.next_back().cloned()
-        {
-            values.retain(|known| known.name != name);
-            values.push(last);
-        }
+        let stays = |known: &&Named| name.is_empty() || known.name != name || is_last(known);
+        let mut values: Vec<Named> = known.iter().filter(stays).cloned().collect();
+        let numbers = known.iter().map(|known| known.number);
         values.push(Named {
+            number: numbers.max().map_or(0, |number| number + 1),
             name: name.to_owned(),
             value: Zeroizing::new(value.to_vec()),
         });
-        *net = Net::new(values).map(Arc::new);
+        let net = Net::new(values).map(Arc::new);
+        *lock(&self.0.net) = net;
     }
 
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        lock(&self.0).is_none()
+        lock(&self.0.net).is_none()
     }
 
     fn net(&self) -> Option<Arc<Net>> {
-        lock(&self.0).clone()
+        lock(&self.0.net).clone()
     }
 
     /// Whether one stands in a text.
@@ -149,7 +173,14 @@ impl Known {
     /// The bytes without them; nothing where there is none in them.
     #[must_use]
     pub fn clean_bytes(&self, text: &[u8]) -> Option<Vec<u8>> {
-        let clean = without(text, self.spans(text))?;
+        let together = Together::default();
+        together.widen(text);
+        self.clean_bytes_within(text, &together)
+    }
+
+    /// The same for one of several, whose room was counted before.
+    pub(super) fn clean_bytes_within(&self, text: &[u8], together: &Together) -> Option<Vec<u8>> {
+        let clean = without(text, self.spans_within(text, together))?;
         Some(self.clean_json(text, &clean).unwrap_or(clean))
     }
 
@@ -162,31 +193,19 @@ impl Known {
         }
         let mut value = serde_json::from_slice(text).ok()?;
         self.clean_value(&mut value);
-        let clean = serde_json::to_vec(&value).ok()?;
+        let json = serde_json::to_vec(&value).ok()?;
+        // An end of a line after it may be what ends it for its reader.
+        let ends = text.trim_ascii_end().len();
+        let starts = text.len() - text.trim_ascii_start().len();
+        let (before, after) = (text.get(..starts)?, text.get(ends..)?);
+        let clean = [before, &json, after].concat();
         (!self.finds_in(&clean)).then_some(clean)
     }
 
     /// Cleans every string of a value, keys too.
     pub fn clean_value(&self, value: &mut Value) {
         if !self.is_empty() {
-            let together = self.together(value);
-            clean_strings(value, &|text| self.clean_within(text, &together));
-        }
-    }
-
-    /// What the texts of a value have in common.
-    pub(super) fn together(&self, value: &Value) -> Together {
-        let mut parts = Vec::new();
-        let net = self.net();
-        if let Some(net) = &net {
-            each_string(value, &mut |text| {
-                net.pieces
-                    .catch(text.as_bytes(), &mut |_, part| parts.push(part));
-            });
-        }
-        Together {
-            room: Room::default(),
-            cut: net.map_or_else(BTreeSet::new, |net| net.pieces.whole(parts.iter())),
+            clean_together(value, &|text, together| self.clean_within(text, together));
         }
     }
 
@@ -201,6 +220,12 @@ impl Known {
     pub(super) fn spans_within(&self, text: &[u8], together: &Together) -> Vec<Range<usize>> {
         let net = self.net();
         net.map_or_else(Vec::new, |net| net.spans(text, together))
+    }
+
+    /// Where whole values stand in a text of which more comes.
+    pub(super) fn values_within(&self, text: &[u8], together: &Together) -> Vec<Range<usize>> {
+        let net = self.net();
+        net.map_or_else(Vec::new, |net| net.look(text, &together.room).0)
     }
 
     /// Bytes of the longest value, as it may be written.
@@ -227,9 +252,12 @@ impl Net {
             exact.extend(in_base64(value));
             folded.extend(in_hex(value));
             exact.extend(in_numbers(value));
-            if let Some(wide) = in_utf16(value) {
+            exact.extend(in_form(value));
+            if let Some(wide) = in_utf16(value, u16::to_le_bytes) {
                 exact.extend(in_base64(&wide));
                 folded.extend(in_hex(&wide).into_iter().take(1));
+                exact.push(wide);
+                exact.extend(in_utf16(value, u16::to_be_bytes));
             }
             if let Some(bytes) = of_hex(value) {
                 exact.extend(in_base64(&bytes));
@@ -243,7 +271,8 @@ impl Net {
                 exact.push(reversed);
             }
         }
-        let pieces = Pieces::of(values.iter().map(|named| &named.value));
+        let numbered = |named: &Named| (named.number, named.value.clone());
+        let pieces = Pieces::of(values.iter().map(numbered));
         let most = |is_between: fn(&&u8) -> bool| {
             let counts = values.iter();
             let counts = counts.map(|named| 1 + named.value.iter().filter(is_between).count());
@@ -256,11 +285,8 @@ impl Net {
         let longest = exact.iter().chain(&folded).map(|one| one.len()).max()?;
         // A search that cannot be made would let everything through; there is no such list of ours, since
         // it is bounded by the number and size of secrets.
-        let find_exact = AhoCorasick::new(&exact).ok()?;
-        let find_folded = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .build(&folded)
-            .ok()?;
+        let find_exact = search_for(&exact, false)?;
+        let find_folded = search_for(&folded, true)?;
         Some(Self {
             values,
             find_exact,
@@ -272,38 +298,41 @@ impl Net {
         })
     }
 
-    /// Where the values stand, in order, none touching another.
+    /// What is to be taken out of a text, in order, none lying over another.
     fn spans(&self, text: &[u8], together: &Together) -> Vec<Range<usize>> {
+        let (values, parts) = self.look(text, &together.room);
+        let mut own = Spread::default();
+        let mut spread = together.spread.borrow_mut();
+        for part in parts {
+            own.add(part.clone());
+            spread.add(part);
+        }
+        match own.is_whole() {
+            true => std::iter::once(0..text.len()).collect(),
+            false => values,
+        }
+    }
+
+    /// Looks for values and for parts, in every spelling.
+    fn look(&self, text: &[u8], room: &Room) -> Settled {
         let mut found = Vec::new();
-        self.catch(text, together, &mut |caught| found.push(caught));
+        self.catch(text, room, &mut |caught| found.push(caught));
         for spelling in Spelling::ALL {
             if spelling.is_in(text) {
-                self.read(text, (spelling, together), &mut found);
+                self.read(text, (spelling, room), &mut found);
             }
         }
-        merged(self.whole(found, together))
+        settled(found)
     }
 
-    /// What counts of what was found: values, and parts of which no other is missing.
-    fn whole(&self, found: Vec<Caught>, together: &Together) -> Vec<Range<usize>> {
-        let parts = found.iter().filter_map(|caught| caught.part.as_ref());
-        let whole = self.pieces.whole(parts);
-        let counts = |caught: &Caught| {
-            let part = caught.part.as_ref();
-            part.is_none_or(|Part { value, .. }| {
-                whole.contains(value) || together.cut.contains(value)
-            })
-        };
-        let counted = found.into_iter().filter(counts);
-        counted.map(|caught| caught.at).collect()
-    }
-
-    fn catch(&self, text: &[u8], together: &Together, found: &mut dyn FnMut(Caught)) {
+    fn catch(&self, text: &[u8], room: &Room, found: &mut dyn FnMut(Caught)) {
         self.catch_plain(text, found);
-        packed::unpacked(text, &together.room, &mut |run, unpacked| {
-            let mut inside = Vec::new();
+        packed::unpacked(text, room, &mut |run, unpacked| {
+            let (mut inside, mut spread) = (Vec::new(), Spread::default());
             self.catch_plain(unpacked, &mut |caught| inside.push(caught));
-            if !self.whole(inside, together).is_empty() {
+            let (values, parts) = settled(inside);
+            parts.into_iter().for_each(|part| spread.add(part));
+            if !values.is_empty() || spread.is_whole() {
                 found(Caught {
                     at: run,
                     part: None,
@@ -327,13 +356,8 @@ impl Net {
     }
 
     /// Searches a text with its escapes read, piece by piece: memory is bounded by a piece. Pieces overlap by as much as a
-    /// value may be long.
-    fn read(
-        &self,
-        text: &[u8],
-        (spelling, together): (Spelling, &Together),
-        found: &mut Vec<Caught>,
-    ) {
+    /// value may be long, if a byte of it takes no more than [`LONGER`].
+    fn read(&self, text: &[u8], (spelling, room): (Spelling, &Room), found: &mut Vec<Caught>) {
         let shared = self.longest.saturating_mul(LONGER);
         let size = SCRUB_PIECE_BYTES.max(shared.saturating_mul(2));
         let mut from: usize = 0;
@@ -343,7 +367,7 @@ impl Net {
             self.read_piece(
                 piece,
                 (spelling, LAYERS),
-                together,
+                room,
                 &mut |Caught { at, part }| {
                     let at = from + at.start..from + at.end;
                     found.push(Caught { at, part });
@@ -361,7 +385,7 @@ impl Net {
         &self,
         piece: &[u8],
         (spelling, layers): (Spelling, usize),
-        together: &Together,
+        room: &Room,
         found: &mut dyn FnMut(Caught),
     ) {
         let reading = Reading::of(piece, spelling);
@@ -373,10 +397,10 @@ impl Net {
                 found(Caught { at, part });
             }
         };
-        self.catch(&reading.bytes, together, &mut found);
+        self.catch(&reading.bytes, room, &mut found);
         if Spelling::Deep.is_in(&reading.bytes) {
             let deeper = (Spelling::Deep, layers - 1);
-            self.read_piece(&reading.bytes, deeper, together, &mut found);
+            self.read_piece(&reading.bytes, deeper, room, &mut found);
         }
     }
 }
@@ -386,6 +410,30 @@ impl std::fmt::Debug for Known {
         let count = self.net().map_or(0, |net| net.values.len());
         write!(out, "{count} known secrets")
     }
+}
+
+/// Parts count that stand beside the values that stand there: each of those has all of them in it.
+fn settled(found: Vec<Caught>) -> Settled {
+    let (parts, values): (Vec<Caught>, Vec<Caught>) =
+        found.into_iter().partition(|caught| caught.part.is_some());
+    let values = merged(values.into_iter().map(|caught| caught.at).collect());
+    let is_beside = |caught: &Caught| {
+        let behind = values.partition_point(|value| value.end < caught.at.end);
+        let around = values.get(behind);
+        around.is_none_or(|value| caught.at.start < value.start)
+    };
+    let beside = parts.into_iter().filter(is_beside);
+    let beside = beside.filter_map(|caught| caught.part).collect();
+    (values, beside)
+}
+
+/// A search for any of these. The fastest one has a table that is far larger than they are, and is for few of them.
+fn search_for(all: &[Zeroizing<Vec<u8>>], folded: bool) -> Option<AhoCorasick> {
+    let bytes: usize = all.iter().map(|one| one.len()).sum();
+    let kind = (bytes > SCRUB_TABLE_BYTES).then_some(AhoCorasickKind::ContiguousNFA);
+    let mut search = AhoCorasick::builder();
+    search.kind(kind).ascii_case_insensitive(folded);
+    search.build(all).ok()
 }
 
 /// A text without some spans of it, in order; nothing where there are none.
@@ -477,12 +525,23 @@ fn joined(value: &[u8], between: &str, say: impl Fn(u8) -> String) -> Zeroizing<
     text
 }
 
-/// The value with two bytes for each character, as some programs encode what they pack into base64.
-fn in_utf16(value: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+/// The value as a form has it, where it has blanks: those are `+` there, whatever else is escaped.
+fn in_form(value: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    let form = value.iter().map(|byte| match byte {
+        b' ' => b'+',
+        other => *other,
+    });
+    value
+        .contains(&b' ')
+        .then(|| Zeroizing::new(form.collect()))
+}
+
+/// The value with two bytes for each character, in such an order, as some programs write, and encode what they pack into base64.
+fn in_utf16(value: &[u8], bytes: fn(u16) -> [u8; 2]) -> Option<Zeroizing<Vec<u8>>> {
     let text = std::str::from_utf8(value).ok()?;
     let mut wide = Zeroizing::new(Vec::with_capacity(value.len().saturating_mul(2)));
     text.encode_utf16()
-        .for_each(|unit| wide.extend_from_slice(&unit.to_le_bytes()));
+        .for_each(|unit| wide.extend_from_slice(&bytes(unit)));
     Some(wide)
 }
 
@@ -490,6 +549,9 @@ fn in_utf16(value: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
 fn of_hex(value: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     let digits = value.iter().filter(|byte| !matches!(byte, b'-' | b':'));
     let digits: Zeroizing<Vec<u8>> = Zeroizing::new(digits.copied().collect());
+    if !digits.iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
     let pairs = digits.chunks(2).map(|pair| {
         let text = std::str::from_utf8(pair).ok().filter(|_| pair.len() == 2)?;
         u8::from_str_radix(text, 16).ok()

@@ -360,6 +360,19 @@ mod tests {
         }
     }
 
+    /// Runs that look packed and are not, or hold nothing, before one that does.
+    #[test]
+    fn decoys_use_up_nothing() {
+        let secret = STANDARD.encode(&packed(VALUE)[3]);
+        for decoy in ["eAEA".repeat(6), format!("eJx{}", "a".repeat(21))] {
+            for count in [3, 30, 300] {
+                let decoys = vec![decoy.as_str(); count].join(" ");
+                let clean = known().clean(&format!("{decoys} {secret}")).unwrap();
+                assert_eq!(clean.trim_end_matches('='), format!("{decoys} {REDACTED}"));
+            }
+        }
+    }
+
     #[test]
     fn what_is_packed_is_held_back_until_it_is_whole() {
         let scrub = Scrub::new(Vec::new(), known());

@@ -11,8 +11,6 @@ use crate::words::id::is_hidden;
 /// Which escapes are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spelling {
-    /// None: the bytes as they are.
-    Plain,
     /// `%41`, as in URLs.
     Percent,
     /// `\u0041`, `\x41`, `\u{41}`, `\U00000041`, `\101`, `\"`, as in JSON and programs.
@@ -36,8 +34,7 @@ const BLANKS: usize = 256;
 
 impl Spelling {
     /// Every spelling that a text is read in.
-    pub(super) const ALL: [Self; 7] = [
-        Self::Plain,
+    pub(super) const ALL: [Self; 6] = [
         Self::Percent,
         Self::Backslash,
         Self::Entity,
@@ -49,14 +46,13 @@ impl Spelling {
     /// Whether an escape may begin with this byte.
     fn has_mark(self, byte: u8) -> bool {
         match self {
-            Self::Plain => false,
             Self::Percent => byte == b'%',
             Self::Backslash => byte == b'\\',
             Self::Entity => byte == b'&',
             Self::Quoted => byte == b'=',
             Self::Folded => {
                 // First bytes of the characters that have no form.
-                matches!(byte, b'\r' | b'\n' | 0xC2 | 0xCD | 0xD8 | 0xE1..=0xE3 | 0xEE..=0xF0 | 0xF3 | 0xF4)
+                matches!(byte, b'\r' | b'\n' | 0xC2 | 0xCD | 0xD8 | 0xE1..=0xE3 | 0xEE..=0xF4)
             }
             Self::All => matches!(byte, b'%' | b'\\' | b'&'),
             Self::Deep => Self::All.has_mark(byte) || Self::Folded.has_mark(byte),
@@ -70,8 +66,7 @@ impl Spelling {
                 let has = |mark: &u8| text.contains(mark);
                 b"%\\&".iter().filter(|mark| has(mark)).count() > 1
             }
-            Self::Plain
-            | Self::Percent
+            Self::Percent
             | Self::Backslash
             | Self::Entity
             | Self::Quoted

@@ -1,12 +1,13 @@
 //! What comes in pieces: its end is held back until it is seen whether a secret lies across it.
 //!
-//! How much is held back depends on nothing but the text, and on how long the longest value is: whoever writes a text and sees
-//! where its pieces end would spell out a secret otherwise, character by character.
+//! How much is held back depends on nothing but the text, and on how long the longest value is and how many words and lines one
+//! has: whoever writes a text and sees where its pieces end would spell out a secret otherwise, character by character.
 //!
-//! Less is found than in the whole. Of bytes: a value that takes more, as it is written, than what is held back, which is 16 KiB;
-//! one that is written in more lines than it has, where no more of it came for a while; of something packed that has more than 16 KiB,
-//! what its first part unpacks to. Of a text: a value that is written in more words than it has, but for lists of bytes and lines of
-//! base64. And a number that is cut out of JSON leaves a word that is none.
+//! Less is found than in the whole. Of bytes: a value that takes more, as it is written, than what is held back, which is 16 KiB, or
+//! the longest value; one that is written in more lines than it has, where no more of it came for a while; of something packed that has
+//! more than 16 KiB, what its first part unpacks to. Of a text: a value that is written in more words than it has, but for lists of
+//! bytes and lines of base64. Of a value that is cut in two, what was passed on before the other part came; nothing comes after that. And a
+//! number that is cut out of JSON leaves a word that is none.
 
 use std::ops::Range;
 
@@ -14,7 +15,7 @@ use bytes::Bytes;
 
 use super::known::Together;
 use super::packed;
-use super::{Known, Scrub};
+use super::{Known, REDACTED, Scrub};
 use crate::words::limits::scrubbing::SCRUB_HELD_BYTES;
 
 /// Cleans a text that comes in pieces. Its last words are held back until it ends.
@@ -50,19 +51,35 @@ impl<'a> Trickle<'a> {
         if end == 0 {
             return String::new();
         }
-        let mut found = self.scrub.known.spans_within(held, &self.together);
+        let mut found = self.scrub.known.values_within(held, &self.together);
         found.extend(self.scrub.path_spans(&self.held));
         let mut end = decided(end, found);
         while !self.held.is_char_boundary(end) {
             end -= 1;
         }
         let rest = self.held.split_off(end);
-        self.scrub.clean(&std::mem::replace(&mut self.held, rest))
+        let shown = std::mem::replace(&mut self.held, rest);
+        self.cleaned(&shown)
     }
 
     /// What was held back when there is no more for now; what comes later is another text.
     pub fn end(&mut self) -> String {
-        self.scrub.clean(&std::mem::take(&mut self.held))
+        let shown = std::mem::take(&mut self.held);
+        let shown = self.cleaned(&shown);
+        self.together = Together::default();
+        shown
+    }
+
+    /// What may be shown of a piece. Once a secret is spread over what there was so far, nothing comes any more.
+    fn cleaned(&self, piece: &str) -> String {
+        if self.together.holds_a_cut_value() {
+            return String::new();
+        }
+        let clean = self.scrub.clean_within(piece, &self.together);
+        match self.together.holds_a_cut_value() {
+            true => REDACTED.to_owned(),
+            false => clean.unwrap_or_else(|| piece.to_owned()),
+        }
     }
 }
 
@@ -120,14 +137,22 @@ impl ByteTrickle {
         if !self.begun || end == 0 {
             return Bytes::new();
         }
-        let found = self.known.spans_within(&self.held, &self.together);
+        let found = self.known.values_within(&self.held, &self.together);
         let rest = self.held.split_off(decided(end, found));
         let shown = std::mem::replace(&mut self.held, rest);
         self.cleaned(shown)
     }
 
-    fn cleaned(&self, bytes: Vec<u8>) -> Bytes {
-        self.known.clean_bytes(&bytes).unwrap_or(bytes).into()
+    /// Likewise, of bytes.
+    fn cleaned(&self, piece: Vec<u8>) -> Bytes {
+        if self.together.holds_a_cut_value() {
+            return Bytes::new();
+        }
+        let clean = self.known.clean_bytes_within(&piece, &self.together);
+        match self.together.holds_a_cut_value() {
+            true => REDACTED.into(),
+            false => clean.unwrap_or(piece).into(),
+        }
     }
 }
 

@@ -31,9 +31,12 @@ fn a_name_has_the_value_of_now_and_the_one_before() {
     assert!(finds("value-of-a-099") && finds("value-of-a-098"));
     assert!(!finds("value-of-a-097"));
     assert_eq!(format!("{known:?}"), "4 known secrets");
-    // The same again changes nothing.
+    // Which one is that of now, counts.
     known.learn_of("a", b"value-of-a-098");
-    assert!(finds("value-of-a-099"));
+    known.learn_of("a", b"value-of-a-098");
+    known.learn_of("a", b"value-of-a-100");
+    assert!(finds("value-of-a-100") && finds("value-of-a-098"));
+    assert!(!finds("value-of-a-099"));
 }
 
 /// Every spelling of a value that somebody might try.
@@ -106,6 +109,28 @@ fn spellings(value: &str) -> Vec<String> {
         }
     }
     all
+}
+
+/// A form says a blank with a sign that is one of its own elsewhere.
+#[test]
+fn a_value_with_blanks_is_found_as_a_form_has_it() {
+    let known = Known::default();
+    known.learn(b"correct horse+ battery=staple");
+    let form: String =
+        url::form_urlencoded::byte_serialize(b"correct horse+ battery=staple").collect();
+    assert_eq!(form, "correct+horse%2B+battery%3Dstaple");
+    for text in [form, "correct+horse++battery=staple".to_owned()] {
+        assert_eq!(known.clean(&text).unwrap(), REDACTED, "{text}");
+    }
+}
+
+/// With two bytes a character, whichever comes first.
+#[test]
+fn a_value_is_found_in_a_wide_text() {
+    for bytes in [u16::to_le_bytes, u16::to_be_bytes] {
+        let wide: Vec<u8> = VALUE.encode_utf16().flat_map(bytes).collect();
+        assert_eq!(known().clean_bytes(&wide).unwrap(), REDACTED.as_bytes());
+    }
 }
 
 /// As a list of bytes, and with two bytes a character.
@@ -322,6 +347,36 @@ fn what_drips_is_looked_at_in_proportion() {
     assert!(began.elapsed().as_secs() < 60);
 }
 
+/// What was passed on before the other half came is told; that half is not, nor is anything behind it.
+#[test]
+fn nothing_comes_once_a_value_is_spread_over_what_came() {
+    let value = "ghp_x7Kq29LmTb4ZrW8sVn3cQ5dY";
+    let known = Known::default();
+    known.learn(value.as_bytes());
+    let (first, second) = value.split_at(14);
+    let filler = "and so on, ".repeat(SCRUB_HELD_BYTES / 2);
+    let text = format!("{first} {filler} {second} {filler}");
+    for about in [(1_000, false), (60_000, true)] {
+        let shown = passed_on(&known, text.as_bytes(), about).concat();
+        let shown = String::from_utf8(shown).unwrap();
+        assert!(shown.starts_with(first) && shown.ends_with(REDACTED));
+        assert!(!shown.contains(second));
+        assert_eq!(shown.matches(REDACTED).count(), 1);
+    }
+    let scrub = Scrub::new(Vec::new(), known);
+    let mut trickle = Trickle::new(&scrub);
+    let words = format!("say {first} and then {second} or no more of it");
+    let shown: String = words.chars().map(|c| trickle.add(&c.to_string())).collect();
+    assert_eq!(
+        shown + &trickle.end(),
+        format!("say {first} and then {REDACTED}")
+    );
+    assert_eq!(
+        trickle.add("another text ") + &trickle.end(),
+        "another text "
+    );
+}
+
 /// Nothing known by what it begins with is passed on before its end: it may hold anything.
 #[test]
 fn what_is_packed_as_a_whole_is_held_until_its_end() {
@@ -406,6 +461,8 @@ fn a_key_in_hex_is_found_however_it_is_written() {
     // A value that is a number in part is none.
     known.learn(b"12345678-words");
     assert_eq!(known.clean("12:34:56:78"), None);
+    known.learn(b"+1+2+3+4+5+6+7+8");
+    assert_eq!(known.clean("0102030405060708"), None);
 }
 
 #[test]
@@ -434,6 +491,8 @@ fn what_was_json_stays_json() {
             r#"{"a":"[REDACTED]","b":1}"#,
         ),
         (r#"{"a":8412345678}"#.to_owned(), r#"{"a":"[REDACTED]"}"#),
+        // Its end of a line is what ends it for whoever reads it.
+        (" 8412345678\r\n".to_owned(), " \"[REDACTED]\"\r\n"),
         // As it stands, where that is JSON, or nothing is.
         (
             format!("{{ \"a\": \"[{comma}]\" }}"),
