@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use super::guarding;
-use crate::rules::flow::class::Class;
+use crate::rules::flow::class::{Class, Secrecy};
 use crate::rules::flow::kind::Kind;
 use crate::rules::flow::lines::{Browse, Flows, Guard, Holding, Mode, ToolFlow};
 use crate::rules::grant::Pattern;
@@ -99,7 +99,7 @@ pub(super) fn add(flows: &mut Flows, table: &FlowTable) -> Result<()> {
         pinned.or_insert(digest);
     }
     for (source, class) in &table.classes {
-        let source = checked(source)?;
+        let source = checked(source, *class)?;
         // A note with a long key is called otherwise in labels; in those of before it is not.
         if let Some(note) = Keep::source_of(&source) {
             let said = flows.classes.said.entry(note.to_string());
@@ -161,7 +161,8 @@ fn check_plugin(key: &str, name: &str) -> Result<()> {
     Err(Error::bad_input(what))
 }
 
-fn checked(source: &str) -> Result<String> {
+/// A source as it is written in labels.
+fn checked(source: &str, class: Class) -> Result<String> {
     let wrong = |why: &str| {
         let what = format!("[flow.classes]: `{}` {why}", shown(source));
         Error::bad_input(what)
@@ -170,6 +171,15 @@ fn checked(source: &str) -> Result<String> {
     let known = Source::try_from(source.to_owned()).map_err(|_| wrong("is no source"))?;
     if known.is_many() {
         return Err(wrong("stands for many sources; each has a line of its own"));
+    }
+    if known.sort() == Sort::Secret && class.secrecy != Secrecy::Secret {
+        let what = format!(
+            "[flow.classes]: `{}` is secret, and nothing secret leaves, ever",
+            shown(source)
+        );
+        return Err(Error::bad_input(what).hint(
+            "leave the line out: the tool says of its outcomes that they are secret, and no policy says otherwise",
+        ));
     }
     if known.sort() == Sort::Web {
         let url = url::Url::parse(known.name()).map_err(|_| wrong("is no origin"))?;
@@ -197,5 +207,153 @@ fn check_tool(tool: &str, said: &ToolFlow) -> Result<()> {
             Err(Error::bad_input(what).hint("leave it in one of the two"))
         }
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::flow::class::Integrity;
+
+    fn table(text: &str) -> FlowTable {
+        toml::from_str(text).unwrap()
+    }
+
+    fn together(texts: &[&str]) -> Result<Flows> {
+        let tables: Vec<FlowTable> = texts.iter().map(|text| table(text)).collect();
+        let mut flows = nothing_said(&tables.iter().collect::<Vec<_>>())?;
+        for table in &tables {
+            add(&mut flows, table)?;
+        }
+        Ok(flows)
+    }
+
+    /// The user's file, the workspace's, and what holds of both, either way round.
+    #[test]
+    fn of_two_files_the_one_holds_that_judges_more() {
+        for (one, other, mode) in [
+            ("", "", Mode::Auto),
+            ("", "mode = 'off'", Mode::Off),
+            ("mode = 'auto'", "mode = 'off'", Mode::Off),
+            ("mode = 'shadow'", "mode = 'off'", Mode::Shadow),
+            ("mode = 'enforce'", "mode = 'off'", Mode::Enforce),
+            ("mode = 'enforce'", "mode = 'shadow'", Mode::Enforce),
+            ("mode = 'enforce'", "mode = 'auto'", Mode::Enforce),
+        ] {
+            for files in [[one, other], [other, one]] {
+                assert_eq!(together(&files).unwrap().mode, mode, "{files:?}");
+            }
+        }
+        let browse = |files: [&str; 2]| together(&files).unwrap().browse;
+        assert_eq!(browse(["", ""]), Browse::Granted);
+        assert_eq!(browse(["", "browse = 'free'"]), Browse::Free);
+        let (free, granted) = ("browse = 'free'", "browse = 'granted'");
+        assert_eq!(browse([free, granted]), Browse::Granted);
+        assert_eq!(browse([granted, free]), Browse::Granted);
+        assert_eq!(browse(["browse = 'witness'", free]), Browse::Witness);
+        let bits = |files: [&str; 2]| together(&files).unwrap().bits;
+        assert_eq!(bits(["", ""]), HANDLE_BITS);
+        assert_eq!(bits(["bits = 9", "bits = 90"]), 9);
+        assert_eq!(bits(["bits = 90", "bits = 9"]), 9);
+        let strict = |files: [&str; 2]| together(&files).unwrap().strict;
+        assert!(!strict(["", "strict = false"]));
+        assert!(strict(["strict = true", "strict = false"]));
+        assert!(strict(["", "strict = true"]));
+    }
+
+    #[test]
+    fn of_two_files_lists_add_and_of_one_thing_the_first_line_holds() {
+        let own = "hold = 'large'\nme = ['a@x.test']\nvouch = ['A']\ntrust = ['mail']\nrelease = ['log.*']\n\
+             classes.'web:https://a.test' = { integrity = 'untrusted', secrecy = 'private' }\n\
+             tools.'mail.send'.accepts = 'private'";
+        let theirs = "hold = 'never'\nme = ['b@x.test']\nvouch = ['B']\ntrust = ['cal']\nrelease = ['cal.add']\n\
+             classes.'web:https://a.test' = { integrity = 'trusted', secrecy = 'public' }\n\
+             tools.'mail.send'.accepts = 'public'\ntools.'cal.add'.naming = 'title'";
+        let both = together(&[own, theirs]).unwrap();
+        assert_eq!(both.hold, Holding::Large);
+        assert_eq!(both.named.me, ["a@x.test".into(), "b@x.test".into()].into());
+        assert_eq!(both.named.vouched, ["A".into(), "B".into()].into());
+        let trusted = ["mail".to_owned(), "cal".to_owned()];
+        assert_eq!(both.classes.trusted_plugins, trusted.into());
+        assert_eq!(both.release.len(), 2);
+        let class = both.classes.said["web:https://a.test"];
+        let first = (Integrity::Untrusted, Secrecy::Private);
+        assert_eq!((class.integrity, class.secrecy), first);
+        let said = |name: &str| &both.tools[&ToolName::parse(name).unwrap()];
+        assert_eq!(said("mail.send").accepts, Secrecy::Private);
+        assert_eq!(said("cal.add").naming, "title");
+        // `auto` leaves it to the next one.
+        let auto = together(&["hold = 'auto'", "hold = 'never'"]).unwrap();
+        assert_eq!(auto.hold, Holding::Never);
+        // Whoever says it, says which kinds are common; names are where nobody does.
+        let common = |files: &[&str]| together(files).unwrap().common;
+        assert_eq!(common(&[""]), BTreeSet::from([Kind::Name]));
+        assert_eq!(common(&["", "common = []"]), BTreeSet::new());
+        let both = common(&["common = ['user']", "common = ['id']"]);
+        assert_eq!(both, BTreeSet::from([Kind::User, Kind::Id]));
+    }
+
+    #[test]
+    fn what_can_never_be_meant_is_refused_with_its_place() {
+        for (text, says, hint) in [
+            (
+                "tools.'mail.send' = { steering = { to = 'mail' }, content = ['to'] }",
+                "[flow.tools.\"mail.send\"]: `to` steers, and is content too",
+                "one of the two",
+            ),
+            (
+                "tools.'mail.*'.naming = 'title'",
+                "[flow.tools.\"mail.*\"] names no tool",
+                "no wildcards",
+            ),
+            (
+                "classes.'somebody' = { integrity = 'trusted', secrecy = 'public' }",
+                "[flow.classes]: `somebody` is no source",
+                "`web:https://docs.example`",
+            ),
+            (
+                "classes.'web:*' = { integrity = 'trusted', secrecy = 'public' }",
+                "`web:*` stands for many sources",
+                "write a source",
+            ),
+            (
+                "classes.'web:docs.example' = { integrity = 'trusted', secrecy = 'public' }",
+                "`web:docs.example` is no origin",
+                "write a source",
+            ),
+            (
+                "classes.'web:https://a.test/page' = { integrity = 'trusted', secrecy = 'public' }",
+                "is no origin: scheme, host, and the port",
+                "write a source",
+            ),
+            (
+                "classes.'secret:safe.run' = { integrity = 'trusted', secrecy = 'private' }",
+                "`secret:safe.run` is secret, and nothing secret leaves",
+                "leave the line out",
+            ),
+            (
+                "trust = ['Mail box']",
+                "[flow] trust: `Mail box` is no name",
+                "",
+            ),
+            (
+                "read.'a b' = 'sha256:00'",
+                "[flow] read: `a b` is no name",
+                "",
+            ),
+            (
+                "read.mail = 'sha256:00'",
+                "[flow] read: `mail`: ",
+                "plugin inspect",
+            ),
+        ] {
+            let error = together(&[text]).unwrap_err();
+            let hints = error.hints().join(" ");
+            let said = error.message();
+            assert!(said.contains(says), "{text}: {said}");
+            assert!(hints.contains(hint), "{text}: {hints}");
+        }
+        let kept = "classes.'secret:safe.run' = { integrity = 'untrusted', secrecy = 'secret' }";
+        assert!(together(&[kept]).is_ok());
     }
 }
