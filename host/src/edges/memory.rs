@@ -23,3 +23,37 @@ pub fn hide() {
     // Where this is forbidden there is nothing to do but to go on.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use rustix::process::{dumpable_behavior, getrlimit};
+
+    use super::*;
+
+    /// Says to a process of this test that it is the one to hide.
+    const HIDES: &str = "LAZARET_TEST_HIDES";
+
+    /// In a process of its own, since it cannot be taken back.
+    #[test]
+    fn whoever_hides_is_dumped_for_nobody() {
+        if std::env::var_os(HIDES).is_some() {
+            assert_eq!(dumpable_behavior().unwrap(), DumpableBehavior::Dumpable);
+            no_dumps();
+            hide();
+            assert_eq!(dumpable_behavior().unwrap(), DumpableBehavior::NotDumpable);
+            assert_eq!(getrlimit(Resource::Core).maximum, Some(0));
+            return;
+        }
+        let name = "edges::memory::tests::whoever_hides_is_dumped_for_nobody";
+        let ended = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name])
+            .env(HIDES, "1")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&ended.stdout);
+        assert!(ended.status.success(), "{said}");
+        assert!(said.contains("1 passed"), "{said}");
+    }
+}

@@ -1,5 +1,6 @@
 //! `lazaret policy`: what is said of lines, and that the advice of a denial, followed, allows.
 
+use lazaret_tests::forge;
 use serde_json::json;
 
 use crate::server::{Answer, Server, plain};
@@ -361,6 +362,17 @@ vouch = ["x", "x"]
 vouches = { value = "mail" }
 [agents.a]
 tools = ["web.get_json", "web.*"]
+[[permissions]]
+tools = "notes.*"
+surfaces = ["http", "mcp"]
+verdict = false
+[[permissions]]
+tools = "notes.put"
+surfaces = ["mcp"]
+verdict = true
+[[permissions]]
+tools = "notes.put"
+verdict = "not here"
 "#;
 
 const IDLE_SAYS: &[&str] = &[
@@ -384,6 +396,7 @@ const IDLE_SAYS: &[&str] = &[
     "[grants.\"notes.get\"] grants `read` of notes, where [grants.\"notes.*\"]",
     "[grants.\"web.get_json\"] grants `GET|HEAD https://a.test/x`, which its own line `GET|HEAD https://a.test/` covers",
     "[grants.\"web.get_json\"] grants `GET|HEAD https://b.a.test/`, which its own line `GET|HEAD https://*.a.test/` covers",
+    "[[permissions]] about `notes.put` counts for nothing behind the one about `notes.*` in [HERE]/lazaret.toml: the first line about a call decides\nhint: put the narrower line before the wider one",
 ];
 
 /// Lines that are about something, and still say nothing.
@@ -442,6 +455,8 @@ fetch = ["https://a.test/"]
 fetch = ["https://b.test/"]
 [grants."web.get_page"]
 fetch = [{ url = "http://169.254.169.254/", private = true }, "https://metadata.google.internal/", "https://c.test/"]
+[grants."text.query"]
+calls = ["web.*"]
 [flow]
 mode = "off"
 guards = ["lethal-trifecta"]
@@ -458,12 +473,44 @@ const NEVER_SAYS: &[&str] = &[
     "[grants.\"files.*\"] grants `GET|HEAD https://b.test/`, and no tool of it can send a request",
     "[grants.\"web.get_page\"] `http://169.254.169.254/` leads to a cloud's metadata service, which no line opens\nhint: leave it out",
     "[grants.\"web.get_page\"] `https://metadata.google.internal/` leads to a cloud's metadata service",
+    "[grants.\"text.query\"] grants calls of `web.*`, which no tool of it wants\nhint: leave it out",
     "[flow] `guards` counts for nothing beside `mode = \"off\"`\nhint: leave one of the two out",
     "[flow] `release` counts for nothing beside `mode = \"off\"`",
     "[flow] `vouch` has an empty value, which is nobody's",
     "[flow] `me` has an empty value, which is nobody's",
     "[flow.classes] `secret:x` is about no tool whose outcomes are secret that there is",
 ];
+
+/// What a manifest names is all that its tool can be given, whatever a line grants.
+#[test]
+fn destinations_beyond_what_a_manifest_wants_are_pointed_at() {
+    let wants =
+        "\"effect\":\"read-only\",\"risk\":\"network_read\",\"hosts\":[\"GET https://a.test/api\"]";
+    let manifest = forge::MANIFEST.replace("\"effect\":\"pure\"", wants);
+    let check = |line: &str| {
+        let station = Station::with(&format!(
+            "[plugins]\nforged = \"forged.wasm\"\n[grants.\"forged.run\"]\nfetch = [{line}]\n"
+        ));
+        station.write("forged.wasm", forge::plugin(&manifest, ""));
+        station.trust();
+        station.run(&["policy", "check"]).ends(0)
+    };
+    let beyond =
+        "and no tool of it wants that much\nhint: their manifests want: GET https://a.test/api";
+    for (line, shown) in [
+        ("\"https://a.test/\"", "GET|HEAD https://a.test/"),
+        ("\"https://b.test/api\"", "GET|HEAD https://b.test/api"),
+        (
+            "{ url = \"https://a.test/api\", methods = [\"POST\"] }",
+            "POST https://a.test/api",
+        ),
+    ] {
+        let says = format!("[grants.\"forged.run\"] grants `{shown}`, {beyond}");
+        check(line).says(&[&says]);
+    }
+    check("\"https://a.test/api\"").never("wants that much");
+    check("\"https://a.test/api/v1\"").never("wants that much");
+}
 
 /// Lines that are well-formed and about something, and can never count.
 #[test]

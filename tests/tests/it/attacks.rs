@@ -130,6 +130,11 @@ fn every_row_of_the_list_has_a_file_or_can_have_none() {
         assert!(listed.contains(&row), "row {row} is shown by nothing");
         assert!(shown.insert(row), "row {row} has a file by now");
     }
+    let unknown: Vec<&u32> = shown
+        .iter()
+        .filter(|row| !ROWS.iter().any(|rows| rows.contains(row)))
+        .collect();
+    assert_eq!(unknown, Vec::<&u32>::new(), "no such rows");
     let missing: Vec<u32> = ROWS
         .into_iter()
         .flatten()

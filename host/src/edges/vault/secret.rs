@@ -65,4 +65,11 @@ mod tests {
         impl<T: serde::de::DeserializeOwned> Fits<u16> for T {}
         <Secret as Fits<_>>::fits();
     }
+
+    /// Likewise, only as long as what holds the value overwrites it in the end.
+    #[test]
+    fn what_a_secret_was_is_overwritten() {
+        fn is_overwritten(_: &impl zeroize::ZeroizeOnDrop) {}
+        is_overwritten(&Secret::new("a-canary-value-7".to_owned()).unwrap().0);
+    }
 }

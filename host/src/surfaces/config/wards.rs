@@ -30,6 +30,16 @@ pub struct WardTable {
     pub checker: Option<String>,
 }
 
+impl WardTable {
+    /// Whether it is about every call that another line is about.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        let mut theirs = other.surfaces.iter();
+        let everywhere = self.surfaces.is_empty();
+        let here = !other.surfaces.is_empty() && theirs.all(|one| self.surfaces.contains(one));
+        self.tools.covers(&other.tools) && (everywhere || here)
+    }
+}
+
 /// A verdict as it is written.
 #[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(

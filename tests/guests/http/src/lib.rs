@@ -115,6 +115,47 @@ fn each(
     urls.iter().map(|url| line(url, send(url))).collect()
 }
 
+/// A request with a body.
+#[value]
+struct Sending {
+    /// Where to.
+    url: String,
+    /// With this method.
+    #[serde(default = "get")]
+    method: String,
+    /// And these headers, `name=value`,
+    #[serde(default)]
+    headers: Vec<String>,
+    /// and this body.
+    #[serde(default)]
+    body: String,
+}
+
+fn get() -> String {
+    "GET".to_owned()
+}
+
+/// Sends requests that have places for secrets, and says what came of them.
+#[tool(effect = "read-only", risk = "network_read", secrets = ["canary", "field"])]
+fn send_each(
+    /// What is sent.
+    requests: Vec<Sending>,
+) -> Vec<String> {
+    let send = |sending: &Sending| {
+        let made = request(&sending.method, &sending.url, &sending.headers)?;
+        let body = made.body().expect("the body is taken once");
+        let answer = handle(made, None).map_err(|code| format!("{code:?}"))?;
+        let stream = body.write().expect("the body is written once");
+        // What is wrong with the body is said by the answer as well.
+        let _ = stream.blocking_write_and_flush(sending.body.as_bytes());
+        drop(stream);
+        let _ = OutgoingBody::finish(body, None);
+        said(wait(&answer))
+    };
+    let said = |sending: &Sending| line(&sending.url, send(sending));
+    requests.iter().map(said).collect()
+}
+
 /// Sends a body of so many bytes, and claims that it has `claim`; 0 for none.
 #[tool(effect = "read-only", risk = "network_read")]
 fn send_body(
@@ -285,5 +326,5 @@ fn memory() -> &'static [u8] {
 plugin! {
     name: "http",
     description: "Sends through wasi:http alone.",
-    tools: [each, send_body, flood, hoard, same_field, peek, spy],
+    tools: [each, send_each, send_body, flood, hoard, same_field, peek, spy],
 }

@@ -1,7 +1,7 @@
 //! What is held, what it is called, and what calls are given of it.
 
 use super::*;
-use crate::rules::flow::lines::Named;
+use crate::rules::flow::lines::{Named, ToolFlow};
 use crate::words::label::{Sort, Source};
 
 fn web() -> Label {
@@ -165,6 +165,46 @@ fn what_becomes_of_an_outcome() {
         fate_of(&flows, Never, "handle.read", &secret, &user),
         Fate::Held
     );
+}
+
+/// A tool's own line counts over what the run does.
+#[test]
+fn a_tool_has_its_outcomes_held_otherwise_where_policy_says_so() {
+    use Holding::{Auto, Large, Never, Untrusted};
+    let user = Label::of(Source::user());
+    let tainted = user.join(&web());
+    let caps = Caps {
+        tokens: 1,
+        chars_per_token: 4,
+        ..Caps::default()
+    };
+    let (own, other) = ("web.get", "web.get_json");
+    for (run, said, name, label, expected) in [
+        (Untrusted, Never, own, &tainted, Fate::Shown),
+        (Untrusted, Never, other, &tainted, Fate::Held),
+        (Never, Untrusted, own, &tainted, Fate::Held),
+        (Never, Untrusted, other, &tainted, Fate::Shown),
+        (Never, Large, own, &user, Fate::Held),
+        (Large, Untrusted, own, &user, Fate::Shown),
+        (Large, Untrusted, other, &user, Fate::Held),
+        (Untrusted, Auto, own, &tainted, Fate::Held),
+        (Never, Auto, own, &tainted, Fate::Shown),
+    ] {
+        let mut flows = Flows::default();
+        let line = ToolFlow {
+            hold: said,
+            ..ToolFlow::default()
+        };
+        flows.tools.insert(ToolName::parse(own).unwrap(), line);
+        let found = fate(
+            &flows,
+            (run, &caps),
+            &ToolName::parse(name).unwrap(),
+            (&json!("a long outcome"), (&Value::Null, &[][..])),
+            (label, &user),
+        );
+        assert_eq!(found, expected, "{run:?}, {said:?} for {own}: {name}");
+    }
 }
 
 #[test]

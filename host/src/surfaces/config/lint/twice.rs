@@ -1,10 +1,12 @@
-//! Grants that say what another one says already, or says more widely.
+//! Grants that say what another one says already, or says more widely; and permissions about which an earlier line has
+//! decided.
 
 use super::{Finding, resolve};
 use crate::guests::catalog::{Catalog, Tool};
 use crate::rules::grant::{Access, Grant, Pattern};
 use crate::rules::manifest::Risk;
 use crate::surfaces::config::file::ConfigFile;
+use crate::surfaces::config::wards::WardTable;
 use crate::words::id::shown;
 
 /// One table of grants, and where it stands.
@@ -56,7 +58,31 @@ pub(super) fn findings(files: &[(String, ConfigFile)], catalog: &Catalog) -> Vec
             wider((table, before), catalog, &mut found);
         }
     }
+    decided(files, &mut found);
     found
+}
+
+/// Lines of permission that no call reaches: the first line about one decides.
+fn decided(files: &[(String, ConfigFile)], found: &mut Vec<Finding>) {
+    let lines = files
+        .iter()
+        .flat_map(|(path, file)| file.permissions.iter().map(move |line| (path, line)));
+    let lines: Vec<(&String, &WardTable)> = lines.collect();
+    for (place, (path, line)) in lines.iter().enumerate() {
+        let mut before = lines.iter().take(place);
+        if let Some((other, first)) = before.find(|(_, first)| first.covers(line)) {
+            found.push(Finding {
+                file: (*path).clone(),
+                table: "[[permissions]]".to_owned(),
+                what: format!(
+                    "[[permissions]] about `{}` counts for nothing behind the one about `{}` in {other}: the first line about a \
+                     call decides",
+                    line.tools, first.tools
+                ),
+                fix: "put the narrower line before the wider one, or leave one of the two out".to_owned(),
+            });
+        }
+    }
 }
 
 /// Destinations of one list.
