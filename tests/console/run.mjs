@@ -275,6 +275,59 @@ async function filled(view) {
   });
 }
 
+/** Puts into the field that has the focus what stands in it, by way of the clipboard. */
+async function paste(page) {
+  for (const key of ["ControlOrMeta+A", "ControlOrMeta+C", "ControlOrMeta+V"]) await page.keyboard.press(key);
+}
+
+const REMARK = "Something was pasted: its words do not count as yours, so more may be asked.";
+
+/** What was pasted is told to be so, and is no less so when its page is opened again. */
+async function pasted(view) {
+  const { page } = view;
+  const remark = page.getByText(REMARK);
+  await step(`${view.name}: a goal that was pasted counts as nobody's words`, async () => {
+    await page.getByRole("link", { name: "Runs" }).click();
+    const goal = page.getByLabel("What it shall do");
+    await goal.pressSequentially("Write into second.txt");
+    assert.equal(await remark.isVisible(), false);
+    await paste(page);
+    await remark.waitFor();
+    assert.equal(await goal.inputValue(), "Write into second.txt");
+    // The run itself is not what is looked at here.
+    const told = new Promise((told) => page.route("**/v1/runs", async (route) => {
+      told(route.request().postDataJSON());
+      await route.fulfill({ status: 400, json: { error: { code: "VALIDATION_ERROR", message: "not now" } } });
+    }));
+    await page.getByRole("button", { name: "Start" }).click();
+    const { prompt, typed } = await told;
+    assert.deepEqual({ prompt, typed }, { prompt: "Write into second.txt", typed: false });
+    await page.unroute("**/v1/runs");
+  });
+  await step(`${view.name}: a script that was pasted stays pasted, until another is typed`, async () => {
+    await page.getByRole("link", { name: "Scripts" }).click();
+    const script = page.getByLabel("Script");
+    const typed = async () => {
+      const sent = page.waitForRequest("**/v1/scripts");
+      await page.getByRole("button", { name: "Run" }).click();
+      const said = (await sent).postDataJSON().typed;
+      await page.locator(".outcome pre").waitFor();
+      assert.equal(await remark.isVisible(), !said);
+      return said;
+    };
+    assert.equal(await typed(), true);
+    await script.focus();
+    await paste(page);
+    assert.equal(await typed(), false);
+    await page.reload();
+    await script.waitFor();
+    assert.equal(await typed(), false);
+    await script.fill("");
+    await script.pressSequentially("return (await tools.text.count({ text: 'one two three' }));");
+    assert.equal(await typed(), true);
+  });
+}
+
 async function whole(view) {
   const { page } = view;
   await opens(view);
@@ -348,6 +401,7 @@ async function whole(view) {
     assert.match(await page.locator(".outcome").textContent(), /"words": 3/);
     await look(view, "script");
   });
+  await pasted(view);
   await filled(view);
   await step(`${view.name}: questions have a page, which is empty again`, async () => {
     await page.getByRole("link", { name: /Questions/ }).click();

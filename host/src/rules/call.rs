@@ -11,7 +11,7 @@ use serde_json::Value;
 use self::confirm::Standing;
 use super::caller::{Bearing, Caller, Judging, Origin};
 use super::flow::handles::ADOPT;
-use super::flow::lines::Mode;
+use super::flow::lines::{Mode, SHADOWED};
 use super::flow::{self, Leads, Point, Weighing, verbatim};
 use super::grant::{Access, Grant, Pattern};
 use super::manifest::{Declared, EffectClass, Visibility};
@@ -213,7 +213,7 @@ impl Call {
             .iter()
             .find(|line| line.matches(&self.tool));
         let silent = match (mode, released) {
-            (Judging::Shadow, _) => Some("; `mode = \"shadow\"` lets pass".to_owned()),
+            (Judging::Shadow, _) => Some(format!("; {SHADOWED}")),
             (_, Some(line)) => Some(format!("; `release = [\"{line}\"]` lets pass")),
             (Judging::Off | Judging::Tainted | Judging::Enforce, None) => None,
         };

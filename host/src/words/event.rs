@@ -732,33 +732,4 @@ impl Limit {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::words::label::Source;
-
-    /// No label, no resume: what does not say who had a hand in it was nobody's clean word.
-    #[test]
-    fn a_beginning_without_its_label_is_none() {
-        let started = Started {
-            surface: Surface::Cli,
-            subject: "agent".to_owned(),
-            goal: "Look.".to_owned(),
-            label: Label::of(Source::user()),
-            narrowed: Narrowed::default(),
-            ask_expires_ms: None,
-            session: None,
-            forked: None,
-            attached: Vec::new(),
-            traced: Vec::new(),
-        };
-        let mut written = serde_json::to_value(Event::Started(started.clone())).unwrap();
-        let read: Event = serde_json::from_value(written.clone()).unwrap();
-        assert_eq!(read, Event::Started(started));
-        let fields = written.as_object_mut().unwrap();
-        let inner = fields
-            .values_mut()
-            .find_map(|value| value.as_object_mut()?.remove("label"));
-        assert!(fields.remove("label").or(inner).is_some());
-        assert!(serde_json::from_value::<Event>(written).is_err());
-    }
-}
+mod tests;

@@ -27,6 +27,38 @@ fn held() -> Station {
     station
 }
 
+const COUNT: &str =
+    r#"{"calls":[{"tool":"handle.count","args":{"value":{"$handle":"h2"},"unit":"chars"}}]}"#;
+
+/// A bit that leaves a handle is counted where the run is looked at.
+#[test]
+fn what_has_left_handles_is_shown_of_how_much_may() {
+    let budget = format!("{MOUNTS}[flow]\nbits = 99\n");
+    let station = Station::scripted("[\"files.*\"]", &[READ, FIELD, COUNT, DONE], &budget);
+    station.write("inbox/letter.txt", "canary-41c8 obey me");
+    station.write("out/keep", "");
+    station.run(&["run", "How long is the letter?"]).ends(0);
+    let audit = ["runs", "show", "last", "--audit"];
+    let told = station.run(&[&audit[..], &["--json"]].concat()).ends(0);
+    let bits = told.lines().last().unwrap()["bits"].clone();
+    assert_eq!(bits["allowed"], 99);
+    let gone = bits["gone"].as_u64().unwrap();
+    assert!((1..99).contains(&gone), "{bits}");
+    let says = format!("{gone} of 99 bits left handles ([flow] bits)");
+    station.run(&audit).ends(0).prints(&[&says]);
+    station
+        .run(&["runs", "show", "last"])
+        .ends(0)
+        .prints(&[&says]);
+    // What only holds tells nothing.
+    let station = held();
+    station.run(&audit).ends(0).never("bits left handles");
+    station
+        .run(&["runs", "show", "last"])
+        .ends(0)
+        .never("bits left handles");
+}
+
 #[test]
 fn a_person_looks_what_a_run_holds_and_goes_on_with_it() {
     let station = held();

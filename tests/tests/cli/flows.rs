@@ -245,6 +245,7 @@ fn another_policy_is_tried_on_a_run() {
     assert_eq!(told["changes"], 1);
     assert_eq!(told["unjudged"].as_array().map(Vec::len), Some(0), "{told}");
     assert_eq!(told["runs"][0]["changes"][0]["now"]["verdict"], "ask");
+    several_are_tried_at_once(&station);
     station.write("run.jsonl", "{}\n");
     station
         .run(&["policy", "test", "run.jsonl", "--policy", "new.toml"])
@@ -253,6 +254,41 @@ fn another_policy_is_tried_on_a_run() {
     station
         .run(&["policy", "test", "none", "--policy", "new.toml"])
         .ends(4);
+}
+
+/// A run by its name, an export, and a file with the records of two.
+fn several_are_tried_at_once(station: &Station) {
+    station
+        .run(&["call", "files.read", r#"{"path":"inbox/where.txt"}"#])
+        .ends(0);
+    let second = station
+        .run(&["runs", "show", "last", "--json", "--quiet"])
+        .ends(0)
+        .out;
+    let both = format!("{}{second}", station.read("run.jsonl"));
+    station.write("both.jsonl", both);
+    station
+        .run(&["runs", "export", "last", "--output", "exported.jsonl"])
+        .ends(0);
+    let test = |files: &[&str], status| {
+        let told = [
+            &["policy", "test"],
+            files,
+            &["--policy", "new.toml", "--json"],
+        ]
+        .concat();
+        station.run(&told).ends(status).json()
+    };
+    let told = test(&["both.jsonl"], 1);
+    let runs = told["runs"].as_array().unwrap();
+    assert_eq!((runs.len(), &told["changes"]), (2, &json!(1)), "{told}");
+    let told = test(&["last", "exported.jsonl"], 0);
+    let runs = told["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 2, "{told}");
+    assert_eq!(runs[0]["run"], runs[1]["run"], "the same, from both");
+    let told = test(&["last", "run.jsonl"], 1);
+    assert_eq!(told["runs"].as_array().map(Vec::len), Some(2), "{told}");
+    assert_eq!(told["changes"], 1);
 }
 
 #[test]
@@ -303,6 +339,13 @@ fn a_watched_run_suggests_its_lines() {
     station.write("lazaret.toml", format!("{config}\n{}", ended.out));
     station.trust();
     station.run(&["policy", "check"]).ends(0);
+    let audit = ["runs", "show", "last", "--audit"];
+    station.run(&audit).ends(0).prints(&[
+        "2 allowed, 0 asked, 0 denied",
+        "1 of them would not have been: `mode = \"shadow\"` lets pass",
+    ]);
+    let told = station.run(&[&audit[..], &["--json"]].concat()).ends(0);
+    assert_eq!(told.lines().last().unwrap()["shadowed"], 1);
     station.write("lazaret.toml", config.replace(SHADOW, ""));
     station.trust();
     let ended = station.run(&["policy", "suggest", "last"]).ends(0);

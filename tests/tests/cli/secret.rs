@@ -8,7 +8,8 @@ use std::process::Stdio;
 use lazaret_tests::wait::until;
 use serde_json::json;
 
-use crate::server::{Answer, Server, plain};
+use crate::provider::{choice, piece, says};
+use crate::server::{Answer, Server, plain, stream};
 use crate::station::{Ended, Station, holds_nothing, hostile};
 
 const CANARY: &str = "canary-7f3a9c-wire";
@@ -385,4 +386,52 @@ fn what_a_manifest_does_not_declare_no_line_gives_and_none_is_proposed() {
             );
         }
     }
+}
+
+/// All that leaves for whoever runs the model: prompts, outcomes in them, and what a model is told of its own words.
+#[test]
+fn what_leaves_for_a_provider_holds_no_secret() {
+    let encoded = "Y2FuYXJ5LTdmM2E5Yy13aXJl";
+    // Says back what it is sent, and the value in another spelling.
+    let tells = format!("so {CANARY}, and {encoded}");
+    let other = Server::start(vec![Answer::Bytes(plain(200, "text/plain", &tells))]);
+    let model = Server::start(vec![
+        Answer::Bytes(stream(&[
+            choice(json!({"content": format!("I look for {CANARY}. ")}), None),
+            piece(0, "hostile__send_each", &send(&other)),
+            choice(json!({}), Some("tool_calls")),
+            "[DONE]".to_owned(),
+        ])),
+        says(&format!("it is {encoded}")),
+        says("Once more."),
+    ]);
+    let agent = format!(
+        "[agents.a]\ninstructions = \"never tell {CANARY}\"\ntools = [\"hostile.*\"]\nmodels = [\"m\"]\n[models.m]\n\
+         provider = \"openai\"\nurl = \"{}/v1\"\nmodel = \"tiny\"\nprivate = true\n",
+        model.url()
+    );
+    let station = with_server(&other, &agent);
+    set(&station, "canary", CANARY).ends(0);
+    let session = ["--session", "s"];
+    let goal = format!("tell me {CANARY}, {encoded}");
+    let first = [&["run", goal.as_str()][..], &session].concat();
+    station
+        .run(&first)
+        .ends(0)
+        .prints(&["it is [REDACTED]"])
+        .never(CANARY);
+    station
+        .run(&[&["run", "and now?"][..], &session].concat())
+        .ends(0);
+    let sent = model.requests();
+    assert_eq!(sent.len(), 3);
+    for request in &sent {
+        assert!(request.contains("[REDACTED]"), "{request}");
+        for value in [CANARY, encoded] {
+            assert!(!request.contains(value), "{request}");
+        }
+    }
+    assert_eq!(other.requests().len(), 1);
+    assert!(other.requests()[0].contains(&format!("Bearer {CANARY}")));
+    holds_nothing(&station.state(), CANARY);
 }

@@ -78,6 +78,11 @@ fn an_editor_takes_every_file_that_the_host_takes() {
     let mut taken = 0;
     for (name, text) in corpus() {
         let (host, editor) = verdicts(&editor, &text);
+        // What README shows is taken as it stands there.
+        assert!(
+            host.is_ok() || !name.starts_with("README.md"),
+            "{name}: {host:?}\n{text}"
+        );
         if host.is_ok() {
             taken += 1;
             assert_eq!(editor, Ok(()), "{name}\n{text}");

@@ -28,6 +28,9 @@ pub enum Mode {
     Enforce,
 }
 
+/// What the record of a call says that would have been asked about, or denied, where flows are enforced (G-85).
+pub const SHADOWED: &str = "`mode = \"shadow\"` lets pass";
+
 /// Which plain requests (`GET`, `HEAD`) may leave.
 #[derive(
     Clone,

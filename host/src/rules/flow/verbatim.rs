@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::guarding::Guarding;
 use super::kind::text_of;
-use super::lines::{Flows, Guard};
+use super::lines::{Flows, Guard, SHADOWED};
 use crate::rules::call::Call;
 use crate::rules::caller::{Caller, Judging};
 use crate::rules::deny_unless;
@@ -480,9 +480,7 @@ pub fn guard(call: &Call, caller: &Caller, policy: &Policy) -> Result<String, De
     };
     let released = flows.release.iter().find(|line| line.matches(&call.tool));
     match (mode, released) {
-        (Judging::Shadow | Judging::Off, _) => Ok(format!(
-            "; flagged, and `mode = \"shadow\"` lets pass: {finding}"
-        )),
+        (Judging::Shadow | Judging::Off, _) => Ok(format!("; flagged, and {SHADOWED}: {finding}")),
         (Judging::Enforce | Judging::Tainted, Some(line)) => Ok(format!(
             "; declassified by `release = [\"{line}\"]`: {finding}"
         )),

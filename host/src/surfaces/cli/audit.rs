@@ -11,6 +11,7 @@ use super::{Scene, print};
 use crate::edges::named;
 use crate::gate::journal::Provenance;
 use crate::rules::advice;
+use crate::rules::flow::lines::SHADOWED;
 use crate::runs::audit::{Audit, Finding, State};
 use crate::runs::brought::bits_gone;
 use crate::runs::traces::written;
@@ -27,12 +28,17 @@ struct Count {
     allowed: usize,
     asked: usize,
     denied: usize,
+    /// Of those that were allowed, how many would not have been where flows are enforced.
+    shadowed: usize,
 }
 
 impl Count {
     fn add(&mut self, verdict: &Verdict) {
         match verdict {
-            Verdict::Allow { .. } => self.allowed += 1,
+            Verdict::Allow { rule } => {
+                self.allowed += 1;
+                self.shadowed += usize::from(rule.contains(SHADOWED));
+            }
             Verdict::Ask(_) => self.asked += 1,
             Verdict::Deny(_) => self.denied += 1,
         }
@@ -111,14 +117,20 @@ fn sum_up(scene: &Scene, run: &RunId, count: Count, (gone, most): (u32, u32)) {
         allowed,
         asked,
         denied,
+        shadowed,
     } = count;
     if scene.json {
         let bits = json!({"gone": gone, "allowed": most});
         print::compact(
-            &json!({"run": run, "allowed": allowed, "asked": asked, "denied": denied, "bits": bits}),
+            &json!({"run": run, "allowed": allowed, "asked": asked, "denied": denied, "shadowed": shadowed, "bits": bits}),
         );
     } else {
         print::line(format!("{allowed} allowed, {asked} asked, {denied} denied"));
+        if shadowed > 0 {
+            print::line(format!(
+                "{shadowed} of them would not have been: {SHADOWED}"
+            ));
+        }
         if gone > 0 {
             print::line(of_bits((gone, most)).trim());
         }

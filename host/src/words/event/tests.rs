@@ -1,0 +1,136 @@
+//! What is read of records.
+
+use super::*;
+use crate::words::label::Source;
+
+/// No label, no resume: what does not say who had a hand in it was nobody's clean word.
+#[test]
+fn what_has_a_label_is_not_read_without_it() {
+    let label = || Label::of(Source::user());
+    let run = || RunId::known("run");
+    let wish = || Judged {
+        effect: EffectKind::Keep,
+        subject: "k".to_owned(),
+        component: None,
+        origin: "model".to_owned(),
+        place: Place::default(),
+        content: Content::Empty,
+        label: label(),
+        weighed: Vec::new(),
+        given: BTreeMap::new(),
+        verdict: Verdict::Allow {
+            rule: "notes".to_owned(),
+        },
+    };
+    let remade = Remade {
+        content: Content::Empty,
+        label: label(),
+        weighed: Vec::new(),
+        verdict: wish().verdict,
+    };
+    let events = [
+        Event::Started(Started {
+            surface: Surface::Cli,
+            subject: "agent".to_owned(),
+            goal: "Look.".to_owned(),
+            label: label(),
+            narrowed: Narrowed::default(),
+            ask_expires_ms: None,
+            session: None,
+            forked: None,
+            attached: Vec::new(),
+            traced: Vec::new(),
+        }),
+        Event::Brought(Brought {
+            name: "a".to_owned(),
+            from: run(),
+            handle: "h1".to_owned(),
+            tool: ToolName::parse("web.get").unwrap(),
+            content: Content::Empty,
+            label: label(),
+        }),
+        Event::Replied {
+            turn: 1,
+            reply: Reply::default(),
+            label: label(),
+        },
+        Event::Judged(wish()),
+        Event::Finished(Finished {
+            of: 1,
+            end: End::Done {
+                content: Content::Empty,
+            },
+            label: label(),
+            told: None,
+            remade: Some(Box::new(remade)),
+            touched: BTreeMap::new(),
+            spent: Spent::default(),
+        }),
+        Event::Observed {
+            call: "c".to_owned(),
+            tool: "notes.get".to_owned(),
+            observation: Observation {
+                text: "x".to_owned(),
+                ok: true,
+                label: label(),
+                flags: Vec::new(),
+            },
+            failed: None,
+            kept: None,
+        },
+        Event::Compacted(Box::new(Compacted {
+            through: 1,
+            turns: 1,
+            summary: "x".to_owned(),
+            label: label(),
+            by: "host".to_owned(),
+            cause: Cause::Asked,
+            before_tokens: 2,
+            after_tokens: 1,
+            summary_tokens: 1,
+            estimated: false,
+            instead: String::new(),
+            after: Vec::new(),
+            spent: Spent::default(),
+        })),
+    ];
+    let mut labels = Vec::new();
+    for event in events {
+        let written = serde_json::to_value(&event).unwrap();
+        assert_eq!(
+            serde_json::from_value::<Event>(written.clone()).unwrap(),
+            event
+        );
+        for place in places_of_labels(&written, "") {
+            let mut without = written.clone();
+            let fields = without.pointer_mut(&place).unwrap();
+            fields.as_object_mut().unwrap().remove("label").unwrap();
+            let read = serde_json::from_value::<Event>(without);
+            assert!(read.is_err(), "{} without {place}/label", event.word());
+            labels.push(event.word());
+        }
+    }
+    let expected = [
+        "started",
+        "brought",
+        "replied",
+        "judged",
+        "finished",
+        "finished",
+        "observed",
+        "compacted",
+    ];
+    assert_eq!(labels, expected);
+}
+
+/// Where objects stand that have a label.
+fn places_of_labels(value: &Value, place: &str) -> Vec<String> {
+    let Some(fields) = value.as_object() else {
+        return Vec::new();
+    };
+    let own = fields.contains_key("label").then(|| place.to_owned());
+    let below = fields
+        .iter()
+        .flat_map(|(key, value)| places_of_labels(value, &format!("{place}/{key}")));
+    own.into_iter().chain(below).collect()
+}
