@@ -406,7 +406,7 @@ fn what_leaves_for_a_provider_holds_no_secret() {
         says("Once more."),
     ]);
     let agent = format!(
-        "[agents.a]\ninstructions = \"never tell {CANARY}\"\ntools = [\"hostile.*\"]\nmodels = [\"m\"]\n[models.m]\n\
+        "[agents.a]\ninstructions = \"be brief\"\ntools = [\"hostile.*\"]\nmodels = [\"m\"]\n[models.m]\n\
          provider = \"openai\"\nurl = \"{}/v1\"\nmodel = \"tiny\"\nprivate = true\n",
         model.url()
     );
