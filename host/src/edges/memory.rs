@@ -25,6 +25,10 @@ pub fn hide() {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test is a process of its own, which is told so"
+)]
 mod tests {
     use std::process::Command;
 

@@ -6,9 +6,42 @@ use crate::words::label::Source;
 /// No label, no resume: what does not say who had a hand in it was nobody's clean word.
 #[test]
 fn what_has_a_label_is_not_read_without_it() {
-    let label = || Label::of(Source::user());
-    let run = || RunId::known("run");
-    let wish = || Judged {
+    let events = began().into_iter().chain(went_on());
+    let mut labels = Vec::new();
+    for event in events {
+        let written = serde_json::to_value(&event).unwrap();
+        assert_eq!(
+            serde_json::from_value::<Event>(written.clone()).unwrap(),
+            event
+        );
+        for place in places_of_labels(&written, "") {
+            let mut without = written.clone();
+            let fields = without.pointer_mut(&place).unwrap();
+            fields.as_object_mut().unwrap().remove("label").unwrap();
+            let read = serde_json::from_value::<Event>(without);
+            assert!(read.is_err(), "{} without {place}/label", event.word());
+            labels.push(event.word());
+        }
+    }
+    let expected = [
+        "started",
+        "brought",
+        "replied",
+        "judged",
+        "finished",
+        "finished",
+        "observed",
+        "compacted",
+    ];
+    assert_eq!(labels, expected);
+}
+
+fn label() -> Label {
+    Label::of(Source::user())
+}
+
+fn wish() -> Judged {
+    Judged {
         effect: EffectKind::Keep,
         subject: "k".to_owned(),
         component: None,
@@ -21,14 +54,12 @@ fn what_has_a_label_is_not_read_without_it() {
         verdict: Verdict::Allow {
             rule: "notes".to_owned(),
         },
-    };
-    let remade = Remade {
-        content: Content::Empty,
-        label: label(),
-        weighed: Vec::new(),
-        verdict: wish().verdict,
-    };
-    let events = [
+    }
+}
+
+/// What a run has with a label until something of it happened.
+fn began() -> Vec<Event> {
+    vec![
         Event::Started(Started {
             surface: Surface::Cli,
             subject: "agent".to_owned(),
@@ -43,7 +74,7 @@ fn what_has_a_label_is_not_read_without_it() {
         }),
         Event::Brought(Brought {
             name: "a".to_owned(),
-            from: run(),
+            from: RunId::known("run"),
             handle: "h1".to_owned(),
             tool: ToolName::parse("web.get").unwrap(),
             content: Content::Empty,
@@ -55,6 +86,18 @@ fn what_has_a_label_is_not_read_without_it() {
             label: label(),
         },
         Event::Judged(wish()),
+    ]
+}
+
+/// And from there on.
+fn went_on() -> Vec<Event> {
+    let remade = Remade {
+        content: Content::Empty,
+        label: label(),
+        weighed: Vec::new(),
+        verdict: wish().verdict,
+    };
+    vec![
         Event::Finished(Finished {
             of: 1,
             end: End::Done {
@@ -93,34 +136,7 @@ fn what_has_a_label_is_not_read_without_it() {
             after: Vec::new(),
             spent: Spent::default(),
         })),
-    ];
-    let mut labels = Vec::new();
-    for event in events {
-        let written = serde_json::to_value(&event).unwrap();
-        assert_eq!(
-            serde_json::from_value::<Event>(written.clone()).unwrap(),
-            event
-        );
-        for place in places_of_labels(&written, "") {
-            let mut without = written.clone();
-            let fields = without.pointer_mut(&place).unwrap();
-            fields.as_object_mut().unwrap().remove("label").unwrap();
-            let read = serde_json::from_value::<Event>(without);
-            assert!(read.is_err(), "{} without {place}/label", event.word());
-            labels.push(event.word());
-        }
-    }
-    let expected = [
-        "started",
-        "brought",
-        "replied",
-        "judged",
-        "finished",
-        "finished",
-        "observed",
-        "compacted",
-    ];
-    assert_eq!(labels, expected);
+    ]
 }
 
 /// Where objects stand that have a label.
