@@ -590,17 +590,19 @@ fn inside(caller: &Caller, call: &Call, (seq, within): (Seq, Within), policy: &P
     // Who calls comes before the manifest, and nobody past policy (U-08).
     let asked = caller.known.asked.timeout_ms;
     let timeout_ms = bounds.deadline_ms(asked.or(call.declared.conduct.timeout_ms));
+    let label = influence(caller, call, policy);
+    let bearing = within.bearing(&call.declared, label.clone());
     Caller {
         run: caller.run.clone(),
         parent: seq,
         surface: caller.surface,
         place: Place::default(),
         // Nobody was asked about what it calls in turn.
-        known: caller.known.inside(within.bearing),
+        known: caller.known.inside(bearing),
         origin: Origin::Tool(call.tool.clone()),
         reach: call.grant.calls.clone().into(),
         grant: within.narrow(&call.grant),
-        label: influence(caller, call, policy),
+        label,
         depth: caller.depth,
         deadline: caller.deadline.earlier(Deadline::after_ms(timeout_ms)),
         budget: caller.budget.clone(),

@@ -52,11 +52,21 @@ pub struct Call {
 pub struct Within {
     /// Its guest may make files in this mount alone, and change none.
     pub create_in: Option<Arc<str>>,
-    /// What its guest may send of what it reads on its own.
-    pub bearing: Bearing,
+    /// Where it leads, by its values.
+    pub leads: Leads,
 }
 
 impl Within {
+    /// What the guest may send of what it reads on its own, which begins under this label.
+    #[must_use]
+    pub fn bearing(&self, declared: &Declared, begun: Label) -> Bearing {
+        match (declared.is_sink(), self.leads) {
+            (false, _) => Bearing::Looks,
+            (true, Leads::Named) => Bearing::ActsForNamed,
+            (true, Leads::Nowhere | Leads::Back | Leads::Listed) => Bearing::Acts(begun),
+        }
+    }
+
     /// What a guest may touch under these terms.
     #[must_use]
     pub fn narrow(&self, grant: &Arc<Grant>) -> Arc<Grant> {
@@ -135,11 +145,7 @@ impl Effect for Call {
         };
         let terms = Within {
             create_in: weighing.create_in,
-            bearing: match (self.declared.is_sink(), weighing.leads) {
-                (false, _) => Bearing::Looks,
-                (true, Leads::Named) => Bearing::ActsForNamed,
-                (true, Leads::Nowhere | Leads::Listed) => Bearing::Acts,
-            },
+            leads: weighing.leads,
         };
         Ok(Allowed {
             rule: format!("{rule}{notice}{flagged}{standing}"),
@@ -234,8 +240,9 @@ impl Call {
         if reasons.is_empty() {
             return Ok((weighing, String::new()));
         }
-        // What would have been asked about could have been answered with yes.
+        // What would have been asked about could have been answered with yes; and nobody has named where it goes.
         weighing.create_in = None;
+        weighing.leads = Leads::Nowhere;
         Ok((weighing, format!("{silent}: {}", reasons.join("; "))))
     }
 

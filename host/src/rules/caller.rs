@@ -144,13 +144,13 @@ pub struct How {
 }
 
 /// Where a call leads, as it was found when that was judged: what its guest may do on its own depends on it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Bearing {
     /// Nowhere, since its tool says that it only looks. So it is of what is no part of a call.
     #[default]
     Looks,
-    /// To where nobody has said that private content may go.
-    Acts,
+    /// To where nobody has said that private content may go. What it began with was judged with it: it bears this label.
+    Acts(Label),
     /// To a destination that the user named, or a person answered for.
     ActsForNamed,
 }

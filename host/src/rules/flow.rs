@@ -285,8 +285,15 @@ pub enum Leads {
     Nowhere,
     /// To whom the user named, somebody vouches for, or a person is asked about.
     Named,
+    /// To whom the letter comes from that is answered: what comes from there may go back, and nothing else.
+    Back,
     /// To a record that nobody but a list has named: anybody may have started it.
     Listed,
+}
+
+/// Whether a value of this kind says to whom or whither; of a file it says what.
+fn is_whither(kind: Kind) -> bool {
+    !matches!(kind, Kind::Value | Kind::File)
 }
 
 /// One call, and all that it is weighed against.
@@ -346,9 +353,9 @@ impl Weigher<'_> {
         let classes = &self.policy.flows.classes;
         let private = classes.is_private_beside(label, &own);
         let public = self.about.accepts == class::Secrecy::Public;
-        if leaves_host && private && weighing.leads != Leads::Named && public {
+        let named = matches!(weighing.leads, Leads::Named | Leads::Back);
+        if leaves_host && private && !named && public {
             weighing.open.push(self.private(label));
-            weighing.leads = Leads::Named;
         }
         if weighing.open.len() > POINTS {
             let reason = format!(
@@ -468,10 +475,10 @@ impl Weigher<'_> {
         let Some(witness) = found else {
             weighing.open.push(self.open_value(leaf, kind, strong));
             // The answer names the destination. What else is open names none.
-            return if kind == Kind::Value {
-                Leads::Nowhere
-            } else {
+            return if is_whither(kind) {
                 Leads::Named
+            } else {
+                Leads::Nowhere
             };
         };
         if !witness.is_strong(kind) {
@@ -486,14 +493,14 @@ impl Weigher<'_> {
             }
             // An id leads to whoever its record belongs to: who that is, nobody has said. So may a value of no kind from a list.
             Witness::Vouched(_) if matches!(kind, Kind::Id | Kind::Value) => Leads::Listed,
-            _ if kind == Kind::Value => Leads::Nowhere,
+            _ if !is_whither(kind) => Leads::Nowhere,
             Witness::Typed
             | Witness::Policy
             | Witness::Titled(_)
             | Witness::Answered
-            | Witness::Vouched(_)
+            | Witness::Vouched(_) => Leads::Named,
             // Whether they may be told, the letter says that is answered, which is weighed as well.
-            | Witness::Replied => Leads::Named,
+            Witness::Replied => Leads::Back,
             Witness::Workspace => Leads::Nowhere,
         }
     }

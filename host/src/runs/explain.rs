@@ -12,8 +12,8 @@ use super::written::Written;
 use crate::gate::{foresee, unfit};
 use crate::guests::catalog::Tool;
 use crate::rules::agent::Agent;
-use crate::rules::call::Call;
-use crate::rules::caller::{Bearing, Caller, Judging, Led, Origin};
+use crate::rules::call::{Call, Within};
+use crate::rules::caller::{Caller, Judging, Led, Origin};
 use crate::rules::file::File;
 use crate::rules::flow::lines::ToolFlow;
 use crate::rules::flow::shape;
@@ -143,12 +143,14 @@ impl Host {
             };
             return Ok(vec![Explained::of(call.subject(), Verdict::Deny(denial))]);
         }
-        let (judged, bearing) = self.judged_call(&call, &caller);
+        let (judged, within) = self.judged_call(&call, &caller);
         let mut all = vec![judged];
         let inner = Caller {
             origin: Origin::Tool(tool.name.clone()),
             grant: tool.grant.clone(),
-            known: caller.known.inside(bearing),
+            known: caller
+                .known
+                .inside(within.bearing(&tool.declared, caller.label.join(&call.held))),
             ..caller
         };
         for foreseen in foresee_all(tool, call.args.value(), &self.policy().flows) {
@@ -260,15 +262,15 @@ impl Host {
         foresee(caller, effect, self.policy()).verdict
     }
 
-    /// What is said of a call, and where its guest would be found to lead.
-    fn judged_call(&self, call: &Call, caller: &Caller) -> (Explained, Bearing) {
+    /// What is said of a call, and within what it would be made.
+    fn judged_call(&self, call: &Call, caller: &Caller) -> (Explained, Within) {
         let foreseen = foresee(caller, call, self.policy());
         let mode = caller.judging(&self.policy().flows);
         let weighs = mode != Judging::Off && call.declared.is_sink();
         let judged = !matches!(foreseen.verdict, Verdict::Deny(_));
         // Also of a call that somebody is asked about: as it would be once they say yes.
-        let bearing = call.judge(caller, self.policy());
-        let bearing = bearing.map_or_else(|_| Bearing::default(), |allowed| allowed.terms.bearing);
+        let within = call.judge(caller, self.policy());
+        let within = within.map_or_else(|_| Within::default(), |allowed| allowed.terms);
         let explained = Explained {
             subject: call.subject(),
             content: if weighs && judged {
@@ -280,7 +282,7 @@ impl Host {
             weighed: foreseen.weighed,
             guessed: None,
         };
-        (explained, bearing)
+        (explained, within)
     }
 }
 

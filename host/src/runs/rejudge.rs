@@ -275,7 +275,7 @@ impl<'a> Again<'a> {
             origin: Origin::Tool(outer.tool.clone()),
             reach: outer.grant.calls.clone().into(),
             grant: outer.grant.clone(),
-            known: caller.known.inside(outer.bearing),
+            known: caller.known.inside(outer.bearing.clone()),
             depth: outer.depth + 1,
             ..caller
         })
@@ -309,7 +309,7 @@ impl<'a> Again<'a> {
         let within = terms.unwrap_or_default();
         let outer = Outer {
             grant: within.narrow(&call.grant),
-            bearing: within.bearing,
+            bearing: within.bearing(&call.declared, caller.label.join(&call.held)),
             depth: caller.depth,
             tool: call.tool,
         };

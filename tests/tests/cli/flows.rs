@@ -246,6 +246,11 @@ fn another_policy_is_tried_on_a_run() {
     assert_eq!(told["unjudged"].as_array().map(Vec::len), Some(0), "{told}");
     assert_eq!(told["runs"][0]["changes"][0]["now"]["verdict"], "ask");
     several_are_tried_at_once(&station);
+    what_is_no_record_is_told(&station);
+}
+
+/// With its line, and where there is no such file.
+fn what_is_no_record_is_told(station: &Station) {
     station.write("run.jsonl", "{}\n");
     station
         .run(&["policy", "test", "run.jsonl", "--policy", "new.toml"])

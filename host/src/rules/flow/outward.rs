@@ -11,6 +11,7 @@ use crate::rules::fetch::Fetch;
 use crate::rules::policy::Policy;
 use crate::rules::{advice, deny, deny_unless};
 use crate::words::event::Denial;
+use crate::words::label::{Label, Sort, Source};
 use crate::words::limits::STEERING_CHARS;
 
 /// Whether a request that a line grants may leave.
@@ -79,22 +80,33 @@ fn check_private(fetch: &Fetch, caller: &Caller, flows: &Flows) -> Result<(), De
     let Origin::Tool(tool) = &caller.origin else {
         return Ok(());
     };
-    // What a server is told that came from itself, it knows; but what only looks has no word for whom it is shown to there.
-    let (own, how) = match caller.known.bearing {
+    let none = Label::default();
+    let (begun, how) = match &caller.known.bearing {
         Bearing::ActsForNamed => return Ok(()),
-        Bearing::Acts => (Some(fetch.source()), "was called without saying for whom"),
-        Bearing::Looks => (None, "says of itself that it only looks"),
+        Bearing::Acts(begun) => (begun, "was called without saying for whom"),
+        Bearing::Looks => (&none, "says of itself that it only looks"),
     };
+    // What stands in a plugin's own notes has its stored label beside; and a source that stands for many is any of them.
+    let shelf = format!("{}/", tool.plugin());
+    let is_own =
+        |source: &&Source| source.sort() == Sort::Note && source.name().starts_with(&shelf);
+    let is_known = |source: &&Source| {
+        !source.is_many() && (is_own(source) || begun.sources().any(|one| one == *source))
+    };
+    let known: Vec<Source> = caller.label.sources().filter(is_known).cloned().collect();
     let accepts = flows.about(tool).map(|said| said.accepts);
     let may = accepts.unwrap_or_default() != class::Secrecy::Public;
     let classes = &flows.classes;
-    if may || !classes.is_private_beside(&caller.label, own.as_slice()) {
+    if may || !classes.is_private_beside(&caller.label, &known) {
         return Ok(());
     }
+    let known = known
+        .into_iter()
+        .fold(Label::default(), |all, one| all.with(one));
     let reason = format!(
         "`{tool}` {how}, and would send what comes from {} to {}: private content goes to destinations that the user \
          named",
-        classes.private(&caller.label).join(", "),
+        classes.private(&caller.label.without(&known)).join(", "),
         fetch.origin()
     );
     let line = format!("[flow.tools.\"{tool}\"]\naccepts = \"private\"");

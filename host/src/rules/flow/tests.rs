@@ -294,7 +294,7 @@ impl Scene {
             run: RunId::known("run"),
             parent: 0,
             place: Place::default(),
-            known: known.inside(self.bearing),
+            known: known.inside(self.bearing.clone()),
             surface: Surface::Cli,
             origin: self.origin.clone(),
             reach: Arc::new([Pattern::all()]),

@@ -303,8 +303,8 @@ impl Net {
         let (values, parts) = self.look(text, &together.room);
         let mut own = Spread::default();
         let mut spread = together.spread.borrow_mut();
-        for part in parts {
-            own.add(part.clone());
+        for part in &parts {
+            own.add(part);
             spread.add(part);
         }
         match own.is_whole() {
@@ -331,7 +331,7 @@ impl Net {
             let (mut inside, mut spread) = (Vec::new(), Spread::default());
             self.catch_plain(unpacked, &mut |caught| inside.push(caught));
             let (values, parts) = settled(inside);
-            parts.into_iter().for_each(|part| spread.add(part));
+            parts.iter().for_each(|part| spread.add(part));
             if !values.is_empty() || spread.is_whole() {
                 found(Caught {
                     at: run,

@@ -44,19 +44,23 @@ pub(super) struct Spread {
 
 impl Spread {
     /// One part more.
-    pub(super) fn add(&mut self, part: Part) {
-        let mut joined = part.bytes;
-        let bytes = self.bytes.entry(part.value).or_default();
-        bytes.retain(|other| {
-            let touches = other.start <= joined.end && joined.start <= other.end;
-            if touches {
-                joined = joined.start.min(other.start)..joined.end.max(other.end);
-            }
-            !touches
-        });
-        self.is_whole |= joined.len() == part.length;
-        let at = bytes.partition_point(|other| other.start < joined.start);
-        bytes.insert(at, joined);
+    pub(super) fn add(&mut self, part: &Part) {
+        self.join(part.value, part.length, part.bytes.clone());
+    }
+
+    fn join(&mut self, value: usize, length: usize, bytes: Range<usize>) {
+        let known = self.bytes.entry(value).or_default();
+        let from = known.partition_point(|other| other.end < bytes.start);
+        let to = known.partition_point(|other| other.start <= bytes.end);
+        let touched = known.get(from..to).unwrap_or_default();
+        let start = touched
+            .first()
+            .map_or(bytes.start, |first| first.start.min(bytes.start));
+        let end = touched
+            .last()
+            .map_or(bytes.end, |last| last.end.max(bytes.end));
+        self.is_whole |= end - start == length;
+        known.splice(from..to.max(from), std::iter::once(start..end));
     }
 
     /// Whether no byte of one of the values is missing.

@@ -23,8 +23,8 @@ pub const SCRUB_PACKED_TRIES: usize = 4;
 pub const SCRUB_UNPACKED_TIMES: usize = 32;
 /// and so many bytes; with one after another, the half of what is left of that.
 pub const SCRUB_UNPACKED_LEAST: usize = 4 << 10;
-/// To begin with one takes time as well: as much as so many bytes. A run that is as short as one can be brings room for all the times
-/// that it is read, so that nothing uses up what another one needs.
+/// To begin with one takes time as well: as much as so many bytes. A run that is as short as one can be, and is tried once, brings room
+/// for each spelling that a text is read in.
 pub const SCRUB_UNPACK_COST: usize = 128;
 /// The table of the fastest search grows with what is searched for; above so many bytes of that there is one that takes less room and
 /// more time.

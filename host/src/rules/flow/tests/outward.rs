@@ -1,9 +1,10 @@
 //! *Fetch*, *Content* and *Sinks*, of what a tool wishes in the middle of its call.
 
 use super::*;
+use crate::rules::call::Within;
 use crate::rules::fetch::Fetch;
 use crate::rules::file::{File, FileWish, WriteMode};
-use crate::rules::flow::class;
+use crate::rules::flow::Leads;
 use crate::rules::keep::{Keep, KeepWish};
 use crate::words::limits::STEERING_CHARS;
 
@@ -53,7 +54,7 @@ fn what_says_of_itself_that_it_only_looks_does_nothing_else_under_a_strangers_in
     };
     for (label, bearing, denied) in [
         (CLEAN, Bearing::Looks, None),
-        (WEB, Bearing::Acts, None),
+        (WEB, Bearing::Acts(label_of(CLEAN)), None),
         (WEB, Bearing::Looks, Some("flow_only_looks")),
     ] {
         let scene = scene(&[], label).inside("other.look", bearing);
@@ -97,23 +98,32 @@ fn what_says_of_itself_that_it_only_looks_sends_nothing_private() {
     scene.check_fetch(("POST", other), grant, None);
 }
 
+/// Why a guest of `site.post` may not send that, if it may not.
+fn sent_by_a_sink(
+    policy: &str,
+    label: &str,
+    bearing: Bearing,
+    (method, url): (&str, &str),
+) -> Option<Denial> {
+    let grant = reaching("https://a.test/", &["GET", "POST"]);
+    let scene = scene_of(policy, &["Read https://a.test/mine"], label);
+    let scene = scene.inside("site.post", bearing);
+    let fetch = Fetch::new(method, url, Vec::new(), Vec::new()).unwrap();
+    fetch.judge(&scene.caller(grant), &scene.policy).err()
+}
+
 /// What the guest of a sink reads on its own nobody knew of when its call was judged.
 #[test]
 fn what_the_guest_of_a_sink_reads_goes_where_its_call_leads() {
     let other = "https://a.test/other";
-    let send = |policy: &str, label, bearing, (method, url)| {
-        let grant = reaching("https://a.test/", &["GET", "POST"]);
-        let scene = scene_of(policy, &["Read https://a.test/mine"], label);
-        let scene = scene.inside("site.post", bearing);
-        let fetch = Fetch::new(method, url, Vec::new(), Vec::new()).unwrap();
-        fetch.judge(&scene.caller(grant), &scene.policy).err()
-    };
-    let denial = send(POLICY, OWN, Bearing::Acts, ("POST", other)).unwrap();
+    let acts = |label| Bearing::Acts(label_of(label));
+    let wish = ("POST", other);
+    let denial = sent_by_a_sink(POLICY, OWN, acts(CLEAN), wish).unwrap();
     assert_eq!(denial.rule, "flow_private");
     let says = [
         "site.post",
         "without saying for whom",
-        "file:docs",
+        "what comes from file:docs to https",
         "https://a.test",
     ];
     for word in says {
@@ -121,39 +131,70 @@ fn what_the_guest_of_a_sink_reads_goes_where_its_call_leads() {
     }
     let line = "[flow.tools.\"site.post\"]\naccepts = \"private\"";
     assert_eq!(denial.allow, [line]);
+}
+
+/// So do lines and labels decide, each by itself.
+#[test]
+fn what_a_guest_began_with_was_judged_with_its_call() {
+    let other = "https://a.test/other";
+    let acts = |label| Bearing::Acts(label_of(label));
     let accepts = POLICY.replace(
         "[tools.\"site.post\"]",
         "[tools.\"site.post\"]\naccepts = \"private\"",
     );
-    for (policy, label, bearing, wish) in [
-        (&*accepts, OWN, Bearing::Acts, ("POST", other)),
-        (POLICY, CLEAN, Bearing::Acts, ("POST", other)),
-        (POLICY, WEB, Bearing::Acts, ("POST", other)),
-        (POLICY, OWN, Bearing::ActsForNamed, ("POST", other)),
-        (POLICY, OWN, Bearing::Acts, ("GET", other)),
-        (POLICY, OWN, Bearing::Acts, ("POST", "https://a.test/mine")),
+    let both = "user file:docs file:mail";
+    for (policy, label, bearing, wish, denied) in [
+        (&*accepts, OWN, acts(CLEAN), ("POST", other), false),
+        (POLICY, CLEAN, acts(CLEAN), ("POST", other), false),
+        (POLICY, WEB, acts(CLEAN), ("POST", other), false),
+        (POLICY, OWN, Bearing::ActsForNamed, ("POST", other), false),
+        (POLICY, OWN, acts(CLEAN), ("GET", other), false),
+        (
+            POLICY,
+            OWN,
+            acts(CLEAN),
+            ("POST", "https://a.test/mine"),
+            false,
+        ),
+        // What it began with was judged with it, and nothing else was.
+        (POLICY, OWN, acts(OWN), ("POST", other), false),
+        (POLICY, both, acts(OWN), ("POST", other), true),
+        (POLICY, both, acts(both), ("POST", other), false),
+        // A source that stands for many may be any of them.
+        (
+            POLICY,
+            "user file:*",
+            acts("user file:*"),
+            ("POST", other),
+            true,
+        ),
+        // Whatever stands in its own notes has a label beside.
+        (
+            POLICY,
+            "user note:site/last",
+            acts(CLEAN),
+            ("POST", other),
+            false,
+        ),
+        (
+            POLICY,
+            "user note:site2/last",
+            acts(CLEAN),
+            ("POST", other),
+            true,
+        ),
+        (
+            POLICY,
+            "user file:docs note:site/last",
+            acts(CLEAN),
+            ("POST", other),
+            true,
+        ),
     ] {
-        assert_eq!(send(policy, label, bearing, wish), None, "{label} {wish:?}");
+        let about = format!("{label} {bearing:?} {wish:?}");
+        let denial = sent_by_a_sink(policy, label, bearing, wish);
+        assert_eq!(denial.is_some(), denied, "{about}");
     }
-    // What a server is told that came from itself, it knows.
-    let private = |source: &str, bearing| {
-        let label = format!("user {source}");
-        let mut scene = scene(&[], &label).inside("site.post", bearing);
-        let class = class::Class {
-            integrity: class::Integrity::Trusted,
-            secrecy: class::Secrecy::Private,
-        };
-        let classes = &mut scene.policy.flows.classes;
-        classes.said.insert(source.to_owned(), class);
-        let fetch = Fetch::new("POST", other, Vec::new(), Vec::new()).unwrap();
-        let grant = reaching("https://a.test/", &["POST"]);
-        let denied = fetch.judge(&scene.caller(grant), &scene.policy).err();
-        denied.map(|denial| denial.rule)
-    };
-    let no = Some("flow_private".to_owned());
-    assert_eq!(private("web:https://a.test", Bearing::Acts), None);
-    assert_eq!(private("web:https://a.test", Bearing::Looks), no);
-    assert_eq!(private("web:https://b.test", Bearing::Acts), no);
 }
 
 /// Whom a call is for is found when it is judged: from named values, or from what a person is asked.
@@ -165,48 +206,67 @@ fn a_call_leads_to_whom_the_user_named_or_a_person_answers_for() {
     let stranger = || send(json!({"to": "eve@evil.test"}));
     let posted = || ("site.post", json!({"title": "Summer party", "text": "x"}));
     for (how, (tool, args), expected) in [
-        ((CLEAN, enforce), named(), Bearing::ActsForNamed),
+        ((CLEAN, enforce), named(), Leads::Named),
         // Asked about; whoever says yes has named it.
-        ((CLEAN, enforce), stranger(), Bearing::ActsForNamed),
-        ((OWN, enforce), posted(), Bearing::ActsForNamed),
-        ((CLEAN, enforce), posted(), Bearing::Acts),
-        // An id of a list leads to whoever its record belongs to, and a mere value to nobody.
+        ((CLEAN, enforce), stranger(), Leads::Named),
+        // What is private of it is asked about, and whoever says yes has named nobody.
+        ((OWN, enforce), posted(), Leads::Nowhere),
+        ((CLEAN, enforce), posted(), Leads::Nowhere),
+        // An id of a list leads to whoever its record belongs to, and a mere value or a file to nobody.
         (
             (CLEAN, enforce),
             send(json!({"answers": "m1"})),
-            Bearing::Acts,
+            Leads::Listed,
         ),
         (
             (CLEAN, enforce),
             ("bank.pay", json!({"amount": "1"})),
-            Bearing::Acts,
+            Leads::Nowhere,
+        ),
+        (
+            (CLEAN, enforce),
+            ("files.write", json!({"path": "docs/typed.md"})),
+            Leads::Nowhere,
         ),
         (
             (CLEAN, enforce),
             ("files.read", json!({"path": "docs/a"})),
-            Bearing::Looks,
+            Leads::Nowhere,
         ),
         // Nobody is asked so far, and so nobody has answered.
-        ((CLEAN, tainted), named(), Bearing::ActsForNamed),
-        ((CLEAN, tainted), stranger(), Bearing::Acts),
-        ((CLEAN, tainted), posted(), Bearing::Acts),
+        ((CLEAN, tainted), named(), Leads::Named),
+        ((CLEAN, tainted), stranger(), Leads::Nowhere),
+        ((CLEAN, tainted), posted(), Leads::Nowhere),
     ] {
         let about = format!("{tool} {args} {how:?}");
-        assert_eq!(bearing(how, tool, args), expected, "{about}");
+        let within = terms(how, tool, args);
+        assert_eq!(within.leads, expected, "{about}");
+        let bearing = within.bearing(&declared(tool), label_of(OWN));
+        let expected = match (tool, expected) {
+            ("files.read", _) => Bearing::Looks,
+            (_, Leads::Named) => Bearing::ActsForNamed,
+            (_, Leads::Nowhere | Leads::Back | Leads::Listed) => Bearing::Acts(label_of(OWN)),
+        };
+        assert_eq!(bearing, expected, "{about}");
     }
+    // A tool that is released is asked about nothing, so nobody has named a stranger.
+    let mut released = scene(&[], CLEAN);
+    released.policy.flows.release = vec![Pattern::try_from("mail.*".to_owned()).unwrap()];
+    let sent = released.judge("mail.send", json!({"to": "eve@evil.test"}));
+    assert_eq!(sent.unwrap().terms.leads, Leads::Nowhere);
 }
 
-/// Where a call is found to lead that may send something.
-fn bearing((label, mode): (&str, Judging), tool: &str, args: Value) -> Bearing {
+/// Within what a call would be made that may send something.
+fn terms((label, mode): (&str, Judging), tool: &str, args: Value) -> Within {
     let listed = json!({"letters": [{"id": "m1", "from": "me@own.test"}]});
-    let typed = "Tell bob@x.com, and post about the summer party";
+    let typed = "Tell bob@x.com, post about the summer party, and keep docs/typed.md";
     let scene = scene(&[typed], label)
         .saw("mail.list", json!({}), listed)
         .mode(mode);
     let mut call = Scene::call(tool, args);
     call.grant = Arc::new(reaching("https://a.test/", &["POST"]));
     let judged = call.judge(&scene.caller(Grant::default()), &scene.policy);
-    judged.unwrap().terms.bearing
+    judged.unwrap().terms
 }
 
 #[test]
