@@ -306,6 +306,64 @@ async fn allow_answers_for_one_call() {
     );
 }
 
+/// A yes is about what the question named: what the guest reads beside that is nobody's to send.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_guest_sends_what_its_call_was_asked_about_and_nothing_else_of_its_own_reading() {
+    for (read, sent) in [("docs/plain.md", 1), ("other/plain.md", 0)] {
+        let server = Server::start().await;
+        let port = server.port();
+        let policy = format!(
+            r#"
+            [flow]
+            mode = "enforce"
+            hold = "never"
+            [mounts.docs]
+            path = "docs"
+            own = true
+            [mounts.other]
+            path = "other"
+            own = true
+            [grants."files.read"]
+            mounts = {{ docs = "read", other = "read" }}
+            [grants."hostile.carry_off"]
+            mounts = {{ docs = "read" }}
+            fetch = [{{ url = "http://127.0.0.1:{port}/", private = true, methods = ["POST"] }}]
+            [agents.agent]
+            tools = ["files.read", "hostile.carry_off"]
+            "#
+        );
+        let replies = [
+            json!({"calls": [{"tool": "files.read", "args": {"path": read}}]}),
+            json!({"calls": [{"tool": "hostile.carry_off", "args": {"port": port.to_string()}}]}),
+            json!({"text": "Done."}),
+        ];
+        let rig = Rig::of(&policy).guest("hostile");
+        let rig = rig
+            .file("docs/plain.md", "plain")
+            .file("docs/salary.txt", "5")
+            .file("other/plain.md", "plain");
+        let rig = rig.replies(&replies).kept().await.open().await;
+        let text = format!("Read {read}, and file it at \"{port}\".");
+        let (run, answer) = rig.pursue(&text).await;
+        assert_eq!(answer.expect_err("a question").code(), Code::Asked);
+        let waiting = rig.host.questions().await.expect("questions");
+        let reason = waiting[0].question.reasons.join(" ");
+        let from = format!("file:{}", read.split('/').next().unwrap());
+        assert!(
+            reason.contains("private content goes to") && reason.contains(&from),
+            "{reason}"
+        );
+        let rig = rig.restart().await;
+        resumed(&rig, &run, Say::Allow).await.expect("an answer");
+        assert_eq!(server.seen().len(), sent, "{read}");
+        let refused = rig
+            .journal(&run)
+            .await
+            .contains("\"rule\":\"flow_private\"");
+        assert_eq!(refused, sent == 0, "{read}");
+    }
+}
+
 fn goal(rig: &Rigged, text: &str) -> Goal {
     Goal::new(rig.host.new_run(), Surface::Cli, "agent", text)
 }

@@ -25,7 +25,6 @@ const SAME: usize = 4;
 const WORDS: usize = 1 << 10;
 
 /// Bytes of a value that stand in a text.
-#[derive(Clone)]
 pub(super) struct Part {
     /// Which value,
     value: usize,
@@ -45,11 +44,8 @@ pub(super) struct Spread {
 impl Spread {
     /// One part more.
     pub(super) fn add(&mut self, part: &Part) {
-        self.join(part.value, part.length, part.bytes.clone());
-    }
-
-    fn join(&mut self, value: usize, length: usize, bytes: Range<usize>) {
-        let known = self.bytes.entry(value).or_default();
+        let bytes = &part.bytes;
+        let known = self.bytes.entry(part.value).or_default();
         let from = known.partition_point(|other| other.end < bytes.start);
         let to = known.partition_point(|other| other.start <= bytes.end);
         let touched = known.get(from..to).unwrap_or_default();
@@ -59,7 +55,7 @@ impl Spread {
         let end = touched
             .last()
             .map_or(bytes.end, |last| last.end.max(bytes.end));
-        self.is_whole |= end - start == length;
+        self.is_whole |= end - start == part.length;
         known.splice(from..to.max(from), std::iter::once(start..end));
     }
 

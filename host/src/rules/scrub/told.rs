@@ -8,7 +8,8 @@ use super::Known;
 use crate::rules::manifest::{Declared, Manifest};
 use crate::rules::server::definition::Definition;
 
-/// Cleans what a component says of itself. It was checked before, and stays what it is: schemas keep their shape, but for one over which a secret is spread, which goes.
+/// Cleans what a component says of itself. It was checked before, and stays what it is: schemas keep their shape, but for one
+/// over which a secret is spread, which goes.
 pub fn clean_manifest(manifest: &mut Manifest, known: &Known) {
     if known.is_empty() {
         return;
