@@ -591,7 +591,7 @@ fn inside(caller: &Caller, call: &Call, (seq, within): (Seq, Within), policy: &P
     let asked = caller.known.asked.timeout_ms;
     let timeout_ms = bounds.deadline_ms(asked.or(call.declared.conduct.timeout_ms));
     let label = influence(caller, call, policy);
-    let bearing = within.bearing(&call.declared, label.clone());
+    let bearing = within.bearing(&call.declared);
     Caller {
         run: caller.run.clone(),
         parent: seq,

@@ -14,6 +14,7 @@ mod log;
 mod notes;
 
 use std::future::Future;
+use std::mem;
 use std::sync::Arc;
 
 use super::bindings::lazaret::plugin::types::{self, Refusal};
@@ -96,10 +97,11 @@ impl Wisher {
     /// The guest as a caller, under the influence of all that it has read so far, beside that of its own code and of
     /// what it was given. `passes_on` says of its wish what [`Effect::passes_on`] does.
     fn caller(&self, passes_on: bool) -> Caller {
-        Caller {
-            label: self.caller.label.join(&self.heard.brings(passes_on)),
-            ..self.caller.clone()
-        }
+        let heard = self.heard.brings(passes_on);
+        let mut caller = self.caller.clone();
+        caller.label = caller.label.join(&heard);
+        caller.known.bearing = mem::take(&mut caller.known.bearing).after(heard);
+        caller
     }
 
     /// What whatever it writes is under the influence of.

@@ -12,7 +12,7 @@ use self::confirm::Standing;
 use super::caller::{Bearing, Caller, Judging, Origin};
 use super::flow::handles::ADOPT;
 use super::flow::lines::{Mode, SHADOWED};
-use super::flow::{self, Leads, Point, Weighing, verbatim};
+use super::flow::{self, Point, Weighing, verbatim};
 use super::grant::{Access, Grant, Pattern};
 use super::manifest::{Declared, EffectClass, Visibility};
 use super::policy::Policy;
@@ -52,18 +52,20 @@ pub struct Call {
 pub struct Within {
     /// Its guest may make files in this mount alone, and change none.
     pub create_in: Option<Arc<str>>,
-    /// Where it leads, by its values.
-    pub leads: Leads,
+    /// What was judged with it bears this label: what it began with, and the files that it names.
+    pub judged: Label,
 }
 
 impl Within {
-    /// What the guest may send of what it reads on its own, which begins under this label.
+    /// What the call is for, to its guest.
     #[must_use]
-    pub fn bearing(&self, declared: &Declared, begun: Label) -> Bearing {
-        match (declared.is_sink(), self.leads) {
-            (false, _) => Bearing::Looks,
-            (true, Leads::Named) => Bearing::ActsForNamed,
-            (true, Leads::Nowhere | Leads::Back | Leads::Listed) => Bearing::Acts(begun),
+    pub fn bearing(&self, declared: &Declared) -> Bearing {
+        match declared.is_sink() {
+            false => Bearing::Looks,
+            true => Bearing::Acts {
+                judged: self.judged.clone(),
+                read: Label::default(),
+            },
         }
     }
 
@@ -145,7 +147,7 @@ impl Effect for Call {
         };
         let terms = Within {
             create_in: weighing.create_in,
-            leads: weighing.leads,
+            judged: flow::judged_with(self, caller, policy),
         };
         Ok(Allowed {
             rule: format!("{rule}{notice}{flagged}{standing}"),
@@ -202,16 +204,8 @@ impl Call {
         }
         // Where nothing is granted to do harm with, a person is not asked about what will be refused anyway.
         let idle = caller.known.how.mode == Judging::Tainted && flow::is_idle(self, &policy.flows);
-        if idle || !self.declared.is_sink() {
+        if mode == Judging::Off || idle || !self.declared.is_sink() {
             return Ok((Weighing::default(), String::new()));
-        }
-        if mode == Judging::Off {
-            let leads = self.leads_unasked(caller, policy);
-            let weighing = Weighing {
-                leads,
-                ..Weighing::default()
-            };
-            return Ok((weighing, String::new()));
         }
         let released = policy
             .flows
@@ -240,23 +234,9 @@ impl Call {
         if reasons.is_empty() {
             return Ok((weighing, String::new()));
         }
-        // What would have been asked about could have been answered with yes; and nobody has named where it goes.
+        // What would have been asked about could have been answered with yes.
         weighing.create_in = None;
-        weighing.leads = Leads::Nowhere;
         Ok((weighing, format!("{silent}: {}", reasons.join("; "))))
-    }
-
-    /// Where a call leads that nobody is asked about, since nobody untrusted had influence so far: its guest may read what
-    /// somebody untrusted wrote, and is judged from there on.
-    fn leads_unasked(&self, caller: &Caller, policy: &Policy) -> Leads {
-        let may_be_judged = caller.known.how.mode == Judging::Tainted;
-        if !may_be_judged || self.grant.fetch.is_empty() {
-            return Leads::Nowhere;
-        }
-        match flow::weigh(self, caller, policy) {
-            Ok(weighing) if weighing.open.is_empty() => weighing.leads,
-            Ok(_) | Err(_) => Leads::Nowhere,
-        }
     }
 
     /// Whose wish it is that a person says so as well. The tool's own comes first: it stands whatever becomes of

@@ -143,16 +143,30 @@ pub struct How {
     pub hold: Holding,
 }
 
-/// Where a call leads, as it was found when that was judged: what its guest may do on its own depends on it.
+/// What the call is for that a wish is part of: what its guest may do on its own depends on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Bearing {
-    /// Nowhere, since its tool says that it only looks. So it is of what is no part of a call.
+    /// Its tool says that it only looks. So it is of what is no part of a call.
     #[default]
     Looks,
-    /// To where nobody has said that private content may go. What it began with was judged with it: it bears this label.
-    Acts(Label),
-    /// To a destination that the user named, or a person answered for.
-    ActsForNamed,
+    /// It acts.
+    Acts {
+        /// What was judged with it bears this label: what it began with, and the files that it names.
+        judged: Label,
+        /// What its guest has read since bears this one.
+        read: Label,
+    },
+}
+
+impl Bearing {
+    /// The same, once its guest has read what bears this label.
+    #[must_use]
+    pub fn after(self, read: Label) -> Self {
+        match self {
+            Self::Looks => Self::Looks,
+            Self::Acts { judged, .. } => Self::Acts { judged, read },
+        }
+    }
 }
 
 /// What a run knows when one of its wishes is judged. Cheap to clone: its ledger is one for the whole run.
@@ -168,7 +182,7 @@ pub struct Known {
     handles: Arc<Mutex<Handles>>,
     /// How the run is led and judged.
     pub how: How,
-    /// Where the call leads that the wish is part of.
+    /// What the call is for that the wish is part of.
     pub bearing: Bearing,
     /// Whom it may ask about what is held.
     pub consults: Arc<Consults>,

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::caller::{Bearing, Caller, Judging, Origin};
-use super::grant::{Access, Grant, MountGrant};
+use super::grant::{Access, Grant};
 use super::policy::{Inside, Policy, Room};
 use super::{Allowed, Consent, Durability, Effect, deny, deny_unless};
 use crate::words::event::{Content, Denial, EffectKind};
@@ -554,8 +554,7 @@ pub(super) fn check_mount(
     path: &str,
 ) -> Result<(), Denial> {
     let mount = mount_in(policy, &split(path)?);
-    let is_granted = |granted: &MountGrant| granted.mount == mount;
-    if grant.mounts.iter().any(is_granted) {
+    if reaches(grant, &mount) {
         return Ok(());
     }
     Err(nothing_granted(
@@ -563,6 +562,17 @@ pub(super) fn check_mount(
         policy,
         (path, &mount, Access::Create),
     ))
+}
+
+/// The mount that a path leads to, of those of a grant; nothing for what is no path, and leads to none of them.
+#[must_use]
+pub fn granted_mount_of(grant: &Grant, policy: &Policy, path: &str) -> Option<Arc<str>> {
+    let mount = mount_in(policy, &split(path).ok()?);
+    reaches(grant, &mount).then_some(mount)
+}
+
+fn reaches(grant: &Grant, mount: &Arc<str>) -> bool {
+    grant.mounts.iter().any(|granted| granted.mount == *mount)
 }
 
 /// The mount of a path, by policy alone, so that it is the same for everybody.

@@ -211,6 +211,14 @@ pub fn weigh(call: &Call, caller: &Caller, policy: &Policy) -> Result<Weighing, 
     weigher.weigh(&label, leaves_host)
 }
 
+/// The label of what is judged with a call: what it began with, and the files that it names.
+#[must_use]
+pub fn judged_with(call: &Call, caller: &Caller, policy: &Policy) -> Label {
+    let ledger = caller.known.ledger();
+    let named = Weigher::of(call, (caller, policy), &ledger).files_to_send();
+    caller.label.join(&call.held).join(&named)
+}
+
 /// The values of a call that say where, whom or what to act on, by their paths.
 #[must_use]
 pub fn steering(call: &Call, caller: &Caller, policy: &Policy) -> Vec<(String, String)> {
@@ -351,6 +359,7 @@ impl Weigher<'_> {
             false => Vec::new(),
         };
         let classes = &self.policy.flows.classes;
+        let label = &label.join(&self.files_to_send());
         let private = classes.is_private_beside(label, &own);
         let public = self.about.accepts == class::Secrecy::Public;
         let named = matches!(weighing.leads, Leads::Named | Leads::Back);
@@ -365,6 +374,27 @@ impl Weigher<'_> {
             return Err(deny("flow_size", reason));
         }
         Ok(weighing)
+    }
+
+    /// The label of the files that the call names, where its guest may send what stands in them: nobody can be asked once
+    /// it does. A text that stands for a file by its look alone says which mount it means.
+    fn files_to_send(&self) -> Label {
+        let grant = &self.call.grant;
+        if grant.mounts.is_empty() || !grant.fetch.iter().any(Destination::is_sent_to) {
+            return Label::default();
+        }
+        let leaves = leaves(self.call.args.value(), &self.call.declared.input);
+        let mounts = leaves.iter().filter_map(|leaf| {
+            let mount = file::granted_mount_of(grant, self.policy, &leaf.text)?;
+            match self.kind_of(&leaf.path)? {
+                Kind::File => Some(mount),
+                Kind::Value => (&*mount != ".").then_some(mount),
+                _ => None,
+            }
+        });
+        mounts.fold(Label::default(), |label, mount| {
+            label.with(Policy::mount_source(&mount))
+        })
     }
 
     /// What nobody would read in a question is not asked about.

@@ -167,6 +167,15 @@ pub struct Destination {
     line: Arc<str>,
 }
 
+impl Destination {
+    /// Whether a request may go there that does more than ask for something.
+    #[must_use]
+    pub fn is_sent_to(&self) -> bool {
+        let asks = |method: &String| matches!(method.as_str(), "GET" | "HEAD");
+        !self.methods.iter().all(asks)
+    }
+}
+
 /// How much may go to a destination and come back, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FetchBounds {

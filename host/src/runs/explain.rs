@@ -148,9 +148,7 @@ impl Host {
         let inner = Caller {
             origin: Origin::Tool(tool.name.clone()),
             grant: tool.grant.clone(),
-            known: caller
-                .known
-                .inside(within.bearing(&tool.declared, caller.label.join(&call.held))),
+            known: caller.known.inside(within.bearing(&tool.declared)),
             ..caller
         };
         for foreseen in foresee_all(tool, call.args.value(), &self.policy().flows) {

@@ -1,7 +1,10 @@
 //! Observing: turning an outcome into what the model may read (U-09, C-30).
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
+use super::host::Host;
 use crate::guests::dispatch::Outcome;
 use crate::rules::caller::Known;
 use crate::rules::code_mode::Names;
@@ -12,6 +15,7 @@ use crate::rules::sanitise::{preview, truncate, visible};
 use crate::rules::scrub::guess::Guess;
 use crate::words::error::{Error, Result};
 use crate::words::event::Surface;
+use crate::words::label::Label;
 use crate::words::message::Observation;
 use crate::words::whose::recovery;
 
@@ -81,6 +85,20 @@ pub(super) fn withhold(outcome: &mut Outcome, surface: Surface, policy: &Policy)
 /// Said of a secret where it would go to a model.
 const WITHHELD: &str =
     "the outcome is secret, and goes to no model; a person may call the tool with `lazaret call`";
+
+impl Host {
+    /// What whoever is on the other side of a surface for models hears of a call while it is under way: nothing of what is
+    /// secret, and the rest without what looks like a secret.
+    #[must_use]
+    pub fn overheard<'m>(&self, message: &'m str, label: &Label) -> Option<Cow<'m, str>> {
+        let policy = self.policy();
+        if policy.flows.classes.is_secret(label) {
+            return None;
+        }
+        let clean = policy.inbound.guess.clean(message);
+        Some(clean.map_or(Cow::Borrowed(message), Cow::Owned))
+    }
+}
 
 /// What is shown to a client of a call: without what looks like a secret. Scripts and tools that called
 /// have had the outcome as it was.

@@ -139,6 +139,8 @@ struct Outer {
     tool: ToolName,
     grant: Arc<Grant>,
     bearing: Bearing,
+    /// What its guest has read so far.
+    read: Label,
     depth: usize,
 }
 
@@ -152,6 +154,8 @@ struct Again<'a> {
     fold: Fold<'a>,
     /// Nothing for a call that would not be made.
     calls: BTreeMap<Seq, Option<Outer>>,
+    /// What guests of those have wished and is under way: in which call.
+    inner: BTreeMap<Seq, Seq>,
 }
 
 impl<'a> Again<'a> {
@@ -206,6 +210,7 @@ impl<'a> Again<'a> {
             known,
             fold: Fold::default(),
             calls: BTreeMap::new(),
+            inner: BTreeMap::new(),
         })
     }
 
@@ -215,6 +220,7 @@ impl<'a> Again<'a> {
         let (mut ledger, mut handles) = (self.known.ledger(), self.known.handles());
         self.fold.see(flows, (&mut ledger, &mut handles), record);
         drop((ledger, handles));
+        self.read(record);
         if let Event::Brought(_) = &record.event {
             adjust(flows, &mut self.known, true);
         }
@@ -222,6 +228,26 @@ impl<'a> Again<'a> {
             let questions = Questions::of(so_far);
             always(&mut self.known.ledger(), &questions);
             self.known.questions = Arc::new(questions);
+        }
+    }
+
+    /// What a guest wished it has read once that has ended. What steps around its call wished they have read.
+    fn read(&mut self, record: &Record) {
+        match &record.event {
+            Event::Judged(judged) => {
+                let outer = self.calls.get(&record.parent).and_then(Option::as_ref);
+                if outer.is_some_and(|outer| judged.origin == outer.tool.as_str()) {
+                    self.inner.insert(record.seq, record.parent);
+                }
+            }
+            Event::Finished(finished) => {
+                let call = self.inner.remove(&finished.of);
+                let outer = call.and_then(|call| self.calls.get_mut(&call)?.as_mut());
+                if let Some(outer) = outer {
+                    outer.read = outer.read.join(&finished.label);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -275,7 +301,9 @@ impl<'a> Again<'a> {
             origin: Origin::Tool(outer.tool.clone()),
             reach: outer.grant.calls.clone().into(),
             grant: outer.grant.clone(),
-            known: caller.known.inside(outer.bearing.clone()),
+            known: caller
+                .known
+                .inside(outer.bearing.clone().after(outer.read.clone())),
             depth: outer.depth + 1,
             ..caller
         })
@@ -309,7 +337,8 @@ impl<'a> Again<'a> {
         let within = terms.unwrap_or_default();
         let outer = Outer {
             grant: within.narrow(&call.grant),
-            bearing: within.bearing(&call.declared, caller.label.join(&call.held)),
+            bearing: within.bearing(&call.declared),
+            read: Label::default(),
             depth: caller.depth,
             tool: call.tool,
         };

@@ -461,6 +461,26 @@ fn a_line_that_says_how_far_it_is_is_progress() {
 }
 
 /// Whatever is said while a call is under way hides nothing from whoever reads it.
+/// What plugins say of their tools is the words of whoever wrote them.
+#[test]
+fn who_has_influence_on_what_is_found_is_told_with_it() {
+    let config = format!(
+        "[mcp_server]\ncalling = \"code\"\n[plugins]\nhostile = {:?}\n",
+        hostile()
+    );
+    for (station, expected) in [
+        (Station::with("[mcp_server]\ncalling = \"code\"\n"), false),
+        (Station::with(&config), true),
+    ] {
+        let mut client = Client::start(&station);
+        let found = client.call("search_tools", json!({"query": "count words"}));
+        let label = found["structuredContent"]["meta"]["label"].to_string();
+        assert!(label.contains("file:/dev/stdin"), "{found}");
+        assert_eq!(label.contains("tool:hostile.*"), expected, "{found}");
+        client.end().ends(0);
+    }
+}
+
 #[test]
 fn words_on_the_way_hide_nothing() {
     let station = Station::new();
@@ -472,6 +492,45 @@ fn words_on_the_way_hide_nothing() {
         said[0]["params"]["data"], "a\\u{202e}b\\u{1b}[2J",
         "{said:?}"
     );
+}
+
+/// Clients hand what they hear on the way to their models, as they do outcomes.
+#[test]
+fn words_on_the_way_hold_no_secrets() {
+    let station = Station::with(&format!(
+        "[plugins]\nhostile = {:?}\n[grants.\"hostile.carry\"]\n[grants.\"hostile.spill\"]\n[flow]\nmode = \"off\"\n",
+        hostile()
+    ));
+    let mut client = Client::start(&station);
+    let carry = json!({"wishes": [{"op": "say", "path": "", "with": "canary"}]});
+    let spill = json!({"texts": ["password=hunter2 and more"]});
+    let inner = format!(
+        "await tools.hostile.carry({carry}); await tools.hostile.spill({spill});
+        console.log('a token=hunter2 of mine'); return 1"
+    );
+    for (tool, args) in [
+        ("hostile__carry", carry),
+        ("hostile__spill", spill),
+        ("run_script", json!({"source": inner})),
+    ] {
+        let call = json!({"name": tool, "arguments": args, "_meta": {"progressToken": tool}});
+        let done = client.ask("tools/call", call);
+        assert_ne!(done["result"]["isError"], true, "{done}");
+    }
+    let mut told = client.said("notifications/progress");
+    let lines = client.said("notifications/message").into_iter();
+    told.extend(lines.filter(|line| line["params"]["logger"] == "script"));
+    let told = json!(told).to_string();
+    // What says nothing of the kind is told with what does.
+    for word in [
+        "hostile.spill: password=[REDACTED] and more",
+        "a token=[REDACTED] of mine",
+    ] {
+        assert!(told.contains(word), "{word} in {told}");
+    }
+    for secret in ["canary", "hunter2"] {
+        assert!(!told.contains(secret), "{secret} in {told}");
+    }
 }
 
 /// A script that has begun, and does not end by itself.

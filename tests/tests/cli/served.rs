@@ -87,16 +87,22 @@ fn strike(server: &Serving<'_>, attack: &Attack) {
     }
 }
 
+/// Each of them is turned away in the log as well, in words of the host alone, and the server goes on.
 #[test]
 fn every_request_is_answered_as_its_file_says() {
     let station = Station::new();
-    let server = Serving::start(&station);
+    let server = Serving::logging(&station, "lazaret::door=info");
     let attacks = all();
     assert!(attacks.len() >= 5, "attacks are missing");
+    let mut refused = 0;
     for attack in attacks {
         assert!(!attack.rows.is_empty(), "{}", attack.about);
         if attack.replies.is_empty() {
             strike(&server, &attack);
+            let statuses = attack.sent.iter().map(|sent| sent.status);
+            refused += statuses
+                .filter(|status| matches!(status, 400..=403))
+                .count();
             continue;
         }
         let lines: Vec<String> = attack.replies.iter().map(Value::to_string).collect();
@@ -107,4 +113,7 @@ fn every_request_is_answered_as_its_file_says() {
         station.trust();
         strike(&Serving::start(&station), &attack);
     }
+    let logged = server.end().err;
+    assert_eq!(logged.matches("turned away").count(), refused, "{logged}");
+    assert!(!logged.contains("evil"), "{logged}");
 }

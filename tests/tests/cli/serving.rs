@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::ops::Deref;
-use std::process::{Child, ChildStdout};
+use std::process::{Child, ChildStdout, Command};
 use std::sync::Arc;
 
 use lazaret_tests::client::{Client, Heard};
@@ -30,9 +30,21 @@ impl<'a> Serving<'a> {
     /// With these arguments as well.
     #[track_caller]
     pub fn start_with(station: &'a Station, more: &[&str]) -> Self {
-        let token = station.run(&["serve", "--show-token"]).ends(0).out;
         let arguments = ["serve", "--listen", "127.0.0.1:0", "--json"];
-        let mut child = station.spawn(&mut station.command(&[&arguments, more].concat()));
+        Self::begun(station, &mut station.command(&[&arguments, more].concat()))
+    }
+
+    /// One that says on standard error what such a filter lets pass.
+    #[track_caller]
+    pub fn logging(station: &'a Station, filter: &str) -> Self {
+        let mut command = station.command(&["serve", "--listen", "127.0.0.1:0", "--json"]);
+        Self::begun(station, command.env("LAZARET_LOG", filter))
+    }
+
+    #[track_caller]
+    fn begun(station: &'a Station, command: &mut Command) -> Self {
+        let token = station.run(&["serve", "--show-token"]).ends(0).out;
+        let mut child = station.spawn(command);
         let mut out = BufReader::new(child.stdout.take().expect("its output"));
         let mut line = String::new();
         out.read_line(&mut line).expect("a line");

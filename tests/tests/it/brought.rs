@@ -105,6 +105,54 @@ fn written(rig: &Rigged, path: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_begins_with_what_a_tainted_run_held_and_holds_it_for_all_of_its_runs() {
+    let done = || json!({"text": "Done."});
+    // Turns are counted through a session.
+    let replies = [
+        write("out/one.txt", "letter"),
+        done(),
+        write("out/two.txt", "letter"),
+        done(),
+    ];
+    let (rig, from) = held("", &replies).await;
+    let with = [format!("{from}:h2=letter")];
+    let join = async |rig: &Rigged, text: &str, with: &[String]| {
+        let goal = goal(rig, text, with);
+        let run = goal.run.clone();
+        (run, rig.pursue_on("new", goal, &Tasks::new()).await)
+    };
+    let (first, answer) = join(&rig, "Keep it in out/one.txt.", &with).await;
+    assert_eq!(answer.expect("an answer"), "Done.");
+    let rig = rig.restart().await;
+    let (second, answer) = join(&rig, "And in out/two.txt.", &[]).await;
+    assert_eq!(answer.expect("an answer"), "Done.");
+    for (run, path) in [(first, "out/one.txt"), (second, "out/two.txt")] {
+        assert_eq!(written(&rig, path), LETTER);
+        let read = rig.call("files.read", json!({"path": path})).await;
+        assert!(
+            read.outcome.label.covers(&inbox()),
+            "{}",
+            read.outcome.label
+        );
+        for (text, label) in observed(&rig.records(&run).await) {
+            assert!(
+                !text.contains("canary") && !label.covers(&inbox()),
+                "{text}: {label}"
+            );
+        }
+    }
+    let (_, again) = join(&rig, "Once more.", &with).await;
+    let error = again.expect_err("a name that is taken");
+    assert_eq!(error.code(), Code::BadInput);
+    assert!(
+        error
+            .message()
+            .contains("the session holds something called `letter` already"),
+        "{error:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clean_run_goes_on_with_what_a_tainted_one_held() {
     let replies = [write("out/letter.txt", "letter"), json!({"text": "Done."})];
     let (rig, from) = held("", &replies).await;

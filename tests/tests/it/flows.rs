@@ -364,6 +364,51 @@ async fn a_guest_sends_what_its_call_was_asked_about_and_nothing_else_of_its_own
     }
 }
 
+/// What the argument of a call names is asked about with it, and what a step has read beside it is not the guest's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_a_call_names_is_sent_once_a_person_has_said_so() {
+    const STEP: &str = "[[steps]]\ntools = \"hostile.carry_off\"\nbefore = \"hostile.look_over\"";
+    for (file, step, asked) in [
+        ("docs/salary.txt", "", true),
+        ("none", "", false),
+        ("none", STEP, false),
+    ] {
+        let server = Server::start().await;
+        let port = server.port();
+        let policy = format!(
+            r#"
+            {step}
+            [flow]
+            mode = "enforce"
+            [mounts.docs]
+            path = "docs"
+            own = true
+            [grants."hostile.*"]
+            mounts = {{ docs = "read" }}
+            fetch = [{{ url = "http://127.0.0.1:{port}/", private = true, methods = ["POST"] }}]
+            "#
+        );
+        let rig = Rig::of(&policy).guest("hostile");
+        let rig = rig.file("docs/salary.txt", "5").file("docs/rules.txt", "x");
+        let rig = rig.kept().await.open().await;
+        let wish = json!({"port": port.to_string(), "file": file});
+        let called = rig.call("hostile.carry_off", wish).await;
+        if asked {
+            assert_eq!(rig::error(&called.outcome).code(), Code::Asked);
+            let waiting = rig.host.questions().await.expect("questions");
+            let reason = waiting[0].question.reasons.join(" ");
+            assert!(reason.contains("file:docs"), "{reason}");
+            rig.answer(Say::Allow).await;
+            rig.resume(&called.run).await.expect("it goes on");
+        }
+        assert_eq!(server.seen().len(), 1, "{file} {step}");
+        // Whoever judges the run again finds the same.
+        let records = rig.records(&called.run).await;
+        let replayed = rig.close().replay(&records).await;
+        assert!(replayed.diverged.is_none(), "{replayed:?}");
+    }
+}
+
 fn goal(rig: &Rigged, text: &str) -> Goal {
     Goal::new(rig.host.new_run(), Surface::Cli, "agent", text)
 }

@@ -2,6 +2,7 @@
 //! influence of where it began. The ways are made at random, and always the same ones.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use lazaret::runs::brought::{Chosen, held_in};
 use lazaret::runs::left::Program;
@@ -23,13 +24,15 @@ const WAYS: u32 = 16;
 const STEPS_OF_A_WAY: usize = 6;
 
 /// Letters and pages, which others write; documents and notes of one's own.
-fn policy(server: &Server) -> String {
+fn policy(server: &Server, notes: &Path) -> String {
+    let notes = notes.display();
     format!(
         "ask = [\"text.count\"]
         [flow]
         mode = \"enforce\"
         hold = \"untrusted\"
         bits = 0
+        release = [\"mail.echo\"]
         [compaction]
         keep_turns = 1
         min_turns = 1
@@ -51,8 +54,15 @@ fn policy(server: &Server) -> String {
         mounts = {{ inbox = \"read\", docs = \"write\" }}
         wasi_files = true
         [grants.\"hostile.call_each\"]
-        calls = [\"*\"]",
-        url(server, "/")
+        calls = [\"*\"]
+        [mcp.mail]
+        command = [{:?}, \"good\", \"{notes}\"]
+        data = [\"{notes}\"]
+        [grants.\"mail.echo\"]
+        [flow.tools.\"mail.echo\"]
+        content = [\"text\"]",
+        url(server, "/"),
+        env!("CARGO_BIN_EXE_stranger"),
     )
 }
 
@@ -86,6 +96,12 @@ enum Step {
     Compacted,
     /// Another run begins with it.
     Brought,
+    /// A copy is made of the run that held it, and another run begins with what the copy holds.
+    Copied,
+    /// A user attaches it to a goal, and whoever looks at it writes something of their own.
+    Attached,
+    /// A server that the host knows nothing of is told it, and says it again.
+    Echoed,
     /// Another host takes in the run that held it, and begins a run with it.
     Imported,
     /// The host ends, and another one begins.
@@ -94,7 +110,7 @@ enum Step {
     Resumed,
 }
 
-const STEPS: [Step; 20] = [
+const STEPS: [Step; 23] = [
     Step::Written,
     Step::Appended,
     Step::Outgrown,
@@ -112,6 +128,9 @@ const STEPS: [Step; 20] = [
     Step::Session,
     Step::Compacted,
     Step::Brought,
+    Step::Copied,
+    Step::Attached,
+    Step::Echoed,
     Step::Imported,
     Step::Restarted,
     Step::Resumed,
@@ -172,14 +191,17 @@ struct Way {
 
 impl Way {
     async fn begun(server: &Server, at_a_page: bool) -> Self {
-        let rig = Rig::of(&policy(server))
+        let rig = Rig::of("").kept().await;
+        let notes = rig.path("notes");
+        let rig = rig
+            .policy(&policy(server, &notes))
             .guest("hostile")
             .guest("disk")
             .file("inbox/letter.txt", "Dear reader")
             .file("docs/clean.txt", "clean")
             .replies(&[]);
         let mut way = Self {
-            rig: rig.kept().await.open().await,
+            rig: rig.trusting("mail").await.open().await,
             place: Place::File("inbox/letter.txt".to_owned()),
             source: Label::of(Source::new(Sort::File, "inbox")),
             names: 0,
@@ -256,13 +278,18 @@ impl Way {
             (Step::Appended, _) => self.appended().await,
             (Step::Outgrown, Place::File(path)) => self.outgrown(path).await,
             (Step::Moved, Place::File(path)) => self.moved(&path).await,
-            (Step::Noted | Step::Outgrown | Step::Moved, _) => self.noted().await,
+            (Step::Attached, Place::File(path)) => return self.attached(path).await,
+            (Step::Noted | Step::Outgrown | Step::Moved | Step::Attached, _) => {
+                self.noted().await;
+            }
+            (Step::Echoed, _) => self.write("await tools.mail.echo({text: words})").await,
             (Step::InAGuest, place) => self.in_a_guest(place, "hostile.file_each").await,
             (Step::InALibrary, place) => self.in_a_guest(place, "disk.each").await,
             (Step::InnerCall, place) => self.inner_call(&place).await,
             (Step::Session, _) => return self.in_a_session(false).await,
             (Step::Compacted, _) => return self.in_a_session(true).await,
             (Step::Brought, _) => return self.brought().await,
+            (Step::Copied, _) => return self.copied().await,
             (Step::Imported, _) => return self.imported().await,
             (Step::Restarted, _) => self.rig = self.rig.restart().await,
             (Step::Resumed, _) => return self.resumed().await,
@@ -398,6 +425,28 @@ impl Way {
         way
     }
 
+    async fn copied(self) -> Self {
+        let (mut way, run) = self.held().await;
+        // What it holds came by two turns.
+        let copy = way.rig.host.fork(&run, 2).await.expect("a copy");
+        let to = way.file();
+        begun_with(&way.rig, &copy, &to).await;
+        way.place = Place::File(to);
+        way
+    }
+
+    async fn attached(mut self, path: String) -> Self {
+        let to = self.file();
+        let write = json!({"path": to, "content": "of my own"});
+        let write = json!({"calls": [{"tool": "files.write", "args": write}]});
+        let mut way = self.replying(&[write, json!({"text": "Done."})]).await;
+        let goal = format!("Write {to}, please.");
+        let (_, written) = way.rig.pursue_beginning(&goal, (&[], &[path])).await;
+        written.expect("it is written");
+        way.place = Place::File(to);
+        way
+    }
+
     /// Only the run goes to the other host: what lies here goes on.
     async fn imported(self) -> Self {
         let (way, run) = self.held().await;
@@ -487,7 +536,8 @@ async fn go(at_a_page: bool, steps: &[Step]) -> Result<(), TestCaseError> {
     let server = page().await;
     let mut way = Way::begun(&server, at_a_page).await;
     for (at, step) in steps.iter().enumerate() {
-        way = way.take(*step).await;
+        // All that a step may be is too large for the stack of a test.
+        way = Box::pin(way.take(*step)).await;
         let label = way.read(&way.place).await;
         prop_assert!(
             label.covers(&way.source),

@@ -12,7 +12,7 @@ use super::super::catalog::{Served, Tool};
 use super::super::guest::{Artifact, Trail};
 use super::super::station::Station;
 use super::super::tasks::Tasks;
-use super::{Within, inside, late, wanted};
+use super::{Within, inside, late, of_outcome, wanted};
 use crate::edges::mcp::{Ask, Progress};
 use crate::gate::{Performed, Permit};
 use crate::rules::call::Call;
@@ -123,7 +123,7 @@ async fn asked(
 
 /// What a server says on the way is its own word: whoever watches is told whose, and no model is.
 fn progress(station: &Arc<Station>, (inner, server): (&Caller, &Label), tool: &Tool) -> Progress {
-    let label = inner.label.join(server);
+    let label = of_outcome(tool, inner.label.join(server));
     let (station, run) = (station.clone(), inner.run.clone());
     let (of, tool) = (inner.parent, tool.name.to_string());
     Arc::new(move |message, percent| {

@@ -100,9 +100,10 @@ impl Visit {
         journal.glimpse(&self.caller.run, glimpse);
     }
 
-    /// Who has influence on what the guest says now: whoever wished for the call, and all that it has heard since.
+    /// Who has influence on what the guest says now: whoever wished for the call, and all that it has heard since. What
+    /// it says may be what its tool says is secret.
     fn influence(&self) -> Label {
-        self.caller.label.join(&self.heard.label())
+        self.caller.label.join(&self.heard.brings(true))
     }
 
     /// Whether a line of so many bytes is kept; if not, it is counted.

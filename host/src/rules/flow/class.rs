@@ -189,20 +189,27 @@ impl Classes {
     /// The same, where what comes from these sources is told to them.
     #[must_use]
     pub fn is_private_beside(&self, label: &Label, told: &[Source]) -> bool {
-        label.sources().any(|source| {
-            source.sort() != Sort::User
-                && !told.contains(source)
-                && self.of(source).secrecy == Secrecy::Private
-        })
+        label
+            .sources()
+            .any(|source| !told.contains(source) && self.is_users_alone(source))
+    }
+
+    /// Whether only the user may read what comes from it. What they have typed is not counted.
+    #[must_use]
+    pub fn is_users_alone(&self, source: &Source) -> bool {
+        source.sort() != Sort::User && self.of(source).secrecy == Secrecy::Private
+    }
+
+    /// Whether policy says itself of what class it is.
+    #[must_use]
+    pub fn says(&self, source: &Source) -> bool {
+        !self.said.is_empty() && self.said.contains_key(&source.to_string())
     }
 
     /// The sources of a label that only the user may read, for people.
     #[must_use]
     pub fn private(&self, label: &Label) -> Vec<String> {
-        let private = |source: &&Source| {
-            source.sort() != Sort::User && self.of(source).secrecy == Secrecy::Private
-        };
-        let found = label.sources().filter(private);
+        let found = label.sources().filter(|source| self.is_users_alone(source));
         found.map(Source::to_string).collect()
     }
 

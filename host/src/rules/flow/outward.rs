@@ -11,6 +11,7 @@ use crate::rules::fetch::Fetch;
 use crate::rules::policy::Policy;
 use crate::rules::{advice, deny, deny_unless};
 use crate::words::event::Denial;
+use crate::words::id::ToolName;
 use crate::words::label::{Label, Sort, Source};
 use crate::words::limits::STEERING_CHARS;
 
@@ -74,43 +75,53 @@ fn unless_vouched(rule: &str, reason: String, (fetch, caller): (&Fetch, &Caller)
     }
 }
 
-/// What only the user may read leaves with a tool of which policy says so, or in a call that leads to whom the user
-/// named: what its guest has read on its own is judged here, since nobody knew of it when the call was judged.
+/// What only the user may read leaves with a tool of which policy says so, or in a call that was judged with it: what its
+/// guest has read on its own is judged here, since nobody knew of it then.
 fn check_private(fetch: &Fetch, caller: &Caller, flows: &Flows) -> Result<(), Denial> {
     let Origin::Tool(tool) = &caller.origin else {
         return Ok(());
     };
-    let none = Label::default();
-    let (begun, how) = match &caller.known.bearing {
-        Bearing::ActsForNamed => return Ok(()),
-        Bearing::Acts(begun) => (begun, "was called without saying for whom"),
-        Bearing::Looks => (&none, "says of itself that it only looks"),
-    };
-    // What stands in a plugin's own notes has its stored label beside; and a source that stands for many is any of them.
-    let shelf = format!("{}/", tool.plugin());
-    let is_own =
-        |source: &&Source| source.sort() == Sort::Note && source.name().starts_with(&shelf);
-    let is_known = |source: &&Source| {
-        !source.is_many() && (is_own(source) || begun.sources().any(|one| one == *source))
-    };
-    let known: Vec<Source> = caller.label.sources().filter(is_known).cloned().collect();
     let accepts = flows.about(tool).map(|said| said.accepts);
-    let may = accepts.unwrap_or_default() != class::Secrecy::Public;
-    let classes = &flows.classes;
-    if may || !classes.is_private_beside(&caller.label, &known) {
+    if accepts.unwrap_or_default() != class::Secrecy::Public {
         return Ok(());
     }
-    let known = known
-        .into_iter()
-        .fold(Label::default(), |all, one| all.with(one));
+    let classes = &flows.classes;
+    let (private, how) = match &caller.known.bearing {
+        Bearing::Looks => (
+            classes.private(&caller.label),
+            "it says of itself that it only looks",
+        ),
+        Bearing::Acts { judged, read } => (
+            classes.private(&unjudged(read, judged, (tool, flows))),
+            "nobody knew of that when it was called, since no argument names it",
+        ),
+    };
+    if private.is_empty() {
+        return Ok(());
+    }
     let reason = format!(
-        "`{tool}` {how}, and would send what comes from {} to {}: private content goes to destinations that the user \
-         named",
-        classes.private(&caller.label.without(&known)).join(", "),
+        "`{tool}` would send what comes from {} to {}: {how}",
+        private.join(", "),
         fetch.origin()
     );
     let line = format!("[flow.tools.\"{tool}\"]\naccepts = \"private\"");
     Err(deny_unless("flow_private", reason, &[&line]))
+}
+
+/// What a guest has read that was not judged with its call. What stands in its plugin's own notes has its stored label
+/// beside, unless policy says of what class they are; and a source that stands for many may be any of them.
+fn unjudged(read: &Label, judged: &Label, (tool, flows): (&ToolName, &Flows)) -> Label {
+    let shelf = format!("{}/", tool.plugin());
+    let is_own = |source: &Source| {
+        source.sort() == Sort::Note
+            && source.name().starts_with(&shelf)
+            && !flows.classes.says(source)
+    };
+    let was_judged = |source: &Source| judged.sources().any(|one| one == source);
+    let rest = read
+        .sources()
+        .filter(|source| source.is_many() || !(is_own(source) || was_judged(source)));
+    rest.fold(Label::default(), |label, one| label.with(one.clone()))
 }
 
 /// Whether a plain request to a public address may leave though no line grants it.

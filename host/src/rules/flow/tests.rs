@@ -275,11 +275,17 @@ impl Scene {
         self
     }
 
-    /// The wish comes out of a call of this tool, which leads so far.
+    /// The wish comes out of a call of this tool, which is for that.
     fn inside(mut self, tool: &str, bearing: Bearing) -> Self {
         self.origin = Origin::Tool(name(tool));
         self.bearing = bearing;
         self
+    }
+
+    /// The wish comes out of a call of this sink, with which that was judged, and whose guest has read this.
+    fn inside_sink(self, tool: &str, judged: &str, read: &str) -> Self {
+        let (judged, read) = (label_of(judged), label_of(read));
+        self.inside(tool, Bearing::Acts { judged, read })
     }
 
     fn caller(&self, granted: Grant) -> Caller {

@@ -202,6 +202,9 @@ pub(super) async fn pass(State(site): State<Site>, request: Request, next: Next)
     match admitted {
         Ok(()) => next.run(request).await,
         Err(failed) => {
+            // Nothing of what whoever knocks has written stands in it.
+            let code = failed.error().code();
+            tracing::info!(target: "lazaret::door", code = code.envelope(), "turned away");
             let mut answer = chat::turned_away(request.uri().path(), failed);
             if answer.status() == StatusCode::UNAUTHORIZED {
                 let bearer = HeaderValue::from_static("Bearer");

@@ -94,7 +94,7 @@ impl Ears {
                 done = &mut work => break done,
                 sight = watcher.next() => sight,
             };
-            let mut told = std::pin::pin!(self.hear(&sight));
+            let mut told = std::pin::pin!(self.hear(host, &sight));
             tokio::select! {
                 biased;
                 done = &mut work => {
@@ -107,14 +107,14 @@ impl Ears {
         };
         let rest = async {
             while let Some(sight) = watcher.seen().await {
-                self.hear(&sight).await;
+                self.hear(host, &sight).await;
             }
         };
         let _ = tokio::time::timeout(limit, rest).await;
         done
     }
 
-    async fn hear(&self, sight: &Sight) {
+    async fn hear(&self, host: &Host, sight: &Sight) {
         let Sight::Glimpse { glimpse, .. } = sight else {
             return;
         };
@@ -126,8 +126,10 @@ impl Ears {
                 label,
                 ..
             } => {
-                let message = format!("{tool}: {message}");
-                self.progress(&message, *percent, label).await;
+                if let Some(message) = host.overheard(message, label) {
+                    let message = format!("{tool}: {message}");
+                    self.progress(&message, *percent, label).await;
+                }
             }
             // What a tool says comes with its outcome.
             Glimpse::Said {
@@ -137,8 +139,10 @@ impl Ears {
                 label,
                 ..
             } if tool == script::TOOL => {
-                let said = Value::String(visible(message));
-                self.log((level, "script"), said, &json!(label)).await;
+                if let Some(message) = host.overheard(message, label) {
+                    let said = Value::String(visible(&message));
+                    self.log((level, "script"), said, &json!(label)).await;
+                }
             }
             Glimpse::Said { .. }
             | Glimpse::Artifact { .. }

@@ -110,7 +110,7 @@ pub fn file_each(
 }
 
 /// Does one thing after the other and says what came of each, and that this is secret. Beside what can be done with
-/// files: `fetch`, `keep` a note, `call` a tool with a text.
+/// files: `fetch`, `keep` a note, `call` a tool with a text, `say` something on the way.
 #[tool(
     effect = "side-effecting",
     risk = "read_only",
@@ -127,6 +127,10 @@ pub fn carry(
         "fetch" => {
             let answer = Request::new("GET", wish.path.as_str()).send();
             line("fetch", answer.map(|answer| answer.status().to_string()))
+        }
+        "say" => {
+            log::progress(wish.with.as_str(), 50.0);
+            "say -> done".to_owned()
         }
         "keep" => {
             let kept = notes::put(&wish.path, &wish.with);

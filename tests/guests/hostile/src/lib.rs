@@ -43,6 +43,7 @@ plugin! {
         leaks::send_undeclared,
         leaks::spill,
         leaks::carry_off,
+        leaks::look_over,
         floods::same_header,
         classes::destroy,
         classes::unclassified,

@@ -79,7 +79,7 @@ fn terms_of_a_new_file_allow_new_files_in_its_mount_and_reading_elsewhere() {
         };
         assert_eq!(mount.access, most, "{}", mount.mount);
     }
-    let inside = scene.inside("files.write", Bearing::Acts(label_of(CLEAN)));
+    let inside = scene.inside_sink("files.write", CLEAN, CLEAN);
     for (mode, expected) in [
         (WriteMode::Create, None),
         (WriteMode::Replace, Some("mount_read_only")),

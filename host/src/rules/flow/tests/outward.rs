@@ -1,10 +1,10 @@
 //! *Fetch*, *Content* and *Sinks*, of what a tool wishes in the middle of its call.
 
 use super::*;
-use crate::rules::call::Within;
 use crate::rules::fetch::Fetch;
 use crate::rules::file::{File, FileWish, WriteMode};
-use crate::rules::flow::Leads;
+use crate::rules::flow::class::{Class, Integrity, Secrecy};
+use crate::rules::flow::judged_with;
 use crate::rules::keep::{Keep, KeepWish};
 use crate::words::limits::STEERING_CHARS;
 
@@ -52,12 +52,15 @@ fn what_says_of_itself_that_it_only_looks_does_nothing_else_under_a_strangers_in
         }],
         ..reaching("https://a.test/", &["GET", "POST"])
     };
-    for (label, bearing, denied) in [
-        (CLEAN, Bearing::Looks, None),
-        (WEB, Bearing::Acts(label_of(CLEAN)), None),
-        (WEB, Bearing::Looks, Some("flow_only_looks")),
+    for (label, looks, denied) in [
+        (CLEAN, true, None),
+        (WEB, false, None),
+        (WEB, true, Some("flow_only_looks")),
     ] {
-        let scene = scene(&[], label).inside("other.look", bearing);
+        let scene = match looks {
+            true => scene(&[], label).inside("other.look", Bearing::Looks),
+            false => scene(&[], label).inside_sink("other.look", CLEAN, WEB),
+        };
         let bytes = Vec::new();
         let mode = WriteMode::Create;
         scene.check_file("docs/a", FileWish::Write { bytes, mode }, all(), denied);
@@ -98,31 +101,33 @@ fn what_says_of_itself_that_it_only_looks_sends_nothing_private() {
     scene.check_fetch(("POST", other), grant, None);
 }
 
-/// Why a guest of `site.post` may not send that, if it may not.
+/// Why a guest of `site.post` may not send that, with whose call this was judged, and that has read this since.
 fn sent_by_a_sink(
     policy: &str,
-    label: &str,
-    bearing: Bearing,
+    (judged, read): (&str, &str),
     (method, url): (&str, &str),
 ) -> Option<Denial> {
     let grant = reaching("https://a.test/", &["GET", "POST"]);
-    let scene = scene_of(policy, &["Read https://a.test/mine"], label);
-    let scene = scene.inside("site.post", bearing);
+    let label = label_of(judged).join(&label_of(read)).told();
+    let scene = scene_of(
+        policy,
+        &["Read https://a.test/mine"],
+        &label.replace(", ", " "),
+    );
+    let scene = scene.inside_sink("site.post", judged, read);
     let fetch = Fetch::new(method, url, Vec::new(), Vec::new()).unwrap();
     fetch.judge(&scene.caller(grant), &scene.policy).err()
 }
 
 /// What the guest of a sink reads on its own nobody knew of when its call was judged.
 #[test]
-fn what_the_guest_of_a_sink_reads_goes_where_its_call_leads() {
-    let other = "https://a.test/other";
-    let acts = |label| Bearing::Acts(label_of(label));
-    let wish = ("POST", other);
-    let denial = sent_by_a_sink(POLICY, OWN, acts(CLEAN), wish).unwrap();
+fn what_the_guest_of_a_sink_reads_on_its_own_stays() {
+    let wish = ("POST", "https://a.test/other");
+    let denial = sent_by_a_sink(POLICY, (CLEAN, OWN), wish).unwrap();
     assert_eq!(denial.rule, "flow_private");
     let says = [
         "site.post",
-        "without saying for whom",
+        "no argument names it",
         "what comes from file:docs to https",
         "https://a.test",
     ];
@@ -135,138 +140,107 @@ fn what_the_guest_of_a_sink_reads_goes_where_its_call_leads() {
 
 /// So do lines and labels decide, each by itself.
 #[test]
-fn what_a_guest_began_with_was_judged_with_its_call() {
-    let other = "https://a.test/other";
-    let acts = |label| Bearing::Acts(label_of(label));
+fn what_was_judged_with_a_call_its_guest_may_send() {
+    let (post, get) = (
+        ("POST", "https://a.test/other"),
+        ("GET", "https://a.test/other"),
+    );
     let accepts = POLICY.replace(
         "[tools.\"site.post\"]",
         "[tools.\"site.post\"]\naccepts = \"private\"",
     );
-    let both = "user file:docs file:mail";
-    for (policy, label, bearing, wish, denied) in [
-        (&*accepts, OWN, acts(CLEAN), ("POST", other), false),
-        (POLICY, CLEAN, acts(CLEAN), ("POST", other), false),
-        (POLICY, WEB, acts(CLEAN), ("POST", other), false),
-        (POLICY, OWN, Bearing::ActsForNamed, ("POST", other), false),
-        (POLICY, OWN, acts(CLEAN), ("GET", other), false),
-        (
-            POLICY,
-            OWN,
-            acts(CLEAN),
-            ("POST", "https://a.test/mine"),
-            false,
-        ),
+    let both = "file:docs file:mail";
+    let many = "user file:*";
+    for (policy, judged, read, wish, denied) in [
+        (&*accepts, CLEAN, OWN, post, false),
+        (POLICY, CLEAN, CLEAN, post, false),
+        (POLICY, CLEAN, WEB, post, false),
+        (POLICY, CLEAN, OWN, get, false),
+        (POLICY, CLEAN, OWN, ("POST", "https://a.test/mine"), false),
         // What it began with was judged with it, and nothing else was.
-        (POLICY, OWN, acts(OWN), ("POST", other), false),
-        (POLICY, both, acts(OWN), ("POST", other), true),
-        (POLICY, both, acts(both), ("POST", other), false),
-        // A source that stands for many may be any of them.
-        (
-            POLICY,
-            "user file:*",
-            acts("user file:*"),
-            ("POST", other),
-            true,
-        ),
+        (POLICY, OWN, CLEAN, post, false),
+        (POLICY, OWN, OWN, post, false),
+        (POLICY, OWN, both, post, true),
+        (POLICY, both, both, post, false),
+        // A source that stands for many may be any of them; of what was not read it says nothing.
+        (POLICY, many, CLEAN, post, false),
+        (POLICY, many, many, post, true),
+        (POLICY, many, OWN, post, true),
         // Whatever stands in its own notes has a label beside.
-        (
-            POLICY,
-            "user note:site/last",
-            acts(CLEAN),
-            ("POST", other),
-            false,
-        ),
-        (
-            POLICY,
-            "user note:site2/last",
-            acts(CLEAN),
-            ("POST", other),
-            true,
-        ),
-        (
-            POLICY,
-            "user file:docs note:site/last",
-            acts(CLEAN),
-            ("POST", other),
-            true,
-        ),
+        (POLICY, CLEAN, "note:site/last", post, false),
+        (POLICY, CLEAN, "note:site2/last", post, true),
+        (POLICY, CLEAN, "file:docs note:site/last", post, true),
     ] {
-        let about = format!("{label} {bearing:?} {wish:?}");
-        let denial = sent_by_a_sink(policy, label, bearing, wish);
+        let about = format!("{judged} {read} {wish:?}");
+        let denial = sent_by_a_sink(policy, (judged, read), wish);
         assert_eq!(denial.is_some(), denied, "{about}");
     }
+    // Of what class a note is policy may say, whoever keeps it.
+    let mut scene = scene(&[], CLEAN).inside_sink("site.post", CLEAN, "note:site/last");
+    let private = Class {
+        integrity: Integrity::Trusted,
+        secrecy: Secrecy::Private,
+    };
+    let said = &mut scene.policy.flows.classes.said;
+    said.insert("note:site/last".to_owned(), private);
+    let grant = reaching("https://a.test/", &["POST"]);
+    scene.check_fetch(post, grant, Some("flow_private"));
 }
 
-/// Whom a call is for is found when it is judged: from named values, or from what a person is asked.
+/// Which files its guest may send is found when a call is judged: those that its values name.
 #[test]
-fn a_call_leads_to_whom_the_user_named_or_a_person_answers_for() {
-    let (enforce, tainted) = (Judging::Enforce, Judging::Tainted);
-    let send = |args| ("mail.send", args);
-    let named = || send(json!({"to": "bob@x.com"}));
-    let stranger = || send(json!({"to": "eve@evil.test"}));
-    let posted = || ("site.post", json!({"title": "Summer party", "text": "x"}));
-    for (how, (tool, args), expected) in [
-        ((CLEAN, enforce), named(), Leads::Named),
-        // Asked about; whoever says yes has named it.
-        ((CLEAN, enforce), stranger(), Leads::Named),
-        // What is private of it is asked about, and whoever says yes has named nobody.
-        ((OWN, enforce), posted(), Leads::Nowhere),
-        ((CLEAN, enforce), posted(), Leads::Nowhere),
-        // An id of a list leads to whoever its record belongs to, and a mere value or a file to nobody.
+fn a_call_is_judged_with_the_files_that_it_names() {
+    let docs = |args| ("files.write", args);
+    let posted = || ("site.post", json!({"title": "docs/a", "text": "docs/b"}));
+    let post = || reaching("https://a.test/", &["GET", "POST"]);
+    let get = || reaching("https://a.test/", &["GET"]);
+    for ((tool, args), reach, expected) in [
+        (docs(json!({"path": "docs/typed.md"})), post(), OWN),
+        // What it may not send is not its to send.
+        (docs(json!({"path": "docs/typed.md"})), get(), CLEAN),
         (
-            (CLEAN, enforce),
-            send(json!({"answers": "m1"})),
-            Leads::Listed,
+            docs(json!({"path": "docs/typed.md"})),
+            Grant::default(),
+            CLEAN,
         ),
-        (
-            (CLEAN, enforce),
-            ("bank.pay", json!({"amount": "1"})),
-            Leads::Nowhere,
-        ),
-        (
-            (CLEAN, enforce),
-            ("files.write", json!({"path": "docs/typed.md"})),
-            Leads::Nowhere,
-        ),
-        (
-            (CLEAN, enforce),
-            ("files.read", json!({"path": "docs/a"})),
-            Leads::Nowhere,
-        ),
-        // Nobody is asked so far, and so nobody has answered.
-        ((CLEAN, tainted), named(), Leads::Named),
-        ((CLEAN, tainted), stranger(), Leads::Nowhere),
-        ((CLEAN, tainted), posted(), Leads::Nowhere),
+        // A path that leads into no mount of its grant, or nowhere.
+        (docs(json!({"path": "elsewhere/a"})), post(), CLEAN),
+        (docs(json!({"path": "docs/../x"})), post(), CLEAN),
+        // A text that others read names no file.
+        (posted(), post(), CLEAN),
+        (("bank.pay", json!({"whom": "docs/a"})), post(), CLEAN),
+        (("bank.pay", json!({"amount": "docs/a"})), post(), OWN),
+        (("bank.pay", json!({"amount": "a"})), post(), CLEAN),
     ] {
-        let about = format!("{tool} {args} {how:?}");
-        let within = terms(how, tool, args);
-        assert_eq!(within.leads, expected, "{about}");
-        let bearing = within.bearing(&declared(tool), label_of(OWN));
-        let expected = match (tool, expected) {
-            ("files.read", _) => Bearing::Looks,
-            (_, Leads::Named) => Bearing::ActsForNamed,
-            (_, Leads::Nowhere | Leads::Back | Leads::Listed) => Bearing::Acts(label_of(OWN)),
-        };
-        assert_eq!(bearing, expected, "{about}");
+        let about = format!("{tool} {args} {:?}", reach.fetch);
+        let scene = scene(&["Keep docs/typed.md"], CLEAN);
+        let mut call = Scene::call(tool, args);
+        let mounts = call.grant.mounts.clone();
+        call.grant = Arc::new(Grant { mounts, ..reach });
+        let judged = judged_with(&call, &scene.caller(Grant::default()), &scene.policy);
+        assert_eq!(judged, label_of(expected), "{about}");
     }
-    // A tool that is released is asked about nothing, so nobody has named a stranger.
-    let mut released = scene(&[], CLEAN);
-    released.policy.flows.release = vec![Pattern::try_from("mail.*".to_owned()).unwrap()];
-    let sent = released.judge("mail.send", json!({"to": "eve@evil.test"}));
-    assert_eq!(sent.unwrap().terms.leads, Leads::Nowhere);
 }
 
-/// Within what a call would be made that may send something.
-fn terms((label, mode): (&str, Judging), tool: &str, args: Value) -> Within {
-    let listed = json!({"letters": [{"id": "m1", "from": "me@own.test"}]});
-    let typed = "Tell bob@x.com, post about the summer party, and keep docs/typed.md";
-    let scene = scene(&[typed], label)
-        .saw("mail.list", json!({}), listed)
-        .mode(mode);
-    let mut call = Scene::call(tool, args);
-    call.grant = Arc::new(reaching("https://a.test/", &["POST"]));
-    let judged = call.judge(&scene.caller(Grant::default()), &scene.policy);
-    judged.unwrap().terms
+/// A person is asked about the files that a call names as about all that is private, and knows of them then.
+#[test]
+fn files_that_a_call_may_send_are_asked_about() {
+    for (reach, asked) in [
+        (reaching("https://a.test/", &["POST"]), true),
+        (reaching("https://a.test/", &["GET"]), false),
+    ] {
+        let mut call = Scene::call("bank.pay", json!({"amount": "docs/a"}));
+        let mounts = call.grant.mounts.clone();
+        call.grant = Arc::new(Grant { mounts, ..reach });
+        let scene = scene(&["Pay \"docs/a\""], CLEAN);
+        let judged = call.judge(&scene.caller(Grant::default()), &scene.policy);
+        let reasons: Vec<String> = match judged.unwrap().consent {
+            Consent::Needed { open, .. } => open.into_iter().map(|point| point.reason).collect(),
+            Consent::NotNeeded => Vec::new(),
+        };
+        let named = reasons.iter().any(|why| why.contains("file:docs"));
+        assert_eq!(named, asked, "{reasons:?}");
+    }
 }
 
 #[test]
