@@ -787,8 +787,8 @@ pub const SERVER_CALLS_AT_ONCE_MAX: usize = 1_024;
 pub const SERVER_WRITE_MS: u64 = 5_000;
 /// Least time between two looks at what a server offers, however often it says that this has changed.
 pub const SERVER_LOOK_MS: u64 = 1_000;
-/// A line that a server writes for people; the rest of a longer one is dropped.
-pub const SERVER_LINE_BYTES: usize = 1 << 10;
+/// A line that a server writes for people; of a longer one is said that there was one.
+pub const SERVER_LINE_BYTES: usize = 16 << 10;
 /// What is kept of such lines, to say why a server ended.
 pub const SERVER_WORDS_BYTES: usize = 2 << 10;
 /// Words and variables of one server's command line.

@@ -334,15 +334,15 @@ pub(super) fn token(value: &serde_json::Value) -> Option<ProgressToken> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::rules::server::{Asks, Bounds, Choice, Program, Way};
 
     /// What was told: the words, and per cent.
     type Heard = (String, Option<u8>);
 
-    #[test]
-    fn a_server_that_is_faster_than_its_caller_is_heard() {
+    /// The ear of a server, which knows these secrets.
+    pub(in crate::edges::mcp) fn ear(known: &Known) -> Ear {
         let terms = Terms {
             name: "mail".to_owned(),
             way: Way::Program(Program {
@@ -358,7 +358,12 @@ mod tests {
             asks: Asks::default(),
             login: Default::default(),
         };
-        let ear = Ear::new(&terms, &Known::default());
+        Ear::new(&terms, known)
+    }
+
+    #[test]
+    fn a_server_that_is_faster_than_its_caller_is_heard() {
+        let ear = ear(&Known::default());
         let token = |number: i64| ProgressToken(NumberOrString::Number(number));
         for number in 0..20 {
             ear.progress(&token(number), (1.0, Some(4.0)), "a quarter");

@@ -94,7 +94,7 @@ pub(super) fn start(
             .id()
             .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)),
     );
-    let last = Arc::new(Mutex::new(VecDeque::new()));
+    let last = Arc::new(Mutex::new(LastWords::default()));
     let listening = tokio::spawn(listen(words, ear.clone(), last.clone()));
     let stop = Duration::from_millis(terms.bounds.stop_ms);
     tokio::spawn(keep(
@@ -167,7 +167,7 @@ impl Drop for Group {
 async fn keep(
     (mut child, group): (Child, Group),
     (ending, ear): (Arc<Ending>, Ear),
-    (last, listening): (Arc<Mutex<VecDeque<u8>>>, JoinHandle<()>),
+    (last, listening): (Arc<Mutex<LastWords>>, JoinHandle<()>),
     stop: Duration,
 ) {
     tokio::select! {
@@ -175,7 +175,7 @@ async fn keep(
             let how = status.map_or_else(|_| "it ended".to_owned(), |status| format!("it ended ({status})"));
             // Its last words may still be under way; what it has started may have more.
             let _ = tokio::time::timeout(LAST_WORDS, listening).await;
-            let said: Vec<u8> = lock(&last).iter().copied().collect();
+            let said = lock(&last).whole_lines();
             let said = ear.clean(String::from_utf8_lossy(&said).trim());
             ending.end(if said.is_empty() { how } else { format!("{how}, and last wrote: {said}") });
         }
@@ -201,26 +201,53 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How often it is looked whether anybody is left of a group.
 const LOOK: Duration = Duration::from_millis(5);
 
+/// The end of what a server wrote for people.
+#[derive(Default)]
+struct LastWords {
+    bytes: VecDeque<u8>,
+    /// Whether what was written before is gone.
+    is_cut: bool,
+}
+
+impl LastWords {
+    fn add(&mut self, byte: u8) {
+        self.bytes.push_back(byte);
+        if self.bytes.len() > SERVER_WORDS_BYTES {
+            self.bytes.pop_front();
+            self.is_cut = true;
+        }
+    }
+
+    /// What is kept of it, from the beginning of a line on: half of a secret is none that anybody recognises.
+    fn whole_lines(&self) -> Vec<u8> {
+        let mut bytes = self.bytes.iter().copied();
+        if self.is_cut {
+            bytes.by_ref().find(|byte| *byte == b'\n');
+        }
+        bytes.collect()
+    }
+}
+
 /// Passes on what a server writes for people, line by line, and keeps the end of it.
-async fn listen(words: ChildStderr, ear: Ear, last: Arc<Mutex<VecDeque<u8>>>) {
+async fn listen(words: ChildStderr, ear: Ear, last: Arc<Mutex<LastWords>>) {
     let mut words = BufReader::new(words);
     let mut line = Vec::new();
     let mut piece = [0; 1_024];
     while let Ok(bytes @ 1..) = words.read(&mut piece).await {
         for byte in piece.iter().take(bytes) {
-            {
-                let mut last = lock(&last);
-                last.push_back(*byte);
-                if last.len() > SERVER_WORDS_BYTES {
-                    last.pop_front();
-                }
-            }
-            if *byte == b'\n' {
-                ear.log(&String::from_utf8_lossy(&line));
-                line.clear();
-            } else if line.len() < SERVER_LINE_BYTES {
+            lock(&last).add(*byte);
+            if *byte != b'\n' {
                 line.push(*byte);
+                // One byte more says that it is too long.
+                line.truncate(SERVER_LINE_BYTES + 1);
+                continue;
             }
+            match line.len() > SERVER_LINE_BYTES {
+                // Half of a secret may stand where it was cut.
+                true => ear.log("(a long line)"),
+                false => ear.log(&String::from_utf8_lossy(&line)),
+            }
+            line.clear();
         }
     }
 }
@@ -251,4 +278,26 @@ pub fn become_server(command: &[String], words: &mut dyn std::io::Write) -> u8 {
     // There is nobody to tell but the pipe.
     let _ = write!(words, "`{program}` cannot be started: {error}");
     NOT_STARTED
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn last(said: &str) -> String {
+        let mut last = LastWords::default();
+        said.bytes().for_each(|byte| last.add(byte));
+        String::from_utf8(last.whole_lines()).unwrap()
+    }
+
+    /// Nobody recognises the rest of a secret whose beginning is gone.
+    #[test]
+    fn last_words_begin_with_a_whole_line() {
+        let (long, short) = ("x".repeat(SERVER_WORDS_BYTES), "out of cheese");
+        assert_eq!(last(short), short);
+        assert_eq!(last(&long), long);
+        assert_eq!(last(&format!("{long}y")), "");
+        assert_eq!(last(&format!("{long}\n{short}\n")), "out of cheese\n");
+        assert_eq!(last(&format!("{long}\n{short}")), short);
+    }
 }

@@ -109,11 +109,7 @@ impl Wire {
                 continue;
             }
             self.count()?;
-            let no_message = |_| {
-                let begin: String = String::from_utf8_lossy(line).chars().take(80).collect();
-                let begin = self.ear.clean(&begin);
-                format!("it wrote what is no message on its standard output: {begin}")
-            };
+            let no_message = |_| no_message(line, &self.ear);
             let value: Value = serde_json::from_slice(line).map_err(no_message)?;
             if self.hears(&value) {
                 continue;
@@ -218,5 +214,30 @@ impl Transport<RoleClient> for Wire {
         // Whoever writes has been told that it is over.
         self.input.lock().await.take();
         Ok(())
+    }
+}
+
+/// Cleaned as a whole, and only then cut: half of a secret is none that anybody recognises.
+fn no_message(line: &[u8], ear: &Ear) -> String {
+    let begin = ear.clean(&String::from_utf8_lossy(line));
+    format!("it wrote what is no message on its standard output: {begin}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ear::tests::ear;
+    use super::*;
+    use crate::rules::scrub::Known;
+
+    #[test]
+    fn what_is_no_message_is_cleaned_before_it_is_cut() {
+        let known = Known::default();
+        known.learn(b"canary-7f3a9c-wired");
+        let ear = ear(&known);
+        for before in 60..160 {
+            let line = format!("{}canary-7f3a9c-wired", "x".repeat(before));
+            let said = no_message(line.as_bytes(), &ear);
+            assert!(!said.contains("can"), "{said}");
+        }
     }
 }

@@ -7,6 +7,8 @@
 use serde::Deserialize;
 
 use super::super::inbound::Marks;
+use super::super::sanitise::visible;
+use super::super::scrub::Scrub;
 use super::window::Turn;
 use crate::words::id::ToolName;
 use crate::words::limits::{
@@ -165,9 +167,11 @@ impl Rolling {
         first.into_iter().chain(kept).collect::<Vec<_>>().join("\n")
     }
 
-    /// A model's summary, at its length.
+    /// A model's summary, at its length. Cleaned first: half of a secret is none that anybody recognises, nor is one with
+    /// what was hidden in it made visible.
     #[must_use]
-    pub fn cut(&self, text: &str) -> String {
+    pub fn of_model(&self, said: &str, scrub: &Scrub) -> String {
+        let text = visible(&scrub.clean(said.trim()));
         text.chars().take(self.all_chars).collect()
     }
 }
@@ -320,6 +324,22 @@ mod tests {
             ..named
         };
         assert_eq!(never.trigger(108_000), None);
+    }
+
+    #[test]
+    fn a_summary_is_cleaned_before_it_is_cut() {
+        let scrub = Scrub::default();
+        scrub.known().learn(b"canary-7f3a9c-summed");
+        let rolling = Rolling {
+            all_chars: 16,
+            ..Rolling::default()
+        };
+        for said in ["so canary-7f3a9c-summed", " so canary\u{200b}-7f3a9c-summed"] {
+            assert_eq!(rolling.of_model(said, &scrub), "so [REDACTED]");
+        }
+        let long = rolling.of_model("a summary\u{200b} that is long", &scrub);
+        assert_eq!(long.chars().count(), 16);
+        assert!(long.starts_with("a summary") && !long.contains('\u{200b}'));
     }
 
     #[test]

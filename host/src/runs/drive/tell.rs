@@ -11,7 +11,6 @@ use crate::rules::context::window::Window;
 use crate::rules::inbound::Marks;
 use crate::rules::plan::Plan;
 use crate::rules::progress;
-use crate::rules::sanitise::visible;
 use crate::words::clock::Clock;
 use crate::words::error::{Code, Error, Result};
 use crate::words::event::{Compacted, Event, Spent};
@@ -207,13 +206,13 @@ impl Drive<'_> {
             Ok((caller, |_| {}))
         };
         let reply = asked.reply(&prompt, prepare).await?;
-        let text = visible(reply.text.trim());
+        let text = rolling.of_model(&reply.text, &self.station.scrub);
         if text.is_empty() {
             return Err(Error::new(
                 Code::ProviderFailed,
                 "the model wrote no summary",
             ));
         }
-        Ok((rolling.cut(&text), reply.usage))
+        Ok((text, reply.usage))
     }
 }
