@@ -171,6 +171,9 @@ impl Host {
         if let Some(clean) = self.station.scrub.known().clean(&goal.text) {
             goal.text = clean;
         }
+        if let Some(schema) = &mut goal.answer {
+            self.station.scrub.known().clean_value(schema);
+        }
         name_apart(&mut goal.with.files);
         let prepared = self.prepare(&goal)?;
         let brought = self.bring(&goal.with.handles).await?;

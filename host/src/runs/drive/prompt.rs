@@ -271,5 +271,6 @@ fn no_model(agent: &Agent) -> Error {
 fn is_clean(scrub: &Scrub, thought: &Thought) -> bool {
     let mut opaque = thought.opaque.clone();
     scrub.clean_value(&mut opaque);
-    opaque == thought.opaque && scrub.clean(&thought.text) == thought.text
+    let mut texts = thought.call.iter().chain([&thought.text]);
+    opaque == thought.opaque && texts.all(|text| scrub.clean(text) == *text)
 }

@@ -1,7 +1,9 @@
 //! What is read of records.
 
+use super::texts::Cleaning;
 use super::*;
 use crate::words::label::Source;
+use crate::words::message::Thought;
 
 /// No label, no resume: what does not say who had a hand in it was nobody's clean word.
 #[test]
@@ -137,6 +139,64 @@ fn went_on() -> Vec<Event> {
             spent: Spent::default(),
         })),
     ]
+}
+
+/// A schema of a client's, texts that steered a call, and what is told back to a provider as it is.
+#[test]
+fn what_others_wrote_is_cleaned_wherever_it_stands() {
+    const VALUE: &str = "canary-7f3a9c-kept";
+    let text = |text: &mut String| *text = text.replace(VALUE, "[REDACTED]");
+    let value = |value: &mut Value| {
+        let clean = value.to_string().replace(VALUE, "[REDACTED]");
+        *value = serde_json::from_str(&clean).unwrap();
+    };
+    let with = Cleaning {
+        text: &text,
+        value: &value,
+    };
+    let cleaned = |mut event: Event| {
+        event.clean(&with);
+        let kept = serde_json::to_string(&event).unwrap();
+        assert!(!kept.contains(VALUE), "{kept}");
+        kept
+    };
+    for event in began() {
+        if let Event::Started(mut started) = event {
+            let schema = serde_json::json!({"properties": {VALUE: {"const": VALUE}}});
+            started.narrowed.answer = Some(schema);
+            let kept = cleaned(Event::Started(started));
+            assert!(
+                kept.contains(r#"{"[REDACTED]":{"const":"[REDACTED]"}}"#),
+                "{kept}"
+            );
+        }
+    }
+    let signed = |signature: &str| Thought {
+        opaque: serde_json::json!({"signature": signature}),
+        ..Thought::default()
+    };
+    let mut thoughts = vec![signed("one"), signed(VALUE), signed("two"), signed("three")];
+    thoughts[2].text = VALUE.to_owned();
+    thoughts[3].call = Some(VALUE.to_owned());
+    let reply = Reply {
+        thoughts,
+        ..Reply::default()
+    };
+    let kept = cleaned(Event::Replied {
+        turn: 1,
+        reply,
+        label: label(),
+    });
+    assert!(kept.contains("one") && !kept.contains("two") && !kept.contains("three"));
+    let file = (format!("{VALUE}.txt"), format!("so {VALUE}"));
+    let kept = cleaned(Event::Judged(Judged {
+        given: BTreeMap::from([file]),
+        ..wish()
+    }));
+    assert!(
+        kept.contains(r#"{"[REDACTED].txt":"so [REDACTED]"}"#),
+        "{kept}"
+    );
 }
 
 /// Where objects stand that have a label.

@@ -1,9 +1,11 @@
 //! Every text of an event that somebody else may have written: what is cleaned before it is kept.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::{Content, End, Event, Tried, Verdict, Weighed};
-use crate::words::message::{Reply, WishedArgs};
+use crate::words::message::{Reply, Thought, WishedArgs};
 
 /// What changes a text, and what changes a value.
 pub struct Cleaning<'a> {
@@ -21,6 +23,8 @@ impl Event {
                 // A client may wish for a tool that there is none of, by any name.
                 (with.text)(&mut started.subject);
                 (with.text)(&mut started.goal);
+                // A client writes the schema of its answer itself.
+                started.narrowed.answer.iter_mut().for_each(with.value);
                 started.narrowed.vouch.iter_mut().for_each(with.text);
                 started.narrowed.call.key.iter_mut().for_each(with.text);
                 if let Some(session) = &mut started.session {
@@ -41,6 +45,7 @@ impl Event {
                 (with.text)(&mut judged.subject);
                 clean_content(&mut judged.content, with);
                 clean_weighed(&mut judged.weighed, with);
+                clean_given(&mut judged.given, with);
                 judged.verdict.clean(with);
             }
             Self::Finished(finished) => {
@@ -84,6 +89,8 @@ impl Event {
 
 fn clean_reply(reply: &mut Reply, with: &Cleaning<'_>) {
     (with.text)(&mut reply.text);
+    // What is signed cannot be cleaned, so it goes as a whole.
+    reply.thoughts.retain(|thought| is_clean(thought, with));
     for call in &mut reply.calls {
         (with.text)(&mut call.tool);
         (with.text)(&mut call.id);
@@ -92,6 +99,23 @@ fn clean_reply(reply: &mut Reply, with: &Cleaning<'_>) {
             WishedArgs::Broken(text) => (with.text)(text),
         }
     }
+}
+
+fn is_clean(thought: &Thought, with: &Cleaning<'_>) -> bool {
+    let mut clean = thought.clone();
+    (with.text)(&mut clean.text);
+    (with.value)(&mut clean.opaque);
+    clean.call.iter_mut().for_each(with.text);
+    clean == *thought
+}
+
+/// Names and texts as one value: a secret may be spread over them.
+fn clean_given(given: &mut BTreeMap<String, String>, with: &Cleaning<'_>) {
+    let texts = std::mem::take(given).into_iter();
+    let mut clean = texts.collect::<Value>();
+    (with.value)(&mut clean);
+    // Where one is, nothing of them stays.
+    *given = serde_json::from_value(clean).unwrap_or_default();
 }
 
 fn clean_content(content: &mut Content, with: &Cleaning<'_>) {
