@@ -25,7 +25,7 @@ use super::{deny, deny_unless};
 use crate::words::error::{Error, Result};
 use crate::words::event::Denial;
 use crate::words::id::{is_name, shown};
-use crate::words::limits::{MARKER_CHARS, SECRET_BYTES, SECRET_CHARS_MIN};
+use crate::words::limits::{MARKER_CHARS, SECRET_BYTES, SECRET_CHARS_MIN, SECRET_GUESS_BITS};
 
 /// A policy line: one secret, one destination, one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -460,7 +460,43 @@ pub fn check_value(value: &str) -> Result<()> {
             "it is {what}; redacting it would blank ordinary text: take one that is random"
         ));
     }
+    let (alphabet, length) = guessed_from(value);
+    if !is_beyond_guessing(alphabet, length) {
+        let needed = (1..).find(|length| is_beyond_guessing(alphabet, *length));
+        return wrong(&format!(
+            "it could be guessed, by trying all values like it: take one of at least {} such characters",
+            needed.unwrap_or(length)
+        ));
+    }
     Ok(())
+}
+
+/// From how many characters whoever guesses has to choose, and how often, by the sorts that the value has. What stands
+/// between digits is none: people group them.
+fn guessed_from(value: &str) -> (u64, u32) {
+    let digits = value.chars().filter(|c| !"+-_.:/() ".contains(*c));
+    let length = |chars: usize| u32::try_from(chars).unwrap_or(u32::MAX);
+    for (radix, alphabet) in [(10, 10), (16, 16)] {
+        if digits.clone().all(|c| c.is_digit(radix)) {
+            return (alphabet, length(digits.count()));
+        }
+    }
+    let sorts: [(fn(char) -> bool, u64); 5] = [
+        (|c| c.is_ascii_digit(), 10),
+        (|c| c.is_ascii_lowercase(), 26),
+        (|c| c.is_ascii_uppercase(), 26),
+        (|c| c.is_ascii() && !c.is_ascii_alphanumeric(), 33),
+        // As many as a keyboard has.
+        (|c| !c.is_ascii(), 100),
+    ];
+    let there = sorts.iter().filter(|(is_one, _)| value.contains(*is_one));
+    let alphabet = there.map(|(_, count)| count).sum();
+    (alphabet, length(value.chars().count()))
+}
+
+/// Whether nobody can try all texts of so many characters of such an alphabet.
+fn is_beyond_guessing(alphabet: u64, length: u32) -> bool {
+    alphabet.saturating_pow(length) >= 1 << SECRET_GUESS_BITS
 }
 
 /// Which part of `lines` a tool gets that declares these secrets: a manifest only narrows.

@@ -538,6 +538,8 @@ pub const DESKTOP_WAIT_MS: u64 = 30_000;
 pub const DESKTOP_WORDS_BYTES: usize = 4 << 10;
 /// Shorter values are no secrets: to blank them would blank half of every text.
 pub const SECRET_CHARS_MIN: usize = 8;
+/// Values of which there are fewer, as a power of two, can be tried one by one: many fit into one text.
+pub const SECRET_GUESS_BITS: u32 = 50;
 /// Secrets of one vault.
 pub const SECRETS: usize = 256;
 /// What stands between the braces of a marker.

@@ -301,6 +301,13 @@ fn short_and_common_values_are_refused() {
         ("2026-11-23T10:11:12.5Z", "a date"),
         ("http://example.com", "the address of a site"),
         ("https://api.example.com:8443/", "random"),
+        ("20261123", "at least 16 such characters"),
+        ("202611231011125", "at least 16 such characters"),
+        ("+49 (30) 901820-1234", "at least 16 such"),
+        ("030-9018.2012:34", "at least 16 such characters"),
+        ("deadbeef-cafe", "at least 13 such characters"),
+        ("canary7x9", "at least 10 such characters"),
+        ("Canary7x", "at least 9 such characters"),
     ] {
         let error = check_value(value).unwrap_err();
         assert!(
@@ -324,7 +331,11 @@ fn short_and_common_values_are_refused() {
         "https://example.com/?key=a",
         "postgres://me:pass@db/",
         "2026-11-23-canary",
-        "20261123",
+        "2026112310111253",
+        "deadbeef-cafe1",
+        "canary7x9y",
+        "Canary7x9",
+        "C@nary7x",
         "canary7.json",
         "päßwört-9",
     ] {
