@@ -159,7 +159,7 @@ impl Vault {
     pub(crate) fn reveal(&self, name: &str) -> Result<Secret> {
         let missing = || Error::new(Code::Denied, no_such_secret(name));
         if let Some(variable) = self.variables.get(name) {
-            return environment::read(variable)
+            return environment::secret(variable)
                 .map(Secret::unchecked)
                 .ok_or_else(|| {
                     missing().hint(format!("set the environment variable `{variable}`"))
@@ -231,22 +231,29 @@ impl Vault {
     /// `Denied` where a secret that is kept cannot be read: nobody could keep it out of requests and records.
     pub(crate) fn teach(&self, known: &Known) -> Result<()> {
         for (name, variable) in &self.variables {
-            if let Some(value) = environment::read(variable) {
-                Secret::unchecked(value).teach(known, name);
+            if let Some(value) = environment::secret(variable) {
+                if let Err(error) = Secret::unchecked(value).teach(known, name) {
+                    say(variable, &error);
+                }
             }
         }
         let mut taught = Ok(());
         for name in self.names()? {
             match self.kept(&name) {
-                Ok(Some(secret)) => {
-                    secret.teach(known, &name);
-                }
+                // What an issuer gave and anybody could guess was said when it was given.
+                Ok(Some(secret)) => secret.teach_again(known, &name),
                 Ok(None) => {}
                 Err(error) => taught = taught.and_then(|()| Err(unseen(&name, &error))),
             }
         }
         taught
     }
+}
+
+/// Whoever chose a value that is used and recognised nowhere is told so.
+fn say(variable: &str, error: &Error) {
+    let why = error.message();
+    tracing::warn!(target: "lazaret::vault", "the value of `{variable}` is used, and not taken out of what is said: {why}");
 }
 
 /// Nothing goes on beside a secret that nobody can recognise.

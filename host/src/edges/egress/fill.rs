@@ -126,7 +126,7 @@ impl Filling {
         // A keyring or a slow key may block for as long as it likes; a worker of the runtime may not.
         let found = tokio::task::spawn_blocking(move || vault.reveal(&wanted)).await;
         let secret = found.unwrap_or_else(|_| Err(Error::bug("the vault panicked")))?;
-        secret.teach(&self.known, name);
+        secret.teach_again(&self.known, name);
         Ok(secret)
     }
 

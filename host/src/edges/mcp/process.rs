@@ -116,7 +116,7 @@ fn environment(
             Variable::Plain(value) => value.clone(),
             Variable::Secret(of) => {
                 let secret = around.vault.reveal(of)?;
-                secret.teach(&around.known, of);
+                secret.teach_again(&around.known, of);
                 secret.expose().to_owned()
             }
         };

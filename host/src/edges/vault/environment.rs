@@ -24,6 +24,17 @@ pub(super) fn read(variable: &str) -> Option<String> {
         .filter(|value| !value.is_empty())
 }
 
+/// The secret that a variable holds, if it is set to one. A blank at either end is of whoever set it: no service takes it,
+/// and with it nobody would know the secret where it stands without.
+pub(super) fn secret(variable: &str) -> Option<Zeroizing<String>> {
+    read(variable).and_then(|value| bare(Zeroizing::new(value)))
+}
+
+fn bare(value: Zeroizing<String>) -> Option<Zeroizing<String>> {
+    let bare = value.trim();
+    (!bare.is_empty()).then(|| Zeroizing::new(bare.to_owned()))
+}
+
 /// The variable that holds a secret.
 pub(super) fn variable(name: &str) -> String {
     format!("{PREFIX}{}", name.to_ascii_uppercase().replace('-', "_"))
@@ -31,7 +42,8 @@ pub(super) fn variable(name: &str) -> String {
 
 /// The secret of this name, if it is set.
 pub(super) fn reveal(name: &str) -> Result<Option<Secret>> {
-    read(&variable(name)).map(Secret::new).transpose()
+    let value = secret(&variable(name));
+    value.map(|value| Secret::new(value.to_string())).transpose()
 }
 
 /// Names of all that are set, in lower case.
@@ -64,4 +76,24 @@ pub(super) fn only_read(name: &str) -> Error {
             variable(name)
         ),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::scrub::Known;
+
+    #[test]
+    fn a_blank_at_either_end_is_of_no_secret() {
+        let bare = |value: &str| bare(Zeroizing::new(value.to_owned()));
+        for value in ["canary-7f3a9c", " canary-7f3a9c", "\tcanary-7f3a9c \r\n"] {
+            let secret = Secret::unchecked(bare(value).unwrap());
+            assert_eq!(secret.expose(), "canary-7f3a9c");
+            let known = Known::default();
+            secret.teach(&known, "a").unwrap();
+            assert!(known.finds_in(b"canary-7f3a9c"), "{value:?}");
+        }
+        assert!(bare(" \n").is_none());
+        assert!(bare("canary 7f3a9c").unwrap().contains(' '));
+    }
 }

@@ -279,9 +279,9 @@ fn unseal(key: &Key, name: &str, sealed: &Sealed) -> Result<Secret> {
     let value = Aes256Gcm::new((&**key).into())
         .decrypt(&Nonce::from(nonce), message)
         .map_err(|_| wrong())?;
-    String::from_utf8(value)
-        .map(Secret::unchecked)
-        .map_err(|_| wrong())
+    let value = String::from_utf8(value).map_err(|_| wrong())?;
+    // It may have been kept before its like was refused; nobody would take it out of anything.
+    Secret::new(value).map_err(|error| error.hint(format!("lazaret secret set {name}")))
 }
 
 #[cfg(test)]
@@ -336,6 +336,9 @@ mod tests {
         assert!(unseal(&key, "a", &sealed).is_ok());
         assert!(unseal(&key, "b", &sealed).is_err());
         assert!(unseal(&Zeroizing::new([8; 32]), "a", &sealed).is_err());
+        let weak = Secret::unchecked(Zeroizing::new("20261123".to_owned()));
+        let weak = unseal(&key, "a", &seal(&key, "a", &weak).unwrap());
+        assert_eq!(weak.err().unwrap().code(), Code::BadInput);
         let again = seal(&key, "a", &secret("canary-7f3a9c")).unwrap();
         assert!(again.nonce != sealed.nonce && again.sealed != sealed.sealed);
         sealed.sealed = STANDARD.encode([0; 29]);

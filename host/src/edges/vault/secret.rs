@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 use crate::rules::scrub::Known;
 use crate::rules::secret::check_value;
 use crate::rules::server::login::{is_random, names};
-use crate::words::error::Result;
+use crate::words::error::{Error, Result};
 
 /// A secret's value. There is no `Debug`, `Display` or `Clone` (`tests/forge` tries), and no serde.
 pub struct Secret(Zeroizing<String>);
@@ -25,8 +25,8 @@ impl Secret {
     }
 
     /// Takes a value that somebody else keeps, whatever it is.
-    pub(super) fn unchecked(value: String) -> Self {
-        Self(Zeroizing::new(value))
+    pub(super) fn unchecked(value: Zeroizing<String>) -> Self {
+        Self(value)
     }
 
     /// The value as text, for as long as it is needed.
@@ -34,19 +34,29 @@ impl Secret {
         &self.0
     }
 
-    /// Tells `known` the value, unless redacting it would blank ordinary text; whether it has. One that an issuer gives anew
-    /// again and again takes the place of the one before, by its name; one that anybody could guess is none, so that no
-    /// issuer chooses what is no longer said.
-    pub(crate) fn teach(&self, known: &Known, name: &str) -> bool {
-        let is_issued = names::is_secret(name);
-        if check_value(&self.0).is_err() || is_issued && !is_random(&self.0) {
-            return false;
-        }
-        match is_issued {
+    /// Tells `known` the value, unless redacting it would blank ordinary text. One that an issuer gives anew again and again
+    /// takes the place of the one before, by its name; one that anybody could guess is none, so that no issuer chooses what
+    /// is no longer said.
+    ///
+    /// # Errors
+    /// Why it is not taken out of anything.
+    pub(crate) fn teach(&self, known: &Known, name: &str) -> Result<()> {
+        check_value(&self.0)?;
+        match names::is_secret(name) {
+            true if !is_random(&self.0) => {
+                return Err(Error::bad_input("the secret is refused: it does not look random"));
+            }
             true => known.learn_of(name, self.0.as_bytes()),
             false => known.learn(self.0.as_bytes()),
         }
-        true
+        Ok(())
+    }
+
+    /// The same of one that is about to be used, which was told before; where it was not, that was said then.
+    pub(crate) fn teach_again(&self, known: &Known, name: &str) {
+        if let Err(error) = self.teach(known, name) {
+            tracing::debug!(target: "lazaret::vault", "`{name}` is not taken out of anything: {error}");
+        }
     }
 }
 

@@ -10,8 +10,9 @@ use tracing_subscriber::prelude::*;
 /// The variables that say what is logged, the first of them that is there.
 const VARIABLES: [&str; 2] = ["LAZARET_LOG", EnvFilter::DEFAULT_ENV];
 
-/// What is logged where nobody says: that spans are lost, once, which the operator who named a collector wants to know.
-const USUAL: &str = "off,lazaret::traces=warn";
+/// What is logged where nobody says: that spans are lost, once, which the operator who named a collector wants to know; and
+/// that a key is taken out of nothing, which whoever chose it does.
+const USUAL: &str = "off,lazaret::traces=warn,lazaret::vault=warn";
 
 /// Libraries that hold requests with their secrets in place say no more than that something failed, whatever is asked
 /// for.
