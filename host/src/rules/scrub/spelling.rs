@@ -13,7 +13,7 @@ use crate::words::id::is_hidden;
 pub(super) enum Spelling {
     /// `%41`, as in URLs.
     Percent,
-    /// `\u0041`, `\x41`, `\u{41}`, `\U00000041`, `\101`, `\"`, as in JSON and programs.
+    /// `\u0041`, `\x41`, `\u{41}`, `\U00000041`, `\101`, `\"`, `\_`, as in JSON, programs and Markdown.
     Backslash,
     /// `&#65;`, `&#x41;`, `&amp;`, as in HTML.
     Entity,
@@ -215,7 +215,8 @@ fn read_backslash(rest: &[u8]) -> Option<(Spelt, usize)> {
             let digits = std::str::from_utf8(rest.get(1..4)?).ok()?;
             Some((Spelt::Byte(u8::from_str_radix(digits, 8).ok()?), 4))
         }
-        mark @ (b'"' | b'\'' | b'\\' | b'/' | b'`' | b'$') => short(char::from(*mark)),
+        // Markdown, shells and patterns escape any of them.
+        mark if mark.is_ascii_punctuation() => short(char::from(*mark)),
         _ => None,
     }
 }

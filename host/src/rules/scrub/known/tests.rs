@@ -75,6 +75,10 @@ fn spellings(value: &str) -> Vec<String> {
         chars(&|c| format!("&#x{:012x};", u32::from(c))),
         chars(&|c| format!("&amp;#{};", u32::from(c))),
         chars(&|c| format!("\\\\u{:04x}", u32::from(c))),
+        chars(&|c| match c.is_ascii_punctuation() {
+            true => format!("\\{c}"),
+            false => c.to_string(),
+        }),
         chars(&|c| format!("{c}\u{200b}")),
         serde_json::to_string(&serde_json::to_string(value).unwrap()).unwrap(),
         value
