@@ -16,7 +16,7 @@ mod trickle;
 
 use std::ops::Range;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub use self::known::Known;
 use self::known::Together;
@@ -153,15 +153,31 @@ pub(crate) fn clean_strings(value: &mut Value, clean: &impl Fn(&str) -> Option<S
             let dirty = map
                 .keys()
                 .filter_map(|key| Some((key.clone(), clean(key)?)));
+            let mut numbers = 2_usize..;
             for (key, other) in dirty.collect::<Vec<_>>() {
                 if let Some(item) = map.remove(&key) {
-                    map.insert(other, item);
+                    map.insert(free(map, other, &mut numbers), item);
                 }
             }
             map.values_mut().for_each(|item| clean_strings(item, clean));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+}
+
+/// A name that none has: what stands under a key must not take the place of what stands under another. All of one object
+/// are numbered on, so that many of them take time linear in their number.
+fn free(
+    map: &Map<String, Value>,
+    name: String,
+    numbers: &mut impl Iterator<Item = usize>,
+) -> String {
+    if !map.contains_key(&name) {
+        return name;
+    }
+    let mut names = numbers.map(|number| format!("{name} {number}"));
+    let free = names.find(|other| !map.contains_key(other));
+    free.unwrap_or(name)
 }
 
 /// So many bytes a list has at least that could be a secret.
@@ -226,6 +242,22 @@ mod tests {
             "[REDACTED]": ["docs:/a", {"x": "[REDACTED]"}], "n": 84, "b": true,
         });
         assert_eq!(value, expected);
+    }
+
+    #[test]
+    fn no_key_that_is_cleaned_takes_the_place_of_another() {
+        let scrub = scrub(&[], &["canary-123456", "other-654321"]);
+        let mut value = serde_json::json!({
+            "[REDACTED] 3": "a", "canary-123456": "b", "my canary-123456": "c", "other-654321": "d",
+            "%63anary-123456": "e", "my other-654321": "f",
+        });
+        scrub.clean_value(&mut value);
+        let fields = value.as_object().unwrap();
+        let mut items: Vec<_> = fields.values().filter_map(Value::as_str).collect();
+        items.sort_unstable();
+        assert_eq!(items.concat(), "abcdef", "{value}");
+        assert_eq!(value["[REDACTED] 3"], "a");
+        assert!(fields.contains_key("my [REDACTED]"), "{value}");
     }
 
     #[test]
