@@ -145,10 +145,14 @@ pub(crate) fn clean_strings(value: &mut Value, clean: &impl Fn(&str) -> Option<S
                 *value = Value::String(other);
             }
         }
-        Value::Array(items) if bytes_of(items).is_some_and(|bytes| clean(&bytes).is_some()) => {
+        Value::Array(items) if is_told(items.iter(), clean) => {
             *value = Value::String(REDACTED.to_owned());
         }
         Value::Array(items) => items.iter_mut().for_each(|item| clean_strings(item, clean)),
+        // As programs show a list that is no array.
+        Value::Object(map) if is_told(numbered(map), clean) => {
+            *value = Value::String(REDACTED.to_owned());
+        }
         Value::Object(map) => {
             let dirty = map
                 .keys()
@@ -183,14 +187,24 @@ fn free(
 /// So many bytes a list has at least that could be a secret.
 const BYTES_LISTED: usize = 8;
 
-/// A list of bytes as a text of their numbers; nothing where it is another list, or shorter than a secret.
-fn bytes_of(items: &[Value]) -> Option<String> {
-    let is_byte = |item: &Value| item.as_u64().is_some_and(|number| number <= 255);
-    if items.len() < BYTES_LISTED || !items.iter().all(is_byte) {
-        return None;
-    }
-    let numbers: Vec<String> = items.iter().map(Value::to_string).collect();
-    Some(numbers.join(","))
+/// Whether bytes that stand one after another in a list are something to clean, whatever stands around them.
+fn is_told<'a>(
+    items: impl Iterator<Item = &'a Value>,
+    clean: &impl Fn(&str) -> Option<String>,
+) -> bool {
+    let is_byte = |item: &&Value| item.as_u64().is_some_and(|number| number <= 255);
+    let items: Vec<&Value> = items.collect();
+    let mut runs = items.split(|item| !is_byte(item));
+    runs.any(|run| {
+        let numbers = run.iter().map(ToString::to_string);
+        run.len() >= BYTES_LISTED && clean(&numbers.collect::<Vec<_>>().join(",")).is_some()
+    })
+}
+
+/// What stands under 0, 1, 2 and so on, of an object that has these keys and no other; nothing of one that has others.
+fn numbered(map: &Map<String, Value>) -> impl Iterator<Item = &Value> {
+    let items = (0..map.len()).map(|number| map.get(&number.to_string()));
+    items.collect::<Option<Vec<_>>>().into_iter().flatten()
 }
 
 #[cfg(test)]
@@ -258,6 +272,38 @@ mod tests {
         assert_eq!(items.concat(), "abcdef", "{value}");
         assert_eq!(value["[REDACTED] 3"], "a");
         assert!(fields.contains_key("my [REDACTED]"), "{value}");
+    }
+
+    #[test]
+    fn bytes_are_found_beside_what_is_none_and_in_an_object() {
+        let scrub = scrub(&[], &["canary-123456"]);
+        let bytes: Vec<Value> = b"canary-123456".iter().map(|byte| (*byte).into()).collect();
+        let (few, rest) = bytes.split_at(6);
+        let numbered = |items: &[Value]| {
+            let named = items.iter().enumerate();
+            let named = named.map(|(at, item)| (at.to_string(), item.clone()));
+            named.collect::<Value>()
+        };
+        for other in [serde_json::json!(256), serde_json::json!("x"), Value::Null] {
+            let other = std::slice::from_ref(&other);
+            for around in [
+                [other, &bytes].concat(),
+                [&bytes, other].concat(),
+                [other, &bytes, other].concat(),
+                bytes.clone(),
+            ] {
+                for mut value in [numbered(&around), Value::Array(around)] {
+                    scrub.clean_value(&mut value);
+                    assert_eq!(value, REDACTED, "{other:?}");
+                }
+            }
+            let apart = [few, other, rest].concat();
+            for value in [numbered(&apart), Value::Array(apart)] {
+                let mut clean = value.clone();
+                scrub.clean_value(&mut clean);
+                assert_eq!(clean, value, "it is not one after another");
+            }
+        }
     }
 
     #[test]
