@@ -460,7 +460,8 @@ pub fn check_value(value: &str) -> Result<()> {
             "it is {what}; redacting it would blank ordinary text: take one that is random"
         ));
     }
-    let (alphabet, length) = guessed_from(value);
+    // In small letters a value is taken out as well, so that large ones are found out afterwards, one by one.
+    let (alphabet, length) = guessed_from(&lower);
     if !is_beyond_guessing(alphabet, length) {
         let needed = (1..).find(|length| is_beyond_guessing(alphabet, *length));
         return wrong(&format!(
@@ -481,10 +482,9 @@ fn guessed_from(value: &str) -> (u64, u32) {
             return (alphabet, length(digits.count()));
         }
     }
-    let sorts: [(fn(char) -> bool, u64); 5] = [
+    let sorts: [(fn(char) -> bool, u64); 4] = [
         (|c| c.is_ascii_digit(), 10),
-        (|c| c.is_ascii_lowercase(), 26),
-        (|c| c.is_ascii_uppercase(), 26),
+        (|c| c.is_ascii_alphabetic(), 26),
         (|c| c.is_ascii() && !c.is_ascii_alphanumeric(), 33),
         // As many as a keyboard has.
         (|c| !c.is_ascii(), 100),

@@ -1,8 +1,8 @@
 //! Known secrets: exact values, found in every common encoding of a text.
 //!
 //! A value is looked for as it is and from its end to its beginning, each also in base64 (each alignment, both alphabets)
-//! and in hex, as the numbers of its bytes, with two bytes a character, and as a form writes it, with `+` for a blank; cut in two, or in
-//! more ([`super::pieces`]); and in what is packed ([`super::packed`]). All of these again in the text with
+//! and in hex, as the numbers of its bytes, with two bytes a character, in small letters, and as a form writes it, with `+` for a
+//! blank; cut in two, or in more ([`super::pieces`]); and in what is packed ([`super::packed`]). All of these again in the text with
 //! its escapes read, and without ends of lines ([`super::spelling`]); and in what comes of that once more, since JSON in
 //! JSON escapes twice. That takes time linear in the text. What was known once stays known while the process lives: a secret
 //! that was taken away is still one. Values of a name that has new ones all the time are known for as long as the next one
@@ -253,6 +253,7 @@ impl Net {
             folded.extend(in_hex(value));
             exact.extend(in_numbers(value));
             exact.extend(in_form(value));
+            exact.extend(in_small(value));
             if let Some(wide) = in_utf16(value, u16::to_le_bytes) {
                 exact.extend(in_base64(&wide));
                 folded.extend(in_hex(&wide).into_iter().take(1));
@@ -534,6 +535,12 @@ fn in_form(value: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     value
         .contains(&b' ')
         .then(|| Zeroizing::new(form.collect()))
+}
+
+/// The value in small letters, where it has others: names of headers and hosts are told so, whoever wrote them.
+fn in_small(value: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    let small = Zeroizing::new(value.to_ascii_lowercase());
+    (*small != value).then_some(small)
 }
 
 /// The value with two bytes for each character, in such an order, as some programs write, and encode what they pack into base64.

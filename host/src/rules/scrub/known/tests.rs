@@ -128,6 +128,18 @@ fn a_value_with_blanks_is_found_as_a_form_has_it() {
     }
 }
 
+/// Names of headers and hosts have no others.
+#[test]
+fn a_value_is_found_in_small_letters() {
+    let known = known();
+    assert_eq!(known.clean(&VALUE.to_ascii_lowercase()).unwrap(), REDACTED);
+    assert_eq!(known.clean(&VALUE.to_ascii_uppercase()), None);
+    let known = Known::default();
+    known.learn(b"Canary-7F3a9c.Hosted");
+    let url = url::Url::parse("https://Canary-7F3a9c.Hosted.example.com/").unwrap();
+    assert!(known.finds_in(url.as_str().as_bytes()));
+}
+
 /// With two bytes a character, whichever comes first.
 #[test]
 fn a_value_is_found_in_a_wide_text() {
