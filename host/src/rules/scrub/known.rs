@@ -329,11 +329,16 @@ impl Net {
     fn catch(&self, text: &[u8], room: &Room, found: &mut dyn FnMut(Caught)) {
         self.catch_plain(text, found);
         packed::unpacked(text, room, &mut |run, unpacked| {
-            let (mut inside, mut spread) = (Vec::new(), Spread::default());
-            self.catch_plain(unpacked, &mut |caught| inside.push(caught));
-            let (values, parts) = settled(inside);
-            parts.iter().for_each(|part| spread.add(part));
-            if !values.is_empty() || spread.is_whole() {
+            let (mut is_there, mut spread) = (false, Spread::default());
+            while !is_there && let Some(window) = unpacked.next(self.longest) {
+                // Whatever holds one goes, so that it does not matter which parts stand beside it.
+                self.catch_plain(window, &mut |caught| match &caught.part {
+                    Some(part) => spread.add(part),
+                    None => is_there = true,
+                });
+                is_there |= spread.is_whole();
+            }
+            if is_there {
                 found(Caught {
                     at: run,
                     part: None,

@@ -14,7 +14,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use crate::words::limits::scrubbing::{
     SCRUB_HELD_BYTES, SCRUB_PACKED_CHARS, SCRUB_PACKED_CHARS_MAX, SCRUB_PACKED_TRIES,
-    SCRUB_UNPACK_COST, SCRUB_UNPACKED_LEAST, SCRUB_UNPACKED_TIMES,
+    SCRUB_UNPACK_COST, SCRUB_UNPACKED_LEAST, SCRUB_UNPACKED_TIMES, SCRUB_WINDOW_BYTES,
 };
 
 /// Base64 that was cut anywhere.
@@ -50,32 +50,77 @@ impl Room {
         self.0.set(self.0.get().saturating_add(more));
     }
 
-    /// What comes of so many bytes, read by whoever is told how much it may be: half of what is left, so that nothing
-    /// uses up what others behind it need. Nothing where there is no room.
-    fn with(&self, bytes: usize, read: impl FnOnce(usize) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
-        let left = self.0.get().checked_sub(SCRUB_UNPACK_COST + bytes)?;
+    /// Shows what comes of so many bytes, read from `begin`: half of what is left at most, so that nothing uses up what
+    /// others behind it need. Nothing where there is no room.
+    fn with<'a>(
+        &self,
+        bytes: usize,
+        begin: impl FnOnce() -> Option<Box<dyn Read + 'a>>,
+        look: impl FnOnce(&mut Unpacked<'a>),
+    ) {
+        let Some(left) = self.0.get().checked_sub(SCRUB_UNPACK_COST + bytes) else {
+            return;
+        };
         self.0.set(left);
-        let unpacked = read(left / 2)?;
-        self.0.set(left.saturating_sub(unpacked.len()));
-        Some(unpacked)
+        let Some(packed) = begin() else { return };
+        let mut unpacked = Unpacked {
+            packed,
+            window: Vec::new(),
+            left: left / 2,
+        };
+        look(&mut unpacked);
+        let read = (left / 2).saturating_sub(unpacked.left);
+        self.0.set(left.saturating_sub(read));
+    }
+}
+
+/// What is unpacked, window by window: all of it may be many times the text.
+pub(super) struct Unpacked<'a> {
+    packed: Box<dyn Read + 'a>,
+    window: Vec<u8>,
+    /// How much more of it may be read.
+    left: usize,
+}
+
+impl Unpacked<'_> {
+    /// The next of it, with so many bytes of what came before.
+    pub(super) fn next(&mut self, overlap: usize) -> Option<&[u8]> {
+        let old = self.window.len().saturating_sub(overlap);
+        self.window.drain(..old);
+        let (before, most) = (self.window.len(), self.left.min(SCRUB_WINDOW_BYTES));
+        let most = u64::try_from(most).unwrap_or(u64::MAX);
+        // What came before an error is there all the same.
+        let _ = (&mut self.packed)
+            .take(most)
+            .read_to_end(&mut self.window);
+        let came = self.window.len().saturating_sub(before);
+        self.left = self.left.saturating_sub(came);
+        (came > 0).then_some(self.window.as_slice())
     }
 }
 
 /// Shows what is packed in a text, and where that stands.
-pub(super) fn unpacked(text: &[u8], room: &Room, look: &mut dyn FnMut(Range<usize>, &[u8])) {
-    let whole = is_packed(text).then(|| room.with(text.len(), |most| unpack(text, most)));
-    if let Some(unpacked) = whole.flatten() {
-        look(0..text.len(), &unpacked);
+pub(super) fn unpacked(
+    text: &[u8],
+    room: &Room,
+    look: &mut dyn FnMut(Range<usize>, &mut Unpacked<'_>),
+) {
+    if is_packed(text) {
+        let begin = || unpack(text);
+        room.with(text.len(), begin, |unpacked| look(0..text.len(), unpacked));
     }
     each_run(text, &mut |run| {
         let runs = text.get(run.clone()).unwrap_or_default();
         for at in beginnings(runs).take(SCRUB_PACKED_TRIES) {
             let rest = runs.get(at..).unwrap_or_default();
             let rest = rest.get(..SCRUB_PACKED_CHARS_MAX).unwrap_or(rest);
-            let unpacked = room.with(rest.len(), |most| unpack(&bytes_of(rest), most));
-            if let Some(unpacked) = unpacked {
-                look(run.start + at..run.end, &unpacked);
-            }
+            let bytes = bytes_of(rest);
+            let found = run.start + at..run.end;
+            room.with(
+                rest.len(),
+                || unpack(&bytes),
+                |unpacked| look(found, unpacked),
+            );
         }
     });
 }
@@ -202,28 +247,20 @@ pub(super) fn is_packed(bytes: &[u8]) -> bool {
     )
 }
 
-/// What comes of it, as far as it goes, and no more than so many bytes; nothing of what is not packed.
-fn unpack(bytes: &[u8], most: usize) -> Option<Vec<u8>> {
+/// What reads what comes of it; nothing for what is not packed.
+fn unpack(bytes: &[u8]) -> Option<Box<dyn Read + '_>> {
     match bytes {
-        [0x1f, 0x8b, 8, ..] => Some(as_far(flate2::bufread::MultiGzDecoder::new(bytes), most)),
+        [0x1f, 0x8b, 8, ..] => Some(Box::new(flate2::bufread::MultiGzDecoder::new(bytes))),
         [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..] => {
-            Some(as_far(flate2::bufread::ZlibDecoder::new(bytes), most))
+            Some(Box::new(flate2::bufread::ZlibDecoder::new(bytes)))
         }
         [0x28, 0xb5, 0x2f, 0xfd, ..] => {
             let mut decoder = zstd::stream::read::Decoder::with_buffer(bytes).ok()?;
             decoder.window_log_max(ZSTD_WINDOW).ok()?;
-            Some(as_far(decoder, most))
+            Some(Box::new(decoder))
         }
         _ => None,
     }
-}
-
-fn as_far(packed: impl Read, most: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let most = u64::try_from(most).unwrap_or(u64::MAX);
-    // What came before an error is there all the same.
-    let _ = packed.take(most).read_to_end(&mut bytes);
-    bytes
 }
 
 #[cfg(test)]
@@ -323,6 +360,27 @@ mod tests {
         }
     }
 
+    /// However much is unpacked, no more than a window of it is there at once.
+    #[test]
+    fn what_lies_across_two_windows_is_found() {
+        let mut state = 7_u32;
+        // What hardly packs makes room for the rest.
+        let noise = (0..100 << 10).map(|_| {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            char::from(b'!' + u8::try_from(state % 89).unwrap())
+        });
+        let noise: String = noise.collect();
+        for at in [0, 1, 10, VALUE.len() - 1, VALUE.len()] {
+            let before = "\0".repeat(SCRUB_WINDOW_BYTES - at);
+            let text = format!("{before}{VALUE}{noise}");
+            for bytes in packed(&text).iter().skip(4) {
+                assert_eq!(known().clean_bytes(bytes).unwrap(), REDACTED.as_bytes());
+            }
+        }
+    }
+
     #[test]
     fn what_is_unpacked_is_bounded_by_the_length_of_the_text() {
         let bombs = packed(&"\0".repeat(1 << 20));
@@ -332,8 +390,11 @@ mod tests {
         room.widen(text.as_bytes());
         // As often as there are ways to read it, and more.
         for _ in 0..40 {
-            unpacked(text.as_bytes(), &room, &mut |_, bytes| {
-                looked += bytes.len()
+            unpacked(text.as_bytes(), &room, &mut |_, unpacked| {
+                while let Some(window) = unpacked.next(0) {
+                    looked += window.len();
+                    assert!(window.len() <= SCRUB_WINDOW_BYTES);
+                }
             });
         }
         let most = text.len() * SCRUB_UNPACKED_TIMES + SCRUB_UNPACKED_LEAST;
