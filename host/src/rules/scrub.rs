@@ -49,13 +49,6 @@ impl Scrub {
         &self.known
     }
 
-    /// Whether there is anything to clean in a text.
-    #[must_use]
-    pub fn finds_in(&self, text: &str) -> bool {
-        let has_path = |(path, _): &(String, String)| text.contains(path.as_str());
-        self.paths.iter().any(has_path) || self.known.finds_in(text.as_bytes())
-    }
-
     /// Cleans a text.
     #[must_use]
     pub fn clean(&self, text: &str) -> String {

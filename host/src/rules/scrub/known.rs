@@ -64,7 +64,6 @@ struct Net {
     pieces: Pieces,
     longest: usize,
     words: usize,
-    lines: usize,
 }
 
 /// What was found in a text: a value, or a part of one.
@@ -237,11 +236,6 @@ impl Known {
     pub(super) fn words(&self) -> usize {
         self.net().map_or(1, |net| net.words)
     }
-
-    /// Lines of the value that has the most.
-    pub(super) fn lines(&self) -> usize {
-        self.net().map_or(1, |net| net.lines)
-    }
 }
 
 impl Net {
@@ -274,15 +268,10 @@ impl Net {
         }
         let numbered = |named: &Named| (named.number, named.value.clone());
         let pieces = Pieces::of(values.iter().map(numbered));
-        let most = |is_between: fn(&&u8) -> bool| {
-            let counts = values.iter();
-            let counts = counts.map(|named| 1 + named.value.iter().filter(is_between).count());
-            counts.max().unwrap_or(1)
-        };
-        let (words, lines) = (
-            most(|byte| byte.is_ascii_whitespace()),
-            most(|byte| **byte == b'\n'),
-        );
+        let is_blank = |byte: &&u8| byte.is_ascii_whitespace();
+        let words = values.iter();
+        let words = words.map(|named| 1 + named.value.iter().filter(is_blank).count());
+        let words = words.max().unwrap_or(1);
         let longest = exact.iter().chain(&folded).map(|one| one.len()).max()?;
         // A search that cannot be made would let everything through; there is no such list of ours, since
         // it is bounded by the number and size of secrets.
@@ -295,7 +284,6 @@ impl Net {
             pieces,
             longest,
             words,
-            lines,
         })
     }
 

@@ -1,10 +1,10 @@
 //! What comes in pieces: its end is held back until it is seen whether a secret lies across it.
 //!
-//! How much is held back depends on nothing but the text, and on how long the longest value is and how many words and lines one
-//! has: whoever writes a text and sees where its pieces end would spell out a secret otherwise, character by character.
+//! How much is held back depends on nothing but the text, and on how long the longest value is and how many words one has:
+//! whoever writes a text and sees where its pieces end would spell out a secret otherwise, character by character.
 //!
 //! Less is found than in the whole. Of bytes: a value that takes more, as it is written, than what is held back, which is 16 KiB, or
-//! the longest value; one that is written in more lines than it has, where no more of it came for a while; of something packed that has
+//! the longest value; one that is written in several lines, where no more of it came for a while; of something packed that has
 //! more than 16 KiB, what its first part unpacks to. Of a text: a value that is written in more words than it has, but for lists of
 //! bytes and lines of base64. Of a value that is cut in two, what was passed on before the other part came; nothing comes after that. And a
 //! number that is cut out of JSON leaves a word that is none.
@@ -119,10 +119,10 @@ impl ByteTrickle {
         self.pass_on(long_ago(&self.held, self.known.longest()))
     }
 
-    /// What may be passed on when no more has come for a while: all but the last line, or as many as a value has.
+    /// What may be passed on when no more has come for a while: all but the last line. No value has an end of one in it.
     pub fn pause(&mut self) -> Bytes {
-        let lines = self.known.lines();
-        self.pass_on(before_lines(&self.held, lines))
+        let last = self.held.iter().rposition(|byte| *byte == b'\n');
+        self.pass_on(last.map_or(0, |at| at + 1))
     }
 
     /// What was held back when there is no more.
@@ -167,15 +167,8 @@ fn long_ago(held: &[u8], longest: usize) -> usize {
     packed::open_end(held.get(..end).unwrap_or_default())
 }
 
-/// Where the last so many lines of a text begin: those that a value of as many could end with the next piece.
-fn before_lines(held: &[u8], most: usize) -> usize {
-    let ends = held.iter().enumerate().rev();
-    let mut ends = ends.filter(|(_, byte)| **byte == b'\n');
-    let before = ends.nth(most.saturating_sub(1));
-    before.map_or(0, |(at, _)| at + 1)
-}
-
-/// The same of words. What looks like the bytes of a list, or like a line of base64, is one word with what follows.
+/// Where the last so many words of a text begin: those that a value of as many could end with the next piece. What looks
+/// like the bytes of a list, or like a line of base64, is one word with what follows.
 fn before_words(held: &[u8], most: usize) -> usize {
     let is_blank = |byte: &u8| byte.is_ascii_whitespace();
     let (mut rest, mut words) = (held, 0);
