@@ -143,11 +143,12 @@ impl Filling {
         answer
     }
 
-    /// The same of the headers of an answer whose body is still to come: nobody knows yet how long that will be.
-    pub(super) fn redact_beginning(&self, headers: &mut Vec<(String, String)>) {
+    /// The same of the headers of an answer to such a request whose body is still to come: nobody knows yet how long that
+    /// will be. To `HEAD` none comes, and how long it would be is all that was asked.
+    pub(super) fn redact_beginning(&self, method: &str, headers: &mut Vec<(String, String)>) {
         if !self.known.is_empty() {
             self.redact_headers(headers);
-            headers.retain(|(name, _)| !is_length(name));
+            headers.retain(|(name, _)| method == "HEAD" || !is_length(name));
         }
     }
 
@@ -221,6 +222,25 @@ mod tests {
         assert_eq!(sent.as_ref(), filled.as_slice());
         for place in [Range { start: 9, end: 3 }, 0..99, 99..100] {
             assert!(spliced(body, &place, b"").is_none());
+        }
+    }
+
+    #[test]
+    fn a_length_is_told_where_no_body_follows() {
+        let known = Known::default();
+        known.learn(b"canary-7f3a9c");
+        let filling = Filling::new(Vault::default(), known);
+        for (method, names) in [("GET", vec!["x"]), ("HEAD", vec!["Content-Length", "x"])] {
+            let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+            let mut headers = vec![
+                header("Content-Length", "12"),
+                header("x", "canary-7f3a9c"),
+                header("Canary-7F3A9C", "1"),
+            ];
+            filling.redact_beginning(method, &mut headers);
+            let told = headers.iter().map(|(name, _)| name.as_str());
+            assert_eq!(told.collect::<Vec<_>>(), names);
+            assert!(headers.iter().all(|(_, value)| !value.contains("canary")));
         }
     }
 

@@ -105,11 +105,12 @@ impl Egress {
         let label = Label::of(source_of(&permit));
         let limit = Duration::from_millis(FETCH_TIMEOUT_MS).min(deadline.rest());
         let Outlet { head, body } = outlet;
+        let method = permit.effect().method().to_owned();
         let mut bytes = 0;
         let exchange = async {
             let opened = self.begin(permit).await?;
             let mut headers = headers_of(&opened.response);
-            self.filling.redact_beginning(&mut headers);
+            self.filling.redact_beginning(&method, &mut headers);
             let beginning = Head {
                 status: opened.response.status().as_u16(),
                 headers,

@@ -43,7 +43,9 @@ pub(super) fn variable(name: &str) -> String {
 /// The secret of this name, if it is set.
 pub(super) fn reveal(name: &str) -> Result<Option<Secret>> {
     let value = secret(&variable(name));
-    value.map(|value| Secret::new(value.to_string())).transpose()
+    value
+        .map(|value| Secret::new(value.to_string()))
+        .transpose()
 }
 
 /// Names of all that are set, in lower case.

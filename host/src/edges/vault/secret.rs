@@ -44,7 +44,9 @@ impl Secret {
         check_value(&self.0)?;
         match names::is_secret(name) {
             true if !is_random(&self.0) => {
-                return Err(Error::bad_input("the secret is refused: it does not look random"));
+                return Err(Error::bad_input(
+                    "the secret is refused: it does not look random",
+                ));
             }
             true => known.learn_of(name, self.0.as_bytes()),
             false => known.learn(self.0.as_bytes()),

@@ -334,7 +334,10 @@ mod tests {
             all_chars: 16,
             ..Rolling::default()
         };
-        for said in ["so canary-7f3a9c-summed", " so canary\u{200b}-7f3a9c-summed"] {
+        for said in [
+            "so canary-7f3a9c-summed",
+            " so canary\u{200b}-7f3a9c-summed",
+        ] {
             assert_eq!(rolling.of_model(said, &scrub), "so [REDACTED]");
         }
         let long = rolling.of_model("a summary\u{200b} that is long", &scrub);

@@ -5,7 +5,7 @@
 //! beginning to know it by (brotli, bare deflate), or twice, is not found.
 
 use std::cell::Cell;
-use std::io::Read;
+use std::io::{Read, copy, sink};
 use std::ops::Range;
 
 use base64::Engine as _;
@@ -14,7 +14,8 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use crate::words::limits::scrubbing::{
     SCRUB_HELD_BYTES, SCRUB_PACKED_CHARS, SCRUB_PACKED_CHARS_MAX, SCRUB_PACKED_TRIES,
-    SCRUB_UNPACK_COST, SCRUB_UNPACKED_LEAST, SCRUB_UNPACKED_TIMES, SCRUB_WINDOW_BYTES,
+    SCRUB_PROVED_BYTES, SCRUB_UNPACK_COST, SCRUB_UNPACKED_LEAST, SCRUB_UNPACKED_TIMES,
+    SCRUB_WINDOW_BYTES,
 };
 
 /// Base64 that was cut anywhere.
@@ -90,9 +91,7 @@ impl Unpacked<'_> {
         let (before, most) = (self.window.len(), self.left.min(SCRUB_WINDOW_BYTES));
         let most = u64::try_from(most).unwrap_or(u64::MAX);
         // What came before an error is there all the same.
-        let _ = (&mut self.packed)
-            .take(most)
-            .read_to_end(&mut self.window);
+        let _ = (&mut self.packed).take(most).read_to_end(&mut self.window);
         let came = self.window.len().saturating_sub(before);
         self.left = self.left.saturating_sub(came);
         (came > 0).then_some(self.window.as_slice())
@@ -245,6 +244,15 @@ pub(super) fn is_packed(bytes: &[u8]) -> bool {
         bytes,
         [0x1f, 0x8b, 8, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..]
     )
+}
+
+/// Whether bytes begin like something packed and are not: a text may begin with `x^`.
+pub(super) fn only_looks_packed(bytes: &[u8]) -> bool {
+    let begin = bytes.get(..SCRUB_PROVED_BYTES).unwrap_or(bytes);
+    let most = u64::try_from(SCRUB_WINDOW_BYTES).unwrap_or(u64::MAX);
+    // That the rest is not there yet is no error.
+    let fails = |packed: Box<dyn Read + '_>| copy(&mut packed.take(most), &mut sink()).is_err();
+    matches!(bytes, [0x78, 0x5e, ..]) && unpack(begin).is_some_and(fails)
 }
 
 /// What reads what comes of it; nothing for what is not packed.

@@ -16,7 +16,7 @@ use bytes::Bytes;
 use super::known::Together;
 use super::packed;
 use super::{Known, REDACTED, Scrub};
-use crate::words::limits::scrubbing::SCRUB_HELD_BYTES;
+use crate::words::limits::scrubbing::{SCRUB_HELD_BYTES, SCRUB_PROVED_BYTES};
 
 /// Cleans a text that comes in pieces. Its last words are held back until it ends.
 #[derive(Debug)]
@@ -91,6 +91,8 @@ pub struct ByteTrickle {
     together: Together,
     /// Whether enough has come to know what it is.
     begun: bool,
+    /// So much of what may be packed was there when it was tried to unpack it.
+    proved: usize,
 }
 
 /// What something packed is known by.
@@ -105,6 +107,7 @@ impl ByteTrickle {
             held: Vec::new(),
             together: Together::default(),
             begun: false,
+            proved: 0,
         }
     }
 
@@ -133,7 +136,7 @@ impl ByteTrickle {
     }
 
     fn pass_on(&mut self, end: usize) -> Bytes {
-        self.begun |= self.held.len() >= MAGIC_BYTES && !packed::is_packed(&self.held);
+        self.begun |= self.held.len() >= MAGIC_BYTES && !self.may_be_packed();
         if !self.begun || end == 0 {
             return Bytes::new();
         }
@@ -141,6 +144,19 @@ impl ByteTrickle {
         let rest = self.held.split_off(decided(end, found));
         let shown = std::mem::replace(&mut self.held, rest);
         self.cleaned(shown)
+    }
+
+    fn may_be_packed(&mut self) -> bool {
+        if !packed::is_packed(&self.held) {
+            return false;
+        }
+        let is_proved = self.proved >= SCRUB_PROVED_BYTES;
+        // Nothing is looked at with each byte that comes.
+        if !is_proved && self.held.len() >= self.proved.saturating_mul(2) {
+            self.proved = self.held.len();
+            return !packed::only_looks_packed(&self.held);
+        }
+        true
     }
 
     /// Likewise, of bytes.

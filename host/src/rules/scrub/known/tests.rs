@@ -403,6 +403,37 @@ fn what_is_packed_as_a_whole_is_held_until_its_end() {
     }
 }
 
+/// Two letters alone make nothing packed.
+#[test]
+fn a_text_that_begins_like_something_packed_is_passed_on() {
+    for begin in ["x^2 + y^2 = r^2", "x^", "x^\n"] {
+        let text = format!("{begin}\n{}", "and so on, and on\n".repeat(400));
+        for size in [1, 100, 10_000] {
+            let shown = passed_on(&known(), text.as_bytes(), (size, true));
+            assert_eq!(shown.concat(), text.as_bytes());
+            let before = shown.iter().rev().skip(1);
+            assert!(before.map(Bytes::len).sum::<usize>() > 0, "{begin}: {size}");
+        }
+    }
+}
+
+/// Whatever it unpacks to in the end.
+#[test]
+fn what_begins_with_two_letters_and_is_packed_is_held() {
+    let level = flate2::Compression::new(2);
+    for text in [
+        VALUE.to_owned(),
+        VALUE.to_owned() + &"1\n2\n3 and so on\n".repeat(9_000),
+    ] {
+        let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), level);
+        zlib.write_all(text.as_bytes()).unwrap();
+        let packed = zlib.finish().unwrap();
+        assert!(packed.starts_with(b"x^"));
+        let shown = passed_on(&known(), &packed, (7, true)).concat();
+        assert_eq!(shown, REDACTED.as_bytes());
+    }
+}
+
 /// Also where what it is called has lines, and each of them could be passed on.
 #[test]
 fn what_is_packed_with_lines_in_its_name_is_held_as_well() {
